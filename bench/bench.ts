@@ -1,0 +1,129 @@
+// The benchmark: what a proxied chat costs through nginx, a bare Node relay and Turnpike with all billing on, side by
+// side on one core. `npm run bench -- --help` lists the options.
+
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { availableParallelism, cpus } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import type { Form } from './answer-reader.ts'
+import { CONTESTANTS } from './contestants.ts'
+import { findNginx, installNginx } from './nginx.ts'
+import { measureRounds, type Plan } from './rounds.ts'
+import { measureStartup } from './startup.ts'
+import { asJson, isWithin, limitsOf, markdown, type Results } from './table.ts'
+import { ROOT } from './turnpike.ts'
+
+const HELP = `npm run bench -- [options]
+
+  --gate               exit with 1 if Turnpike is past a limit
+  --json               print machine-readable results
+  --requests N         JSON requests a round (20000); streams are a fifth of them
+  --rounds N           rounds, of which the median counts (3)
+  --only json|stream   only this form
+  --paced              1 ms between the chunks of a stream
+  --halt               let idle cores halt; in a virtual machine streams then vary threefold between runs
+  --contestants LIST   of nginx,relay,turnpike (all)
+  --profile            profile Turnpike; print with: node bench/profile.ts FOLDER
+  --help`
+
+const CONNECTIONS = 64
+
+await main().catch(error => {
+  console.error(error instanceof Error ? error.message : error)
+  process.exit(1)
+})
+
+async function main(): Promise<void> {
+  const options = readOptions()
+  if (options.help) {
+    console.log(HELP)
+    return
+  }
+  const names = options.contestants.split(',')
+  const contestants = CONTESTANTS.filter(({ name }) => names.includes(name.toLowerCase()))
+  if (contestants.length !== names.length) throw new Error(`--contestants: not known in ${options.contestants}`)
+  checkMachine(names)
+
+  // On the checkout's disk: /tmp may be memory, where a durable write costs nothing.
+  mkdirSync(join(ROOT, '.cache'), { recursive: true })
+  const folder = mkdtempSync(join(ROOT, '.cache', 'bench-'))
+  const plan: Plan = {
+    contestants,
+    forms: formsOf(options.only),
+    rounds: countOf('rounds', options.rounds),
+    connections: CONNECTIONS,
+    requests: requestsOf(countOf('requests', options.requests)),
+    paced: options.paced,
+    halt: options.halt,
+    folder,
+    profileFolder: options.profile ? mkdtempSync(join(ROOT, '.cache', 'profile-')) : undefined,
+    say: line => console.error(line),
+  }
+  try {
+    const samples = await measureRounds(plan)
+    const startup = names.includes('turnpike') ? await measureStartup(folder) : undefined
+    print({ forms: plan.forms, connections: CONNECTIONS, samples, startup }, options)
+  } catch (error) {
+    console.error(`The benchmark failed; logs and data are in ${folder}`)
+    throw error
+  }
+  rmSync(folder, { recursive: true })
+  if (plan.profileFolder !== undefined) {
+    console.error(
+      `Profiles (the figures above include the profiler's cost): node bench/profile.ts ${plan.profileFolder}`,
+    )
+  }
+}
+
+function readOptions() {
+  const flag = { type: 'boolean', default: false } as const
+  return parseArgs({
+    options: {
+      gate: flag,
+      json: flag,
+      paced: flag,
+      halt: flag,
+      profile: flag,
+      help: flag,
+      only: { type: 'string' },
+      requests: { type: 'string', default: '20000' },
+      rounds: { type: 'string', default: '3' },
+      contestants: { type: 'string', default: 'nginx,relay,turnpike' },
+    },
+  }).values
+}
+
+function checkMachine(names: readonly string[]): void {
+  if (process.platform !== 'linux') throw new Error('the benchmark reads /proc and pins cores: it needs Linux')
+  if (availableParallelism() < 2) throw new Error('the benchmark needs two cores: one is measured, the other drives')
+  execFileSync('taskset', ['--version'], { stdio: 'ignore' })
+  if (names.includes('nginx') && findNginx() === undefined) installNginx()
+}
+
+function formsOf(only: string | undefined): readonly Form[] {
+  if (only === undefined) return ['json', 'stream']
+  if (only === 'json' || only === 'stream') return [only]
+  throw new Error(`--only takes json or stream, not ${only}`)
+}
+
+function countOf(name: string, text: string): number {
+  const count = Number(text)
+  if (!Number.isSafeInteger(count) || count < 1) throw new Error(`--${name} takes a whole number above 0, not ${text}`)
+  return count
+}
+
+function requestsOf(json: number): Plan['requests'] {
+  return { json, stream: Math.ceil(json / 5) }
+}
+
+function print(results: Results, options: { json: boolean; gate: boolean; paced: boolean }): void {
+  const machine = `${cpus()[0]?.model.trim()}, Node ${process.version}, one pinned core`
+  if (options.json) console.log(JSON.stringify({ machine, paced: options.paced, ...asJson(results) }, null, 2))
+  else console.log(`${machine}${options.paced ? ', 1 ms between chunks' : ''}\n\n${markdown(results)}`)
+  const broken = limitsOf(results).filter(limit => !isWithin(limit))
+  for (const { what, value, limit, unit } of broken) {
+    console.error(`Past the limit: ${what} is ${value.toFixed(2)} ${unit}, allowed ${limit} ${unit}`)
+  }
+  if (options.gate && broken.length > 0) process.exitCode = 1
+}

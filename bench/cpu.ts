@@ -1,0 +1,45 @@
+// What a process and everything below it has used, read from /proc: CPU time of all threads, ended children
+// included, and resident memory.
+
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+
+const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
+
+// User + system. Children that ended and were waited for are in their parent's cutime and cstime.
+export function cpuSeconds(rootPid: number): number {
+  let ticks = 0
+  for (const pid of processTree(rootPid)) {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    // The command's name may hold spaces and brackets: fields are counted from the last bracket, utime is the 12th.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    for (const field of fields.slice(11, 15)) ticks += Number(field)
+  }
+  return ticks / ticksPerSecond
+}
+
+export function residentMb(rootPid: number): number {
+  let kib = 0
+  for (const pid of processTree(rootPid)) {
+    const status = readFileSync(`/proc/${pid}/status`, 'latin1')
+    kib += Number(/^VmRSS:\s*(\d+)/m.exec(status)?.[1] ?? 0)
+  }
+  return (kib * 1024) / 1e6
+}
+
+// Of all cores, user + system, and what the host took away.
+export function machineCpuSeconds(): number {
+  const [, user, nice, system, , , , , steal] = readFileSync('/proc/stat', 'latin1').split(/\s+/).map(Number)
+  return (user! + nice! + system! + steal!) / ticksPerSecond
+}
+
+function processTree(rootPid: number): readonly number[] {
+  const pids = [rootPid]
+  for (const pid of pids) {
+    for (const thread of readdirSync(`/proc/${pid}/task`)) {
+      const children = readFileSync(`/proc/${pid}/task/${thread}/children`, 'latin1')
+      for (const child of children.split(' ')) if (child.trim() !== '') pids.push(Number(child))
+    }
+  }
+  return pids
+}

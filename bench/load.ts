@@ -1,0 +1,115 @@
+// The load generator, a process of its own: keeps a number of connections busy with one request each and reports
+// how long the answers took and whether any was not whole.
+
+import { connect } from 'node:net'
+import { performance } from 'node:perf_hooks'
+import { answerReader, type Form } from './answer-reader.ts'
+
+export type Load = {
+  readonly port: number
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly form: Form
+  readonly connections: number
+  readonly requests: number
+}
+
+export type LoadReport = {
+  readonly completed: number
+  readonly failures: number
+  readonly firstFailure: string | undefined
+  readonly seconds: number
+  readonly p50Us: number
+  readonly p99Us: number
+}
+
+const RUN_SECONDS_MAX = 300
+
+process.on('message', async message => {
+  process.send?.(await run(message as Load))
+})
+process.on('disconnect', () => process.exit(0))
+
+function run(load: Load): Promise<LoadReport> {
+  const { promise, resolve } = Promise.withResolvers<LoadReport>()
+  const request = requestBytes(load)
+  const latencies = new Float64Array(load.requests)
+  const sockets = Array.from({ length: load.connections }, open)
+  const deadline = setTimeout(() => finish(`not done after ${RUN_SECONDS_MAX} s`), RUN_SECONDS_MAX * 1000)
+  const startedAt = performance.now()
+  let sent = 0
+  let completed = 0
+  let failures = 0
+  let firstFailure: string | undefined
+  let openCount = load.connections
+  return promise
+
+  function open() {
+    const socket = connect({ port: load.port, host: '127.0.0.1', noDelay: true })
+    let sentAt = 0
+    let waiting = false
+    const read = answerReader(load.form, fault => {
+      waiting = false
+      if (fault === undefined) latencies[completed++] = performance.now() - sentAt
+      else fail(fault)
+      next()
+    })
+    socket.on('connect', next)
+    socket.on('data', read)
+    socket.on('error', error => fail(String(error)))
+    socket.on('close', () => {
+      if (waiting) fail('the connection closed before the answer was whole')
+      openCount--
+      if (openCount === 0) finish()
+    })
+    return socket
+
+    function next(): void {
+      if (sent === load.requests) {
+        socket.end()
+        return
+      }
+      sent++
+      waiting = true
+      sentAt = performance.now()
+      socket.write(request)
+    }
+  }
+
+  function fail(reason: string): void {
+    failures++
+    firstFailure ??= reason
+  }
+
+  function finish(reason?: string): void {
+    clearTimeout(deadline)
+    if (reason !== undefined) fail(reason)
+    else if (completed + failures < load.requests) fail(`only ${completed} of ${load.requests} requests were answered`)
+    const seconds = (performance.now() - startedAt) / 1000
+    for (const socket of sockets) socket.removeAllListeners('close').destroy()
+    const sorted = latencies.subarray(0, completed).sort()
+    resolve({ completed, failures, firstFailure, seconds, p50Us: rank(sorted, 0.5), p99Us: rank(sorted, 0.99) })
+  }
+}
+
+function requestBytes(load: Load): Buffer {
+  const body = JSON.stringify({
+    model: 'bench',
+    messages: [
+      { role: 'system', content: 'You are a patient assistant that answers in one sentence.' },
+      { role: 'user', content: 'What does a gateway do all day, and how would anybody notice that it is there?' },
+    ],
+    temperature: 0.7,
+    stream: load.form === 'stream',
+  })
+  const headers = { host: 'bench.local', 'content-type': 'application/json', ...load.headers }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  return Buffer.from(
+    `POST ${load.path} HTTP/1.1\r\n${lines.join('')}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  )
+}
+
+function rank(sorted: Float64Array, quantile: number): number {
+  const at = Math.min(sorted.length - 1, Math.floor(sorted.length * quantile))
+  return (sorted[at] ?? Number.NaN) * 1000
+}

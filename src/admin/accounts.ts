@@ -1,0 +1,139 @@
+// The operator's verbs on accounts, their credits and their ledger.
+import { formatCredits } from '../domain/credits.ts'
+import type { Account, AccountStatus } from '../domain/key.ts'
+import { Refusal } from '../domain/refusal.ts'
+import { isoTime } from '../domain/wire-time.ts'
+import type { Accounts, Actor, LedgerEntry, LedgerKind, Page } from '../store/contract.ts'
+import { type List, listOf, missing, readCredits, readName, readNote, unknown, wrong } from './input.ts'
+
+export type AccountChange = { readonly name?: string; readonly status?: AccountStatus }
+export type CreditsInput = { readonly amount: string; readonly note?: string | null }
+
+export type AccountObject = {
+  readonly object: 'account'
+  readonly id: string
+  readonly name: string
+  readonly status: AccountStatus
+  readonly balance: { readonly available: string; readonly held: string; readonly spent: string; readonly owed: string }
+  readonly created_at: string
+}
+
+export type LedgerObject = {
+  readonly object: 'ledger_entry'
+  readonly id: string
+  readonly account_id: string
+  readonly kind: LedgerKind
+  readonly amount: string
+  readonly request_id: string | null
+  readonly note: string | null
+  readonly created_at: string
+}
+
+export type AccountVerbs = {
+  create(input: { readonly name: string }, actor: Actor): Promise<AccountObject>
+  get(id: string): Promise<AccountObject>
+  list(page: Page): Promise<List<AccountObject>>
+  update(id: string, change: AccountChange, actor: Actor): Promise<AccountObject>
+  addCredits(id: string, input: CreditsInput, idempotencyKey: string | undefined, actor: Actor): Promise<LedgerObject>
+  ledger(id: string, page: Page): Promise<List<LedgerObject>>
+}
+
+export type AccountNeeds = {
+  readonly accounts: Accounts
+  // A UUIDv7 with dashes.
+  newId(): string
+  // Drops what this node, and as far as they can be told the others, remember of the account's keys.
+  forgetAccount(accountId: string): void | Promise<void>
+}
+
+export function accountVerbs(needs: AccountNeeds): AccountVerbs {
+  const { accounts } = needs
+  return {
+    async create(input, actor) {
+      const id = `acct_${needs.newId().replaceAll('-', '')}`
+      return accountObject(await accounts.create({ id, name: readName(input.name) }, actor))
+    },
+
+    async get(id) {
+      return accountObject(found(await accounts.get(id)))
+    },
+
+    async list(page) {
+      return listOf(await accounts.list(page), accountObject)
+    },
+
+    async update(id, { name, status }, actor) {
+      if (name === undefined && status === undefined) return accountObject(found(await accounts.get(id)))
+      const patch = { name: name === undefined ? undefined : readName(name), status }
+      try {
+        return accountObject(found(await accounts.update(id, patch, actor)))
+      } finally {
+        // Also when the commit's answer was lost: forgetting too much costs one look-up.
+        await needs.forgetAccount(id)
+      }
+    },
+
+    async addCredits(accountId, input, idempotencyKey, actor) {
+      const amount = readCredits('amount', input.amount)
+      if (amount === 0n) throw wrong('amount', 'anything but zero')
+      const once = readIdempotencyKey(idempotencyKey)
+      const credits = { id: needs.newId(), accountId, amount, note: readNote(input.note), idempotencyKey: once }
+      const entry = await accounts.addCredits(credits, actor)
+      if (entry === undefined) throw unknown('account')
+      if (entry === 'mismatch') throw new Refusal('idempotency_mismatch')
+      if (entry === 'too_low') throw conflict('The account has less than this available.')
+      if (entry === 'too_high') throw conflict('The account would hold more than can be counted.')
+      return ledgerObject(entry)
+    },
+
+    async ledger(accountId, page) {
+      const entries = await accounts.ledger(accountId, page)
+      if (entries === undefined) throw unknown('account')
+      return listOf(entries, ledgerObject)
+    },
+  }
+}
+
+function readIdempotencyKey(text: string | undefined): string {
+  if (text === undefined || text === '') throw missing('Idempotency-Key')
+  if (!/^[\x20-\x7e]{1,255}$/.test(text)) throw wrong('Idempotency-Key', '1 to 255 visible ASCII characters')
+  return text
+}
+
+function conflict(message: string): Refusal {
+  return new Refusal('conflict', { param: 'amount', message })
+}
+
+function found(account: Account | undefined): Account {
+  if (account === undefined) throw unknown('account')
+  return account
+}
+
+function accountObject({ id, name, status, balance, createdAt }: Account): AccountObject {
+  return {
+    object: 'account',
+    id,
+    name,
+    status,
+    balance: {
+      available: formatCredits(balance.available),
+      held: formatCredits(balance.held),
+      spent: formatCredits(balance.spent),
+      owed: formatCredits(balance.owed),
+    },
+    created_at: isoTime(createdAt),
+  }
+}
+
+function ledgerObject(entry: LedgerEntry): LedgerObject {
+  return {
+    object: 'ledger_entry',
+    id: entry.id,
+    account_id: entry.accountId,
+    kind: entry.kind,
+    amount: formatCredits(entry.amount),
+    request_id: entry.requestId,
+    note: entry.note,
+    created_at: isoTime(entry.createdAt),
+  }
+}

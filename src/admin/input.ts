@@ -1,0 +1,78 @@
+// What operators send, checked for meaning: the door has checked the shape. Every complaint names its parameter.
+import { type Nano, parseCredits } from '../domain/credits.ts'
+import { Refusal } from '../domain/refusal.ts'
+import { parseIsoTime } from '../domain/wire-time.ts'
+import { BadCidr, parseCidrs } from '../lib/cidr.ts'
+import type { Paged } from '../store/contract.ts'
+
+// The doors know the operator's verbs but not the store: what they need of its words, they have from here.
+export { type Actor, StoreAway } from '../store/contract.ts'
+
+export const NAME_MAX = 200
+export const NOTE_MAX = 1000
+export const CIDRS_MAX = 256
+
+// The latest moment that a four-digit year can name; beyond it, ISO changes its form.
+const TIME_MAX = Date.UTC(9999, 11, 31)
+
+export type List<T> = { readonly object: 'list'; readonly data: readonly T[]; readonly has_more: boolean }
+
+export function listOf<T, U>(page: Paged<T>, write: (item: T) => U): List<U> {
+  return { object: 'list', data: page.data.map(write), has_more: page.hasMore }
+}
+
+export function readName(text: string): string {
+  if (text.trim() === '' || text.length > NAME_MAX) throw wrong('name', `1 to ${NAME_MAX} characters, not all blank`)
+  if (/\p{Cc}/u.test(text) || !text.isWellFormed()) throw wrong('name', 'no control characters or broken surrogates')
+  return text
+}
+
+// Lines and tabs are welcome in a note, other control characters are not.
+export function readNote(text: string | null | undefined): string | null {
+  if (text === undefined || text === null) return null
+  if (text.length > NOTE_MAX) throw wrong('note', `at most ${NOTE_MAX} characters`)
+  if (/[^\P{Cc}\n\t\r]/u.test(text) || !text.isWellFormed()) throw wrong('note', 'no control characters')
+  return text
+}
+
+export function readCidrs(texts: readonly string[]): readonly string[] {
+  if (texts.length > CIDRS_MAX) throw wrong('ip_allowlist', `at most ${CIDRS_MAX} entries`)
+  try {
+    parseCidrs(texts)
+  } catch (error) {
+    if (!(error instanceof BadCidr)) throw error
+    throw wrong(`ip_allowlist.${error.index}`, 'an address or range like 10.0.0.0/8')
+  }
+  return texts
+}
+
+export function readFuture(param: string, text: string | null, now: number): number | null {
+  if (text === null) return null
+  const at = readTime(param, text)
+  if (at <= now || at > TIME_MAX) throw wrong(param, 'a time in the future')
+  return at
+}
+
+export function readTime(param: string, text: string): number {
+  const at = parseIsoTime(text)
+  if (at === undefined) throw wrong(param, 'an ISO 8601 date, or a time with its zone')
+  return at
+}
+
+export function readCredits(param: string, text: string): Nano {
+  const amount = parseCredits(text)
+  if (amount === undefined) throw wrong(param, 'a decimal string with at most nine decimals, like "10.00"')
+  return amount
+}
+
+export function wrong(param: string, expected: string): Refusal {
+  return new Refusal('invalid_value', { param, message: `${param}: expected ${expected}.` })
+}
+
+export function missing(param: string): Refusal {
+  return new Refusal('missing_field', { param, message: `${param} is required.` })
+}
+
+export function unknown(noun: string): Refusal {
+  return new Refusal('not_found', { message: `There is no ${noun} with this id.` })
+}

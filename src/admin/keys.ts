@@ -1,0 +1,132 @@
+// The operator's verbs on keys. Each commits first and then drops what this node remembers of the key, also when the
+// commit's answer was lost: forgetting too much costs one look-up.
+import { createHash } from 'node:crypto'
+import type { KeyControls, KeyWithSecrets } from '../domain/key.ts'
+import { Refusal } from '../domain/refusal.ts'
+import { encodeBase62 } from '../lib/base62.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Actor, KeyFilter, Keys, NewSecret } from '../store/contract.ts'
+import { type List, listOf, missing, readCidrs, readCredits, readFuture, readName, unknown, wrong } from './input.ts'
+import { type KeyChange, type KeyInput, type KeyObject, type KeyWithSecret, keyObject } from './key-wire.ts'
+
+const SECRET_BYTES = 32
+
+export type KeyDefaults = Omit<KeyControls, 'name'> & {
+  // Where a key goes whose creation names no account.
+  readonly accountId: string | undefined
+}
+
+export type KeyVerbs = {
+  create(input: KeyInput, actor: Actor): Promise<KeyWithSecret>
+  get(id: string): Promise<KeyObject>
+  list(filter: KeyFilter): Promise<List<KeyObject>>
+  update(id: string, change: KeyChange, actor: Actor): Promise<KeyObject>
+  rotate(id: string, actor: Actor): Promise<KeyWithSecret>
+  endGrace(id: string, last4: string | undefined, actor: Actor): Promise<KeyObject>
+  revoke(id: string, abortStreams: boolean, actor: Actor): Promise<KeyObject>
+}
+
+export type KeyNeeds = {
+  readonly keys: Keys
+  readonly clock: Clock
+  readonly brand: { readonly keyPrefix: string }
+  readonly defaults: KeyDefaults
+  // A UUIDv7 with dashes.
+  newId(): string
+  randomBytes(length: number): Uint8Array
+  // Drops what this node, and as far as they can be told the others, remember of the key.
+  forget(keyId: string): void | Promise<void>
+  abortStreams(keyId: string): void | Promise<void>
+}
+
+export function keyVerbs(needs: KeyNeeds): KeyVerbs {
+  const { keys, clock, brand } = needs
+  const write = (key: KeyWithSecrets) => keyObject(key, clock.now())
+
+  async function thenForget<T>(id: string, change: Promise<T>): Promise<T> {
+    try {
+      return await change
+    } finally {
+      await needs.forget(id)
+    }
+  }
+
+  return {
+    async create(input, actor) {
+      const id = `key_${needs.newId().replaceAll('-', '')}`
+      const accountId = input.account_id ?? needs.defaults.accountId
+      if (accountId === undefined) throw missing('account_id')
+      const { accountId: _default, ...defaults } = needs.defaults
+      const controls = { ...defaults, ...readChange(input, clock.now()), name: readName(input.name) }
+      const { secret, stored } = newSecret(needs)
+      const key = await keys.create({ id, accountId, ...controls, secret: stored }, actor)
+      if (key === 'no_account') throw wrong('account_id', 'the id of an account')
+      return { ...write(key), secret }
+    },
+
+    async get(id) {
+      return write(found(await keys.get(id)))
+    },
+
+    async list(filter) {
+      return listOf(await keys.list(filter), write)
+    },
+
+    async update(id, change, actor) {
+      const key = await thenForget(id, keys.update(id, readChange(change, clock.now()), actor))
+      if (key === 'revoked') throw new Refusal('conflict', { message: 'The key is revoked; that is final.' })
+      return write(found(key))
+    },
+
+    async rotate(id, actor) {
+      const { secret, stored } = newSecret(needs)
+      const key = await thenForget(id, keys.rotate(id, stored, actor))
+      if (key === 'too_many_secrets') throw new Refusal('too_many_secrets')
+      if (key === 'not_active') throw new Refusal('conflict', { message: 'Only an active key can be rotated.' })
+      return { ...write(found(key)), secret }
+    },
+
+    async endGrace(id, last4, actor) {
+      return write(found(await thenForget(id, keys.endGrace(id, last4, actor))))
+    },
+
+    async revoke(id, abortStreams, actor) {
+      const key = found(await thenForget(id, keys.revoke(id, actor)))
+      if (abortStreams) await needs.abortStreams(id)
+      return write(key)
+    },
+  }
+
+  function newSecret({ randomBytes }: Pick<KeyNeeds, 'randomBytes'>): { secret: string; stored: NewSecret } {
+    const secret = brand.keyPrefix + encodeBase62(randomBytes(SECRET_BYTES))
+    const hash = createHash('sha256').update(secret).digest('hex')
+    return { secret, stored: { hash, prefix: brand.keyPrefix, last4: secret.slice(-4) } }
+  }
+}
+
+// Only what was named; a field left out stays as it is.
+function readChange(change: KeyChange, now: number): Partial<KeyControls> {
+  const { credit_limit: creditLimit, scopes } = change
+  return {
+    ...(change.name === undefined ? {} : { name: readName(change.name) }),
+    ...(scopes === undefined ? {} : { scopes: [...new Set(scopes)] }),
+    ...(change.ip_allowlist === undefined ? {} : { ipAllowlist: readCidrs(change.ip_allowlist) }),
+    ...(change.rpm_limit === undefined ? {} : { rpmLimit: change.rpm_limit }),
+    ...(change.daily_limit === undefined ? {} : { dailyLimit: change.daily_limit }),
+    ...(creditLimit === undefined ? {} : { creditLimit: readLimit(creditLimit) }),
+    ...(change.max_concurrent === undefined ? {} : { maxConcurrent: change.max_concurrent }),
+    ...(change.expires_at === undefined ? {} : { expiresAt: readFuture('expires_at', change.expires_at, now) }),
+  }
+}
+
+function readLimit(text: string | null): bigint | null {
+  if (text === null) return null
+  const limit = readCredits('credit_limit', text)
+  if (limit < 0n) throw wrong('credit_limit', 'zero or more')
+  return limit
+}
+
+function found(key: KeyWithSecrets | undefined): KeyWithSecrets {
+  if (key === undefined) throw unknown('key')
+  return key
+}

@@ -1,0 +1,163 @@
+// Who is calling: the bearer of a secret, by the hash of all of it. What is cached here can refuse early or cost a
+// re-read; it never admits, since the gate compares versions by itself.
+import { hash as digest } from 'node:crypto'
+import type { Call } from '../domain/handoff.ts'
+import { type Bearer, keyStatus, secretAlive } from '../domain/key.ts'
+import { Refusal } from '../domain/refusal.ts'
+import { type Bucket, fullBucket, type Standing, standing, take, waitSeconds } from '../lib/bucket.ts'
+import { type Address, addressBlock } from '../lib/cidr.ts'
+import type { Clock } from '../lib/clock.ts'
+import { fairQueue, QueueFull } from '../lib/fair-queue.ts'
+import { lru } from '../lib/lru.ts'
+import type { Gates } from '../store/contract.ts'
+
+export type Authenticator = {
+  authenticate(call: Call): Promise<{ readonly bearer: Bearer; readonly hash: string }>
+  // Looks again, past the cache; a key that died meanwhile is refused like an unknown one.
+  again(call: Call, hash: string): Promise<Bearer>
+  // How the caller's address stands with its failures; looking debits nothing.
+  addressStanding(address: Address | undefined): Standing
+  forget(keyId: string): void
+  forgetAccount(accountId: string): void
+}
+
+export type AuthenticateNeeds = {
+  readonly gates: Pick<Gates, 'bearer'>
+  readonly clock: Clock
+  readonly keyPrefix: string
+  readonly unknownKeyLookupsMax: number
+  readonly addressFailuresPerMinute: number
+  readonly onCache: (hit: boolean) => void
+}
+
+const BEARERS_MAX = 100_000
+const STRANGERS_MAX = 50_000
+const ADDRESSES_MAX = 100_000
+const STRANGER_MS = 1_000
+const SECRET_LENGTH = 43
+
+export function authenticator(needs: AuthenticateNeeds): Authenticator {
+  const bearers = lru<string, Bearer>(BEARERS_MAX)
+  const hashesOf = new Map<string, Set<string>>()
+  // A hash that was just found to be nobody's, until when.
+  const strangers = lru<string, number>(STRANGERS_MAX)
+  const failures = lru<string, Bucket>(ADDRESSES_MAX)
+  const lookups = fairQueue<Bearer | undefined>({
+    concurrent: needs.unknownKeyLookupsMax,
+    waitingMax: 1024,
+    waitingPerOwnerMax: 256,
+  })
+  const underWay = new Map<string, Promise<Bearer | undefined>>()
+  // Grows with every `forget`: a look-up that began before it must not fill the cache after it.
+  let forgotten = 0
+
+  async function authenticate(call: Call) {
+    if (call.authorizations.length > 1) throw new Refusal('duplicate_authorization')
+    const secret = secretOf(call.authorizations[0])
+    if (secret === undefined) throw stranger(call)
+    const hash = digest('sha256', secret)
+
+    const cached = bearers.get(hash)
+    if (cached !== undefined && alive(cached)) {
+      needs.onCache(true)
+      return { bearer: cached, hash }
+    }
+    needs.onCache(false)
+    if ((strangers.get(hash) ?? 0) > needs.clock.monotonic()) throw stranger(call)
+    return { bearer: await again(call, hash), hash }
+  }
+
+  async function again(call: Call, hash: string): Promise<Bearer> {
+    const bearer = await lookup(hash, call)
+    if (bearer === undefined) {
+      strangers.set(hash, needs.clock.monotonic() + STRANGER_MS)
+      throw stranger(call)
+    }
+    return bearer
+  }
+
+  function lookup(hash: string, call: Call): Promise<Bearer | undefined> {
+    let found = underWay.get(hash)
+    if (found === undefined) {
+      found = lookupNow(hash, block(call.address)).finally(() => underWay.delete(hash))
+      underWay.set(hash, found)
+    }
+    return found
+  }
+
+  async function lookupNow(hash: string, owner: string): Promise<Bearer | undefined> {
+    const began = forgotten
+    const bearer = await lookups.run(owner, () => needs.gates.bearer(hash)).catch(refuseIfFull)
+    if (bearer !== undefined && began === forgotten) remember(hash, bearer)
+    return bearer
+  }
+
+  function remember(hash: string, bearer: Bearer): void {
+    bearers.set(hash, bearer)
+    const hashes = hashesOf.get(bearer.key.id) ?? new Set()
+    hashesOf.set(bearer.key.id, hashes.add(hash))
+  }
+
+  function secretOf(header: string | undefined): string | undefined {
+    if (header === undefined || header.length > 512) return undefined
+    const match = /^bearer +(\S+) *$/i.exec(header)
+    const secret = match?.[1]
+    if (secret === undefined || !secret.startsWith(needs.keyPrefix)) return undefined
+    const random = secret.slice(needs.keyPrefix.length)
+    return random.length === SECRET_LENGTH && /^[0-9A-Za-z]+$/.test(random) ? secret : undefined
+  }
+
+  // All the same words for every reason; past its policy an address is told to slow down instead.
+  function stranger(call: Call): Refusal {
+    const bucket = failuresOf(call.address)
+    if (take(bucket, needs.addressFailuresPerMinute, needs.clock.monotonic())) {
+      return new Refusal('invalid_api_key', { headers: { 'WWW-Authenticate': 'Bearer' } })
+    }
+    return new Refusal('too_many_failures', { retryAfter: waitSeconds(bucket), metadata: { limit: 'address' } })
+  }
+
+  function failuresOf(address: Address | undefined): Bucket {
+    const owner = block(address)
+    let bucket = failures.get(owner)
+    if (bucket === undefined) {
+      bucket = fullBucket(needs.addressFailuresPerMinute, needs.clock.monotonic())
+      failures.set(owner, bucket)
+    }
+    return bucket
+  }
+
+  function alive(bearer: Bearer): boolean {
+    const now = needs.clock.now()
+    return secretAlive(bearer.secret, now) && keyStatus(bearer.key, now) === 'active'
+  }
+
+  function forget(keyId: string): void {
+    forgotten += 1
+    for (const hash of hashesOf.get(keyId) ?? []) bearers.delete(hash)
+    hashesOf.delete(keyId)
+  }
+
+  return {
+    authenticate,
+    again,
+    addressStanding: address => standing(failuresOf(address), needs.addressFailuresPerMinute, needs.clock.monotonic()),
+    forget,
+    // Rare enough to look at every record.
+    forgetAccount(accountId) {
+      forgotten += 1
+      for (const [keyId, hashes] of hashesOf) {
+        const some = [...hashes].some(hash => bearers.get(hash)?.account.id === accountId)
+        if (some) forget(keyId)
+      }
+    },
+  }
+}
+
+function block(address: Address | undefined): string {
+  return address === undefined ? 'unreadable' : addressBlock(address)
+}
+
+function refuseIfFull(error: unknown): never {
+  if (error instanceof QueueFull) throw new Refusal('service_unavailable', { retryAfter: 1 })
+  throw error
+}

@@ -1,0 +1,84 @@
+// Through the gate: the request's row is committed, or the verdict becomes the caller's refusal. What the node believed
+// about the key may turn out stale here; then it looks again.
+import { formatCredits } from '../domain/credits.ts'
+import type { Pass } from '../domain/handoff.ts'
+import { Refusal } from '../domain/refusal.ts'
+import type { FreeEntry, Gates, HoldEntry, Verdict } from '../store/contract.ts'
+import type { Authenticator } from './authenticate.ts'
+import type { Limits } from './limit.ts'
+import { type EndpointRule, permit } from './permit.ts'
+
+export type EnterNeeds = {
+  readonly gates: Pick<Gates, 'gate'>
+  readonly authenticator: Authenticator
+  readonly limits: Limits
+}
+
+export type Granted = Extract<Verdict, { kind: 'granted' }>
+export type EntryTicket = {
+  readonly rule: EndpointRule
+  readonly modelRequested: string | null
+  readonly stream: boolean
+  readonly entry: FreeEntry | HoldEntry
+}
+
+const LOOKS_MAX = 5
+
+export async function enter(pass: Pass, ticket: EntryTicket, needs: EnterNeeds): Promise<Granted> {
+  for (let look = 0; look < LOOKS_MAX; look++) {
+    const { bearer } = pass
+    const verdict = await needs.gates.gate({
+      facts: pass.facts(),
+      keyVersion: bearer.key.version,
+      graceExpiresAt: bearer.secret.graceExpiresAt,
+      evenIfSuspended: ticket.rule.evenIfSuspended,
+      modelRequested: ticket.modelRequested,
+      stream: ticket.stream,
+      entry: ticket.entry,
+    })
+    if (verdict.kind === 'granted') {
+      needs.limits.sawDay(bearer.key.id, verdict.day, verdict.dayCount)
+      return verdict
+    }
+    if (verdict.kind !== 'stale') throw refusalOf(verdict, pass, needs)
+    needs.authenticator.forget(bearer.key.id)
+    pass.bearer = await needs.authenticator.again(pass.call, pass.hash)
+    permit(pass.call, pass.bearer, ticket.rule)
+  }
+  throw new Refusal('service_unavailable', { retryAfter: 1, message: 'The key is changing too quickly; try again.' })
+}
+
+// These count against nothing, so the rpm token goes back.
+function refusalOf(verdict: Exclude<Verdict, { kind: 'granted' | 'stale' }>, pass: Pass, needs: EnterNeeds): Refusal {
+  pass.giveBack()
+  const { bearer } = pass
+  switch (verdict.kind) {
+    case 'suspended':
+      needs.authenticator.forgetAccount(bearer.account.id)
+      return new Refusal('account_suspended')
+    case 'daily_spent':
+      needs.limits.sawDay(bearer.key.id, verdict.day, verdict.dayCount)
+      return needs.limits.dailySpent(bearer)
+    case 'short':
+      return short(verdict)
+  }
+}
+
+function short(verdict: Extract<Verdict, { kind: 'short' }>): Refusal {
+  const metadata = {
+    available: formatCredits(verdict.available),
+    owed: formatCredits(verdict.owed),
+    required: formatCredits(verdict.required),
+    affordable_max_tokens: verdict.affordableTokens,
+    limit: verdict.limit,
+  }
+  if (verdict.heldByOthers) {
+    return new Refusal('credits_held', { metadata, retryAfter: 2, headers: { 'x-should-retry': 'true' } })
+  }
+  const whose = verdict.limit === 'key' ? "the key's own credit limit" : 'the account'
+  const message =
+    verdict.owed > 0n
+      ? `The account owes ${formatCredits(verdict.owed)} credits; add credits first.`
+      : `This request needs up to ${metadata.required} credits, ${whose} has ${metadata.available}.`
+  return new Refusal('insufficient_credits', { message, metadata })
+}

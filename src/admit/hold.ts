@@ -1,0 +1,30 @@
+// What a chat may cost at most, as the entry that the gate is asked to hold.
+import type { Model } from '../domain/catalog.ts'
+import { priceSnapshot } from '../domain/catalog.ts'
+import { type Chat, promptBound } from '../domain/chat.ts'
+import { worstCost } from '../domain/credits.ts'
+import type { HoldEntry } from '../store/contract.ts'
+
+export function holdEntry(chat: Chat, model: Model, outputCapMinTokens: number): HoldEntry {
+  const outputTokens = chat.maxTokens ?? model.maxOutputTokens
+  return {
+    kind: 'hold',
+    base: worstCost(promptBound(chat, model), 0, model.prices),
+    outputPrice: model.prices.completion * BigInt(chat.n),
+    outputTokens,
+    outputTokensMin: chat.maxTokens === null ? Math.min(outputCapMinTokens, outputTokens) : null,
+    priceVersion: model.priceVersion,
+    price: snapshotOf(model),
+  }
+}
+
+const snapshots = new WeakMap<Model, string>()
+
+function snapshotOf(model: Model): string {
+  let snapshot = snapshots.get(model)
+  if (snapshot === undefined) {
+    snapshot = priceSnapshot(model.prices)
+    snapshots.set(model, snapshot)
+  }
+  return snapshot
+}

@@ -1,0 +1,101 @@
+// The limits of a key on this node: the rpm bucket, the requests in flight, and a mirror of the day's count that can
+// refuse early (the gate counts exactly).
+import { type Bearer, DAY_MS, dayOf, type Key } from '../domain/key.ts'
+import { Refusal } from '../domain/refusal.ts'
+import { type Bucket, fullBucket, giveBack, isFull, type Standing, standing, take, waitSeconds } from '../lib/bucket.ts'
+import type { Clock } from '../lib/clock.ts'
+
+export type Limits = {
+  // Takes an rpm token and a place in flight, or refuses. Gives two undos.
+  enter(bearer: Bearer): { readonly giveBack: () => void; readonly leave: () => void }
+  // What the gate said of the day.
+  sawDay(keyId: string, day: number, count: number): void
+  daily(bearer: Bearer): { readonly used: number; readonly resetSeconds: number; readonly resetsAt: number }
+  rpm(key: Key): Standing
+  inFlight(keyId: string): number
+  dailySpent(bearer: Bearer): Refusal
+  // Drops full buckets and past days: they say nothing.
+  prune(): void
+}
+
+export function keyLimits(clock: Clock): Limits {
+  const buckets = new Map<string, Bucket>()
+  const days = new Map<string, { day: number; count: number }>()
+  const inFlight = new Map<string, number>()
+
+  function bucketOf(key: Key): Bucket {
+    let bucket = buckets.get(key.id)
+    if (bucket === undefined) {
+      bucket = fullBucket(key.rpmLimit, clock.monotonic())
+      buckets.set(key.id, bucket)
+    }
+    return bucket
+  }
+
+  function daily(bearer: Bearer) {
+    const now = clock.now()
+    const today = dayOf(now)
+    const resetsAt = (today + 1) * DAY_MS
+    const seen = days.get(bearer.key.id)
+    const fromRecord = bearer.day === today ? bearer.dayCount : 0
+    const used = Math.max(seen?.day === today ? seen.count : 0, fromRecord)
+    return { used, resetsAt, resetSeconds: Math.ceil((resetsAt - now) / 1000) }
+  }
+
+  function dailySpent(bearer: Bearer): Refusal {
+    return new Refusal('daily_limit_exceeded', {
+      retryAfter: daily(bearer).resetSeconds,
+      metadata: { limit: 'daily' },
+      headers: { 'x-should-retry': 'false' },
+    })
+  }
+
+  return {
+    enter(bearer) {
+      const { key } = bearer
+      const bucket = bucketOf(key)
+      if (!take(bucket, key.rpmLimit, clock.monotonic())) {
+        throw new Refusal('rate_limit_exceeded', { retryAfter: waitSeconds(bucket), metadata: { limit: 'rpm' } })
+      }
+      if (key.dailyLimit !== null && daily(bearer).used >= key.dailyLimit) {
+        giveBack(bucket)
+        throw dailySpent(bearer)
+      }
+      const running = inFlight.get(key.id) ?? 0
+      if (running >= key.maxConcurrent) {
+        giveBack(bucket)
+        throw new Refusal('concurrency_exceeded', { retryAfter: 1, metadata: { limit: 'concurrent' } })
+      }
+      inFlight.set(key.id, running + 1)
+      let there = true
+      return {
+        giveBack: () => giveBack(bucket),
+        leave() {
+          if (!there) return
+          there = false
+          const left = (inFlight.get(key.id) ?? 1) - 1
+          if (left === 0) inFlight.delete(key.id)
+          else inFlight.set(key.id, left)
+        },
+      }
+    },
+    sawDay(keyId, day, count) {
+      const seen = days.get(keyId)
+      if (seen === undefined) days.set(keyId, { day, count })
+      else if (day > seen.day || (day === seen.day && count > seen.count)) {
+        seen.day = day
+        seen.count = count
+      }
+    },
+    daily,
+    rpm: key => standing(bucketOf(key), key.rpmLimit, clock.monotonic()),
+    inFlight: keyId => inFlight.get(keyId) ?? 0,
+    dailySpent,
+    prune() {
+      const now = clock.monotonic()
+      const today = dayOf(clock.now())
+      for (const [id, bucket] of buckets) if (isFull(bucket, now)) buckets.delete(id)
+      for (const [id, seen] of days) if (seen.day < today) days.delete(id)
+    },
+  }
+}

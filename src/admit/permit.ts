@@ -1,0 +1,47 @@
+// What this bearer may do: from which address, with which account, at which endpoint, under which scope.
+import type { Call } from '../domain/handoff.ts'
+import type { Bearer, Key, Scope } from '../domain/key.ts'
+import { Refusal } from '../domain/refusal.ts'
+import type { Endpoint } from '../domain/usage.ts'
+import { type CidrSet, parseCidrs } from '../lib/cidr.ts'
+
+export type EndpointRule = {
+  readonly endpoint: Endpoint
+  readonly method: 'GET' | 'POST'
+  // null: any valid key.
+  readonly scope: Scope | null
+  readonly evenIfSuspended: boolean
+}
+
+// `rule` is undefined for an unknown path.
+export function permit(call: Call, bearer: Bearer, rule: EndpointRule | undefined): EndpointRule {
+  const allowlist = allowlistOf(bearer.key)
+  if (!allowlist.isEmpty && (call.address === undefined || !allowlist.has(call.address)))
+    throw new Refusal('ip_not_allowed')
+  if (bearer.account.status === 'suspended' && rule?.evenIfSuspended !== true) throw new Refusal('account_suspended')
+  if (rule === undefined) throw new Refusal('not_found')
+  if (call.method !== rule.method) {
+    throw new Refusal('method_not_allowed', {
+      message: `Use ${rule.method} here, not ${/^[A-Z-]{1,20}$/.test(call.method) ? call.method : 'this method'}.`,
+      headers: { Allow: rule.method },
+    })
+  }
+  if (rule.scope !== null && !bearer.key.scopes.includes(rule.scope)) {
+    throw new Refusal('insufficient_scope', {
+      message: `This key lacks the scope ${rule.scope}.`,
+      metadata: { required_scope: rule.scope },
+    })
+  }
+  return rule
+}
+
+const parsed = new WeakMap<Key, CidrSet>()
+
+function allowlistOf(key: Key): CidrSet {
+  let set = parsed.get(key)
+  if (set === undefined) {
+    set = parseCidrs(key.ipAllowlist)
+    parsed.set(key, set)
+  }
+  return set
+}

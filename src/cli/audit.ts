@@ -1,0 +1,36 @@
+// `turnpike audit`: proves the invariants over the database and exits with 1 if one is broken.
+import { join, resolve } from 'node:path'
+import { styleText } from 'node:util'
+import { loadDataDir } from '../config.ts'
+import { systemClock } from '../lib/clock.ts'
+import { type AuditReport, auditDatabase } from '../store/audit.ts'
+import { DATABASE_FILE } from '../store/lock.ts'
+import type { Command } from './command.ts'
+import { printJson } from './table.ts'
+
+export const commands: Readonly<Record<string, Command>> = {
+  '': {
+    usage: 'audit [FILE] [--idle]',
+    about: 'Checks every invariant of the books, also beside a running gateway. Exit code 1 if one is broken.',
+    options: { idle: { about: 'no request is in flight: nothing may be open or held' } },
+    more: `FILE is a database or a backup; without it ${DATABASE_FILE} in TURNPIKE_DATA_DIR is read.`,
+    takes: [0, 1],
+    async run(input) {
+      const [file] = input.args
+      const path = file === undefined ? join(loadDataDir(), DATABASE_FILE) : resolve(file)
+      const report = auditDatabase(path, { idle: input.flag('idle'), now: systemClock.now() })
+      if (input.json) printJson(report)
+      else printReport(report)
+      return report.ok ? 0 : 1
+    },
+  },
+}
+
+function printReport(report: AuditReport): void {
+  for (const { invariant, promise, checked, broken, examples } of report.findings) {
+    const verdict = broken === 0 ? styleText('green', 'ok    ') : styleText('red', 'BROKEN')
+    const count = broken === 0 ? `${checked} checked` : `${broken} broken, ${checked} checked`
+    process.stdout.write(`${verdict}  ${invariant.padEnd(4)}  ${promise} (${count})\n`)
+    for (const example of examples) process.stdout.write(`                ${example}\n`)
+  }
+}

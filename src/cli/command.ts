@@ -1,0 +1,98 @@
+// What every command shares: options that are read strictly, help made from them, and the words for a wrong call.
+import { type ParseArgsOptionsConfig, parseArgs, styleText } from 'node:util'
+
+export type Option = {
+  readonly about: string
+  // What stands for the value in the help; without it the option is a flag.
+  readonly value?: string
+  readonly multiple?: boolean
+}
+
+export type Command = {
+  readonly usage: string
+  readonly about: string
+  readonly options?: Readonly<Record<string, Option>>
+  // Said below the options.
+  readonly more?: string
+  // How many arguments without a name it takes.
+  readonly takes?: readonly [min: number, max: number]
+  // Gives the exit code: 0 all is well, 1 it failed.
+  run(input: Input): Promise<number>
+}
+
+export type Input = {
+  readonly args: readonly string[]
+  readonly json: boolean
+  text(name: string): string | undefined
+  texts(name: string): readonly string[] | undefined
+  flag(name: string): boolean
+}
+
+// A call that makes no sense: said on stderr, exit code 2.
+export class BadUsage extends Error {
+  override readonly name = 'BadUsage'
+}
+
+// It was understood but could not be done: said on stderr, exit code 1.
+export class Failed extends Error {
+  override readonly name = 'Failed'
+  // No answer came, or none to trust: perhaps it was done all the same.
+  readonly unsure: boolean
+
+  constructor(message: string, unsure = false) {
+    super(message)
+    this.unsure = unsure
+  }
+}
+
+const COMMON: Readonly<Record<string, Option>> = {
+  json: { about: 'print JSON, for programs' },
+  help: { about: 'show this help' },
+}
+
+export async function runCommand(command: Command, argv: readonly string[]): Promise<number> {
+  if (argv.includes('--help') || argv.includes('-h')) {
+    process.stdout.write(helpFor(command))
+    return 0
+  }
+  return command.run(readInput(command, argv))
+}
+
+function readInput(command: Command, argv: readonly string[]): Input {
+  const options: ParseArgsOptionsConfig = {}
+  for (const [name, option] of Object.entries({ ...command.options, ...COMMON })) {
+    options[name] = { type: option.value === undefined ? 'boolean' : 'string', multiple: option.multiple ?? false }
+  }
+  const { values, positionals } = parseStrictly(argv, options, command)
+  const [min, max] = command.takes ?? [0, 0]
+  if (positionals.length < min || positionals.length > max) throw wrong(command, 'wrong number of arguments')
+  return {
+    args: positionals,
+    json: values.json === true,
+    text: name => (typeof values[name] === 'string' ? values[name] : undefined),
+    texts: name => (Array.isArray(values[name]) ? values[name].map(String) : undefined),
+    flag: name => values[name] === true,
+  }
+}
+
+function parseStrictly(argv: readonly string[], options: ParseArgsOptionsConfig, command: Command) {
+  try {
+    return parseArgs({ args: [...argv], options, allowPositionals: true, strict: true })
+  } catch (error) {
+    throw wrong(command, error instanceof Error ? (error.message.split('. ')[0] ?? '') : 'wrong options')
+  }
+}
+
+function wrong(command: Command, what: string): BadUsage {
+  return new BadUsage(`${what}\nusage: turnpike ${command.usage}`)
+}
+
+function helpFor(command: Command): string {
+  const options = Object.entries({ ...command.options, ...COMMON }).map(([name, option]) => {
+    return [`--${name}${option.value === undefined ? '' : ` ${option.value}`}`, option.about] as const
+  })
+  const width = Math.max(...options.map(([left]) => left.length))
+  const lines = options.map(([left, about]) => `  ${left.padEnd(width)}  ${about}`)
+  const more = command.more === undefined ? '' : `\n${command.more}\n`
+  return `${styleText('bold', `turnpike ${command.usage}`)}\n\n${command.about}\n\n${lines.join('\n')}\n${more}`
+}

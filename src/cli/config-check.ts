@@ -1,0 +1,43 @@
+// `turnpike config check`: reads the configuration as a start would, says what it means, and changes nothing.
+import { environmentWith, loadConfig } from '../config.ts'
+import { formatPrice } from '../domain/credits.ts'
+import type { Command } from './command.ts'
+import { printFields, printJson, printTable } from './table.ts'
+
+export const commands: Readonly<Record<string, Command>> = {
+  check: {
+    usage: 'config check [FILE]',
+    about: 'Checks variables and configuration file. Exit code 2 and file, line and key if something is wrong.',
+    takes: [0, 1],
+    async run(input) {
+      const config = loadConfig(environmentWith(input.args[0]))
+      const { providers = [], models = [] } = config.catalog ?? {}
+      const prices = models.map(({ id, prices, targets }) => ({
+        id,
+        prompt: formatPrice(prices.prompt),
+        completion: formatPrice(prices.completion),
+        targets: targets.map(target => `${target.provider}:${target.model}`),
+      }))
+      const summary = {
+        file: config.configFile ?? null,
+        listen: `${config.host}:${config.port}`,
+        data_dir: config.dataDir,
+        providers: providers.map(provider => provider.id),
+        models: prices,
+      }
+      if (input.json) printJson({ ok: true, ...summary })
+      else {
+        const file = summary.file ?? 'none: the demo provider will be used'
+        printFields([
+          ['file', file],
+          ['listen', summary.listen],
+          ['data dir', summary.data_dir],
+          ['providers', summary.providers.join(', ')],
+        ])
+        const rows = prices.map(model => [model.id, model.prompt, model.completion, model.targets.join(', ')])
+        if (rows.length > 0) printTable(['model', 'prompt', 'completion', 'targets'], rows)
+      }
+      return 0
+    },
+  },
+}

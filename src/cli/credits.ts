@@ -1,0 +1,43 @@
+// `turnpike credits add`: credits for an account, booked once however often the call is repeated.
+import { randomUUID } from 'node:crypto'
+import { parseCredits } from '../domain/credits.ts'
+import { CLIENT_HELP, CLIENT_OPTIONS, openClient } from './client.ts'
+import { BadUsage, type Command, Failed } from './command.ts'
+import { type Cell, printFields, printJson } from './table.ts'
+
+export const commands: Readonly<Record<string, Command>> = {
+  add: {
+    usage: 'credits add ACCOUNT AMOUNT [options]',
+    about: 'Adds credits to an account. A negative amount (after --) takes them away, never below zero.',
+    options: {
+      note: { value: 'TEXT', about: 'kept with the entry' },
+      'idempotency-key': {
+        value: 'KEY',
+        about: 'repeat a call with the same key and it is booked once; made up unless given',
+      },
+      ...CLIENT_OPTIONS,
+    },
+    more: CLIENT_HELP,
+    takes: [2, 2],
+    async run(input) {
+      const [account = '', amount = ''] = input.args
+      if (parseCredits(amount) === undefined)
+        throw new BadUsage('AMOUNT must be a decimal such as 10 or 0.25, at most 9 decimals')
+      const once = input.text('idempotency-key') ?? randomUUID()
+      const note = input.text('note')
+      const client = await openClient(input)
+      const path = `/accounts/${encodeURIComponent(account)}/credits`
+      const entry = await client
+        .call('POST', path, { amount, ...(note === undefined ? {} : { note }) }, { 'idempotency-key': once })
+        .catch((error: Error) => {
+          if (!(error instanceof Failed && error.unsure)) throw error
+          // With the same key it can be asked again without harm.
+          throw new Failed(`${error.message}\nto try again safely, add: --idempotency-key ${once}`)
+        })
+
+      if (input.json) printJson(entry)
+      else printFields(Object.entries(entry).filter(([name]) => name !== 'object') as [string, Cell][])
+      return 0
+    },
+  },
+}

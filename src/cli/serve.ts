@@ -1,0 +1,19 @@
+// `turnpike serve`: reads the configuration and hands over to the gateway.
+import { loadConfig } from '../config.ts'
+import type { Command } from './command.ts'
+
+export const commands: Readonly<Record<string, Command>> = {
+  '': {
+    usage: 'serve',
+    about: 'Starts the gateway. It drains and ends on SIGTERM; a second SIGTERM hurries.',
+    more: 'All settings come from TURNPIKE_* variables and from turnpike.yaml; "turnpike config check" shows them.',
+    async run() {
+      // Read before anything else is loaded: a mistake in it should be said at once.
+      const config = loadConfig()
+      const { serve } = await import('../main.ts')
+      await serve(config)
+      // A gateway that ended badly has said so itself.
+      return Number(process.exitCode ?? 0)
+    },
+  },
+}

@@ -1,0 +1,79 @@
+// The command line: finds the command, loads it and nothing else, and turns what goes wrong into words and exit codes:
+// 0 all is well, 1 it failed or a promise is broken, 2 the call or the configuration is wrong.
+import { readFileSync } from 'node:fs'
+import { styleText } from 'node:util'
+import { BadUsage, type Command, Failed, runCommand } from './command.ts'
+
+type Group = { readonly about: string; load(): Promise<{ readonly commands: Readonly<Record<string, Command>> }> }
+
+// A group with one command of the empty name is that command; the others take a verb.
+const GROUPS: Readonly<Record<string, Group>> = {
+  serve: { about: 'start the gateway', load: () => import('./serve.ts') },
+  keys: { about: 'create, list, show, update, rotate, end-grace, revoke', load: () => import('./keys.ts') },
+  credits: { about: 'add credits to an account', load: () => import('./credits.ts') },
+  usage: { about: 'show what one request did and cost', load: () => import('./usage.ts') },
+  config: { about: 'check the configuration without starting', load: () => import('./config-check.ts') },
+  audit: { about: 'prove that the books are right', load: () => import('./audit.ts') },
+  backup: { about: 'copy the store, also while the gateway runs', load: () => import('./backup.ts') },
+  restore: { about: 'put a backup into an empty data dir', load: () => import('./restore.ts') },
+}
+
+process.exitCode = await main(process.argv.slice(2))
+
+async function main(argv: readonly string[]): Promise<number> {
+  const [name, ...rest] = argv
+  try {
+    if (name === undefined || name === 'help' || name === '--help' || name === '-h')
+      return say(overview(), name !== undefined)
+    if (name === '--version' || name === 'version') return say(`${version()}\n`, true)
+    return await runGroup(name, rest)
+  } catch (error) {
+    return explain(error)
+  }
+}
+
+async function runGroup(name: string, rest: readonly string[]): Promise<number> {
+  const group = Object.hasOwn(GROUPS, name) ? GROUPS[name] : undefined
+  if (group === undefined) throw new BadUsage(`there is no command "${name}"; see turnpike --help`)
+  const { commands } = await group.load()
+  const single = commands['']
+  if (single !== undefined) return runCommand(single, rest)
+
+  const [verb, ...args] = rest
+  if (verb === '--help' || verb === '-h') return say(verbs(name, commands), true)
+  const command = verb !== undefined && Object.hasOwn(commands, verb) ? commands[verb] : undefined
+  if (command === undefined) throw new BadUsage(`turnpike ${name} takes one of: ${Object.keys(commands).join(', ')}`)
+  return runCommand(command, args)
+}
+
+// By name and not by class, so that no command's modules are loaded only to recognise its errors.
+function explain(error: unknown): number {
+  if (!(error instanceof Error)) throw error
+  const wrong = error instanceof BadUsage || error.name === 'BadConfig'
+  const known = wrong || error instanceof Failed || error.name === 'NotAuditable'
+  process.stderr.write(
+    `${styleText('red', 'turnpike:', { stream: process.stderr })} ${known ? error.message : error.stack}\n`,
+  )
+  return wrong ? 2 : 1
+}
+
+function say(text: string, asked: boolean): number {
+  const stream = asked ? process.stdout : process.stderr
+  stream.write(text)
+  return asked ? 0 : 2
+}
+
+function overview(): string {
+  const lines = Object.entries(GROUPS).map(([name, group]) => `  ${name.padEnd(10)}${group.about}`)
+  return `${styleText('bold', 'turnpike')} – a chat routing gateway\n\n${lines.join('\n')}\n\nEvery command has --help. Settings come from TURNPIKE_* variables and turnpike.yaml.\n`
+}
+
+function verbs(name: string, commands: Readonly<Record<string, Command>>): string {
+  const lines = Object.values(commands).map(command => `  turnpike ${command.usage}\n      ${command.about}\n`)
+  return `${styleText('bold', `turnpike ${name}`)}\n\n${lines.join('')}`
+}
+
+function version(): string {
+  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  return String((JSON.parse(manifest) as { version: unknown }).version)
+}

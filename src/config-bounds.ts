@@ -1,0 +1,100 @@
+// Every bound and every default in one table, each with its unit in its name. Nothing else in the code spells them out.
+import type { Timeouts } from './domain/catalog.ts'
+
+const KIB = 1024
+const MIB = 1024 * KIB
+const SECOND = 1000
+const MINUTE = 60 * SECOND
+
+const TABLE = {
+  // The door
+  bodyBytesMax: 4 * MIB,
+  headersMax: 100,
+  headerBytesMax: 16 * KIB,
+  urlBytesMax: 8 * KIB,
+  jsonDepthMax: 32,
+  headersTimeoutMs: 10 * SECOND,
+  requestTimeoutMs: 30 * SECOND,
+  // How often Node looks for connections that are past the two above.
+  connectionsCheckMs: 1 * SECOND,
+  refusedBodyBytesMax: 1 * MIB,
+  refusedBodyWaitMs: 2 * SECOND,
+  clientRequestIdCharsMax: 128,
+
+  // Neighbours
+  bodiesInMemoryBytesMax: 256 * MIB,
+  // One account may have at most one such part of the bodies in memory.
+  bodiesPerAccountShare: 4,
+  unknownKeyLookupsMax: 32,
+  unknownKeyCacheMs: 5 * SECOND,
+  addressFailuresPerMinute: 600,
+  addressesTrackedMax: 100_000,
+  keysCachedMax: 100_000,
+  readOnPerAccountMax: 16,
+
+  // A chat
+  messagesMax: 2048,
+  choicesMax: 8,
+  stopSequencesMax: 4,
+  topLogprobsMax: 20,
+  modelNameCharsMax: 256,
+  // A cap that a low balance imposes is not lower than this; below it the request gets 402.
+  outputCapMinTokens: 256,
+
+  // Upstreams
+  connectTimeoutMs: 5 * SECOND,
+  firstByteStreamTimeoutMs: 60 * SECOND,
+  firstByteJsonTimeoutMs: 10 * MINUTE,
+  idleTimeoutMs: 60 * SECOND,
+  totalTimeoutMs: 15 * MINUTE,
+  answerBytesMax: 32 * MIB,
+  sseEventBytesMax: 1 * MIB,
+  connectionsPerProviderMax: 1024,
+  retryAfterMaxMs: 5 * MINUTE,
+
+  // A stream to the client
+  keepAliveAfterMs: 10 * SECOND,
+  headersLeaveAfterMs: 15 * SECOND,
+  writeStallMs: 60 * SECOND,
+
+  // Settlement
+  settleWaitMs: 2 * SECOND,
+  checkpointFirstMs: 1 * SECOND,
+  checkpointEveryMs: 5 * SECOND,
+  readOnAfterFinishMs: 30 * SECOND,
+  estimateTimeoutMs: 2 * SECOND,
+  sweepEveryMs: 5 * SECOND,
+
+  // The operator's side
+  pageDefault: 50,
+  pageMax: 1000,
+  adminBodyBytesMax: 1 * MIB,
+  rpmLimitMax: 10_000_000,
+  dailyLimitMax: 1_000_000_000,
+  maxConcurrentMax: 100_000,
+  allowlistEntriesMax: 1000,
+
+  // The configuration file
+  configBytesMax: 1 * MIB,
+  configAliasesMax: 100,
+  providersMax: 1000,
+  modelsMax: 10_000,
+  targetsPerModelMax: 64,
+  namesPerListMax: 256,
+
+  // The process
+  drainDelayMs: 5 * SECOND,
+  drainMaxMs: 120 * SECOND,
+}
+
+export type Bounds = Readonly<typeof TABLE>
+
+export const BOUNDS: Bounds = Object.freeze(TABLE)
+
+export const TIMEOUTS: Timeouts = Object.freeze({
+  connectMs: BOUNDS.connectTimeoutMs,
+  firstByteStreamMs: BOUNDS.firstByteStreamTimeoutMs,
+  firstByteJsonMs: BOUNDS.firstByteJsonTimeoutMs,
+  idleMs: BOUNDS.idleTimeoutMs,
+  totalMs: BOUNDS.totalTimeoutMs,
+})

@@ -1,0 +1,173 @@
+// The configuration file: what it declares and which settings it changes. Everything in it is optional, nothing in it is
+// guessed, and a bad file changes nothing.
+import { readFileSync, statSync } from 'node:fs'
+import { BOUNDS } from './config-bounds.ts'
+import { type FileCatalog, readCatalog } from './config-catalog.ts'
+import {
+  BadConfig,
+  type Fields,
+  fail,
+  isNull,
+  openYaml,
+  type Place,
+  readChoice,
+  readDecimal,
+  readFields,
+  readInteger,
+  readList,
+  readName,
+  readSeconds,
+  readTexts,
+} from './config-yaml.ts'
+import { type Nano, parseCredits } from './domain/credits.ts'
+import { SCOPES, type Scope } from './domain/key.ts'
+import { BadCidr, parseCidrs } from './lib/cidr.ts'
+
+export type Brand = { readonly keyPrefix: string; readonly headerPrefix: string }
+
+// What a new key gets when nothing else is said.
+export type KeyDefaults = {
+  readonly scopes: readonly Scope[]
+  readonly ipAllowlist: readonly string[]
+  readonly rpmLimit: number
+  readonly dailyLimit: number | null
+  readonly creditLimit: Nano | null
+  readonly maxConcurrent: number
+  // A date for all new keys makes no sense; it stands here so that the defaults are complete.
+  readonly expiresAt: null
+}
+
+export type FileSettings = {
+  readonly catalog: FileCatalog
+  readonly brand: Brand
+  readonly defaults: KeyDefaults
+  readonly trustedProxies: readonly string[]
+  readonly corsOrigins: readonly string[]
+  readonly drainDelayMs: number
+  readonly drainMaxMs: number
+}
+
+export const NO_FILE: Omit<FileSettings, 'catalog'> = {
+  brand: { keyPrefix: 'svc_live_', headerPrefix: 'X-Svc-' },
+  defaults: {
+    scopes: SCOPES,
+    ipAllowlist: [],
+    rpmLimit: 300,
+    dailyLimit: 10_000,
+    creditLimit: null,
+    maxConcurrent: 100,
+    expiresAt: null,
+  },
+  trustedProxies: [],
+  corsOrigins: [],
+  drainDelayMs: BOUNDS.drainDelayMs,
+  drainMaxMs: BOUNDS.drainMaxMs,
+}
+
+const KEYS = ['providers', 'models', 'defaults', 'brand', 'trusted_proxies', 'cors_origins', 'drain_delay', 'drain_max']
+
+export function readConfigFile(path: string, env: Readonly<Record<string, string | undefined>>): FileSettings {
+  const root = openYaml(path, readBounded(path), env)
+  // An empty file, or one of comments only, declares an empty catalog.
+  const file: Fields = isNull(root) ? { get: () => undefined, need: name => fail(root, name) } : readFields(root, KEYS)
+  const read = <T>(name: string, reader: (place: Place) => T, otherwise: T): T => {
+    const place = file.get(name)
+    return place === undefined ? otherwise : reader(place)
+  }
+  return {
+    catalog: readCatalog(file),
+    brand: read('brand', readBrand, NO_FILE.brand),
+    defaults: read('defaults', readDefaults, NO_FILE.defaults),
+    trustedProxies: read('trusted_proxies', readRanges, NO_FILE.trustedProxies),
+    corsOrigins: read('cors_origins', readOrigins, NO_FILE.corsOrigins),
+    drainDelayMs: read('drain_delay', place => readSeconds(place, 3600), NO_FILE.drainDelayMs),
+    drainMaxMs: read('drain_max', place => readSeconds(place, 24 * 3600), NO_FILE.drainMaxMs),
+  }
+}
+
+function readBounded(path: string): string {
+  let bytes: Buffer
+  try {
+    const { size } = statSync(path)
+    if (size > BOUNDS.configBytesMax) throw new BadConfig(`${path}: is larger than ${BOUNDS.configBytesMax} bytes`)
+    bytes = readFileSync(path)
+  } catch (error) {
+    if (error instanceof BadConfig) throw error
+    throw new BadConfig(`${path}: cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown reason'})`)
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw new BadConfig(`${path}: is not UTF-8 text`)
+  }
+}
+
+function readBrand(place: Place): Brand {
+  const fields = readFields(place, ['key_prefix', 'header_prefix'])
+  const key = fields.get('key_prefix')
+  const header = fields.get('header_prefix')
+  const keyRule = 'must be 1 to 32 letters, digits, dashes or underscores'
+  const headerRule = 'must be 2 to 32 letters, digits and dashes, from a letter to a dash, such as "X-Svc-"'
+  return {
+    keyPrefix: key === undefined ? NO_FILE.brand.keyPrefix : readName(key, /^[A-Za-z0-9_-]{1,32}$/, keyRule),
+    headerPrefix:
+      header === undefined ? NO_FILE.brand.headerPrefix : readName(header, /^[A-Za-z][A-Za-z0-9-]{0,30}-$/, headerRule),
+  }
+}
+
+function readDefaults(place: Place): KeyDefaults {
+  const known = ['scopes', 'ip_allowlist', 'rpm_limit', 'daily_limit', 'credit_limit', 'max_concurrent']
+  const fields = readFields(place, known)
+  const usual = NO_FILE.defaults
+  const read = <T>(name: string, reader: (entry: Place) => T, otherwise: T): T => {
+    const entry = fields.get(name)
+    return entry === undefined ? otherwise : reader(entry)
+  }
+  return {
+    scopes: read(
+      'scopes',
+      entry => readList(entry, SCOPES.length).map(scope => readChoice(scope, SCOPES)),
+      usual.scopes,
+    ),
+    ipAllowlist: read('ip_allowlist', readRanges, usual.ipAllowlist),
+    rpmLimit: read('rpm_limit', entry => readInteger(entry, 1, BOUNDS.rpmLimitMax), usual.rpmLimit),
+    dailyLimit: read(
+      'daily_limit',
+      orNull(entry => readInteger(entry, 1, BOUNDS.dailyLimitMax)),
+      usual.dailyLimit,
+    ),
+    creditLimit: read('credit_limit', orNull(readCredits), usual.creditLimit),
+    expiresAt: null,
+    maxConcurrent: read('max_concurrent', entry => readInteger(entry, 1, BOUNDS.maxConcurrentMax), usual.maxConcurrent),
+  }
+}
+
+function orNull<T>(reader: (place: Place) => T): (place: Place) => T | null {
+  return place => (isNull(place) ? null : reader(place))
+}
+
+function readCredits(place: Place): Nano {
+  const credits = parseCredits(readDecimal(place))
+  const rule = 'must be credits as a plain decimal: not negative, no exponent, at most 9 decimals'
+  return credits !== undefined && credits >= 0n ? credits : fail(place, rule)
+}
+
+function readRanges(place: Place): readonly string[] {
+  const ranges = readTexts(place, BOUNDS.allowlistEntriesMax)
+  try {
+    parseCidrs(ranges)
+  } catch (error) {
+    if (!(error instanceof BadCidr)) throw error
+    fail(place, error.message)
+  }
+  return ranges
+}
+
+function readOrigins(place: Place): readonly string[] {
+  return readList(place, BOUNDS.namesPerListMax).map(entry => {
+    const origin = readName(entry, /^https?:\/\//, 'must be an origin such as "https://app.example.com"')
+    return URL.parse(origin)?.origin === origin
+      ? origin
+      : fail(entry, 'must be an origin alone: no path, no slash at its end')
+  })
+}

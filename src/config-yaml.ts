@@ -1,0 +1,163 @@
+// Reads YAML strictly: whatever is not expected is refused with file, line and key. Values are taken from the text as
+// written, and `${VAR}` in them from the environment; a message never repeats a value, since it may be a secret.
+import { createRequire } from 'node:module'
+import type * as Yaml from 'yaml'
+import { BOUNDS } from './config-bounds.ts'
+
+// The configuration cannot be used; the message says which variable, or which file, line and key.
+export class BadConfig extends Error {
+  override readonly name = 'BadConfig'
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+// A value and where it stands.
+export type Place = {
+  readonly node: Yaml.Node | null
+  readonly key: string
+  readonly line: number
+  readonly file: YamlFile
+}
+
+type YamlFile = {
+  readonly name: string
+  readonly env: Environment
+  readonly document: Yaml.Document
+  readonly yaml: typeof Yaml
+  lineOf(node: Yaml.Node | null, otherwise: number): number
+}
+
+export type Fields = {
+  get(name: string): Place | undefined
+  need(name: string): Place
+}
+
+export function openYaml(name: string, text: string, env: Environment): Place {
+  // Loaded here and not above: a start without a file should not pay for the parser.
+  const yaml = createRequire(import.meta.url)('yaml') as typeof Yaml
+  const lines = new yaml.LineCounter()
+  const document = yaml.parseDocument(text, { lineCounter: lines, prettyErrors: false, version: '1.2' })
+  const flaw = document.errors[0] ?? document.warnings[0]
+  if (flaw !== undefined) throw new BadConfig(`${name}:${lineAt(lines, flaw.pos[0])}: ${flaw.message}`)
+  try {
+    document.toJS({ maxAliasCount: BOUNDS.configAliasesMax })
+  } catch {
+    throw new BadConfig(`${name}: an alias is unknown, or aliases repeat too much (at most ${BOUNDS.configAliasesMax})`)
+  }
+
+  const lineOf = (node: Yaml.Node | null, otherwise: number) => (node?.range ? lineAt(lines, node.range[0]) : otherwise)
+  const file = { name, env, document, yaml, lineOf }
+  return { node: document.contents, key: '', line: lineOf(document.contents, 1), file }
+}
+
+export function fail(place: Place, problem: string): never {
+  throw new BadConfig(`${place.file.name}:${place.line}: ${place.key === '' ? '' : `${place.key}: `}${problem}`)
+}
+
+// The entries of a mapping. A key that is not known is refused: a slip of the pen must not become a default.
+export function readFields(place: Place, known: readonly string[]): Fields {
+  const { isMap, isScalar } = place.file.yaml
+  const node = resolve(place)
+  if (!isMap(node)) fail(place, 'must be a mapping of keys to values')
+  const entries = new Map<string, Place>()
+  for (const pair of node.items as Yaml.Pair<Yaml.Node, Yaml.Node | null>[]) {
+    const name = isScalar(pair.key) ? String(pair.key.value) : '?'
+    const key = place.key === '' ? name : `${place.key}.${name}`
+    const line = place.file.lineOf(pair.key, place.line)
+    const entry = { node: pair.value, key, line: place.file.lineOf(pair.value, line), file: place.file }
+    if (!known.includes(name)) fail({ ...entry, line }, `is not a known key here; known are ${known.join(', ')}`)
+    entries.set(name, entry)
+  }
+  return {
+    get: name => entries.get(name),
+    need: name =>
+      entries.get(name) ?? fail({ ...place, key: place.key === '' ? name : `${place.key}.${name}` }, 'is missing'),
+  }
+}
+
+export function readList(place: Place, max: number): readonly Place[] {
+  const node = resolve(place)
+  if (!place.file.yaml.isSeq<Yaml.Node>(node)) fail(place, 'must be a list')
+  if (node.items.length > max) fail(place, `has more than ${max} entries`)
+  return node.items.map((item, index) => ({
+    node: item,
+    key: `${place.key}[${index}]`,
+    line: place.file.lineOf(item, place.line),
+    file: place.file,
+  }))
+}
+
+export function readText(place: Place, max = 256): string {
+  const { value } = scalar(place)
+  if (typeof value !== 'string') fail(place, 'must be text (put it in quotes)')
+  const text = interpolate(value, place)
+  if (text.length > max) fail(place, `is longer than ${max} characters`)
+  if (/\p{Cc}/u.test(text) || !text.isWellFormed()) fail(place, 'contains control characters')
+  return text
+}
+
+export function readTexts(place: Place, max: number): readonly string[] {
+  return readList(place, max).map(entry => readName(entry, /^.+$/u, 'must not be empty'))
+}
+
+export function readName(place: Place, pattern: RegExp, rule: string): string {
+  const text = readText(place)
+  return pattern.test(text) ? text : fail(place, rule)
+}
+
+export function readChoice<T extends string>(place: Place, choices: readonly T[]): T {
+  const text = readText(place)
+  return choices.find(choice => choice === text) ?? fail(place, `must be one of ${choices.join(', ')}`)
+}
+
+export function readInteger(place: Place, min: number, max: number): number {
+  const { value } = scalar(place)
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < min || value > max) {
+    fail(place, `must be a whole number from ${min} to ${max}`)
+  }
+  return value
+}
+
+// Seconds in the file, with a fraction if need be; milliseconds inside.
+export function readSeconds(place: Place, max: number): number {
+  const { value } = scalar(place)
+  if (typeof value !== 'number' || !(value >= 0) || value > max) fail(place, `must be seconds, from 0 to ${max}`)
+  return Math.round(value * 1000)
+}
+
+export function readFlag(place: Place): boolean {
+  const { value } = scalar(place)
+  return typeof value === 'boolean' ? value : fail(place, 'must be true or false')
+}
+
+// A decimal as it is written, quoted or not: the parser's float is never looked at.
+export function readDecimal(place: Place): string {
+  const { value, source } = scalar(place)
+  if (typeof value === 'string') return interpolate(value, place)
+  return typeof value === 'number' && source !== undefined ? source : fail(place, 'must be a decimal number')
+}
+
+export function isNull(place: Place): boolean {
+  const node = resolve(place)
+  return node === null || (place.file.yaml.isScalar(node) && node.value === null)
+}
+
+function scalar(place: Place): Yaml.Scalar {
+  const node = resolve(place)
+  return place.file.yaml.isScalar(node) ? node : fail(place, 'must be a single value')
+}
+
+function interpolate(text: string, place: Place): string {
+  return text.replace(/\$\{([^}]*)\}/g, (_, name: string) => {
+    if (!/^[A-Za-z_]\w*$/.test(name)) fail(place, 'has a placeholder that names no variable')
+    return place.file.env[name] ?? fail(place, `the environment variable ${name} is not set`)
+  })
+}
+
+function resolve(place: Place): Yaml.Node | null {
+  return place.file.yaml.isAlias(place.node) ? (place.node.resolve(place.file.document) ?? null) : place.node
+}
+
+function lineAt(lines: Yaml.LineCounter, offset: number): number {
+  return Math.max(1, lines.linePos(offset).line)
+}

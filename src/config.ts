@@ -1,0 +1,180 @@
+// Environment and configuration file → one frozen Config. The only file that reads the environment.
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { BOUNDS, type Bounds } from './config-bounds.ts'
+import type { FileCatalog } from './config-catalog.ts'
+import {
+  adminListen,
+  encryptionKey,
+  type Failpoints,
+  failpoints,
+  flag,
+  hostName,
+  type Listen,
+  type LogLevel,
+  logLevel,
+  portNumber,
+  read,
+  token,
+  trustedProxies,
+} from './config-env.ts'
+import { type Brand, type KeyDefaults, NO_FILE, readConfigFile } from './config-file.ts'
+import { BadConfig } from './config-yaml.ts'
+
+export type { Bounds } from './config-bounds.ts'
+export type { DeclaredModel, DeclaredProvider, FileCatalog } from './config-catalog.ts'
+export type { Failpoint, Failpoints, Listen, LogLevel } from './config-env.ts'
+export type { Brand, KeyDefaults } from './config-file.ts'
+export { BadConfig } from './config-yaml.ts'
+
+export type Config = {
+  readonly host: string
+  readonly port: number
+  // Undefined: admin API and dashboard are served beside /v1.
+  readonly adminListen: Listen | 'off' | undefined
+  readonly dataDir: string
+  readonly configFile: string | undefined
+  readonly adminToken: string | undefined
+  // 32 bytes as 64 hex digits, in whichever way they were given.
+  readonly encryptionKey: string | undefined
+  readonly metricsToken: string | undefined
+  readonly trustedProxies: readonly string[]
+  readonly workers: number
+  readonly detectProviders: boolean
+  // Provider keys found in the environment, by the name of their variable; empty when detection is off.
+  readonly detectedKeys: Readonly<Record<string, string>>
+  readonly logLevel: LogLevel
+  readonly databaseUrl: string | undefined
+  readonly redisUrl: string | undefined
+  readonly brand: Brand
+  readonly defaults: KeyDefaults
+  readonly corsOrigins: readonly string[]
+  // Undefined: there is no file.
+  readonly catalog: FileCatalog | undefined
+  readonly bounds: Bounds
+  readonly failpoints: Failpoints
+}
+
+const KNOWN = [
+  'HOST',
+  'PORT',
+  'ADMIN_LISTEN',
+  'DATA_DIR',
+  'CONFIG',
+  'ADMIN_TOKEN',
+  'ENCRYPTION_KEY',
+  'METRICS_TOKEN',
+  'TRUSTED_PROXIES',
+  'WORKERS',
+  'DETECT_PROVIDERS',
+  'LOG_LEVEL',
+  'URL',
+  'FAILPOINTS',
+].map(name => `TURNPIKE_${name}`)
+
+const PROVIDER_KEYS = [
+  'OPENAI_API_KEY',
+  'ANTHROPIC_API_KEY',
+  'GEMINI_API_KEY',
+  'OPENROUTER_API_KEY',
+  'GROQ_API_KEY',
+  'MISTRAL_API_KEY',
+  'DEEPSEEK_API_KEY',
+  'XAI_API_KEY',
+  'TOGETHER_API_KEY',
+]
+
+export function loadConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = process.cwd()): Config {
+  refuseUnknown(env)
+  refuseLater(env)
+  const configFile = findConfigFile(env, cwd)
+  const file = configFile === undefined ? { ...NO_FILE, catalog: undefined } : readConfigFile(configFile, env)
+  const detectProviders = flag(env, 'TURNPIKE_DETECT_PROVIDERS', true)
+  return deepFreeze({
+    host: hostName('TURNPIKE_HOST', read(env, 'TURNPIKE_HOST') ?? '127.0.0.1'),
+    port: portNumber('TURNPIKE_PORT', read(env, 'TURNPIKE_PORT') ?? '8080'),
+    adminListen: adminListen(env),
+    dataDir: dataDirOf(env, cwd),
+    configFile,
+    adminToken: token(env, 'TURNPIKE_ADMIN_TOKEN', 16),
+    encryptionKey: encryptionKey(env),
+    metricsToken: token(env, 'TURNPIKE_METRICS_TOKEN', 1),
+    trustedProxies: trustedProxies(env) ?? file.trustedProxies,
+    workers: 1,
+    detectProviders,
+    detectedKeys: detectProviders ? foundKeys(env) : {},
+    logLevel: logLevel(env),
+    databaseUrl: undefined,
+    redisUrl: undefined,
+    brand: file.brand,
+    defaults: file.defaults,
+    corsOrigins: file.corsOrigins,
+    catalog: file.catalog,
+    bounds: { ...BOUNDS, drainDelayMs: file.drainDelayMs, drainMaxMs: file.drainMaxMs },
+    failpoints: failpoints(env),
+  })
+}
+
+// What a command needs that speaks to a running gateway.
+export function loadClientConfig(env: NodeJS.ProcessEnv = process.env): {
+  url: string
+  adminToken: string | undefined
+} {
+  const url = URL.parse(read(env, 'TURNPIKE_URL') ?? 'http://127.0.0.1:8080')
+  if (url === null || !['http:', 'https:'].includes(url.protocol) || url.username !== '') {
+    throw new BadConfig('TURNPIKE_URL must be an http:// or https:// address without credentials')
+  }
+  return { url: url.href.replace(/\/+$/, ''), adminToken: token(env, 'TURNPIKE_ADMIN_TOKEN', 1) }
+}
+
+// What a command needs that works on the data dir itself, even where the rest of the configuration is broken.
+export function loadDataDir(env: NodeJS.ProcessEnv = process.env, cwd: string = process.cwd()): string {
+  return dataDirOf(env, cwd)
+}
+
+// The environment as it is, with another configuration file.
+export function environmentWith(configFile: string | undefined): NodeJS.ProcessEnv {
+  return configFile === undefined ? process.env : { ...process.env, TURNPIKE_CONFIG: configFile }
+}
+
+function refuseUnknown(env: NodeJS.ProcessEnv): void {
+  for (const name of Object.keys(env)) {
+    if (!name.startsWith('TURNPIKE_') || KNOWN.includes(name)) continue
+    if (/^TURNPIKE_(SERVICE|PORT)_/.test(name) || env[name]?.startsWith('tcp://')) continue
+    throw new BadConfig(`${name} is not a known variable; known are ${KNOWN.join(', ')}`)
+  }
+}
+
+function refuseLater(env: NodeJS.ProcessEnv): void {
+  if (env.DATABASE_URL) throw new BadConfig('DATABASE_URL: Postgres is not supported yet; unset it to use SQLite')
+  if (env.REDIS_URL) throw new BadConfig('REDIS_URL: Redis is not supported yet; unset it to run one node')
+  const workers = read(env, 'TURNPIKE_WORKERS') ?? '1'
+  if (workers !== '1') throw new BadConfig('TURNPIKE_WORKERS: more than one process is not supported yet; it must be 1')
+}
+
+function findConfigFile(env: NodeJS.ProcessEnv, cwd: string): string | undefined {
+  const given = read(env, 'TURNPIKE_CONFIG')
+  if (given !== undefined) {
+    const path = resolve(cwd, given)
+    if (!existsSync(path)) throw new BadConfig(`TURNPIKE_CONFIG: there is no file ${path}`)
+    return path
+  }
+  const usual = join(cwd, 'turnpike.yaml')
+  return existsSync(usual) ? usual : undefined
+}
+
+function dataDirOf(env: NodeJS.ProcessEnv, cwd: string): string {
+  return resolve(cwd, read(env, 'TURNPIKE_DATA_DIR') ?? 'data')
+}
+
+function foundKeys(env: NodeJS.ProcessEnv): Record<string, string> {
+  return Object.fromEntries(PROVIDER_KEYS.flatMap(name => (env[name] ? [[name, env[name]]] : [])))
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value)
+    Object.values(value).forEach(deepFreeze)
+  }
+  return value
+}

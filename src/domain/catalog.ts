@@ -1,0 +1,60 @@
+// The catalog's nouns: providers, models with their prices, and the targets that tie them.
+import type { Prices } from './credits.ts'
+import { formatPrice } from './credits.ts'
+
+export type Modality = 'text' | 'image' | 'audio' | 'file' | 'video'
+
+export type Provider = {
+  readonly id: string
+  readonly kind: 'openai' | 'demo'
+  readonly baseUrl: string
+  // Fields that this provider takes beside the ones everybody takes.
+  readonly passthrough: readonly string[]
+  // Under which name the output cap is sent.
+  readonly maxTokensField: 'max_tokens' | 'max_completion_tokens'
+  readonly timeouts: Timeouts
+}
+
+export type Timeouts = {
+  readonly connectMs: number
+  readonly firstByteStreamMs: number
+  readonly firstByteJsonMs: number
+  readonly idleMs: number
+  readonly totalMs: number
+}
+
+export type Target = {
+  readonly provider: string
+  readonly model: string
+  readonly priority: number
+  readonly weight: number
+}
+
+export type Model = {
+  readonly id: string
+  readonly aliases: readonly string[]
+  readonly name: string
+  readonly description: string
+  readonly ownedBy: string
+  readonly createdAt: number
+  readonly contextLength: number
+  readonly maxOutputTokens: number
+  readonly inputModalities: readonly Modality[]
+  readonly mediaMaxTokens: number
+  readonly hiddenReasoning: boolean
+  readonly supportedParameters: readonly string[]
+  readonly prices: Prices
+  readonly priceVersion: string
+  readonly targets: readonly Target[]
+}
+
+// A price snapshot as it stands on every row, so that the cost can be recomputed from the row alone.
+export function priceSnapshot(prices: Prices): string {
+  return JSON.stringify({
+    prompt: formatPrice(prices.prompt),
+    completion: formatPrice(prices.completion),
+    input_cache_read: formatPrice(prices.cacheRead),
+    input_cache_write: formatPrice(prices.cacheWrite),
+    request: formatPrice(prices.request),
+  })
+}

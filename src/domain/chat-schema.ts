@@ -1,0 +1,169 @@
+// The shape of a chat request, as data: these schemas validate what comes in and describe it in the OpenAPI document.
+import Type from 'typebox'
+
+const Text = Type.String()
+const Name = Type.String({ minLength: 1, maxLength: 256 })
+const Anything = Type.Record(Type.String(), Type.Unknown())
+const safe = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }
+
+export const TextPart = Type.Object({ type: Type.Literal('text'), text: Text })
+export const PARTS = {
+  text: TextPart,
+  refusal: Type.Object({ type: Type.Literal('refusal'), refusal: Text }),
+  image_url: Type.Object({
+    type: Type.Literal('image_url'),
+    image_url: Type.Object({
+      url: Type.String({ minLength: 1 }),
+      detail: Type.Optional(Type.Enum(['auto', 'low', 'high'])),
+    }),
+  }),
+  input_audio: Type.Object({
+    type: Type.Literal('input_audio'),
+    input_audio: Type.Object({ data: Text, format: Type.Enum(['wav', 'mp3']) }),
+  }),
+  file: Type.Object({ type: Type.Literal('file'), file: Anything }),
+} as const
+export type PartType = keyof typeof PARTS
+
+// Parts are checked one by one, by their type, so that an error can name the very part.
+const Content = Type.Union([Text, Type.Array(Type.Object({ type: Type.String() }), { minItems: 1 })])
+
+const ToolCall = Type.Object({
+  id: Name,
+  type: Type.Enum(['function', 'custom']),
+  function: Type.Optional(Type.Object({ name: Name, arguments: Text })),
+  custom: Type.Optional(Type.Object({ name: Name, input: Text })),
+})
+
+const spoken = { content: Content, name: Type.Optional(Name) }
+
+export const MESSAGES = {
+  system: Type.Object({ role: Type.Literal('system'), ...spoken }),
+  developer: Type.Object({ role: Type.Literal('developer'), ...spoken }),
+  user: Type.Object({ role: Type.Literal('user'), ...spoken }),
+  assistant: Type.Object({
+    role: Type.Literal('assistant'),
+    content: Type.Optional(Type.Union([Content, Type.Null()])),
+    name: Type.Optional(Name),
+    refusal: Type.Optional(Text),
+    tool_calls: Type.Optional(Type.Array(ToolCall, { minItems: 1, maxItems: 128 })),
+    function_call: Type.Optional(Type.Object({ name: Name, arguments: Text })),
+  }),
+  tool: Type.Object({ role: Type.Literal('tool'), content: Content, tool_call_id: Name }),
+  function: Type.Object({ role: Type.Literal('function'), content: Type.Union([Text, Type.Null()]), name: Name }),
+} as const
+export type Role = keyof typeof MESSAGES
+
+const Tool = Type.Object({
+  type: Type.Enum(['function', 'custom']),
+  function: Type.Optional(
+    Type.Object({
+      name: Name,
+      description: Type.Optional(Text),
+      parameters: Type.Optional(Anything),
+      strict: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
+    }),
+  ),
+  custom: Type.Optional(Anything),
+})
+
+const Stop = Type.Union([Text, Type.Array(Text, { maxItems: 4 })])
+
+const fields = {
+  frequency_penalty: Type.Number({ minimum: -2, maximum: 2 }),
+  function_call: Type.Union([Text, Type.Object({ name: Name })]),
+  functions: Type.Array(Type.Object({ name: Name }), { maxItems: 128 }),
+  logit_bias: Type.Record(Type.String(), Type.Number({ minimum: -100, maximum: 100 })),
+  logprobs: Type.Boolean(),
+  max_completion_tokens: Type.Integer({ ...safe, minimum: 1 }),
+  max_tokens: Type.Integer({ ...safe, minimum: 1 }),
+  metadata: Type.Record(Type.String(), Text),
+  modalities: Type.Array(Text),
+  n: Type.Integer({ minimum: 1, maximum: 8 }),
+  parallel_tool_calls: Type.Boolean(),
+  presence_penalty: Type.Number({ minimum: -2, maximum: 2 }),
+  prompt_cache_key: Type.String({ maxLength: 1024 }),
+  reasoning_effort: Type.String({ maxLength: 64 }),
+  response_format: Type.Object({ type: Type.Enum(['text', 'json_object', 'json_schema']) }),
+  safety_identifier: Type.String({ maxLength: 1024 }),
+  seed: Type.Integer(safe),
+  service_tier: Text,
+  session_id: Type.String({ maxLength: 1024 }),
+  stop: Stop,
+  stream: Type.Boolean(),
+  stream_options: Type.Object({ include_usage: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])) }),
+  temperature: Type.Number({ minimum: 0, maximum: 2 }),
+  tool_choice: Type.Union([Text, Anything]),
+  tools: Type.Array(Tool, { minItems: 1, maxItems: 128 }),
+  top_logprobs: Type.Integer({ minimum: 0, maximum: 20 }),
+  top_p: Type.Number({ minimum: 0, maximum: 1 }),
+  user: Type.String({ maxLength: 1024 }),
+  verbosity: Type.Enum(['low', 'medium', 'high']),
+  // The usual sampling fields beyond OpenAI's.
+  min_p: Type.Number({ minimum: 0, maximum: 1 }),
+  min_tokens: Type.Integer({ ...safe, minimum: 0 }),
+  repetition_penalty: Type.Number({ minimum: 0, maximum: 10 }),
+  top_a: Type.Number({ minimum: 0, maximum: 1 }),
+  top_k: Type.Integer({ ...safe, minimum: -1 }),
+  typical_p: Type.Number({ minimum: 0, maximum: 1 }),
+} as const
+
+type Fields = typeof fields
+const optional = Object.fromEntries(
+  Object.entries(fields).map(([name, schema]) => [name, Type.Optional(schema)]),
+) as unknown as { [Name in keyof Fields]: ReturnType<typeof Type.Optional<Fields[Name]>> }
+
+// What is checked at once; the messages follow one by one, by their role.
+export const Envelope = Type.Object({
+  model: Type.String({ minLength: 1, maxLength: 256 }),
+  messages: Type.Array(Type.Object({ role: Type.String() }), { minItems: 1, maxItems: 2048 }),
+  ...optional,
+})
+
+// The whole of it, for the OpenAPI document.
+export const ChatRequest = Type.Object({
+  ...Envelope.properties,
+  messages: Type.Array(Type.Union(Object.values(MESSAGES)), { minItems: 1, maxItems: 2048 }),
+})
+
+// Fields that are forwarded to every provider as they are. `max_tokens` and its alias, `stream`, `stream_options`, the
+// model and the identifiers of a tenant's user are written by us.
+const ours = new Set([
+  'max_tokens',
+  'max_completion_tokens',
+  'stream',
+  'stream_options',
+  'user',
+  'safety_identifier',
+  'prompt_cache_key',
+  'session_id',
+])
+export const FORWARDED: readonly string[] = Object.keys(fields).filter(name => !ours.has(name))
+
+// Identifiers that tell a tenant's users apart: they go upstream only as an HMAC with the account.
+export const IDENTIFIERS = ['user', 'safety_identifier', 'prompt_cache_key', 'session_id'] as const
+
+// Read by routing; neither forwarded nor named as ignored.
+export const READ_BY_ROUTING: readonly string[] = ['models', 'provider', 'route', 'transforms']
+
+// Fields known to cost extra or to reach elsewhere, and the values that are harmless all the same.
+export const PRICED_ELSEWHERE: Readonly<Record<string, (value: unknown) => boolean>> = {
+  service_tier: value => value === 'auto' || value === 'default',
+  modalities: value => Array.isArray(value) && value.every(entry => entry === 'text'),
+  web_search_options: never,
+  prediction: never,
+  audio: never,
+  best_of: value => value === 1,
+  plugins: value => Array.isArray(value) && value.length === 0,
+  mcp_servers: value => Array.isArray(value) && value.length === 0,
+  background: value => value === false,
+  container: never,
+  search_parameters: never,
+  enable_search: value => value === false,
+  web_search: value => value === false,
+  store: value => value === false,
+}
+
+function never(): boolean {
+  return false
+}

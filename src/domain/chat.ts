@@ -1,0 +1,260 @@
+// From a parsed JSON body to a Chat that the rest may trust, or a Refusal that names the field. Pure.
+import type { TSchema } from 'typebox'
+import { Compile } from 'typebox/compile'
+import type { Model } from './catalog.ts'
+import {
+  Envelope,
+  FORWARDED,
+  IDENTIFIERS,
+  MESSAGES,
+  PARTS,
+  type PartType,
+  PRICED_ELSEWHERE,
+  READ_BY_ROUTING,
+  type Role,
+} from './chat-schema.ts'
+import { Refusal } from './refusal.ts'
+
+type Message = { readonly role: string; readonly content?: unknown; readonly [field: string]: unknown }
+type Part = { readonly type: string; readonly [field: string]: unknown }
+export type MediaKind = 'image' | 'audio' | 'file'
+
+export type Chat = {
+  readonly model: string
+  readonly stream: boolean
+  readonly includeUsage: boolean
+  readonly n: number
+  readonly maxTokens: number | null
+  readonly messages: readonly Message[]
+  // Serialised once: it is measured for the hold and sent upstream as it is.
+  readonly messagesJson: string
+  readonly promptBytes: number
+  readonly media: readonly { readonly kind: MediaKind; readonly param: string }[]
+  // Allowlisted fields, in the caller's words.
+  readonly forwarded: Readonly<Record<string, unknown>>
+  // Identifiers of the tenant's users, still in the clear: they leave only as an HMAC.
+  readonly identifiers: Readonly<Record<string, string>>
+  // Fields that only a provider listing them as `passthrough` gets.
+  readonly extras: Readonly<Record<string, unknown>>
+}
+
+const envelope = Compile(Envelope)
+const messages = lazily(MESSAGES)
+const parts = lazily(PARTS)
+
+export function parseChat(body: Record<string, unknown>): Chat {
+  // An explicit null means absent.
+  for (const name of Object.keys(body)) if (body[name] === null) delete body[name]
+  refusePricedElsewhere(body)
+  if (!envelope.Check(body)) throw wrongField(envelope.Errors(body), '')
+  const valid = body as { model: string; messages: Message[] } & Record<string, unknown>
+
+  const media = valid.messages.flatMap((message, index) => checkMessage(message, `messages.${index}`))
+  checkTools(valid.tools as Part[] | undefined)
+  const messagesJson = JSON.stringify(valid.messages)
+  return {
+    model: valid.model,
+    stream: valid.stream === true,
+    includeUsage: (valid.stream_options as { include_usage?: boolean } | undefined)?.include_usage === true,
+    n: (valid.n as number | undefined) ?? 1,
+    maxTokens: maxTokensOf(valid),
+    messages: valid.messages,
+    messagesJson,
+    promptBytes: promptBytes(valid, messagesJson, media.length > 0),
+    media,
+    forwarded: pick(valid, FORWARDED),
+    identifiers: pick(valid, IDENTIFIERS) as Record<string, string>,
+    extras: extrasOf(valid),
+  }
+}
+
+// What depends on the model: its maximum, its inputs, and a prompt that cannot fit whatever the tokenizer.
+export function checkAgainstModel(chat: Chat, model: Model): void {
+  if (chat.maxTokens !== null && chat.maxTokens > model.maxOutputTokens) {
+    throw new Refusal('invalid_value', {
+      param: 'max_tokens',
+      message: `max_tokens is at most ${model.maxOutputTokens} for this model.`,
+    })
+  }
+  for (const { kind, param } of chat.media) {
+    if (!model.inputModalities.includes(kind)) {
+      throw new Refusal('unsupported_value', { param, message: `The model takes no ${kind} input.` })
+    }
+  }
+  if (promptBound(chat, model) > model.contextLength && leastTokens(chat) > model.contextLength) {
+    throw new Refusal('context_length_exceeded', {
+      param: 'messages',
+      message: `The prompt is longer than the model's context of ${model.contextLength} tokens.`,
+    })
+  }
+}
+
+// No prompt has more tokens than this: half its bytes, 16 a message, and what the model states for a picture or file.
+export function promptBound(chat: Chat, model: Model): number {
+  return Math.ceil(chat.promptBytes / 2) + 16 * chat.messages.length + model.mediaMaxTokens * chat.media.length
+}
+
+// No prompt has fewer: tokenizers do not merge across words, and no token is longer than 128 bytes.
+function leastTokens(chat: Chat): number {
+  let words = 0
+  let bytes = 0
+  for (const text of promptTexts(chat.messages)) {
+    bytes += text.length
+    words += text.match(/[\p{L}\p{N}]+/gu)?.length ?? 0
+  }
+  return Math.max(words, Math.floor(bytes / 128), chat.messages.length)
+}
+
+// Every text of the prompt, for the tokenizer's estimate.
+export function* promptTexts(list: readonly Message[]): Generator<string> {
+  for (const message of list) {
+    if (typeof message.content === 'string') yield message.content
+    else if (Array.isArray(message.content)) {
+      for (const part of message.content as Part[]) if (typeof part.text === 'string') yield part.text
+    }
+    if (message.tool_calls !== undefined) yield JSON.stringify(message.tool_calls)
+  }
+}
+
+function refusePricedElsewhere(body: Record<string, unknown>): void {
+  for (const [name, harmless] of Object.entries(PRICED_ELSEWHERE)) {
+    if (Object.hasOwn(body, name) && !harmless(body[name])) {
+      throw new Refusal('unsupported_value', { param: name, message: `${name} with this value is not offered here.` })
+    }
+  }
+}
+
+function checkMessage(message: Message, path: string): { kind: MediaKind; param: string }[] {
+  const record = message as Record<string, unknown>
+  for (const name of Object.keys(record)) if (record[name] === null && name !== 'content') delete record[name]
+  const check = Object.hasOwn(MESSAGES, message.role) ? messages(message.role as Role) : undefined
+  if (check === undefined) {
+    throw new Refusal('invalid_value', {
+      param: `${path}.role`,
+      message: `${path}.role is one of ${Object.keys(MESSAGES).join(', ')}.`,
+    })
+  }
+  if (!check.Check(message)) throw wrongField(check.Errors(message), path)
+  if (message.role === 'assistant') checkAssistant(message, path)
+  if (!Array.isArray(message.content)) return []
+  return (message.content as Part[]).flatMap((part, index) => checkPart(part, `${path}.content.${index}`))
+}
+
+function checkAssistant(message: Message, path: string): void {
+  const speaks = message.content !== null && message.content !== undefined
+  if (
+    !speaks &&
+    message.tool_calls === undefined &&
+    message.function_call === undefined &&
+    message.refusal === undefined
+  ) {
+    throw new Refusal('missing_field', { param: `${path}.content`, message: `${path}.content is missing.` })
+  }
+  for (const [index, call] of ((message.tool_calls as Part[] | undefined) ?? []).entries()) {
+    if (call[call.type] === undefined) throw missing(`${path}.tool_calls.${index}.${call.type}`)
+  }
+}
+
+function checkPart(part: Part, path: string): { kind: MediaKind; param: string }[] {
+  const check = Object.hasOwn(PARTS, part.type) ? parts(part.type as PartType) : undefined
+  if (check === undefined) {
+    throw new Refusal('invalid_value', {
+      param: `${path}.type`,
+      message: `${path}.type is one of ${Object.keys(PARTS).join(', ')}.`,
+    })
+  }
+  if (!check.Check(part)) throw wrongField(check.Errors(part), path)
+  const kind = { image_url: 'image', input_audio: 'audio', file: 'file' }[part.type] as MediaKind | undefined
+  return kind === undefined ? [] : [{ kind, param: `${path}.type` }]
+}
+
+function checkTools(tools: readonly Part[] | undefined): void {
+  for (const [index, tool] of (tools ?? []).entries()) {
+    if (tool[tool.type] === undefined) throw missing(`tools.${index}.${tool.type}`)
+  }
+}
+
+function maxTokensOf(body: Record<string, unknown>): number | null {
+  const { max_tokens: one, max_completion_tokens: other } = body as {
+    max_tokens?: number
+    max_completion_tokens?: number
+  }
+  if (one !== undefined && other !== undefined && one !== other) {
+    throw new Refusal('invalid_value', {
+      param: 'max_completion_tokens',
+      message: 'max_tokens and max_completion_tokens say different things; send one of them.',
+    })
+  }
+  return one ?? other ?? null
+}
+
+function promptBytes(
+  body: Record<string, unknown> & { messages: Message[] },
+  messagesJson: string,
+  hasMedia: boolean,
+): number {
+  let bytes = Buffer.byteLength(messagesJson)
+  if (hasMedia) {
+    for (const part of body.messages.flatMap(message =>
+      Array.isArray(message.content) ? (message.content as Part[]) : [],
+    )) {
+      if (part.type !== 'text' && part.type !== 'refusal') bytes -= Buffer.byteLength(JSON.stringify(part))
+    }
+  }
+  for (const name of ['tools', 'functions', 'response_format']) {
+    if (body[name] !== undefined) bytes += Buffer.byteLength(JSON.stringify(body[name]))
+  }
+  return bytes
+}
+
+function pick(body: Record<string, unknown>, names: readonly string[]): Record<string, unknown> {
+  const picked: Record<string, unknown> = {}
+  for (const name of names) if (body[name] !== undefined) picked[name] = body[name]
+  return picked
+}
+
+const KNOWN = new Set([...Object.keys(Envelope.properties), ...READ_BY_ROUTING, ...Object.keys(PRICED_ELSEWHERE)])
+
+function extrasOf(body: Record<string, unknown>): Record<string, unknown> {
+  const extras: Record<string, unknown> = Object.create(null)
+  for (const name of Object.keys(body)) if (!KNOWN.has(name)) extras[name] = body[name]
+  return extras
+}
+
+type SchemaError = {
+  readonly keyword: string
+  readonly instancePath: string
+  readonly message?: string
+  readonly params: object
+}
+
+function wrongField(errors: readonly SchemaError[], prefix: string): Refusal {
+  const first = errors[0]
+  if (first === undefined) return new Refusal('invalid_value')
+  const path = [prefix, first.instancePath.slice(1).replaceAll('/', '.')].filter(piece => piece !== '').join('.')
+  const absent =
+    first.keyword === 'required'
+      ? (first.params as { requiredProperties?: readonly string[] }).requiredProperties?.[0]
+      : undefined
+  if (absent !== undefined) return missing(path === '' ? absent : `${path}.${absent}`)
+  // Of a choice between shapes, the sum says more than the first miss.
+  const whole = errors.find(error => error.keyword === 'anyOf' && error.instancePath === first.instancePath)
+  const message = whole === undefined ? first.message : 'has a wrong type or value'
+  return new Refusal('invalid_value', { param: path, message: `${path} ${message}.` })
+}
+
+function missing(param: string): Refusal {
+  return new Refusal('missing_field', { param, message: `${param} is missing.` })
+}
+
+function lazily<Name extends string>(schemas: Readonly<Record<Name, TSchema>>) {
+  const compiled = new Map<Name, ReturnType<typeof Compile>>()
+  return (name: Name) => {
+    let check = compiled.get(name)
+    if (check === undefined) {
+      check = Compile(schemas[name])
+      compiled.set(name, check)
+    }
+    return check
+  }
+}

@@ -1,0 +1,100 @@
+// Money: whole nano-credits for amounts, whole pico-credits for prices, both bigint, so that a float never touches either.
+
+declare const unit: unique symbol
+
+// 10⁻⁹ credit. Balances, holds and costs.
+export type Nano = bigint & { readonly [unit]?: 'nano' }
+// 10⁻¹² credit. Prices per token or per request.
+export type Pico = bigint & { readonly [unit]?: 'pico' }
+
+export type Prices = {
+  readonly prompt: Pico
+  readonly completion: Pico
+  readonly cacheRead: Pico
+  readonly cacheWrite: Pico
+  readonly request: Pico
+}
+
+export type Tokens = {
+  readonly prompt: number
+  readonly cached: number
+  readonly cacheWrite: number
+  readonly completion: number
+  readonly reasoning: number
+}
+
+export const NO_TOKENS: Tokens = { prompt: 0, cached: 0, cacheWrite: 0, completion: 0, reasoning: 0 }
+
+// SQL stores amounts as 64-bit integers; nine billion credits is the most that one may hold.
+export const NANO_MAX: Nano = 9_000_000_000_000_000_000n
+
+// The one place where tokens become money: exact sum, rounded up once.
+export function costOf(tokens: Tokens, prices: Prices): Nano {
+  const fresh = BigInt(tokens.prompt - tokens.cached - tokens.cacheWrite)
+  return ceilNano(
+    fresh * prices.prompt +
+      BigInt(tokens.cached) * prices.cacheRead +
+      BigInt(tokens.cacheWrite) * prices.cacheWrite +
+      BigInt(tokens.completion) * prices.completion +
+      prices.request,
+  )
+}
+
+// The most that this many tokens can cost, whatever part of the prompt turns out to be cached.
+export function worstCost(promptTokens: number, completionTokens: number, prices: Prices): Nano {
+  return ceilNano(
+    BigInt(promptTokens) * dearestPrompt(prices) + BigInt(completionTokens) * prices.completion + prices.request,
+  )
+}
+
+export function dearestPrompt(prices: Prices): Pico {
+  return [prices.cacheRead, prices.cacheWrite].reduce((dearest, price) => (price > dearest ? price : dearest), prices.prompt)
+}
+
+// How many whole tokens at this price fit into the amount.
+export function tokensFor(amount: Nano, price: Pico): number {
+  if (amount <= 0n) return 0
+  if (price === 0n) return Number.MAX_SAFE_INTEGER
+  const tokens = (amount * 1000n) / price
+  return tokens > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(tokens)
+}
+
+export function ceilNano(pico: bigint): Nano {
+  return (pico + 999n) / 1000n
+}
+
+// "10", "0.25", "-3.5": at most nine decimals, no exponent, within 64 bits. Anything else is undefined.
+export function parseCredits(text: string): Nano | undefined {
+  const nano = parseDecimal(text, 9)
+  return nano === undefined || nano > NANO_MAX || nano < -NANO_MAX ? undefined : nano
+}
+
+// A price: not negative, at most twelve decimals.
+export function parsePrice(text: string): Pico | undefined {
+  const pico = parseDecimal(text, 12)
+  return pico === undefined || pico < 0n || pico > NANO_MAX ? undefined : pico
+}
+
+export function formatCredits(nano: Nano): string {
+  return formatDecimal(nano, 9)
+}
+
+export function formatPrice(pico: Pico): string {
+  return formatDecimal(pico, 12)
+}
+
+function parseDecimal(text: string, decimals: number): bigint | undefined {
+  const match = /^(-?)(\d{1,12})(?:\.(\d+))?$/.exec(text)
+  if (match === null) return undefined
+  const fraction = (match[3] ?? '').replace(/0+$/, '')
+  if (fraction.length > decimals) return undefined
+  const whole = BigInt((match[2] ?? '') + fraction.padEnd(decimals, '0'))
+  return match[1] === '-' ? -whole : whole
+}
+
+function formatDecimal(amount: bigint, decimals: number): string {
+  if (amount === 0n) return '0'
+  const digits = (amount < 0n ? -amount : amount).toString().padStart(decimals + 1, '0')
+  const fraction = digits.slice(-decimals).replace(/0+$/, '')
+  return (amount < 0n ? '-' : '') + digits.slice(0, -decimals) + (fraction === '' ? '' : '.' + fraction)
+}

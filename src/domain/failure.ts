@@ -1,0 +1,56 @@
+// What an upstream did wrong. A failure knows whether another upstream may be tried and what the caller is told.
+import { Refusal } from './refusal.ts'
+
+export type FailureKind =
+  | 'refused' // connection refused, no route
+  | 'dns'
+  | 'tls'
+  | 'reset'
+  | 'connect_timeout'
+  | 'timeout' // first byte, idle or total
+  | 'rejected' // 400, 413, 422: the caller's doing, in the upstream's words
+  | 'limited' // 429, 503
+  | 'credential' // 401, 403
+  | 'status' // any other status
+  | 'nonsense' // 200 that is not an answer
+  | 'oversize'
+  | 'broke' // ended or died midway
+  | 'cut' // ended by us: a shutdown, or a revoke that ends streams
+
+export class Failure extends Error {
+  readonly kind: FailureKind
+  readonly status: number | undefined
+  // The upstream's own words, only for `rejected`, already cleaned.
+  readonly words: string | undefined
+  readonly retryAfter: number | undefined
+
+  constructor(
+    kind: FailureKind,
+    message: string,
+    more: { readonly status?: number; readonly words?: string; readonly retryAfter?: number } = {},
+  ) {
+    super(message)
+    this.kind = kind
+    this.status = more.status
+    this.words = more.words
+    this.retryAfter = more.retryAfter
+  }
+}
+
+export function mayTryAnother(failure: Failure): boolean {
+  return failure.kind !== 'rejected' && failure.kind !== 'cut'
+}
+
+// All attempts failed: which of our answers sums them up. Rejection first, then limits only if all were limits, then slowness.
+export function refusalFor(failures: readonly Failure[]): Refusal {
+  const rejected = failures.find(failure => failure.kind === 'rejected')
+  if (rejected !== undefined) return new Refusal('upstream_rejected', rejected.words ? { message: rejected.words } : {})
+  if (failures.at(-1)?.kind === 'cut') return new Refusal('service_unavailable', { retryAfter: 5 })
+  if (failures.length === 0 || failures.every(failure => failure.kind === 'limited')) {
+    const waits = failures.map(failure => failure.retryAfter ?? 1)
+    return new Refusal('provider_unavailable', { retryAfter: Math.max(1, Math.min(...waits, 300)) })
+  }
+  const last = failures.at(-1)
+  if (last?.kind === 'timeout' || last?.kind === 'connect_timeout') return new Refusal('upstream_timeout')
+  return new Refusal('all_providers_failed')
+}

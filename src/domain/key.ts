@@ -1,0 +1,83 @@
+// Keys, their secrets and the accounts they spend from: the nouns and the pure rules of their states.
+import type { Nano } from './credits.ts'
+
+export const SCOPES = ['chat.completions', 'models.read'] as const
+export type Scope = (typeof SCOPES)[number]
+
+export const GRACE_MS = 60 * 60_000
+export const SECRETS_IN_GRACE_MAX = 5
+
+export type KeyControls = {
+  readonly name: string
+  readonly scopes: readonly Scope[]
+  readonly ipAllowlist: readonly string[]
+  readonly rpmLimit: number
+  readonly dailyLimit: number | null
+  readonly creditLimit: Nano | null
+  readonly maxConcurrent: number
+  readonly expiresAt: number | null
+}
+
+export type Key = KeyControls & {
+  readonly id: string
+  readonly accountId: string
+  // Grows with every change of the key or of one of its secrets; the gate compares it.
+  readonly version: number
+  readonly createdAt: number
+  readonly revokedAt: number | null
+  // Written once when an expiry passed, so that a clock that jumps back revives nothing.
+  readonly expiredAt: number | null
+  readonly lastUsedAt: number | null
+}
+
+export type Secret = {
+  readonly last4: string
+  // null: the current secret.
+  readonly graceExpiresAt: number | null
+  readonly lastUsedAt: number | null
+}
+
+export type KeyWithSecrets = Key & {
+  readonly prefix: string
+  readonly last4: string
+  readonly previous: readonly Secret[]
+}
+
+export type AccountStatus = 'active' | 'suspended'
+export type Balance = { readonly available: Nano; readonly held: Nano; readonly spent: Nano; readonly owed: Nano }
+export type Account = {
+  readonly id: string
+  readonly name: string
+  readonly status: AccountStatus
+  readonly balance: Balance
+  readonly createdAt: number
+}
+
+export type KeyStatus = 'active' | 'revoked' | 'expired'
+
+export function keyStatus(key: Pick<Key, 'revokedAt' | 'expiredAt' | 'expiresAt'>, now: number): KeyStatus {
+  if (key.revokedAt !== null) return 'revoked'
+  if (key.expiredAt !== null || (key.expiresAt !== null && key.expiresAt <= now)) return 'expired'
+  return 'active'
+}
+
+export function secretAlive(secret: Pick<Secret, 'graceExpiresAt'>, now: number): boolean {
+  return secret.graceExpiresAt === null || secret.graceExpiresAt > now
+}
+
+// What a node believes about the bearer of a secret: enough to refuse early, never enough to admit.
+export type Bearer = {
+  readonly key: Key
+  readonly label: string
+  readonly secret: Secret
+  readonly account: { readonly id: string; readonly name: string; readonly status: AccountStatus }
+  readonly day: number
+  readonly dayCount: number
+}
+
+// Days are counted from the epoch, in UTC.
+export const DAY_MS = 86_400_000
+
+export function dayOf(now: number): number {
+  return Math.floor(now / DAY_MS)
+}

@@ -1,0 +1,126 @@
+// Every way in which we say no to a caller: one table of codes, from which answers, tests and docs are made.
+
+export type ErrorType =
+  | 'invalid_request_error'
+  | 'authentication_error'
+  | 'permission_error'
+  | 'rate_limit_error'
+  | 'insufficient_quota'
+  | 'upstream_error'
+  | 'api_error'
+
+type Entry = { readonly status: number; readonly type: ErrorType; readonly message: string }
+
+// In the order in which refusals come. The message is the default; a refusal may carry better words.
+export const REFUSALS = {
+  malformed_request: entry(400, 'invalid_request_error', 'The HTTP request could not be parsed.'),
+  request_timeout: entry(408, 'invalid_request_error', 'The request took too long to arrive.'),
+  expectation_failed: entry(
+    417,
+    'invalid_request_error',
+    'The Expect header asks for something other than 100-continue.',
+  ),
+  headers_too_large: entry(431, 'invalid_request_error', 'More than 100 headers, or more than 16 KiB of them.'),
+  duplicate_authorization: entry(400, 'invalid_request_error', 'Send exactly one Authorization header.'),
+  invalid_api_key: entry(
+    401,
+    'authentication_error',
+    'No valid API key was given. Send it as "Authorization: Bearer <key>".',
+  ),
+  too_many_failures: entry(429, 'rate_limit_error', 'Too many failed authentications from this address.'),
+  ip_not_allowed: entry(403, 'permission_error', 'This key may not be used from this address.'),
+  account_suspended: entry(403, 'permission_error', 'The account of this key is suspended.'),
+  not_found: entry(404, 'invalid_request_error', 'There is nothing at this path.'),
+  method_not_allowed: entry(405, 'invalid_request_error', 'This method is not allowed here.'),
+  insufficient_scope: entry(403, 'permission_error', 'This key lacks the scope that the endpoint needs.'),
+  rate_limit_exceeded: entry(429, 'rate_limit_error', 'The requests-per-minute limit of this key is spent.'),
+  daily_limit_exceeded: entry(
+    429,
+    'rate_limit_error',
+    'The daily limit of this key is spent; it resets at midnight UTC.',
+  ),
+  concurrency_exceeded: entry(429, 'rate_limit_error', 'Too many requests of this key are in flight.'),
+  unsupported_media_type: entry(
+    415,
+    'invalid_request_error',
+    'Send the body as application/json, without a content encoding.',
+  ),
+  request_too_large: entry(413, 'invalid_request_error', 'The request body is too large.'),
+  invalid_json: entry(400, 'invalid_request_error', 'The body is not a JSON object in UTF-8, nested at most 32 deep.'),
+  invalid_value: entry(400, 'invalid_request_error', 'A field has a wrong value.'),
+  missing_field: entry(400, 'invalid_request_error', 'A required field is missing.'),
+  unsupported_value: entry(400, 'invalid_request_error', 'A field or value is not supported here.'),
+  model_not_found: entry(404, 'invalid_request_error', 'The model does not exist or is not active.'),
+  context_length_exceeded: entry(400, 'invalid_request_error', "The prompt is longer than the model's context."),
+  insufficient_credits: entry(402, 'insufficient_quota', 'Not enough credits for this request.'),
+  credits_held: entry(402, 'insufficient_quota', 'The credits are held by requests in flight; try again shortly.'),
+  upstream_rejected: entry(400, 'invalid_request_error', 'The provider rejected the request as invalid.'),
+  provider_unavailable: entry(503, 'upstream_error', 'Every provider of this model is limited or overloaded.'),
+  upstream_timeout: entry(504, 'upstream_error', 'The provider took too long to answer.'),
+  all_providers_failed: entry(502, 'upstream_error', 'No provider could serve this request.'),
+  service_unavailable: entry(503, 'api_error', 'The service cannot take this request right now.'),
+  internal_error: entry(500, 'api_error', 'Something went wrong on our side.'),
+  // The admin API's own.
+  conflict: entry(409, 'invalid_request_error', 'The change conflicts with the current state.'),
+  too_many_secrets: entry(
+    409,
+    'invalid_request_error',
+    'Five old secrets of this key are still in their grace period.',
+  ),
+  idempotency_mismatch: entry(422, 'invalid_request_error', 'This Idempotency-Key was used with another body.'),
+} as const satisfies Record<string, Entry>
+
+export type RefusalCode = keyof typeof REFUSALS
+
+export type RefusalDetail = {
+  readonly message?: string
+  readonly param?: string
+  readonly metadata?: Readonly<Record<string, unknown>>
+  // Seconds, whole or not; becomes Retry-After and retry-after-ms.
+  readonly retryAfter?: number
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export class Refusal extends Error {
+  readonly code: RefusalCode
+  readonly status: number
+  readonly detail: RefusalDetail
+
+  constructor(code: RefusalCode, detail: RefusalDetail = {}) {
+    super(detail.message ?? REFUSALS[code].message)
+    this.code = code
+    this.status = REFUSALS[code].status
+    this.detail = detail
+  }
+}
+
+export type ErrorBody = {
+  readonly error: {
+    readonly message: string
+    readonly type: ErrorType
+    readonly param: string | null
+    readonly code: RefusalCode
+    readonly metadata: Readonly<Record<string, unknown>>
+  }
+}
+
+export function errorBody(refusal: Refusal, requestId: string): ErrorBody {
+  const { param, metadata, retryAfter } = refusal.detail
+  return {
+    error: {
+      message: refusal.message,
+      type: REFUSALS[refusal.code].type,
+      param: param ?? null,
+      code: refusal.code,
+      metadata: {
+        request_id: requestId,
+        ...metadata,
+        ...(retryAfter === undefined ? {} : { retry_after: Math.ceil(retryAfter) }),
+      },
+    },
+  }
+}
+
+function entry(status: number, type: ErrorType, message: string): Entry {
+  return { status, type, message }
+}

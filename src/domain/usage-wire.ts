@@ -1,0 +1,87 @@
+// The usage record as callers and operators see it: names of the contract, money as decimal strings, times in ISO.
+import { formatCredits } from './credits.ts'
+import type { Attempt, Endpoint, Outcome, RowState, UsageRow, UsageSource } from './usage.ts'
+import { isoTime, isoTimeOrNull } from './wire-time.ts'
+
+export type UsageObject = {
+  readonly object: 'usage'
+  readonly request_id: string
+  readonly client_request_id: string | null
+  readonly account_id: string
+  readonly key_id: string
+  readonly secret_last4: string
+  readonly endpoint: Endpoint
+  readonly model_requested: string | null
+  readonly model_served: string | null
+  readonly provider: string | null
+  readonly attempts: readonly Attempt[]
+  readonly stream: boolean
+  readonly state: RowState
+  readonly outcome: Outcome | null
+  readonly http_status: number | null
+  readonly error_code: string | null
+  readonly finish_reason: string | null
+  readonly prompt_tokens: number
+  readonly cached_tokens: number
+  readonly cache_write_tokens: number
+  readonly completion_tokens: number
+  readonly reasoning_tokens: number
+  readonly usage_source: UsageSource
+  readonly price_version: string | null
+  readonly price: PriceObject | null
+  readonly hold: string
+  readonly cost: string
+  readonly upstream_cost: string | null
+  readonly created_at: string
+  readonly first_byte_at: string | null
+  readonly finished_at: string | null
+  readonly client_ip: string
+  readonly upstream_id: string | null
+}
+
+export type PriceObject = {
+  readonly prompt: string
+  readonly completion: string
+  readonly input_cache_read: string
+  readonly input_cache_write: string
+  readonly request: string
+}
+
+export function usageObject(row: UsageRow): UsageObject {
+  return {
+    object: 'usage',
+    request_id: row.requestId,
+    client_request_id: row.clientRequestId,
+    account_id: row.accountId,
+    key_id: row.keyId,
+    secret_last4: row.secretLast4,
+    endpoint: row.endpoint,
+    model_requested: row.modelRequested,
+    model_served: row.modelServed,
+    provider: row.provider,
+    attempts: row.attempts,
+    stream: row.stream,
+    state: row.state,
+    outcome: row.outcome,
+    http_status: row.httpStatus,
+    error_code: row.errorCode,
+    finish_reason: row.finishReason,
+    prompt_tokens: row.tokens.prompt,
+    cached_tokens: row.tokens.cached,
+    cache_write_tokens: row.tokens.cacheWrite,
+    completion_tokens: row.tokens.completion,
+    reasoning_tokens: row.tokens.reasoning,
+    usage_source: row.usageSource,
+    price_version: row.priceVersion,
+    // The snapshot is JSON of decimal strings already, in the names of the wire.
+    price: row.price === null ? null : (JSON.parse(row.price) as PriceObject),
+    hold: formatCredits(row.hold),
+    cost: formatCredits(row.cost),
+    upstream_cost: row.upstreamCost === null ? null : formatCredits(row.upstreamCost),
+    created_at: isoTime(row.createdAt),
+    first_byte_at: isoTimeOrNull(row.firstByteAt),
+    finished_at: isoTimeOrNull(row.finishedAt),
+    client_ip: row.clientIp,
+    upstream_id: row.upstreamId,
+  }
+}

@@ -1,0 +1,76 @@
+// The usage record: one row per request, from its gate to its settlement.
+import type { Nano, Tokens } from './credits.ts'
+
+export type Endpoint = 'chat.completions' | 'quote' | 'models' | 'key.introspect' | 'usage' | 'unknown'
+export const ENDPOINTS: readonly Endpoint[] = [
+  'chat.completions',
+  'quote',
+  'models',
+  'key.introspect',
+  'usage',
+  'unknown',
+]
+
+export type RowState = 'open' | 'settled' | 'recovered'
+export type Outcome = 'completed' | 'client_left' | 'upstream_failed' | 'upstream_broke' | 'refused' | 'recovered'
+export const OUTCOMES: readonly Outcome[] = [
+  'completed',
+  'client_left',
+  'upstream_failed',
+  'upstream_broke',
+  'refused',
+  'recovered',
+]
+export type UsageSource = 'upstream' | 'estimate' | 'none'
+
+export type Attempt = {
+  readonly provider: string
+  readonly model: string
+  readonly outcome: string
+  readonly status: number | null
+  readonly ms: number
+}
+
+// What is known of a request when it comes to its gate.
+export type RequestFacts = {
+  readonly requestId: string
+  readonly clientRequestId: string | null
+  readonly accountId: string
+  readonly keyId: string
+  readonly secretLast4: string
+  readonly endpoint: Endpoint
+  readonly clientIp: string
+  readonly createdAt: number
+}
+
+export type UsageRow = RequestFacts & {
+  readonly modelRequested: string | null
+  readonly modelServed: string | null
+  readonly provider: string | null
+  readonly attempts: readonly Attempt[]
+  readonly stream: boolean
+  readonly state: RowState
+  readonly outcome: Outcome | null
+  readonly httpStatus: number | null
+  readonly errorCode: string | null
+  readonly finishReason: string | null
+  readonly tokens: Tokens
+  readonly usageSource: UsageSource
+  readonly priceVersion: string | null
+  // JSON of the prices, as `priceSnapshot` makes it.
+  readonly price: string | null
+  readonly hold: Nano
+  readonly cost: Nano
+  readonly upstreamCost: Nano | null
+  readonly firstByteAt: number | null
+  readonly finishedAt: number | null
+  readonly upstreamId: string | null
+}
+
+export const MODEL_NAME_MAX = 256
+
+// Strings that come from outside are stored capped, well-formed and free of NUL, so that no row can spoil its batch.
+export function storable(text: string, max: number): string {
+  const cut = text.length > max ? text.slice(0, max) : text
+  return cut.toWellFormed().replaceAll('\u0000', '\ufffd')
+}

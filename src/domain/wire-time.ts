@@ -1,0 +1,26 @@
+// Times as they go over the wire: ISO 8601 in UTC outward, ISO 8601 with an explicit zone inward.
+
+// A day, or a moment with its zone; without a zone the machine's own would be guessed.
+const ISO = /^(\d{4})-(\d{2})-(\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/
+
+export function isoTime(at: number): string {
+  return new Date(at).toISOString()
+}
+
+export function isoTimeOrNull(at: number | null): string | null {
+  return at === null ? null : isoTime(at)
+}
+
+// Milliseconds since 1970. A day is its first moment in UTC. Anything else, the 30th of February too, is undefined.
+export function parseIsoTime(text: string): number | undefined {
+  const match = ISO.exec(text)
+  if (match === null) return undefined
+  const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])]
+  if (month < 1 || month > 12 || day < 1 || day > daysIn(year, month)) return undefined
+  const at = Date.parse(text)
+  return Number.isNaN(at) ? undefined : at
+}
+
+function daysIn(year: number, month: number): number {
+  return new Date(Date.UTC(year, month, 0)).getUTCDate()
+}

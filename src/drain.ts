@@ -1,0 +1,84 @@
+// Ending well: ready says no at once, requests are still served for a while, then the listener closes, open requests get
+// their time, and what is left is ended with an error of its own. A second signal hurries.
+import type { Server } from 'node:http'
+import { Failure } from './domain/failure.ts'
+import type { InFlight } from './http/door.ts'
+import type { Log } from './lib/log.ts'
+
+export type Drain = {
+  // Whether answers should ask for a new connection.
+  readonly closing: () => boolean
+  // Whether new requests are still served.
+  readonly open: () => boolean
+  cutKey(keyId: string): void
+  finished(servers: readonly Server[]): Promise<void>
+}
+
+export type DrainNeeds = {
+  readonly inFlight: ReadonlySet<InFlight>
+  readonly bounds: { readonly drainDelayMs: number; readonly drainMaxMs: number }
+  readonly log: Log
+}
+
+// What is cut still settles and says so to its caller; this is how long that may take.
+const LAST_WORDS_MS = 5_000
+
+export function drainable(needs: DrainNeeds): Drain {
+  let phase: 'serving' | 'closing' | 'closed' = 'serving'
+  const signals = signalCounter()
+
+  function cut(why: string, keyId?: string): void {
+    for (const flight of needs.inFlight) {
+      if (keyId === undefined || flight.keyId === keyId) flight.call.client.cut(new Failure('cut', why))
+    }
+  }
+
+  return {
+    closing: () => phase !== 'serving',
+    open: () => phase !== 'closed',
+    cutKey: keyId => cut('the key was revoked', keyId),
+    async finished(servers) {
+      const first = await signals.next()
+      phase = 'closing'
+      needs.log.info({ inFlight: needs.inFlight.size }, 'draining')
+      const hurried = signals.next()
+      // A person at a terminal does not wait for load balancers.
+      if (first === 'SIGTERM') await Promise.race([sleep(needs.bounds.drainDelayMs), hurried])
+      phase = 'closed'
+      for (const server of servers) {
+        server.close()
+        server.closeIdleConnections()
+      }
+      await Promise.race([empty(needs.inFlight), sleep(needs.bounds.drainMaxMs), hurried])
+      cut('the server is shutting down')
+      await Promise.race([empty(needs.inFlight), sleep(LAST_WORDS_MS)])
+      for (const server of servers) server.closeAllConnections()
+    },
+  }
+}
+
+function signalCounter(): { next(): Promise<string> } {
+  const seen: string[] = []
+  const waiting: ((signal: string) => void)[] = []
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      const next = waiting.shift()
+      if (next === undefined) seen.push(signal)
+      else next(signal)
+    })
+  }
+  return {
+    next() {
+      const before = seen.shift()
+      return before === undefined ? new Promise(resolve => waiting.push(resolve)) : Promise.resolve(before)
+    },
+  }
+}
+
+async function empty(set: ReadonlySet<unknown>): Promise<void> {
+  while (set.size > 0) await sleep(20)
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise(resolve => setTimeout(resolve, ms))
+}

@@ -1,0 +1,133 @@
+// The life of a request, on one screen: admit → route → relay → settle. Streams and JSON live the same life; they differ
+// only in the sink.
+import { createHmac } from 'node:crypto'
+import { type EnterNeeds, enter } from './admit/enter.ts'
+import { holdEntry } from './admit/hold.ts'
+import type { EndpointRule } from './admit/permit.ts'
+import type { Model } from './domain/catalog.ts'
+import { type Chat, checkAgainstModel } from './domain/chat.ts'
+import type { Pass } from './domain/handoff.ts'
+import { Refusal } from './domain/refusal.ts'
+import { storable } from './domain/usage.ts'
+import type { Failpoint } from './lib/failpoint.ts'
+import { meter } from './relay/meter.ts'
+import { type RelayNeeds, relay } from './relay/relay.ts'
+import type { Sink } from './relay/sink.ts'
+import { type RouteNeeds, route } from './route/route.ts'
+import { type CheckpointNeeds, keepCheckpoints, type Progress } from './settle/checkpoint.ts'
+import { type Ending, type Held, release, type SettleNeeds, settle } from './settle/settle.ts'
+
+export type GatewayNeeds = EnterNeeds &
+  RouteNeeds &
+  SettleNeeds &
+  CheckpointNeeds & {
+    readonly readOnAfterFinishMs: number
+    readonly readOnFor: (accountId: string) => RelayNeeds['readOn']
+    readonly outputCapMinTokens: number
+    readonly hmacKey: Buffer
+    readonly failpoint: Failpoint
+  }
+
+// The body was kept for resending until here.
+export type Connection = { sink(model: Model, outputCap: number | null): Sink; bodyDone(): void }
+
+export type Completed = {
+  readonly ending: Ending
+  readonly held: Held
+  readonly provider: string | null
+  readonly firstByteAt: number | null
+}
+
+export async function complete(
+  pass: Pass,
+  rule: EndpointRule,
+  chat: Chat,
+  connection: Connection,
+  needs: GatewayNeeds,
+): Promise<Completed> {
+  const { client } = pass.call
+  const model = modelFor(chat, needs)
+  await using held = await hold(pass, rule, chat, model, needs)
+  await needs.failpoint('after_hold')
+
+  const sink = connection.sink(model, held.capped ? held.outputTokens : null)
+  const gauge = meter()
+  let dispatched: Progress | undefined
+  const stopCheckpoints = keepCheckpoints(held, gauge, () => dispatched, needs)
+
+  const request = { requestId: held.requestId, chat, model, client, identifiers: identifiersFor(pass, chat, needs) }
+  const answer = await route(
+    {
+      ...request,
+      outputTokens: chat.maxTokens ?? (held.capped ? held.outputTokens : null),
+      onDispatch: (provider, at) => {
+        dispatched = { provider, at }
+      },
+    },
+    needs,
+  )
+  connection.bodyDone()
+  await needs.failpoint('after_first_byte')
+  const delivery = await relay(answer, sink, client, gauge, {
+    ...needs,
+    readOn: needs.readOnFor(pass.bearer.account.id),
+  })
+  stopCheckpoints()
+  await needs.failpoint('before_settle')
+  const ending = await settle(held, delivery, needs)
+  await needs.failpoint('after_settle_before_reply')
+
+  await sink.close(ending.receipt, ending.refusal)
+  return { ending, held, provider: answer.served?.provider ?? null, firstByteAt: delivery.firstByteAt }
+}
+
+function modelFor(chat: Chat, needs: GatewayNeeds): Model {
+  const model = needs.catalog().model(chat.model)
+  if (model === undefined) {
+    throw new Refusal('model_not_found', {
+      param: 'model',
+      message: `The model ${JSON.stringify(storable(chat.model, 100))} does not exist or is not active.`,
+    })
+  }
+  checkAgainstModel(chat, model)
+  return model
+}
+
+type HeldHere = Held & { readonly capped: boolean } & AsyncDisposable
+
+// The reservation is the request's usage row: once this resolves, it is on disk.
+async function hold(pass: Pass, rule: EndpointRule, chat: Chat, model: Model, needs: GatewayNeeds): Promise<HeldHere> {
+  const entry = holdEntry(chat, model, needs.outputCapMinTokens)
+  const { requestId } = pass.call
+  needs.live.add(requestId)
+  try {
+    const granted = await enter(
+      pass,
+      { rule, modelRequested: storable(chat.model, 256), stream: chat.stream, entry },
+      needs,
+    )
+    const held = {
+      requestId,
+      chat,
+      model,
+      hold: granted.hold,
+      outputTokens: granted.outputTokens,
+      capped: granted.outputTokens < entry.outputTokens,
+      settled: false,
+      [Symbol.asyncDispose]: () => release(held, needs),
+    }
+    return held
+  } catch (error) {
+    needs.live.delete(requestId)
+    throw error
+  }
+}
+
+// Users, sessions and cache keys of a tenant: upstream they neither collide with another tenant's nor tell who it is.
+function identifiersFor(pass: Pass, chat: Chat, needs: GatewayNeeds): Record<string, string> {
+  const hashed: Record<string, string> = {}
+  for (const [name, value] of Object.entries(chat.identifiers)) {
+    hashed[name] = createHmac('sha256', needs.hmacKey).update(`${pass.bearer.account.id}\n${value}`).digest('base64url')
+  }
+  return hashed
+}

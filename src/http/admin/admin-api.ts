@@ -1,0 +1,51 @@
+// The admin API as one Fastify plugin: guard first, then paths, then bodies, then the operator's verbs.
+import type { FastifyInstance } from 'fastify'
+import type { AccountVerbs } from '../../admin/accounts.ts'
+import type { KeyVerbs } from '../../admin/keys.ts'
+import type { ReportVerbs } from '../../admin/reports.ts'
+import { Refusal } from '../../domain/refusal.ts'
+import { accountEndpoints } from './accounts.ts'
+import { asRefusal, nothingHere, sendRefusal, takeJsonOnly } from './answers.ts'
+import { eventEndpoints } from './events.ts'
+import { adminGuard, type GuardNeeds } from './guard.ts'
+import { keyEndpoints } from './keys.ts'
+import { ADMIN_PREFIX } from './schemas.ts'
+import { usageEndpoints } from './usage.ts'
+
+export type AdminNeeds = GuardNeeds & {
+  readonly keys: KeyVerbs
+  readonly accounts: AccountVerbs
+  readonly reports: ReportVerbs
+}
+
+// The server must make `request.id` a UUIDv7 of its own (`genReqId`): it is what X-Request-Id says.
+export function adminApi(app: FastifyInstance, needs: AdminNeeds): void {
+  app.register(
+    async scope => {
+      const inside = { ...needs, guard: adminGuard(needs) }
+      scope.setErrorHandler((error, request, reply) => sendRefusal(reply, asRefusal(error, request), request.id))
+      scope.setNotFoundHandler(async request => {
+        throw nothingHere(request)
+      })
+      takeJsonOnly(scope)
+
+      // Before any body is read. Answers may hold a secret, so nobody on the way may keep them.
+      scope.addHook('onRequest', async (request, reply) => {
+        reply.headers({
+          'x-request-id': request.id,
+          'cache-control': 'no-store',
+          'x-content-type-options': 'nosniff',
+        })
+        await inside.guard.check(request)
+        if (request.is404) throw nothingHere(request)
+        if (request.headers['content-encoding'] !== undefined) throw new Refusal('unsupported_media_type')
+      })
+
+      keyEndpoints(scope, inside)
+      accountEndpoints(scope, inside)
+      usageEndpoints(scope, inside)
+      eventEndpoints(scope, inside)
+    },
+    { prefix: ADMIN_PREFIX },
+  )
+}

@@ -1,0 +1,73 @@
+// How the admin API says no: every error, whoever raised it, in the one shape, and bodies that are JSON objects only.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { StoreAway } from '../../admin/input.ts'
+import { errorBody, Refusal } from '../../domain/refusal.ts'
+import { guardJson } from '../../lib/json-guard.ts'
+import { ADMIN_ENDPOINTS } from './schemas.ts'
+
+const BODY_BYTES_MAX = 1024 * 1024
+const DEPTH_MAX = 32
+
+export function sendRefusal(reply: FastifyReply, refusal: Refusal, requestId: string): FastifyReply {
+  const { retryAfter, headers } = refusal.detail
+  if (retryAfter !== undefined) {
+    reply.header('retry-after', Math.ceil(retryAfter)).header('retry-after-ms', Math.ceil(retryAfter * 1000))
+  }
+  return reply
+    .code(refusal.status)
+    .headers(headers ?? {})
+    .header('content-type', 'application/json; charset=utf-8')
+    .send(errorBody(refusal, requestId))
+}
+
+// What Fastify, the store or a bug threw, as a refusal. Only the last is worth an error in the log.
+export function asRefusal(error: unknown, request: FastifyRequest): Refusal {
+  if (error instanceof Refusal) return error
+  if (error instanceof StoreAway) {
+    request.log.warn({ err: error }, 'the store is away')
+    return new Refusal('service_unavailable', { retryAfter: 1 })
+  }
+  const { code, statusCode } = error as { readonly code?: unknown; readonly statusCode?: unknown }
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return new Refusal('unsupported_media_type')
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new Refusal('request_too_large')
+  if (typeof code === 'string' && code.startsWith('FST_ERR_') && statusCode === 400) {
+    return new Refusal('malformed_request')
+  }
+  request.log.error({ err: error }, 'an admin request failed')
+  return new Refusal('internal_error')
+}
+
+// No endpoint was found: a path that exists under other methods says which.
+export function nothingHere(request: FastifyRequest): Refusal {
+  const path = request.url.split('?', 1)[0] ?? ''
+  const methods = ADMIN_ENDPOINTS.filter(endpoint => patternOf(endpoint.path).test(path)).map(({ method }) => method)
+  if (methods.length === 0) return new Refusal('not_found')
+  return new Refusal('method_not_allowed', { headers: { allow: [...new Set(methods)].join(', ') } })
+}
+
+export function takeJsonOnly(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser(
+    'application/json',
+    { parseAs: 'buffer', bodyLimit: BODY_BYTES_MAX },
+    async (_request: FastifyRequest, body: Buffer) => readJson(body),
+  )
+}
+
+// No body at all is an empty object: most verbs need none.
+function readJson(body: Buffer): unknown {
+  if (body.length === 0) return {}
+  if (guardJson(body, DEPTH_MAX).verdict !== 'ok') throw new Refusal('invalid_json')
+  let value: unknown
+  try {
+    value = JSON.parse(body.toString('utf8'))
+  } catch {
+    throw new Refusal('invalid_json')
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Refusal('invalid_json')
+  return value
+}
+
+function patternOf(path: string): RegExp {
+  return new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`)
+}

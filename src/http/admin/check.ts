@@ -1,0 +1,61 @@
+// Checks what came in against its schema and says which parameter is wrong. Compiled once, at start.
+import type { Static, TObject } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { Refusal } from '../../domain/refusal.ts'
+
+const PARAM_MAX = 256
+
+export function checkBody<T extends TObject>(schema: T | undefined): (body: unknown) => Static<T> {
+  return checker(schema, body => body ?? {})
+}
+
+// A query is text: numbers are read where the schema has one, and an empty value is one that was not given.
+export function checkQuery<T extends TObject>(schema: T | undefined): (query: unknown) => Static<T> {
+  const properties: Readonly<Record<string, { readonly type?: unknown }>> = schema?.properties ?? {}
+  return checker(schema, query => {
+    const given = Object.entries(query as Record<string, unknown>).filter(([, value]) => value !== '')
+    return Object.fromEntries(
+      given.map(([name, value]) => {
+        const isNumber = properties[name]?.type === 'integer' && typeof value === 'string' && /^\d{1,9}$/.test(value)
+        return [name, isNumber ? Number(value) : value]
+      }),
+    )
+  })
+}
+
+// Without a schema nothing is taken, and what is sent all the same is not looked at.
+function checker<T extends TObject>(schema: T | undefined, prepare: (value: unknown) => unknown) {
+  if (schema === undefined) return () => ({}) as Static<T>
+  const compiled = Compile(schema)
+  return (input: unknown): Static<T> => {
+    const value = prepare(input)
+    if (compiled.Check(value)) return value as Static<T>
+    throw complaint(compiled.Errors(value))
+  }
+}
+
+type Complaint = ReturnType<ReturnType<typeof Compile>['Errors']>[number]
+
+function complaint(errors: readonly Complaint[]): Refusal {
+  const first = errors[0]
+  if (first === undefined) return new Refusal('invalid_value')
+  const path = pathOf(first.instancePath)
+  if (first.keyword === 'required') {
+    const param = join(path, first.params.requiredProperties[0] ?? '')
+    return new Refusal('missing_field', { param, message: `${param} is required.` })
+  }
+  const unknown = first.keyword === 'boolean' && first.schemaPath.endsWith('/additionalProperties')
+  const message = unknown ? `${path} is not a field here.` : `${path === '' ? 'The body' : path} ${first.message}.`
+  return new Refusal('invalid_value', path === '' ? { message } : { param: path, message })
+}
+
+// From a JSON pointer to the dotted path of the contract. Names are the caller's words, so they are cut and made whole.
+function pathOf(pointer: string): string {
+  const steps = pointer.split('/').slice(1)
+  const names = steps.map(step => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+  return names.join('.').slice(0, PARAM_MAX).toWellFormed()
+}
+
+function join(path: string, name: string): string {
+  return path === '' ? name : `${path}.${name}`
+}

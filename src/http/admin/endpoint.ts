@@ -1,0 +1,48 @@
+// Ties a handler to an endpoint of the table: path, checks and status come from there, so that the table cannot lie.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Static, TObject } from 'typebox'
+import type { Actor } from '../../admin/input.ts'
+import { checkBody, checkQuery } from './check.ts'
+import type { Guard } from './guard.ts'
+import { ADMIN_PREFIX, type Endpoint } from './schemas.ts'
+
+export type Ask<E> = {
+  readonly params: Readonly<Record<string, string>>
+  readonly query: E extends { readonly query: infer Q extends TObject } ? Static<Q> : Record<string, never>
+  readonly body: E extends { readonly body: infer B extends TObject } ? Static<B> : Record<string, never>
+  readonly actor: Actor
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+}
+
+// What the handler resolves to is the body; a stream is sent as it is.
+export function serve<E extends Endpoint>(
+  app: FastifyInstance,
+  endpoint: E,
+  handle: (ask: Ask<E>) => Promise<unknown>,
+  needs: { readonly guard: Guard },
+): void {
+  const readQuery = checkQuery(endpoint.query)
+  const readBody = checkBody(endpoint.body)
+  app.route({
+    method: endpoint.method,
+    url: endpoint.path.slice(ADMIN_PREFIX.length).replace(/\{(\w+)\}/g, ':$1'),
+    exposeHeadRoute: false,
+    async handler(request, reply) {
+      const ask = {
+        params: request.params as Record<string, string>,
+        query: readQuery(request.query),
+        body: readBody(request.body),
+        actor: needs.guard.actorOf(request),
+        request,
+        reply,
+      } as Ask<E>
+      const answer = await handle(ask)
+      return reply.code(endpoint.statuses[0] ?? 200).send(answer)
+    },
+  })
+}
+
+export function pageOf(query: { readonly limit?: number; readonly after?: string }) {
+  return { limit: query.limit ?? 50, after: query.after }
+}

@@ -1,0 +1,28 @@
+// The doors to keys.
+import type { FastifyInstance } from 'fastify'
+import type { KeyVerbs } from '../../admin/keys.ts'
+import { pageOf, serve } from './endpoint.ts'
+import type { Guard } from './guard.ts'
+import { ADMIN } from './schemas.ts'
+
+export function keyEndpoints(app: FastifyInstance, needs: { readonly guard: Guard; readonly keys: KeyVerbs }): void {
+  const { keys } = needs
+  serve(app, ADMIN.createKey, ({ body, actor }) => keys.create(body, actor), needs)
+  serve(
+    app,
+    ADMIN.listKeys,
+    ({ query }) =>
+      keys.list({ ...pageOf(query), status: query.status, accountId: query.account_id, q: query.q?.toWellFormed() }),
+    needs,
+  )
+  serve(app, ADMIN.getKey, ({ params }) => keys.get(params.id ?? ''), needs)
+  serve(app, ADMIN.updateKey, ({ params, body, actor }) => keys.update(params.id ?? '', body, actor), needs)
+  serve(app, ADMIN.rotateKey, ({ params, actor }) => keys.rotate(params.id ?? '', actor), needs)
+  serve(app, ADMIN.endGrace, ({ params, body, actor }) => keys.endGrace(params.id ?? '', body.last4, actor), needs)
+  serve(
+    app,
+    ADMIN.revokeKey,
+    ({ params, body, actor }) => keys.revoke(params.id ?? '', body.abort_streams === true, actor),
+    needs,
+  )
+}

@@ -1,0 +1,159 @@
+// Every endpoint of the admin API with what it takes and what it answers: the doors check by this table, and the OpenAPI
+// document is made from it.
+import { type TObject, type TSchema, Type } from 'typebox'
+import { CIDRS_MAX, NAME_MAX, NOTE_MAX } from '../../admin/input.ts'
+import { SUMMARY_GROUPS } from '../../admin/reports.ts'
+import { ENDPOINTS, OUTCOMES } from '../../domain/usage.ts'
+import {
+  AccountShape,
+  AccountState,
+  Credits,
+  EventShape,
+  KeyShape,
+  KeyWithSecretShape,
+  LedgerEntryShape,
+  ScopeName,
+  Status,
+  SummaryShape,
+  Time,
+  UsageShape,
+} from './shapes.ts'
+
+export const ADMIN_PREFIX = '/admin/v1'
+
+export type Endpoint = {
+  readonly method: 'GET' | 'POST' | 'PATCH'
+  // As OpenAPI writes it: `/admin/v1/keys/{id}`.
+  readonly path: string
+  readonly summary: string
+  readonly query?: TObject
+  readonly headers?: TObject
+  readonly body?: TObject
+  readonly response: TSchema
+  // The first is that of success.
+  readonly statuses: readonly number[]
+}
+
+const RPM_MAX = 10_000_000
+const DAILY_MAX = 1_000_000_000
+const CONCURRENT_MAX = 100_000
+const PAGE_MAX = 1000
+
+const strict = { additionalProperties: false }
+const Id = Type.String({ minLength: 1, maxLength: 200 })
+const Limit = Type.Integer({ minimum: 1, maximum: PAGE_MAX, default: 50 })
+const paging = {
+  limit: Type.Optional(Limit),
+  after: Type.Optional(Type.String({ description: 'The last id of the page before.', minLength: 1, maxLength: 200 })),
+}
+const Name = Type.String({ minLength: 1, maxLength: NAME_MAX })
+
+const controls = {
+  scopes: Type.Optional(Type.Array(ScopeName, { maxItems: 16 })),
+  ip_allowlist: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: CIDRS_MAX })),
+  rpm_limit: Type.Optional(Type.Integer({ minimum: 1, maximum: RPM_MAX })),
+  daily_limit: Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: DAILY_MAX }), Type.Null()])),
+  credit_limit: Type.Optional(Type.Union([Credits, Type.Null()])),
+  max_concurrent: Type.Optional(Type.Integer({ minimum: 1, maximum: CONCURRENT_MAX })),
+  expires_at: Type.Optional(Type.Union([Time, Type.Null()])),
+}
+
+const usageFilter = {
+  from: Type.Optional(Time),
+  to: Type.Optional(Time),
+  key_id: Type.Optional(Id),
+  account_id: Type.Optional(Id),
+  model: Type.Optional(Type.String({ maxLength: 256 })),
+  provider: Type.Optional(Type.String({ maxLength: 200 })),
+  endpoint: Type.Optional(Type.Enum([...ENDPOINTS, 'all'])),
+  outcome: Type.Optional(Type.Enum([...OUTCOMES])),
+}
+
+const listOf = <T extends TSchema>(item: T) =>
+  Type.Object({ object: Type.Literal('list'), data: Type.Array(item), has_more: Type.Boolean() })
+const READ = [200, 400, 401, 404, 429, 503] as const
+const CHANGE = [200, 400, 401, 404, 409, 413, 415, 429, 503] as const
+const CREATE = [201, 400, 401, 413, 415, 429, 503] as const
+
+export const ADMIN = {
+  createKey: endpoint('POST', '/keys', 'Create a key; its secret is shown this once', CREATE, KeyWithSecretShape, {
+    body: Type.Object({ name: Name, account_id: Type.Optional(Id), ...controls }, strict),
+  }),
+  listKeys: endpoint('GET', '/keys', 'List keys, newest first', READ, listOf(KeyShape), {
+    query: Type.Object(
+      {
+        status: Type.Optional(Status),
+        account_id: Type.Optional(Id),
+        q: Type.Optional(Type.String({ description: 'Part of a name, id or last four.', maxLength: NAME_MAX })),
+        ...paging,
+      },
+      strict,
+    ),
+  }),
+  getKey: endpoint('GET', '/keys/{id}', 'Read a key', READ, KeyShape, {}),
+  updateKey: endpoint('PATCH', '/keys/{id}', 'Change a key; in force with the next request', CHANGE, KeyShape, {
+    body: Type.Object({ name: Type.Optional(Name), ...controls }, strict),
+  }),
+  rotateKey: endpoint('POST', '/keys/{id}/rotate', 'Issue a new secret', CHANGE, KeyWithSecretShape, {
+    body: Type.Object({}, strict),
+  }),
+  endGrace: endpoint('POST', '/keys/{id}/end-grace', 'End old secrets now', CHANGE, KeyShape, {
+    body: Type.Object({ last4: Type.Optional(Type.String({ minLength: 4, maxLength: 4 })) }, strict),
+  }),
+  revokeKey: endpoint('POST', '/keys/{id}/revoke', 'Revoke a key for good', CHANGE, KeyShape, {
+    body: Type.Object({ abort_streams: Type.Optional(Type.Boolean()) }, strict),
+  }),
+  createAccount: endpoint('POST', '/accounts', 'Create an account', CREATE, AccountShape, {
+    body: Type.Object({ name: Name }, strict),
+  }),
+  listAccounts: endpoint('GET', '/accounts', 'List accounts, newest first', READ, listOf(AccountShape), {
+    query: Type.Object(paging, strict),
+  }),
+  getAccount: endpoint('GET', '/accounts/{id}', 'Read an account', READ, AccountShape, {}),
+  updateAccount: endpoint('PATCH', '/accounts/{id}', 'Rename, suspend or reactivate', CHANGE, AccountShape, {
+    body: Type.Object({ name: Type.Optional(Name), status: Type.Optional(AccountState) }, strict),
+  }),
+  addCredits: endpoint(
+    'POST',
+    '/accounts/{id}/credits',
+    'Add credits, or take them away with a negative amount',
+    [201, 400, 401, 404, 409, 413, 415, 422, 429, 503],
+    LedgerEntryShape,
+    {
+      headers: Type.Object({ 'idempotency-key': Type.String({ minLength: 1, maxLength: 255 }) }),
+      body: Type.Object(
+        {
+          amount: Credits,
+          note: Type.Optional(Type.Union([Type.String({ maxLength: NOTE_MAX }), Type.Null()])),
+        },
+        strict,
+      ),
+    },
+  ),
+  listLedger: endpoint('GET', '/accounts/{id}/ledger', 'The ledger, newest first', READ, listOf(LedgerEntryShape), {
+    query: Type.Object(paging, strict),
+  }),
+  listUsage: endpoint('GET', '/usage', 'Usage rows, newest first; also as text/csv', READ, listOf(UsageShape), {
+    query: Type.Object({ ...usageFilter, ...paging }, strict),
+  }),
+  summariseUsage: endpoint('GET', '/usage/summary', 'Sums over usage rows', READ, listOf(SummaryShape), {
+    query: Type.Object({ ...usageFilter, group_by: Type.Enum([...SUMMARY_GROUPS]) }, strict),
+  }),
+  getUsage: endpoint('GET', '/usage/{request_id}', 'One usage row', READ, UsageShape, {}),
+  listEvents: endpoint('GET', '/events', "Operators' actions, newest first", READ, listOf(EventShape), {
+    query: Type.Object(paging, strict),
+  }),
+} satisfies Record<string, Endpoint>
+
+export const ADMIN_ENDPOINTS: readonly Endpoint[] = Object.values(ADMIN)
+
+function endpoint<T extends Pick<Endpoint, 'query' | 'headers' | 'body'>>(
+  method: Endpoint['method'],
+  path: string,
+  summary: string,
+  statuses: readonly number[],
+  response: TSchema,
+  takes: T,
+): Omit<Endpoint, 'query' | 'headers' | 'body'> & T {
+  return { method, path: ADMIN_PREFIX + path, summary, statuses, response, ...takes }
+}

@@ -1,0 +1,136 @@
+// The admin API's objects as JSON Schema: what it answers with.
+import { Type } from 'typebox'
+import { SCOPES } from '../../domain/key.ts'
+import { ENDPOINTS, OUTCOMES } from '../../domain/usage.ts'
+
+export const Credits = Type.String({
+  description: 'Credits as a decimal string, at most nine decimals.',
+  maxLength: 32,
+})
+export const Time = Type.String({ description: 'ISO 8601', maxLength: 40 })
+export const ScopeName = Type.Enum([...SCOPES])
+export const Status = Type.Enum(['active', 'revoked', 'expired'])
+export const AccountState = Type.Enum(['active', 'suspended'])
+
+const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) => Type.Union([type, Type.Null()])
+const Tokens = Type.Integer({ minimum: 0 })
+
+const KEY = {
+  object: Type.Literal('key'),
+  id: Type.String(),
+  name: Type.String(),
+  label: Type.String({ description: 'Prefix and last four characters of the current secret.' }),
+  status: Status,
+  account_id: Type.String(),
+  scopes: Type.Array(ScopeName),
+  ip_allowlist: Type.Array(Type.String()),
+  rpm_limit: Type.Integer(),
+  daily_limit: nullable(Type.Integer()),
+  credit_limit: nullable(Credits),
+  max_concurrent: Type.Integer(),
+  created_at: Time,
+  expires_at: nullable(Time),
+  revoked_at: nullable(Time),
+  last_used_at: nullable(Time),
+  previous: Type.Array(
+    Type.Object({ last4: Type.String(), grace_expires_at: nullable(Time), last_used_at: nullable(Time) }),
+  ),
+}
+export const KeyShape = Type.Object(KEY)
+export const KeyWithSecretShape = Type.Object({
+  ...KEY,
+  secret: Type.String({ description: 'The whole secret, shown this once.' }),
+})
+
+export const AccountShape = Type.Object({
+  object: Type.Literal('account'),
+  id: Type.String(),
+  name: Type.String(),
+  status: AccountState,
+  balance: Type.Object({ available: Credits, held: Credits, spent: Credits, owed: Credits }),
+  created_at: Time,
+})
+
+export const LedgerEntryShape = Type.Object({
+  object: Type.Literal('ledger_entry'),
+  id: Type.String(),
+  account_id: Type.String(),
+  kind: Type.Enum(['topup', 'adjustment', 'charge', 'correction']),
+  amount: Credits,
+  request_id: nullable(Type.String()),
+  note: nullable(Type.String()),
+  created_at: Time,
+})
+
+export const UsageShape = Type.Object({
+  object: Type.Literal('usage'),
+  request_id: Type.String(),
+  client_request_id: nullable(Type.String()),
+  account_id: Type.String(),
+  key_id: Type.String(),
+  secret_last4: Type.String(),
+  endpoint: Type.Enum([...ENDPOINTS]),
+  model_requested: nullable(Type.String()),
+  model_served: nullable(Type.String()),
+  provider: nullable(Type.String()),
+  attempts: Type.Array(
+    Type.Object({
+      provider: Type.String(),
+      model: Type.String(),
+      outcome: Type.String(),
+      status: nullable(Type.Integer()),
+      ms: Type.Number(),
+    }),
+  ),
+  stream: Type.Boolean(),
+  state: Type.Enum(['open', 'settled', 'recovered']),
+  outcome: nullable(Type.Enum([...OUTCOMES])),
+  http_status: nullable(Type.Integer()),
+  error_code: nullable(Type.String()),
+  finish_reason: nullable(Type.String()),
+  prompt_tokens: Tokens,
+  cached_tokens: Tokens,
+  cache_write_tokens: Tokens,
+  completion_tokens: Tokens,
+  reasoning_tokens: Tokens,
+  usage_source: Type.Enum(['upstream', 'estimate', 'none']),
+  price_version: nullable(Type.String()),
+  price: nullable(
+    Type.Object({
+      prompt: Type.String(),
+      completion: Type.String(),
+      input_cache_read: Type.String(),
+      input_cache_write: Type.String(),
+      request: Type.String(),
+    }),
+  ),
+  hold: Credits,
+  cost: Credits,
+  upstream_cost: nullable(Credits),
+  created_at: Time,
+  first_byte_at: nullable(Time),
+  finished_at: nullable(Time),
+  client_ip: Type.String(),
+  upstream_id: nullable(Type.String()),
+})
+
+export const SummaryShape = Type.Object({
+  object: Type.Literal('usage_summary'),
+  group: Type.String(),
+  requests: Type.Integer(),
+  errors: Type.Integer(),
+  prompt_tokens: Tokens,
+  completion_tokens: Tokens,
+  cost: Credits,
+})
+
+export const EventShape = Type.Object({
+  object: Type.Literal('event'),
+  id: Type.String(),
+  at: Time,
+  actor: Type.String(),
+  address: Type.String(),
+  action: Type.String(),
+  subject: Type.String(),
+  detail: nullable(Type.String()),
+})

@@ -1,0 +1,75 @@
+// The doors to usage rows and their sums, as JSON pages or as one stream of CSV.
+import { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { ReportVerbs, UsageQuery } from '../../admin/reports.ts'
+import type { UsageObject } from '../../domain/usage-wire.ts'
+import { CSV_HEADER, csvLine } from './csv.ts'
+import { pageOf, serve } from './endpoint.ts'
+import type { Guard } from './guard.ts'
+import { ADMIN } from './schemas.ts'
+
+const CSV_PAGE = 500
+// Past it the transfer breaks off, visibly: a file that ends too early must not look whole.
+const CSV_ROWS_MAX = 5_000_000
+
+export function usageEndpoints(
+  app: FastifyInstance,
+  needs: { readonly guard: Guard; readonly reports: ReportVerbs },
+): void {
+  const { reports } = needs
+  serve(
+    app,
+    ADMIN.listUsage,
+    async ({ query, request, reply }) => {
+      reply.header('vary', 'Accept')
+      const { limit, after, ...filter } = query
+      if (!wantsCsv(request.headers.accept)) return reports.usage(filter, pageOf(query))
+      return sendCsv(reply, filter, { rowsMax: limit ?? Number.POSITIVE_INFINITY, after }, reports)
+    },
+    needs,
+  )
+  serve(app, ADMIN.summariseUsage, ({ query: { group_by, ...filter } }) => reports.summary(filter, group_by), needs)
+  serve(app, ADMIN.getUsage, ({ params }) => reports.usageOf(params.request_id ?? ''), needs)
+}
+
+type CsvRange = { readonly rowsMax: number; readonly after: string | undefined }
+
+// The first page is read before the headers leave, so that a refusal is still a refusal.
+async function sendCsv(reply: FastifyReply, filter: UsageQuery, range: CsvRange, reports: ReportVerbs) {
+  const readPage = (left: number, after: string | undefined) =>
+    reports.usage(filter, { limit: Math.min(CSV_PAGE, left), after })
+  const first = await readPage(range.rowsMax, range.after)
+
+  async function* lines(): AsyncGenerator<string> {
+    yield CSV_HEADER
+    let written = 0
+    for (let page = first; ; ) {
+      yield page.data.map(csvLine).join('')
+      written += page.data.length
+      const last: UsageObject | undefined = page.data.at(-1)
+      if (!page.has_more || last === undefined || written >= range.rowsMax) return
+      if (written >= CSV_ROWS_MAX) throw new Error(`a CSV export passed ${CSV_ROWS_MAX} rows`)
+      page = await readPage(range.rowsMax - written, last.request_id)
+    }
+  }
+
+  reply.header('content-type', 'text/csv; charset=utf-8')
+  reply.header('content-disposition', 'attachment; filename="usage.csv"')
+  return Readable.from(lines(), { objectMode: false })
+}
+
+// Only who asks for CSV by name gets it, and not if JSON is preferred.
+function wantsCsv(accept: string | undefined): boolean {
+  const csv = qualityOf('text/csv', accept)
+  return csv > 0 && csv >= qualityOf('application/json', accept)
+}
+
+function qualityOf(type: string, accept = ''): number {
+  for (const part of accept.toLowerCase().split(',')) {
+    const [name, ...params] = part.split(';').map(piece => piece.trim())
+    if (name !== type) continue
+    const quality = params.find(param => param.startsWith('q='))
+    return quality === undefined ? 1 : Number(quality.slice(2)) || 0
+  }
+  return 0
+}

@@ -1,0 +1,53 @@
+// Everything outside of /v1, as one Fastify application: operations, the admin API, documents. Errors have the one shape.
+import { type FastifyInstance, fastify } from 'fastify'
+import { errorBody, Refusal } from '../domain/refusal.ts'
+import { type AdminNeeds, adminApi } from './admin/admin-api.ts'
+import { documents } from './documents.ts'
+import { type OperationsNeeds, operations, rootEndpoint } from './operations.ts'
+
+export type AppNeeds = OperationsNeeds & {
+  readonly newRequestId: () => string
+  readonly admin: AdminNeeds
+  readonly bodyBytesMax: number
+  readonly onBug: (error: unknown, requestId: string) => void
+}
+
+// `operations` are probes, metrics and documents; `admin` is the management API and the page at the root.
+export type AppParts = { readonly operations: boolean; readonly admin: boolean }
+
+export async function openApp(parts: AppParts, needs: AppNeeds): Promise<FastifyInstance> {
+  const app = fastify({
+    genReqId: needs.newRequestId,
+    requestIdHeader: false,
+    exposeHeadRoutes: false,
+    return503OnClosing: false,
+    bodyLimit: needs.bodyBytesMax,
+    routerOptions: { maxParamLength: 512 },
+    frameworkErrors: (_error, request, { raw }) => {
+      raw.writeHead(400, { 'content-type': 'application/json; charset=utf-8', 'x-request-id': request.id })
+      raw.end(JSON.stringify(errorBody(new Refusal('malformed_request'), request.id)))
+    },
+  })
+  app.addHook('onRequest', async (request, reply) => {
+    reply.headers({ 'x-request-id': request.id, 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' })
+  })
+  app.setNotFoundHandler(async (request, reply) =>
+    reply.code(404).send(errorBody(new Refusal('not_found'), request.id)),
+  )
+  app.setErrorHandler(async (error, request, reply) => {
+    const status = (error as { statusCode?: number }).statusCode ?? 500
+    const refusal = new Refusal(status < 500 ? 'malformed_request' : 'internal_error')
+    if (status >= 500) needs.onBug(error, request.id)
+    return reply.code(refusal.status).send(errorBody(refusal, request.id))
+  })
+  if (parts.operations) {
+    operations(app, needs)
+    documents(app)
+  }
+  if (parts.admin) {
+    adminApi(app, needs.admin)
+    rootEndpoint(app)
+  }
+  await app.ready()
+  return app
+}

@@ -1,0 +1,17 @@
+// The API described: the OpenAPI document, made from the schemas that validate, and a page that shows it offline.
+import type { FastifyInstance } from 'fastify'
+
+export function documents(app: FastifyInstance): void {
+  app.get('/openapi.json', async (_request, reply) => {
+    const { openApiDocument } = await import('./openapi.ts')
+    return reply.type('application/json; charset=utf-8').send(openApiDocument())
+  })
+  app.get('/docs', async (_request, reply) => {
+    const { docsPage } = await import('./docs-page.ts')
+    reply.header(
+      'content-security-policy',
+      "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'",
+    )
+    return reply.type('text/html; charset=utf-8').send(docsPage())
+  })
+}

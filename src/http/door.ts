@@ -1,0 +1,110 @@
+// The door of /v1: every request under it passes here and nowhere else, before any routing by path, so that nothing can
+// slip past its guard. It admits, hands over to the endpoint, turns what was thrown into an answer, and logs one line.
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type AdmitNeeds, admit } from '../admit/admit.ts'
+import type { Bearer } from '../domain/key.ts'
+import { Refusal } from '../domain/refusal.ts'
+import type { Endpoint, RequestFacts } from '../domain/usage.ts'
+import { type Gates, StoreAway } from '../store/contract.ts'
+import { type Case, commonHeaders, type ReplyNeeds, sendRefusal } from './reply.ts'
+import { type CallNeeds, type HttpCall, openCall } from './request.ts'
+import type { Served, V1Endpoint } from './v1/endpoint.ts'
+
+export type DoorNeeds = Omit<AdmitNeeds, 'recognised'> &
+  CallNeeds & {
+    readonly endpoints: readonly V1Endpoint[]
+    readonly reply: ReplyNeeds
+    readonly gates: Pick<Gates, 'note' | 'touch'>
+    readonly open: () => boolean
+    readonly inFlight: Set<InFlight>
+    readonly report: (report: RequestReport) => void
+    readonly onBug: (error: unknown, requestId: string) => void
+  }
+
+export type InFlight = { readonly call: HttpCall; keyId: string | undefined }
+
+// What the log line and the metrics are made from.
+export type RequestReport = Served & {
+  readonly call: HttpCall
+  readonly endpoint: Endpoint
+  readonly bearer: Bearer | undefined
+  readonly ms: number
+}
+
+export function v1Door(needs: DoorNeeds): (req: IncomingMessage, res: ServerResponse) => Promise<void> {
+  return async (req, res) => {
+    const call = openCall(req, res, needs)
+    const it: Case = { call, req, res, bearer: undefined }
+    const flight: InFlight = { call, keyId: undefined }
+    const found = findEndpoint(call.path, needs.endpoints)
+    let facts: (() => RequestFacts) | undefined
+    let past = false
+    let served: Served
+    needs.inFlight.add(flight)
+    try {
+      if (!needs.open())
+        throw new Refusal('service_unavailable', { retryAfter: 5, message: 'The server is shutting down.' })
+      if (isPreflight(req, needs.reply)) return sendPreflight(it, needs.reply)
+      const rule = found?.endpoint.rule
+      using pass = await admit(call, rule, {
+        ...needs,
+        recognised(bearer, theirs) {
+          it.bearer = bearer
+          facts = theirs
+          flight.keyId = bearer.key.id
+        },
+      })
+      past = true
+      served = await (found as Found).endpoint.serve(it, pass, (found as Found).rest)
+    } catch (error) {
+      const refusal = asRefusal(error, call.requestId, needs)
+      // At or before the limits a recognised key's refusal gets its row behind; past them the endpoint has written it.
+      if (facts !== undefined && !past && refusal.status < 500) {
+        needs.gates.note({ facts: facts(), httpStatus: refusal.status, errorCode: refusal.code })
+      }
+      sendRefusal(it, refusal, needs.reply)
+      served = { status: refusal.status, outcome: 'refused', errorCode: refusal.code }
+    } finally {
+      needs.inFlight.delete(flight)
+    }
+    const ms = needs.clock.monotonic() - call.startedMs
+    needs.report({ ...served, call, endpoint: found?.endpoint.rule.endpoint ?? 'unknown', bearer: it.bearer, ms })
+  }
+}
+
+type Found = { readonly endpoint: V1Endpoint; readonly rest: string }
+
+function findEndpoint(path: string, endpoints: readonly V1Endpoint[]): Found | undefined {
+  for (const endpoint of endpoints) {
+    const rest = endpoint.match(path)
+    if (rest !== undefined) return { endpoint, rest }
+  }
+  return undefined
+}
+
+// A fault of ours is never a 401 and never a 429.
+function asRefusal(error: unknown, requestId: string, needs: DoorNeeds): Refusal {
+  if (error instanceof Refusal) return error
+  if (error instanceof StoreAway) return new Refusal('service_unavailable', { retryAfter: 1 })
+  needs.onBug(error, requestId)
+  return new Refusal('internal_error')
+}
+
+function isPreflight(req: IncomingMessage, reply: ReplyNeeds): boolean {
+  const { origin } = req.headers
+  const asks = req.method === 'OPTIONS' && req.headers['access-control-request-method'] !== undefined
+  return asks && origin !== undefined && reply.corsOrigins.includes(origin)
+}
+
+function sendPreflight(it: Case, reply: ReplyNeeds): void {
+  it.res.writeHead(204, [
+    ...commonHeaders(it, undefined, reply),
+    'Access-Control-Allow-Methods',
+    'GET, POST',
+    'Access-Control-Allow-Headers',
+    'authorization, content-type, x-client-request-id',
+    'Access-Control-Max-Age',
+    '600',
+  ])
+  it.res.end()
+}

@@ -1,0 +1,41 @@
+// From a request's bytes to a JSON object: type, encoding, UTF-8, depth and numbers are checked before anybody looks.
+import type { IncomingMessage } from 'node:http'
+import { Refusal } from '../domain/refusal.ts'
+import { guardJson, oddNumberPath } from '../lib/json-guard.ts'
+
+export function requireJson(req: IncomingMessage): void {
+  const type = req.headers['content-type'] ?? ''
+  const encoding = req.headers['content-encoding']
+  if (type !== 'application/json' && !/^application\/json\s*(?:;|$)/i.test(type))
+    throw new Refusal('unsupported_media_type')
+  if (encoding !== undefined)
+    throw new Refusal('unsupported_media_type', { message: 'Send the body without a Content-Encoding.' })
+}
+
+export function parseJsonObject(bytes: Buffer, depthMax: number): Record<string, unknown> {
+  const { verdict, suspicious } = guardJson(bytes, depthMax)
+  if (verdict !== 'ok') throw new Refusal('invalid_json', { message: WORDS[verdict] })
+  const value = parse(bytes)
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new Refusal('invalid_json', { message: 'The body is JSON, but not an object.' })
+  }
+  const odd = suspicious ? oddNumberPath(value) : undefined
+  if (odd !== undefined) {
+    throw new Refusal('invalid_value', { param: odd, message: `${odd} is not a finite number or not a safe integer.` })
+  }
+  return value as Record<string, unknown>
+}
+
+const WORDS = {
+  bom: 'The body begins with a byte order mark; send plain UTF-8.',
+  bad_utf8: 'The body is not valid UTF-8.',
+  too_deep: 'The body is nested too deeply.',
+} as const
+
+function parse(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString())
+  } catch {
+    throw new Refusal('invalid_json', { message: 'The body is not valid JSON.' })
+  }
+}

@@ -1,0 +1,69 @@
+// The answer as one JSON object: it leaves when it has been booked, with its cost in the header and in the body.
+import type { Receipt, Whole } from '../domain/handoff.ts'
+import type { Refusal } from '../domain/refusal.ts'
+import type { Served, Sink } from '../relay/sink.ts'
+import { ignoredHeader, OUR_FINGERPRINT, usageJson } from './answer-json.ts'
+import {
+  type Case,
+  commonHeaders,
+  costHeader,
+  destroyUnlessRead,
+  type ReplyNeeds,
+  sendJson,
+  sendRefusal,
+} from './reply.ts'
+
+export type SinkSetup = {
+  readonly it: Case
+  readonly model: string
+  readonly outputCap: number | null
+  readonly reply: ReplyNeeds
+  readonly writeStallMs: number
+}
+
+export function jsonSink(setup: SinkSetup): Sink {
+  const { it, reply } = setup
+  let by: Served | undefined
+  let answer: Whole | undefined
+
+  return {
+    headersLeft: false,
+    served(next) {
+      by = next
+    },
+    chunks: () => true,
+    onDrain: () => undefined,
+    whole(whole) {
+      answer = whole
+    },
+    async close(receipt: Receipt, refusal: Refusal | undefined) {
+      if (it.call.client.gone) return
+      if (refusal !== undefined || answer === undefined || by === undefined) {
+        if (refusal !== undefined) sendRefusal(it, refusal, reply)
+        else it.res.destroy()
+        return
+      }
+      const head = {
+        id: `chatcmpl-${it.call.requestId}`,
+        object: 'chat.completion',
+        created: Math.floor(it.call.receivedAt / 1000),
+        model: setup.model,
+        system_fingerprint: answer.fingerprint ?? OUR_FINGERPRINT,
+        choices: answer.choices,
+      }
+      const body = `${JSON.stringify(head).slice(0, -1)},"usage":${usageJson(receipt)}}`
+      sendJson(it, 200, body, [...answerHeaders(setup, by), ...costHeader(receipt.cost, reply)])
+      destroyUnlessRead(it.res, setup.writeStallMs)
+    },
+  }
+}
+
+export function answerHeaders(setup: SinkSetup, by: Served | undefined): string[] {
+  const { headerPrefix } = setup.reply
+  const headers = commonHeaders(setup.it, undefined, setup.reply)
+  if (by !== undefined) headers.push(`${headerPrefix}Provider`, by.provider)
+  if (setup.outputCap !== null) headers.push(`${headerPrefix}Output-Cap`, String(setup.outputCap))
+  if (by !== undefined && by.ignored.length > 0)
+    headers.push(`${headerPrefix}Ignored-Fields`, ignoredHeader(by.ignored))
+  return headers
+}

@@ -1,0 +1,55 @@
+// What operators and probes ask outside of /v1: health, readiness, metrics, and the plain page at the root.
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { parseAddress } from '../lib/cidr.ts'
+import type { Metrics } from './metrics.ts'
+import { rootPage } from './root-page.ts'
+
+export type OperationsNeeds = {
+  readonly ready: () => Promise<string | undefined>
+  readonly metrics: Metrics
+  readonly metricsToken: string | undefined
+}
+
+export function operations(app: FastifyInstance, needs: OperationsNeeds): void {
+  app.get('/health', async () => ({ status: 'ok' }))
+  app.get('/ready', async (_request, reply) => {
+    const why = await needs.ready()
+    if (why === undefined) return { status: 'ready' }
+    return reply.code(503).header('retry-after', '1').send({ status: 'not_ready', reason: why })
+  })
+  app.get('/metrics', async (request, reply) => {
+    if (!mayScrape(request, needs.metricsToken))
+      return reply.code(401).header('www-authenticate', 'Bearer').send({ status: 'unauthorized' })
+    return reply.type(needs.metrics.contentType).send(await needs.metrics.text())
+  })
+}
+
+export function rootEndpoint(app: FastifyInstance): void {
+  app.get('/', async (_request, reply) => {
+    reply.header(
+      'content-security-policy',
+      "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'",
+    )
+    return reply.type('text/html; charset=utf-8').send(rootPage())
+  })
+}
+
+// With the token, or from a loopback peer that no proxy stands in front of.
+function mayScrape(request: FastifyRequest, token: string | undefined): boolean {
+  const given = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1]
+  if (token !== undefined && given !== undefined && timingSafeEqual(digest(given), digest(token))) return true
+  const forwarded = ['x-forwarded-for', 'x-real-ip', 'forwarded', 'via', 'cf-connecting-ip'].some(
+    name => request.headers[name] !== undefined,
+  )
+  return !forwarded && isLoopback(request.socket.remoteAddress)
+}
+
+function isLoopback(peer: string | undefined): boolean {
+  const address = peer === undefined ? undefined : parseAddress(peer)
+  return address !== undefined && (address.text === '::1' || (address.family === 4 && address.text.startsWith('127.')))
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}

@@ -1,0 +1,59 @@
+// The RateLimit headers, true on every answer: the tightest of the key's policies, the one that refused on a 429, and the
+// address's policy where no key was recognised.
+import type { Authenticator } from '../admit/authenticate.ts'
+import type { Limits } from '../admit/limit.ts'
+import type { Call } from '../domain/handoff.ts'
+import type { Bearer, Key } from '../domain/key.ts'
+import type { RefusalCode } from '../domain/refusal.ts'
+import type { Standing } from '../lib/bucket.ts'
+
+export type RateNeeds = { readonly limits: Limits; readonly authenticator: Pick<Authenticator, 'addressStanding'> }
+
+export function rateHeaders(
+  call: Call,
+  bearer: Bearer | undefined,
+  code: RefusalCode | undefined,
+  needs: RateNeeds,
+): string[] {
+  if (bearer === undefined) {
+    const standing = needs.authenticator.addressStanding(call.address)
+    return figures(standing, `"address";q=${standing.limit};w=60`)
+  }
+  const { key } = bearer
+  return figures(tightest(bearer, code, needs.limits), policyOf(key))
+}
+
+function tightest(bearer: Bearer, code: RefusalCode | undefined, limits: Limits): Standing {
+  const rpm = limits.rpm(bearer.key)
+  const { dailyLimit } = bearer.key
+  if (dailyLimit === null || code === 'rate_limit_exceeded') return rpm
+  const { used, resetSeconds } = limits.daily(bearer)
+  const remaining = Math.max(0, dailyLimit - used)
+  const daily = { limit: dailyLimit, remaining, resetSeconds }
+  if (code === 'daily_limit_exceeded') return daily
+  return remaining / dailyLimit < rpm.remaining / rpm.limit ? daily : rpm
+}
+
+function figures(standing: Standing, policy: string): string[] {
+  return [
+    'RateLimit-Limit',
+    String(standing.limit),
+    'RateLimit-Remaining',
+    String(standing.remaining),
+    'RateLimit-Reset',
+    String(standing.resetSeconds),
+    'RateLimit-Policy',
+    policy,
+  ]
+}
+
+const policies = new WeakMap<Key, string>()
+
+function policyOf(key: Key): string {
+  let policy = policies.get(key)
+  if (policy === undefined) {
+    policy = `"rpm";q=${key.rpmLimit};w=60` + (key.dailyLimit === null ? '' : `, "daily";q=${key.dailyLimit};w=86400`)
+    policies.set(key, policy)
+  }
+  return policy
+}

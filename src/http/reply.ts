@@ -1,0 +1,144 @@
+// Bytes out: the headers that stand on every answer under /v1, JSON bodies, and errors in their one shape.
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { formatCredits, type Nano } from '../domain/credits.ts'
+import type { Call } from '../domain/handoff.ts'
+import { type Bearer, GRACE_MS } from '../domain/key.ts'
+import { errorBody, type Refusal, type RefusalCode } from '../domain/refusal.ts'
+import { type RateNeeds, rateHeaders } from './rate-headers.ts'
+
+// One request as the door keeps it: what is known of it so far, for headers, rows and the log.
+export type Case = {
+  readonly call: Call
+  readonly req: IncomingMessage
+  readonly res: ServerResponse
+  bearer: Bearer | undefined
+}
+
+export type ReplyNeeds = RateNeeds & {
+  readonly headerPrefix: string
+  readonly bodyBytesMax: number
+  // While draining every answer asks the caller to come back on a new connection.
+  readonly closing: () => boolean
+  readonly corsOrigins: readonly string[]
+}
+
+export function commonHeaders(it: Case, code: RefusalCode | undefined, needs: ReplyNeeds): string[] {
+  const headers = rateHeaders(it.call, it.bearer, code, needs)
+  headers.push('X-Request-Id', it.call.requestId)
+  const grace = it.bearer?.secret.graceExpiresAt
+  if (grace !== undefined && grace !== null) {
+    headers.push('Deprecation', `@${Math.floor((grace - GRACE_MS) / 1000)}`, 'Sunset', new Date(grace).toUTCString())
+  }
+  if (needs.closing()) headers.push('Connection', 'close')
+  if (needs.corsOrigins.length > 0) pushCors(headers, it.req, needs)
+  return headers
+}
+
+export function costHeader(cost: Nano, needs: ReplyNeeds): [string, string] {
+  return [`${needs.headerPrefix}Cost`, formatCredits(cost)]
+}
+
+export function sendJson(it: Case, status: number, body: string, headers: readonly string[]): void {
+  const length = Buffer.byteLength(body)
+  it.res.writeHead(status, [
+    ...headers,
+    'Content-Type',
+    'application/json; charset=utf-8',
+    'Content-Length',
+    String(length),
+  ])
+  it.res.end(body)
+}
+
+export function sendRefusal(it: Case, refusal: Refusal, needs: ReplyNeeds, more: readonly string[] = []): void {
+  const { res, req } = it
+  if (res.headersSent || res.destroyed) {
+    res.destroy()
+    return
+  }
+  const body = JSON.stringify(errorBody(refusal, it.call.requestId))
+  const headers = [
+    ...commonHeaders(it, refusal.code, needs),
+    ...costHeader(0n, needs),
+    ...more,
+    ...refusalHeaders(refusal),
+  ]
+  if (!mustClose(req, needs.bodyBytesMax)) {
+    sendJson(it, refusal.status, body, headers)
+    return
+  }
+
+  headers.push('Content-Type', 'application/json; charset=utf-8', 'Content-Length', String(Buffer.byteLength(body)))
+  if (!needs.closing()) headers.push('Connection', 'close')
+  res.writeHead(refusal.status, headers)
+  res.write(body)
+  discard(req, () => res.end())
+}
+
+// An answer that was handed over but is not read for this long: the caller has left, whatever its socket says.
+export function destroyUnlessRead(res: ServerResponse, ms: number): void {
+  if (res.writableLength === 0) return
+  const timer = setTimeout(() => res.destroy(), ms)
+  res.once('close', () => clearTimeout(timer))
+}
+
+export function refusalHeaders(refusal: Refusal): string[] {
+  const headers: string[] = []
+  const { retryAfter } = refusal.detail
+  if (retryAfter !== undefined) {
+    headers.push(
+      'Retry-After',
+      String(Math.max(1, Math.ceil(retryAfter))),
+      'retry-after-ms',
+      String(Math.max(1, Math.ceil(retryAfter * 1000))),
+    )
+  }
+  for (const [name, value] of Object.entries(refusal.detail.headers ?? {})) headers.push(name, value)
+  return headers
+}
+
+// The body of a refused request: a short one is discarded and the connection kept, a long or endless one ends it.
+function mustClose(req: IncomingMessage, bodyBytesMax: number): boolean {
+  if (req.complete) return false
+  const length = req.headers['content-length']
+  if (req.headers['transfer-encoding'] !== undefined || Number(length ?? 0) > bodyBytesMax) return true
+  // A body that was announced with an Expect will not come once we refused.
+  return req.headers.expect !== undefined
+}
+
+const DISCARD_BYTES_MAX = 1024 * 1024
+const DISCARD_MS = 2_000
+
+// Reads on for a moment, so that the caller gets to see the answer before the connection goes.
+function discard(req: IncomingMessage, done: () => void): void {
+  let bytes = 0
+  let over = false
+  const finish = () => {
+    if (over) return
+    over = true
+    clearTimeout(timer)
+    done()
+  }
+  const timer = setTimeout(finish, DISCARD_MS)
+  req.on('data', (piece: Buffer) => {
+    bytes += piece.length
+    if (bytes > DISCARD_BYTES_MAX) finish()
+  })
+  req.on('end', finish)
+  req.on('close', finish)
+  req.on('error', finish)
+  req.resume()
+}
+
+function pushCors(headers: string[], req: IncomingMessage, needs: ReplyNeeds): void {
+  const { origin } = req.headers
+  if (origin === undefined || !needs.corsOrigins.includes(origin)) return
+  const exposed = ['X-Request-Id', 'Provider', 'Cost', 'Output-Cap', 'Ignored-Fields'].map(name =>
+    name.startsWith('X-') ? name : needs.headerPrefix + name,
+  )
+  headers.push('Access-Control-Allow-Origin', origin, 'Vary', 'Origin')
+  headers.push(
+    'Access-Control-Expose-Headers',
+    [...exposed, 'RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset', 'Retry-After'].join(', '),
+  )
+}

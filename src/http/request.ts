@@ -1,0 +1,127 @@
+// Bytes in: what a request says of itself, its body within its bounds, and whether the caller is still there.
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Failure } from '../domain/failure.ts'
+import type { Call, Client } from '../domain/handoff.ts'
+import { Refusal } from '../domain/refusal.ts'
+import { type CidrSet, clientAddress } from '../lib/cidr.ts'
+import type { Clock } from '../lib/clock.ts'
+
+export type CallNeeds = { readonly clock: Clock; readonly trustedProxies: CidrSet; readonly newRequestId: () => string }
+
+export type HttpCall = Call & { readonly client: CutClient }
+export type CutClient = Client & { cut(failure: Failure): void }
+
+export function openCall(req: IncomingMessage, res: ServerResponse, needs: CallNeeds): HttpCall {
+  const { path, query } = splitTarget(req.url ?? '/')
+  return {
+    requestId: needs.newRequestId(),
+    clientRequestId: clientRequestId(req.headers['x-client-request-id']),
+    method: req.method ?? 'GET',
+    path,
+    query,
+    authorizations: headerValues(req, 'authorization'),
+    address: clientAddress(req.socket.remoteAddress, headerValues(req, 'x-forwarded-for'), needs.trustedProxies),
+    receivedAt: needs.clock.now(),
+    startedMs: needs.clock.monotonic(),
+    client: clientOf(res),
+  }
+}
+
+// "GET http://host/v1/models" is the same as "GET /v1/models".
+export function splitTarget(target: string): { readonly path: string; readonly query: string } {
+  const origin = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i.exec(target)
+  const rest = origin === null ? target : target.slice(origin[0].length) || '/'
+  const mark = rest.indexOf('?')
+  return mark < 0 ? { path: rest, query: '' } : { path: rest.slice(0, mark), query: rest.slice(mark + 1) }
+}
+
+export function isUnderV1(target: string): boolean {
+  if (target.startsWith('/v1/')) return true
+  const { path } = splitTarget(target)
+  return path === '/v1' || path.startsWith('/v1/')
+}
+
+export type BodyBounds = { readonly bytesMax: number; readonly timeoutMs: number; reserve(bytes: number): void }
+
+// The whole body, or a refusal. Longer than the cap is refused unread where the length is announced.
+export function readBody(req: IncomingMessage, res: ServerResponse, bounds: BodyBounds): Promise<Buffer> {
+  const announced = req.headers['content-length']
+  if (announced !== undefined && Number(announced) > bounds.bytesMax) throw new Refusal('request_too_large')
+  if (announced !== undefined) bounds.reserve(Number(announced))
+  if (req.headers.expect !== undefined) res.writeContinue()
+
+  return new Promise((resolve, reject) => {
+    const pieces: Buffer[] = []
+    let bytes = 0
+    const timer = setTimeout(() => fail(new Refusal('request_timeout')), bounds.timeoutMs)
+    const fail = (refusal: unknown) => {
+      stop()
+      reject(refusal)
+    }
+    const onData = (piece: Buffer) => {
+      bytes += piece.length
+      if (bytes > bounds.bytesMax) return fail(new Refusal('request_too_large'))
+      try {
+        if (announced === undefined) bounds.reserve(piece.length)
+        pieces.push(piece)
+      } catch (refusal) {
+        fail(refusal)
+      }
+    }
+    const onEnd = () => {
+      stop()
+      resolve(pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces))
+    }
+    const onClose = () =>
+      fail(new Refusal('malformed_request', { message: 'The connection closed before the body was complete.' }))
+    const stop = () => {
+      clearTimeout(timer)
+      req.off('data', onData).off('end', onEnd).off('close', onClose)
+    }
+    req.on('data', onData).on('end', onEnd).on('close', onClose)
+  })
+}
+
+function headerValues(req: IncomingMessage, name: string): readonly string[] {
+  if (req.headers[name] === undefined) return NONE
+  const values: string[] = []
+  const { rawHeaders } = req
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const candidate = rawHeaders[i] as string
+    if (candidate.length === name.length && candidate.toLowerCase() === name) values.push(rawHeaders[i + 1] as string)
+  }
+  return values
+}
+const NONE: readonly string[] = []
+
+function clientRequestId(value: string | string[] | undefined): string | null {
+  return typeof value === 'string' && /^[\x21-\x7e]{1,128}$/.test(value) ? value : null
+}
+
+function clientOf(res: ServerResponse): CutClient {
+  let gone = false
+  const goneListeners = new Set<() => void>()
+  const cutListeners = new Set<(failure: Failure) => void>()
+  res.once('close', () => {
+    if (res.writableFinished) return
+    gone = true
+    for (const listener of goneListeners) listener()
+  })
+  return {
+    get gone() {
+      return gone
+    },
+    onGone(listener) {
+      if (gone) listener()
+      else goneListeners.add(listener)
+      return () => goneListeners.delete(listener)
+    },
+    onCut(listener) {
+      cutListeners.add(listener)
+      return () => cutListeners.delete(listener)
+    },
+    cut(failure) {
+      for (const listener of cutListeners) listener(failure)
+    },
+  }
+}

@@ -1,0 +1,114 @@
+// The listener: node:http with every bound set, the door of /v1 in front, Fastify behind it for everything else, and
+// answers in our shape to what the HTTP parser itself rejects.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { errorBody, Refusal, type RefusalCode } from '../domain/refusal.ts'
+import type { Standing } from '../lib/bucket.ts'
+import { isUnderV1 } from './request.ts'
+
+export type ServerNeeds = {
+  readonly v1: (req: IncomingMessage, res: ServerResponse) => Promise<void>
+  readonly others: (req: IncomingMessage, res: ServerResponse) => void
+  readonly newRequestId: () => string
+  readonly addressStanding: (socket: Socket) => Standing
+  readonly headerPrefix: string
+  readonly headersMax: number
+  readonly headerBytesMax: number
+  readonly headersTimeoutMs: number
+  readonly requestTimeoutMs: number
+  readonly onParserError: (code: RefusalCode) => void
+}
+
+export function httpServer(needs: ServerNeeds): Server {
+  const server = createServer({
+    // Our own check answers in our own shape.
+    requireHostHeader: false,
+    maxHeaderSize: needs.headerBytesMax,
+    headersTimeout: needs.headersTimeoutMs,
+    // The body has a timer of its own at the door; this one is the backstop.
+    requestTimeout: needs.requestTimeoutMs + 5_000,
+    connectionsCheckingInterval: 1_000,
+    keepAliveTimeout: 65_000,
+    noDelay: true,
+  })
+  server.maxHeadersCount = needs.headersMax
+  // How many answers of a connection are unfinished: a parser error behind them must not be mixed into them.
+  const unfinished = new WeakMap<Socket, number>()
+
+  const handle = (req: IncomingMessage, res: ServerResponse) => {
+    const { socket } = req
+    unfinished.set(socket, (unfinished.get(socket) ?? 0) + 1)
+    res.once('close', () => unfinished.set(socket, (unfinished.get(socket) ?? 1) - 1))
+    if (req.headers.host === undefined && req.httpVersion === '1.1') return reject(res, 'malformed_request', needs)
+    if (isUnderV1(req.url ?? '')) void needs.v1(req, res)
+    else needs.others(req, res)
+  }
+  server.on('request', handle)
+  // The 100 is sent by whoever reads the body, after admission.
+  server.on('checkContinue', handle)
+  server.on('checkExpectation', (_req, res) => reject(res, 'expectation_failed', needs))
+  server.on('connect', (_req, socket: Socket) => end(socket, 'malformed_request', needs))
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    if (error.code === 'ECONNRESET' || !socket.writable || (unfinished.get(socket) ?? 0) > 0) socket.destroy()
+    else end(socket, codeOf(error), needs)
+  })
+  return server
+}
+
+function codeOf(error: NodeJS.ErrnoException): RefusalCode {
+  if (error.code === 'HPE_HEADER_OVERFLOW') return 'headers_too_large'
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'request_timeout'
+  return 'malformed_request'
+}
+
+function reject(res: ServerResponse, code: RefusalCode, needs: ServerNeeds): void {
+  const { status, headers, body } = plainRefusal(code, res.socket, needs)
+  res.writeHead(status, headers)
+  res.end(body)
+}
+
+function end(socket: Socket, code: RefusalCode, needs: ServerNeeds): void {
+  const { status, reason, headers, body } = plainRefusal(code, socket, needs)
+  const lines = []
+  for (let i = 0; i < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`)
+  socket.end(`HTTP/1.1 ${status} ${reason}\r\n${lines.join('\r\n')}\r\n\r\n${body}`)
+  // The rest of what is sent is not looked at, and not waited for.
+  socket.resume()
+  setTimeout(() => socket.destroy(), 2_000).unref()
+}
+
+const REASONS: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  408: 'Request Timeout',
+  417: 'Expectation Failed',
+  431: 'Request Header Fields Too Large',
+}
+
+function plainRefusal(code: RefusalCode, socket: Socket | null, needs: ServerNeeds) {
+  needs.onParserError(code)
+  const refusal = new Refusal(code)
+  const requestId = needs.newRequestId()
+  const body = JSON.stringify(errorBody(refusal, requestId))
+  const standing = socket === null ? { limit: 0, remaining: 0, resetSeconds: 0 } : needs.addressStanding(socket)
+  const headers = [
+    'Content-Type',
+    'application/json; charset=utf-8',
+    'Content-Length',
+    String(Buffer.byteLength(body)),
+    'Connection',
+    'close',
+    'X-Request-Id',
+    requestId,
+    `${needs.headerPrefix}Cost`,
+    '0',
+    'RateLimit-Limit',
+    String(standing.limit),
+    'RateLimit-Remaining',
+    String(standing.remaining),
+    'RateLimit-Reset',
+    String(standing.resetSeconds),
+    'RateLimit-Policy',
+    `"address";q=${standing.limit};w=60`,
+  ]
+  return { status: refusal.status, reason: REASONS[refusal.status] ?? 'Error', headers, body }
+}

@@ -1,0 +1,134 @@
+// The answer as a stream of server-sent events: frames that arrive together leave together, the caller's pace is the
+// upstream's pace, and the last bytes leave only when the cost has been booked.
+import type { Chunk, ChunkChoice, Receipt } from '../domain/handoff.ts'
+import { errorBody, type Refusal } from '../domain/refusal.ts'
+import type { Served, Sink } from '../relay/sink.ts'
+import { OUR_FINGERPRINT, usageJson } from './answer-json.ts'
+import { answerHeaders, type SinkSetup } from './json-sink.ts'
+import { costHeader, destroyUnlessRead, sendRefusal } from './reply.ts'
+
+export type SseSetup = SinkSetup & {
+  readonly includeUsage: boolean
+  readonly headersLeaveAfterMs: number
+  readonly keepAliveAfterMs: number
+}
+
+export function sseSink(setup: SseSetup): Sink {
+  const { it, reply } = setup
+  const { res, call } = it
+  const head = `data: {"id":"chatcmpl-${call.requestId}","object":"chat.completion.chunk","created":${Math.floor(call.receivedAt / 1000)},"model":${JSON.stringify(setup.model)},"system_fingerprint":`
+  const tail = setup.includeUsage ? ',"usage":null}\n\n' : '}\n\n'
+  const spoken = new Set<number>()
+  let fingerprint = JSON.stringify(OUR_FINGERPRINT)
+  let by: Served | undefined
+  let headersLeft = false
+  let providerInTrailer = false
+  let stalled: NodeJS.Timeout | undefined
+  let drained: () => void = () => undefined
+  // Before the headers left it waits to send them; afterwards it fills silences.
+  let quiet = setTimeout(leave, setup.headersLeaveAfterMs)
+
+  function leave(): void {
+    if (headersLeft || call.client.gone) return
+    headersLeft = true
+    clearTimeout(quiet)
+    providerInTrailer = by === undefined
+    const { headerPrefix } = reply
+    const trailer = `${headerPrefix}Cost${providerInTrailer ? `, ${headerPrefix}Provider` : ''}`
+    res.writeHead(200, [
+      ...answerHeaders(setup, by),
+      'Content-Type',
+      'text/event-stream; charset=utf-8',
+      'Cache-Control',
+      'no-cache, no-transform',
+      'X-Accel-Buffering',
+      'no',
+      'Trailer',
+      trailer,
+    ])
+    res.flushHeaders()
+    quiet = setTimeout(keepAlive, setup.keepAliveAfterMs)
+  }
+
+  function keepAlive(): void {
+    if (stalled === undefined) res.write(': keep-alive\n')
+    quiet.refresh()
+  }
+
+  function frame(chunk: Chunk): string {
+    if (chunk.fingerprint !== undefined) fingerprint = JSON.stringify(chunk.fingerprint)
+    for (const choice of chunk.choices) if (!spoken.has(choice.index)) giveRole(choice)
+    return `${head}${fingerprint},"choices":${JSON.stringify(chunk.choices)}${tail}`
+  }
+
+  // The first delta of each choice carries the role, whether the upstream sent it or not.
+  function giveRole(choice: ChunkChoice): void {
+    spoken.add(choice.index)
+    if (choice.delta.role !== 'assistant') choice.delta = { ...choice.delta, role: 'assistant' }
+  }
+
+  function onDrain(): void {
+    clearTimeout(stalled)
+    stalled = undefined
+    drained()
+  }
+
+  // A caller that does not read for this long has left, whatever its socket says.
+  function waitForDrain(): void {
+    if (stalled !== undefined) return
+    stalled = setTimeout(() => res.destroy(), setup.writeStallMs)
+    res.once('drain', onDrain)
+  }
+
+  function stopTimers(): void {
+    clearTimeout(quiet)
+    clearTimeout(stalled)
+  }
+  res.once('close', stopTimers)
+
+  return {
+    get headersLeft() {
+      return headersLeft
+    },
+    served(next) {
+      by = next
+    },
+    chunks(chunks) {
+      let text = ''
+      for (const chunk of chunks) if (chunk.choices.length > 0) text += frame(chunk)
+      if (text === '') return true
+      leave()
+      quiet.refresh()
+      if (res.write(text)) return true
+      waitForDrain()
+      return false
+    },
+    onDrain(listener) {
+      drained = listener
+    },
+    whole: () => undefined,
+    async close(receipt: Receipt, refusal: Refusal | undefined) {
+      stopTimers()
+      if (call.client.gone) return
+      if (refusal !== undefined && !headersLeft) return sendRefusal(it, refusal, reply)
+      leave()
+      clearTimeout(quiet)
+      const usage = setup.includeUsage ? `${head}${fingerprint},"choices":[],"usage":${usageJson(receipt)}}\n\n` : ''
+      const last = refusal === undefined ? usage : errorFrame(refusal)
+      res.addTrailers([
+        costHeader(receipt.cost, reply),
+        ...(providerInTrailer && by !== undefined
+          ? [[`${reply.headerPrefix}Provider`, by.provider] as [string, string]]
+          : []),
+      ])
+      res.end(`${last}data: [DONE]\n\n`)
+      destroyUnlessRead(res, setup.writeStallMs)
+    },
+  }
+
+  function errorFrame(refusal: Refusal): string {
+    const { error } = errorBody(refusal, call.requestId)
+    const choices = '[{"index":0,"delta":{},"logprobs":null,"finish_reason":"error"}]'
+    return `${head}${fingerprint},"choices":${choices},"error":${JSON.stringify(error)}${tail}`
+  }
+}

@@ -1,0 +1,119 @@
+// POST /v1/chat/completions: reads and checks the body of an admitted call and hands it to its life.
+import { enter } from '../../admit/enter.ts'
+import type { EndpointRule } from '../../admit/permit.ts'
+import { parseChat } from '../../domain/chat.ts'
+import type { Pass } from '../../domain/handoff.ts'
+import { Refusal } from '../../domain/refusal.ts'
+import { storable } from '../../domain/usage.ts'
+import { complete, type GatewayNeeds } from '../../gateway.ts'
+import type { Bodies } from '../bodies.ts'
+import { parseJsonObject, requireJson } from '../json-body.ts'
+import { jsonSink } from '../json-sink.ts'
+import type { Case, ReplyNeeds } from '../reply.ts'
+import { readBody } from '../request.ts'
+import { sseSink } from '../sse-sink.ts'
+import { exactly, type Served, type V1Endpoint } from './endpoint.ts'
+
+export type ChatNeeds = GatewayNeeds & {
+  readonly bodies: Bodies
+  readonly reply: ReplyNeeds
+  readonly bodyBytesMax: number
+  readonly bodyTimeoutMs: number
+  readonly jsonDepthMax: number
+  readonly headersLeaveAfterMs: number
+  readonly keepAliveAfterMs: number
+  readonly writeStallMs: number
+  readonly streams: { delta(by: 1 | -1): void }
+}
+
+const rule: EndpointRule = {
+  endpoint: 'chat.completions',
+  method: 'POST',
+  scope: 'chat.completions',
+  evenIfSuspended: false,
+}
+
+export function chatCompletions(needs: ChatNeeds): V1Endpoint {
+  return { rule, match: exactly('/v1/chat/completions'), serve: (it, pass) => serve(it, pass, needs) }
+}
+
+async function serve(it: Case, pass: Pass, needs: ChatNeeds): Promise<Served> {
+  const body = needs.bodies.open(pass.bearer.account.id)
+  let entered = false
+  let modelRequested: string | null = null
+  let stream = false
+  try {
+    const chat = parseChat(await readJson(it, body.reserve, needs))
+    modelRequested = chat.model
+    stream = chat.stream
+    const connection = {
+      sink(model: { readonly id: string }, outputCap: number | null) {
+        entered = true
+        const setup = { it, model: model.id, outputCap, reply: needs.reply, writeStallMs: needs.writeStallMs }
+        return chat.stream ? sseSink({ ...setup, ...needs, includeUsage: chat.includeUsage }) : jsonSink(setup)
+      },
+      bodyDone: body.release,
+    }
+    if (stream) needs.streams.delta(1)
+    const done = await complete(pass, rule, chat, connection, needs)
+    const { receipt, refusal } = done.ending
+    return {
+      status: refusal !== undefined && receipt.outcome === 'upstream_failed' ? refusal.status : 200,
+      outcome: receipt.outcome,
+      model: done.held.model.id,
+      provider: done.provider,
+      stream,
+      tokens: receipt.tokens,
+      cost: receipt.cost,
+      errorCode: refusal?.code,
+      firstByteMs: done.firstByteAt === null ? undefined : done.firstByteAt - it.call.receivedAt,
+    }
+  } catch (error) {
+    // Past its limits a refused request counts all the same, so it passes the gate too; a 402 has its row already.
+    if (error instanceof Refusal && !entered && counts(error)) await enterRefused(error)
+    throw error
+  } finally {
+    if (stream) needs.streams.delta(-1)
+    body.release()
+  }
+
+  async function enterRefused(refusal: Refusal): Promise<void> {
+    const entry = { kind: 'free', outcome: 'refused', httpStatus: refusal.status, errorCode: refusal.code } as const
+    await enter(
+      pass,
+      { rule, modelRequested: modelRequested === null ? null : storable(modelRequested, 256), stream, entry },
+      needs,
+    )
+  }
+}
+
+async function readJson(
+  it: Case,
+  reserve: (bytes: number) => void,
+  needs: ChatNeeds,
+): Promise<Record<string, unknown>> {
+  requireJson(it.req)
+  const bytes = await readBody(it.req, it.res, {
+    bytesMax: needs.bodyBytesMax,
+    timeoutMs: needs.bodyTimeoutMs,
+    reserve,
+  })
+  return parseJsonObject(bytes, needs.jsonDepthMax)
+}
+
+const COUNTED = new Set([
+  'unsupported_media_type',
+  'request_too_large',
+  'request_timeout',
+  'malformed_request',
+  'invalid_json',
+  'invalid_value',
+  'missing_field',
+  'unsupported_value',
+  'model_not_found',
+  'context_length_exceeded',
+])
+
+function counts(refusal: Refusal): boolean {
+  return COUNTED.has(refusal.code)
+}

@@ -1,0 +1,42 @@
+// What an endpoint under /v1 is to the door: a path, a rule of admission, and what to do with an admitted request.
+import type { EndpointRule } from '../../admit/permit.ts'
+import type { Nano, Tokens } from '../../domain/credits.ts'
+import type { Pass } from '../../domain/handoff.ts'
+import type { Outcome } from '../../domain/usage.ts'
+import type { Case } from '../reply.ts'
+
+export type V1Endpoint = {
+  readonly rule: EndpointRule
+  // What the path leaves after the endpoint's own part, or undefined if it is another path.
+  match(path: string): string | undefined
+  serve(it: Case, pass: Pass, rest: string): Promise<Served>
+}
+
+// What the log and the metrics say of it.
+export type Served = {
+  readonly status: number
+  readonly outcome: Outcome
+  readonly model?: string | undefined
+  readonly provider?: string | null | undefined
+  readonly stream?: boolean
+  readonly tokens?: Tokens
+  readonly cost?: Nano
+  readonly errorCode?: string | undefined
+  readonly firstByteMs?: number | undefined
+}
+
+export function exactly(path: string): (candidate: string) => string | undefined {
+  return candidate => (candidate === path ? '' : undefined)
+}
+
+// `/v1/models/a%2Fb` and `/v1/models/a/b` both name `a/b`.
+export function below(prefix: string): (candidate: string) => string | undefined {
+  return candidate => {
+    if (!candidate.startsWith(prefix) || candidate.length === prefix.length) return undefined
+    try {
+      return decodeURIComponent(candidate.slice(prefix.length))
+    } catch {
+      return undefined
+    }
+  }
+}

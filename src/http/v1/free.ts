@@ -1,0 +1,45 @@
+// Endpoints that cost nothing: the answer is worked out, the row is committed, then the answer leaves.
+import { type EnterNeeds, enter, type Granted } from '../../admit/enter.ts'
+import type { EndpointRule } from '../../admit/permit.ts'
+import type { Pass } from '../../domain/handoff.ts'
+import { Refusal } from '../../domain/refusal.ts'
+import { type Case, commonHeaders, costHeader, type ReplyNeeds, sendJson } from '../reply.ts'
+import type { Served } from './endpoint.ts'
+
+export type FreeNeeds = EnterNeeds & { readonly reply: ReplyNeeds }
+
+export type FreeAnswer = {
+  readonly status: 200 | 304
+  readonly headers?: readonly string[]
+  body(granted: Granted): unknown
+}
+
+export async function serveFree(
+  it: Case,
+  pass: Pass,
+  rule: EndpointRule,
+  work: () => Promise<FreeAnswer>,
+  needs: FreeNeeds,
+): Promise<Served> {
+  let answer: FreeAnswer
+  try {
+    answer = await work()
+  } catch (error) {
+    if (error instanceof Refusal && error.status < 500) await enterAs('refused', error.status, error.code)
+    throw error
+  }
+  const granted = await enterAs('completed', answer.status, null)
+  const headers = [
+    ...commonHeaders(it, undefined, needs.reply),
+    ...costHeader(0n, needs.reply),
+    ...(answer.headers ?? []),
+  ]
+  if (answer.status === 304) it.res.writeHead(304, headers).end()
+  else sendJson(it, 200, JSON.stringify(answer.body(granted)), headers)
+  return { status: answer.status, outcome: 'completed', cost: 0n }
+
+  function enterAs(outcome: 'completed' | 'refused', httpStatus: number, errorCode: string | null): Promise<Granted> {
+    const entry = { kind: 'free', outcome, httpStatus, errorCode } as const
+    return enter(pass, { rule, modelRequested: null, stream: false, entry }, needs)
+  }
+}

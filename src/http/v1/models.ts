@@ -1,0 +1,91 @@
+// GET /v1/models and /v1/models/{id}: the active models with their prices.
+import { hash as digest } from 'node:crypto'
+import type { EndpointRule } from '../../admit/permit.ts'
+import type { Model } from '../../domain/catalog.ts'
+import { formatPrice } from '../../domain/credits.ts'
+import { Refusal } from '../../domain/refusal.ts'
+import { storable } from '../../domain/usage.ts'
+import { below, exactly, type V1Endpoint } from './endpoint.ts'
+import { type FreeNeeds, serveFree } from './free.ts'
+
+export type ModelsNeeds = FreeNeeds & {
+  readonly catalog: () => { readonly models: readonly Model[]; model(name: string): Model | undefined }
+}
+
+const rule: EndpointRule = { endpoint: 'models', method: 'GET', scope: 'models.read', evenIfSuspended: false }
+
+export function listModels(needs: ModelsNeeds): V1Endpoint {
+  return {
+    rule,
+    match: exactly('/v1/models'),
+    serve: (it, pass) =>
+      serveFree(
+        it,
+        pass,
+        rule,
+        async () => {
+          const body = { object: 'list', data: needs.catalog().models.map(modelEntry) }
+          const etag = `"${digest('sha256', JSON.stringify(body)).slice(0, 32)}"`
+          const known =
+            it.req.headers['if-none-match']?.split(',').some(tag => tag.trim().replace(/^W\//, '') === etag) ?? false
+          return {
+            status: known ? 304 : 200,
+            headers: ['ETag', etag, 'Cache-Control', 'private, no-cache'],
+            body: () => body,
+          }
+        },
+        needs,
+      ),
+  }
+}
+
+export function oneModel(needs: ModelsNeeds): V1Endpoint {
+  return {
+    rule,
+    match: below('/v1/models/'),
+    serve: (it, pass, id) =>
+      serveFree(
+        it,
+        pass,
+        rule,
+        async () => {
+          const model = needs.catalog().model(id)
+          if (model === undefined) {
+            throw new Refusal('model_not_found', {
+              param: 'model',
+              message: `The model ${JSON.stringify(storable(id, 100))} does not exist or is not active.`,
+            })
+          }
+          return { status: 200, body: () => modelEntry(model) }
+        },
+        needs,
+      ),
+  }
+}
+
+export function modelEntry(model: Model) {
+  return {
+    id: model.id,
+    object: 'model',
+    created: Math.floor(model.createdAt / 1000),
+    owned_by: model.ownedBy,
+    name: model.name,
+    description: model.description,
+    context_length: model.contextLength,
+    max_output_tokens: model.maxOutputTokens,
+    architecture: { input_modalities: model.inputModalities, output_modalities: ['text'] },
+    pricing: {
+      currency: 'credits',
+      unit: 'token',
+      prompt: formatPrice(model.prices.prompt),
+      completion: formatPrice(model.prices.completion),
+      input_cache_read: formatPrice(model.prices.cacheRead),
+      input_cache_write: formatPrice(model.prices.cacheWrite),
+      request: formatPrice(model.prices.request),
+    },
+    price_version: model.priceVersion,
+    supported_parameters: model.supportedParameters,
+    providers: [...new Set(model.targets.map(target => target.provider))],
+    status: 'active',
+  }
+}

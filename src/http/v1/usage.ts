@@ -1,0 +1,100 @@
+// GET /v1/usage and /v1/usage/{request_id}: a key's own rows. After `[DONE]` a row is already exact here.
+import type { EndpointRule } from '../../admit/permit.ts'
+import type { Pass } from '../../domain/handoff.ts'
+import { Refusal } from '../../domain/refusal.ts'
+import { ENDPOINTS, type Endpoint } from '../../domain/usage.ts'
+import { usageObject } from '../../domain/usage-wire.ts'
+import type { UsageFilter, UsageReports } from '../../store/contract.ts'
+import { below, exactly, type V1Endpoint } from './endpoint.ts'
+import { type FreeNeeds, serveFree } from './free.ts'
+
+export type UsageNeeds = FreeNeeds & { readonly usage: UsageReports }
+
+const rule: EndpointRule = { endpoint: 'usage', method: 'GET', scope: null, evenIfSuspended: false }
+const REQUEST_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+export function listUsage(needs: UsageNeeds): V1Endpoint {
+  return {
+    rule,
+    match: exactly('/v1/usage'),
+    serve: (it, pass) =>
+      serveFree(
+        it,
+        pass,
+        rule,
+        async () => {
+          const page = await needs.usage.list(filterOf(pass))
+          const body = { object: 'list', data: page.data.map(usageObject), has_more: page.hasMore }
+          return { status: 200, body: () => body }
+        },
+        needs,
+      ),
+  }
+}
+
+export function oneUsage(needs: UsageNeeds): V1Endpoint {
+  return {
+    rule,
+    match: below('/v1/usage/'),
+    serve: (it, pass, id) =>
+      serveFree(
+        it,
+        pass,
+        rule,
+        async () => {
+          const row = REQUEST_ID.test(id) ? await needs.usage.get(id.toLowerCase(), pass.bearer.key.id) : undefined
+          if (row === undefined) throw new Refusal('not_found', { message: 'This key has no request with this id.' })
+          return { status: 200, body: () => usageObject(row) }
+        },
+        needs,
+      ),
+  }
+}
+
+const PARAMS = ['limit', 'after', 'from', 'to', 'model', 'endpoint'] as const
+
+function filterOf(pass: Pass): UsageFilter {
+  const given = new URLSearchParams(pass.call.query)
+  for (const name of given.keys()) {
+    if (!(PARAMS as readonly string[]).includes(name)) throw wrong(name, `is not one of ${PARAMS.join(', ')}`)
+    if (given.getAll(name).length > 1) throw wrong(name, 'is given twice')
+  }
+  const text = (name: (typeof PARAMS)[number]) => given.get(name) ?? undefined
+  return {
+    limit: limitOf(text('limit')),
+    after: afterOf(text('after')),
+    from: timeOf('from', text('from')),
+    to: timeOf('to', text('to')),
+    model: text('model')?.slice(0, 256),
+    endpoint: endpointOf(text('endpoint')),
+    keyId: pass.bearer.key.id,
+  }
+}
+
+function limitOf(text: string | undefined): number {
+  const limit = text === undefined ? 50 : Number(text)
+  if (!/^\d+$/.test(text ?? '50') || limit < 1 || limit > 1000) throw wrong('limit', 'is a whole number from 1 to 1000')
+  return limit
+}
+
+function afterOf(text: string | undefined): string | undefined {
+  if (text !== undefined && !REQUEST_ID.test(text)) throw wrong('after', 'is a request id')
+  return text?.toLowerCase()
+}
+
+function timeOf(name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const at = /^\d{4}-\d\d-\d\d(T[\d:.]+(Z|[+-]\d\d:\d\d))?$/.test(text) ? Date.parse(text) : Number.NaN
+  if (Number.isNaN(at)) throw wrong(name, 'is an ISO 8601 time such as 2026-01-31T00:00:00Z')
+  return at
+}
+
+function endpointOf(text: string | undefined): Endpoint | 'all' {
+  if (text === undefined) return 'chat.completions'
+  if (text === 'all' || (ENDPOINTS as readonly string[]).includes(text)) return text as Endpoint | 'all'
+  throw wrong('endpoint', `is one of all, ${ENDPOINTS.join(', ')}`)
+}
+
+function wrong(param: string, what: string): Refusal {
+  return new Refusal('invalid_value', { param, message: `${param} ${what}.` })
+}

@@ -1,0 +1,51 @@
+// A token bucket: capacity = limit, refilled by limit/60 a second. Over any t seconds it lets at most limit + limit·t/60
+// through, whatever happens to its limit meanwhile.
+
+export type Bucket = { tokens: number; limit: number; at: number }
+
+export type Standing = { readonly limit: number; readonly remaining: number; readonly resetSeconds: number }
+
+export function fullBucket(limit: number, nowMs: number): Bucket {
+  return { tokens: limit, limit, at: nowMs }
+}
+
+export function take(bucket: Bucket, limit: number, nowMs: number): boolean {
+  settle(bucket, limit, nowMs)
+  if (bucket.tokens < 1) return false
+  bucket.tokens -= 1
+  return true
+}
+
+export function giveBack(bucket: Bucket): void {
+  bucket.tokens = Math.min(bucket.limit, bucket.tokens + 1)
+}
+
+export function standing(bucket: Bucket, limit: number, nowMs: number): Standing {
+  settle(bucket, limit, nowMs)
+  return {
+    limit,
+    remaining: Math.floor(bucket.tokens),
+    resetSeconds: Math.ceil(((limit - bucket.tokens) * 60) / limit),
+  }
+}
+
+// Seconds, with fractions, until one token is there.
+export function waitSeconds(bucket: Bucket): number {
+  return Math.max(0, ((1 - bucket.tokens) * 60) / bucket.limit)
+}
+
+export function isFull(bucket: Bucket, nowMs: number): boolean {
+  settle(bucket, bucket.limit, nowMs)
+  return bucket.tokens >= bucket.limit
+}
+
+// Refills for the time that passed (a clock that jumps back refills nothing) and follows a changed limit, keeping what
+// was used.
+function settle(bucket: Bucket, limit: number, nowMs: number): void {
+  const passed = Math.max(0, nowMs - bucket.at)
+  bucket.tokens = Math.min(bucket.limit, bucket.tokens + (passed * bucket.limit) / 60_000)
+  bucket.at = nowMs
+  if (limit === bucket.limit) return
+  bucket.tokens = Math.max(0, limit - (bucket.limit - bucket.tokens))
+  bucket.limit = limit
+}

@@ -1,0 +1,72 @@
+// A bound on how many jobs run at once, where those who must wait are served owner by owner: an owner with a hundred
+// jobs waiting delays an owner with one by a single job.
+
+export type FairQueueLimits = {
+  readonly concurrent: number
+  readonly waitingMax: number
+  readonly waitingPerOwnerMax: number
+}
+
+export type FairQueue<T> = {
+  // Rejects with QueueFull when the job would have to wait and may not; otherwise ends as the job does.
+  run(owner: string, job: () => Promise<T>): Promise<T>
+  readonly running: number
+  readonly waiting: number
+}
+
+export class QueueFull extends Error {
+  override readonly name = 'QueueFull'
+}
+
+export function fairQueue<T>(limits: FairQueueLimits): FairQueue<T> {
+  // Owners in the order of their turns; an owner is listed only while one of its jobs waits.
+  const turns = new Map<string, (() => void)[]>()
+  let running = 0
+  let waiting = 0
+
+  async function run(owner: string, job: () => Promise<T>): Promise<T> {
+    if (running < limits.concurrent) running++
+    else await turnOf(owner)
+
+    try {
+      return await job()
+    } finally {
+      passOn()
+    }
+  }
+
+  function turnOf(owner: string): Promise<void> {
+    const line = turns.get(owner) ?? []
+    if (waiting >= limits.waitingMax || line.length >= limits.waitingPerOwnerMax) {
+      return Promise.reject(new QueueFull('too many jobs are waiting already'))
+    }
+    waiting++
+    turns.set(owner, line)
+    return new Promise(resolve => line.push(resolve))
+  }
+
+  // The place of a finished job goes straight to the next one, so that no newcomer slips in between.
+  function passOn(): void {
+    const first = turns.entries().next().value
+    if (first === undefined) {
+      running--
+      return
+    }
+    const [owner, line] = first
+    const begin = line.shift()
+    turns.delete(owner)
+    if (line.length > 0) turns.set(owner, line)
+    waiting--
+    begin?.()
+  }
+
+  return Object.freeze({
+    run,
+    get running() {
+      return running
+    },
+    get waiting() {
+      return waiting
+    },
+  })
+}

@@ -1,0 +1,109 @@
+// What must be known of a JSON body before JSON.parse may see it: deep nesting blocks the parser for seconds, and only a
+// body with unusual numbers is worth a walk after it.
+
+import { isUtf8 } from 'node:buffer'
+
+export type JsonVerdict = 'ok' | 'bom' | 'bad_utf8' | 'too_deep'
+
+export type JsonGuard = {
+  readonly verdict: JsonVerdict
+  // Some number has an exponent or 16 digits or more; without one, every number is finite and every integer safe.
+  readonly suspicious: boolean
+}
+
+// Brackets inside strings do not count. The scan agrees with the parser up to the parser's first error, and after that
+// the parser does not go deeper either. Depth comes first: ten megabytes of "[" are refused after depthMax bytes.
+export function guardJson(bytes: Buffer, depthMax: number): JsonGuard {
+  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return { verdict: 'bom', suspicious: false }
+
+  const { length } = bytes
+  let suspicious = false
+  let depth = 0
+  let digits = 0 // of the number being read
+  for (let i = 0; i < length; i++) {
+    const byte = bytes[i]!
+    if (byte >= ZERO && byte <= NINE) {
+      if (++digits > DIGITS_MAX) suspicious = true
+      continue
+    }
+    if (byte === DOT) continue
+    const lower = byte | 0x20 // "[" and "{" differ in this bit alone, and so do "]" and "}", "E" and "e"
+    if (byte === QUOTE) i = endOfString(bytes, i + 1)
+    else if (lower === OPEN) {
+      if (++depth > depthMax) return { verdict: 'too_deep', suspicious }
+    } else if (lower === CLOSE) depth--
+    else if (lower === EXPONENT && digits > 0) suspicious = true
+    digits = 0
+  }
+  return { verdict: isUtf8(bytes) ? 'ok' : 'bad_utf8', suspicious }
+}
+
+// The dotted path ("messages.2.content") of the first number that is not finite or is an integer beyond the safe ones;
+// the empty path is the value itself. Recursive: only for values whose depth was guarded. Keys are a caller's words, so
+// the path is cut to PATH_CHARS_MAX.
+export function oddNumberPath(value: unknown): string | undefined {
+  return stepsTo(value)?.reverse().join('.').slice(0, PATH_CHARS_MAX)
+}
+
+const PATH_CHARS_MAX = 256
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const OPEN = 0x7b
+const CLOSE = 0x7d
+const EXPONENT = 0x65
+const ZERO = 0x30
+const NINE = 0x39
+const DOT = 0x2e
+const DIGITS_MAX = 15
+const STEP_BYTES = 32
+const STEP_BYTES_MAX = 1024
+
+// The index of the closing quote. Short strings are stepped through; in a long one the native search is quicker, but less
+// and less worth its call the more escaped quotes it stops at.
+function endOfString(bytes: Buffer, start: number): number {
+  const { length } = bytes
+  let step = STEP_BYTES
+  let searchAt = start + step
+  let i = start
+  while (i < length) {
+    const byte = bytes[i]!
+    if (byte === QUOTE) return i
+    if (byte === BACKSLASH) {
+      i += 2
+    } else if (i < searchAt) {
+      i++
+    } else {
+      i = bytes.indexOf(QUOTE, i)
+      if (i < 0) return length
+      let slashes = 0
+      while (bytes[i - 1 - slashes] === BACKSLASH) slashes++
+      if (slashes % 2 === 0) return i
+      i++
+      step = Math.min(step * 2, STEP_BYTES_MAX)
+      searchAt = i + step
+    }
+  }
+  return length
+}
+
+// Built from the leaf up, so that only the path that is wanted costs anything.
+function stepsTo(value: unknown): string[] | undefined {
+  if (typeof value === 'number') {
+    const isOdd = !Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))
+    return isOdd ? [] : undefined
+  }
+  if (typeof value !== 'object' || value === null) return undefined
+
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) {
+      const steps = stepsTo(value[i])
+      if (steps !== undefined) return [...steps, String(i)]
+    }
+    return undefined
+  }
+  for (const key of Object.keys(value)) {
+    const steps = stepsTo((value as Readonly<Record<string, unknown>>)[key])
+    if (steps !== undefined) return [...steps, key]
+  }
+  return undefined
+}

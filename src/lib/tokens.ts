@@ -1,0 +1,179 @@
+// Counts the tokens of a text where no upstream told us: in a thread of its own, under a time cap, and without one
+// caller's text standing before the others'. Every model is counted as o200k, since most names say nothing else.
+
+import { Worker } from 'node:worker_threads'
+import type { WorkerAnswer } from './tokens-worker.ts'
+
+export type TokenCount = {
+  readonly tokens: number
+  // False if the text was not counted (too large, too slow, no thread) and the number is half its bytes in UTF-8.
+  readonly exact: boolean
+}
+
+export type TokenCounter = {
+  // Never rejects, and answers within the time cap.
+  count(text: string): Promise<TokenCount>
+  close(): Promise<void>
+}
+
+type Job = {
+  readonly text: string
+  readonly cap: NodeJS.Timeout
+  readonly resolve: (count: TokenCount) => void
+  next: number // where the next slice begins
+  tokens: number
+}
+
+// The thread starts with the first text and ends after idleMs without one. It never keeps the process alive; a count
+// that is still awaited does, until its cap.
+export function tokenCounter(options: { readonly timeoutMs: number; readonly idleMs?: number }): TokenCounter {
+  const { timeoutMs, idleMs = IDLE_MS } = options
+  const jobs = new Set<Job>() // in the order of their turns
+  let worker: Worker | undefined
+  let isReady = false
+  let inHand: Job | undefined // whose slice the worker has; it may have been answered meanwhile
+  let alarm: NodeJS.Timeout | undefined
+  let isClosed = false
+
+  function count(text: string): Promise<TokenCount> {
+    if (text === '') return Promise.resolve({ tokens: 0, exact: true })
+    if (isClosed || text.length > TEXT_BYTES_MAX || Buffer.byteLength(text) > TEXT_BYTES_MAX) {
+      return Promise.resolve(halfOfBytes(text))
+    }
+    return new Promise(resolve => {
+      const job: Job = { text, resolve, next: 0, tokens: 0, cap: setTimeout(() => giveUp(job), timeoutMs) }
+      jobs.add(job)
+      handOut()
+    })
+  }
+
+  // One slice is out at a time, and whoever had a turn goes to the end of the line.
+  function handOut(): void {
+    if (inHand !== undefined) return
+    const job = jobs.values().next().value
+    if (job === undefined) {
+      setAlarm(idleMs)
+      return
+    }
+
+    worker ??= tryStart()
+    if (worker === undefined) {
+      for (const waiting of jobs) giveUp(waiting)
+      return
+    }
+    jobs.delete(job)
+    jobs.add(job)
+    inHand = job
+    const end = endOfSlice(job.text, job.next)
+    worker.postMessage(job.text.slice(job.next, end))
+    job.next = end
+    setAlarm(isReady ? timeoutMs : LOAD_MS_MAX)
+  }
+
+  function tryStart(): Worker | undefined {
+    try {
+      return start()
+    } catch {
+      return undefined // the machine has no thread to give: an estimate is better than no answer
+    }
+  }
+
+  function start(): Worker {
+    const file = import.meta.url.endsWith('.ts') ? './tokens-worker.ts' : './tokens-worker.js'
+    const started = new Worker(new URL(file, import.meta.url), {
+      env: {},
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: 512 },
+    })
+    started.on('message', (answer: WorkerAnswer) => {
+      if (started === worker) takeAnswer(answer)
+    })
+    started.on('error', () => {}) // an exit follows
+    started.on('exit', () => {
+      if (started === worker) dropWorker()
+    })
+    started.unref() // only now: listening for messages takes a new hold on the process
+    return started
+  }
+
+  function takeAnswer(answer: WorkerAnswer): void {
+    if (answer === 'ready') {
+      isReady = true
+      setAlarm(timeoutMs)
+      return
+    }
+    const job = inHand
+    inHand = undefined
+    if (job !== undefined && jobs.has(job)) {
+      if (answer === 'failed') giveUp(job)
+      else {
+        job.tokens += answer
+        if (job.next >= job.text.length) finish(job, { tokens: job.tokens, exact: true })
+      }
+    }
+    handOut()
+  }
+
+  // The worker is stuck, dead, or was idle for long. The text it had in hand is not tried again; the others go on with a
+  // new worker, unless this one could not even load.
+  function dropWorker(): void {
+    clearTimeout(alarm)
+    void worker?.terminate()
+    worker = undefined
+    const suspects = isReady ? [inHand] : [...jobs]
+    isReady = false
+    inHand = undefined
+    for (const job of suspects) if (job !== undefined && jobs.has(job)) giveUp(job)
+    if (jobs.size > 0) handOut()
+  }
+
+  // Rings when the worker was silent for too long, whether it should have answered or had nothing to do.
+  function setAlarm(ms: number): void {
+    clearTimeout(alarm)
+    alarm = setTimeout(dropWorker, ms).unref()
+  }
+
+  function giveUp(job: Job): void {
+    finish(job, halfOfBytes(job.text))
+  }
+
+  function finish(job: Job, result: TokenCount): void {
+    clearTimeout(job.cap)
+    jobs.delete(job)
+    job.resolve(result)
+  }
+
+  async function close(): Promise<void> {
+    isClosed = true
+    clearTimeout(alarm)
+    for (const job of jobs) giveUp(job)
+    const last = worker
+    worker = undefined
+    await last?.terminate()
+  }
+
+  return Object.freeze({ count, close })
+}
+
+const IDLE_MS = 5 * 60_000
+const LOAD_MS_MAX = 30_000
+const TEXT_BYTES_MAX = 8 * 1024 * 1024
+// Some 2 ms of prose, 80 ms of the worst there is.
+const SLICE_UNITS_MAX = 16 * 1024
+const SLICE_LOOK_UNITS = 2048
+
+function halfOfBytes(text: string): TokenCount {
+  return { tokens: Math.ceil(Buffer.byteLength(text) / 2), exact: false }
+}
+
+// Before a space that follows a word, no token of the encoding goes on, so a cut there changes no count. A text without
+// such a space is cut anywhere but inside a surrogate pair.
+function endOfSlice(text: string, start: number): number {
+  const end = start + SLICE_UNITS_MAX
+  if (end >= text.length) return text.length
+  for (let i = end; i > end - SLICE_LOOK_UNITS; i--) {
+    if (text.charCodeAt(i) === 0x20 && /\S/.test(text[i - 1] ?? '')) return i
+  }
+  const unit = text.charCodeAt(end)
+  return unit >= 0xdc00 && unit <= 0xdfff ? end - 1 : end
+}

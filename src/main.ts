@@ -1,0 +1,300 @@
+// Wires everything; the only file that knows every room. Opens the store, sweeps what a crash left, opens the door, and
+// drains on SIGTERM.
+import { randomBytes, randomUUIDv7 } from 'node:crypto'
+import { join } from 'node:path'
+import { accountVerbs } from './admin/accounts.ts'
+import { keyVerbs } from './admin/keys.ts'
+import { reportVerbs } from './admin/reports.ts'
+import { authenticator } from './admit/authenticate.ts'
+import { keyLimits } from './admit/limit.ts'
+import { BadConfig, type Config } from './config.ts'
+import { drainable } from './drain.ts'
+import {
+  adminToken,
+  DEMO_MODEL,
+  defaultAccount,
+  demoCatalog,
+  firstCreditsAndKey,
+  installationKey,
+  welcome,
+} from './first-start.ts'
+import { openApp } from './http/app.ts'
+import { bodyRoom } from './http/bodies.ts'
+import { type InFlight, v1Door } from './http/door.ts'
+import { gatewayMetrics } from './http/metrics.ts'
+import { addressOfRequest, addressStandingOf } from './http/peer.ts'
+import { requestLine } from './http/request-line.ts'
+import { httpServer } from './http/server.ts'
+import { chatCompletions } from './http/v1/chat-completions.ts'
+import { keyIntrospect } from './http/v1/key-introspect.ts'
+import { listModels, oneModel } from './http/v1/models.ts'
+import { listUsage, oneUsage } from './http/v1/usage.ts'
+import { parseCidrs } from './lib/cidr.ts'
+import { systemClock } from './lib/clock.ts'
+import { failpoints } from './lib/failpoint.ts'
+import { openLog } from './lib/log.ts'
+import { places } from './lib/places.ts'
+import { tokenCounter } from './lib/tokens.ts'
+import { catalogOf } from './route/catalog.ts'
+import { keepSweeping, sweepOnce } from './settle/sweep.ts'
+import type { Store } from './store/contract.ts'
+import { DATABASE_FILE, lockDataDir } from './store/lock.ts'
+import { openSqlite } from './store/sqlite.ts'
+import { adapterRegistry } from './upstream/registry.ts'
+
+export async function serve(config: Config): Promise<void> {
+  const { bounds } = config
+  const clock = systemClock
+  const newId = randomUUIDv7
+  const log = openLog(config.logLevel, process.stdout)
+  const inFlight = new Set<InFlight>()
+  const bodies = bodyRoom(bounds.bodiesInMemoryBytesMax, bounds.bodiesInMemoryBytesMax / bounds.bodiesPerAccountShare)
+  const metrics = gatewayMetrics({ inFlight: () => inFlight.size, bodyBytes: () => bodies.bytes })
+  const onBug = (error: unknown, requestId?: string) => log.error({ id: requestId, err: words(error) }, 'a bug of ours')
+
+  if (lockDataDir(config.dataDir) === 'taken')
+    throw new BadConfig(`another process is using the data directory ${config.dataDir}`)
+  const store = await openStore(config, metrics.commit)
+  const stored = await store.catalog.provision(declared(config, newId))
+  const catalog = catalogOf(stored)
+  const apiKeys = new Map(
+    (config.catalog?.providers ?? []).flatMap(({ id, apiKey }) =>
+      apiKey === undefined ? [] : [[id, apiKey] as const],
+    ),
+  )
+
+  const authenticate = authenticator({
+    ...bounds,
+    gates: store.gates,
+    clock,
+    keyPrefix: config.brand.keyPrefix,
+    onCache: metrics.keyCache,
+  })
+  const limits = keyLimits(clock)
+  const live = new Set<string>()
+  const trusted = parseCidrs(config.trustedProxies)
+  const drain = drainable({ inFlight, bounds, log })
+  const readOns = places(bounds.readOnPerAccountMax)
+
+  const accounts = accountVerbs({ accounts: store.accounts, newId, forgetAccount: authenticate.forgetAccount })
+  // What a first start makes is made once the address is ours: a start that fails leaves nothing whose secret nobody saw.
+  const first = { accountId: undefined as string | undefined, adminTokenHash: randomBytes(32) as Buffer }
+  const keys = keyVerbs({
+    keys: store.keys,
+    clock,
+    brand: config.brand,
+    defaults: {
+      ...config.defaults,
+      get accountId() {
+        return first.accountId
+      },
+    },
+    newId,
+    randomBytes,
+    forget: authenticate.forget,
+    abortStreams: drain.cutKey,
+  })
+
+  const reply = {
+    limits,
+    authenticator: authenticate,
+    headerPrefix: config.brand.headerPrefix,
+    bodyBytesMax: bounds.bodyBytesMax,
+    closing: drain.closing,
+    corsOrigins: config.corsOrigins,
+  }
+  const counter = tokenCounter({ timeoutMs: bounds.estimateTimeoutMs })
+  const adapters = adapterRegistry(apiKeys, bounds)
+  const entering = {
+    gates: store.gates,
+    authenticator: authenticate,
+    limits,
+    reply,
+    catalog: () => catalog,
+    usage: store.usage,
+  }
+  const gateway = {
+    ...entering,
+    ...bounds,
+    adapters,
+    clock,
+    random: Math.random,
+    attemptsMax: 3,
+    onFailure: (provider: string, failure: { kind: Parameters<typeof metrics.upstreamError>[0]; message: string }) => {
+      metrics.upstreamError(failure.kind)
+      log.warn({ provider, kind: failure.kind, why: failure.message }, 'upstream failed')
+    },
+    counter,
+    live,
+    onClamped: (id: string) => {
+      metrics.clamped()
+      log.warn({ id }, 'upstream usage was above what could be and was clamped')
+    },
+    onLate: (id: string, error: unknown) => {
+      metrics.lateSettlement()
+      log.error({ id, err: words(error) }, 'settlement failed and is tried again')
+    },
+    readOnFor: (accountId: string) => () => readOns.take(accountId),
+    hmacKey: installationKey(config),
+    failpoint: failpoints(config.failpoints),
+    bodies,
+    bodyTimeoutMs: bounds.requestTimeoutMs,
+    streams: metrics.streams,
+  }
+
+  const door = v1Door({
+    authenticator: authenticate,
+    limits,
+    gates: store.gates,
+    clock,
+    trustedProxies: trusted,
+    newRequestId: newId,
+    endpoints: [
+      chatCompletions(gateway),
+      listModels(entering),
+      oneModel(entering),
+      keyIntrospect(entering),
+      listUsage(entering),
+      oneUsage(entering),
+    ],
+    reply,
+    open: drain.open,
+    inFlight,
+    report(report) {
+      metrics.request(report)
+      log.info(requestLine(report), 'request')
+    },
+    onBug,
+  })
+
+  const admin = {
+    clock,
+    adminTokenHash: () => first.adminTokenHash,
+    addressOf: addressOfRequest(trusted),
+    keys,
+    accounts,
+    reports: reportVerbs(store),
+  }
+  const appNeeds = {
+    ready: () => readiness(store, catalog.models.length, drain.closing()),
+    metrics,
+    metricsToken: config.metricsToken,
+    newRequestId: newId,
+    admin,
+    bodyBytesMax: bounds.adminBodyBytesMax,
+    onBug,
+  }
+  const app = await openApp({ operations: true, admin: config.adminListen === undefined }, appNeeds)
+  const serverNeeds = {
+    ...bounds,
+    v1: door,
+    others: app.routing,
+    newRequestId: newId,
+    addressStanding: addressStandingOf(authenticate),
+    headerPrefix: config.brand.headerPrefix,
+    onParserError: metrics.parserError,
+  }
+  const server = httpServer(serverNeeds)
+  const sweepNeeds = {
+    gates: store.gates,
+    keys: store.keys,
+    live,
+    forget: authenticate.forget,
+    onSwept(rows: number) {
+      metrics.swept(rows)
+      log.warn({ rows }, 'rows of a dead process were recovered')
+    },
+    onError: (error: unknown) => log.error({ err: words(error) }, 'the sweep failed'),
+  }
+  await sweepOnce(sweepNeeds)
+  const stopSweeping = keepSweeping(sweepNeeds, { sweepMs: bounds.sweepEveryMs, endsMs: 1_000 })
+  const pruning = setInterval(limits.prune, 60_000)
+
+  const servers = [{ server, listen: { host: config.host, port: config.port } }]
+  if (typeof config.adminListen === 'object') {
+    const adminApp = await openApp({ operations: true, admin: true }, appNeeds)
+    servers.push({
+      server: httpServer({
+        ...serverNeeds,
+        v1: async (req, res) => adminApp.routing(req, res),
+        others: adminApp.routing,
+      }),
+      listen: config.adminListen,
+    })
+  }
+  for (const each of servers) await listen(each.server, each.listen)
+  const account = await defaultAccount(store, accounts)
+  const token = await adminToken(config, store.settings)
+  Object.assign(first, { accountId: account.id, adminTokenHash: token.hash })
+  const secret =
+    account.made && config.catalog === undefined ? await firstCreditsAndKey(account.id, accounts, keys) : undefined
+  if (account.made || token.made !== undefined) {
+    process.stdout.write(welcome(addressOf(server, config.host), { adminToken: token.made, secret }, DEMO_MODEL))
+  }
+  log.info({ url: addressOf(server, config.host), models: catalog.models.length }, 'listening')
+
+  await drain.finished(servers.map(each => each.server))
+  stopSweeping()
+  clearInterval(pruning)
+  await adapters.close()
+  await counter.close()
+  await app.close()
+  await store.close()
+  log.info({}, 'drained')
+  log.flush()
+}
+
+async function openStore(config: Config, onCommit: (ops: number, ms: number) => void): Promise<Store> {
+  const path = join(config.dataDir, DATABASE_FILE)
+  try {
+    return await openSqlite({ path, owner: randomUUIDv7(), onCommit })
+  } catch (error) {
+    throw new BadConfig(`the database ${path} cannot be opened: ${words(error)}`)
+  }
+}
+
+function declared(config: Config, newId: () => string) {
+  if (config.catalog === undefined) return demoCatalog(newId)
+  const { providers, models } = config.catalog
+  return {
+    providers: providers.map(({ apiKey: _secret, ...provider }) => provider),
+    models: models.map(model => ({ ...model, newPriceVersion: newId() })),
+  }
+}
+
+async function readiness(store: Store, models: number, closing: boolean): Promise<string | undefined> {
+  if (closing) return 'draining'
+  if (models === 0) return 'no model is active'
+  try {
+    await store.ping()
+    return undefined
+  } catch {
+    return 'the store does not answer'
+  }
+}
+
+function listen(
+  server: import('node:http').Server,
+  at: { readonly host: string; readonly port: number },
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      reject(
+        error.code === 'EADDRINUSE'
+          ? new BadConfig(`${at.host}:${at.port} is in use by another process (TURNPIKE_PORT)`)
+          : error,
+      )
+    })
+    server.listen(at.port, at.host, 4096, resolve)
+  })
+}
+
+function addressOf(server: import('node:http').Server, host: string): string {
+  const address = server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
+function words(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error)
+}

@@ -1,0 +1,103 @@
+// Carries an answer from the upstream to the caller, no faster than the caller reads, and says how it ended. It never
+// throws: a broken upstream, a caller that left, a timeout are Deliveries that say so.
+import type { Failure } from '../domain/failure.ts'
+import type { Answer, Client, Delivery } from '../domain/handoff.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Meter } from './meter.ts'
+import type { Sink } from './sink.ts'
+
+export type RelayNeeds = {
+  readonly clock: Clock
+  readonly readOnAfterFinishMs: number
+  // Reading on for a caller that left is bounded per account; undefined: no place, abort.
+  readonly readOn: () => (() => void) | undefined
+}
+
+export function relay(answer: Answer, sink: Sink, client: Client, gauge: Meter, needs: RelayNeeds): Promise<Delivery> {
+  const { served } = answer
+  let firstByteAt: number | null = null
+
+  const delivery = (outcome: Delivery['outcome'], failure?: Failure): Delivery => ({
+    answer,
+    outcome,
+    failure,
+    finishReason: gauge.finishReason,
+    usage: gauge.usage,
+    output: gauge.output(),
+    firstByteAt,
+    httpStatus: 200,
+  })
+  if (served === undefined) {
+    const last = answer.attempts.at(-1)
+    return Promise.resolve(
+      delivery(last === undefined || last.outcome === 'client_left' ? 'client_left' : 'upstream_failed'),
+    )
+  }
+
+  return new Promise(resolve => {
+    let left = false
+    let over = false
+    let stopReadingOn: (() => void) | undefined
+    let stays: readonly (() => void)[] = []
+
+    const finish = (outcome: Delivery['outcome'], failure?: Failure) => {
+      if (over) return
+      over = true
+      for (const undo of stays) undo()
+      stopReadingOn?.()
+      resolve(delivery(outcome, failure))
+    }
+    // The count of an answer that is finished but for its usage frame, or whose reasoning is hidden, is worth waiting for.
+    const clientLeft = () => {
+      left = true
+      const worthIt = gauge.finishReason !== null || answer.model.hiddenReasoning
+      const release = worthIt ? needs.readOn() : undefined
+      if (release === undefined) {
+        served.flow.abort()
+        return finish('client_left')
+      }
+      served.flow.resume()
+      const timer =
+        gauge.finishReason === null
+          ? undefined
+          : setTimeout(() => {
+              served.flow.abort()
+              finish('client_left')
+            }, needs.readOnAfterFinishMs)
+      stopReadingOn = () => {
+        clearTimeout(timer)
+        release()
+      }
+    }
+
+    sink.served(served)
+    sink.onDrain(() => {
+      if (!left) served.flow.resume()
+    })
+    served.listen({
+      chunks(chunks) {
+        if (over) return
+        gauge.chunks(chunks)
+        firstByteAt ??= needs.clock.now()
+        if (!left && !sink.chunks(chunks)) served.flow.pause()
+      },
+      whole(whole) {
+        if (over) return
+        gauge.whole(whole)
+        firstByteAt ??= needs.clock.now()
+        sink.whole(whole)
+      },
+      end(failure) {
+        if (left) finish('client_left')
+        else if (failure === undefined) finish('completed')
+        else finish('upstream_broke', failure)
+      },
+    })
+    if (over) return
+    const cut = (failure: Failure) => {
+      served.flow.abort()
+      finish('upstream_broke', failure)
+    }
+    stays = [client.onGone(clientLeft), client.onCut(cut)]
+  })
+}

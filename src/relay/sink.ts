@@ -1,0 +1,19 @@
+// Where an answer goes: the caller's connection, as JSON or as a stream. The two sinks are the only place where the two
+// forms of a request differ.
+import type { Chunk, Receipt, Whole } from '../domain/handoff.ts'
+import type { Refusal } from '../domain/refusal.ts'
+
+export type Served = { readonly provider: string; readonly ignored: readonly string[] }
+
+export type Sink = {
+  // Says who serves; before the first content.
+  served(by: Served): void
+  // False: the caller reads slowly; wait until `onDrain`'s listener is called.
+  chunks(chunks: readonly Chunk[]): boolean
+  onDrain(listener: () => void): void
+  whole(whole: Whole): void
+  // Whether the status has left: then only an error in band can tell of a failure.
+  readonly headersLeft: boolean
+  // Ends the answer with what was booked, or with the refusal that came instead.
+  close(receipt: Receipt, refusal: Refusal | undefined): Promise<void>
+}

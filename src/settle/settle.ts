@@ -1,0 +1,174 @@
+// The end of a request's life: what it cost, booked in one transaction with its row before the last byte leaves.
+import type { Model } from '../domain/catalog.ts'
+import { priceSnapshot } from '../domain/catalog.ts'
+import { type Chat, promptTexts } from '../domain/chat.ts'
+import { costOf, type Nano, NO_TOKENS, type Tokens } from '../domain/credits.ts'
+import { refusalFor } from '../domain/failure.ts'
+import type { Delivery, OutputSeen, Receipt } from '../domain/handoff.ts'
+import { judge, readUsage } from '../domain/metering.ts'
+import type { Refusal } from '../domain/refusal.ts'
+import type { UsageSource } from '../domain/usage.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Gates, Settlement } from '../store/contract.ts'
+
+// A granted hold: released on every way out, unless it was settled.
+export type Held = {
+  readonly requestId: string
+  readonly chat: Chat
+  readonly model: Model
+  readonly hold: Nano
+  // The output bound of each choice, as held.
+  readonly outputTokens: number
+  settled: boolean
+}
+
+export type TokenCounter = { count(text: string): Promise<{ readonly tokens: number }> }
+
+export type SettleNeeds = {
+  readonly gates: Pick<Gates, 'settle'>
+  readonly counter: TokenCounter
+  readonly clock: Clock
+  readonly settleWaitMs: number
+  readonly live: Set<string>
+  readonly onClamped: (requestId: string) => void
+  readonly onLate: (requestId: string, error: unknown) => void
+}
+
+export type Ending = { readonly receipt: Receipt; readonly refusal: Refusal | undefined }
+
+export async function settle(held: Held, delivery: Delivery, needs: SettleNeeds): Promise<Ending> {
+  const bill = await price(held, delivery, needs)
+  const refusal =
+    delivery.outcome === 'upstream_failed' || delivery.outcome === 'upstream_broke' ? refusalOf(delivery) : undefined
+  const { answer } = delivery
+  await book(
+    held,
+    {
+      requestId: held.requestId,
+      outcome: delivery.outcome,
+      httpStatus:
+        delivery.outcome === 'upstream_failed' && refusal !== undefined ? refusal.status : delivery.httpStatus,
+      errorCode: refusal?.code ?? null,
+      finishReason: delivery.finishReason,
+      modelServed: answer.served === undefined ? null : answer.model.id,
+      provider: answer.served?.provider ?? null,
+      attempts: answer.attempts,
+      tokens: bill.tokens,
+      usageSource: bill.source,
+      cost: bill.cost,
+      upstreamCost: null,
+      priceVersion: answer.model.priceVersion,
+      price: priceSnapshot(answer.model.prices),
+      firstByteAt: delivery.firstByteAt,
+      finishedAt: needs.clock.now(),
+      upstreamId: answer.served?.flow.upstreamId ?? null,
+    },
+    needs,
+  )
+  return {
+    receipt: { tokens: bill.tokens, usageSource: bill.source, cost: bill.cost, outcome: delivery.outcome },
+    refusal,
+  }
+}
+
+// The way out for a hold that nothing settled: a bug of ours costs the caller nothing.
+export async function release(held: Held, needs: SettleNeeds): Promise<void> {
+  if (held.settled) return
+  await book(
+    held,
+    {
+      requestId: held.requestId,
+      outcome: 'refused',
+      httpStatus: 500,
+      errorCode: 'internal_error',
+      finishReason: null,
+      modelServed: null,
+      provider: null,
+      attempts: [],
+      tokens: NO_TOKENS,
+      usageSource: 'none',
+      cost: 0n,
+      upstreamCost: null,
+      priceVersion: null,
+      price: null,
+      firstByteAt: null,
+      finishedAt: needs.clock.now(),
+      upstreamId: null,
+    },
+    needs,
+  )
+}
+
+// What an estimate of the prompt counts: its texts, its tools, and a few tokens of framing a message.
+export async function estimatePrompt(chat: Chat, model: Model, counter: TokenCounter): Promise<number> {
+  const texts = [...promptTexts(chat.messages)]
+  for (const name of ['tools', 'functions', 'response_format']) {
+    if (chat.forwarded[name] !== undefined) texts.push(JSON.stringify(chat.forwarded[name]))
+  }
+  const { tokens } = await counter.count(texts.join('\n'))
+  return tokens + 4 * chat.messages.length + 3 + chat.media.length * model.mediaMaxTokens
+}
+
+export async function estimateOutput(output: OutputSeen, counter: TokenCounter): Promise<number> {
+  return (await counter.count(output.text)).tokens + Math.ceil(output.bytesBeyond / 2)
+}
+
+type Bill = { readonly tokens: Tokens; readonly source: UsageSource; readonly cost: Nano }
+const NOTHING: Bill = { tokens: NO_TOKENS, source: 'none', cost: 0n }
+
+async function price(held: Held, delivery: Delivery, needs: SettleNeeds): Promise<Bill> {
+  if (!owes(delivery)) return NOTHING
+  const { chat, model } = held
+  const judged = await judge(
+    readUsage(delivery.usage),
+    { prompt: model.contextLength, completion: chat.n * held.outputTokens },
+    { output: delivery.output.any, finished: delivery.finishReason !== null },
+    {
+      prompt: () => estimatePrompt(chat, model, needs.counter),
+      completion: () => estimateOutput(delivery.output, needs.counter),
+    },
+  )
+  if (judged.clamped) needs.onClamped(held.requestId)
+  return { tokens: judged.tokens, source: judged.source, cost: costOf(judged.tokens, delivery.answer.model.prices) }
+}
+
+function owes({ outcome, answer, output }: Delivery): boolean {
+  switch (outcome) {
+    case 'completed':
+      return true
+    case 'client_left':
+      return answer.dispatchedAt !== null
+    case 'upstream_broke':
+      return output.any
+    case 'upstream_failed':
+      return false
+  }
+}
+
+function refusalOf(delivery: Delivery): Refusal {
+  return refusalFor(delivery.failure === undefined ? delivery.answer.failures : [delivery.failure])
+}
+
+// Books while the process lives. The answer waits for it, but not longer than `settleWaitMs` when the store is away.
+async function book(held: Held, bill: Settlement, needs: SettleNeeds): Promise<void> {
+  held.settled = true
+  let late: NodeJS.Timeout | undefined
+  const waited = new Promise<void>(resolve => {
+    late = setTimeout(resolve, needs.settleWaitMs)
+  })
+  await Promise.race([bookUntilDone(bill, needs), waited])
+  clearTimeout(late)
+}
+
+async function bookUntilDone(bill: Settlement, needs: SettleNeeds): Promise<void> {
+  for (let wait = 50; ; wait = Math.min(wait * 2, 5_000)) {
+    try {
+      await needs.gates.settle(bill)
+      needs.live.delete(bill.requestId)
+      return
+    } catch (error) {
+      needs.onLate(bill.requestId, error)
+      await new Promise(resolve => setTimeout(resolve, wait).unref())
+    }
+  }
+}

@@ -1,0 +1,35 @@
+// Closes rows that nobody will settle any more: those of a process that died, and our own that no request stands behind.
+import type { Gates, Keys } from '../store/contract.ts'
+
+export type SweepNeeds = {
+  readonly gates: Pick<Gates, 'sweep'>
+  readonly keys: Pick<Keys, 'markEnds'>
+  readonly live: ReadonlySet<string>
+  readonly forget: (keyId: string) => void
+  readonly onSwept: (rows: number) => void
+  readonly onError: (error: unknown) => void
+}
+
+// The first sweep comes before the door opens: what a crash left is booked before anything new is.
+export async function sweepOnce(needs: SweepNeeds): Promise<void> {
+  const rows = await needs.gates.sweep([...needs.live])
+  if (rows > 0) needs.onSwept(rows)
+}
+
+// Ends of grace and of keys are written down as they pass, so that a clock that jumps back revives nothing.
+export function keepSweeping(
+  needs: SweepNeeds,
+  every: { readonly sweepMs: number; readonly endsMs: number },
+): () => void {
+  const sweeping = setInterval(() => sweepOnce(needs).catch(needs.onError), every.sweepMs)
+  const ending = setInterval(() => {
+    needs.keys
+      .markEnds()
+      .then(changed => changed.forEach(needs.forget))
+      .catch(needs.onError)
+  }, every.endsMs)
+  return () => {
+    clearInterval(sweeping)
+    clearInterval(ending)
+  }
+}

@@ -1,0 +1,167 @@
+// The audit's two long passes: over the ledger, then over the usage rows, each once. They judge every entry by itself and
+// leave the sums that balances are compared with.
+import type { DatabaseSync } from 'node:sqlite'
+import { costOf, type Nano, type Prices, parsePrice, type Tokens } from '../domain/credits.ts'
+import { OUTCOMES } from '../domain/usage.ts'
+import type { Tally } from './audit-tally.ts'
+
+export type Sums = {
+  readonly accounts: Map<string, AccountSums>
+  readonly keys: Map<string, KeySums>
+  // By request id: paused owners settle late but seldom, so these are few.
+  readonly corrections: Map<string, Nano>
+}
+type AccountSums = { funded: Nano; charged: Nano; cost: Nano; held: Nano }
+type KeySums = { cost: Nano; held: Nano; overshoot: Nano }
+
+export function newSums(): Sums {
+  return { accounts: new Map(), keys: new Map(), corrections: new Map() }
+}
+
+export function accountSums(sums: Sums, id: string): AccountSums {
+  return found(sums.accounts, id, { funded: 0n, charged: 0n, cost: 0n, held: 0n })
+}
+
+export function keySums(sums: Sums, id: string): KeySums {
+  return found(sums.keys, id, { cost: 0n, held: 0n, overshoot: 0n })
+}
+
+function found<T>(map: Map<string, T>, id: string, fresh: T): T {
+  const value = map.get(id) ?? fresh
+  if (value === fresh) map.set(id, fresh)
+  return value
+}
+
+export function auditLedger(db: DatabaseSync, sums: Sums, tally: Tally): void {
+  const entries = db.prepare(
+    `SELECT l.account_id, l.id, l.kind, l.amount, l.request_id, u.account_id AS row_account, u.state
+     FROM ledger l LEFT JOIN usage u ON u.request_id = l.request_id`,
+  )
+  entries.setReadBigInts(true)
+  for (const entry of entries.iterate() as Iterable<Row>) {
+    const account = accountSums(sums, String(entry.account_id))
+    const amount = entry.amount as Nano
+    if (entry.kind === 'topup' || entry.kind === 'adjustment') {
+      account.funded += amount
+      continue
+    }
+    account.charged -= amount
+    const requestId = String(entry.request_id)
+    tally.checked('I7')
+    if (entry.row_account !== entry.account_id) tally.broken('I7', `${requestId}: no row of this account`)
+    // Entries are unique by account and id, so a charge under its request's id is the only one.
+    if (entry.kind === 'charge' && entry.id !== requestId) tally.broken('I7', `${requestId}: a charge of another id`)
+    if (entry.kind === 'correction') noteCorrection(requestId, amount, entry.state, sums, tally)
+  }
+}
+
+function noteCorrection(requestId: string, amount: Nano, state: unknown, sums: Sums, tally: Tally): void {
+  tally.checked('I5')
+  if (state !== 'settled') tally.broken('I5', `${requestId}: corrected, but not settled`)
+  if (sums.corrections.has(requestId)) tally.broken('I5', `${requestId}: corrected twice`)
+  sums.corrections.set(requestId, (sums.corrections.get(requestId) ?? 0n) + amount)
+}
+
+type Row = Readonly<Record<string, string | number | bigint | null>>
+
+export function auditRows(db: DatabaseSync, sums: Sums, tally: Tally): void {
+  const rows = db.prepare(
+    `SELECT u.request_id, u.account_id, u.key_id, u.endpoint, u.state, u.outcome, u.finished_at, u.hold, u.cost, u.price,
+       u.prompt_tokens, u.cached_tokens, u.cache_write_tokens, u.completion_tokens, u.reasoning_tokens,
+       c.amount AS charge, k.account_id AS key_account
+     FROM usage u LEFT JOIN ledger c ON c.account_id = u.account_id AND c.id = u.request_id AND c.kind = 'charge'
+       LEFT JOIN api_key k ON k.id = u.key_id`,
+  )
+  rows.setReadBigInts(true)
+  const prices = priceReader()
+  for (const row of rows.iterate() as Iterable<Row>) {
+    const id = String(row.request_id)
+    const cost = row.cost as Nano
+    addUp(row, id, sums)
+    tally.checked('I2', 'I5', 'I8', 'I9', 'I10', 'I12', 'I13')
+    if (row.key_account !== row.account_id) tally.broken('I2', `${id}: its key is not of its account`)
+    if (!stateFits(row)) tally.broken('I5', `${id}: ${row.state}, ${row.outcome ?? 'no outcome'}`)
+    if (cost < 0n) tally.broken('I8', `${id}: costs ${cost}`)
+    if (cost !== 0n && !mayCost(row)) tally.broken('I10', `${id}: ${row.endpoint}, ${row.outcome}, costs ${cost}`)
+    if (!costRecomputes(row, prices)) tally.broken('I12', `${id}: costs ${cost}`)
+    const booked = -((row.charge as Nano | null) ?? 0n) - (sums.corrections.get(id) ?? 0n)
+    if (booked !== cost) tally.broken('I13', `${id}: costs ${cost}, the ledger says ${booked}`)
+    if (row.state === 'open') tally.broken('I9', `${id}: open`)
+  }
+}
+
+function addUp(row: Row, id: string, sums: Sums): void {
+  const account = accountSums(sums, String(row.account_id))
+  const key = keySums(sums, String(row.key_id))
+  const cost = row.cost as Nano
+  const hold = row.hold as Nano
+  account.cost += cost
+  key.cost += cost
+  if (row.state === 'open') {
+    account.held += hold
+    key.held += hold
+  }
+  // A late correction comes after its hold was released, perhaps to others: then all of it may be past the limit.
+  if (sums.corrections.has(id)) key.overshoot += cost
+  else if (cost > hold) key.overshoot += cost - hold
+}
+
+function stateFits(row: Row): boolean {
+  if (row.state === 'open') return row.outcome === null && row.finished_at === null && row.cost === 0n
+  if (row.finished_at === null) return false
+  if (row.state === 'recovered') return row.outcome === 'recovered'
+  return row.state === 'settled' && row.outcome !== 'recovered' && OUTCOMES.some(outcome => outcome === row.outcome)
+}
+
+function mayCost(row: Row): boolean {
+  return row.endpoint === 'chat.completions' && row.outcome !== 'refused' && row.outcome !== 'upstream_failed'
+}
+
+// Nothing produced and nothing charged needs no price; all else must come out to the last nano-credit.
+function costRecomputes(row: Row, pricesOf: (snapshot: unknown) => Prices | undefined): boolean {
+  const tokens: Tokens = {
+    prompt: Number(row.prompt_tokens),
+    cached: Number(row.cached_tokens),
+    cacheWrite: Number(row.cache_write_tokens),
+    completion: Number(row.completion_tokens),
+    reasoning: Number(row.reasoning_tokens),
+  }
+  const counts = Object.values(tokens)
+  if (row.cost === 0n && (counts.every(count => count === 0) || !mayCost(row))) return true
+  if (counts.some(count => count < 0) || tokens.reasoning > tokens.completion) return false
+  if (tokens.cached + tokens.cacheWrite > tokens.prompt) return false
+  const prices = pricesOf(row.price)
+  return prices !== undefined && costOf(tokens, prices) === row.cost
+}
+
+// Millions of rows bear a handful of snapshots; the last few are kept.
+function priceReader(): (snapshot: unknown) => Prices | undefined {
+  const known = new Map<unknown, Prices | undefined>()
+  return snapshot => {
+    if (!known.has(snapshot)) {
+      if (known.size >= 1000) known.clear()
+      known.set(snapshot, readSnapshot(snapshot))
+    }
+    return known.get(snapshot)
+  }
+}
+
+function readSnapshot(snapshot: unknown): Prices | undefined {
+  try {
+    const read = JSON.parse(String(snapshot)) as Readonly<Record<string, unknown>>
+    const price = (name: string) => {
+      const pico = parsePrice(String(read[name]))
+      if (pico === undefined) throw new Error(`no price ${name}`)
+      return pico
+    }
+    return {
+      prompt: price('prompt'),
+      completion: price('completion'),
+      cacheRead: price('input_cache_read'),
+      cacheWrite: price('input_cache_write'),
+      request: price('request'),
+    }
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,58 @@
+// The promises that an audit checks, and the counting of what was looked at and what breaks them.
+
+export type Finding = {
+  readonly invariant: string
+  readonly promise: string
+  // How many things were looked at, and how many of them break the promise; some of those by id.
+  readonly checked: number
+  readonly broken: number
+  readonly examples: readonly string[]
+}
+
+// The numbers are those of the project's list of invariants; what is missing there SQL alone cannot tell.
+const PROMISES = {
+  file: 'the file is sound: no damaged page, no dangling reference',
+  I1: 'over all accounts, available + held − owed = funded − spent',
+  I2: "every account's balance equals its ledger, every key's spent and held equal its rows",
+  I3: 'available, held, spent and owed are not negative, and nobody owes while credits are available',
+  I4: 'what an account holds is the sum of the holds of its open rows',
+  I5: 'a row is open, settled or recovered, and its outcome, end and corrections fit that',
+  I7: 'at most one charge per request, on the account of its row',
+  I8: "no cost is negative, and no key is past its credit limit but by its rows' overshoot",
+  I9: 'with no request in flight, no row is open and nothing is held',
+  I10: 'what failed or was refused, and what is not chat, costs nothing',
+  I12: 'the cost of a row is its tokens × its price snapshot',
+  I13: 'the ledger charges exactly what the row costs',
+  I14: "a day's count is within the daily limit",
+  I15: 'at most six secrets of a key live, and none of a revoked key',
+} as const
+
+export type Invariant = keyof typeof PROMISES
+
+export type Tally = {
+  checked(...invariants: readonly Invariant[]): void
+  broken(invariant: Invariant, example: string): void
+  findings(): readonly Finding[]
+}
+
+const EXAMPLES_MAX = 5
+
+export function openTally(skipped: readonly Invariant[]): Tally {
+  const invariants = (Object.keys(PROMISES) as Invariant[]).filter(invariant => !skipped.includes(invariant))
+  const counts = new Map(invariants.map(invariant => [invariant, { checked: 0, broken: 0, examples: [] as string[] }]))
+  return {
+    checked(...looked) {
+      for (const invariant of looked) {
+        const count = counts.get(invariant)
+        if (count !== undefined) count.checked += 1
+      }
+    },
+    broken(invariant, example) {
+      const count = counts.get(invariant)
+      if (count === undefined) return
+      count.broken += 1
+      if (count.examples.length < EXAMPLES_MAX) count.examples.push(example)
+    },
+    findings: () => [...counts].map(([invariant, count]) => ({ invariant, promise: PROMISES[invariant], ...count })),
+  }
+}

@@ -1,0 +1,34 @@
+// One process per data dir: an exclusive lock that the operating system lets go of whenever the process ends, also by
+// kill -9. It lies beside the database and not on it, so that `audit` and `backup` can read while the gateway runs.
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+
+export const DATABASE_FILE = 'turnpike.db'
+export const LOCK_FILE = 'turnpike.lock'
+
+export type DataDirLock = { release(): void }
+
+// A connection that nobody refers to is closed by the garbage collector, and its lock with it.
+const held = new Set<DatabaseSync>()
+
+// SQLite's BUSY, the one error that means somebody else has it; any other is thrown.
+const BUSY = 5
+
+export function lockDataDir(dir: string): DataDirLock | 'taken' {
+  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  const db = new DatabaseSync(join(dir, LOCK_FILE), { timeout: 0 })
+  try {
+    db.exec('BEGIN EXCLUSIVE')
+  } catch (error) {
+    db.close()
+    if ((error as { errcode?: number }).errcode === BUSY) return 'taken'
+    throw error
+  }
+  held.add(db)
+  return {
+    release() {
+      if (held.delete(db)) db.close()
+    },
+  }
+}

@@ -1,0 +1,50 @@
+// Brings a SQLite database to the newest schema, one file of `migrations/` after the other, each in its own transaction.
+import { readdirSync, readFileSync } from 'node:fs'
+import type { DatabaseSync } from 'node:sqlite'
+
+// "Turn" in ASCII: a file that is SQLite but not ours is refused, not migrated.
+const APPLICATION_ID = 0x5475726e
+const FOLDER = new URL('./migrations/', import.meta.url)
+
+export class ForeignDatabase extends Error {}
+
+export function migrate(db: DatabaseSync): void {
+  const applicationId = pragma(db, 'application_id')
+  const version = pragma(db, 'user_version')
+  const files = migrationFiles()
+  if (applicationId !== APPLICATION_ID && (applicationId !== 0 || hasTables(db))) {
+    throw new ForeignDatabase('the database file belongs to another program')
+  }
+  if (version > files.length) {
+    throw new ForeignDatabase(
+      `the database is of a newer version of Turnpike (schema ${version}, this one knows ${files.length})`,
+    )
+  }
+
+  for (const [index, file] of files.entries()) {
+    if (index < version) continue
+    db.exec('BEGIN EXCLUSIVE')
+    try {
+      db.exec(readFileSync(new URL(file, FOLDER), 'utf8'))
+      db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${index + 1}`)
+      db.exec('COMMIT')
+    } catch (error) {
+      if (db.isTransaction) db.exec('ROLLBACK')
+      throw error
+    }
+  }
+}
+
+function migrationFiles(): readonly string[] {
+  return readdirSync(FOLDER)
+    .filter(name => name.endsWith('.sql'))
+    .sort()
+}
+
+function pragma(db: DatabaseSync, name: string): number {
+  return Number(db.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0)
+}
+
+function hasTables(db: DatabaseSync): boolean {
+  return db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' LIMIT 1").get() !== undefined
+}

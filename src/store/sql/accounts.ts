@@ -1,0 +1,136 @@
+// Accounts and their ledger in SQL. Balances change only by deltas in one conditional statement; a read balance is never
+// written back.
+import { formatCredits, NANO_MAX } from '../../domain/credits.ts'
+import type { Account, AccountStatus } from '../../domain/key.ts'
+import type { Accounts, Actor, LedgerEntry, LedgerKind, NewCredits } from '../contract.ts'
+import { conditions } from './conditions.ts'
+import { appendEvent } from './events.ts'
+import { big, int, page, type Row, type Sql, type Tx, text, textOrNull } from './sql.ts'
+
+const ACCOUNT = 'id, name, status, available, held, spent, owed, created_at'
+const ENTRY = 'id, account_id, kind, amount, request_id, note, created_at'
+
+export function sqlAccounts(sql: Sql): Accounts {
+  return {
+    create: (input, actor) =>
+      sql.transaction(async tx => {
+        await tx.run('INSERT INTO account (id, name, created_at) VALUES ($1, $2, $3)', [input.id, input.name, tx.now()])
+        await appendEvent(tx, actor, 'account.create', input.id, { name: input.name })
+        return readAccount((await tx.get(`SELECT ${ACCOUNT} FROM account WHERE id = $1`, [input.id]))!)
+      }),
+
+    async get(id) {
+      const row = await sql.get(`SELECT ${ACCOUNT} FROM account WHERE id = $1`, [id])
+      return row === undefined ? undefined : readAccount(row)
+    },
+
+    async list({ limit, after }) {
+      const asked = conditions()
+      asked.add('id < ?', after)
+      const rows = await sql.all(
+        `SELECT ${ACCOUNT} FROM account ${asked.where()} ORDER BY id DESC LIMIT ${asked.param(limit + 1)}`,
+        asked.params,
+      )
+      return page(rows, limit, readAccount)
+    },
+
+    update: (id, patch, actor) =>
+      sql.transaction(async tx => {
+        const row = await tx.get(
+          `UPDATE account SET name = COALESCE($1, name), status = COALESCE($2, status) WHERE id = $3 RETURNING ${ACCOUNT}`,
+          [patch.name ?? null, patch.status ?? null, id],
+        )
+        if (row === undefined) return undefined
+        await appendEvent(tx, actor, 'account.update', id, patch)
+        return readAccount(row)
+      }),
+
+    addCredits: (input, actor) => sql.transaction(tx => addCredits(tx, input, actor)),
+
+    async ledger(accountId, { limit, after }) {
+      const known = await sql.get('SELECT id FROM account WHERE id = $1', [accountId])
+      if (known === undefined) return undefined
+      const asked = conditions()
+      asked.add('account_id = ?', accountId)
+      asked.add('id < ?', after)
+      const rows = await sql.all(
+        `SELECT ${ENTRY} FROM ledger ${asked.where()} ORDER BY id DESC LIMIT ${asked.param(limit + 1)}`,
+        asked.params,
+      )
+      return page(rows, limit, readEntry)
+    },
+  }
+}
+
+// The account is locked first, so that of two calls with the same idempotency key the second sees the first one's entry.
+async function addCredits(
+  tx: Tx,
+  input: NewCredits,
+  actor: Actor,
+): Promise<LedgerEntry | 'mismatch' | 'too_low' | 'too_high' | undefined> {
+  const { id, accountId, amount, note, idempotencyKey } = input
+  if ((await tx.run('UPDATE account SET name = name WHERE id = $1', [accountId])) === 0) return undefined
+  const before = await tx.get(`SELECT ${ENTRY} FROM ledger WHERE account_id = $1 AND idempotency_key = $2`, [
+    accountId,
+    idempotencyKey,
+  ])
+  if (before !== undefined) {
+    const entry = readEntry(before)
+    return entry.amount === amount && entry.note === note ? entry : 'mismatch'
+  }
+
+  if (!(amount > 0n ? await topUp(tx, accountId, amount) : await takeAway(tx, accountId, -amount))) {
+    return amount > 0n ? 'too_high' : 'too_low'
+  }
+  const kind: LedgerKind = amount > 0n ? 'topup' : 'adjustment'
+  await tx.run(
+    `INSERT INTO ledger (account_id, id, kind, amount, note, idempotency_key, created_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+    [accountId, id, kind, amount, note, idempotencyKey, tx.now()],
+  )
+  await appendEvent(tx, actor, `account.${kind}`, accountId, { entry: id, amount: formatCredits(amount), note })
+  return { id, accountId, kind, amount, requestId: null, note, createdAt: tx.now() }
+}
+
+// Debts first. Held credits count towards the ceiling, since they may all come back. The ceiling is computed out here so
+// that no sum in SQL can pass 64 bits.
+async function topUp(tx: Tx, accountId: string, amount: bigint): Promise<boolean> {
+  const changed = await tx.run(
+    `UPDATE account SET
+       available = CASE WHEN owed >= $1 THEN available ELSE available + ($1 - owed) END,
+       owed = CASE WHEN owed >= $1 THEN owed - $1 ELSE 0 END
+     WHERE id = $2 AND available - owed + held <= $3`,
+    [amount, accountId, NANO_MAX - amount],
+  )
+  return changed > 0
+}
+
+async function takeAway(tx: Tx, accountId: string, amount: bigint): Promise<boolean> {
+  const changed = await tx.run('UPDATE account SET available = available - $1 WHERE id = $2 AND available >= $1', [
+    amount,
+    accountId,
+  ])
+  return changed > 0
+}
+
+function readAccount(row: Row): Account {
+  return {
+    id: text(row.id),
+    name: text(row.name),
+    status: text(row.status) as AccountStatus,
+    balance: { available: big(row.available), held: big(row.held), spent: big(row.spent), owed: big(row.owed) },
+    createdAt: int(row.created_at),
+  }
+}
+
+function readEntry(row: Row): LedgerEntry {
+  return {
+    id: text(row.id),
+    accountId: text(row.account_id),
+    kind: text(row.kind) as LedgerKind,
+    amount: big(row.amount),
+    requestId: textOrNull(row.request_id),
+    note: textOrNull(row.note),
+    createdAt: int(row.created_at),
+  }
+}

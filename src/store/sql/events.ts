@@ -1,0 +1,65 @@
+// What operators did, written in the transaction that did it, so that no change is without its trace and no trace without
+// its change.
+import { storable } from '../../domain/usage.ts'
+import type { Actor, Events, OperatorEvent } from '../contract.ts'
+import { conditions } from './conditions.ts'
+import { int, page, type Row, type Sql, type Tx, text, textOrNull } from './sql.ts'
+import { idAt } from './time-order.ts'
+
+// Changes that nobody ordered: an expiry that passed, a file that was read.
+export const SYSTEM: Actor = { name: 'system', address: '' }
+
+const NAME_MAX = 200
+const DETAIL_MAX = 4000
+
+export function sqlEvents(sql: Sql): Events {
+  return {
+    async list({ limit, after }) {
+      const asked = conditions()
+      asked.add('id < ?', after)
+      const rows = await sql.all(
+        `SELECT id, at, actor, address, action, subject, detail FROM event ${asked.where()}
+         ORDER BY id DESC LIMIT ${asked.param(limit + 1)}`,
+        asked.params,
+      )
+      return page(rows, limit, readEvent)
+    },
+  }
+}
+
+export async function appendEvent(
+  tx: Tx,
+  actor: Actor,
+  action: string,
+  subject: string,
+  detail?: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  await tx.run(
+    'INSERT INTO event (id, at, actor, address, action, subject, detail) VALUES ($1, $2, $3, $4, $5, $6, $7)',
+    [
+      idAt(tx.now()),
+      tx.now(),
+      storable(actor.name, NAME_MAX),
+      storable(actor.address, NAME_MAX),
+      action,
+      storable(subject, NAME_MAX),
+      detail === undefined ? null : storable(JSON.stringify(detail, bigintAsText), DETAIL_MAX),
+    ],
+  )
+}
+
+function readEvent(row: Row): OperatorEvent {
+  return {
+    id: text(row.id),
+    at: int(row.at),
+    actor: text(row.actor),
+    address: text(row.address),
+    action: text(row.action),
+    subject: text(row.subject),
+    detail: textOrNull(row.detail),
+  }
+}
+
+function bigintAsText(_name: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? value.toString() : value
+}

@@ -1,0 +1,40 @@
+// Writes down the ends that have passed (of grace periods and of keys), so that a clock that jumps back revives nothing.
+import { appendEvent, SYSTEM } from './events.ts'
+import { type Row, type Tx, text } from './sql.ts'
+
+// Of one run over all keys, so that a backlog never makes one long transaction; the next run takes the rest.
+const ENDS_MAX = 1000
+
+// Answers the keys that changed: all that are due, or that one.
+export async function writeEnds(tx: Tx, keyId?: string): Promise<readonly string[]> {
+  const params = keyId === undefined ? [tx.now()] : [tx.now(), keyId]
+  const ended = await tx.all(
+    `UPDATE secret SET ended_at = grace_expires_at WHERE hash IN (
+       SELECT hash FROM secret WHERE grace_expires_at <= $1 AND ended_at IS NULL ${keyId === undefined ? '' : 'AND key_id = $2'}
+       ORDER BY grace_expires_at LIMIT ${ENDS_MAX})
+     RETURNING key_id AS id`,
+    params,
+  )
+  const expired = await tx.all(
+    `UPDATE api_key SET expired_at = expires_at WHERE id IN (
+       SELECT id FROM api_key WHERE expires_at <= $1 AND expired_at IS NULL ${keyId === undefined ? '' : 'AND id = $2'}
+       ORDER BY expires_at LIMIT ${ENDS_MAX})
+     RETURNING id`,
+    params,
+  )
+  for (const id of idsOf(ended)) await appendEvent(tx, SYSTEM, 'key.grace_passed', id)
+  for (const id of idsOf(expired)) await appendEvent(tx, SYSTEM, 'key.expire', id)
+
+  const changed = idsOf([...ended, ...expired])
+  for (const id of changed) await bumpVersion(tx, id)
+  return changed
+}
+
+// With every change of a key or of one of its secrets: the gate of every node then finds its record stale.
+export async function bumpVersion(tx: Tx, keyId: string): Promise<void> {
+  await tx.run('UPDATE api_key SET version = version + 1 WHERE id = $1', [keyId])
+}
+
+function idsOf(rows: readonly Row[]): readonly string[] {
+  return [...new Set(rows.map(row => text(row.id)))].sort()
+}

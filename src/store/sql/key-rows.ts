@@ -1,0 +1,96 @@
+// Reads keys with their secrets from SQL: one statement for the keys, one for the secrets of all of them.
+import type { Key, KeyWithSecrets, Scope, Secret } from '../../domain/key.ts'
+import type { KeyFilter, Paged } from '../contract.ts'
+import { conditions, containing } from './conditions.ts'
+import { bigOrNull, int, intOrNull, type Row, type Tx, text } from './sql.ts'
+
+const KEY = `k.id, k.account_id, k.name, k.version, k.scopes, k.ip_allowlist, k.rpm_limit, k.daily_limit, k.credit_limit,
+  k.max_concurrent, k.created_at, k.expires_at, k.expired_at, k.revoked_at,
+  (SELECT MAX(s.last_used_at) FROM secret s WHERE s.key_id = k.id) AS last_used_at`
+
+export async function readKeyById(tx: Tx, id: string): Promise<KeyWithSecrets | undefined> {
+  const row = await tx.get(`SELECT ${KEY} FROM api_key k WHERE k.id = $1`, [id])
+  return row === undefined ? undefined : (await withSecrets(tx, [row]))[0]
+}
+
+export async function listKeys(tx: Tx, filter: KeyFilter): Promise<Paged<KeyWithSecrets>> {
+  const asked = conditions()
+  asked.add('k.account_id = ?', filter.accountId)
+  asked.add('k.id < ?', filter.after)
+  if (filter.status === 'revoked') asked.add('k.revoked_at IS NOT NULL')
+  if (filter.status === 'expired') {
+    asked.add('k.revoked_at IS NULL AND (k.expired_at IS NOT NULL OR k.expires_at <= ?)', tx.now())
+  }
+  if (filter.status === 'active') {
+    asked.add('k.revoked_at IS NULL AND k.expired_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?)', tx.now())
+  }
+  if (filter.q !== undefined) {
+    // Both sides through SQL's lower, since engines differ in what LIKE and lower make of letters beyond ASCII.
+    const words = containing(filter.q)
+    asked.add(
+      `(lower(k.name) LIKE lower(?) ESCAPE '!' OR lower(k.id) LIKE lower(?) ESCAPE '!' OR EXISTS (
+        SELECT 1 FROM secret s WHERE s.key_id = k.id AND lower(s.last4) LIKE lower(?) ESCAPE '!'))`,
+      words,
+      words,
+      words,
+    )
+  }
+  const rows = await tx.all(
+    `SELECT ${KEY} FROM api_key k ${asked.where()} ORDER BY k.id DESC LIMIT ${asked.param(filter.limit + 1)}`,
+    asked.params,
+  )
+  return { data: await withSecrets(tx, rows.slice(0, filter.limit)), hasMore: rows.length > filter.limit }
+}
+
+// From the columns of api_key, and `last_used_at` of its secrets.
+export function readKey(row: Row): Key {
+  return {
+    id: text(row.id),
+    accountId: text(row.account_id),
+    name: text(row.name),
+    version: int(row.version),
+    scopes: JSON.parse(text(row.scopes)) as Scope[],
+    ipAllowlist: JSON.parse(text(row.ip_allowlist)) as string[],
+    rpmLimit: int(row.rpm_limit),
+    dailyLimit: intOrNull(row.daily_limit),
+    creditLimit: bigOrNull(row.credit_limit),
+    maxConcurrent: int(row.max_concurrent),
+    createdAt: int(row.created_at),
+    expiresAt: intOrNull(row.expires_at),
+    expiredAt: intOrNull(row.expired_at),
+    revokedAt: intOrNull(row.revoked_at),
+    lastUsedAt: intOrNull(row.last_used_at),
+  }
+}
+
+async function withSecrets(tx: Tx, rows: readonly Row[]): Promise<readonly KeyWithSecrets[]> {
+  if (rows.length === 0) return []
+  const numbers = rows.map((_, i) => `$${i + 2}`).join(', ')
+  const secrets = await tx.all(
+    `SELECT key_id, prefix, last4, grace_expires_at, last_used_at FROM secret
+     WHERE (grace_expires_at IS NULL OR (ended_at IS NULL AND grace_expires_at > $1)) AND key_id IN (${numbers})
+     ORDER BY created_at DESC, hash`,
+    [tx.now(), ...rows.map(row => text(row.id))],
+  )
+  const byKey = Map.groupBy(secrets, secret => text(secret.key_id))
+
+  return rows.map(row => {
+    const own = byKey.get(text(row.id)) ?? []
+    // The current secret is the one without an end of grace, also when a revoke has ended it.
+    const current = own.find(secret => secret.grace_expires_at === null)
+    return {
+      ...readKey(row),
+      prefix: text(current?.prefix),
+      last4: text(current?.last4),
+      previous: own.filter(secret => secret.grace_expires_at !== null).map(readSecret),
+    }
+  })
+}
+
+function readSecret(row: Row): Secret {
+  return {
+    last4: text(row.last4),
+    graceExpiresAt: intOrNull(row.grace_expires_at),
+    lastUsedAt: intOrNull(row.last_used_at),
+  }
+}

@@ -1,0 +1,135 @@
+// Keys and their secrets in SQL. Every change locks the key's row, bumps its version and leaves an event, all in one
+// transaction, so that whatever a node still believes, its next gate knows better.
+import { GRACE_MS, type KeyControls, keyStatus, SECRETS_IN_GRACE_MAX } from '../../domain/key.ts'
+import type { Actor, Keys, NewKey, NewSecret } from '../contract.ts'
+import { appendEvent } from './events.ts'
+import { bumpVersion, writeEnds } from './key-ends.ts'
+import { listKeys, readKeyById } from './key-rows.ts'
+import { int, type Param, type Sql, type Tx } from './sql.ts'
+
+export function sqlKeys(sql: Sql): Keys {
+  return {
+    create: (input, actor) => sql.transaction(tx => create(tx, input, actor)),
+    get: id => readKeyById(sql, id),
+    list: filter => listKeys(sql, filter),
+
+    update: (id, patch, actor) =>
+      sql.transaction(async tx => {
+        if (!(await lock(tx, id))) return undefined
+        const key = await readKeyById(tx, id)
+        if (key?.revokedAt !== null) return 'revoked'
+        if (await change(tx, id, patch)) await record(tx, id, actor, 'key.update', patch)
+        return readKeyById(tx, id)
+      }),
+
+    rotate: (id, next, actor) => sql.transaction(tx => rotate(tx, id, next, actor)),
+
+    endGrace: (id, last4, actor) =>
+      sql.transaction(async tx => {
+        if (!(await lock(tx, id))) return undefined
+        const ended = await tx.run(
+          `UPDATE secret SET ended_at = $1 WHERE key_id = $2 AND ended_at IS NULL AND grace_expires_at IS NOT NULL
+           ${last4 === undefined ? '' : 'AND last4 = $3'}`,
+          last4 === undefined ? [tx.now(), id] : [tx.now(), id, last4],
+        )
+        if (ended > 0) await record(tx, id, actor, 'key.end_grace', last4 === undefined ? {} : { last4 })
+        return readKeyById(tx, id)
+      }),
+
+    revoke: (id, actor) =>
+      sql.transaction(async tx => {
+        if (!(await lock(tx, id))) return undefined
+        const now = tx.now()
+        if ((await tx.run('UPDATE api_key SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL', [now, id])) > 0) {
+          await tx.run('UPDATE secret SET ended_at = $1 WHERE key_id = $2 AND ended_at IS NULL', [now, id])
+          await record(tx, id, actor, 'key.revoke')
+        }
+        return readKeyById(tx, id)
+      }),
+
+    markEnds: () => sql.transaction(tx => writeEnds(tx)),
+  }
+}
+
+async function create(tx: Tx, input: NewKey, actor: Actor) {
+  const { id, accountId, secret, ...controls } = input
+  if ((await tx.get('SELECT id FROM account WHERE id = $1', [accountId])) === undefined) return 'no_account'
+  const columns = columnsOf(controls)
+  const names = ['id', 'account_id', 'created_at', ...columns.map(([name]) => name)]
+  await tx.run(`INSERT INTO api_key (${names.join(', ')}) VALUES (${names.map((_, i) => `$${i + 1}`).join(', ')})`, [
+    id,
+    accountId,
+    tx.now(),
+    ...columns.map(([, value]) => value),
+  ])
+  await tx.run('INSERT INTO key_balance (key_id) VALUES ($1)', [id])
+  await addSecret(tx, id, secret)
+  await appendEvent(tx, actor, 'key.create', id, { accountId, ...controls })
+  return (await readKeyById(tx, id))!
+}
+
+async function rotate(tx: Tx, id: string, next: NewSecret, actor: Actor) {
+  if (!(await lock(tx, id))) return undefined
+  const key = await readKeyById(tx, id)
+  if (key === undefined || keyStatus(key, tx.now()) !== 'active') return 'not_active'
+  const inGrace = await tx.get(
+    'SELECT COUNT(*) AS n FROM secret WHERE key_id = $1 AND ended_at IS NULL AND grace_expires_at > $2',
+    [id, tx.now()],
+  )
+  if (int(inGrace?.n) >= SECRETS_IN_GRACE_MAX) return 'too_many_secrets'
+
+  await tx.run(
+    'UPDATE secret SET grace_expires_at = $1 WHERE key_id = $2 AND grace_expires_at IS NULL AND ended_at IS NULL',
+    [tx.now() + GRACE_MS, id],
+  )
+  await addSecret(tx, id, next)
+  await record(tx, id, actor, 'key.rotate', { last4: next.last4 })
+  return (await readKeyById(tx, id))!
+}
+
+// Whether the key is there. Its row is locked for the rest of the transaction, and what has passed is written down
+// before anything is decided, so that no change can revive it.
+async function lock(tx: Tx, id: string): Promise<boolean> {
+  if ((await tx.run('UPDATE api_key SET version = version WHERE id = $1', [id])) === 0) return false
+  await writeEnds(tx, id)
+  return true
+}
+
+async function change(tx: Tx, id: string, patch: Partial<KeyControls>): Promise<boolean> {
+  const columns = columnsOf(patch)
+  if (columns.length === 0) return false
+  await tx.run(`UPDATE api_key SET ${columns.map(([name], i) => `${name} = $${i + 2}`).join(', ')} WHERE id = $1`, [
+    id,
+    ...columns.map(([, value]) => value),
+  ])
+  return true
+}
+
+async function record(tx: Tx, id: string, actor: Actor, action: string, detail?: Readonly<Record<string, unknown>>) {
+  await bumpVersion(tx, id)
+  await appendEvent(tx, actor, action, id, detail)
+}
+
+async function addSecret(tx: Tx, keyId: string, secret: NewSecret): Promise<void> {
+  await tx.run('INSERT INTO secret (hash, key_id, prefix, last4, created_at) VALUES ($1, $2, $3, $4, $5)', [
+    secret.hash,
+    keyId,
+    secret.prefix,
+    secret.last4,
+    tx.now(),
+  ])
+}
+
+function columnsOf(controls: Partial<KeyControls>): readonly (readonly [string, Param])[] {
+  const columns: readonly (readonly [string, Param | undefined])[] = [
+    ['name', controls.name],
+    ['scopes', controls.scopes && JSON.stringify(controls.scopes)],
+    ['ip_allowlist', controls.ipAllowlist && JSON.stringify(controls.ipAllowlist)],
+    ['rpm_limit', controls.rpmLimit],
+    ['daily_limit', controls.dailyLimit],
+    ['credit_limit', controls.creditLimit],
+    ['max_concurrent', controls.maxConcurrent],
+    ['expires_at', controls.expiresAt],
+  ]
+  return columns.filter((column): column is readonly [string, Param] => column[1] !== undefined)
+}

@@ -1,0 +1,18 @@
+// Small named values that must outlive the process: the hash of the admin token, the mark of the last applied file.
+import type { Settings } from '../contract.ts'
+import { type Sql, text } from './sql.ts'
+
+export function sqlSettings(sql: Sql): Settings {
+  return {
+    async get(name) {
+      const row = await sql.get('SELECT value FROM setting WHERE name = $1', [name])
+      return row === undefined ? undefined : text(row.value)
+    },
+    async set(name, value) {
+      await sql.run(
+        'INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
+        [name, value],
+      )
+    },
+  }
+}

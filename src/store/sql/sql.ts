@@ -1,0 +1,46 @@
+// The little of SQL that the store's rooms are written against: numbered parameters, bigint integers, transactions.
+// Each engine implements it; the statements are the same on all of them.
+
+export type Param = string | number | bigint | null
+export type Row = Record<string, string | number | bigint | null>
+
+export type Sql = {
+  all(text: string, params?: readonly Param[]): Promise<readonly Row[]>
+  get(text: string, params?: readonly Param[]): Promise<Row | undefined>
+  // How many rows changed.
+  run(text: string, params?: readonly Param[]): Promise<number>
+  // All or nothing; inside it the clock stands still. Calls do not nest.
+  transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
+  now(): number
+}
+
+export type Tx = Omit<Sql, 'transaction'>
+
+export function text(value: Row[string] | undefined): string {
+  return typeof value === 'string' ? value : String(value ?? '')
+}
+
+export function textOrNull(value: Row[string] | undefined): string | null {
+  return value === null || value === undefined ? null : String(value)
+}
+
+export function int(value: Row[string] | undefined): number {
+  return Number(value ?? 0)
+}
+
+export function intOrNull(value: Row[string] | undefined): number | null {
+  return value === null || value === undefined ? null : Number(value)
+}
+
+export function big(value: Row[string] | undefined): bigint {
+  return BigInt(value ?? 0)
+}
+
+export function bigOrNull(value: Row[string] | undefined): bigint | null {
+  return value === null || value === undefined ? null : BigInt(value)
+}
+
+// A page asked for one row more than it shows, so that it knows whether there are more.
+export function page<T>(rows: readonly Row[], limit: number, read: (row: Row) => T) {
+  return { data: rows.slice(0, limit).map(read), hasMore: rows.length > limit }
+}

@@ -1,0 +1,17 @@
+// UUIDv7 sorts by time because its first 48 bits are milliseconds: what the lists and range scans over ids rest on.
+import { randomUUIDv7 } from 'node:crypto'
+
+const TIME_MAX = 2 ** 48 - 1
+
+// The smallest text that an id of this millisecond can begin with; ids of earlier ones sort before it.
+export function timePrefix(at: number): string {
+  const hex = Math.min(Math.max(Math.floor(at), 0), TIME_MAX)
+    .toString(16)
+    .padStart(12, '0')
+  return `${hex.slice(0, 8)}-${hex.slice(8)}`
+}
+
+// An id of the transaction's time and not of the machine's, so that simulated clocks order what they write.
+export function idAt(at: number): string {
+  return timePrefix(at) + randomUUIDv7().slice(13)
+}

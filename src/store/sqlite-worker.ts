@@ -1,0 +1,73 @@
+// The thread in which SQLite lives: it is synchronous, so a slow disk here delays commits only, not every open stream.
+// Messages are answered one after the other; a second thread of the same kind, read-only, serves reports.
+import { parentPort, workerData } from 'node:worker_threads'
+import { systemClock } from '../lib/clock.ts'
+import type { Store } from './contract.ts'
+import { migrate } from './migrate.ts'
+import { sqlAccounts } from './sql/accounts.ts'
+import { findBearer } from './sql/bearers.ts'
+import { sqlCatalog } from './sql/catalog.ts'
+import { sqlEvents } from './sql/events.ts'
+import { sqlKeys } from './sql/keys.ts'
+import { sqlSettings } from './sql/settings.ts'
+import { sqlUsage } from './sql/usage.ts'
+import { type HotOp, sqliteGates } from './sqlite-gates.ts'
+import { sqliteSql } from './sqlite-sql.ts'
+
+export type WorkerSetup = { readonly path: string; readonly owner: string; readonly readOnly: boolean }
+export type Rooms = Pick<Store, 'keys' | 'accounts' | 'usage' | 'catalog' | 'events' | 'settings'>
+export type Request =
+  | { readonly id: number; readonly ops: readonly HotOp[] }
+  | { readonly id: number; readonly hash: string }
+  | { readonly id: number; readonly room: keyof Rooms; readonly verb: string; readonly args: readonly unknown[] }
+  | { readonly id: number; readonly close: true }
+export type Response =
+  | { readonly id: number; readonly value: unknown; readonly ms: number }
+  | { readonly id: number; readonly error: string }
+
+const setup = workerData as WorkerSetup
+const port = parentPort
+if (port === null) throw new Error('this file is a worker')
+
+const sql = sqliteSql(setup.path, systemClock, { readOnly: setup.readOnly })
+if (!setup.readOnly) {
+  // FULL: a commit that was answered survives a power cut.
+  sql.db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 1000')
+  migrate(sql.db)
+}
+sql.db.exec('PRAGMA cache_size = -16000; PRAGMA temp_store = MEMORY')
+
+const gates = setup.readOnly ? undefined : sqliteGates(sql, setup.owner)
+const rooms: Rooms = {
+  keys: sqlKeys(sql),
+  accounts: sqlAccounts(sql),
+  usage: sqlUsage(sql),
+  catalog: sqlCatalog(sql),
+  events: sqlEvents(sql),
+  settings: sqlSettings(sql),
+}
+
+port.on('message', async (request: Request) => {
+  const started = systemClock.monotonic()
+  try {
+    const value = await answer(request)
+    port.postMessage({ id: request.id, value, ms: systemClock.monotonic() - started } satisfies Response)
+  } catch (error) {
+    port.postMessage({
+      id: request.id,
+      error: error instanceof Error ? error.message : String(error),
+    } satisfies Response)
+  }
+  if ('close' in request) port.close()
+})
+port.postMessage({ id: 0, value: 'open', ms: 0 } satisfies Response)
+
+async function answer(request: Request): Promise<unknown> {
+  if ('ops' in request) return gates?.commit(request.ops)
+  if ('hash' in request) return findBearer(request.hash, sql)
+  if ('close' in request) return sql.close()
+  const room = rooms[request.room] as unknown as Record<string, (...args: readonly unknown[]) => Promise<unknown>>
+  const verb = room[request.verb]
+  if (verb === undefined) throw new Error(`no verb ${request.room}.${request.verb}`)
+  return verb(...request.args)
+}

@@ -1,0 +1,163 @@
+// The embedded store: SQLite in a worker thread behind the store's contract, with group commit on this side of it.
+import { existsSync, statSync } from 'node:fs'
+import { Worker } from 'node:worker_threads'
+import type { Bearer } from '../domain/key.ts'
+import { type Gates, type RefusedRow, type Settled, type Store, StoreAway, type Verdict } from './contract.ts'
+import { type BatchResult, groupCommit } from './group-commit.ts'
+import type { HotOp, HotResult } from './sqlite-gates.ts'
+import type { Request, Response, Rooms, WorkerSetup } from './sqlite-worker.ts'
+
+export type SqliteOptions = {
+  readonly path: string
+  readonly owner: string
+  // Told after every batch: how many operations shared it and how long it took, for the metrics.
+  readonly onCommit?: (ops: number, ms: number) => void
+  readonly bounds?: { readonly batchMax: number; readonly waitingMax: number; readonly behindMax: number }
+}
+
+const BOUNDS = { batchMax: 256, waitingMax: 100_000, behindMax: 10_000 }
+
+export async function openSqlite(options: SqliteOptions): Promise<Store> {
+  // SQLite takes an empty file for a new database; an installation that was cut to nothing must not start over.
+  if (existsSync(options.path) && statSync(options.path).size === 0) {
+    throw new Error(`${options.path} is empty (0 bytes): restore it from a backup, or delete it to start over`)
+  }
+  const bounds = options.bounds ?? BOUNDS
+  const writer = await openThread({ path: options.path, owner: options.owner, readOnly: false })
+  let reader: Promise<Thread> | undefined
+  const reports = () => (reader ??= openThread({ path: options.path, owner: options.owner, readOnly: true }))
+
+  const hot = groupCommit<HotOp, HotResult>(
+    async ops => {
+      const { value, ms } = await writer.ask({ ops })
+      options.onCommit?.(ops.length, ms)
+      return (value as BatchResult<HotResult>[]).map(result =>
+        result.ok ? result : { ok: false, error: away(result.error) },
+      )
+    },
+    bounds,
+    () => new StoreAway('too many writes are waiting for the store'),
+  )
+
+  return {
+    gates: {
+      ...sqliteGateSide(hot.submit, bounds.behindMax),
+      bearer: async hash => (await writer.ask({ hash })).value as Bearer | undefined,
+    },
+    keys: room('keys', writer.ask),
+    accounts: room('accounts', writer.ask),
+    catalog: room('catalog', writer.ask),
+    settings: room('settings', writer.ask),
+    events: room('events', async message => (await reports()).ask(message)),
+    usage: room('usage', async message => (await reports()).ask(message)),
+    ping: async () => {
+      await writer.ask({ room: 'settings', verb: 'get', args: ['ping'] })
+    },
+    async close() {
+      await hot.drained()
+      await writer.ask({ close: true })
+      if (reader !== undefined) await (await reader).ask({ close: true })
+    },
+  }
+}
+
+function sqliteGateSide(submit: (op: HotOp) => Promise<HotResult>, behindMax: number): Omit<Gates, 'bearer'> {
+  let behind = 0
+  const touched = new Map<string, number>()
+  let touching = false
+
+  // Written behind: nobody waits for these, and past a bound they are dropped rather than kept.
+  function writeBehind(op: HotOp): void {
+    if (behind >= behindMax) return
+    behind += 1
+    submit(op)
+      .catch(() => undefined)
+      .finally(() => {
+        behind -= 1
+      })
+  }
+
+  function flushTouches(): void {
+    touching = false
+    for (const [hash, at] of touched) writeBehind({ do: 'touch', hash, at })
+    touched.clear()
+  }
+
+  return {
+    gate: ask => submit({ do: 'gate', ask }) as Promise<Verdict>,
+    settle: bill => submit({ do: 'settle', bill }) as Promise<Settled>,
+    checkpoint: mark => writeBehind({ do: 'checkpoint', mark }),
+    note: (row: RefusedRow) => writeBehind({ do: 'note', row }),
+    touch(hash, at) {
+      touched.set(hash, at)
+      if (touching) return
+      touching = true
+      setTimeout(flushTouches, 1000).unref()
+    },
+    sweep: live => submit({ do: 'sweep', live }) as Promise<number>,
+  }
+}
+
+type DistributiveOmit<T, K extends string> = T extends unknown ? Omit<T, K> : never
+type Message = DistributiveOmit<Request, 'id'>
+type Thread = { ask(message: Message): Promise<{ readonly value: unknown; readonly ms: number }> }
+
+// Starts the thread and waits until it has opened (and migrated) the database; what goes wrong there is thrown here.
+async function openThread(setup: WorkerSetup): Promise<Thread> {
+  const worker = new Worker(
+    new URL(import.meta.url.endsWith('.ts') ? './sqlite-worker.ts' : './sqlite-worker.js', import.meta.url),
+    {
+      workerData: setup,
+    },
+  )
+  const waiting = new Map<
+    number,
+    { resolve: (answer: { value: unknown; ms: number }) => void; reject: (error: Error) => void }
+  >()
+  let nextId = 1
+  let dead: Error | undefined
+
+  const opened = new Promise<{ value: unknown; ms: number }>((resolve, reject) => waiting.set(0, { resolve, reject }))
+  worker.on('message', (response: Response) => {
+    const entry = waiting.get(response.id)
+    waiting.delete(response.id)
+    if ('error' in response) entry?.reject(new StoreAway(response.error))
+    else entry?.resolve(response)
+  })
+  const die = (error: Error) => {
+    dead = error
+    for (const entry of waiting.values()) entry.reject(error)
+    waiting.clear()
+  }
+  worker.on('error', error => die(error instanceof Error ? error : new Error(String(error))))
+  worker.on('exit', () => die(new StoreAway('the store is closed')))
+  await opened
+
+  return {
+    ask(message) {
+      if (dead !== undefined) return Promise.reject(dead)
+      const id = nextId++
+      return new Promise((resolve, reject) => {
+        waiting.set(id, { resolve, reject })
+        worker.postMessage({ ...message, id })
+      })
+    },
+  }
+}
+
+function room<Name extends keyof Rooms>(name: Name, ask: Thread['ask']): Rooms[Name] {
+  const verbs = new Proxy(
+    {},
+    {
+      get: (_, verb) =>
+        typeof verb === 'string' && verb !== 'then'
+          ? async (...args: unknown[]) => (await ask({ room: name, verb, args })).value
+          : undefined,
+    },
+  )
+  return verbs as Rooms[Name]
+}
+
+function away(error: unknown): Error {
+  return new StoreAway(error instanceof Error ? error.message : String(error))
+}

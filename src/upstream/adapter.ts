@@ -1,0 +1,22 @@
+// What a wire must do: take one chat, speak it to one provider, and report what comes back in OpenAI's words. An adapter
+// is pure translation: no money, no retry, no choice.
+import type { Provider } from '../domain/catalog.ts'
+import type { Chat } from '../domain/chat.ts'
+import type { AnswerListener, Flow } from '../domain/handoff.ts'
+
+export type Errand = {
+  readonly requestId: string
+  readonly chat: Chat
+  // The provider's name for the model.
+  readonly model: string
+  // Sent as the cap when the caller named a maximum or a low balance set one; null leaves it to the upstream.
+  readonly outputTokens: number | null
+  // The tenant's identifiers as they may leave: HMACs.
+  readonly identifiers: Readonly<Record<string, string>>
+}
+
+export type Adapter = {
+  readonly provider: Provider
+  call(errand: Errand, listener: AnswerListener): Flow
+  close(): Promise<void>
+}

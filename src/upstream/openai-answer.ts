@@ -1,0 +1,100 @@
+// Reads what an OpenAI-shaped upstream sends: one parse, the shape checked, odd values made regular, errors told apart.
+import { Failure } from '../domain/failure.ts'
+import type { Chunk, ChunkChoice, Whole, WholeChoice } from '../domain/handoff.ts'
+import { storable } from '../domain/usage.ts'
+import { failureOfError } from './openai-error.ts'
+
+const FINISH_REASONS = new Set(['stop', 'length', 'tool_calls', 'content_filter', 'function_call'])
+const CHOICES_MAX = 128
+
+export function readChunk(data: string): { readonly id: string | null; readonly chunk: Chunk } {
+  const frame = object(parse(data))
+  const choices = Array.isArray(frame.choices) ? frame.choices.slice(0, CHOICES_MAX).map(chunkChoice) : []
+  return { id: idOf(frame.id), chunk: { choices, usage: frame.usage ?? undefined, fingerprint: fingerprintOf(frame) } }
+}
+
+export function readWhole(text: string): { readonly id: string | null; readonly whole: Whole } {
+  const body = object(parse(text))
+  if (!Array.isArray(body.choices) || body.choices.length === 0) throw nonsense('the answer has no choices')
+  return {
+    id: idOf(body.id),
+    whole: {
+      choices: body.choices.slice(0, CHOICES_MAX).map(wholeChoice),
+      usage: body.usage,
+      fingerprint: fingerprintOf(body),
+    },
+  }
+}
+
+function chunkChoice(value: unknown, position: number): ChunkChoice {
+  const choice = record(value) as ChunkChoice & Record<string, unknown>
+  if (choice.delta === null || typeof choice.delta !== 'object') choice.delta = {}
+  else dropNulls(choice.delta)
+  if (typeof choice.index !== 'number') (choice as { index: number }).index = position
+  choice.finish_reason = finishReason(choice.finish_reason)
+  return choice
+}
+
+function wholeChoice(value: unknown, position: number): WholeChoice {
+  const choice = record(value)
+  const message = record(choice.message)
+  dropNulls(message)
+  return {
+    ...choice,
+    index: typeof choice.index === 'number' ? choice.index : position,
+    message: {
+      ...message,
+      role: 'assistant',
+      content: typeof message.content === 'string' ? message.content : null,
+      refusal: typeof message.refusal === 'string' ? message.refusal : null,
+    },
+    logprobs: choice.logprobs ?? null,
+    finish_reason: finishReason(choice.finish_reason) ?? 'stop',
+  }
+}
+
+// `tool_calls: null` and the like: OpenAI leaves such fields out, and strict clients refuse them.
+function dropNulls(spoken: Record<string, unknown>): void {
+  for (const name in spoken) {
+    if (spoken[name] === null && name !== 'content' && name !== 'refusal') delete spoken[name]
+  }
+}
+
+// Reasons outside of OpenAI's list mean that it ended; clients would reject the word itself.
+function finishReason(value: unknown): string | null {
+  if (typeof value !== 'string' || value === '') return null
+  return FINISH_REASONS.has(value) ? value : 'stop'
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw nonsense('not JSON')
+  }
+}
+
+function object(value: unknown): Record<string, unknown> {
+  const found = record(value)
+  if (found.error !== undefined && found.error !== null) throw failureOfError(found.error)
+  return found
+}
+
+function record(value: unknown): Record<string, unknown> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+  throw nonsense('not an object')
+}
+
+function nonsense(what: string): Failure {
+  return new Failure('nonsense', `the upstream sent something else than an answer: ${what}`, { status: 200 })
+}
+
+function idOf(value: unknown): string | null {
+  return typeof value === 'string' ? storable(value, 256) : null
+}
+
+function fingerprintOf(frame: Record<string, unknown>): string | undefined {
+  return typeof frame.system_fingerprint === 'string' && frame.system_fingerprint.length <= 256
+    ? frame.system_fingerprint
+    : undefined
+}

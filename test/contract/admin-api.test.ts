@@ -1,0 +1,322 @@
+// What the admin API promises over real HTTP, with the real store under it.
+import assert from 'node:assert/strict'
+import { createHash, randomBytes, randomUUIDv7 } from 'node:crypto'
+import { test } from 'node:test'
+import { fastify } from 'fastify'
+import { Compile } from 'typebox/compile'
+import { accountVerbs } from '../../src/admin/accounts.ts'
+import { keyVerbs } from '../../src/admin/keys.ts'
+import { reportVerbs } from '../../src/admin/reports.ts'
+import { priceSnapshot } from '../../src/domain/catalog.ts'
+import { adminApi } from '../../src/http/admin/admin-api.ts'
+import { ADMIN, ADMIN_ENDPOINTS, type Endpoint } from '../../src/http/admin/schemas.ts'
+import { idAt } from '../../src/store/sql/time-order.ts'
+import { ENGINES, openRooms } from '../kit/engines.ts'
+
+const TOKEN = 'admin-token-of-this-test'
+const PRICE = priceSnapshot({ prompt: 1n, completion: 2n, cacheRead: 3n, cacheWrite: 4n, request: 5n })
+
+test('a key lives from its creation over rotation to its revoke, and shows each secret once', async () => {
+  await using house = await openHouse()
+  const account = await house.call('POST', '/accounts', { name: 'acme' })
+
+  const made = await house.call('POST', '/keys', { name: 'ci', account_id: account.body.id, credit_limit: '2.50' })
+  const rotated = await house.call('POST', `/keys/${made.body.id}/rotate`)
+  const read = await house.call('GET', `/keys/${made.body.id}`)
+  const ended = await house.call('POST', `/keys/${made.body.id}/end-grace`, {})
+  const revoked = await house.call('POST', `/keys/${made.body.id}/revoke`, { abort_streams: true })
+
+  assert.deepEqual([made.status, rotated.status, read.status, ended.status, revoked.status], [201, 200, 200, 200, 200])
+  assert.match(made.body.secret, /^svc_live_[0-9A-Za-z]{43}$/)
+  assert.notEqual(rotated.body.secret, made.body.secret)
+  assert.equal(read.body.secret, undefined)
+  assert.equal(read.body.credit_limit, '2.5')
+  assert.equal(read.body.label, `svc_live_…${rotated.body.secret.slice(-4)}`)
+  assert.deepEqual(
+    read.body.previous.map((secret: { last4: string }) => secret.last4),
+    [made.body.secret.slice(-4)],
+  )
+  assert.deepEqual([ended.body.previous, revoked.body.status], [[], 'revoked'])
+  assert.deepEqual(house.aborted, [made.body.id])
+  assert.equal(house.forgotten.length, 3)
+  const hash = createHash('sha256').update(rotated.body.secret).digest('hex')
+  assert.equal((await house.rooms.sql.get('SELECT key_id FROM secret WHERE hash = $1', [hash]))?.key_id, made.body.id)
+  assertShape(ADMIN.createKey, made.body)
+  assertShape(ADMIN.getKey, read.body)
+})
+
+test('without the right token every path and method is a 401 in the error shape', async () => {
+  await using house = await openHouse()
+  const paths = ['/keys', '/keys/key_x', '/usage', '/nowhere', '/keys/key_x/revoke']
+
+  const methods = ['GET', 'POST', 'PATCH', 'DELETE', 'PUT']
+  const calls = paths.flatMap(path =>
+    methods.map(method => house.call(method, path, undefined, { authorization: 'Bearer wrong' })),
+  )
+
+  for (const { status, body, headers } of await Promise.all(calls)) {
+    assert([401, 429].includes(status))
+    assert(['invalid_api_key', 'too_many_failures'].includes(body.error.code))
+    assert.equal(body.error.metadata.request_id, headers.get('x-request-id'))
+  }
+  const none = await house.call('GET', '/keys', undefined, { authorization: '' })
+  assert.equal(none.status, 429)
+  assert(Number(none.headers.get('retry-after')) > 0)
+  assert.equal((await house.call('GET', '/keys')).status, 200)
+})
+
+test('unknown paths are 404, known ones under another method are 405 with Allow', async () => {
+  await using house = await openHouse()
+
+  const nowhere = await house.call('GET', '/nowhere')
+  const method = await house.call('PUT', '/keys/key_x', { a: 1 })
+  const head = await house.call('HEAD', '/keys')
+  const key = await house.call('GET', '/keys/key_x')
+
+  assert.deepEqual([nowhere.status, nowhere.body.error.code], [404, 'not_found'])
+  assert.deepEqual([method.status, method.body.error.code], [405, 'method_not_allowed'])
+  assert.equal(method.headers.get('allow'), 'GET, PATCH')
+  assert.equal(head.status, 405)
+  assert.deepEqual([key.status, key.body.error.code], [404, 'not_found'])
+})
+
+test('bad input is refused with the name of its parameter', async () => {
+  await using house = await openHouse()
+  const { body: account } = await house.call('POST', '/accounts', { name: 'acme' })
+  const past = new Date(house.rooms.clock.now()).toISOString()
+  const cases: readonly (readonly [object, string, string])[] = [
+    [{}, 'missing_field', 'name'],
+    [{ name: 'a', surprise: 1 }, 'invalid_value', 'surprise'],
+    [{ name: '' }, 'invalid_value', 'name'],
+    [{ name: ' ' }, 'invalid_value', 'name'],
+    [{ name: 'a\u0000b' }, 'invalid_value', 'name'],
+    [{ name: '\ud800' }, 'invalid_value', 'name'],
+    [{ name: 'x'.repeat(201) }, 'invalid_value', 'name'],
+    [{ name: `e${'\u0301'.repeat(300)}` }, 'invalid_value', 'name'],
+    [{ name: 'a', scopes: ['root'] }, 'invalid_value', 'scopes.0'],
+    [{ name: 'a', ip_allowlist: ['10.0.0.1', '10.0.0.300'] }, 'invalid_value', 'ip_allowlist.1'],
+    [{ name: 'a', ip_allowlist: Array(257).fill('10.0.0.1') }, 'invalid_value', 'ip_allowlist'],
+    [{ name: 'a', rpm_limit: 0 }, 'invalid_value', 'rpm_limit'],
+    [{ name: 'a', rpm_limit: 1.5 }, 'invalid_value', 'rpm_limit'],
+    [{ name: 'a', rpm_limit: '5' }, 'invalid_value', 'rpm_limit'],
+    [{ name: 'a', rpm_limit: 10_000_001 }, 'invalid_value', 'rpm_limit'],
+    [{ name: 'a', daily_limit: 1e10 }, 'invalid_value', 'daily_limit'],
+    [{ name: 'a', credit_limit: 5 }, 'invalid_value', 'credit_limit'],
+    [{ name: 'a', credit_limit: '-1' }, 'invalid_value', 'credit_limit'],
+    [{ name: 'a', credit_limit: '1e3' }, 'invalid_value', 'credit_limit'],
+    [{ name: 'a', expires_at: past }, 'invalid_value', 'expires_at'],
+    [{ name: 'a', expires_at: '2030-02-30' }, 'invalid_value', 'expires_at'],
+    [{ name: 'a', expires_at: '2030-01-01T00:00:00' }, 'invalid_value', 'expires_at'],
+    [{ name: 'a', account_id: 'acct_none' }, 'invalid_value', 'account_id'],
+  ]
+
+  for (const [input, code, param] of cases) {
+    const { status, body } = await house.call('POST', '/keys', { account_id: account.id, ...input })
+    assert.deepEqual(
+      [status, body.error?.code, body.error?.param],
+      [400, code, param],
+      JSON.stringify(input).slice(0, 80),
+    )
+  }
+  assert.equal((await house.call('GET', '/keys?limit=0')).body.error.param, 'limit')
+  assert.equal((await house.call('GET', '/keys?limit=5&limit=6')).body.error.param, 'limit')
+  assert.equal((await house.call('GET', '/keys?nope=1')).body.error.param, 'nope')
+  assert.equal((await house.call('GET', '/usage?from=yesterday')).body.error.param, 'from')
+  assert.equal((await house.call('GET', '/usage/summary')).body.error.param, 'group_by')
+  assert.equal((await house.call('GET', '/keys?status=&q=&limit=')).status, 200)
+})
+
+test('a body that is not a JSON object, too large or of another type is refused as such', async () => {
+  await using house = await openHouse()
+  const send = async (body: string, headers: Record<string, string> = {}) =>
+    (await house.call('POST', '/accounts', body, headers)).body.error.code
+
+  assert.equal(await send('{"name":'), 'invalid_json')
+  assert.equal(await send('[1]'), 'invalid_json')
+  assert.equal(await send('\ufeff{"name":"a"}'), 'invalid_json')
+  assert.equal(await send('['.repeat(100_000)), 'invalid_json')
+  assert.equal(await send('{"name":"a","__proto__":{}}'), 'invalid_value')
+  assert.equal(await send('{}', { 'content-type': 'text/plain' }), 'unsupported_media_type')
+  assert.equal(await send('{}', { 'content-encoding': 'gzip' }), 'unsupported_media_type')
+  assert.equal(await send(JSON.stringify({ name: 'x'.repeat(1_100_000) })), 'request_too_large')
+})
+
+test('credits are booked once per Idempotency-Key, and never below zero', async () => {
+  await using house = await openHouse()
+  const { body: account } = await house.call('POST', '/accounts', { name: 'acme' })
+  const add = (amount: unknown, key?: string) =>
+    house.call(
+      'POST',
+      `/accounts/${account.id}/credits`,
+      { amount },
+      key === undefined ? {} : { 'idempotency-key': key },
+    )
+
+  const first = await add('10.00', 'a')
+  const again = await add('10.00', 'a')
+  const other = await add('11', 'a')
+  const tooLow = await add('-10.000000001', 'b')
+
+  assert.deepEqual([first.status, first.body.amount, first.body.kind], [201, '10', 'topup'])
+  assert.deepEqual(again.body, first.body)
+  assert.deepEqual([other.status, other.body.error.code], [422, 'idempotency_mismatch'])
+  assert.deepEqual([tooLow.status, tooLow.body.error.code], [409, 'conflict'])
+  assert.deepEqual((await add('1')).body.error.param, 'Idempotency-Key')
+  assert.deepEqual((await add('0', 'c')).body.error.param, 'amount')
+  assert.deepEqual((await add(1, 'd')).body.error.param, 'amount')
+  const ledger = (await house.call('GET', `/accounts/${account.id}/ledger`)).body
+  assert.deepEqual([ledger.data.length, ledger.has_more], [1, false])
+  assertShape(ADMIN.listLedger, ledger)
+  const suspended = await house.call('PATCH', `/accounts/${account.id}`, { status: 'suspended' })
+  assert.deepEqual([suspended.body.status, suspended.body.balance.available], ['suspended', '10'])
+  assert.deepEqual(house.forgottenAccounts, [account.id])
+})
+
+test('conflicting changes are 409, and the sixth rotation in an hour says why', async () => {
+  await using house = await openHouse()
+  const { body: account } = await house.call('POST', '/accounts', { name: 'acme' })
+  const { body: key } = await house.call('POST', '/keys', { name: 'ci', account_id: account.id })
+  for (let i = 0; i < 5; i++) await house.call('POST', `/keys/${key.id}/rotate`)
+
+  const sixth = await house.call('POST', `/keys/${key.id}/rotate`)
+  await house.call('POST', `/keys/${key.id}/revoke`)
+  const patch = await house.call('PATCH', `/keys/${key.id}`, { name: 'x' })
+
+  assert.deepEqual([sixth.status, sixth.body.error.code], [409, 'too_many_secrets'])
+  assert.deepEqual([patch.status, patch.body.error.code], [409, 'conflict'])
+})
+
+test('usage comes as rows, sums and CSV in which no cell is a formula', async () => {
+  await using house = await openHouse()
+  const ids: string[] = []
+  for (let i = 0; i < 1203; i++)
+    ids.unshift(await house.addUsage(house.rooms.clock.now() + i, i === 0 ? '=cmd|"x"' : 'm'))
+  house.rooms.clock.advance(1)
+
+  const page = (await house.call('GET', '/usage?limit=2')).body
+  const one = (await house.call('GET', `/usage/${ids.at(-1)}`)).body
+  const sums = (await house.call('GET', '/usage/summary?group_by=model')).body
+  const csv = await house.call('GET', '/usage', undefined, { accept: 'text/csv' })
+  const few = await house.call('GET', '/usage?limit=3', undefined, { accept: 'text/csv' })
+
+  assert.deepEqual(
+    page.data.map((row: { request_id: string }) => row.request_id),
+    ids.slice(0, 2),
+  )
+  assertShape(ADMIN.listUsage, page)
+  assert.deepEqual([one.model_requested, one.cost, one.price], ['=cmd|"x"', '0.000000007', JSON.parse(PRICE)])
+  assert.equal(
+    sums.data.reduce((sum: number, row: { requests: number }) => sum + row.requests, 0),
+    1203,
+  )
+  assertShape(ADMIN.summariseUsage, sums)
+  assert.equal(csv.headers.get('content-type'), 'text/csv; charset=utf-8')
+  const lines = csv.text.trimEnd().split('\r\n')
+  assert.equal(lines.length, 1204)
+  assert.deepEqual(
+    lines.slice(1).map(line => line.split(',')[0]),
+    ids,
+  )
+  assert(lines.at(-1)?.includes(`"'=cmd|""x"""`))
+  assert.equal(few.text.trimEnd().split('\r\n').length, 4)
+  assert.equal((await house.call('GET', '/usage/nothing')).status, 404)
+})
+
+test('every change is in the events with its operator, and no event holds a secret', async () => {
+  await using house = await openHouse()
+  const { body: account } = await house.call('POST', '/accounts', { name: 'acme' })
+  house.rooms.clock.advance(1)
+  const { body: key } = await house.call('POST', '/keys', { name: 'ci', account_id: account.id })
+
+  const { body, text } = await house.call('GET', '/events')
+
+  assert.deepEqual(
+    body.data.map((event: { action: string }) => event.action),
+    ['key.create', 'account.create'],
+  )
+  assert.deepEqual([body.data[0].actor, body.data[0].address], ['admin', '127.0.0.1'])
+  assert(!text.includes(key.secret))
+  assertShape(ADMIN.listEvents, body)
+})
+
+test('the table of endpoints names each path and method once', () => {
+  const names = ADMIN_ENDPOINTS.map(({ method, path }) => `${method} ${path}`)
+
+  assert.equal(new Set(names).size, names.length)
+  assert(names.every(name => name.includes(' /admin/v1/')))
+})
+
+async function openHouse() {
+  const rooms = await openRooms(ENGINES[0]!.open)
+  const forgotten: string[] = []
+  const forgottenAccounts: string[] = []
+  const aborted: string[] = []
+  const newId = () => randomUUIDv7()
+  const app = fastify({ genReqId: newId, exposeHeadRoutes: false })
+  const defaults = {
+    accountId: undefined,
+    scopes: ['chat.completions', 'models.read'] as const,
+    ipAllowlist: [],
+    rpmLimit: 300,
+    dailyLimit: 10_000,
+    creditLimit: null,
+    maxConcurrent: 100,
+    expiresAt: null,
+  }
+  adminApi(app, {
+    clock: rooms.clock,
+    adminTokenHash: () => createHash('sha256').update(TOKEN).digest(),
+    addressOf: request => request.ip,
+    keys: keyVerbs({
+      keys: rooms.keys,
+      clock: rooms.clock,
+      brand: { keyPrefix: 'svc_live_' },
+      defaults,
+      newId,
+      randomBytes,
+      forget: id => void forgotten.push(id),
+      abortStreams: id => void aborted.push(id),
+    }),
+    accounts: accountVerbs({ accounts: rooms.accounts, newId, forgetAccount: id => void forgottenAccounts.push(id) }),
+    reports: reportVerbs({ usage: rooms.usage, events: rooms.events }),
+  })
+  const base = await app.listen({ port: 0, host: '127.0.0.1' })
+
+  return {
+    rooms,
+    forgotten,
+    forgottenAccounts,
+    aborted,
+    async call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
+      const sent = body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }
+      const type = body === undefined ? {} : { 'content-type': 'application/json' }
+      const response = await fetch(`${base}/admin/v1${path}`, {
+        method,
+        ...sent,
+        headers: { authorization: `Bearer ${TOKEN}`, ...type, ...headers },
+      })
+      const text = await response.text()
+      const isJson = text !== '' && response.headers.get('content-type')?.includes('json')
+      assert.match(response.headers.get('x-request-id') ?? '', /^[0-9a-f]{8}-[0-9a-f]{4}-7/)
+      return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined }
+    },
+    async addUsage(at: number, model: string) {
+      const id = idAt(at)
+      await rooms.sql.run(
+        `INSERT INTO usage (request_id, account_id, key_id, secret_last4, endpoint, model_requested, stream, state, outcome,
+           cost, price, created_at, client_ip)
+         VALUES ($1, 'acct_1', 'key_1', 'abcd', 'chat.completions', $2, 0, 'settled', 'completed', 7, $3, $4, '192.0.2.1')`,
+        [id, model, PRICE, at],
+      )
+      return id
+    },
+    async [Symbol.asyncDispose]() {
+      await app.close()
+      await rooms[Symbol.asyncDispose]()
+    },
+  }
+}
+
+function assertShape({ response }: Endpoint, body: unknown): void {
+  assert.deepEqual(Compile(response).Errors(body), [])
+}

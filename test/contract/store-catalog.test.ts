@@ -1,0 +1,156 @@
+// What the store promises of the catalog, of settings and of events, on every engine.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Provider } from '../../src/domain/catalog.ts'
+import type { DeclaredModel } from '../../src/store/contract.ts'
+import { ENGINES, OPERATOR, openRooms } from '../kit/engines.ts'
+
+for (const { engine, open } of ENGINES) {
+  test(`${engine}: what is provisioned is loaded again, sorted by id, with exact prices`, async () => {
+    await using rooms = await openRooms(open)
+
+    const stored = await rooms.catalog.provision({
+      providers: [provider('b'), provider('a')],
+      models: [model('z'), model('B/m')],
+    })
+
+    assert.deepEqual(await rooms.catalog.load(), stored)
+    assert.deepEqual(
+      stored.providers.map(({ id }) => id),
+      ['a', 'b'],
+    )
+    assert.deepEqual(
+      stored.models.map(({ id }) => id),
+      ['B/m', 'z'],
+    )
+    assert.equal(stored.models[0]?.prices.prompt, 123_456_789_012n)
+    const { newPriceVersion, ...declared } = model('z')
+    assert.deepEqual(stored.models[1], { ...declared, priceVersion: newPriceVersion, createdAt: rooms.clock.now() })
+  })
+
+  test(`${engine}: a price version changes only with the price, and every price is kept`, async () => {
+    await using rooms = await openRooms(open)
+    const first = await provisionOne(model('m', { newPriceVersion: 'v1' }))
+    rooms.clock.advance(1000)
+
+    const renamed = await provisionOne(model('m', { newPriceVersion: 'v2', name: 'other' }))
+    const dearer = await provisionOne(model('m', { newPriceVersion: 'v3', prices: { ...PRICES, completion: 5n } }))
+
+    assert.deepEqual([first?.priceVersion, renamed?.priceVersion, dearer?.priceVersion], ['v1', 'v1', 'v3'])
+    assert.deepEqual(
+      [renamed?.name, renamed?.createdAt, dearer?.createdAt],
+      ['other', first?.createdAt, first?.createdAt],
+    )
+    const kept = await rooms.sql.all("SELECT version FROM price WHERE model_id = 'm' ORDER BY version")
+    assert.deepEqual(
+      kept.map(row => row.version),
+      ['v1', 'v3'],
+    )
+
+    async function provisionOne(declared: DeclaredModel) {
+      return (await rooms.catalog.provision({ providers: [provider('a')], models: [declared] })).models[0]
+    }
+  })
+
+  test(`${engine}: what is no longer declared is inactive, and comes back as it was`, async () => {
+    await using rooms = await openRooms(open)
+    const before = await rooms.catalog.provision({ providers: [provider('a')], models: [model('m')] })
+    rooms.clock.advance(1000)
+
+    const none = await rooms.catalog.provision({ providers: [], models: [] })
+    const again = await rooms.catalog.provision({
+      providers: [provider('a')],
+      models: [model('m', { newPriceVersion: 'x' })],
+    })
+
+    assert.deepEqual(none, { providers: [], models: [] })
+    assert.deepEqual(again, before)
+  })
+
+  test(`${engine}: the same file twice leaves one event, and what operators added stays theirs`, async () => {
+    await using rooms = await openRooms(open)
+    await rooms.sql.run(`INSERT INTO provider (id, spec, provisioned, active) VALUES ('own', '{}', 0, 1)`)
+    const declared = { providers: [provider('a')], models: [model('m')] }
+
+    await rooms.catalog.provision(declared)
+    const stored = await rooms.catalog.provision(declared)
+
+    assert.deepEqual(
+      stored.providers.map(({ id }) => id),
+      ['a', 'own'],
+    )
+    assert.equal((await rooms.events.list({ limit: 9 })).data.length, 1)
+  })
+
+  test(`${engine}: a provision that fails midway changes nothing`, async () => {
+    await using rooms = await openRooms(open)
+    const before = await rooms.catalog.provision({
+      providers: [provider('a')],
+      models: [model('m', { newPriceVersion: 'v1' })],
+    })
+    const broken = model('m', { newPriceVersion: 'v1', prices: { ...PRICES, request: 9n } })
+
+    await assert.rejects(rooms.catalog.provision({ providers: [provider('b')], models: [broken] }))
+
+    assert.deepEqual(await rooms.catalog.load(), before)
+  })
+
+  test(`${engine}: a setting is what was set last`, async () => {
+    await using rooms = await openRooms(open)
+
+    assert.equal(await rooms.settings.get('a'), undefined)
+    await rooms.settings.set('a', '1')
+    await rooms.settings.set('a', '2')
+    assert.equal(await rooms.settings.get('a'), '2')
+  })
+
+  test(`${engine}: events are newest first and page by id`, async () => {
+    await using rooms = await openRooms(open)
+    for (const id of ['acct_1', 'acct_2', 'acct_3']) {
+      await rooms.accounts.create({ id, name: id }, OPERATOR)
+      rooms.clock.advance(1)
+    }
+
+    const first = await rooms.events.list({ limit: 2 })
+    const second = await rooms.events.list({ limit: 2, after: first.data.at(-1)?.id })
+
+    assert.deepEqual(
+      [...first.data, ...second.data].map(event => event.subject),
+      ['acct_3', 'acct_2', 'acct_1'],
+    )
+    assert.deepEqual([first.hasMore, second.hasMore], [true, false])
+  })
+}
+
+const PRICES = { prompt: 123_456_789_012n, completion: 1n, cacheRead: 0n, cacheWrite: 2_500_000n, request: 0n }
+
+function provider(id: string): Provider {
+  return {
+    id,
+    kind: 'openai',
+    baseUrl: 'http://127.0.0.1:1/v1',
+    passthrough: [],
+    maxTokensField: 'max_tokens',
+    timeouts: { connectMs: 1, firstByteStreamMs: 2, firstByteJsonMs: 3, idleMs: 4, totalMs: 5 },
+  }
+}
+
+function model(id: string, more: Partial<DeclaredModel> = {}): DeclaredModel {
+  return {
+    id,
+    aliases: ['alias-' + id],
+    name: id,
+    description: '',
+    ownedBy: 'acme',
+    contextLength: 1000,
+    maxOutputTokens: 100,
+    inputModalities: ['text'],
+    mediaMaxTokens: 0,
+    hiddenReasoning: false,
+    supportedParameters: ['tools'],
+    prices: PRICES,
+    targets: [{ provider: 'a', model: id, priority: 0, weight: 1 }],
+    newPriceVersion: 'v-' + id,
+    ...more,
+  }
+}

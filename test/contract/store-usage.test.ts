@@ -1,0 +1,140 @@
+// What the store promises of its reports over usage rows, on every engine.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { DAY_MS } from '../../src/domain/key.ts'
+import { SUMMARY_GROUPS } from '../../src/store/contract.ts'
+import type { Param } from '../../src/store/sql/sql.ts'
+import { idAt } from '../../src/store/sql/time-order.ts'
+import { ENGINES, openRooms, type Rooms } from '../kit/engines.ts'
+
+const START = Date.UTC(2026, 0, 1)
+
+for (const { engine, open } of ENGINES) {
+  test(`${engine}: a row is read back whole, and only by the key it belongs to`, async () => {
+    await using rooms = await openRooms(open)
+    const attempts = [{ provider: 'a', model: 'm', outcome: 'completed', status: 200, ms: 12 }]
+    const id = await addRow(rooms, START, {
+      attempts: JSON.stringify(attempts),
+      cost: 9_000_000_000_000_000_001n,
+      prompt_tokens: 7,
+    })
+
+    const row = await rooms.usage.get(id, 'key_1')
+
+    assert.deepEqual([row?.requestId, row?.cost, row?.tokens.prompt], [id, 9_000_000_000_000_000_001n, 7])
+    assert.deepEqual(row?.attempts, attempts)
+    assert.deepEqual(await rooms.usage.get(id), row)
+    assert.equal(await rooms.usage.get(id, 'key_2'), undefined)
+    assert.equal(await rooms.usage.get('nothing'), undefined)
+  })
+
+  test(`${engine}: the list holds chat rows unless the endpoint says otherwise`, async () => {
+    await using rooms = await openRooms(open)
+    await addRow(rooms, START)
+    await addRow(rooms, START, { endpoint: 'models' })
+    const count = async (endpoint?: 'all' | 'models') => (await rooms.usage.list({ limit: 9, endpoint })).data.length
+
+    assert.deepEqual([await count(), await count('models'), await count('all')], [1, 1, 2])
+  })
+
+  test(`${engine}: a time range takes its first millisecond and leaves its last, and scans the primary key`, async () => {
+    await using rooms = await openRooms(open)
+    const ids: string[] = []
+    for (const at of [START - 1, START, START + 999, START + 1000]) ids.push(await addRow(rooms, at))
+    const filter = { limit: 9, from: START, to: START + 1000 }
+
+    const found = (await rooms.usage.list(filter)).data.map(row => row.requestId)
+
+    assert.deepEqual(found, [ids[2], ids[1]])
+    if (engine !== 'sqlite') return
+    const plan = await rooms.sql.all(
+      `EXPLAIN QUERY PLAN SELECT * FROM usage WHERE request_id >= 'a' AND created_at >= 1 AND request_id < 'b'
+       AND endpoint = 'models' ORDER BY request_id DESC LIMIT 5`,
+    )
+    assert.match(String(plan[0]?.detail), /SEARCH usage USING PRIMARY KEY \(request_id>\? AND request_id<\?\)/)
+  })
+
+  test(`${engine}: pages of any size give every row once, newest first, under any filter`, async () => {
+    await using rooms = await openRooms(open)
+    const rows: { id: string; key: string; model: string }[] = []
+    for (let i = 0; i < 40; i++) {
+      const [key, model] = [`key_${i % 3}`, `m${i % 2}`]
+      rows.unshift({ id: await addRow(rooms, START + i, { key_id: key, model_served: model }), key, model })
+    }
+
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 50 }),
+        fc.option(fc.constantFrom('key_0', 'key_1', 'key_9'), { nil: undefined }),
+        fc.option(fc.constantFrom('m0', 'm1'), { nil: undefined }),
+        async (limit, keyId, model) => {
+          const seen: string[] = []
+          for (let after: string | undefined, more = true; more; ) {
+            const page = await rooms.usage.list({ limit, after, keyId, model })
+            seen.push(...page.data.map(row => row.requestId))
+            after = page.data.at(-1)?.requestId
+            more = page.hasMore
+          }
+          const wanted = rows.filter(row => (!keyId || row.key === keyId) && (!model || row.model === model))
+          assert.deepEqual(
+            seen,
+            wanted.map(row => row.id),
+          )
+        },
+      ),
+      { numRuns: 50 },
+    )
+  })
+
+  test(`${engine}: every summary adds up to the same sums, however it is grouped`, async () => {
+    await using rooms = await openRooms(open)
+    let total = 0n
+    for (let i = 0; i < 60; i++) {
+      const cost = BigInt(i) * 1_000_000_007n
+      total += cost
+      const outcome = i % 4 === 0 ? 'upstream_failed' : 'completed'
+      await addRow(rooms, START + i * (DAY_MS / 8), { key_id: `key_${i % 3}`, provider: `p${i % 5}`, cost, outcome })
+    }
+
+    for (const group of SUMMARY_GROUPS) {
+      const rows = await rooms.usage.summary({}, group)
+      assert.equal(
+        rows.reduce((sum, row) => sum + row.cost, 0n),
+        total,
+      )
+      assert.equal(
+        rows.reduce((sum, row) => sum + row.requests, 0),
+        60,
+      )
+      assert.equal(
+        rows.reduce((sum, row) => sum + row.errors, 0),
+        15,
+      )
+    }
+    assert.equal((await rooms.usage.summary({}, 'day')).at(-1)?.group, '2026-01-01')
+    assert.equal((await rooms.usage.summary({ to: START + 1 }, 'hour'))[0]?.group, '2026-01-01T00:00:00Z')
+  })
+}
+
+async function addRow(rooms: Rooms, at: number, more: Readonly<Record<string, Param>> = {}): Promise<string> {
+  const row: Record<string, Param> = {
+    request_id: idAt(at),
+    account_id: 'acct_1',
+    key_id: 'key_1',
+    secret_last4: 'abcd',
+    endpoint: 'chat.completions',
+    stream: 0,
+    state: 'settled',
+    outcome: 'completed',
+    created_at: at,
+    client_ip: '192.0.2.1',
+    ...more,
+  }
+  const names = Object.keys(row)
+  await rooms.sql.run(
+    `INSERT INTO usage (${names.join(', ')}) VALUES (${names.map((_, i) => `$${i + 1}`).join(', ')})`,
+    Object.values(row),
+  )
+  return String(row.request_id)
+}

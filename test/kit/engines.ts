@@ -1,0 +1,73 @@
+// The engines that the contract suites run over, and the operator's rooms opened on one of them with a clock that only
+// the test moves.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Clock, type ManualClock, manualClock } from '../../src/lib/clock.ts'
+import type { Actor } from '../../src/store/contract.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { sqlAccounts } from '../../src/store/sql/accounts.ts'
+import { sqlCatalog } from '../../src/store/sql/catalog.ts'
+import { sqlEvents } from '../../src/store/sql/events.ts'
+import { sqlKeys } from '../../src/store/sql/keys.ts'
+import { sqlSettings } from '../../src/store/sql/settings.ts'
+import type { Sql } from '../../src/store/sql/sql.ts'
+import { sqlUsage } from '../../src/store/sql/usage.ts'
+import { sqliteSql } from '../../src/store/sqlite-sql.ts'
+
+export type Engine = { readonly engine: string; open(clock: Clock): Promise<OpenEngine> }
+export type OpenEngine = { readonly sql: Sql; close(): Promise<void> }
+
+export const ENGINES: readonly Engine[] = [{ engine: 'sqlite', open: openSqlite }]
+
+export const OPERATOR: Actor = { name: 'operator', address: '192.0.2.7' }
+
+export type Rooms = Awaited<ReturnType<typeof openRooms>>
+
+export async function openRooms(open: Engine['open'], clock: ManualClock = manualClock()) {
+  const { sql, close } = await open(clock)
+  return {
+    sql,
+    clock,
+    keys: sqlKeys(sql),
+    accounts: sqlAccounts(sql),
+    usage: sqlUsage(sql),
+    catalog: sqlCatalog(sql),
+    events: sqlEvents(sql),
+    settings: sqlSettings(sql),
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+async function openSqlite(clock: Clock): Promise<OpenEngine> {
+  const folder = mkdtempSync(join(tmpdir(), 'turnpike-test-'))
+  const sql = sqliteSql(join(folder, 'test.db'), clock)
+  // Durability is not what these suites are about, and a commit to disk each would make them slow.
+  sql.db.exec('PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF')
+  migrate(sql.db)
+  return {
+    sql: oneAtATime(sql),
+    async close() {
+      sql.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+// In the product each call is a message to the store's thread, done before the next one is read. Here calls of one tick
+// would otherwise meet inside each other's transaction.
+function oneAtATime(sql: Sql): Sql {
+  let last: Promise<unknown> = Promise.resolve()
+  function queued<T>(work: () => Promise<T>): Promise<T> {
+    const turn = last.then(work)
+    last = turn.catch(() => {})
+    return turn
+  }
+  return {
+    all: (text, params) => queued(() => sql.all(text, params)),
+    get: (text, params) => queued(() => sql.get(text, params)),
+    run: (text, params) => queued(() => sql.run(text, params)),
+    transaction: work => queued(() => sql.transaction(work)),
+    now: sql.now,
+  }
+}

@@ -1,0 +1,121 @@
+// Starts the gateway's executable, waits until it is ready, and collects what it prints.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
+import { setTimeout } from 'node:timers/promises'
+
+export type ServerProcess = {
+  readonly pid: number
+  readonly exited: Promise<number | null>
+  signal(name: NodeJS.Signals): void
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+export type ServerStart = {
+  readonly cwd: string
+  readonly env: Environment
+  readonly nodeArgs: readonly string[]
+  // Undefined: do not wait.
+  readonly readyUrl: string | undefined
+  readonly readyTimeoutMs: number
+  readonly lines: string[]
+}
+
+// A test run that is cut short must not leave gateways behind.
+const alive = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of alive) child.kill('SIGKILL')
+})
+
+const ROOT = join(import.meta.dirname, '../..')
+
+export async function startProcess(start: ServerStart): Promise<ServerProcess> {
+  // Else a stranger on our port would look like our gateway being ready.
+  if (start.readyUrl !== undefined && (await answers(start.readyUrl))) throw new Error(`taken: ${start.readyUrl}`)
+  const child = launch(['serve'], start.cwd, start.env, start.nodeArgs)
+  const from = start.lines.length
+  for (const stream of [child.stdout, child.stderr]) {
+    if (stream !== null) createInterface({ input: stream }).on('line', line => start.lines.push(line))
+  }
+  let running = true
+  alive.add(child)
+  const exited = once(child, 'close').then(([code]) => {
+    running = false
+    alive.delete(child)
+    return code as number | null
+  })
+  const signal = (name: NodeJS.Signals) => void (running && child.kill(name))
+  const said = () => start.lines.slice(from).slice(-40).join('\n')
+
+  if (start.readyUrl !== undefined) {
+    const deadline = Date.now() + start.readyTimeoutMs
+    while (!(await isReady(start.readyUrl))) {
+      if (!running) throw new Error(`the gateway ended with ${await exited} before it was ready:\n${said()}`)
+      if (Date.now() > deadline) {
+        signal('SIGKILL')
+        throw new Error(`the gateway was not ready after ${start.readyTimeoutMs} ms:\n${said()}`)
+      }
+      await setTimeout(20)
+    }
+  }
+  return { pid: child.pid ?? -1, exited, signal }
+}
+
+export async function runProcess(
+  args: readonly string[],
+  cwd: string,
+  env: Environment,
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const child = launch(args, cwd, env, [])
+  const [stdout, stderr, [code]] = await Promise.all([
+    child.stdout === null ? '' : text(child.stdout),
+    child.stderr === null ? '' : text(child.stderr),
+    once(child, 'close'),
+  ])
+  return { code: code as number | null, stdout, stderr }
+}
+
+// Bound and let go again: another process might take it in between, which no test here has to survive.
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+// Only what a process needs of our own environment: a developer's OPENAI_API_KEY or DATABASE_URL must not leak in.
+const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'TZ', 'NODE_V8_COVERAGE']
+
+function launch(args: readonly string[], cwd: string, env: Environment, nodeArgs: readonly string[]): ChildProcess {
+  const entry = join(ROOT, 'bin/turnpike.js')
+  if (!existsSync(entry)) throw new Error(`no gateway to start: ${entry} is missing`)
+  const inherited = Object.fromEntries(INHERITED.map(name => [name, process.env[name]]))
+  return spawn(process.execPath, [...nodeArgs, entry, ...args], {
+    cwd,
+    env: { ...inherited, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+}
+
+async function isReady(url: string): Promise<boolean> {
+  return (await statusOf(url)) === 200
+}
+
+async function answers(url: string): Promise<boolean> {
+  return (await statusOf(url)) !== undefined
+}
+
+async function statusOf(url: string): Promise<number | undefined> {
+  try {
+    return (await fetch(url, { signal: AbortSignal.timeout(1000) })).status
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,63 @@
+// What the scripted upstream is told to do with one request: plain data, every field optional, the empty plan answers
+// like a well-behaved provider.
+
+export type Usage = 'normal' | 'none' | 'perChunk' | 'withFinish' | Readonly<Record<string, unknown>>
+
+export type ToolCall = { readonly id?: string; readonly name: string; readonly arguments: string }
+
+export type Plan = {
+  // Head of the answer.
+  readonly status?: number
+  readonly headers?: Readonly<Record<string, string | string[]>>
+  readonly extraHeaders?: Readonly<Record<string, string | string[]>>
+  readonly contentType?: string
+  readonly setCookie?: string | string[]
+  readonly redirectTo?: string
+
+  // Time: before the headers, between headers and first byte, before each content chunk after the first.
+  readonly delayMs?: number
+  readonly firstByteDelayMs?: number
+  readonly chunkDelayMs?: number
+
+  // What is said. Each entry of `words` is one chunk and one token; `chunks` makes that many instead, lazily, of
+  // `chunkBytes` each. Without either the default words are cut at the caller's max_tokens; given ones never are.
+  readonly words?: readonly string[]
+  readonly chunks?: number
+  readonly chunkBytes?: number
+  readonly reasoning?: readonly string[]
+  readonly toolCalls?: readonly ToolCall[]
+  readonly n?: number
+  readonly finishReason?: string | null
+  readonly roleInFirstDelta?: boolean
+
+  // What is reported. An object is sent as it is; `usageText` is JSON text that no object can hold, such as 1e999.
+  readonly usage?: Usage
+  readonly usageText?: string
+  readonly promptTokens?: number
+
+  // Instead of an answer made here: an exact body, or exact stream pieces, each written by itself.
+  readonly body?: string | Buffer
+  readonly rawFrames?: readonly (string | Buffer)[]
+  readonly gzipBomb?: number
+
+  // Framing. `endlessLine` is a number of bytes, or true for no end at all.
+  readonly done?: 'normal' | 'missing' | 'twice' | 'early'
+  readonly eol?: '\n' | '\r\n' | '\r'
+  readonly bom?: boolean
+  readonly comments?: boolean | string
+  readonly emptyLines?: number
+  readonly garbageFrame?: string
+  readonly endlessLine?: number | true
+  readonly oneByteAtATime?: boolean
+
+  // Failure. Dying closes the socket in the middle of the answer, by FIN or, with `dieBy: 'reset'`, by RST.
+  readonly resetBeforeHeaders?: boolean
+  readonly dieAfterBytes?: number
+  readonly dieAfterChunks?: number
+  readonly dieBy?: 'close' | 'reset'
+  readonly stallAfterChunks?: number
+  readonly errorFrameAfterChunks?: number
+  readonly errorFrame?: unknown
+  readonly neverEnd?: boolean
+  readonly closeAfterMs?: number
+}

@@ -1,0 +1,103 @@
+// Judges answers by the types that the `openai` package publishes: JSON Schemas made from them at test time, kept on disk
+// by version, compiled by ajv. Unknown extra properties are allowed, missing and mistyped ones are not.
+import { randomUUID } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { Ajv, type ValidateFunction } from 'ajv'
+import type * as Generator from 'ts-json-schema-generator'
+
+type TypeName = 'ChatCompletion' | 'ChatCompletionChunk' | 'Model'
+
+type Schema = { [key: string]: unknown }
+
+export function assertChatCompletion(value: unknown): void {
+  check('ChatCompletion', value)
+}
+
+export function assertChunk(value: unknown): void {
+  check('ChatCompletionChunk', value)
+}
+
+// The last chunk of a broken stream carries `error` and finish_reason "error", which OpenAI's own type does not know:
+// everything else of it must still be a chunk.
+export function assertErrorChunk(value: unknown): void {
+  const chunk = structuredClone(value) as { error?: Schema; choices?: { finish_reason?: unknown }[] }
+  for (const field of ['message', 'type', 'code']) {
+    if (typeof chunk.error?.[field] !== 'string') throw new Error(`error.${field} is no string: ${brief(value)}`)
+  }
+  for (const choice of chunk.choices ?? []) {
+    if (choice.finish_reason !== 'error') throw new Error(`finish_reason is not "error": ${brief(value)}`)
+    choice.finish_reason = 'stop'
+  }
+  check('ChatCompletionChunk', chunk)
+}
+
+export function assertModel(value: unknown): void {
+  check('Model', value)
+}
+
+const require = createRequire(import.meta.url)
+const ROOT = join(import.meta.dirname, '../..')
+const FILES: Record<TypeName, string> = {
+  ChatCompletion: 'resources/chat/completions/completions.d.ts',
+  ChatCompletionChunk: 'resources/chat/completions/completions.d.ts',
+  Model: 'resources/models.d.ts',
+}
+const compiled = new Map<TypeName, ValidateFunction>()
+
+function check(type: TypeName, value: unknown): void {
+  const validate = compiled.get(type) ?? compile(type)
+  if (validate(value)) return
+  const problems = (validate.errors ?? []).map(error => {
+    const allowed = error.params.allowedValues ?? error.params.allowedValue
+    const path = error.instancePath === '' ? 'the value' : error.instancePath
+    return `  ${path} ${error.message}${allowed === undefined ? '' : ` (${JSON.stringify(allowed)})`}`
+  })
+  throw new Error(`not a ${type}:\n${problems.join('\n')}\n  in ${brief(value)}`)
+}
+
+function compile(type: TypeName): ValidateFunction {
+  const validate = new Ajv({ allErrors: true, strict: false }).compile(schemaOf(type))
+  compiled.set(type, validate)
+  return validate
+}
+
+// Tests run in many processes at once: the file appears whole, by rename, and whoever comes second just replaces it.
+function schemaOf(type: TypeName): Schema {
+  const cache = join(ROOT, 'node_modules/.cache/turnpike-schemas', `${type}-openai-${versionOf('openai')}-v1.json`)
+  if (existsSync(cache)) return JSON.parse(readFileSync(cache, 'utf8')) as Schema
+  const schema = withIntegers(generate(type)) as Schema
+  mkdirSync(dirname(cache), { recursive: true })
+  const draft = `${cache}.${randomUUID()}`
+  writeFileSync(draft, JSON.stringify(schema))
+  renameSync(draft, cache)
+  return schema
+}
+
+// Loaded only when the cache misses: the generator brings a whole TypeScript 5 of its own and takes seconds.
+function generate(type: TypeName): Schema {
+  const { createGenerator } = require('ts-json-schema-generator') as typeof Generator
+  const path = join(ROOT, 'node_modules/openai', FILES[type])
+  const options = { path, type, skipTypeCheck: true, additionalProperties: true, jsDoc: 'none' } as const
+  return createGenerator(options).createSchema(type) as Schema
+}
+
+// TypeScript knows only `number`; counts, positions and times must be whole.
+function withIntegers(node: unknown, name = ''): unknown {
+  if (Array.isArray(node)) return node.map(item => withIntegers(item))
+  if (typeof node !== 'object' || node === null) return node
+  if ('type' in node && node.type === 'number' && /(_tokens|^index|^created)$/.test(name)) {
+    return { ...node, type: 'integer', minimum: 0 }
+  }
+  return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, withIntegers(value, key)]))
+}
+
+function versionOf(name: string): string {
+  const text = readFileSync(join(ROOT, 'node_modules', name, 'package.json'), 'utf8')
+  return (JSON.parse(text) as { version: string }).version
+}
+
+function brief(value: unknown): string {
+  return (JSON.stringify(value) ?? String(value)).slice(0, 600)
+}

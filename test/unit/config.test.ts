@@ -1,0 +1,277 @@
+// The configuration: what is left out has its default, what is wrong is refused by name, and nothing is guessed.
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { loadClientConfig, loadConfig } from '../../src/config.ts'
+
+const GOOD = `providers:
+  - { id: openai, kind: openai, base_url: "https://api.openai.com/v1/", api_key: "\${OPENAI_API_KEY}" }
+  - { id: local,  kind: openai, base_url: "http://127.0.0.1:11434/v1", passthrough: [keep_alive], timeouts: { connect: 0.5 } }
+models:
+  - id: gpt-4o-mini
+    aliases: [mini]
+    context_length: 128000
+    max_output_tokens: 16384
+    pricing: { prompt: "0.00000015", completion: 0.0000006, input_cache_read: 0.000000075 }
+    targets:
+      - { provider: openai, model: gpt-4o-mini, priority: 0, weight: 2 }
+      - { provider: local,  model: llama3.1,    priority: 1 }
+defaults: { rpm_limit: 60, daily_limit: null, credit_limit: 12.5 }
+brand: { key_prefix: "acme_", header_prefix: "X-Acme-" }
+drain_delay: 0.25
+`
+const ENV = { OPENAI_API_KEY: 'sk-canary' }
+
+test('without file and variables every setting has its default', () => {
+  using place = openPlace()
+
+  const config = loadConfig({}, place.dir)
+
+  const { host, port, dataDir, configFile, catalog, brand, defaults, workers, logLevel } = config
+  assert.deepEqual(
+    { host, port, configFile, catalog, workers, logLevel },
+    {
+      host: '127.0.0.1',
+      port: 8080,
+      configFile: undefined,
+      catalog: undefined,
+      workers: 1,
+      logLevel: 'info',
+    },
+  )
+  assert.equal(dataDir, join(place.dir, 'data'))
+  assert.deepEqual(brand, { keyPrefix: 'svc_live_', headerPrefix: 'X-Svc-' })
+  assert.deepEqual([defaults.rpmLimit, defaults.dailyLimit, defaults.creditLimit], [300, 10_000, null])
+  assert.equal(config.bounds.bodyBytesMax, 4 * 1024 * 1024)
+})
+
+test('the file beside the process is found, and its prices are taken as written', () => {
+  using place = openPlace(GOOD)
+
+  const config = loadConfig(ENV, place.dir)
+
+  const [openai, local] = config.catalog!.providers
+  const model = config.catalog!.models[0]!
+  assert.deepEqual(model.prices, {
+    prompt: 150_000n,
+    completion: 600_000n,
+    cacheRead: 75_000n,
+    cacheWrite: 150_000n,
+    request: 0n,
+  })
+  assert.deepEqual(model.targets[0], { provider: 'openai', model: 'gpt-4o-mini', priority: 0, weight: 2 })
+  assert.deepEqual(model.targets[1], { provider: 'local', model: 'llama3.1', priority: 1, weight: 1 })
+  assert.deepEqual(
+    [openai?.apiKey, openai?.baseUrl, openai?.maxTokensField],
+    ['sk-canary', 'https://api.openai.com/v1', 'max_completion_tokens'],
+  )
+  assert.deepEqual([local?.apiKey, local?.timeouts.connectMs, local?.maxTokensField], [undefined, 500, 'max_tokens'])
+  assert.deepEqual(
+    [config.defaults.rpmLimit, config.defaults.dailyLimit, config.defaults.creditLimit],
+    [60, null, 12_500_000_000n],
+  )
+  assert.equal(config.brand.headerPrefix, 'X-Acme-')
+  assert.equal(config.bounds.drainDelayMs, 250)
+})
+
+test('the configuration is frozen to its leaves', () => {
+  using place = openPlace(GOOD)
+
+  const config = loadConfig(ENV, place.dir)
+
+  const thawed = (value: unknown): boolean =>
+    typeof value === 'object' && value !== null && (!Object.isFrozen(value) || Object.values(value).some(thawed))
+  assert.equal(thawed(config), false)
+})
+
+// Each is the good file with one thing changed, and what the message must name: line and key.
+const FLAWS: readonly (readonly [flaw: string, from: string, to: string, message: RegExp])[] = [
+  ['an unknown key', 'drain_delay:', 'drain_dealy:', /:15: drain_dealy: is not a known key/],
+  ['an unknown key deep inside', 'weight: 2', 'wieght: 2', /:11: models\[0\]\.targets\[0\]\.wieght/],
+  ['a wrong type', 'rpm_limit: 60', 'rpm_limit: "60"', /:13: defaults\.rpm_limit: must be a whole number/],
+  ['a fraction where a whole number belongs', 'rpm_limit: 60', 'rpm_limit: 60.5', /:13: defaults\.rpm_limit/],
+  ['a number where text belongs', 'id: gpt-4o-mini', 'id: 4', /:5: models\[0\]\.id: must be text/],
+  ['a key that stands twice', 'drain_delay: 0.25', 'drain_delay: 0.25\ndrain_delay: 1', /:16: .*unique/],
+  ['a provider id that is taken', 'id: local', 'id: openai', /:3: providers\[1\]\.id: "openai" is taken/],
+  ['a target of an unknown provider', 'provider: local', 'provider: lokal', /:12: models\[0\]\.targets\[1\]\.provider/],
+  ['a model without prices', '    pricing:', '    # pricing:', /:5: models\[0\]\.pricing: is missing/],
+  [
+    'a model without the completion price',
+    'completion: 0.0000006, ',
+    '',
+    /:9: models\[0\]\.pricing\.completion: is missing/,
+  ],
+  ['a negative price', '"0.00000015"', '-0.1', /:9: models\[0\]\.pricing\.prompt/],
+  ['a price with an exponent', '"0.00000015"', '1.5e-7', /:9: models\[0\]\.pricing\.prompt: .*no exponent/],
+  ['a price finer than a pico-credit', '"0.00000015"', '0.0000000000001', /:9: .*at most 12 decimals/],
+  ['a priority out of bounds', 'priority: 1 ', 'priority: -1 ', /:12: models\[0\]\.targets\[1\]\.priority/],
+  ['a weight of nothing', 'weight: 2', 'weight: 0', /:11: models\[0\]\.targets\[0\]\.weight/],
+  ['an address that is not HTTP', 'http://127.0.0.1:11434/v1', 'file:///etc', /:3: providers\[1\]\.base_url/],
+  [
+    'credentials in an address',
+    'http://127.0.0.1',
+    'http://me:pw@127.0.0.1',
+    /:3: providers\[1\]\.base_url: must not hold/,
+  ],
+  [
+    'a kind that nobody knows',
+    'kind: openai, base_url: "http:',
+    'kind: smtp, base_url: "http:',
+    /:3: providers\[1\]\.kind: must be one of/,
+  ],
+  [
+    'pictures without their bound',
+    '    aliases: [mini]',
+    '    input_modalities: [text, image]',
+    /models\[0\]\.media_max_tokens: is missing/,
+  ],
+  ['an alias that is a model', '[mini]', '[gpt-4o-mini]', /models\[0\]\.aliases: "gpt-4o-mini" is taken/],
+  ['an alias that stands twice', '[mini]', '[mini, mini]', /models\[0\]\.aliases: "mini" is taken/],
+  ['more output than context', '16384', '163840000', /:8: models\[0\]\.max_output_tokens/],
+  [
+    'a variable that is not set',
+    'OPENAI_API_KEY',
+    'NO_SUCH_KEY',
+    /:2: providers\[0\]\.api_key: the environment variable NO_SUCH_KEY is not set/,
+  ],
+  [
+    'an invalid range',
+    'drain_delay: 0.25',
+    'trusted_proxies: [10.0.0.0/8, nonsense]',
+    /:15: trusted_proxies: .*nonsense/,
+  ],
+  ['an origin with a path', 'drain_delay: 0.25', 'cors_origins: ["https://a.example/x"]', /:15: cors_origins\[0\]/],
+  ['broken YAML', 'drain_delay: 0.25', 'drain_delay: [', /:1[56]: /],
+  ['a tag that nobody knows', 'drain_delay: 0.25', 'drain_delay: !!python 1', /:15: .*tag/],
+]
+
+for (const [flaw, from, to, message] of FLAWS) {
+  test(`a file with ${flaw} is refused by line and key, without its secrets`, () => {
+    assert.ok(GOOD.includes(from))
+    using place = openPlace(GOOD.replace(from, to))
+
+    assert.throws(
+      () => loadConfig(ENV, place.dir),
+      error => {
+        assert.ok(error instanceof Error && error.name === 'BadConfig', String(error))
+        assert.match(error.message, message)
+        assert.ok(error.message.startsWith(join(place.dir, 'turnpike.yaml')))
+        assert.doesNotMatch(error.message, /sk-canary|me:pw/)
+        return true
+      },
+    )
+  })
+}
+
+test('a model without targets is refused', () => {
+  using place = openPlace(GOOD.replace(/ {4}targets:\n.*\n.*\n/, '    targets: []\n'))
+
+  assert.throws(() => loadConfig(ENV, place.dir), /:10: models\[0\]\.targets: must name at least one/)
+})
+
+test('aliases that multiply, and files that are too long, are refused', () => {
+  const nine = (name: string) => `[${Array(9).fill(name).join(', ')}]`
+  const bomb = `a: &a ${nine('x')}\nb: &b ${nine('*a')}\nc: &c ${nine('*b')}\nd: ${nine('*c')}\n`
+
+  for (const text of [bomb, `# ${'x'.repeat(1024 * 1024)}`]) {
+    using place = openPlace(text)
+    assert.throws(() => loadConfig({}, place.dir), { name: 'BadConfig' })
+  }
+})
+
+test('anchors and aliases that behave are honoured, and an empty file declares nothing', () => {
+  using place = openPlace('defaults: &d { rpm_limit: 7 }\ncors_origins: []\n')
+  using empty = openPlace('# nothing yet\n')
+
+  assert.equal(loadConfig({}, place.dir).defaults.rpmLimit, 7)
+  assert.deepEqual(loadConfig({}, empty.dir).catalog, { providers: [], models: [] })
+})
+
+const BAD_VARIABLES: readonly (readonly [name: string, value: string])[] = [
+  ['TURNPIKE_PROT', '8080'],
+  ['TURNPIKE_PORT', '99999'],
+  ['TURNPIKE_HOST', 'a b'],
+  ['TURNPIKE_ADMIN_LISTEN', 'everywhere'],
+  ['TURNPIKE_CONFIG', 'no-such-file.yaml'],
+  ['TURNPIKE_ADMIN_TOKEN', 'fifteen-letters'],
+  ['TURNPIKE_ADMIN_TOKEN', 'sixteen letters and blanks'],
+  ['TURNPIKE_ENCRYPTION_KEY', 'abc'],
+  ['TURNPIKE_TRUSTED_PROXIES', '10.0.0.0/8,10.0.0.999'],
+  ['TURNPIKE_WORKERS', '2'],
+  ['TURNPIKE_DETECT_PROVIDERS', 'maybe'],
+  ['TURNPIKE_LOG_LEVEL', 'loud'],
+  ['TURNPIKE_FAILPOINTS', 'after_hold=explode'],
+  ['DATABASE_URL', 'postgres://localhost/x'],
+  ['REDIS_URL', 'redis://localhost'],
+]
+
+for (const [name, value] of BAD_VARIABLES) {
+  test(`${name}=${value} is refused by name`, () => {
+    using place = openPlace()
+
+    assert.throws(() => loadConfig({ [name]: value }, place.dir), {
+      name: 'BadConfig',
+      message: new RegExp(`^${name}\\b`),
+    })
+  })
+}
+
+test('what Kubernetes injects for a service of our name is ignored', () => {
+  using place = openPlace()
+
+  const config = loadConfig(
+    {
+      TURNPIKE_SERVICE_HOST: '10.0.0.1',
+      TURNPIKE_PORT: 'tcp://10.0.0.1:8080',
+      TURNPIKE_PORT_8080_TCP_ADDR: '10.0.0.1',
+      TURNPIKE_EXTRA: 'tcp://10.0.0.1:9090',
+    },
+    place.dir,
+  )
+
+  assert.equal(config.port, 8080)
+})
+
+test('variables are read into what they mean', () => {
+  using place = openPlace('trusted_proxies: [192.0.2.1]\n')
+
+  const config = loadConfig(
+    {
+      TURNPIKE_PORT: '0',
+      TURNPIKE_HOST: '',
+      TURNPIKE_ADMIN_LISTEN: '[::1]:9090',
+      TURNPIKE_TRUSTED_PROXIES: '10.0.0.0/8, ::1',
+      TURNPIKE_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),
+      TURNPIKE_FAILPOINTS: 'after_hold=kill,before_settle=sleep:100',
+      TURNPIKE_DETECT_PROVIDERS: '0',
+      OPENAI_API_KEY: 'sk-canary',
+    },
+    place.dir,
+  )
+
+  assert.deepEqual([config.port, config.host, config.adminListen], [0, '127.0.0.1', { host: '::1', port: 9090 }])
+  assert.deepEqual(config.trustedProxies, ['10.0.0.0/8', '::1'])
+  assert.equal(config.encryptionKey, '07'.repeat(32))
+  assert.deepEqual(config.failpoints, { after_hold: { action: 'kill' }, before_settle: { action: 'sleep', ms: 100 } })
+  assert.deepEqual(config.detectedKeys, {})
+})
+
+test('provider keys in the environment are found unless told otherwise', () => {
+  using place = openPlace()
+
+  assert.deepEqual(loadConfig({ ...ENV, GROQ_API_KEY: '' }, place.dir).detectedKeys, ENV)
+})
+
+test("the commands' client has an address and a token, and no credentials in the address", () => {
+  assert.deepEqual(loadClientConfig({}), { url: 'http://127.0.0.1:8080', adminToken: undefined })
+  assert.equal(loadClientConfig({ TURNPIKE_URL: 'https://gw.example/' }).url, 'https://gw.example')
+  assert.throws(() => loadClientConfig({ TURNPIKE_URL: 'http://a:b@gw.example' }), { name: 'BadConfig' })
+})
+
+function openPlace(yaml?: string) {
+  const dir = mkdtempSync(join(tmpdir(), 'turnpike-config-'))
+  if (yaml !== undefined) writeFileSync(join(dir, 'turnpike.yaml'), yaml)
+  return { dir, [Symbol.dispose]: () => rmSync(dir, { recursive: true }) }
+}

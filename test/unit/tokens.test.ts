@@ -1,0 +1,201 @@
+// Token counts: exact where they can be, bounded in time whatever the text is, and fair between callers.
+
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import fc from 'fast-check'
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
+import { systemClock } from '../../src/lib/clock.ts'
+import { type TokenCounter, tokenCounter } from '../../src/lib/tokens.ts'
+
+const LONG_MS = 20_000
+const PROSE = 'It was the best of times; it was the worst of times, wasn’t it?\n\n  "Indeed," she said — 1859. '
+
+test('an empty text has no tokens, and starts no thread', async () => {
+  const counter = tokenCounter({ timeoutMs: 0 })
+
+  assert.deepEqual(await counter.count(''), { tokens: 0, exact: true })
+  await counter.close()
+})
+
+test('ordinary texts of any length are counted exactly', async () => {
+  const counter = tokenCounter({ timeoutMs: LONG_MS })
+  const piece = fc.constantFrom(
+    'word',
+    ' word',
+    '\n',
+    '  ',
+    '\n\n ',
+    'é',
+    '日本語',
+    '😀',
+    "'s",
+    ' 12345',
+    '!',
+    ' {"a":',
+    '\t',
+    'A',
+    '.',
+  )
+
+  for (const text of ['hello world', PROSE, PROSE.repeat(3000), `${PROSE}\n`.repeat(500)]) {
+    assert.deepEqual(await counter.count(text), { tokens: reference(text), exact: true })
+  }
+  await fc.assert(
+    fc.asyncProperty(fc.array(piece, { minLength: 1, maxLength: 40 }), async pieces => {
+      const text = `${pieces.join('')} `.repeat(pieces.length > 30 ? 400 : 1)
+      assert.deepEqual(await counter.count(text), { tokens: reference(text), exact: true })
+    }),
+    { numRuns: 100 },
+  )
+  await counter.close()
+})
+
+test('special tokens, lone surrogates, NUL and emoji are text like any other', async () => {
+  const counter = tokenCounter({ timeoutMs: LONG_MS })
+
+  for (const text of [
+    '<|endoftext|>',
+    '<|im_start|>user<|endofprompt|>',
+    '\ud800',
+    '\udc00\ud800x',
+    '\0',
+    '👩‍👩‍👧‍👦'.repeat(9),
+  ]) {
+    const { tokens, exact } = await counter.count(text)
+
+    assert.equal(exact, true, JSON.stringify(text))
+    assert.ok(tokens >= 1 && tokens <= Buffer.byteLength(text), `${JSON.stringify(text)}: ${tokens}`)
+  }
+  assert.ok((await counter.count('<|endoftext|>')).tokens > 1)
+  await counter.close()
+})
+
+test('four megabytes of one letter, or of spaces, are counted in a bounded time', async () => {
+  const counter = tokenCounter({ timeoutMs: LONG_MS })
+
+  for (const letter of ['a', ' ', '\n', '日']) {
+    const { tokens, exact } = await counter.count(letter.repeat(4_000_000 / Buffer.byteLength(letter)))
+
+    assert.equal(exact, true)
+    assert.ok(tokens > 0 && tokens < 4_000_000)
+  }
+  await counter.close()
+})
+
+test('a text over eight megabytes is not counted but estimated at half its bytes', async () => {
+  const counter = tokenCounter({ timeoutMs: LONG_MS })
+
+  assert.deepEqual(await counter.count('a'.repeat(8 * 1024 * 1024 + 1)), { tokens: 4 * 1024 * 1024 + 1, exact: false })
+  assert.deepEqual(await counter.count('日'.repeat(3_000_000)), { tokens: 4_500_000, exact: false })
+  await counter.close()
+})
+
+test('past the time cap the answer is half the bytes, and a thread that was only loading serves the next', async () => {
+  const counter = tokenCounter({ timeoutMs: 200 })
+  const slow = randomLetters(4_000_000)
+  const began = systemClock.monotonic()
+
+  const answer = await counter.count(slow)
+
+  assert.deepEqual(answer, { tokens: 2_000_000, exact: false })
+  assert.ok(systemClock.monotonic() - began < 2000)
+  assert.deepEqual(await untilExact(counter, 'hello world'), { tokens: 2, exact: true })
+  await counter.close()
+})
+
+test('a thread stuck on one text is ended, and the others get their answer from a new one or at their own cap', async () => {
+  const counter = tokenCounter({ timeoutMs: 5 })
+  await untilExact(counter, 'hello world')
+  const slow = randomLetters(16_000, 0x4e00, 20_000)
+
+  const answers = await Promise.all([counter.count(slow), counter.count('hello world')])
+
+  assert.deepEqual(answers[0], { tokens: 24_000, exact: false })
+  assert.ok(answers[1].tokens === 2 || answers[1].tokens === 6)
+  assert.deepEqual(await untilExact(counter, 'hello world'), { tokens: 2, exact: true })
+  await counter.close()
+})
+
+test('a small text does not wait for a large one that came before it', async () => {
+  const counter = tokenCounter({ timeoutMs: LONG_MS })
+  await counter.count('warm')
+  const order: string[] = []
+
+  const large = counter.count(randomLetters(200_000)).then(() => order.push('large'))
+  const small = Array.from({ length: 50 }, (_, i) => counter.count(`text ${i}`).then(() => order.push('small')))
+  await Promise.all([large, ...small])
+
+  assert.equal(order.at(-1), 'large')
+  await counter.close()
+})
+
+test('many texts at once are each given their own count', async () => {
+  const counter = tokenCounter({ timeoutMs: LONG_MS })
+  const texts = Array.from({ length: 500 }, (_, i) => `${PROSE} number ${i} `.repeat(1 + (i % 7)))
+
+  const counts = await Promise.all(texts.map(text => counter.count(text)))
+
+  assert.deepEqual(
+    counts,
+    texts.map(text => ({ tokens: reference(text), exact: true })),
+  )
+  await counter.close()
+})
+
+test('after an idle time the thread is gone, and comes back when needed', async () => {
+  const counter = tokenCounter({ timeoutMs: LONG_MS, idleMs: 20 })
+
+  assert.equal((await counter.count('hello world')).exact, true)
+  await sleep(100)
+  assert.deepEqual(await counter.count('hello world'), { tokens: 2, exact: true })
+  await counter.close()
+})
+
+test('closing answers whoever waits, and whoever comes later, with half the bytes', async () => {
+  const counter = tokenCounter({ timeoutMs: LONG_MS })
+  const waiting = [counter.count('abcd'), counter.count('abcdef')]
+
+  await counter.close()
+
+  assert.deepEqual(await Promise.all([...waiting, counter.count('ab')]), [
+    { tokens: 2, exact: false },
+    { tokens: 3, exact: false },
+    { tokens: 1, exact: false },
+  ])
+})
+
+test('an open counter does not keep the process alive', () => {
+  const script = `import { tokenCounter } from ${JSON.stringify(new URL('../../src/lib/tokens.ts', import.meta.url))}
+    console.log(JSON.stringify(await tokenCounter({ timeoutMs: ${LONG_MS} }).count('hello world')))`
+
+  const output = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
+    timeout: LONG_MS,
+    encoding: 'utf8',
+  })
+
+  assert.deepEqual(JSON.parse(output), { tokens: 2, exact: true })
+})
+
+function reference(text: string): number {
+  return countTokens(text, { disallowedSpecial: new Set() })
+}
+
+// The worst there is: one long word that nothing remembers.
+function randomLetters(length: number, first = 97, letters = 26): string {
+  let seed = 12345
+  const unit = () => {
+    seed = (Math.imul(seed, 1103515245) + 12345) >>> 0
+    return String.fromCharCode(first + ((seed >>> 16) % letters))
+  }
+  return Array.from({ length }, unit).join('')
+}
+
+async function untilExact(counter: TokenCounter, text: string): ReturnType<TokenCounter['count']> {
+  for (let tries = 0; tries < 1000; tries++) {
+    const answer = await counter.count(text)
+    if (answer.exact) return answer
+  }
+  return assert.fail('never counted')
+}
