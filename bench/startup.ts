@@ -6,10 +6,8 @@ import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort, plainEnv } from './processes.ts'
-import { median } from './table.ts'
+import { median, type Startup } from './table.ts'
 import { ROOT } from './turnpike.ts'
-
-export type Startup = { readonly firstMs: number; readonly secondMs: number }
 
 const START_MS_MAX = 120_000
 const LATER_STARTS = 3

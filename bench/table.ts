@@ -1,7 +1,6 @@
 // Turns what was measured into figures with ratios, limits with a verdict, and Markdown to paste into a README.
 
 import type { Form } from './answer-reader.ts'
-import type { Startup } from './startup.ts'
 
 export type Measure = {
   readonly cpuUs: number
@@ -15,6 +14,8 @@ export type Sample = Readonly<Partial<Record<Form, Measure>>> & {
   readonly residentMb: number
   readonly addedP50Us: number
 }
+
+export type Startup = { readonly firstMs: number; readonly secondMs: number }
 
 export type Results = {
   readonly forms: readonly Form[]

@@ -4,7 +4,7 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Contestant } from './contestants.ts'
+import type { Contestant } from './contestant.ts'
 import { type Env, freePort, logTail, plainEnv, startPinned, stop, until } from './processes.ts'
 
 export const ROOT = join(import.meta.dirname, '..')

@@ -49,6 +49,8 @@ const TABLE = {
   totalTimeoutMs: 15 * MINUTE,
   answerBytesMax: 32 * MIB,
   sseEventBytesMax: 1 * MIB,
+  // How long an upstream may keep its connection open after it said [DONE].
+  endAfterDoneMs: 2 * SECOND,
   connectionsPerProviderMax: 1024,
   retryAfterMaxMs: 5 * MINUTE,
 

@@ -6,7 +6,11 @@ import { BadCidr, parseCidrs } from './lib/cidr.ts'
 export type Environment = Readonly<Record<string, string | undefined>>
 export type Listen = { readonly host: string; readonly port: number }
 export type LogLevel = (typeof LOG_LEVELS)[number]
-export type Failpoint = { readonly action: 'kill' | 'throw' | 'sleep'; readonly ms?: number | undefined }
+export type Failpoint = {
+  readonly action: 'kill' | 'throw' | 'sleep'
+  readonly ms?: number | undefined
+  readonly times?: number | undefined
+}
 export type Failpoints = Readonly<Record<string, Failpoint>>
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
@@ -83,14 +87,17 @@ export function logLevel(env: Environment): LogLevel {
   return level
 }
 
-// For tests: "after_hold=kill,before_settle=sleep:100".
+// For tests: "after_hold=kill,before_settle=sleep:100"; "after_hold=throw*2" means the first two times only.
 export function failpoints(env: Environment): Failpoints {
   const points: Record<string, Failpoint> = {}
   for (const part of (read(env, 'TURNPIKE_FAILPOINTS') ?? '').split(',').filter(Boolean)) {
-    const match = /^([a-z][a-z0-9_]*)=(?:(kill|throw)|sleep:(\d{1,7}))$/.exec(part.trim())
+    const match = /^([a-z][a-z0-9_]*)=(?:(kill|throw)|sleep:(\d{1,7}))(?:\*(\d{1,4}))?$/.exec(part.trim())
     if (match === null) throw new BadConfig('TURNPIKE_FAILPOINTS: each must be name=kill, name=throw or name=sleep:MS')
-    const [, name = '', action, ms] = match
-    points[name] = action === 'kill' || action === 'throw' ? { action } : { action: 'sleep', ms: Number(ms) }
+    const [, name = '', action, ms, times] = match
+    points[name] = {
+      ...(action === 'kill' || action === 'throw' ? { action } : { action: 'sleep', ms: Number(ms) }),
+      ...(times === undefined ? {} : { times: Number(times) }),
+    }
   }
   return points
 }

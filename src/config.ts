@@ -22,8 +22,8 @@ import { type Brand, type KeyDefaults, NO_FILE, readConfigFile } from './config-
 import { BadConfig } from './config-yaml.ts'
 
 export type { Bounds } from './config-bounds.ts'
-export type { DeclaredModel, DeclaredProvider, FileCatalog } from './config-catalog.ts'
-export type { Failpoint, Failpoints, Listen, LogLevel } from './config-env.ts'
+export type { FileCatalog } from './config-catalog.ts'
+export type { Failpoints, Listen, LogLevel } from './config-env.ts'
 export type { Brand, KeyDefaults } from './config-file.ts'
 export { BadConfig } from './config-yaml.ts'
 

@@ -43,15 +43,15 @@ export function drainable(needs: DrainNeeds): Drain {
       needs.log.info({ inFlight: needs.inFlight.size }, 'draining')
       const hurried = signals.next()
       // A person at a terminal does not wait for load balancers.
-      if (first === 'SIGTERM') await Promise.race([sleep(needs.bounds.drainDelayMs), hurried])
+      if (first === 'SIGTERM') await Promise.race([atMost(needs.bounds.drainDelayMs), hurried])
       phase = 'closed'
       for (const server of servers) {
         server.close()
         server.closeIdleConnections()
       }
-      await Promise.race([empty(needs.inFlight), sleep(needs.bounds.drainMaxMs), hurried])
+      await Promise.race([empty(needs.inFlight), atMost(needs.bounds.drainMaxMs), hurried])
       cut('the server is shutting down')
-      await Promise.race([empty(needs.inFlight), sleep(LAST_WORDS_MS)])
+      await Promise.race([empty(needs.inFlight), atMost(LAST_WORDS_MS)])
       for (const server of servers) server.closeAllConnections()
     },
   }
@@ -81,4 +81,9 @@ async function empty(set: ReadonlySet<unknown>): Promise<void> {
 
 function sleep(ms: number): Promise<void> {
   return new Promise(resolve => setTimeout(resolve, ms))
+}
+
+// The loser of a race is no reason to stay alive: a drained process ends at once.
+function atMost(ms: number): Promise<void> {
+  return new Promise(resolve => setTimeout(resolve, ms).unref())
 }

@@ -1,7 +1,7 @@
 // What a first start makes: an admin token, an account, and, where nobody configured anything, credits and a key to try
 // at once. Secrets are shown here once and kept only as hashes.
 import { createHash, randomBytes } from 'node:crypto'
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AccountVerbs } from './admin/accounts.ts'
 import type { KeyVerbs } from './admin/keys.ts'
@@ -10,13 +10,46 @@ import { TIMEOUTS } from './config-bounds.ts'
 import type { DeclaredCatalog, Settings, Store } from './store/contract.ts'
 
 const ACTOR = { name: 'first start', address: 'local' }
+const FIRST_KEY = 'first key'
+const SHOWN = 'first_start_shown'
 export const DEMO_MODEL = 'demo/echo'
 
-export type FirstStart = { readonly adminToken: string | undefined; readonly secret: string | undefined }
+export type FirstStart = {
+  readonly accountId: string
+  readonly adminTokenHash: Buffer
+  // What is to be shown, this once.
+  readonly made: { readonly adminToken: string | undefined; readonly secret: string | undefined }
+  // Until this was called, each start makes its secrets anew: none is in force that nobody saw.
+  shown(): Promise<void>
+}
+
+export type FirstStartNeeds = {
+  readonly store: Store
+  readonly accounts: AccountVerbs
+  readonly keys: KeyVerbs
+  readonly newId: () => string
+}
+
+export async function firstStart(config: Config, needs: FirstStartNeeds): Promise<FirstStart> {
+  const { settings } = needs.store
+  const isFirst = (await settings.get(SHOWN)) === undefined
+  const accountId = await defaultAccount(needs)
+  const token = await adminToken(config, isFirst, settings)
+  const secret = isFirst && config.catalog === undefined ? await firstCreditsAndKey(accountId, needs) : undefined
+  return {
+    accountId,
+    adminTokenHash: token.hash,
+    made: { adminToken: token.made, secret },
+    shown: async () => {
+      if (isFirst) await settings.set(SHOWN, 'yes')
+    },
+  }
+}
 
 // Whose token the admin API takes: the configured one, else the one that was made at the first start.
-export async function adminToken(
+async function adminToken(
   config: Config,
+  isFirst: boolean,
   settings: Settings,
 ): Promise<{ hash: Buffer; made: string | undefined }> {
   const stored = await settings.get('admin_token_hash')
@@ -25,24 +58,27 @@ export async function adminToken(
     if (stored !== hash.toString('hex')) await settings.set('admin_token_hash', hash.toString('hex'))
     return { hash, made: undefined }
   }
-  if (stored !== undefined) return { hash: Buffer.from(stored, 'hex'), made: undefined }
+  if (stored !== undefined && !isFirst) return { hash: Buffer.from(stored, 'hex'), made: undefined }
   const made = `tpk_admin_${randomBytes(24).toString('base64url')}`
   await settings.set('admin_token_hash', digest(made).toString('hex'))
   return { hash: digest(made), made }
 }
 
-// The account that keys go to when their creation names none.
-export async function defaultAccount(store: Store, accounts: AccountVerbs): Promise<{ id: string; made: boolean }> {
+// The account that keys go to when their creation names none. Its id is written down first, so that a start that is cut
+// short and comes again finds it.
+async function defaultAccount({ store, newId }: FirstStartNeeds): Promise<string> {
   const known = await store.settings.get('default_account')
-  if (known !== undefined) return { id: known, made: false }
-  const account = await accounts.create({ name: 'default' }, ACTOR)
-  await store.settings.set('default_account', account.id)
-  return { id: account.id, made: true }
+  const id = known ?? `acct_${newId().replaceAll('-', '')}`
+  if (known === undefined) await store.settings.set('default_account', id)
+  if ((await store.accounts.get(id)) === undefined) await store.accounts.create({ id, name: 'default' }, ACTOR)
+  return id
 }
 
-export async function firstCreditsAndKey(accountId: string, accounts: AccountVerbs, keys: KeyVerbs): Promise<string> {
+async function firstCreditsAndKey(accountId: string, { accounts, keys }: FirstStartNeeds): Promise<string> {
   await accounts.addCredits(accountId, { amount: '10', note: 'first start' }, 'first-start', ACTOR)
-  const key = await keys.create({ name: 'first key', account_id: accountId }, ACTOR)
+  const unseen = await keys.list({ accountId, q: FIRST_KEY, status: 'active', limit: 100 })
+  for (const key of unseen.data) await keys.revoke(key.id, false, ACTOR)
+  const key = await keys.create({ name: FIRST_KEY, account_id: accountId }, ACTOR)
   return key.secret
 }
 
@@ -51,8 +87,12 @@ export function installationKey(config: Config): Buffer {
   if (config.encryptionKey !== undefined) return Buffer.from(config.encryptionKey, 'hex')
   const path = join(config.dataDir, 'encryption.key')
   if (!existsSync(path)) {
-    writeFileSync(path, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600, flag: 'wx' })
-    chmodSync(path, 0o600)
+    // Under its name only when it is whole: a start that is killed midway leaves no half of a key.
+    const part = `${path}.part`
+    rmSync(part, { force: true })
+    writeFileSync(part, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600, flag: 'wx', flush: true })
+    chmodSync(part, 0o600)
+    renameSync(part, path)
   }
   const text = readFileSync(path, 'utf8').trim()
   if (!/^[0-9a-f]{64}$/.test(text)) throw new BadConfig(`${path} does not hold 64 hex digits; restore it from a backup`)
@@ -93,19 +133,22 @@ export function demoCatalog(newPriceVersion: () => string): DeclaredCatalog {
   }
 }
 
-export function welcome(url: string, first: FirstStart, model: string): string {
+export function welcome(url: string, { adminToken, secret }: FirstStart['made'], model: string): string {
   const lines = ['', `Turnpike is ready at ${url}`, '']
-  if (first.adminToken !== undefined) lines.push(`  Admin token  ${first.adminToken}`)
-  if (first.secret !== undefined) {
-    lines.push(`  First key    ${first.secret}`, '', 'Both are shown this once. Try it:', '')
-    lines.push(
-      `  curl ${url}/v1/chat/completions -H 'Authorization: Bearer ${first.secret}' -H 'Content-Type: application/json' -d '{"model":"${model}","messages":[{"role":"user","content":"Hello"}]}'`,
-    )
-    lines.push('', `Add "stream":true to the body to see it word by word (curl -N).`)
-  } else if (first.adminToken !== undefined) {
-    lines.push('', 'The admin token is shown this once. Make a key with: npx turnpike keys create --name first')
-  }
+  if (adminToken !== undefined) lines.push(`  Admin token  ${adminToken}`)
+  if (secret !== undefined) lines.push(`  First key    ${secret}`)
+  const both = adminToken !== undefined && secret !== undefined
+  lines.push('', both ? 'Both are shown this once.' : 'It is shown this once.')
+  if (secret === undefined) lines.push('Make a key with: npx turnpike keys create first')
+  else
+    lines.push('Try it, whole or word by word:', '', ...[false, true].map(stream => curl(url, secret, model, stream)))
   return `${lines.join('\n')}\n\n`
+}
+
+function curl(url: string, secret: string, model: string, stream: boolean): string {
+  const messages = [{ role: 'user', content: 'Hello' }]
+  const body = JSON.stringify({ model, messages, ...(stream ? { stream } : {}) })
+  return `  curl ${stream ? '-N ' : ''}${url}/v1/chat/completions -H 'Authorization: Bearer ${secret}' -H 'Content-Type: application/json' -d '${body}'`
 }
 
 function digest(text: string): Buffer {

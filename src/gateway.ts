@@ -6,12 +6,14 @@ import { holdEntry } from './admit/hold.ts'
 import type { EndpointRule } from './admit/permit.ts'
 import type { Model } from './domain/catalog.ts'
 import { type Chat, checkAgainstModel } from './domain/chat.ts'
-import type { Pass } from './domain/handoff.ts'
+import type { Nano } from './domain/credits.ts'
+import type { Delivery, Pass } from './domain/handoff.ts'
 import { Refusal } from './domain/refusal.ts'
-import { storable } from './domain/usage.ts'
+import { MODEL_NAME_MAX, storable } from './domain/usage.ts'
 import type { Failpoint } from './lib/failpoint.ts'
+import type { Place } from './lib/places.ts'
 import { meter } from './relay/meter.ts'
-import { type RelayNeeds, relay } from './relay/relay.ts'
+import { relay } from './relay/relay.ts'
 import type { Sink } from './relay/sink.ts'
 import { type RouteNeeds, route } from './route/route.ts'
 import { type CheckpointNeeds, keepCheckpoints, type Progress } from './settle/checkpoint.ts'
@@ -22,14 +24,19 @@ export type GatewayNeeds = EnterNeeds &
   SettleNeeds &
   CheckpointNeeds & {
     readonly readOnAfterFinishMs: number
-    readonly readOnFor: (accountId: string) => RelayNeeds['readOn']
+    readonly readOnFor: (accountId: string) => Place
     readonly outputCapMinTokens: number
     readonly hmacKey: Buffer
     readonly failpoint: Failpoint
   }
 
-// The body was kept for resending until here.
-export type Connection = { sink(model: Model, outputCap: number | null): Sink; bodyDone(): void }
+export type Connection = {
+  sink(model: Model, outputCap: number | null): Sink
+  // The body was kept for resending until here.
+  bodyDone(): void
+  // From here on every answer, also one that tells of a bug, says this cost.
+  booked(cost: Nano): void
+}
 
 export type Completed = {
   readonly ending: Ending
@@ -45,40 +52,64 @@ export async function complete(
   connection: Connection,
   needs: GatewayNeeds,
 ): Promise<Completed> {
-  const { client } = pass.call
   const model = modelFor(chat, needs)
   await using held = await hold(pass, rule, chat, model, needs)
   await needs.failpoint('after_hold')
 
   const sink = connection.sink(model, held.capped ? held.outputTokens : null)
-  const gauge = meter()
-  let dispatched: Progress | undefined
-  const stopCheckpoints = keepCheckpoints(held, gauge, () => dispatched, needs)
-
-  const request = { requestId: held.requestId, chat, model, client, identifiers: identifiersFor(pass, chat, needs) }
-  const answer = await route(
-    {
-      ...request,
-      outputTokens: chat.maxTokens ?? (held.capped ? held.outputTokens : null),
-      onDispatch: (provider, at) => {
-        dispatched = { provider, at }
-      },
-    },
-    needs,
-  )
-  connection.bodyDone()
-  await needs.failpoint('after_first_byte')
-  const delivery = await relay(answer, sink, client, gauge, {
-    ...needs,
-    readOn: needs.readOnFor(pass.bearer.account.id),
-  })
-  stopCheckpoints()
+  const delivery = await deliver(pass, held, sink, connection, needs)
   await needs.failpoint('before_settle')
   const ending = await settle(held, delivery, needs)
+  connection.booked(ending.receipt.cost)
   await needs.failpoint('after_settle_before_reply')
 
   await sink.close(ending.receipt, ending.refusal)
-  return { ending, held, provider: answer.served?.provider ?? null, firstByteAt: delivery.firstByteAt }
+  const provider = delivery.answer.served?.provider ?? null
+  return { ending, held, provider, firstByteAt: delivery.firstByteAt }
+}
+
+// From the first upstream that is called to the last byte that is carried, watched by checkpoints all along.
+async function deliver(
+  pass: Pass,
+  held: HeldHere,
+  sink: Sink,
+  connection: Connection,
+  needs: GatewayNeeds,
+): Promise<Delivery> {
+  const { chat, model, requestId } = held
+  const { client } = pass.call
+  const gauge = meter()
+  let dispatched: Progress | undefined
+  using _checkpoints = keepCheckpoints(held, gauge, () => dispatched, needs)
+  using place = needs.readOnFor(pass.bearer.account.id)
+
+  const request = {
+    requestId,
+    chat,
+    model,
+    client,
+    identifiers: identifiersFor(pass, chat, needs),
+    outputTokens: chat.maxTokens ?? (held.capped ? held.outputTokens : null),
+    readOn: place.take,
+    onDispatch: (provider: string, at: number) => {
+      dispatched = { provider, at }
+    },
+  }
+  const answering = route(request, needs)
+  try {
+    await needs.failpoint('after_dispatch')
+    const answer = await answering
+    connection.bodyDone()
+    await needs.failpoint('after_first_byte')
+    return await relay(answer, sink, client, gauge, { ...needs, readOn: place.take })
+  } catch (error) {
+    // A bug of ours: nobody listens to the upstream any more.
+    answering.then(
+      ({ served }) => served?.flow.abort(),
+      () => undefined,
+    )
+    throw error
+  }
 }
 
 function modelFor(chat: Chat, needs: GatewayNeeds): Model {
@@ -103,7 +134,7 @@ async function hold(pass: Pass, rule: EndpointRule, chat: Chat, model: Model, ne
   try {
     const granted = await enter(
       pass,
-      { rule, modelRequested: storable(chat.model, 256), stream: chat.stream, entry },
+      { rule, modelRequested: storable(chat.model, MODEL_NAME_MAX), stream: chat.stream, entry },
       needs,
     )
     const held = {

@@ -1,6 +1,7 @@
 // Wires everything; the only file that knows every room. Opens the store, sweeps what a crash left, opens the door, and
 // drains on SIGTERM.
 import { randomBytes, randomUUIDv7 } from 'node:crypto'
+import type { Server } from 'node:http'
 import { join } from 'node:path'
 import { accountVerbs } from './admin/accounts.ts'
 import { keyVerbs } from './admin/keys.ts'
@@ -9,15 +10,7 @@ import { authenticator } from './admit/authenticate.ts'
 import { keyLimits } from './admit/limit.ts'
 import { BadConfig, type Config } from './config.ts'
 import { drainable } from './drain.ts'
-import {
-  adminToken,
-  DEMO_MODEL,
-  defaultAccount,
-  demoCatalog,
-  firstCreditsAndKey,
-  installationKey,
-  welcome,
-} from './first-start.ts'
+import { DEMO_MODEL, demoCatalog, firstStart, installationKey, welcome } from './first-start.ts'
 import { openApp } from './http/app.ts'
 import { bodyRoom } from './http/bodies.ts'
 import { type InFlight, v1Door } from './http/door.ts'
@@ -46,7 +39,8 @@ export async function serve(config: Config): Promise<void> {
   const { bounds } = config
   const clock = systemClock
   const newId = randomUUIDv7
-  const log = openLog(config.logLevel, process.stdout)
+  const log = openLog(config.logLevel, process.stdout, clock)
+  process.on('exit', log.flush)
   const inFlight = new Set<InFlight>()
   const bodies = bodyRoom(bounds.bodiesInMemoryBytesMax, bounds.bodiesInMemoryBytesMax / bounds.bodiesPerAccountShare)
   const metrics = gatewayMetrics({ inFlight: () => inFlight.size, bodyBytes: () => bodies.bytes })
@@ -134,7 +128,7 @@ export async function serve(config: Config): Promise<void> {
       metrics.lateSettlement()
       log.error({ id, err: words(error) }, 'settlement failed and is tried again')
     },
-    readOnFor: (accountId: string) => () => readOns.take(accountId),
+    readOnFor: readOns.of,
     hmacKey: installationKey(config),
     failpoint: failpoints(config.failpoints),
     bodies,
@@ -176,11 +170,14 @@ export async function serve(config: Config): Promise<void> {
     reports: reportVerbs(store),
   }
   const appNeeds = {
-    ready: () => readiness(store, catalog.models.length, drain.closing()),
+    // The listener is open before the admin token is known; nobody should come before that.
+    ready: async () =>
+      first.accountId === undefined ? 'starting' : readiness(store, catalog.models.length, drain.closing()),
     metrics,
     metricsToken: config.metricsToken,
     newRequestId: newId,
     admin,
+    brand: config.brand,
     bodyBytesMax: bounds.adminBodyBytesMax,
     onBug,
   }
@@ -223,14 +220,12 @@ export async function serve(config: Config): Promise<void> {
     })
   }
   for (const each of servers) await listen(each.server, each.listen)
-  const account = await defaultAccount(store, accounts)
-  const token = await adminToken(config, store.settings)
-  Object.assign(first, { accountId: account.id, adminTokenHash: token.hash })
-  const secret =
-    account.made && config.catalog === undefined ? await firstCreditsAndKey(account.id, accounts, keys) : undefined
-  if (account.made || token.made !== undefined) {
-    process.stdout.write(welcome(addressOf(server, config.host), { adminToken: token.made, secret }, DEMO_MODEL))
+  const start = await firstStart(config, { store, accounts, keys, newId })
+  Object.assign(first, { accountId: start.accountId, adminTokenHash: start.adminTokenHash })
+  if (start.made.adminToken !== undefined || start.made.secret !== undefined) {
+    process.stdout.write(welcome(addressOf(server, config.host), start.made, DEMO_MODEL))
   }
+  await start.shown()
   log.info({ url: addressOf(server, config.host), models: catalog.models.length }, 'listening')
 
   await drain.finished(servers.map(each => each.server))
@@ -249,7 +244,7 @@ async function openStore(config: Config, onCommit: (ops: number, ms: number) => 
   try {
     return await openSqlite({ path, owner: randomUUIDv7(), onCommit })
   } catch (error) {
-    throw new BadConfig(`the database ${path} cannot be opened: ${words(error)}`)
+    throw new BadConfig(`the database ${path} cannot be opened: ${(error as Error).message}`)
   }
 }
 
@@ -273,10 +268,7 @@ async function readiness(store: Store, models: number, closing: boolean): Promis
   }
 }
 
-function listen(
-  server: import('node:http').Server,
-  at: { readonly host: string; readonly port: number },
-): Promise<void> {
+function listen(server: Server, at: { readonly host: string; readonly port: number }): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       reject(
@@ -289,7 +281,7 @@ function listen(
   })
 }
 
-function addressOf(server: import('node:http').Server, host: string): string {
+function addressOf(server: Server, host: string): string {
   const address = server.address()
   const port = typeof address === 'object' && address !== null ? address.port : 0
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`

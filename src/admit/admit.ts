@@ -12,15 +12,16 @@ export type AdmitNeeds = {
   readonly authenticator: Authenticator
   readonly limits: Limits
   readonly gates: Pick<Gates, 'touch'>
-  // Told as soon as the key is known, so that a refusal's headers and row can speak of it.
-  readonly recognised: (bearer: Bearer, facts: () => RequestFacts) => void
+  // Told as soon as the key is known, so that a refusal's headers and row can speak of it. The bearer may be replaced
+  // later, as the pass's is.
+  readonly recognised: (known: { readonly bearer: Bearer }, facts: () => RequestFacts) => void
 }
 
 export async function admit(call: Call, rule: EndpointRule | undefined, needs: AdmitNeeds): Promise<Pass> {
   const { bearer, hash } = await needs.authenticator.authenticate(call)
   const facts = () => factsOf(call, pass.bearer, rule)
   const pass = { bearer } as { bearer: Bearer }
-  needs.recognised(bearer, facts)
+  needs.recognised(pass, facts)
 
   const allowed = permit(call, bearer, rule)
   const { giveBack, leave } = needs.limits.enter(bearer)

@@ -43,9 +43,18 @@ export async function enter(pass: Pass, ticket: EntryTicket, needs: EnterNeeds):
     if (verdict.kind !== 'stale') throw refusalOf(verdict, pass, needs)
     needs.authenticator.forget(bearer.key.id)
     pass.bearer = await needs.authenticator.again(pass.call, pass.hash)
-    permit(pass.call, pass.bearer, ticket.rule)
+    permitAgain(pass, ticket.rule)
   }
   throw new Refusal('service_unavailable', { retryAfter: 1, message: 'The key is changing too quickly; try again.' })
+}
+
+function permitAgain(pass: Pass, rule: EndpointRule): void {
+  try {
+    permit(pass.call, pass.bearer, rule)
+  } catch (refusal) {
+    pass.giveBack()
+    throw refusal
+  }
 }
 
 // These count against nothing, so the rpm token goes back.

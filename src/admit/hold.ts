@@ -2,14 +2,14 @@
 import type { Model } from '../domain/catalog.ts'
 import { priceSnapshot } from '../domain/catalog.ts'
 import { type Chat, promptBound } from '../domain/chat.ts'
-import { worstCost } from '../domain/credits.ts'
+import { worstPrompt } from '../domain/credits.ts'
 import type { HoldEntry } from '../store/contract.ts'
 
 export function holdEntry(chat: Chat, model: Model, outputCapMinTokens: number): HoldEntry {
   const outputTokens = chat.maxTokens ?? model.maxOutputTokens
   return {
     kind: 'hold',
-    base: worstCost(promptBound(chat, model), 0, model.prices),
+    base: worstPrompt(promptBound(chat, model), model.prices),
     outputPrice: model.prices.completion * BigInt(chat.n),
     outputTokens,
     outputTokensMin: chat.maxTokens === null ? Math.min(outputCapMinTokens, outputTokens) : null,

@@ -19,17 +19,22 @@ export type Limits = {
 }
 
 export function keyLimits(clock: Clock): Limits {
-  const buckets = new Map<string, Bucket>()
+  const buckets = new Map<string, { readonly bucket: Bucket; limit: number; version: number }>()
   const days = new Map<string, { day: number; count: number }>()
   const inFlight = new Map<string, number>()
 
-  function bucketOf(key: Key): Bucket {
-    let bucket = buckets.get(key.id)
-    if (bucket === undefined) {
-      bucket = fullBucket(key.rpmLimit, clock.monotonic())
-      buckets.set(key.id, bucket)
+  // The limit is that of the newest record seen: a request that began under an older one must not bring it back.
+  function bucketOf(key: Key) {
+    let entry = buckets.get(key.id)
+    if (entry === undefined) {
+      const bucket = fullBucket(key.rpmLimit, clock.monotonic())
+      entry = { bucket, limit: key.rpmLimit, version: key.version }
+      buckets.set(key.id, entry)
+    } else if (key.version > entry.version) {
+      entry.limit = key.rpmLimit
+      entry.version = key.version
     }
-    return bucket
+    return entry
   }
 
   function daily(bearer: Bearer) {
@@ -53,8 +58,8 @@ export function keyLimits(clock: Clock): Limits {
   return {
     enter(bearer) {
       const { key } = bearer
-      const bucket = bucketOf(key)
-      if (!take(bucket, key.rpmLimit, clock.monotonic())) {
+      const { bucket, limit } = bucketOf(key)
+      if (!take(bucket, limit, clock.monotonic())) {
         throw new Refusal('rate_limit_exceeded', { retryAfter: waitSeconds(bucket), metadata: { limit: 'rpm' } })
       }
       if (key.dailyLimit !== null && daily(bearer).used >= key.dailyLimit) {
@@ -88,13 +93,16 @@ export function keyLimits(clock: Clock): Limits {
       }
     },
     daily,
-    rpm: key => standing(bucketOf(key), key.rpmLimit, clock.monotonic()),
+    rpm(key) {
+      const { bucket, limit } = bucketOf(key)
+      return standing(bucket, limit, clock.monotonic())
+    },
     inFlight: keyId => inFlight.get(keyId) ?? 0,
     dailySpent,
     prune() {
       const now = clock.monotonic()
       const today = dayOf(clock.now())
-      for (const [id, bucket] of buckets) if (isFull(bucket, now)) buckets.delete(id)
+      for (const [id, { bucket }] of buckets) if (isFull(bucket, now)) buckets.delete(id)
       for (const [id, seen] of days) if (seen.day < today) days.delete(id)
     },
   }

@@ -16,8 +16,10 @@ export type EndpointRule = {
 // `rule` is undefined for an unknown path.
 export function permit(call: Call, bearer: Bearer, rule: EndpointRule | undefined): EndpointRule {
   const allowlist = allowlistOf(bearer.key)
-  if (!allowlist.isEmpty && (call.address === undefined || !allowlist.has(call.address)))
-    throw new Refusal('ip_not_allowed')
+  // Also for a key that may be used from anywhere: its rows and failures would count for nobody.
+  if (call.address === undefined)
+    throw new Refusal('ip_not_allowed', { message: "The caller's address cannot be read from X-Forwarded-For." })
+  if (!allowlist.isEmpty && !allowlist.has(call.address)) throw new Refusal('ip_not_allowed')
   if (bearer.account.status === 'suspended' && rule?.evenIfSuspended !== true) throw new Refusal('account_suspended')
   if (rule === undefined) throw new Refusal('not_found')
   if (call.method !== rule.method) {

@@ -18,7 +18,9 @@ const GROUPS: Readonly<Record<string, Group>> = {
   restore: { about: 'put a backup into an empty data dir', load: () => import('./restore.ts') },
 }
 
-process.exitCode = await main(process.argv.slice(2))
+const code = await main(process.argv.slice(2))
+// What failed must end, also where a listener or a thread would keep the process alive.
+if (code !== 0) process.exit(code)
 
 async function main(argv: readonly string[]): Promise<number> {
   const [name, ...rest] = argv

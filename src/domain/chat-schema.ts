@@ -6,7 +6,7 @@ const Name = Type.String({ minLength: 1, maxLength: 256 })
 const Anything = Type.Record(Type.String(), Type.Unknown())
 const safe = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }
 
-export const TextPart = Type.Object({ type: Type.Literal('text'), text: Text })
+const TextPart = Type.Object({ type: Type.Literal('text'), text: Text })
 export const PARTS = {
   text: TextPart,
   refusal: Type.Object({ type: Type.Literal('refusal'), refusal: Text }),
@@ -83,6 +83,8 @@ const fields = {
   parallel_tool_calls: Type.Boolean(),
   presence_penalty: Type.Number({ minimum: -2, maximum: 2 }),
   prompt_cache_key: Type.String({ maxLength: 1024 }),
+  prompt_cache_options: Anything,
+  prompt_cache_retention: Type.String({ maxLength: 64 }),
   reasoning_effort: Type.String({ maxLength: 64 }),
   response_format: Type.Object({ type: Type.Enum(['text', 'json_object', 'json_schema']) }),
   safety_identifier: Type.String({ maxLength: 1024 }),
@@ -144,7 +146,7 @@ export const FORWARDED: readonly string[] = Object.keys(fields).filter(name => !
 export const IDENTIFIERS = ['user', 'safety_identifier', 'prompt_cache_key', 'session_id'] as const
 
 // Read by routing; neither forwarded nor named as ignored.
-export const READ_BY_ROUTING: readonly string[] = ['models', 'provider', 'route', 'transforms']
+export const READ_BY_ROUTING: readonly string[] = ['models', 'provider']
 
 // Fields known to cost extra or to reach elsewhere, and the values that are harmless all the same.
 export const PRICED_ELSEWHERE: Readonly<Record<string, (value: unknown) => boolean>> = {

@@ -25,6 +25,8 @@ export type Chat = {
   readonly includeUsage: boolean
   readonly n: number
   readonly maxTokens: number | null
+  // Under which of its two names the caller gave it.
+  readonly maxTokensName: 'max_tokens' | 'max_completion_tokens'
   readonly messages: readonly Message[]
   // Serialised once: it is measured for the hold and sent upstream as it is.
   readonly messagesJson: string
@@ -58,6 +60,7 @@ export function parseChat(body: Record<string, unknown>): Chat {
     includeUsage: (valid.stream_options as { include_usage?: boolean } | undefined)?.include_usage === true,
     n: (valid.n as number | undefined) ?? 1,
     maxTokens: maxTokensOf(valid),
+    maxTokensName: valid.max_tokens === undefined ? 'max_completion_tokens' : 'max_tokens',
     messages: valid.messages,
     messagesJson,
     promptBytes: promptBytes(valid, messagesJson, media.length > 0),
@@ -72,8 +75,8 @@ export function parseChat(body: Record<string, unknown>): Chat {
 export function checkAgainstModel(chat: Chat, model: Model): void {
   if (chat.maxTokens !== null && chat.maxTokens > model.maxOutputTokens) {
     throw new Refusal('invalid_value', {
-      param: 'max_tokens',
-      message: `max_tokens is at most ${model.maxOutputTokens} for this model.`,
+      param: chat.maxTokensName,
+      message: `${chat.maxTokensName} is at most ${model.maxOutputTokens} for this model.`,
     })
   }
   for (const { kind, param } of chat.media) {
@@ -213,7 +216,7 @@ function pick(body: Record<string, unknown>, names: readonly string[]): Record<s
   return picked
 }
 
-const KNOWN = new Set([...Object.keys(Envelope.properties), ...READ_BY_ROUTING, ...Object.keys(PRICED_ELSEWHERE)])
+const KNOWN = new Set([...Object.keys(Envelope.properties), ...READ_BY_ROUTING])
 
 function extrasOf(body: Record<string, unknown>): Record<string, unknown> {
   const extras: Record<string, unknown> = Object.create(null)
@@ -229,18 +232,26 @@ type SchemaError = {
 }
 
 function wrongField(errors: readonly SchemaError[], prefix: string): Refusal {
-  const first = errors[0]
-  if (first === undefined) return new Refusal('invalid_value')
-  const path = [prefix, first.instancePath.slice(1).replaceAll('/', '.')].filter(piece => piece !== '').join('.')
+  const top = errors[0]
+  if (top === undefined) return new Refusal('invalid_value')
+  // Of a choice between shapes the sum says more than the first miss, and what is wrong further in says more than the sum.
+  const isChoice = errors.some(error => error.keyword === 'anyOf' && error.instancePath === top.instancePath)
+  const first = (isChoice && errors.find(error => error.instancePath.startsWith(`${top.instancePath}/`))) || top
+  const path = pathOf(prefix, first.instancePath)
   const absent =
     first.keyword === 'required'
       ? (first.params as { requiredProperties?: readonly string[] }).requiredProperties?.[0]
       : undefined
   if (absent !== undefined) return missing(path === '' ? absent : `${path}.${absent}`)
-  // Of a choice between shapes, the sum says more than the first miss.
-  const whole = errors.find(error => error.keyword === 'anyOf' && error.instancePath === first.instancePath)
-  const message = whole === undefined ? first.message : 'has a wrong type or value'
+  const message = isChoice && first === top ? 'has a wrong type or value' : first.message
   return new Refusal('invalid_value', { param: path, message: `${path} ${message}.` })
+}
+
+// From a JSON pointer to `messages.2.content`. Keys are a caller's words, so it is cut.
+function pathOf(prefix: string, pointer: string): string {
+  const steps = pointer.split('/').slice(1)
+  const names = steps.map(step => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+  return (prefix === '' ? names : [prefix, ...names]).join('.').slice(0, 256)
 }
 
 function missing(param: string): Refusal {

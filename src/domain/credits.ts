@@ -40,22 +40,24 @@ export function costOf(tokens: Tokens, prices: Prices): Nano {
   )
 }
 
-// The most that this many tokens can cost, whatever part of the prompt turns out to be cached.
-export function worstCost(promptTokens: number, completionTokens: number, prices: Prices): Nano {
-  return ceilNano(
-    BigInt(promptTokens) * dearestPrompt(prices) + BigInt(completionTokens) * prices.completion + prices.request,
-  )
+// The most that a prompt can cost with the request's own price, whatever part of it turns out to be cached. Not rounded:
+// that happens once, when the output has been added.
+export function worstPrompt(promptTokens: number, prices: Prices): Pico {
+  return BigInt(promptTokens) * dearestPrompt(prices) + prices.request
 }
 
-export function dearestPrompt(prices: Prices): Pico {
-  return [prices.cacheRead, prices.cacheWrite].reduce((dearest, price) => (price > dearest ? price : dearest), prices.prompt)
+function dearestPrompt(prices: Prices): Pico {
+  let dearest = prices.prompt
+  for (const price of [prices.cacheRead, prices.cacheWrite]) if (price > dearest) dearest = price
+  return dearest
 }
 
-// How many whole tokens at this price fit into the amount.
-export function tokensFor(amount: Nano, price: Pico): number {
-  if (amount <= 0n) return 0
+// How many whole tokens at this price fit into the amount once `base` is taken off it.
+export function tokensFor(amount: Nano, base: Pico, price: Pico): number {
+  const left = amount * 1000n - base
+  if (left < 0n) return 0
   if (price === 0n) return Number.MAX_SAFE_INTEGER
-  const tokens = (amount * 1000n) / price
+  const tokens = left / price
   return tokens > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(tokens)
 }
 

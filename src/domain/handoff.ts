@@ -28,7 +28,7 @@ export type Client = {
   readonly gone: boolean
   // Called once when the caller leaves before the answer is complete; at once if it has left. Gives an undo.
   onGone(listener: () => void): () => void
-  // Called when we end the request ourselves: the process stops, or a revoke ends its streams.
+  // Called when we end the request ourselves, at once if we have: the process stops, or a revoke ends its streams.
   onCut(listener: (failure: Failure) => void): () => void
 }
 
@@ -115,7 +115,8 @@ export type Delivery = {
   readonly usage: unknown
   readonly output: OutputSeen
   readonly firstByteAt: number | null
-  readonly httpStatus: number
+  // Whether the caller has seen a 200, whatever came of it.
+  readonly headersLeft: boolean
 }
 
 export type OutputSeen = {

@@ -71,8 +71,11 @@ async function completionOf(
   return { count: estimate, believed: false }
 }
 
+// A whole number that is too large to be true is still above its bound, and is to be clamped, not estimated.
 function count(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined
+  return Number.isInteger(value) && (value as number) >= 0
+    ? Math.min(value as number, Number.MAX_SAFE_INTEGER)
+    : undefined
 }
 
 function record(value: unknown): Record<string, unknown> {

@@ -2,12 +2,14 @@
 import { type FastifyInstance, fastify } from 'fastify'
 import { errorBody, Refusal } from '../domain/refusal.ts'
 import { type AdminNeeds, adminApi } from './admin/admin-api.ts'
-import { documents } from './documents.ts'
+import { documents } from './documents/documents.ts'
+import type { Brand } from './documents/openapi-document.ts'
 import { type OperationsNeeds, operations, rootEndpoint } from './operations.ts'
 
 export type AppNeeds = OperationsNeeds & {
   readonly newRequestId: () => string
   readonly admin: AdminNeeds
+  readonly brand: Brand
   readonly bodyBytesMax: number
   readonly onBug: (error: unknown, requestId: string) => void
 }
@@ -42,7 +44,7 @@ export async function openApp(parts: AppParts, needs: AppNeeds): Promise<Fastify
   })
   if (parts.operations) {
     operations(app, needs)
-    documents(app)
+    documents(app, needs.brand)
   }
   if (parts.admin) {
     adminApi(app, needs.admin)

@@ -6,7 +6,7 @@ import type { Bearer } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
 import type { Endpoint, RequestFacts } from '../domain/usage.ts'
 import { type Gates, StoreAway } from '../store/contract.ts'
-import { type Case, commonHeaders, type ReplyNeeds, sendRefusal } from './reply.ts'
+import { type Case, commonHeaders, costHeader, type ReplyNeeds, sendRefusal } from './reply.ts'
 import { type CallNeeds, type HttpCall, openCall } from './request.ts'
 import type { Served, V1Endpoint } from './v1/endpoint.ts'
 
@@ -34,7 +34,7 @@ export type RequestReport = Served & {
 export function v1Door(needs: DoorNeeds): (req: IncomingMessage, res: ServerResponse) => Promise<void> {
   return async (req, res) => {
     const call = openCall(req, res, needs)
-    const it: Case = { call, req, res, bearer: undefined }
+    const it: Case = { call, req, res, known: undefined }
     const flight: InFlight = { call, keyId: undefined }
     const found = findEndpoint(call.path, needs.endpoints)
     let facts: (() => RequestFacts) | undefined
@@ -48,18 +48,20 @@ export function v1Door(needs: DoorNeeds): (req: IncomingMessage, res: ServerResp
       const rule = found?.endpoint.rule
       using pass = await admit(call, rule, {
         ...needs,
-        recognised(bearer, theirs) {
-          it.bearer = bearer
+        recognised(known, theirs) {
+          it.known = known
           facts = theirs
-          flight.keyId = bearer.key.id
+          flight.keyId = known.bearer.key.id
         },
       })
       past = true
       served = await (found as Found).endpoint.serve(it, pass, (found as Found).rest)
     } catch (error) {
       const refusal = asRefusal(error, call.requestId, needs)
+      // A key that died between its admission and its row was nobody's.
+      if (refusal.code === 'invalid_api_key' || refusal.code === 'too_many_failures') it.known = undefined
       // At or before the limits a recognised key's refusal gets its row behind; past them the endpoint has written it.
-      if (facts !== undefined && !past && refusal.status < 500) {
+      else if (facts !== undefined && (!past || FOUND_AT_THE_GATE.has(refusal.code)) && refusal.status < 500) {
         needs.gates.note({ facts: facts(), httpStatus: refusal.status, errorCode: refusal.code })
       }
       sendRefusal(it, refusal, needs.reply)
@@ -68,9 +70,12 @@ export function v1Door(needs: DoorNeeds): (req: IncomingMessage, res: ServerResp
       needs.inFlight.delete(flight)
     }
     const ms = needs.clock.monotonic() - call.startedMs
-    needs.report({ ...served, call, endpoint: found?.endpoint.rule.endpoint ?? 'unknown', bearer: it.bearer, ms })
+    needs.report({ ...served, call, endpoint: found?.endpoint.rule.endpoint ?? 'unknown', bearer: it.known?.bearer, ms })
   }
 }
+
+// What the gate finds to have changed since admission is refused there as it would have been here: without a row.
+const FOUND_AT_THE_GATE: ReadonlySet<string> = new Set(['ip_not_allowed', 'account_suspended', 'insufficient_scope'])
 
 type Found = { readonly endpoint: V1Endpoint; readonly rest: string }
 
@@ -99,6 +104,7 @@ function isPreflight(req: IncomingMessage, reply: ReplyNeeds): boolean {
 function sendPreflight(it: Case, reply: ReplyNeeds): void {
   it.res.writeHead(204, [
     ...commonHeaders(it, undefined, reply),
+    ...costHeader(0n, reply),
     'Access-Control-Allow-Methods',
     'GET, POST',
     'Access-Control-Allow-Headers',

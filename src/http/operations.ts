@@ -1,6 +1,7 @@
 // What operators and probes ask outside of /v1: health, readiness, metrics, and the plain page at the root.
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { errorBody, Refusal } from '../domain/refusal.ts'
 import { parseAddress } from '../lib/cidr.ts'
 import type { Metrics } from './metrics.ts'
 import { rootPage } from './root-page.ts'
@@ -19,8 +20,10 @@ export function operations(app: FastifyInstance, needs: OperationsNeeds): void {
     return reply.code(503).header('retry-after', '1').send({ status: 'not_ready', reason: why })
   })
   app.get('/metrics', async (request, reply) => {
-    if (!mayScrape(request, needs.metricsToken))
-      return reply.code(401).header('www-authenticate', 'Bearer').send({ status: 'unauthorized' })
+    if (!mayScrape(request, needs.metricsToken)) {
+      const refusal = new Refusal('invalid_api_key', { message: 'Send the metrics token as "Authorization: Bearer".' })
+      return reply.code(401).header('www-authenticate', 'Bearer').send(errorBody(refusal, request.id))
+    }
     return reply.type(needs.metrics.contentType).send(await needs.metrics.text())
   })
 }
@@ -39,11 +42,11 @@ export function rootEndpoint(app: FastifyInstance): void {
 function mayScrape(request: FastifyRequest, token: string | undefined): boolean {
   const given = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1]
   if (token !== undefined && given !== undefined && timingSafeEqual(digest(given), digest(token))) return true
-  const forwarded = ['x-forwarded-for', 'x-real-ip', 'forwarded', 'via', 'cf-connecting-ip'].some(
-    name => request.headers[name] !== undefined,
-  )
+  const forwarded = Object.keys(request.headers).some(name => FORWARDING.test(name))
   return !forwarded && isLoopback(request.socket.remoteAddress)
 }
+
+const FORWARDING = /^(?:x-forwarded-.*|forwarded|via|x-real-ip|(?:x-|true-)client-ip|cf-connecting-ip)$/
 
 function isLoopback(peer: string | undefined): boolean {
   const address = peer === undefined ? undefined : parseAddress(peer)

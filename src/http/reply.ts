@@ -11,7 +11,11 @@ export type Case = {
   readonly call: Call
   readonly req: IncomingMessage
   readonly res: ServerResponse
-  bearer: Bearer | undefined
+  known: { readonly bearer: Bearer } | undefined
+  // What was charged for it so far.
+  booked?: Nano
+  // Once the status has left, only an error in band can tell of a failure.
+  endInBand?: (refusal: Refusal) => void
 }
 
 export type ReplyNeeds = RateNeeds & {
@@ -23,9 +27,10 @@ export type ReplyNeeds = RateNeeds & {
 }
 
 export function commonHeaders(it: Case, code: RefusalCode | undefined, needs: ReplyNeeds): string[] {
-  const headers = rateHeaders(it.call, it.bearer, code, needs)
+  const bearer = it.known?.bearer
+  const headers = rateHeaders(it.call, bearer, code, needs)
   headers.push('X-Request-Id', it.call.requestId)
-  const grace = it.bearer?.secret.graceExpiresAt
+  const grace = bearer?.secret.graceExpiresAt
   if (grace !== undefined && grace !== null) {
     headers.push('Deprecation', `@${Math.floor((grace - GRACE_MS) / 1000)}`, 'Sunset', new Date(grace).toUTCString())
   }
@@ -53,17 +58,18 @@ export function sendJson(it: Case, status: number, body: string, headers: readon
 export function sendRefusal(it: Case, refusal: Refusal, needs: ReplyNeeds, more: readonly string[] = []): void {
   const { res, req } = it
   if (res.headersSent || res.destroyed) {
-    res.destroy()
+    if (it.endInBand === undefined || res.destroyed || res.writableEnded) res.destroy()
+    else it.endInBand(refusal)
     return
   }
   const body = JSON.stringify(errorBody(refusal, it.call.requestId))
   const headers = [
     ...commonHeaders(it, refusal.code, needs),
-    ...costHeader(0n, needs),
+    ...costHeader(it.booked ?? 0n, needs),
     ...more,
     ...refusalHeaders(refusal),
   ]
-  if (!mustClose(req, needs.bodyBytesMax)) {
+  if (refusal.code !== 'request_timeout' && !mustClose(req, needs.bodyBytesMax)) {
     sendJson(it, refusal.status, body, headers)
     return
   }
@@ -82,7 +88,7 @@ export function destroyUnlessRead(res: ServerResponse, ms: number): void {
   res.once('close', () => clearTimeout(timer))
 }
 
-export function refusalHeaders(refusal: Refusal): string[] {
+function refusalHeaders(refusal: Refusal): string[] {
   const headers: string[] = []
   const { retryAfter } = refusal.detail
   if (retryAfter !== undefined) {

@@ -28,7 +28,7 @@ export function openCall(req: IncomingMessage, res: ServerResponse, needs: CallN
 }
 
 // "GET http://host/v1/models" is the same as "GET /v1/models".
-export function splitTarget(target: string): { readonly path: string; readonly query: string } {
+function splitTarget(target: string): { readonly path: string; readonly query: string } {
   const origin = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i.exec(target)
   const rest = origin === null ? target : target.slice(origin[0].length) || '/'
   const mark = rest.indexOf('?')
@@ -54,8 +54,10 @@ export function readBody(req: IncomingMessage, res: ServerResponse, bounds: Body
     const pieces: Buffer[] = []
     let bytes = 0
     const timer = setTimeout(() => fail(new Refusal('request_timeout')), bounds.timeoutMs)
+    // What still comes waits in the socket until somebody discards it.
     const fail = (refusal: unknown) => {
       stop()
+      req.pause()
       reject(refusal)
     }
     const onData = (piece: Buffer) => {
@@ -100,6 +102,7 @@ function clientRequestId(value: string | string[] | undefined): string | null {
 
 function clientOf(res: ServerResponse): CutClient {
   let gone = false
+  let cut: Failure | undefined
   const goneListeners = new Set<() => void>()
   const cutListeners = new Set<(failure: Failure) => void>()
   res.once('close', () => {
@@ -117,10 +120,12 @@ function clientOf(res: ServerResponse): CutClient {
       return () => goneListeners.delete(listener)
     },
     onCut(listener) {
-      cutListeners.add(listener)
+      if (cut !== undefined) listener(cut)
+      else cutListeners.add(listener)
       return () => cutListeners.delete(listener)
     },
     cut(failure) {
+      cut ??= failure
       for (const listener of cutListeners) listener(failure)
     },
   }

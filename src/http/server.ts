@@ -32,14 +32,17 @@ export function httpServer(needs: ServerNeeds): Server {
     noDelay: true,
   })
   server.maxHeadersCount = needs.headersMax
-  // How many answers of a connection are unfinished: a parser error behind them must not be mixed into them.
-  const unfinished = new WeakMap<Socket, number>()
+  // The unfinished answers of a connection: a parser error behind them must not be mixed into them.
+  const unfinished = new WeakMap<Socket, Set<ServerResponse>>()
+  // Who has its answer and sends on: the parser complains about every further piece, and the answer must not be cut off.
+  const refused = new WeakSet<Socket>()
 
   const handle = (req: IncomingMessage, res: ServerResponse) => {
     const { socket } = req
-    unfinished.set(socket, (unfinished.get(socket) ?? 0) + 1)
-    res.once('close', () => unfinished.set(socket, (unfinished.get(socket) ?? 1) - 1))
-    if (req.headers.host === undefined && req.httpVersion === '1.1') return reject(res, 'malformed_request', needs)
+    const open = unfinished.get(socket) ?? new Set()
+    unfinished.set(socket, open.add(res))
+    res.once('close', () => open.delete(res))
+    if (!isHttp1(req)) return reject(res, 'malformed_request', needs)
     if (isUnderV1(req.url ?? '')) void needs.v1(req, res)
     else needs.others(req, res)
   }
@@ -47,12 +50,30 @@ export function httpServer(needs: ServerNeeds): Server {
   // The 100 is sent by whoever reads the body, after admission.
   server.on('checkContinue', handle)
   server.on('checkExpectation', (_req, res) => reject(res, 'expectation_failed', needs))
-  server.on('connect', (_req, socket: Socket) => end(socket, 'malformed_request', needs))
+  server.on('connect', (_req, socket: Socket) => refuse(socket, 'malformed_request'))
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    if (error.code === 'ECONNRESET' || !socket.writable || (unfinished.get(socket) ?? 0) > 0) socket.destroy()
-    else end(socket, codeOf(error), needs)
+    if (error.code === 'ECONNRESET') socket.destroy()
+    else refuse(socket, codeOf(error))
   })
   return server
+
+  // A body that cannot be read is the fault of the one request it belongs to; behind any other unfinished answer the
+  // connection is just closed.
+  function refuse(socket: Socket, code: RefusalCode): void {
+    if (refused.has(socket)) return
+    refused.add(socket)
+    const [first, ...more] = unfinished.get(socket) ?? []
+    const isItsBody = more.length === 0 && first?.headersSent === false && !first.req.complete
+    if (socket.writable && (first === undefined || isItsBody)) end(socket, code, needs)
+    else socket.destroy()
+  }
+}
+
+// Exactly one Host; HTTP/1.0 may do without. The parser lets HTTP/0.9 through, which has no headers to speak of.
+function isHttp1({ httpVersion, headers, rawHeaders }: IncomingMessage): boolean {
+  if (headers.host === undefined) return httpVersion === '1.0'
+  const hosts = rawHeaders.filter((name, i) => i % 2 === 0 && name.length === 4 && name.toLowerCase() === 'host')
+  return hosts.length === 1 && httpVersion !== '0.9'
 }
 
 function codeOf(error: NodeJS.ErrnoException): RefusalCode {

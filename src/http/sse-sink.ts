@@ -1,5 +1,6 @@
 // The answer as a stream of server-sent events: frames that arrive together leave together, the caller's pace is the
 // upstream's pace, and the last bytes leave only when the cost has been booked.
+import type { Nano } from '../domain/credits.ts'
 import type { Chunk, ChunkChoice, Receipt } from '../domain/handoff.ts'
 import { errorBody, type Refusal } from '../domain/refusal.ts'
 import type { Served, Sink } from '../relay/sink.ts'
@@ -26,7 +27,10 @@ export function sseSink(setup: SseSetup): Sink {
   let stalled: NodeJS.Timeout | undefined
   let drained: () => void = () => undefined
   // Before the headers left it waits to send them; afterwards it fills silences.
-  let quiet = setTimeout(leave, setup.headersLeaveAfterMs)
+  let quiet = setTimeout(() => {
+    leave()
+    res.flushHeaders()
+  }, setup.headersLeaveAfterMs)
 
   function leave(): void {
     if (headersLeft || call.client.gone) return
@@ -46,7 +50,7 @@ export function sseSink(setup: SseSetup): Sink {
       'Trailer',
       trailer,
     ])
-    res.flushHeaders()
+    it.endInBand = refusal => end(errorFrame(refusal), it.booked ?? 0n)
     quiet = setTimeout(keepAlive, setup.keepAliveAfterMs)
   }
 
@@ -112,18 +116,21 @@ export function sseSink(setup: SseSetup): Sink {
       if (call.client.gone) return
       if (refusal !== undefined && !headersLeft) return sendRefusal(it, refusal, reply)
       leave()
-      clearTimeout(quiet)
       const usage = setup.includeUsage ? `${head}${fingerprint},"choices":[],"usage":${usageJson(receipt)}}\n\n` : ''
-      const last = refusal === undefined ? usage : errorFrame(refusal)
-      res.addTrailers([
-        costHeader(receipt.cost, reply),
-        ...(providerInTrailer && by !== undefined
-          ? [[`${reply.headerPrefix}Provider`, by.provider] as [string, string]]
-          : []),
-      ])
-      res.end(`${last}data: [DONE]\n\n`)
-      destroyUnlessRead(res, setup.writeStallMs)
+      end(refusal === undefined ? usage : errorFrame(refusal), receipt.cost)
     },
+  }
+
+  function end(last: string, cost: Nano): void {
+    stopTimers()
+    res.addTrailers([
+      costHeader(cost, reply),
+      ...(providerInTrailer && by !== undefined
+        ? [[`${reply.headerPrefix}Provider`, by.provider] as [string, string]]
+        : []),
+    ])
+    res.end(`${last}data: [DONE]\n\n`)
+    destroyUnlessRead(res, setup.writeStallMs)
   }
 
   function errorFrame(refusal: Refusal): string {

@@ -1,13 +1,21 @@
 // Places where a test may make the process die, throw or wait. Without configuration they cost one comparison.
 
-export type FailpointAction = { readonly action: 'kill' | 'throw' | 'sleep'; readonly ms?: number }
+export type FailpointAction = {
+  readonly action: 'kill' | 'throw' | 'sleep'
+  readonly ms?: number | undefined
+  // Only the first so many times.
+  readonly times?: number | undefined
+}
 export type Failpoint = (name: string) => Promise<void> | undefined
 
 export function failpoints(plan: Readonly<Record<string, FailpointAction>>): Failpoint {
   if (Object.keys(plan).length === 0) return () => undefined
+  const seen = new Map<string, number>()
   return name => {
     const planned = plan[name]
-    return planned === undefined ? undefined : act(name, planned)
+    const times = (seen.get(name) ?? 0) + 1
+    seen.set(name, times)
+    return planned === undefined || times > (planned.times ?? times) ? undefined : act(name, planned)
   }
 }
 

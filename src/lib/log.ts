@@ -1,41 +1,54 @@
 // The log: one JSON object a line, or one readable line on a terminal. It is told facts, never secrets, prompts or
-// answers; what looks like a credential is blotted out all the same.
+// answers. A line per request must cost little, so lines are gathered and written off the event loop; a reader that
+// stands still loses lines rather than holding up the gateway.
 import { styleText } from 'node:util'
-import pino from 'pino'
+import sonicBoom from 'sonic-boom'
+import type { Clock } from './clock.ts'
+
+const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+type Level = (typeof LEVELS)[number]
 
 export type Log = {
   info(facts: object, words: string): void
   warn(facts: object, words: string): void
   error(facts: object, words: string): void
-  debug(facts: object, words: string): void
   flush(): void
 }
 
-export function openLog(level: string, out: NodeJS.WriteStream & { fd?: number }): Log {
-  const options: pino.LoggerOptions = {
-    level,
-    base: null,
-    timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: { level: label => ({ level: label }) },
-    redact: {
-      paths: ['authorization', '*.authorization', 'secret', '*.secret', 'token', '*.token', 'apiKey', '*.apiKey'],
-      censor: '…',
-    },
+const GATHERED_BYTES = 8 * 1024
+const WAITING_BYTES_MAX = 16 * 1024 * 1024
+const FLUSH_MS = 200
+
+export function openLog(level: Level, out: NodeJS.WriteStream & { readonly fd?: number }, clock: Clock): Log {
+  const least = LEVELS.indexOf(level)
+  const sink = out.isTTY ? terminal(out) : file(out.fd ?? 1)
+
+  function write(at: Level, facts: object, words: string): void {
+    if (LEVELS.indexOf(at) < least) return
+    sink.write({ level: at, time: new Date(clock.now()).toISOString(), ...facts, msg: words })
   }
-  if (out.isTTY) {
-    const logger = pino(options, { write: (line: string) => void out.write(readable(line)) })
-    return { ...bound(logger), flush: () => undefined }
-  }
-  // Small buffer, flushed within a moment: a line per request must not mean a system call per request.
-  const destination = pino.destination({ fd: out.fd ?? 1, sync: false, minLength: 4096 })
-  const flusher = setInterval(() => destination.flush(), 200)
-  flusher.unref()
-  const logger = pino(options, destination)
+
   return {
-    ...bound(logger),
+    info: (facts, words) => write('info', facts, words),
+    warn: (facts, words) => write('warn', facts, words),
+    error: (facts, words) => write('error', facts, words),
+    flush: sink.flush,
+  }
+}
+
+type Line = { readonly level: Level; readonly time: string; readonly msg: string }
+type LineSink = { write(line: Line): void; flush(): void }
+
+function file(fd: number): LineSink {
+  const boom = new sonicBoom.SonicBoom({ fd, sync: false, minLength: GATHERED_BYTES, maxLength: WAITING_BYTES_MAX })
+  // A log that cannot be written is no reason to stop serving.
+  boom.on('error', () => undefined)
+  setInterval(() => boom.flush(), FLUSH_MS).unref()
+  return {
+    write: line => void boom.write(`${JSON.stringify(line)}\n`),
     flush() {
       try {
-        destination.flushSync()
+        boom.flushSync()
       } catch {
         // Nothing is open any more to be flushed.
       }
@@ -43,24 +56,21 @@ export function openLog(level: string, out: NodeJS.WriteStream & { fd?: number }
   }
 }
 
-function bound(logger: pino.Logger) {
+const COLOURS = { info: 'green', warn: 'yellow', error: 'red' } as const
+
+function terminal(out: NodeJS.WriteStream): LineSink {
   return {
-    info: (facts: object, words: string) => logger.info(facts, words),
-    warn: (facts: object, words: string) => logger.warn(facts, words),
-    error: (facts: object, words: string) => logger.error(facts, words),
-    debug: (facts: object, words: string) => logger.debug(facts, words),
+    write({ level, time, msg, ...facts }) {
+      const pairs = Object.entries(facts)
+        .filter(([, value]) => value !== null && value !== undefined)
+        .map(
+          ([name, value]) => styleText('dim', `${name}=`) + (typeof value === 'object' ? JSON.stringify(value) : value),
+        )
+      const colour = COLOURS[level as keyof typeof COLOURS] ?? 'white'
+      out.write(
+        `${styleText('dim', time.slice(11, 23))} ${styleText(colour, level.padEnd(5))} ${msg} ${pairs.join(' ')}\n`,
+      )
+    },
+    flush: () => undefined,
   }
-}
-
-const COLOURS = { debug: 'gray', info: 'green', warn: 'yellow', error: 'red', fatal: 'red' } as const
-
-function readable(line: string): string {
-  const { level, time, msg, ...facts } = JSON.parse(line) as { level: keyof typeof COLOURS; time: string; msg: string }
-  const pairs = Object.entries(facts)
-    .filter(([, value]) => value !== null && value !== undefined)
-    .map(
-      ([name, value]) =>
-        `${styleText('dim', name + '=')}${typeof value === 'object' ? JSON.stringify(value) : String(value)}`,
-    )
-  return `${styleText('dim', time.slice(11, 23))} ${styleText(COLOURS[level] ?? 'white', level.padEnd(5))} ${msg} ${pairs.join(' ')}\n`
 }

@@ -1,19 +1,28 @@
-// A bounded number of places for each owner: taking one gives the way to leave it, or nothing when all are taken.
+// A bounded number of places for each owner. Who asks for one gets it or not; asking again is the same place, and it is
+// given back once, on every way out.
 
-export function places(max: number): { take(owner: string): (() => void) | undefined } {
+export type Place = Disposable & { take(): boolean }
+
+export function places(max: number): { of(owner: string): Place } {
   const taken = new Map<string, number>()
   return {
-    take(owner) {
-      const count = taken.get(owner) ?? 0
-      if (count >= max) return undefined
-      taken.set(owner, count + 1)
-      let there = true
-      return () => {
-        if (!there) return
-        there = false
-        const left = (taken.get(owner) ?? 1) - 1
-        if (left === 0) taken.delete(owner)
-        else taken.set(owner, left)
+    of(owner) {
+      let mine = false
+      return {
+        take() {
+          const count = taken.get(owner) ?? 0
+          if (mine || count >= max) return mine
+          taken.set(owner, count + 1)
+          mine = true
+          return true
+        },
+        [Symbol.dispose]() {
+          if (!mine) return
+          mine = false
+          const left = (taken.get(owner) ?? 1) - 1
+          if (left === 0) taken.delete(owner)
+          else taken.set(owner, left)
+        },
       }
     },
   }

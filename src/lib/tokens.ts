@@ -1,7 +1,8 @@
 // Counts the tokens of a text where no upstream told us: in a thread of its own, under a time cap, and without one
 // caller's text standing before the others'. Every model is counted as o200k, since most names say nothing else.
 
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
+import { startThread } from './thread.ts'
 import type { WorkerAnswer } from './tokens-worker.ts'
 
 export type TokenCount = {
@@ -79,12 +80,7 @@ export function tokenCounter(options: { readonly timeoutMs: number; readonly idl
   }
 
   function start(): Worker {
-    const file = import.meta.url.endsWith('.ts') ? './tokens-worker.ts' : './tokens-worker.js'
-    const started = new Worker(new URL(file, import.meta.url), {
-      env: {},
-      execArgv: [],
-      resourceLimits: { maxOldGenerationSizeMb: 512 },
-    })
+    const started = startThread('./tokens-worker', import.meta.url, undefined, { youngMb: 16, oldMb: 512 })
     started.on('message', (answer: WorkerAnswer) => {
       if (started === worker) takeAnswer(answer)
     })

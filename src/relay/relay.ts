@@ -9,8 +9,8 @@ import type { Sink } from './sink.ts'
 export type RelayNeeds = {
   readonly clock: Clock
   readonly readOnAfterFinishMs: number
-  // Reading on for a caller that left is bounded per account; undefined: no place, abort.
-  readonly readOn: () => (() => void) | undefined
+  // Reading on for a caller that left is bounded per account; false: no place, abort.
+  readonly readOn: () => boolean
 }
 
 export function relay(answer: Answer, sink: Sink, client: Client, gauge: Meter, needs: RelayNeeds): Promise<Delivery> {
@@ -25,7 +25,7 @@ export function relay(answer: Answer, sink: Sink, client: Client, gauge: Meter, 
     usage: gauge.usage,
     output: gauge.output(),
     firstByteAt,
-    httpStatus: 200,
+    headersLeft: sink.headersLeft,
   })
   if (served === undefined) {
     const last = answer.attempts.at(-1)
@@ -37,37 +37,27 @@ export function relay(answer: Answer, sink: Sink, client: Client, gauge: Meter, 
   return new Promise(resolve => {
     let left = false
     let over = false
-    let stopReadingOn: (() => void) | undefined
+    let readingOn: NodeJS.Timeout | undefined
     let stays: readonly (() => void)[] = []
 
     const finish = (outcome: Delivery['outcome'], failure?: Failure) => {
       if (over) return
       over = true
       for (const undo of stays) undo()
-      stopReadingOn?.()
+      clearTimeout(readingOn)
       resolve(delivery(outcome, failure))
     }
     // The count of an answer that is finished but for its usage frame, or whose reasoning is hidden, is worth waiting for.
     const clientLeft = () => {
       left = true
       const worthIt = gauge.finishReason !== null || answer.model.hiddenReasoning
-      const release = worthIt ? needs.readOn() : undefined
-      if (release === undefined) {
-        served.flow.abort()
-        return finish('client_left')
-      }
+      if (!worthIt || !needs.readOn()) return stopReading()
       served.flow.resume()
-      const timer =
-        gauge.finishReason === null
-          ? undefined
-          : setTimeout(() => {
-              served.flow.abort()
-              finish('client_left')
-            }, needs.readOnAfterFinishMs)
-      stopReadingOn = () => {
-        clearTimeout(timer)
-        release()
-      }
+      if (gauge.finishReason !== null) readingOn = setTimeout(stopReading, needs.readOnAfterFinishMs)
+    }
+    const stopReading = () => {
+      served.flow.abort()
+      finish('client_left')
     }
 
     sink.served(served)

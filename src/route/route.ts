@@ -17,6 +17,8 @@ export type RouteRequest = {
   readonly outputTokens: number | null
   readonly identifiers: Readonly<Record<string, string>>
   readonly client: Client
+  // A place to read on for a caller that left; false: there is none.
+  readOn(): boolean
   // Told with each dispatch, so that a checkpoint can say who was called.
   onDispatch(provider: string, at: number): void
 }
@@ -34,13 +36,17 @@ export async function route(request: RouteRequest, needs: RouteNeeds): Promise<A
   const attempts: Attempt[] = []
   const failures: Failure[] = []
   let dispatchedAt: number | null = null
+  const queue = [...candidates(request.model, needs)]
+  const triedAgain = new Set<Target>()
+  const deadline = needs.clock.monotonic() + timeoutOf(queue[0], needs)
 
-  for (const target of candidates(request.model, needs)) {
-    if (request.client.gone) break
+  for (let target = queue.shift(); target !== undefined; target = queue.shift()) {
+    const leftMs = deadline - needs.clock.monotonic()
+    if (request.client.gone || leftMs <= 0) break
     const started = needs.clock.monotonic()
     dispatchedAt = needs.clock.now()
     request.onDispatch(target.provider, dispatchedAt)
-    const begun = await attempt(target, request, needs)
+    const begun = await attempt(target, request, leftMs, needs)
     const ms = Math.round(needs.clock.monotonic() - started)
 
     if (begun === 'client_left') {
@@ -61,13 +67,22 @@ export async function route(request: RouteRequest, needs: RouteNeeds): Promise<A
     failures.push(begun)
     needs.onFailure(target.provider, begun)
     if (!mayTryAnother(begun) || attempts.length >= needs.attemptsMax || twoServerErrors(failures)) break
+    // A pooled socket may close just as we write on it: that says nothing about the target.
+    if (begun.kind === 'reset' && !triedAgain.has(target)) {
+      triedAgain.add(target)
+      queue.unshift(target)
+    }
   }
   return { model: request.model, attempts, failures, dispatchedAt, served: undefined }
 }
 
-// A pooled socket may close just as we write on it: a lone target that resets is tried once more.
 function candidates(model: Model, needs: RouteNeeds): readonly Target[] {
   return rank(model.targets, needs.random).filter(target => needs.catalog().provider(target.provider) !== undefined)
+}
+
+// All tries share one deadline: the total timeout of the first.
+function timeoutOf(target: Target | undefined, needs: RouteNeeds): number {
+  return target === undefined ? 0 : (needs.catalog().provider(target.provider)?.timeouts.totalMs ?? 0)
 }
 
 // Content that made two servers fall over is not tried on a third.
@@ -75,21 +90,13 @@ function twoServerErrors(failures: readonly Failure[]): boolean {
   return failures.filter(failure => failure.kind === 'status' && (failure.status ?? 0) >= 500).length >= 2
 }
 
-async function attempt(target: Target, request: RouteRequest, needs: RouteNeeds) {
-  const first = await attemptOnce(target, request, needs)
-  if (first instanceof Failure && first.kind === 'reset' && !request.client.gone) {
-    needs.onFailure(target.provider, first)
-    return attemptOnce(target, request, needs)
-  }
-  return first
-}
-
 type Served = NonNullable<Answer['served']>
 
 // Resolves with the first content; what came until then is kept and replayed to whoever listens.
-function attemptOnce(
+function attempt(
   target: Target,
   request: RouteRequest,
+  leftMs: number,
   needs: RouteNeeds,
 ): Promise<Served | Failure | 'client_left'> {
   const provider = needs.catalog().provider(target.provider)
@@ -141,12 +148,15 @@ function attemptOnce(
         model: target.model,
         outputTokens: request.outputTokens,
         identifiers: request.identifiers,
+        totalMsMax: leftMs,
       },
       {
         chunks(chunks) {
           if (listener !== undefined) return listener.chunks(chunks)
           early.chunks.push(...chunks)
           if (chunks.some(hasContent)) serve()
+          // Without content a chunk says nothing but a count, and the last one has it.
+          else if (!decided && early.chunks.length > EARLY_CHUNKS_MAX) early.chunks.splice(0, early.chunks.length - 1)
         },
         whole(whole) {
           if (listener !== undefined) return listener.whole(whole)
@@ -162,9 +172,15 @@ function attemptOnce(
         },
       },
     )
-    stays = [request.client.onGone(() => giveUp('client_left')), request.client.onCut(giveUp)]
+    // Reasoning that nobody sees is produced before the first content: its count is worth waiting for.
+    const onGone = () => {
+      if (!request.model.hiddenReasoning || !request.readOn()) giveUp('client_left')
+    }
+    stays = [request.client.onGone(onGone), request.client.onCut(giveUp)]
   })
 }
+
+const EARLY_CHUNKS_MAX = 64
 
 // The first delta that holds more than a role, or the word that it ended.
 function hasContent(chunk: Chunk): boolean {

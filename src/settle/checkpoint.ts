@@ -20,7 +20,7 @@ export function keepCheckpoints(
   seen: { readonly usage: unknown; output(): OutputSeen },
   progress: () => Progress | undefined,
   needs: CheckpointNeeds,
-): () => void {
+): Disposable {
   let stopped = false
   let promptTokens: number | undefined
 
@@ -51,8 +51,10 @@ export function keepCheckpoints(
   }
 
   let timer = setTimeout(mark, needs.checkpointFirstMs)
-  return () => {
-    stopped = true
-    clearTimeout(timer)
+  return {
+    [Symbol.dispose]() {
+      stopped = true
+      clearTimeout(timer)
+    },
   }
 }

@@ -34,20 +34,25 @@ export type SettleNeeds = {
   readonly onLate: (requestId: string, error: unknown) => void
 }
 
-export type Ending = { readonly receipt: Receipt; readonly refusal: Refusal | undefined }
+export type Ending = {
+  readonly receipt: Receipt
+  readonly refusal: Refusal | undefined
+  readonly httpStatus: number
+}
 
 export async function settle(held: Held, delivery: Delivery, needs: SettleNeeds): Promise<Ending> {
   const bill = await price(held, delivery, needs)
   const refusal =
     delivery.outcome === 'upstream_failed' || delivery.outcome === 'upstream_broke' ? refusalOf(delivery) : undefined
   const { answer } = delivery
+  const httpStatus =
+    delivery.outcome === 'upstream_failed' && refusal !== undefined && !delivery.headersLeft ? refusal.status : 200
   await book(
     held,
     {
       requestId: held.requestId,
       outcome: delivery.outcome,
-      httpStatus:
-        delivery.outcome === 'upstream_failed' && refusal !== undefined ? refusal.status : delivery.httpStatus,
+      httpStatus,
       errorCode: refusal?.code ?? null,
       finishReason: delivery.finishReason,
       modelServed: answer.served === undefined ? null : answer.model.id,
@@ -68,6 +73,7 @@ export async function settle(held: Held, delivery: Delivery, needs: SettleNeeds)
   return {
     receipt: { tokens: bill.tokens, usageSource: bill.source, cost: bill.cost, outcome: delivery.outcome },
     refusal,
+    httpStatus,
   }
 }
 

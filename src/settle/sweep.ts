@@ -21,15 +21,31 @@ export function keepSweeping(
   needs: SweepNeeds,
   every: { readonly sweepMs: number; readonly endsMs: number },
 ): () => void {
-  const sweeping = setInterval(() => sweepOnce(needs).catch(needs.onError), every.sweepMs)
-  const ending = setInterval(() => {
-    needs.keys
-      .markEnds()
-      .then(changed => changed.forEach(needs.forget))
-      .catch(needs.onError)
-  }, every.endsMs)
+  const stopSweeping = repeatedly(every.sweepMs, () => sweepOnce(needs), needs.onError)
+  const stopEnding = repeatedly(
+    every.endsMs,
+    async () => {
+      for (const keyId of await needs.keys.markEnds()) needs.forget(keyId)
+    },
+    needs.onError,
+  )
   return () => {
-    clearInterval(sweeping)
-    clearInterval(ending)
+    stopSweeping()
+    stopEnding()
   }
+}
+
+// Never twice at once: a store that is slow or away must not find a queue of these when it comes back.
+function repeatedly(ms: number, work: () => Promise<void>, onError: (error: unknown) => void): () => void {
+  let busy = false
+  const timer = setInterval(() => {
+    if (busy) return
+    busy = true
+    work()
+      .catch(onError)
+      .finally(() => {
+        busy = false
+      })
+  }, ms)
+  return () => clearInterval(timer)
 }

@@ -15,7 +15,7 @@ export type AuditOptions = {
 export type AuditReport = { readonly ok: boolean; readonly findings: readonly Finding[] }
 
 // Not a database of ours, or one that cannot be read.
-export class NotAuditable extends Error {
+class NotAuditable extends Error {
   override readonly name = 'NotAuditable'
 }
 

@@ -60,8 +60,8 @@ export type FreeEntry = {
 // An open row that holds what the request may cost at most.
 export type HoldEntry = {
   readonly kind: 'hold'
-  // Prompt and request price at their dearest.
-  readonly base: Nano
+  // Prompt and request price at their dearest, not yet rounded.
+  readonly base: Pico
   // Of all choices together, per token of output.
   readonly outputPrice: Pico
   readonly outputTokens: number

@@ -28,9 +28,9 @@ export function groupCommit<Op, Result>(
 
   async function run(): Promise<void> {
     running = true
-    // Everything that was submitted in the same turn of the event loop belongs to the first batch.
-    await Promise.resolve()
     while (waiting.length > 0) {
+      // All that the current turn of the event loop brings belongs to one batch.
+      await new Promise(resolve => setImmediate(resolve))
       const batch = waiting.splice(0, bounds.batchMax)
       try {
         const results = await commit(batch.map(entry => entry.op))

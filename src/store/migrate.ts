@@ -6,7 +6,7 @@ import type { DatabaseSync } from 'node:sqlite'
 const APPLICATION_ID = 0x5475726e
 const FOLDER = new URL('./migrations/', import.meta.url)
 
-export class ForeignDatabase extends Error {}
+class ForeignDatabase extends Error {}
 
 export function migrate(db: DatabaseSync): void {
   const applicationId = pragma(db, 'application_id')

@@ -35,12 +35,13 @@ type KeyPage = KeyBooks & {
 export function sqliteGates(sql: SqliteSql, owner: string) {
   const run = statements(sql)
 
-  // A batch that the database rejects is split in halves until the culprit stands alone.
+  // A batch that the database rejects is split in halves until the culprit stands alone. A database that is locked, full
+  // or broken rejects everything, and each half would only wait for it again.
   function commit(ops: readonly HotOp[]): BatchResult<HotResult>[] {
     try {
       return inTransaction(ops)
     } catch (error) {
-      if (ops.length === 1) return [{ ok: false, error: error as Error }]
+      if (ops.length === 1 || isAway(error)) return ops.map(() => ({ ok: false, error: error as Error }))
       const half = ops.length >> 1
       return [...commit(ops.slice(0, half)), ...commit(ops.slice(half))]
     }
@@ -145,26 +146,34 @@ export function sqliteGates(sql: SqliteSql, owner: string) {
 
   // Only an open row is settled; a recovered one takes the difference as a correction; a settled one takes nothing.
   function settle(bill: Settlement, desk: Desk): Settled {
-    const row = run.rowForSettle.get(bill.requestId)
-    if (row === undefined) return 'unknown'
-    if (row.state === 'settled') return 'again'
+    const row = closeRow('open', 'settled', bill)
+    if (row === undefined) return correct(bill, desk)
     const { account, key } = desk.pages(String(row.account_id), String(row.key_id))
-    const before = row.state === 'recovered' ? (row.cost as Nano) : 0n
-    bookCost(row.state === 'open' ? (row.hold as Nano) : 0n, bill.cost - before, account, key)
+    bookCost(row.hold as Nano, bill.cost, account, key)
     account.dirty = key.dirty = true
-    closeRow('settled', bill)
-    if (row.state === 'open') charge(account.id, bill.requestId, bill.cost, desk.now)
-    else if (bill.cost !== before) run.correct.run(account.id, bill.requestId, before - bill.cost, desk.now)
-    return row.state === 'open' ? 'settled' : 'corrected'
+    charge(account.id, bill.requestId, bill.cost, desk.now)
+    return 'settled'
   }
 
-  function closeRow(
-    state: 'settled' | 'recovered',
-    bill: Omit<Settlement, 'upstreamCost'> & { upstreamCost?: Nano | null },
-  ): void {
+  // The owner was only paused: its row was recovered meanwhile, and the difference is booked where everybody sees it.
+  function correct(bill: Settlement, desk: Desk): Settled {
+    const before = run.costBefore.get(bill.requestId)
+    if (before === undefined) return 'unknown'
+    const row = closeRow('recovered', 'settled', bill)
+    if (row === undefined) return 'again'
+    const { account, key } = desk.pages(String(row.account_id), String(row.key_id))
+    const more = bill.cost - (before.cost as Nano)
+    bookCost(0n, more, account, key)
+    account.dirty = key.dirty = true
+    if (more !== 0n) run.correct.run(account.id, bill.requestId, -more, desk.now)
+    return 'corrected'
+  }
+
+  // One statement is the lock: a row that is no longer in the state it should come from is not found.
+  function closeRow(from: 'open' | 'recovered', to: 'settled' | 'recovered', bill: Closing) {
     const t: Tokens = bill.tokens
-    run.closeRow.run(
-      state,
+    return run.closeRow.get(
+      to,
       bill.outcome,
       bill.httpStatus,
       bill.errorCode,
@@ -186,6 +195,7 @@ export function sqliteGates(sql: SqliteSql, owner: string) {
       bill.priceVersion,
       bill.price,
       bill.requestId,
+      from,
     )
   }
 
@@ -221,7 +231,7 @@ export function sqliteGates(sql: SqliteSql, owner: string) {
     const { account, key } = desk.pages(String(row.account_id), String(row.key_id))
     bookCost(row.hold as Nano, cost, account, key)
     account.dirty = key.dirty = true
-    closeRow('recovered', {
+    closeRow('open', 'recovered', {
       requestId: String(row.request_id),
       outcome: 'recovered',
       httpStatus: 0,
@@ -244,6 +254,16 @@ export function sqliteGates(sql: SqliteSql, owner: string) {
 
   return { commit }
 }
+
+// SQLite's own codes: busy, locked, out of memory, read-only, I/O, corrupt, full, cannot open, not a database.
+const AWAY = new Set([5, 6, 7, 8, 10, 11, 13, 14, 26])
+
+function isAway(error: unknown): boolean {
+  const { errcode } = error as { errcode?: unknown }
+  return typeof errcode === 'number' && AWAY.has(errcode & 0xff)
+}
+
+type Closing = Omit<Settlement, 'upstreamCost'> & { readonly upstreamCost?: Nano | null }
 
 type Desk = ReturnType<typeof openDesk>
 
@@ -350,14 +370,14 @@ function statements(sql: SqliteSql) {
       `INSERT INTO usage (${facts}, model_requested, stream, outcome, http_status, error_code, finished_at, state)
        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 'settled')`,
     ),
-    rowForSettle: prepare('SELECT state, account_id, key_id, hold, cost FROM usage WHERE request_id = $1'),
+    costBefore: prepare('SELECT cost FROM usage WHERE request_id = $1'),
     closeRow: prepare(
       `UPDATE usage SET state = $1, outcome = $2, http_status = $3, error_code = $4, finish_reason = $5, model_served = $6,
          provider = $7, attempts = $8, prompt_tokens = $9, cached_tokens = $10, cache_write_tokens = $11,
          completion_tokens = $12, reasoning_tokens = $13, usage_source = $14, cost = $15, upstream_cost = $16,
          first_byte_at = $17, finished_at = $18, upstream_id = $19, price_version = COALESCE($20, price_version),
          price = COALESCE($21, price), checkpoint = NULL
-       WHERE request_id = $22 AND state <> 'settled'`,
+       WHERE request_id = $22 AND state = $23 RETURNING account_id, key_id, hold`,
     ),
     charge: prepare(
       `INSERT INTO ledger (account_id, id, kind, amount, request_id, created_at) VALUES ($1, $2, 'charge', $3, $2, $4)`,

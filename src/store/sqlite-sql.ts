@@ -10,7 +10,8 @@ export function sqliteSql(path: string, clock: Clock, options: { readonly readOn
   const db = new DatabaseSync(path, {
     readOnly: options.readOnly ?? false,
     enableForeignKeyConstraints: true,
-    timeout: 5000,
+    // Only a stranger's process can hold the lock: better a 503 soon than callers in a queue.
+    timeout: 1000,
   })
   const prepared = new Map<string, StatementSync>()
 

@@ -1,8 +1,11 @@
 // The thread in which SQLite lives: it is synchronous, so a slow disk here delays commits only, not every open stream.
 // Messages are answered one after the other; a second thread of the same kind, read-only, serves reports.
-import { parentPort, workerData } from 'node:worker_threads'
+import { parentPort } from 'node:worker_threads'
 import { systemClock } from '../lib/clock.ts'
+import { threadData } from '../lib/thread.ts'
 import type { Store } from './contract.ts'
+import { createIfMissing } from './create.ts'
+import { type FlatBatch, packResults, unpackOps } from './hot-wire.ts'
 import { migrate } from './migrate.ts'
 import { sqlAccounts } from './sql/accounts.ts'
 import { findBearer } from './sql/bearers.ts'
@@ -11,13 +14,13 @@ import { sqlEvents } from './sql/events.ts'
 import { sqlKeys } from './sql/keys.ts'
 import { sqlSettings } from './sql/settings.ts'
 import { sqlUsage } from './sql/usage.ts'
-import { type HotOp, sqliteGates } from './sqlite-gates.ts'
+import { sqliteGates } from './sqlite-gates.ts'
 import { sqliteSql } from './sqlite-sql.ts'
 
 export type WorkerSetup = { readonly path: string; readonly owner: string; readonly readOnly: boolean }
 export type Rooms = Pick<Store, 'keys' | 'accounts' | 'usage' | 'catalog' | 'events' | 'settings'>
 export type Request =
-  | { readonly id: number; readonly ops: readonly HotOp[] }
+  | { readonly id: number; readonly ops: FlatBatch }
   | { readonly id: number; readonly hash: string }
   | { readonly id: number; readonly room: keyof Rooms; readonly verb: string; readonly args: readonly unknown[] }
   | { readonly id: number; readonly close: true }
@@ -25,15 +28,17 @@ export type Response =
   | { readonly id: number; readonly value: unknown; readonly ms: number }
   | { readonly id: number; readonly error: string }
 
-const setup = workerData as WorkerSetup
+const setup = threadData<WorkerSetup>()
 const port = parentPort
 if (port === null) throw new Error('this file is a worker')
 
+if (!setup.readOnly) createIfMissing(setup.path)
 const sql = sqliteSql(setup.path, systemClock, { readOnly: setup.readOnly })
 if (!setup.readOnly) {
+  // First, since it refuses a file that is not ours; that must be left as it is.
+  migrate(sql.db)
   // FULL: a commit that was answered survives a power cut.
   sql.db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 1000')
-  migrate(sql.db)
 }
 sql.db.exec('PRAGMA cache_size = -16000; PRAGMA temp_store = MEMORY')
 
@@ -63,7 +68,7 @@ port.on('message', async (request: Request) => {
 port.postMessage({ id: 0, value: 'open', ms: 0 } satisfies Response)
 
 async function answer(request: Request): Promise<unknown> {
-  if ('ops' in request) return gates?.commit(request.ops)
+  if ('ops' in request) return packResults(gates?.commit(unpackOps(request.ops)) ?? [])
   if ('hash' in request) return findBearer(request.hash, sql)
   if ('close' in request) return sql.close()
   const room = rooms[request.room] as unknown as Record<string, (...args: readonly unknown[]) => Promise<unknown>>

@@ -1,9 +1,9 @@
 // The embedded store: SQLite in a worker thread behind the store's contract, with group commit on this side of it.
-import { existsSync, statSync } from 'node:fs'
-import { Worker } from 'node:worker_threads'
 import type { Bearer } from '../domain/key.ts'
+import { startThread } from '../lib/thread.ts'
 import { type Gates, type RefusedRow, type Settled, type Store, StoreAway, type Verdict } from './contract.ts'
-import { type BatchResult, groupCommit } from './group-commit.ts'
+import { groupCommit } from './group-commit.ts'
+import { type FlatBatch, packOps, unpackResults } from './hot-wire.ts'
 import type { HotOp, HotResult } from './sqlite-gates.ts'
 import type { Request, Response, Rooms, WorkerSetup } from './sqlite-worker.ts'
 
@@ -18,10 +18,6 @@ export type SqliteOptions = {
 const BOUNDS = { batchMax: 256, waitingMax: 100_000, behindMax: 10_000 }
 
 export async function openSqlite(options: SqliteOptions): Promise<Store> {
-  // SQLite takes an empty file for a new database; an installation that was cut to nothing must not start over.
-  if (existsSync(options.path) && statSync(options.path).size === 0) {
-    throw new Error(`${options.path} is empty (0 bytes): restore it from a backup, or delete it to start over`)
-  }
   const bounds = options.bounds ?? BOUNDS
   const writer = await openThread({ path: options.path, owner: options.owner, readOnly: false })
   let reader: Promise<Thread> | undefined
@@ -29,9 +25,9 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
 
   const hot = groupCommit<HotOp, HotResult>(
     async ops => {
-      const { value, ms } = await writer.ask({ ops })
+      const { value, ms } = await writer.ask({ ops: packOps(ops) })
       options.onCommit?.(ops.length, ms)
-      return (value as BatchResult<HotResult>[]).map(result =>
+      return unpackResults(value as FlatBatch).map(result =>
         result.ok ? result : { ok: false, error: away(result.error) },
       )
     },
@@ -39,9 +35,10 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     () => new StoreAway('too many writes are waiting for the store'),
   )
 
+  const { flush, ...gates } = sqliteGateSide(hot.submit, bounds.behindMax)
   return {
     gates: {
-      ...sqliteGateSide(hot.submit, bounds.behindMax),
+      ...gates,
       bearer: async hash => (await writer.ask({ hash })).value as Bearer | undefined,
     },
     keys: room('keys', writer.ask),
@@ -54,6 +51,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
       await writer.ask({ room: 'settings', verb: 'get', args: ['ping'] })
     },
     async close() {
+      flush()
       await hot.drained()
       await writer.ask({ close: true })
       if (reader !== undefined) await (await reader).ask({ close: true })
@@ -61,7 +59,9 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
   }
 }
 
-function sqliteGateSide(submit: (op: HotOp) => Promise<HotResult>, behindMax: number): Omit<Gates, 'bearer'> {
+type GateSide = Omit<Gates, 'bearer'> & { flush(): void }
+
+function sqliteGateSide(submit: (op: HotOp) => Promise<HotResult>, behindMax: number): GateSide {
   let behind = 0
   const touched = new Map<string, number>()
   let touching = false
@@ -95,6 +95,7 @@ function sqliteGateSide(submit: (op: HotOp) => Promise<HotResult>, behindMax: nu
       setTimeout(flushTouches, 1000).unref()
     },
     sweep: live => submit({ do: 'sweep', live }) as Promise<number>,
+    flush: flushTouches,
   }
 }
 
@@ -104,12 +105,7 @@ type Thread = { ask(message: Message): Promise<{ readonly value: unknown; readon
 
 // Starts the thread and waits until it has opened (and migrated) the database; what goes wrong there is thrown here.
 async function openThread(setup: WorkerSetup): Promise<Thread> {
-  const worker = new Worker(
-    new URL(import.meta.url.endsWith('.ts') ? './sqlite-worker.ts' : './sqlite-worker.js', import.meta.url),
-    {
-      workerData: setup,
-    },
-  )
+  const worker = startThread('./sqlite-worker', import.meta.url, setup, { youngMb: 8 })
   const waiting = new Map<
     number,
     { resolve: (answer: { value: unknown; ms: number }) => void; reject: (error: Error) => void }

@@ -13,6 +13,8 @@ export type Errand = {
   readonly outputTokens: number | null
   // The tenant's identifiers as they may leave: HMACs.
   readonly identifiers: Readonly<Record<string, string>>
+  // What is left of the time that all tries of a request share.
+  readonly totalMsMax: number
 }
 
 export type Adapter = {

@@ -14,6 +14,7 @@ export type OutwardRequest = {
   readonly headers: readonly string[]
   readonly body: string
   readonly firstByteMs: number
+  readonly totalMs: number
 }
 
 export type OutwardHandler = {
@@ -53,9 +54,9 @@ function send(pool: Pool, request: OutwardRequest, handler: OutwardHandler, time
   }
   const drop = () => controller?.abort(new Error('the call was ended by us'))
   const total = setTimeout(() => {
-    finish(new Failure('timeout', `no end after ${timeouts.totalMs} ms`))
+    finish(new Failure('timeout', `no end after ${Math.round(request.totalMs)} ms`))
     drop()
-  }, timeouts.totalMs)
+  }, request.totalMs)
   total.unref()
 
   pool.dispatch(

@@ -2,19 +2,19 @@
 import { Failure } from '../domain/failure.ts'
 import type { Chunk, ChunkChoice, Whole, WholeChoice } from '../domain/handoff.ts'
 import { storable } from '../domain/usage.ts'
-import { failureOfError } from './openai-error.ts'
+import { failureOfError, type Unsaid } from './openai-error.ts'
 
 const FINISH_REASONS = new Set(['stop', 'length', 'tool_calls', 'content_filter', 'function_call'])
 const CHOICES_MAX = 128
 
-export function readChunk(data: string): { readonly id: string | null; readonly chunk: Chunk } {
-  const frame = object(parse(data))
+export function readChunk(data: string, unsaid: Unsaid): { readonly id: string | null; readonly chunk: Chunk } {
+  const frame = object(parse(data), unsaid)
   const choices = Array.isArray(frame.choices) ? frame.choices.slice(0, CHOICES_MAX).map(chunkChoice) : []
   return { id: idOf(frame.id), chunk: { choices, usage: frame.usage ?? undefined, fingerprint: fingerprintOf(frame) } }
 }
 
-export function readWhole(text: string): { readonly id: string | null; readonly whole: Whole } {
-  const body = object(parse(text))
+export function readWhole(text: string, unsaid: Unsaid): { readonly id: string | null; readonly whole: Whole } {
+  const body = object(parse(text), unsaid)
   if (!Array.isArray(body.choices) || body.choices.length === 0) throw nonsense('the answer has no choices')
   return {
     id: idOf(body.id),
@@ -30,7 +30,7 @@ function chunkChoice(value: unknown, position: number): ChunkChoice {
   const choice = record(value) as ChunkChoice & Record<string, unknown>
   if (choice.delta === null || typeof choice.delta !== 'object') choice.delta = {}
   else dropNulls(choice.delta)
-  if (typeof choice.index !== 'number') (choice as { index: number }).index = position
+  ;(choice as { index: number }).index = indexOf(choice.index, position)
   choice.finish_reason = finishReason(choice.finish_reason)
   return choice
 }
@@ -41,7 +41,7 @@ function wholeChoice(value: unknown, position: number): WholeChoice {
   dropNulls(message)
   return {
     ...choice,
-    index: typeof choice.index === 'number' ? choice.index : position,
+    index: indexOf(choice.index, position),
     message: {
       ...message,
       role: 'assistant',
@@ -51,6 +51,13 @@ function wholeChoice(value: unknown, position: number): WholeChoice {
     logprobs: choice.logprobs ?? null,
     finish_reason: finishReason(choice.finish_reason) ?? 'stop',
   }
+}
+
+// Bounded, since it is remembered which choices spoke.
+function indexOf(value: unknown, position: number): number {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) < CHOICES_MAX
+    ? (value as number)
+    : position
 }
 
 // `tool_calls: null` and the like: OpenAI leaves such fields out, and strict clients refuse them.
@@ -74,9 +81,9 @@ function parse(text: string): unknown {
   }
 }
 
-function object(value: unknown): Record<string, unknown> {
+function object(value: unknown, unsaid: Unsaid): Record<string, unknown> {
   const found = record(value)
-  if (found.error !== undefined && found.error !== null) throw failureOfError(found.error)
+  if (found.error !== undefined && found.error !== null) throw failureOfError(found.error, unsaid)
   return found
 }
 

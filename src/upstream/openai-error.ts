@@ -1,61 +1,98 @@
 // What an upstream's error means to us, by its status and words. Its own message reaches the caller only where the
-// caller is at fault, cleaned of addresses, keys and markup.
+// caller is at fault, cleaned of addresses, keys and markup; the log gets its code alone, since a message may quote the
+// prompt.
 import { Failure } from '../domain/failure.ts'
 
-export function failureOfStatus(status: number, body: Buffer, retryAfter: string | undefined): Failure {
-  const words = errorWords(body)
-  const note = `status ${status}${words === undefined ? '' : ': ' + words}`
-  if (status === 400 || status === 413 || status === 422)
-    return new Failure('rejected', note, { status, ...(words ? { words } : {}) })
-  if (status === 429 || status === 503 || status === 529) {
-    const wait = retryAfterSeconds(retryAfter)
-    return new Failure('limited', note, { status, ...(wait === undefined ? {} : { retryAfter: wait }) })
-  }
-  if (status === 401 || status === 403) return new Failure('credential', note, { status })
-  if (status === 408 || status === 504) return new Failure('timeout', note, { status })
-  return new Failure('status', note, { status })
+export type UpstreamError = {
+  readonly status: number
+  readonly body: Buffer
+  readonly retryAfter?: string | undefined
+  // When the upstream says it answered: a Retry-After may be a date by the same clock.
+  readonly date?: string | undefined
+}
+
+// What must not be told whatever it looks like: the provider's key and host.
+export type Unsaid = readonly string[]
+
+export function failureOfStatus(error: UpstreamError, unsaid: Unsaid): Failure {
+  return failureOf(error, errorFields(error.body), unsaid)
 }
 
 // An error inside a 200 answer: its code is often the status that should have been.
-export function failureOfError(error: unknown): Failure {
-  const { code, status, message } =
-    typeof error === 'object' && error !== null ? (error as Record<string, unknown>) : { message: error }
-  const number = [status, code].map(Number).find(value => Number.isInteger(value) && value >= 400 && value < 600)
-  const words = typeof message === 'string' ? clean(message) : 'an error inside a 200 answer'
-  if (number === undefined) return new Failure('status', words, { status: 200 })
-  return failureOfStatus(number, Buffer.from(JSON.stringify({ error: { message: words } })), undefined)
+export function failureOfError(error: unknown, unsaid: Unsaid): Failure {
+  const fields = record(typeof error === 'string' ? { message: error } : error)
+  const number = [fields.status, fields.code].map(Number).find(value => Number.isInteger(value) && isError(value))
+  if (number === undefined) return new Failure('status', note('an error inside a 200 answer', fields), { status: 200 })
+  return failureOf({ status: number, body: NO_BODY }, fields, unsaid)
 }
 
-function errorWords(body: Buffer): string | undefined {
+const NO_BODY = Buffer.alloc(0)
+
+function failureOf(error: UpstreamError, fields: Record<string, unknown>, unsaid: Unsaid): Failure {
+  const { status } = error
+  const why = note(`status ${status}`, fields)
+  if (status === 400 || status === 413 || status === 422) {
+    const words = typeof fields.message === 'string' ? clean(fields.message, unsaid) : ''
+    return new Failure('rejected', why, { status, ...(words === '' ? {} : { words }) })
+  }
+  if (status === 429 || status === 503 || status === 529) {
+    const wait = retryAfterSeconds(error)
+    return new Failure('limited', why, { status, ...(wait === undefined ? {} : { retryAfter: wait }) })
+  }
+  if (status === 401 || status === 403) return new Failure('credential', why, { status })
+  if (status === 408 || status === 504) return new Failure('timeout', why, { status })
+  return new Failure('status', why, { status })
+}
+
+function errorFields(body: Buffer): Record<string, unknown> {
   try {
-    const parsed = JSON.parse(body.toString()) as {
-      error?: { message?: unknown } | string
-      message?: unknown
-      detail?: unknown
-    }
-    const error = typeof parsed.error === 'object' && parsed.error !== null ? parsed.error.message : parsed.error
-    const words = [error, parsed.message, parsed.detail].find(value => typeof value === 'string' && value !== '')
-    return typeof words === 'string' ? clean(words) : undefined
+    const parsed = record(JSON.parse(body.toString()))
+    const error = typeof parsed.error === 'string' ? { message: parsed.error } : record(parsed.error)
+    const message = [error.message, parsed.message, parsed.detail].find(value => typeof value === 'string')
+    return { ...error, message }
   } catch {
-    return undefined
+    return {}
   }
 }
 
-function clean(words: string): string {
-  return words
-    .toWellFormed()
+function note(what: string, { code, type }: Record<string, unknown>): string {
+  const name = [code, type].find(value => typeof value === 'string' && /^[a-z][\w.-]{0,63}$/i.test(value))
+  return name === undefined ? what : `${what} (${String(name)})`
+}
+
+function clean(words: string, unsaid: Unsaid): string {
+  let said = words.slice(0, WORDS_READ_MAX).toWellFormed()
+  for (const secret of unsaid) said = said.replaceAll(secret, '[hidden]')
+  return said
     .replace(/[\u0000-\u001f\u007f]+/g, ' ')
     .replace(/<[^>]{0,200}>/g, ' ')
     .replace(/\b[a-z][a-z0-9+.-]{1,20}:\/\/\S+/gi, '[address]')
-    .replace(/\b(?:sk|pk|key|svc|gsk|xai|AIza)[-_][\w*-]{6,}\S*/gi, '[key]')
+    .replace(/\b(?:sk|pk|key|svc|gsk|xai)[-_][\w*-]{6,}\S*/gi, '[key]')
+    .replace(/\bAIza[\w-]{6,}/g, '[key]')
     .replace(/\b(?:Bearer|Basic)\s+\S+/gi, '[key]')
+    .replace(/\b(?=\w*\d)(?=\w*[a-z])\w{32,}/gi, '[key]')
     .replace(/\s+/g, ' ')
     .trim()
-    .slice(0, 400)
+    .slice(0, WORDS_TOLD_MAX)
 }
 
-function retryAfterSeconds(value: string | undefined): number | undefined {
-  if (value === undefined) return undefined
-  const seconds = Number(value)
-  return Number.isFinite(seconds) && seconds >= 0 ? Math.min(seconds, 300) : undefined
+const WORDS_READ_MAX = 4096
+const WORDS_TOLD_MAX = 400
+
+function retryAfterSeconds({ retryAfter, date }: UpstreamError): number | undefined {
+  if (retryAfter === undefined) return undefined
+  const seconds = /^\d+(\.\d+)?$/.test(retryAfter)
+    ? Number(retryAfter)
+    : (Date.parse(retryAfter) - Date.parse(date ?? '')) / 1000
+  return Number.isFinite(seconds) && seconds >= 0 ? Math.min(seconds, RETRY_AFTER_SECONDS_MAX) : undefined
+}
+
+const RETRY_AFTER_SECONDS_MAX = 300
+
+function isError(status: number): boolean {
+  return status >= 400 && status < 600
+}
+
+function record(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }

@@ -2,14 +2,19 @@
 // speaks it; what differs between them is data on the provider.
 import type { Provider } from '../domain/catalog.ts'
 import { Failure } from '../domain/failure.ts'
-import type { AnswerListener, Chunk, Flow } from '../domain/handoff.ts'
+import type { AnswerListener, Chunk, ChunkChoice, Flow } from '../domain/handoff.ts'
 import { sseReader } from '../lib/sse.ts'
 import type { Adapter, Errand } from './adapter.ts'
 import { type OutwardFlow, type OutwardHandler, outward } from './call.ts'
 import { readChunk, readWhole } from './openai-answer.ts'
-import { failureOfStatus } from './openai-error.ts'
+import { failureOfStatus, type Unsaid, type UpstreamError } from './openai-error.ts'
 
-export type WireBounds = { readonly answerBytesMax: number; readonly sseEventBytesMax: number }
+export type WireBounds = {
+  readonly answerBytesMax: number
+  readonly sseEventBytesMax: number
+  readonly endAfterDoneMs: number
+}
+type ReaderSetup = WireBounds & { readonly unsaid: Unsaid }
 
 const ERROR_BYTES_MAX = 65_536
 
@@ -17,6 +22,7 @@ export function openaiAdapter(provider: Provider, apiKey: string | undefined, bo
   const base = new URL(provider.baseUrl)
   const path = base.pathname.replace(/\/+$/, '') + '/chat/completions' + base.search
   const wire = outward(base.origin, provider.timeouts)
+  const setup = { ...bounds, unsaid: [base.host, ...(apiKey === undefined ? [] : [apiKey])] }
   const headers = ['content-type', 'application/json', 'accept-encoding', 'identity', 'user-agent', 'turnpike']
   if (apiKey !== undefined) headers.push('authorization', `Bearer ${apiKey}`)
 
@@ -27,14 +33,15 @@ export function openaiAdapter(provider: Provider, apiKey: string | undefined, bo
       const state = { upstreamId: null as string | null }
       let flow: OutwardFlow | undefined
       const abort = () => flow?.abort()
-      const reader = stream ? streamReader(listener, bounds, state, abort) : jsonReader(listener, bounds, state, abort)
+      const reader = stream ? streamReader(listener, setup, state, abort) : jsonReader(listener, setup, state, abort)
       const request = {
         path,
         headers: [...headers, 'x-request-id', errand.requestId],
         body: requestBody(errand, provider),
         firstByteMs: stream ? provider.timeouts.firstByteStreamMs : provider.timeouts.firstByteJsonMs,
+        totalMs: Math.min(provider.timeouts.totalMs, errand.totalMsMax),
       }
-      flow = wire.send(request, byStatus(reader, listener, abort, stream))
+      flow = wire.send(request, byStatus(reader, listener, abort, stream, setup.unsaid))
       return flowWithId(flow, state)
     },
     close: wire.close,
@@ -52,7 +59,7 @@ function flowWithId(flow: OutwardFlow, state: { readonly upstreamId: string | nu
   }
 }
 
-export function requestBody(errand: Errand, provider: Provider): string {
+function requestBody(errand: Errand, provider: Provider): string {
   const { chat } = errand
   const fields: Record<string, unknown> = { model: errand.model, ...chat.forwarded, ...errand.identifiers }
   for (const name of provider.passthrough) {
@@ -71,8 +78,16 @@ export function requestBody(errand: Errand, provider: Provider): string {
 type Reader = Pick<OutwardHandler, 'data' | 'end'>
 
 // Looks at the status and type first: an answer goes to its reader, anything else is collected for its error message.
-function byStatus(reader: Reader, listener: AnswerListener, abort: () => void, stream: boolean): OutwardHandler {
-  let refused: { status: number; retryAfter: string | undefined; pieces: Buffer[]; bytes: number } | undefined
+function byStatus(
+  reader: Reader,
+  listener: AnswerListener,
+  abort: () => void,
+  stream: boolean,
+  unsaid: Unsaid,
+): OutwardHandler {
+  let refused: Omit<UpstreamError, 'body'> | undefined
+  const pieces: Buffer[] = []
+  let bytes = 0
   let failed = false
   const fail = (failure: Failure) => {
     failed = true
@@ -84,7 +99,7 @@ function byStatus(reader: Reader, listener: AnswerListener, abort: () => void, s
       const type = String(headers['content-type'] ?? '')
       const encoding = headers['content-encoding']
       if (status !== 200) {
-        refused = { status, retryAfter: one(headers['retry-after']), pieces: [], bytes: 0 }
+        refused = { status, retryAfter: one(headers['retry-after']), date: one(headers.date) }
       } else if (encoding !== undefined && encoding !== 'identity') {
         fail(new Failure('nonsense', 'the answer is encoded although identity was asked for', { status }))
       } else if (stream && !type.startsWith('text/event-stream')) {
@@ -95,28 +110,30 @@ function byStatus(reader: Reader, listener: AnswerListener, abort: () => void, s
     data(chunk) {
       if (failed) return
       if (refused === undefined) return reader.data(chunk)
-      refused.bytes += chunk.length
-      if (refused.bytes <= ERROR_BYTES_MAX) refused.pieces.push(chunk)
-      else fail(failureOfStatus(refused.status, Buffer.concat(refused.pieces), refused.retryAfter))
+      bytes += chunk.length
+      if (bytes <= ERROR_BYTES_MAX) pieces.push(chunk)
+      else fail(failureOfStatus({ ...refused, body: Buffer.concat(pieces) }, unsaid))
     },
     end(failure) {
       if (failed) return
       if (refused === undefined) return reader.end(failure)
-      listener.end(failureOfStatus(refused.status, Buffer.concat(refused.pieces), refused.retryAfter))
+      listener.end(failureOfStatus({ ...refused, body: Buffer.concat(pieces) }, unsaid))
     },
   }
 }
 
 function streamReader(
   listener: AnswerListener,
-  bounds: WireBounds,
+  setup: ReaderSetup,
   state: { upstreamId: string | null },
   abort: () => void,
 ): Reader {
   let gathered: Chunk[] = []
-  let finished = false
+  const speaking = new Set<number>()
+  const finished = new Set<number>()
   let done = false
   let over = false
+  let lingering: NodeJS.Timeout | undefined
 
   const end = (failure: Failure | undefined) => {
     if (over) return
@@ -129,19 +146,25 @@ function streamReader(
     gathered = []
     listener.chunks(batch)
   }
+  const note = ({ index, finish_reason }: ChunkChoice) => {
+    if (finish_reason !== null) finished.add(index)
+    if (finished.has(index)) speaking.delete(index)
+    else speaking.add(index)
+  }
   const sse = sseReader(
     data => {
-      if (done) return
+      // An empty event is what some send to keep the connection alive.
+      if (done || data === '') return
       if (data === '[DONE]') {
         done = true
         return
       }
-      const frame = readChunk(data)
+      const frame = readChunk(data, setup.unsaid)
       state.upstreamId ??= frame.id
-      finished ||= frame.chunk.choices.some(choice => choice.finish_reason !== null)
+      for (const choice of frame.chunk.choices) note(choice)
       gathered.push(frame.chunk)
     },
-    { eventBytesMax: bounds.sseEventBytesMax },
+    { eventBytesMax: setup.sseEventBytesMax },
   )
   // What was read before the trouble is still delivered.
   const guarded = (work: () => void) => {
@@ -157,22 +180,33 @@ function streamReader(
 
   return {
     data(chunk) {
-      if (over) return
+      // Whoever goes on after the end, or after we gave up, is not listened to.
+      if (over) return abort()
       guarded(() => sse.push(chunk))
-      if (done) end(undefined)
+      if (!done) return
+      endDone()
+      lingering = setTimeout(abort, setup.endAfterDoneMs).unref()
     },
     end(failure) {
+      clearTimeout(lingering)
       if (over) return
       guarded(() => sse.end())
-      if (done || (failure === undefined && finished)) end(undefined)
-      else end(failure ?? new Failure('broke', 'the stream ended with neither finish_reason nor [DONE]'))
+      if (done) return endDone()
+      // Every choice has said that it finished: what is missing is at most a count.
+      if (finished.size > 0 && speaking.size === 0) return end(undefined)
+      end(failure ?? new Failure('broke', 'the stream ended with neither finish_reason nor [DONE]'))
     },
+  }
+
+  function endDone(): void {
+    const empty = finished.size === 0 && speaking.size === 0
+    end(empty ? new Failure('nonsense', 'the stream has no choices', { status: 200 }) : undefined)
   }
 }
 
 function jsonReader(
   listener: AnswerListener,
-  bounds: WireBounds,
+  setup: ReaderSetup,
   state: { upstreamId: string | null },
   abort: () => void,
 ): Reader {
@@ -189,15 +223,15 @@ function jsonReader(
       if (over) return
       bytes += chunk.length
       pieces.push(chunk)
-      if (bytes <= bounds.answerBytesMax) return
+      if (bytes <= setup.answerBytesMax) return
       abort()
-      end(new Failure('oversize', `the answer is over ${bounds.answerBytesMax} bytes`))
+      end(new Failure('oversize', `the answer is over ${setup.answerBytesMax} bytes`))
     },
     end(failure) {
       if (over) return
       if (failure !== undefined) return end(failure)
       try {
-        const answer = readWhole(pieces.length === 1 ? String(pieces[0]) : Buffer.concat(pieces).toString())
+        const answer = readWhole(String(pieces.length === 1 ? pieces[0] : Buffer.concat(pieces)), setup.unsaid)
         state.upstreamId = answer.id
         listener.whole(answer.whole)
         end(undefined)

@@ -30,7 +30,7 @@ export async function startAimock(fixtures: Fixture[] = aimockFixtures()): Promi
   }
 }
 
-export function aimockFixtures(): Fixture[] {
+function aimockFixtures(): Fixture[] {
   const usage = { prompt_tokens: 12, completion_tokens: 10, total_tokens: 22 }
   return [
     { match: { userMessage: AIMOCK_CASES.happy }, response: { content: AIMOCK_TEXT, usage } },

@@ -22,7 +22,7 @@ export function readChatBody(body: unknown): ChatBody {
 }
 
 // One token a word, and three around each message: not any real tokenizer, but exact and easy to predict in a test.
-export function countPromptTokens(body: unknown): number {
+function countPromptTokens(body: unknown): number {
   const messages = asRecord(body).messages
   if (!Array.isArray(messages)) return 0
   return messages.reduce<number>((sum, message) => sum + 3 + countWords(textOf(asRecord(message).content)), 0)

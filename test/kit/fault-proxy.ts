@@ -64,6 +64,8 @@ export async function startFaultProxy(targetPort: number, first: FaultMode = { k
     },
     set,
     async [Symbol.asyncDispose]() {
+      // Else whoever waits for the end of a blackhole would find it still there, for ever.
+      mode = { kind: 'pass' }
       healed.resolve()
       for (const socket of sockets) socket.destroy()
       await stopListening()

@@ -1,8 +1,9 @@
 // Starts the gateway's executable, waits until it is ready, and collects what it prints.
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
@@ -66,41 +67,63 @@ export async function startProcess(start: ServerStart): Promise<ServerProcess> {
   return { pid: child.pid ?? -1, exited, signal }
 }
 
+export type ProcessResult = { readonly code: number | null; readonly stdout: string; readonly stderr: string }
+
+// Runs a command to its end, with `stdin` as its input; one that does not end is killed and has no code.
 export async function runProcess(
   args: readonly string[],
   cwd: string,
   env: Environment,
-): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const child = launch(args, cwd, env, [])
+  stdin?: string,
+): Promise<ProcessResult> {
+  const child = launch(args, cwd, env, [], stdin === undefined ? 'ignore' : 'pipe')
+  const killer = globalThis.setTimeout(() => child.kill('SIGKILL'), 60_000)
+  // A command that does not read its input may be gone before it is written.
+  child.stdin?.on('error', () => undefined)
+  child.stdin?.end(stdin)
   const [stdout, stderr, [code]] = await Promise.all([
     child.stdout === null ? '' : text(child.stdout),
     child.stderr === null ? '' : text(child.stderr),
     once(child, 'close'),
   ])
+  clearTimeout(killer)
   return { code: code as number | null, stdout, stderr }
 }
 
-// Bound and let go again: another process might take it in between, which no test here has to survive.
+// Bound and let go again. Below the range that the system gives to outgoing connections: one of those could sit on the
+// port while a gateway restarts.
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
+  for (;;) {
+    const port = randomInt(10_000, 32_000)
+    const server = createServer().listen(port, '127.0.0.1')
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    )
+    if (!isFree) continue
+    server.close()
+    await once(server, 'close')
+    return port
+  }
 }
 
 // Only what a process needs of our own environment: a developer's OPENAI_API_KEY or DATABASE_URL must not leak in.
 const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'TZ', 'NODE_V8_COVERAGE']
 
-function launch(args: readonly string[], cwd: string, env: Environment, nodeArgs: readonly string[]): ChildProcess {
+function launch(
+  args: readonly string[],
+  cwd: string,
+  env: Environment,
+  nodeArgs: readonly string[],
+  stdin: 'ignore' | 'pipe' = 'ignore',
+): ChildProcess {
   const entry = join(ROOT, 'bin/turnpike.js')
   if (!existsSync(entry)) throw new Error(`no gateway to start: ${entry} is missing`)
   const inherited = Object.fromEntries(INHERITED.map(name => [name, process.env[name]]))
   return spawn(process.execPath, [...nodeArgs, entry, ...args], {
     cwd,
     env: { ...inherited, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [stdin, 'pipe', 'pipe'],
   })
 }
 

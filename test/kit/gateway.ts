@@ -70,7 +70,8 @@ export type Gateway = {
   // SIGTERM, a second one at once if `hurry`, SIGKILL after the timeout. Gives the exit code.
   stop(options?: { readonly hurry?: boolean; readonly timeoutMs?: number }): Promise<number | null>
   kill(): Promise<void>
-  restart(): Promise<void>
+  // `changes` stay in the environment.
+  restart(changes?: Readonly<Record<string, string | undefined>>): Promise<void>
   audit(): Promise<{ readonly ok: boolean; readonly output: unknown }>
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -214,8 +215,9 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     signal: name => server.signal(name),
     stop,
     kill,
-    async restart() {
+    async restart(changes = {}) {
       await stop({ hurry: true })
+      Object.assign(env, changes)
       server = await start()
     },
     async audit() {

@@ -40,7 +40,7 @@ export function parseSse(raw: string): SseBody {
   }
 }
 
-export function contentOf(chunks: readonly StreamChunk[]): string {
+function contentOf(chunks: readonly StreamChunk[]): string {
   return chunks.map(chunk => chunk.choices?.[0]?.delta?.content ?? '').join('')
 }
 
@@ -48,7 +48,7 @@ export type SseEvent = { readonly kind: 'data' | 'comment' | 'other'; readonly t
 
 // An own reader by the standard's rules (any of three line ends, one leading space dropped, data lines joined), so that
 // the gateway's parser is never its own judge.
-export function sseReader(): { push(text: string): SseEvent[] } {
+function sseReader(): { push(text: string): SseEvent[] } {
   let buffer = ''
   let data: string[] = []
   let endedInCr = false

@@ -1,7 +1,7 @@
 // The first chat: a key, a JSON answer and a stream through an OpenAI-shaped upstream, billed alike.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startGateway, standardConfig } from '../kit/gateway.ts'
+import { standardConfig, startGateway } from '../kit/gateway.ts'
 import { assertChatCompletion, assertChunk } from '../kit/schemas.ts'
 import { startUpstream } from '../kit/upstream.ts'
 

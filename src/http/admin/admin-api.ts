@@ -40,6 +40,9 @@ export function adminApi(app: FastifyInstance, needs: AdminNeeds): void {
         if (request.is404) throw nothingHere(request)
         if (request.headers['content-encoding'] !== undefined) throw new Refusal('unsupported_media_type')
       })
+      scope.addHook('preParsing', async (request, reply) => {
+        if (request.headers.expect !== undefined) reply.raw.writeContinue()
+      })
 
       keyEndpoints(scope, inside)
       accountEndpoints(scope, inside)

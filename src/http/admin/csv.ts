@@ -43,7 +43,7 @@ export function csvLine(row: UsageObject): string {
 }
 
 // A cell that begins like a formula would be run by the spreadsheet; an apostrophe before it makes it text.
-export function cell(value: unknown): string {
+function cell(value: unknown): string {
   if (value === null || value === undefined) return ''
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
   const text = typeof value === 'string' ? value : JSON.stringify(value)

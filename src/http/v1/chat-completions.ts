@@ -2,9 +2,10 @@
 import { enter } from '../../admit/enter.ts'
 import type { EndpointRule } from '../../admit/permit.ts'
 import { parseChat } from '../../domain/chat.ts'
+import type { Nano } from '../../domain/credits.ts'
 import type { Pass } from '../../domain/handoff.ts'
 import { Refusal } from '../../domain/refusal.ts'
-import { storable } from '../../domain/usage.ts'
+import { MODEL_NAME_MAX, storable } from '../../domain/usage.ts'
 import { complete, type GatewayNeeds } from '../../gateway.ts'
 import type { Bodies } from '../bodies.ts'
 import { parseJsonObject, requireJson } from '../json-body.ts'
@@ -53,12 +54,15 @@ async function serve(it: Case, pass: Pass, needs: ChatNeeds): Promise<Served> {
         return chat.stream ? sseSink({ ...setup, ...needs, includeUsage: chat.includeUsage }) : jsonSink(setup)
       },
       bodyDone: body.release,
+      booked(cost: Nano) {
+        it.booked = cost
+      },
     }
     if (stream) needs.streams.delta(1)
     const done = await complete(pass, rule, chat, connection, needs)
-    const { receipt, refusal } = done.ending
+    const { receipt, refusal, httpStatus } = done.ending
     return {
-      status: refusal !== undefined && receipt.outcome === 'upstream_failed' ? refusal.status : 200,
+      status: httpStatus,
       outcome: receipt.outcome,
       model: done.held.model.id,
       provider: done.provider,
@@ -79,11 +83,8 @@ async function serve(it: Case, pass: Pass, needs: ChatNeeds): Promise<Served> {
 
   async function enterRefused(refusal: Refusal): Promise<void> {
     const entry = { kind: 'free', outcome: 'refused', httpStatus: refusal.status, errorCode: refusal.code } as const
-    await enter(
-      pass,
-      { rule, modelRequested: modelRequested === null ? null : storable(modelRequested, 256), stream, entry },
-      needs,
-    )
+    const named = modelRequested === null ? null : storable(modelRequested, MODEL_NAME_MAX)
+    await enter(pass, { rule, modelRequested: named, stream, entry }, needs)
   }
 }
 
@@ -112,6 +113,8 @@ const COUNTED = new Set([
   'unsupported_value',
   'model_not_found',
   'context_length_exceeded',
+  // No room for its body; what the store itself refuses is no Refusal yet.
+  'service_unavailable',
 ])
 
 function counts(refusal: Refusal): boolean {

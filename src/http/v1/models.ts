@@ -26,10 +26,8 @@ export function listModels(needs: ModelsNeeds): V1Endpoint {
         async () => {
           const body = { object: 'list', data: needs.catalog().models.map(modelEntry) }
           const etag = `"${digest('sha256', JSON.stringify(body)).slice(0, 32)}"`
-          const known =
-            it.req.headers['if-none-match']?.split(',').some(tag => tag.trim().replace(/^W\//, '') === etag) ?? false
           return {
-            status: known ? 304 : 200,
+            status: knows(it.req.headers['if-none-match'], etag) ? 304 : 200,
             headers: ['ETag', etag, 'Cache-Control', 'private, no-cache'],
             body: () => body,
           }
@@ -61,6 +59,11 @@ export function oneModel(needs: ModelsNeeds): V1Endpoint {
         needs,
       ),
   }
+}
+
+// If-None-Match compares weakly, and `*` knows whatever there is.
+function knows(tags: string | undefined, etag: string): boolean {
+  return (tags ?? '').split(',').some(tag => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag)
 }
 
 export function modelEntry(model: Model) {

@@ -4,6 +4,7 @@ import type { Pass } from '../../domain/handoff.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { ENDPOINTS, type Endpoint } from '../../domain/usage.ts'
 import { usageObject } from '../../domain/usage-wire.ts'
+import { parseIsoTime } from '../../domain/wire-time.ts'
 import type { UsageFilter, UsageReports } from '../../store/contract.ts'
 import { below, exactly, type V1Endpoint } from './endpoint.ts'
 import { type FreeNeeds, serveFree } from './free.ts'
@@ -84,8 +85,8 @@ function afterOf(text: string | undefined): string | undefined {
 
 function timeOf(name: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined
-  const at = /^\d{4}-\d\d-\d\d(T[\d:.]+(Z|[+-]\d\d:\d\d))?$/.test(text) ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(at)) throw wrong(name, 'is an ISO 8601 time such as 2026-01-31T00:00:00Z')
+  const at = parseIsoTime(text)
+  if (at === undefined) throw wrong(name, 'is an ISO 8601 time such as 2026-01-31T00:00:00Z')
   return at
 }
 

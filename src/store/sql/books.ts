@@ -1,6 +1,6 @@
 // The arithmetic of an account inside one exclusive transaction: what a hold takes and what a settlement gives back.
 // Pure, so that every engine books alike and tests can state its promises without a database.
-import type { Nano, Pico } from '../../domain/credits.ts'
+import type { Nano } from '../../domain/credits.ts'
 import { ceilNano, tokensFor } from '../../domain/credits.ts'
 import type { HoldEntry } from '../contract.ts'
 
@@ -26,7 +26,7 @@ export function decideHold(entry: HoldEntry, account: Books, key: KeyBooks): Hol
   const full = holdFor(entry, entry.outputTokens)
 
   if (account.owed === 0n && entry.outputTokensMin !== null) {
-    const half = tokensFor(available / 2n - entry.base, entry.outputPrice)
+    const half = tokensFor(available / 2n, entry.base, entry.outputPrice)
     if (half < entry.outputTokens && half >= entry.outputTokensMin) {
       return { kind: 'fits', hold: holdFor(entry, half), outputTokens: half }
     }
@@ -38,13 +38,15 @@ export function decideHold(entry: HoldEntry, account: Books, key: KeyBooks): Hol
   // With a cap allowed, what is required is what makes the smallest cap fit into half.
   const required =
     entry.outputTokensMin === null ? full : 2n * holdFor(entry, Math.min(entry.outputTokensMin, entry.outputTokens))
-  const withHeld = keyBinds ? available + key.held : available + account.held
+  // Waiting helps only where both would afford it once nothing is held any more.
+  const keyWithHeld = key.creditLimit === null ? null : positive(key.creditLimit - key.spent)
+  const withHeld = least(account.available + account.held, keyWithHeld)
   return {
     kind: 'short',
     limit: keyBinds ? 'key' : 'account',
     available,
     required,
-    affordableTokens: tokensFor(available - entry.base, entry.outputPrice),
+    affordableTokens: tokensFor(available, entry.base, entry.outputPrice),
     heldByOthers: account.owed === 0n && required <= withHeld,
   }
 }
@@ -68,7 +70,11 @@ export function bookCost(hold: Nano, cost: Nano, account: Books, key: KeyBooks):
 }
 
 function holdFor(entry: HoldEntry, outputTokens: number): Nano {
-  return entry.base + ceilNano(BigInt(outputTokens) * (entry.outputPrice as Pico))
+  return ceilNano(entry.base + BigInt(outputTokens) * entry.outputPrice)
+}
+
+function least(amount: Nano, other: Nano | null): Nano {
+  return other !== null && other < amount ? other : amount
 }
 
 function positive(amount: Nano): Nano {

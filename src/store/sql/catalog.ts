@@ -114,7 +114,7 @@ function readModel(row: Row): Model {
 }
 
 // The way back from `priceSnapshot`. A price that cannot be read is never taken for zero.
-export function readPrices(snapshot: string): Prices {
+function readPrices(snapshot: string): Prices {
   const price = JSON.parse(snapshot) as Record<string, unknown>
   const read = (name: string): Pico => {
     const pico = parsePrice(String(price[name]))

@@ -43,7 +43,7 @@ export async function listKeys(tx: Tx, filter: KeyFilter): Promise<Paged<KeyWith
 }
 
 // From the columns of api_key, and `last_used_at` of its secrets.
-export function readKey(row: Row): Key {
+function readKey(row: Row): Key {
   return {
     id: text(row.id),
     accountId: text(row.account_id),

@@ -6,7 +6,7 @@ import { type Conditions, conditions } from './conditions.ts'
 import { big, bigOrNull, int, intOrNull, page, type Row, type Sql, text, textOrNull } from './sql.ts'
 import { timePrefix } from './time-order.ts'
 
-export const USAGE_COLUMNS = `request_id, client_request_id, account_id, key_id, secret_last4, endpoint, model_requested,
+const USAGE_COLUMNS = `request_id, client_request_id, account_id, key_id, secret_last4, endpoint, model_requested,
   model_served, provider, attempts, stream, state, outcome, http_status, error_code, finish_reason, prompt_tokens,
   cached_tokens, cache_write_tokens, completion_tokens, reasoning_tokens, usage_source, price_version, price, hold, cost,
   upstream_cost, created_at, first_byte_at, finished_at, client_ip, upstream_id`
@@ -61,7 +61,7 @@ export function sqlUsage(sql: Sql): UsageReports {
   }
 }
 
-export function readUsage(row: Row): UsageRow {
+function readUsage(row: Row): UsageRow {
   return {
     requestId: text(row.request_id),
     clientRequestId: textOrNull(row.client_request_id),

@@ -1,10 +1,11 @@
 // The API described: the OpenAPI document, made from the schemas that validate, and a page that shows it offline.
 import type { FastifyInstance } from 'fastify'
+import type { Brand } from './openapi-document.ts'
 
-export function documents(app: FastifyInstance): void {
+export function documents(app: FastifyInstance, brand: Brand): void {
   app.get('/openapi.json', async (_request, reply) => {
     const { openApiDocument } = await import('./openapi.ts')
-    return reply.type('application/json; charset=utf-8').send(openApiDocument())
+    return reply.type('application/json; charset=utf-8').send(openApiDocument(brand))
   })
   app.get('/docs', async (_request, reply) => {
     const { docsPage } = await import('./docs-page.ts')
@@ -12,6 +13,6 @@ export function documents(app: FastifyInstance): void {
       'content-security-policy',
       "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'",
     )
-    return reply.type('text/html; charset=utf-8').send(docsPage())
+    return reply.type('text/html; charset=utf-8').send(docsPage(brand))
   })
 }

@@ -1,0 +1,111 @@
+// The admin API as OpenAPI operations, made from the table that its doors check by.
+import type { TObject } from 'typebox'
+import { REFUSALS, type RefusalCode } from '../../domain/refusal.ts'
+import { ADMIN, ADMIN_PREFIX, type Endpoint } from '../admin/schemas.ts'
+import type { Media, Operation, Parameter, PathItem, Paths, Schema } from './openapi-document.ts'
+import { plainErrors } from './openapi-errors.ts'
+import { ADMIN_BODIES } from './openapi-examples.ts'
+import { headerRefs } from './openapi-headers.ts'
+import { described } from './openapi-schemas.ts'
+
+const ALWAYS: readonly RefusalCode[] = [
+  'malformed_request',
+  'duplicate_authorization',
+  'invalid_api_key',
+  'too_many_failures',
+  'service_unavailable',
+  'internal_error',
+]
+const OF_INPUT: readonly RefusalCode[] = ['invalid_value', 'missing_field']
+const HEADERS = ['X-Request-Id', 'Cache-Control']
+const OF_BODY: readonly RefusalCode[] = ['invalid_json', 'unsupported_media_type', 'request_too_large']
+
+export function adminPaths(): Paths {
+  const paths: Record<string, PathItem> = {}
+  for (const [name, endpoint] of Object.entries<Endpoint>(ADMIN)) {
+    const method = endpoint.method.toLowerCase() as keyof PathItem
+    paths[endpoint.path] = { ...paths[endpoint.path], [method]: operation(name, endpoint) }
+  }
+  return paths
+}
+
+function operation(name: string, endpoint: Endpoint): Operation {
+  const { path, summary, body } = endpoint
+  const room = path.slice(ADMIN_PREFIX.length + 1).split('/')[0] ?? ''
+  const parameters = parametersOf(endpoint, room)
+  return {
+    operationId: `admin${name.charAt(0).toUpperCase()}${name.slice(1)}`,
+    tags: [`Admin: ${room}`],
+    summary,
+    security: [{ adminToken: [] }],
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(body === undefined ? {} : { requestBody: bodyOf(name, body) }),
+    responses: {
+      [String(endpoint.statuses[0] ?? 200)]: answerOf(name, endpoint),
+      ...plainErrors(codesOf(name, endpoint), HEADERS),
+    },
+  }
+}
+
+function parametersOf({ path, query, headers }: Endpoint, room: string): Parameter[] {
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+    name,
+    in: 'path' as const,
+    required: true,
+    description: name === 'id' ? `Of the ${room.replace(/s$/, '')}.` : 'What `X-Request-Id` said.',
+    schema: { type: 'string' },
+  }))
+  return [...inPath, ...fieldsOf('query', query), ...fieldsOf('header', headers)]
+}
+
+const NOTES: Readonly<Record<string, string>> = {
+  'idempotency-key':
+    'Kept for ever, per account: with the same body it gives the same entry again, with another one 422.',
+  from: 'Not before this time (ISO 8601).',
+  to: 'Before this time (ISO 8601).',
+  endpoint: 'Chats only, unless it says otherwise.',
+}
+
+function fieldsOf(place: 'query' | 'header', object: TObject | undefined): Parameter[] {
+  if (object === undefined) return []
+  const { properties = {}, required = [] } = described(object)
+  return Object.entries(properties).map(([name, { description: own, ...schema }]) => ({
+    name: place === 'header' ? name.replace(/\b[a-z]/g, letter => letter.toUpperCase()) : name,
+    in: place,
+    required: required.includes(name),
+    ...(own === undefined && NOTES[name] === undefined ? {} : { description: NOTES[name] ?? own ?? '' }),
+    schema,
+  }))
+}
+
+// No body at all is an empty object, so only one with required fields must come.
+function bodyOf(name: string, body: TObject): NonNullable<Operation['requestBody']> {
+  const schema: Schema = described(body)
+  const example = ADMIN_BODIES[name]
+  const required = (schema.required ?? []).length > 0
+  return { required, content: { 'application/json': { schema, ...(example === undefined ? {} : { example }) } } }
+}
+
+function answerOf(name: string, { method, statuses, response }: Endpoint): Operation['responses'][string] {
+  const csv: Record<string, Media> = name === 'listUsage' ? { 'text/csv': { schema: { type: 'string' } } } : {}
+  return {
+    description: method === 'GET' ? 'What was asked for.' : statuses[0] === 201 ? 'Created.' : 'Done.',
+    headers: headerRefs(HEADERS),
+    content: { 'application/json': { schema: described(response) }, ...csv },
+  }
+}
+
+// The table states statuses; which codes they can mean follows from what the endpoint takes.
+function codesOf(name: string, { statuses, query, headers, body }: Endpoint): RefusalCode[] {
+  const takesInput = query !== undefined || headers !== undefined || body !== undefined
+  const candidates: readonly RefusalCode[] = [
+    ...ALWAYS,
+    ...(takesInput ? OF_INPUT : []),
+    ...(body === undefined ? [] : OF_BODY),
+    'not_found',
+    'conflict',
+    'idempotency_mismatch',
+    ...(name === 'rotateKey' ? (['too_many_secrets'] as const) : []),
+  ]
+  return candidates.filter(code => code === 'internal_error' || statuses.includes(REFUSALS[code].status))
+}

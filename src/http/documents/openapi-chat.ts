@@ -1,0 +1,73 @@
+// POST /v1/chat/completions as an OpenAPI operation, and what every operation under /v1 has in common with it.
+import { ChatRequest } from '../../domain/chat-schema.ts'
+import type { RefusalCode } from '../../domain/refusal.ts'
+import type { Brand, Operation, Parameter, Response } from './openapi-document.ts'
+import { v1Errors } from './openapi-errors.ts'
+import { CHAT_COMPLETION, CHAT_REQUEST, CHAT_STREAM } from './openapi-examples.ts'
+import { chatHeaders } from './openapi-headers.ts'
+import { described } from './openapi-schemas.ts'
+import { ChatChunkShape, ChatCompletionShape } from '../v1/shapes.ts'
+
+const CODES: readonly RefusalCode[] = [
+  'account_suspended',
+  'insufficient_scope',
+  'unsupported_media_type',
+  'request_too_large',
+  'invalid_json',
+  'invalid_value',
+  'missing_field',
+  'unsupported_value',
+  'model_not_found',
+  'context_length_exceeded',
+  'insufficient_credits',
+  'credits_held',
+  'upstream_rejected',
+  'provider_unavailable',
+  'upstream_timeout',
+  'all_providers_failed',
+]
+
+export function chatOperation(brand: Brand): Operation {
+  const about: About = [
+    'createChatCompletion',
+    'Chat',
+    'Answer a chat, as JSON or as a stream',
+    'Needs the scope `chat.completions`. The model decides which providers are tried; one that fails before any content came is followed by the next, unseen. ' +
+      'The cost is booked before the last byte leaves, and header, trailer, `usage.cost`, usage record and ledger all say the same number.',
+  ]
+  const answer: Response = {
+    description: 'The answer: one JSON object, or with `stream: true` server-sent events that end with `data: [DONE]`.',
+    headers: chatHeaders(brand),
+    content: {
+      'application/json': { schema: described(ChatCompletionShape), example: CHAT_COMPLETION },
+      // The schema is that of one event's data.
+      'text/event-stream': { schema: described(ChatChunkShape), example: CHAT_STREAM },
+    },
+  }
+  return {
+    ...v1Operation(about, [CLIENT_REQUEST_ID], { '200': answer, ...v1Errors(CODES, brand) }),
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: described(ChatRequest), example: CHAT_REQUEST } },
+    },
+  }
+}
+
+export type About = readonly [operationId: string, tag: string, summary: string, description: string]
+
+export function v1Operation(
+  about: About,
+  parameters: readonly Parameter[],
+  responses: Operation['responses'],
+): Operation {
+  const [operationId, tag, summary, description] = about
+  return { operationId, tags: [tag], summary, description, security: [{ apiKey: [] }], parameters, responses }
+}
+
+export const CLIENT_REQUEST_ID: Parameter = {
+  name: 'X-Client-Request-Id',
+  in: 'header',
+  required: false,
+  description: "The caller's own id, kept on the usage record. Visible ASCII; anything else is not kept.",
+  schema: { type: 'string', minLength: 1, maxLength: 128 },
+}

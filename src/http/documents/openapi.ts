@@ -1,0 +1,64 @@
+// The OpenAPI 3.1 document: the whole HTTP interface, made from the schemas that validate and the table of refusals.
+import { adminPaths } from './openapi-admin.ts'
+import type { Brand, OpenApi } from './openapi-document.ts'
+import { errorExamples, sharedErrors } from './openapi-errors.ts'
+import { componentHeaders } from './openapi-headers.ts'
+import { operationsPaths } from './openapi-operations.ts'
+import { componentSchemas } from './openapi-schemas.ts'
+import { v1Paths } from './openapi-v1.ts'
+
+const built = new Map<string, OpenApi>()
+
+// Built once, since it never changes while the process lives.
+export function openApiDocument(brand: Brand): OpenApi {
+  const name = `${brand.keyPrefix} ${brand.headerPrefix}`
+  const known = built.get(name)
+  if (known !== undefined) return known
+  const document = build(brand)
+  built.set(name, document)
+  return document
+}
+
+function build(brand: Brand): OpenApi {
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Turnpike',
+      version: '1',
+      summary: 'One OpenAI-compatible key in front of many providers, billed exactly.',
+      description:
+        "Send OpenAI's chat requests with one key; each goes to a provider that serves its model, and is billed in credits to the last digit. " +
+        '`/v1` only grows: new fields, new endpoints, new codes. Anything else would be `/v2`, announced by `Deprecation` and `Sunset` at least 180 days ahead.',
+    },
+    servers: [{ url: '/', description: 'The gateway that serves this document.' }],
+    tags: TAGS,
+    paths: { ...v1Paths(brand), ...adminPaths(), ...operationsPaths() },
+    components: {
+      schemas: componentSchemas(),
+      headers: componentHeaders(brand),
+      responses: sharedErrors(brand),
+      examples: errorExamples(),
+      securitySchemes: {
+        apiKey: bearer(`A key: \`${brand.keyPrefix}\` and 43 characters. Cookies are never read under \`/v1\`.`),
+        adminToken: bearer('The admin token of the operator (`TURNPIKE_ADMIN_TOKEN`).'),
+        metricsToken: bearer('The token for scraping (`TURNPIKE_METRICS_TOKEN`).'),
+      },
+    },
+  }
+}
+
+const TAGS = [
+  { name: 'Chat', description: 'Chat completions, whole or streamed.' },
+  { name: 'Models', description: 'What can be asked, and at which price.' },
+  { name: 'Key', description: 'What the calling key is and has left.' },
+  { name: 'Usage', description: "The calling key's own requests, one record each." },
+  { name: 'Admin: keys', description: 'Keys: create, limit, rotate, revoke. A secret is shown once.' },
+  { name: 'Admin: accounts', description: 'Accounts, their credits and their ledger.' },
+  { name: 'Admin: usage', description: 'Usage of all keys, row by row or summed.' },
+  { name: 'Admin: events', description: 'What operators did, when and from where.' },
+  { name: 'Operations', description: 'Probes, metrics and documents; no key needed.' },
+]
+
+function bearer(description: string): Readonly<Record<string, string>> {
+  return { type: 'http', scheme: 'bearer', description }
+}

@@ -1,0 +1,161 @@
+// What /v1 answers with, as JSON Schema: the OpenAPI document and its page are made from these shapes.
+import Type, { type TSchema } from 'typebox'
+import { REFUSALS } from '../../domain/refusal.ts'
+import { Credits, ScopeName, Time, UsageShape } from '../admin/shapes.ts'
+
+const nullable = <T extends TSchema>(type: T) => Type.Union([type, Type.Null()])
+const said = (description: string) => ({ description })
+const Count = Type.Integer({ minimum: 0 })
+const Id = Type.String(said('`chatcmpl-` and the request id.'))
+const Created = Type.Integer(said('When the request came, in seconds since 1970.'))
+const Fingerprint = Type.String(said("The provider's, or ours where it sends none."))
+const ServedModel = Type.String(said('The catalog id of the model that served.'))
+const Logprobs = nullable(Type.Record(Type.String(), Type.Unknown()))
+
+export const ErrorShape = Type.Object({
+  error: Type.Object({
+    message: Type.String(said('For people; its wording may change.')),
+    type: Type.Enum([...new Set(Object.values(REFUSALS).map(({ type }) => type))]),
+    param: nullable(Type.String(said('Path of the field at fault, such as `messages.2.content`.'))),
+    code: Type.Enum(Object.keys(REFUSALS), said('For programs. New codes may come.')),
+    metadata: Type.Record(Type.String(), Type.Unknown(), said('Always `request_id`; the rest depends on the code.')),
+  }),
+})
+
+export const CompletionUsageShape = Type.Object({
+  prompt_tokens: Count,
+  completion_tokens: Count,
+  total_tokens: Count,
+  prompt_tokens_details: Type.Object({ cached_tokens: Count }),
+  completion_tokens_details: Type.Object({ reasoning_tokens: Count }),
+  cost: Type.Number({
+    minimum: 0,
+    description: 'Credits, in exact decimal digits: the number of the header and the row.',
+  }),
+})
+
+const AnsweredToolCall = Type.Object({
+  id: Type.String(),
+  type: Type.String(),
+  function: Type.Optional(Type.Object({ name: Type.String(), arguments: Type.String(said('JSON, as text.')) })),
+})
+const REASONS = ['stop', 'length', 'tool_calls', 'content_filter', 'function_call']
+
+export const ChatCompletionShape = Type.Object({
+  id: Id,
+  object: Type.Literal('chat.completion'),
+  created: Created,
+  model: ServedModel,
+  system_fingerprint: Fingerprint,
+  choices: Type.Array(
+    Type.Object({
+      index: Count,
+      message: Type.Object({
+        role: Type.Literal('assistant'),
+        content: nullable(Type.String()),
+        refusal: nullable(Type.String()),
+        tool_calls: Type.Optional(Type.Array(AnsweredToolCall)),
+      }),
+      logprobs: Logprobs,
+      finish_reason: Type.Enum(REASONS),
+    }),
+  ),
+  usage: CompletionUsageShape,
+})
+
+export const ChatChunkShape = Type.Object({
+  id: Id,
+  object: Type.Literal('chat.completion.chunk'),
+  created: Created,
+  model: ServedModel,
+  system_fingerprint: Fingerprint,
+  choices: Type.Array(
+    Type.Object({
+      index: Count,
+      delta: Type.Object({
+        role: Type.Optional(Type.Literal('assistant')),
+        content: Type.Optional(nullable(Type.String())),
+        refusal: Type.Optional(nullable(Type.String())),
+        tool_calls: Type.Optional(Type.Array(Type.Record(Type.String(), Type.Unknown()))),
+      }),
+      logprobs: Type.Optional(Logprobs),
+      finish_reason: nullable(Type.Enum([...REASONS, 'error'])),
+    }),
+    said('Empty on the usage chunk.'),
+  ),
+  usage: Type.Optional(nullable(CompletionUsageShape)),
+  error: Type.Optional(ErrorShape.properties.error),
+})
+
+const Price = Type.String(said('Credits as a decimal string.'))
+
+export const ModelShape = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('model'),
+  created: Type.Integer(),
+  owned_by: Type.String(),
+  name: Type.String(),
+  description: Type.String(),
+  context_length: Type.Integer(said('Tokens.')),
+  max_output_tokens: Type.Integer(said('Tokens.')),
+  architecture: Type.Object({
+    input_modalities: Type.Array(Type.String()),
+    output_modalities: Type.Array(Type.String()),
+  }),
+  pricing: Type.Object({
+    currency: Type.Literal('credits'),
+    unit: Type.Literal('token'),
+    prompt: Price,
+    completion: Price,
+    input_cache_read: Price,
+    input_cache_write: Price,
+    request: Type.String(said('Credits per request, as a decimal string.')),
+  }),
+  price_version: Type.String(said('Changes whenever a price does.')),
+  supported_parameters: Type.Array(Type.String()),
+  providers: Type.Array(Type.String()),
+  status: Type.Literal('active'),
+})
+export const ModelListShape = Type.Object({ object: Type.Literal('list'), data: Type.Array(ModelShape) })
+
+export const KeyIntrospectionShape = Type.Object({
+  object: Type.Literal('key'),
+  id: Type.String(),
+  name: Type.String(),
+  label: Type.String(said('Prefix and last four characters of the secret.')),
+  status: Type.Literal('active'),
+  secret: Type.Object({
+    state: Type.Enum(['current', 'grace'], said('`grace` when the call was made with an old secret.')),
+    last4: Type.String(),
+    grace_expires_at: nullable(Time),
+  }),
+  scopes: Type.Array(ScopeName),
+  ip_allowlist: Type.Array(Type.String(), said('CIDR ranges; empty means every address.')),
+  limits: Type.Object({
+    rpm: Type.Object({
+      limit: Count,
+      remaining: Count,
+      reset: Type.Integer(said('Seconds until the bucket is full.')),
+    }),
+    daily: Type.Object({ limit: nullable(Count), used: Count, remaining: nullable(Count), resets_at: Time }),
+    concurrent: Type.Object({ limit: Count, in_use: Count }),
+  }),
+  balance: Type.Object({
+    currency: Type.Literal('credits'),
+    remaining: Type.String(
+      said("What a request could spend now: the account's, or what is left of the key's own limit."),
+    ),
+    held: Credits,
+    owed: Credits,
+  }),
+  account: Type.Object({ id: Type.String(), name: Type.String(), status: Type.String() }),
+  created_at: Time,
+  expires_at: nullable(Time),
+  last_used_at: nullable(Time),
+})
+
+export const UsageListShape = Type.Object({
+  object: Type.Literal('list'),
+  data: Type.Array(UsageShape),
+  has_more: Type.Boolean(),
+})

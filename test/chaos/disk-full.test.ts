@@ -1,0 +1,53 @@
+// A disk without room: nobody is called whose row cannot be written, what was under way is booked when there is room again,
+// and the gateway needs no restart.
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { settledRow } from '../kit/bookings.ts'
+import { disks } from '../kit/disk.ts'
+import { standardConfig, startGateway } from '../kit/gateway.ts'
+import { assertRefusal } from '../kit/refusal.ts'
+import { until } from '../kit/until.ts'
+import { startUpstream } from '../kit/upstream.ts'
+
+const all = await disks()
+after(() => Promise.all(all.map(disk => disk[Symbol.asyncDispose]())))
+
+for (const disk of all) {
+  test(`${disk.what} is a 503 before dispatch, and everything is booked once there is room`, async () => {
+    await using upstream = await startUpstream()
+    await using gateway = await startGateway({ config: standardConfig(upstream.url), dataDir: disk.dataDir })
+    const { secret, accountId } = await gateway.createKey()
+    upstream.next({ chunks: 8, chunkDelayMs: 50 })
+    const stream = await gateway.openChat({}, { key: secret })
+    await stream.nextChunk()
+    const calls = upstream.journal.length
+
+    await disk.fill(gateway.pid)
+    const refused = [
+      await gateway.chat({}, { key: secret }),
+      await gateway.chat({ stream: true }, { key: secret }),
+      await gateway.get('/v1/models', secret),
+    ]
+    const topUp = await gateway.admin(
+      'POST',
+      `/accounts/${accountId}/credits`,
+      { amount: '1' },
+      { 'idempotency-key': 'k' },
+    )
+    const { done } = await stream.rest()
+
+    for (const answer of refused) assertRefusal(answer, 'service_unavailable')
+    assert.equal(topUp.status, 503)
+    assert.equal(upstream.journal.length, calls)
+    assert.equal((await gateway.get('/health')).status, 200)
+    assert.equal(done, true, 'the answer that was under way goes out all the same')
+    const cost = stream.trailers['x-svc-cost']
+    assert.ok(Number(cost) > 0)
+
+    await disk.free(gateway.pid)
+    await until('chats are served again', async () => (await gateway.chat({}, { key: secret })).status === 200, 5_000)
+    const row = await settledRow(gateway, stream.headers['x-request-id'])
+    assert.deepEqual([row.state, row.outcome, row.cost], ['settled', 'completed', cost])
+    assert.ok((await gateway.audit()).ok)
+  })
+}

@@ -1,0 +1,63 @@
+// A bug of ours at every failpoint, once for JSON and once for a stream: the caller is told, pays only what was booked, and
+// nothing stays held or open.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { balanceOf, settledRow } from '../kit/bookings.ts'
+import { POINTS, type Point } from '../kit/failpoints.ts'
+import { type Gateway, standardConfig, startGateway } from '../kit/gateway.ts'
+import { assertRefusal } from '../kit/refusal.ts'
+import { until } from '../kit/until.ts'
+import { startUpstream } from '../kit/upstream.ts'
+
+test('a bug at any point of the life is told to the caller, and the books stay right', async t => {
+  await using upstream = await startUpstream()
+  // Each throws for the first two requests that come by: one JSON, one stream.
+  const env = { TURNPIKE_FAILPOINTS: POINTS.map(point => `${point.name}=throw*2`).join() }
+  await using gateway = await startGateway({ config: standardConfig(upstream.url), env })
+  const { secret, accountId } = await gateway.createKey()
+
+  for (const point of POINTS) {
+    await t.test(`${point.name}, JSON`, async () => {
+      const answer = await gateway.chat({}, { key: secret })
+
+      assert.equal(answer.status, 500)
+      if (!point.booked) assertRefusal(answer, 'internal_error')
+      await assertBooked(gateway, point, answer.headers['x-request-id'], answer.headers['x-svc-cost'])
+    })
+
+    await t.test(`${point.name}, a stream`, async () => {
+      const stream = await gateway.openChat({}, { key: secret })
+      const body = await stream.rest()
+
+      assert.equal(stream.status, point.heard ? 200 : 500)
+      if (point.heard) {
+        assert.equal(body.chunks.at(-1)?.error?.code, 'internal_error')
+        assert.equal(String(body.chunks.at(-1)?.choices[0]?.finish_reason), 'error')
+        assert.ok(body.done && body.afterDone === 0)
+      }
+      const cost = point.heard ? stream.trailers['x-svc-cost'] : stream.headers['x-svc-cost']
+      await assertBooked(gateway, point, stream.headers['x-request-id'], cost)
+    })
+  }
+
+  await t.test('afterwards nothing is held, no call is left open, and chats are served', async () => {
+    await until('no upstream call is open', () => upstream.inFlight === 0)
+
+    assert.equal((await balanceOf(gateway, accountId)).held, '0')
+    assert.equal((await gateway.chat({}, { key: secret })).status, 200)
+    assert.ok((await gateway.audit()).ok)
+  })
+})
+
+async function assertBooked(gateway: Gateway, point: Point, requestId: unknown, cost: unknown): Promise<void> {
+  const row = await settledRow(gateway, requestId)
+  const { state, outcome, error_code } = row
+  if (point.booked) {
+    assert.deepEqual([state, outcome, error_code], ['settled', 'completed', null])
+    assert.ok(Number(row.cost) > 0)
+  } else {
+    assert.deepEqual([state, outcome, error_code, row.http_status], ['settled', 'refused', 'internal_error', 500])
+    assert.equal(row.cost, '0')
+  }
+  assert.equal(cost, row.cost)
+}

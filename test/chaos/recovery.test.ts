@@ -1,0 +1,87 @@
+// After kill -9 the next start closes what was open: billed at the last checkpoint of what ran for more than a second, at
+// nothing where there was none, and what was held is free again.
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { balanceOf, credits, ledgerOf, nano, settledRow } from '../kit/bookings.ts'
+import { type Gateway, standardConfig, startGateway } from '../kit/gateway.ts'
+import { until } from '../kit/until.ts'
+import { startUpstream } from '../kit/upstream.ts'
+
+const PROMPT_PRICE = nano('0.0000025')
+const COMPLETION_PRICE = nano('0.00001')
+
+test('a killed gateway bills what its checkpoints say and nothing else, within 5 s of the next start', async t => {
+  await using upstream = await startUpstream()
+  await using gateway = await startGateway({ config: standardConfig(upstream.url) })
+  const { secret, accountId } = await gateway.createKey({ credits: '50' })
+  const ask = { key: secret }
+  upstream.next({ chunks: 1000, chunkDelayMs: 30 }, { delayMs: 60_000 })
+  const long = await gateway.openChat({}, ask)
+  const silent = gateway.chat({}, ask).catch(() => undefined)
+  await until('both that run for long have a checkpoint', () => checkpoints(gateway) === 2)
+  upstream.next({ stallAfterChunks: 2 })
+  const short = await gateway.openChat({}, ask)
+  await short.nextChunk()
+  await gateway.kill()
+  await silent
+  const [longCall, silentCall] = upstream.journal
+
+  const restarted = performance.now()
+  await gateway.restart()
+  const [longRow, silentRow, shortRow] = await Promise.all(
+    [long.headers['x-request-id'], silentCall?.requestId, short.headers['x-request-id']].map(id =>
+      settledRow(gateway, id, 5000 - (performance.now() - restarted)),
+    ),
+  )
+
+  await t.test('a stream is billed for its prompt and the output that was seen until its checkpoint', () => {
+    assert.deepEqual([longRow?.state, longRow?.outcome, longRow?.provider], ['recovered', 'recovered', 'up'])
+    assert.equal(longRow?.usage_source, 'estimate')
+    assert.ok(longRow.prompt_tokens > 0)
+    assert.ok(longRow.completion_tokens > 0 && longRow.completion_tokens <= (longCall?.tokens.completion ?? 0))
+    assert.equal(longRow.cost, costOf(longRow))
+  })
+
+  await t.test('a call that had produced nothing yet is billed for its prompt', () => {
+    assert.deepEqual([silentRow?.state, silentRow?.completion_tokens], ['recovered', 0])
+    assert.ok(silentRow !== undefined && silentRow.prompt_tokens > 0)
+    assert.equal(silentRow.cost, costOf(silentRow))
+  })
+
+  await t.test('a call without a checkpoint costs nothing', () => {
+    assert.deepEqual([shortRow?.state, shortRow?.cost, shortRow?.usage_source], ['recovered', '0', 'none'])
+  })
+
+  await t.test('balance and ledger say the same, and nothing is held', async () => {
+    const spent = nano(longRow?.cost) + nano(silentRow?.cost)
+    const balance = { available: credits(nano('50') - spent), held: '0', spent: credits(spent), owed: '0' }
+
+    assert.deepEqual(await balanceOf(gateway, accountId), balance)
+    const charges = (await ledgerOf(gateway, accountId)).filter(entry => String(entry.kind) === 'charge')
+    assert.deepEqual(
+      charges.map(entry => String(entry.amount)).sort(),
+      [`-${longRow?.cost}`, `-${silentRow?.cost}`].sort(),
+    )
+    assert.ok(gateway.logs.some(line => String(line.msg).includes('recovered') && Number(line.rows) === 3))
+  })
+
+  await t.test('a second start finds nothing more to recover', async () => {
+    await gateway.restart()
+
+    assert.deepEqual(await settledRow(gateway, long.headers['x-request-id']), longRow)
+    assert.ok((await gateway.audit()).ok)
+  })
+})
+
+function costOf(row: { readonly prompt_tokens: number; readonly completion_tokens: number }): string {
+  return credits(BigInt(row.prompt_tokens) * PROMPT_PRICE + BigInt(row.completion_tokens) * COMPLETION_PRICE)
+}
+
+function checkpoints(gateway: Gateway): number {
+  const db = new DatabaseSync(join(gateway.dataDir, 'turnpike.db'), { readOnly: true })
+  const row = db.prepare("SELECT COUNT(*) AS n FROM usage WHERE state = 'open' AND checkpoint IS NOT NULL").get()
+  db.close()
+  return Number(row?.n)
+}

@@ -1,0 +1,111 @@
+// The Vercel AI SDK with its provider for OpenAI-compatible servers.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import { APICallError, generateText, isStepCount, jsonSchema, RetryError, streamText, tool } from 'ai'
+import {
+  assertToolTurns,
+  countingFetch,
+  failureOf,
+  MODEL,
+  openClientScene,
+  TEXT,
+  WEATHER,
+  WEATHER_RESULT,
+  WEATHER_TEXT,
+  WEATHER_TURNS,
+  WRONG_KEY,
+} from '../kit/client-scene.ts'
+
+const prompt = 'Say hello'
+
+test('the AI SDK works unchanged', async t => {
+  await using scene = await openClientScene()
+  const provider = (apiKey: string, fetch: typeof globalThis.fetch = globalThis.fetch) =>
+    createOpenAICompatible({ name: 'turnpike', baseURL: scene.baseUrl, apiKey, fetch, includeUsage: true })
+  const model = provider(scene.key)(MODEL)
+
+  await t.test('a JSON call gives the text, the usage and the headers', async () => {
+    const { text, usage, response } = await generateText({ model, prompt })
+
+    const row = await scene.row(response.headers?.['x-request-id'])
+    assert.equal(text, TEXT)
+    assert.deepEqual([usage.inputTokens, usage.outputTokens], [5, 10])
+    assert.equal(response.modelId, MODEL)
+    assert.equal(response.headers?.['x-svc-cost'], row.cost)
+  })
+
+  await t.test('a stream gives the same text and usage, and its row is exact at its end', async () => {
+    const result = streamText({ model, prompt })
+    const pieces = await Array.fromAsync(result.textStream)
+    const [usage, finishReason, response] = await Promise.all([result.usage, result.finishReason, result.response])
+
+    const row = await scene.row(response.headers?.['x-request-id'])
+    assert.ok(pieces.length > 1)
+    assert.equal(pieces.join(''), TEXT)
+    assert.deepEqual([usage.inputTokens, usage.outputTokens, finishReason], [5, 10, 'stop'])
+    assert.deepEqual([row.state, row.completion_tokens], ['settled', 10])
+  })
+
+  await t.test('a tool is called and its result answered, as JSON and as a stream', async () => {
+    const schema = jsonSchema<{ city: string }>(WEATHER.parameters as object)
+    const weather = tool({
+      description: WEATHER.description,
+      inputSchema: schema,
+      execute: async ({ city }) => (city === 'Oslo' ? WEATHER_RESULT : 'unknown'),
+    })
+    const call = { model, prompt, tools: { weather }, stopWhen: isStepCount(2) }
+    for (const ask of [async () => (await generateText(call)).text, async () => await streamText(call).text]) {
+      scene.upstream.reset()
+      scene.upstream.next(...WEATHER_TURNS)
+
+      const text = await ask()
+
+      assert.equal(text, WEATHER_TEXT)
+      assertToolTurns(scene.upstream)
+    }
+  })
+
+  await t.test('refusals are errors with their status and our words, and are not retried', async () => {
+    const counted = countingFetch()
+
+    const unauthorized = await failureOf(generateText({ model: provider(WRONG_KEY, counted.fetch)(MODEL), prompt }))
+    const tooHot = await failureOf(generateText({ model: provider(scene.key, counted.fetch)(MODEL), prompt, topP: 3 }))
+
+    assert.ok(APICallError.isInstance(unauthorized) && APICallError.isInstance(tooHot))
+    assert.deepEqual([unauthorized.statusCode, unauthorized.isRetryable], [401, false])
+    assert.match(unauthorized.message, /No valid API key/)
+    assert.deepEqual([tooHot.statusCode, tooHot.isRetryable], [400, false])
+    assert.equal(errorOf(tooHot).param, 'top_p')
+    assert.deepEqual(counted.statuses, [401, 400])
+  })
+
+  await t.test('a spent limit is retried as often as it was told to and no more', async () => {
+    const counted = countingFetch()
+    const spent = provider(await scene.spentKey('daily'), counted.fetch)(MODEL)
+
+    const error = await failureOf(generateText({ model: spent, prompt, maxRetries: 1 }))
+
+    assert.ok(RetryError.isInstance(error) && APICallError.isInstance(error.lastError))
+    assert.equal(errorOf(error.lastError).code, 'daily_limit_exceeded')
+    assert.ok(Number(error.lastError.responseHeaders?.['retry-after']) >= 1)
+    assert.deepEqual(counted.statuses, [429, 429])
+  })
+
+  await t.test('an upstream that breaks midway is an error of the stream, after what had come', async () => {
+    scene.upstream.next({ dieAfterChunks: 3 })
+    const errors: unknown[] = []
+
+    const result = streamText({ model, prompt, onError: ({ error }) => void errors.push(error) })
+    const pieces = await Array.fromAsync(result.textStream)
+
+    assert.equal(pieces.join(''), 'Hello there,')
+    assert.equal(errors.length, 1)
+  })
+
+  assert.equal((await scene.gateway.audit()).ok, true)
+})
+
+function errorOf(error: APICallError): { readonly code: string; readonly param: string | null } {
+  return JSON.parse(error.responseBody ?? '').error
+}

@@ -1,0 +1,111 @@
+// LangChain's ChatOpenAI, pointed at the gateway.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type BaseMessage, HumanMessage, ToolMessage } from '@langchain/core/messages'
+import { ChatOpenAI } from '@langchain/openai'
+import {
+  assertToolTurns,
+  countingFetch,
+  failureOf,
+  MODEL,
+  openClientScene,
+  TEXT,
+  WEATHER,
+  WEATHER_CALL,
+  WEATHER_RESULT,
+  WEATHER_TEXT,
+  WEATHER_TURNS,
+  WRONG_KEY,
+} from '../kit/client-scene.ts'
+
+test('LangChain works unchanged', async t => {
+  await using scene = await openClientScene()
+  const chat = (apiKey: string, fetch: typeof globalThis.fetch = globalThis.fetch, maxRetries = 2) =>
+    new ChatOpenAI({ model: MODEL, apiKey, maxRetries, configuration: { baseURL: scene.baseUrl, fetch } })
+  const model = chat(scene.key)
+
+  await t.test('invoke gives the text, the usage and our id', async () => {
+    const answer = await model.invoke('Say hello')
+
+    const row = await scene.row(answer.id?.replace(/^chatcmpl-/, ''))
+    assert.equal(answer.text, TEXT)
+    assert.deepEqual([answer.usage_metadata?.input_tokens, answer.usage_metadata?.output_tokens], [5, 10])
+    assert.equal(answer.response_metadata.model_name, MODEL)
+    assert.equal((answer.response_metadata.usage as { cost: number }).cost, Number(row.cost))
+  })
+
+  await t.test('stream gives the text in pieces and ends with the usage', async () => {
+    const pieces = await Array.fromAsync(await model.stream('Say hello'))
+
+    const whole = pieces.reduce((sum, piece) => sum.concat(piece))
+    assert.ok(pieces.length > 10)
+    assert.equal(whole.text, TEXT)
+    assert.deepEqual([whole.usage_metadata?.input_tokens, whole.usage_metadata?.output_tokens], [5, 10])
+    assert.equal(whole.response_metadata.finish_reason, 'stop')
+  })
+
+  await t.test('a tool is called and its result answered, as JSON and as a stream', async () => {
+    const bound = model.bindTools([{ type: 'function', function: WEATHER }])
+    const streamed = async (turns: BaseMessage[]) =>
+      (await Array.fromAsync(await bound.stream(turns))).reduce((sum, piece) => sum.concat(piece))
+    for (const ask of [(turns: BaseMessage[]) => bound.invoke(turns), streamed]) {
+      scene.upstream.reset()
+      scene.upstream.next(...WEATHER_TURNS)
+      const question = new HumanMessage('How is the weather?')
+
+      const call = await ask([question])
+      const result = new ToolMessage({ content: WEATHER_RESULT, tool_call_id: call.tool_calls?.[0]?.id ?? '' })
+      const answer = await ask([question, call, result])
+
+      assert.deepEqual(call.tool_calls, [
+        { name: 'weather', args: { city: 'Oslo' }, id: WEATHER_CALL.id, type: 'tool_call' },
+      ])
+      assert.equal(answer.text, WEATHER_TEXT)
+      assertToolTurns(scene.upstream)
+    }
+  })
+
+  await t.test('refusals keep their status, code and param, and are not retried', async () => {
+    const counted = countingFetch()
+
+    const unauthorized = await failure(chat(WRONG_KEY, counted.fetch).invoke('Say hello'))
+    const tooMany = await failure(chat(scene.key, counted.fetch).invoke('Say hello', { stop: [...'abcde'] }))
+
+    assert.deepEqual([unauthorized.status, unauthorized.code], [401, 'invalid_api_key'])
+    assert.deepEqual([tooMany.status, tooMany.code, tooMany.param], [400, 'invalid_value', 'stop'])
+    assert.deepEqual(counted.statuses, [401, 400])
+  })
+
+  await t.test('a spent limit is a 429 that names its wait and is not asked again and again', async () => {
+    const counted = countingFetch()
+    const daily = chat(await scene.spentKey('daily'), counted.fetch)
+
+    const error = await failure(daily.invoke('Say hello'))
+
+    assert.deepEqual([error.status, error.code], [429, 'daily_limit_exceeded'])
+    assert.ok(Number(error.headers?.get('retry-after')) >= 1)
+    assert.deepEqual(counted.statuses, [429])
+  })
+
+  await t.test('an upstream that breaks midway breaks the stream, after what had come', async () => {
+    scene.upstream.next({ dieAfterChunks: 3 })
+    let heard = ''
+
+    const error = await failure(
+      (async () => {
+        for await (const piece of await chat(scene.key, fetch, 0).stream('Say hello')) heard += piece.text
+      })(),
+    )
+
+    assert.equal(heard, 'Hello there,')
+    assert.equal(error.code, 'all_providers_failed')
+  })
+
+  assert.equal((await scene.gateway.audit()).ok, true)
+})
+
+type Failed = { readonly status?: number; readonly code?: string; readonly param?: string; readonly headers?: Headers }
+
+async function failure(promise: PromiseLike<unknown>): Promise<Failed> {
+  return (await failureOf(promise)) as Failed
+}

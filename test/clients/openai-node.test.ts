@@ -1,0 +1,155 @@
+// OpenAI's own client for Node, unchanged but for its base URL: everything it offers for chats works through the gateway.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import OpenAI, { AuthenticationError, BadRequestError, NotFoundError, RateLimitError } from 'openai'
+import {
+  assertToolTurns,
+  countingFetch,
+  failureOf,
+  MODEL,
+  openClientScene,
+  TEXT,
+  WEATHER,
+  WEATHER_RESULT,
+  WEATHER_TEXT,
+  WEATHER_TURNS,
+  WRONG_KEY,
+} from '../kit/client-scene.ts'
+import { assertChatCompletion, assertChunk, assertModel } from '../kit/schemas.ts'
+
+const messages = [{ role: 'user' as const, content: 'Say hello' }]
+type Usage = OpenAI.CompletionUsage & { cost?: number }
+
+test("OpenAI's client for Node works unchanged", async t => {
+  await using scene = await openClientScene()
+  const client = new OpenAI({ baseURL: scene.baseUrl, apiKey: scene.key })
+
+  await t.test('a JSON call gives the answer, the request id and the cost that the usage row holds', async () => {
+    const created = client.chat.completions.create({ model: MODEL, messages })
+    const { data, response, request_id } = await created.withResponse()
+
+    const row = await scene.row(request_id)
+    assertChatCompletion(data)
+    assert.equal(data.choices[0]?.message.content, TEXT)
+    assert.equal((data as { _request_id?: string })._request_id, request_id)
+    assert.equal(response.headers.get('x-svc-provider'), 'up')
+    assert.equal(response.headers.get('x-svc-cost'), row.cost)
+    assert.equal((data.usage as Usage).cost, Number(row.cost))
+  })
+
+  await t.test('a stream ends with its usage and cost, and its row is exact by then', async () => {
+    const created = client.chat.completions.create({
+      model: MODEL,
+      messages,
+      stream: true,
+      stream_options: { include_usage: true },
+    })
+    const { data: stream, request_id } = await created.withResponse()
+    const chunks: OpenAI.ChatCompletionChunk[] = []
+    for await (const chunk of stream) chunks.push(chunk)
+
+    const row = await scene.row(request_id)
+    for (const chunk of chunks) assertChunk(chunk)
+    assert.equal(chunks.map(chunk => chunk.choices[0]?.delta.content ?? '').join(''), TEXT)
+    assert.ok(chunks.slice(0, -1).every(chunk => chunk.usage === null))
+    const usage = chunks.at(-1)?.usage as Usage
+    assert.deepEqual([usage.completion_tokens, usage.cost], [10, Number(row.cost)])
+    assert.equal(row.completion_tokens, 10)
+  })
+
+  await t.test('its tool runner goes from the tool call over the result to the answer', async () => {
+    for (const stream of [false, true]) {
+      scene.upstream.reset()
+      scene.upstream.next(...WEATHER_TURNS)
+      const called = async ({ city }: { city: string }) => (city === 'Oslo' ? WEATHER_RESULT : 'unknown')
+      const parse = (text: string): { city: string } => JSON.parse(text)
+
+      const runner = client.chat.completions.runTools({
+        model: MODEL,
+        messages,
+        stream: stream as true,
+        tools: [{ type: 'function', function: { ...WEATHER, parse, function: called } }],
+      })
+
+      assert.equal(await runner.finalContent(), WEATHER_TEXT)
+      assertToolTurns(scene.upstream)
+    }
+  })
+
+  await t.test('the models are listed with their prices, and one is found by an id with a slash', async () => {
+    const models = []
+    for await (const model of client.models.list()) models.push(model)
+    const one = await client.models.retrieve(MODEL)
+
+    for (const model of models) assertModel(model)
+    assert.deepEqual(
+      models.map(model => model.id),
+      [MODEL],
+    )
+    assert.deepEqual(one, { ...models[0] })
+    assert.equal((one as { pricing?: { prompt?: string } }).pricing?.prompt, '0.0000025')
+  })
+
+  await t.test('every refusal becomes the typed error that it stands for', async () => {
+    const stranger = new OpenAI({ baseURL: scene.baseUrl, apiKey: WRONG_KEY })
+    const unauthorized = await failure(stranger.chat.completions.create({ model: MODEL, messages }))
+    const tooHot = await failure(client.chat.completions.create({ model: MODEL, messages, temperature: 3 }))
+    const unknown = await failure(client.chat.completions.create({ model: 'no/such', messages }))
+
+    assert.ok(unauthorized instanceof AuthenticationError)
+    assert.deepEqual([unauthorized.code, unauthorized.type], ['invalid_api_key', 'authentication_error'])
+    assert.match(unauthorized.requestID ?? '', /^[0-9a-f-]{36}$/)
+    assert.ok(tooHot instanceof BadRequestError)
+    assert.deepEqual([tooHot.param, tooHot.code, tooHot.status], ['temperature', 'invalid_value', 400])
+    assert.ok(unknown instanceof NotFoundError)
+    assert.deepEqual([unknown.param, unknown.code], ['model', 'model_not_found'])
+  })
+
+  await t.test('a spent day is a RateLimitError that the client does not retry', async () => {
+    const counted = countingFetch()
+    const apiKey = await scene.spentKey('daily')
+    const spent = new OpenAI({ baseURL: scene.baseUrl, apiKey, fetch: counted.fetch })
+
+    const error = await failure(spent.chat.completions.create({ model: MODEL, messages }))
+
+    assert.ok(error instanceof RateLimitError)
+    assert.equal(error.code, 'daily_limit_exceeded')
+    assert.ok(Number(error.headers.get('retry-after')) >= 1)
+    assert.deepEqual(counted.statuses, [429])
+  })
+
+  await t.test('an empty bucket is retried after the time that Retry-After names, and then served', async () => {
+    const counted = countingFetch()
+    const { secret: apiKey } = await scene.gateway.createKey({ rpm_limit: 20 })
+    while ((await scene.gateway.get('/v1/models', apiKey)).status !== 429);
+    const patient = new OpenAI({ baseURL: scene.baseUrl, apiKey, fetch: counted.fetch })
+
+    const answer = await patient.chat.completions.create({ model: MODEL, messages })
+
+    assert.equal(answer.choices[0]?.message.content, TEXT)
+    assert.deepEqual([counted.statuses[0], counted.statuses.at(-1)], [429, 200])
+  })
+
+  await t.test('an upstream that breaks midway raises an error in the stream, after what had come', async () => {
+    scene.upstream.next({ dieAfterChunks: 3 })
+    let heard = ''
+
+    const stream = await client.chat.completions.create({ model: MODEL, messages, stream: true })
+    const error = await failure(
+      (async () => {
+        for await (const chunk of stream) heard += chunk.choices[0]?.delta.content ?? ''
+      })(),
+    )
+
+    assert.equal(heard, 'Hello there,')
+    assert.deepEqual([error.code, error.type], ['all_providers_failed', 'upstream_error'])
+  })
+
+  assert.equal((await scene.gateway.audit()).ok, true)
+})
+
+async function failure(promise: PromiseLike<unknown>): Promise<InstanceType<typeof OpenAI.APIError>> {
+  const error = await failureOf(promise)
+  assert.ok(error instanceof OpenAI.APIError)
+  return error
+}

@@ -1,0 +1,117 @@
+// OpenAI's own client for Python, from PyPI in a pinned version: one script runs its calls, and what it saw is judged here.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { json, text } from 'node:stream/consumers'
+import { test } from 'node:test'
+import {
+  MODEL,
+  openClientScene,
+  TEXT,
+  WEATHER,
+  WEATHER_RESULT,
+  WEATHER_TEXT,
+  WEATHER_TURNS,
+  WRONG_KEY,
+} from '../kit/client-scene.ts'
+import { type Python, pythonWith } from '../kit/python.ts'
+import { assertModel } from '../kit/schemas.ts'
+import type { JournalEntry } from '../kit/upstream-journal.ts'
+
+const python = pythonWith(join(import.meta.dirname, 'requirements.txt'))
+const skip = typeof python === 'string' ? python : false
+if (skip !== false) process.stderr.write(`\nNOT TESTED: OpenAI's client for Python.\n${skip}\n\n`)
+
+test("OpenAI's client for Python works unchanged", { skip }, async t => {
+  await using scene = await openClientScene()
+  scene.upstream.script(weatherman)
+
+  const seen = await drive(python as Python, {
+    base_url: scene.baseUrl,
+    key: scene.key,
+    wrong_key: WRONG_KEY,
+    spent_key: await scene.spentKey('daily'),
+    model: MODEL,
+    tool: WEATHER,
+    tool_result: WEATHER_RESULT,
+  })
+
+  await t.test('a JSON call passes its own models and carries the request id and the cost of its row', async () => {
+    const { content, usage, request_id, headers } = seen.json
+    const row = await scene.row(request_id)
+    assert.equal(content, TEXT)
+    assert.equal(headers['x-svc-cost'], row.cost)
+    assert.equal(headers['x-svc-provider'], 'up')
+    assert.deepEqual([usage.completion_tokens, usage.cost], [10, Number(row.cost)])
+  })
+
+  await t.test('a stream gives the text, null usage until the last chunk, and then usage and cost', async () => {
+    const { content, early_usage, usage, request_id } = seen.stream
+    const row = await scene.row(request_id)
+    assert.deepEqual([content, seen.async_stream], [TEXT, TEXT])
+    assert.ok(early_usage.length > 10 && early_usage.every(value => value === null))
+    assert.deepEqual([usage.completion_tokens, usage.cost], [10, Number(row.cost)])
+  })
+
+  await t.test('a tool is called and its result answered, as JSON and as a stream', () => {
+    assert.deepEqual(seen.tools, { json: WEATHER_TEXT, stream: WEATHER_TEXT })
+  })
+
+  await t.test('the models are listed with their prices, and one is found by an id with a slash', () => {
+    const { listed, one } = seen.models
+    for (const model of listed) assertModel(model)
+    assert.deepEqual(listed, [one])
+    assert.deepEqual([one.id, one.pricing.prompt], [MODEL, '0.0000025'])
+  })
+
+  await t.test('refusals raise the typed errors that they stand for, each after one attempt', () => {
+    const { unauthorized, too_hot, unknown_model, spent_day } = seen
+    assert.deepEqual(brief(unauthorized), ['AuthenticationError', 'invalid_api_key', null, [401]])
+    assert.deepEqual(brief(too_hot), ['BadRequestError', 'invalid_value', 'temperature', [400]])
+    assert.deepEqual(brief(unknown_model), ['NotFoundError', 'model_not_found', 'model', [404]])
+    assert.deepEqual(brief(spent_day), ['RateLimitError', 'daily_limit_exceeded', null, [429]])
+    assert.ok(Number(spent_day.retry_after) >= 1)
+    assert.match(unauthorized.request_id, /^[0-9a-f-]{36}$/)
+  })
+
+  assert.equal((await scene.gateway.audit()).ok, true)
+})
+
+type Usage = { readonly completion_tokens: number; readonly cost: number }
+type Raised = {
+  readonly [name in 'raised' | 'code' | 'type' | 'param' | 'request_id' | 'retry_after']: string
+} & { readonly statuses: number[] }
+type Listed = { readonly id: string; readonly pricing: { readonly prompt: string } }
+type Seen = {
+  readonly json: { content: string; usage: Usage; request_id: string; headers: Record<string, string> }
+  readonly stream: { content: string; early_usage: unknown[]; usage: Usage; request_id: string }
+  readonly async_stream: string
+  readonly tools: { json: string; stream: string }
+  readonly models: { listed: Listed[]; one: Listed }
+} & { readonly [name in 'unauthorized' | 'too_hot' | 'unknown_model' | 'spent_day']: Raised }
+
+async function drive({ executable, env }: Python, given: object): Promise<Seen> {
+  const direct = { NO_PROXY: '127.0.0.1', no_proxy: '127.0.0.1' } // httpx would send even loopback through a proxy
+  const script = join(import.meta.dirname, 'openai_client.py')
+  const child = spawn(executable, [script], { env: { ...process.env, ...direct, ...env } })
+  child.stdin.end(JSON.stringify(given))
+  const [seen, complaints, [code]] = await Promise.all([
+    json(child.stdout).catch(() => undefined),
+    text(child.stderr),
+    once(child, 'close'),
+  ])
+  assert.equal(code, 0, complaints)
+  return seen as Seen
+}
+
+// A model that calls the tool once it is offered, and answers once it has the result.
+function weatherman({ body }: JournalEntry) {
+  const { tools, messages } = body as { tools?: unknown; messages: { role: string }[] }
+  if (tools === undefined) return {}
+  return WEATHER_TURNS[messages.at(-1)?.role === 'tool' ? 1 : 0]
+}
+
+function brief({ raised, code, param, statuses }: Raised): unknown[] {
+  return [raised, code, param, statuses]
+}

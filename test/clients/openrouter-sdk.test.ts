@@ -1,0 +1,135 @@
+// OpenRouter's SDK, whose schemas are strict and in three places narrower than OpenAI's contract. There the test says so,
+// sees the SDK stumble, and holds the very bytes it got against what OpenAI's contract asks.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { HTTPClient, OpenRouter } from '@openrouter/sdk'
+import type { ChatMessages, ChatRequest, ChatResult, ChatStreamChunk } from '@openrouter/sdk/models'
+import { OpenRouterError } from '@openrouter/sdk/models/errors'
+import {
+  assertToolTurns,
+  countingFetch,
+  failureOf,
+  MODEL,
+  openClientScene,
+  TEXT,
+  WEATHER,
+  WEATHER_CALL,
+  WEATHER_RESULT,
+  WEATHER_TEXT,
+  WEATHER_TURNS,
+  WRONG_KEY,
+} from '../kit/client-scene.ts'
+import { assertChunk, assertModel } from '../kit/schemas.ts'
+import { parseSse } from '../kit/sse.ts'
+
+const hello: ChatMessages[] = [{ role: 'user', content: 'Say hello' }]
+
+test("OpenRouter's SDK takes every answer that its own schemas allow", async t => {
+  await using scene = await openClientScene()
+  const client = (apiKey: string, fetcher: typeof fetch = fetch) =>
+    new OpenRouter({ serverURL: scene.baseUrl, apiKey, httpClient: new HTTPClient({ fetcher }) })
+  const router = client(scene.key)
+  const whole = async (request: Partial<ChatRequest>, by = router) =>
+    (await by.chat.send({ chatRequest: { model: MODEL, messages: hello, ...request, stream: false } })) as ChatResult
+  const pieces = async (request: Partial<ChatRequest>, by = router) => {
+    const chatRequest = { model: MODEL, messages: hello, ...request, stream: true as const }
+    return Array.fromAsync((await by.chat.send({ chatRequest })) as AsyncIterable<ChatStreamChunk>)
+  }
+
+  await t.test('a JSON call passes its schema, with the cost in the usage', async () => {
+    const answer = await whole({})
+
+    const row = await scene.row(answer.id.replace(/^chatcmpl-/, ''))
+    assert.equal(answer.choices[0]?.message.content, TEXT)
+    assert.deepEqual([answer.usage?.promptTokens, answer.usage?.completionTokens], [5, 10])
+    assert.equal(answer.usage?.cost, Number(row.cost))
+  })
+
+  await t.test('every chunk of a stream passes its schema', async () => {
+    const chunks = await pieces({})
+
+    assert.equal(chunks.map(chunk => chunk.choices[0]?.delta.content ?? '').join(''), TEXT)
+    assert.equal(chunks.at(-1)?.choices[0]?.finishReason, 'stop')
+    assert.ok(chunks.every(chunk => chunk.usage === undefined))
+  })
+
+  await t.test('usage in a stream comes as OpenAI asks, though the SDK has no null in its schema', async () => {
+    const counted = countingFetch()
+
+    // OpenAI: "All other chunks will also include a usage field, but with a null value." The SDK takes an object only.
+    const error = await failureOf(pieces({ streamOptions: { includeUsage: true } }, client(scene.key, counted.fetch)))
+
+    const { chunks, done } = parseSse((await counted.texts[0]) ?? '')
+    assert.match(String(error), /usage.*expected object, received null/s)
+    for (const chunk of chunks) assertChunk(chunk)
+    assert.ok(done && chunks.slice(0, -1).every(chunk => chunk.usage === null))
+    assert.equal(chunks.at(-1)?.usage?.completion_tokens, 10)
+  })
+
+  await t.test('a tool is called and its result answered, as JSON and as a stream', async () => {
+    const tools = [{ type: 'function' as const, function: WEATHER }]
+    const call = { id: WEATHER_CALL.id, type: 'function' as const }
+    const made = { name: WEATHER_CALL.name, arguments: WEATHER_CALL.arguments }
+    const turns: ChatMessages[] = [
+      ...hello,
+      { role: 'assistant', content: null, toolCalls: [{ ...call, function: made }] },
+      { role: 'tool', toolCallId: WEATHER_CALL.id, content: WEATHER_RESULT },
+    ]
+    scene.upstream.reset()
+    scene.upstream.next(...WEATHER_TURNS, ...WEATHER_TURNS)
+
+    const asked = await whole({ tools })
+    const answered = await whole({ tools, messages: turns })
+    const askedBit = await pieces({ tools })
+    const answeredBit = await pieces({ tools, messages: turns })
+
+    assert.deepEqual(asked.choices[0]?.message.toolCalls, [{ ...call, function: made }])
+    assert.equal(answered.choices[0]?.message.content, WEATHER_TEXT)
+    const streamed = askedBit.flatMap(chunk => chunk.choices[0]?.delta.toolCalls ?? [])
+    assert.deepEqual(streamed, [{ index: 0, ...call, function: made }])
+    assert.equal(answeredBit.map(chunk => chunk.choices[0]?.delta.content ?? '').join(''), WEATHER_TEXT)
+    assertToolTurns(scene.upstream)
+  })
+
+  await t.test("models come as OpenAI lists them, though the SDK demands OpenRouter's own fields", async () => {
+    const counted = countingFetch()
+
+    // The SDK refuses a model without canonical_slug, top_provider, links and more, none of which OpenAI knows.
+    const error = await failureOf(client(scene.key, counted.fetch).models.list())
+
+    const { data } = JSON.parse((await counted.texts[0]) ?? '') as { data: { id: string }[] }
+    assert.match(String((error as Error).cause), /canonical_slug/)
+    for (const model of data) assertModel(model)
+    assert.equal(data[0]?.id, MODEL)
+  })
+
+  // The SDK wants the HTTP status as a number in `error.code`; OpenAI's codes are words, and OpenAI's clients raise their
+  // errors by them. The SDK's error still has the status, the headers and the body, which is what is checked.
+  await t.test('refusals keep their status, their headers and our words, and are asked once', async () => {
+    const counted = countingFetch()
+
+    const unauthorized = await refused(whole({}, client(WRONG_KEY, counted.fetch)))
+    const tooHot = await refused(whole({ temperature: 3 }, client(scene.key, counted.fetch)))
+    const spent = await refused(whole({}, client(await scene.spentKey('rpm'), counted.fetch)))
+
+    assert.deepEqual([unauthorized.statusCode, codeOf(unauthorized)], [401, ['invalid_api_key', null]])
+    assert.equal(unauthorized.headers.get('www-authenticate'), 'Bearer')
+    assert.deepEqual([tooHot.statusCode, codeOf(tooHot)], [400, ['invalid_value', 'temperature']])
+    assert.deepEqual([spent.statusCode, codeOf(spent)], [429, ['rate_limit_exceeded', null]])
+    assert.ok(Number(spent.headers.get('retry-after')) >= 1)
+    assert.deepEqual(counted.statuses, [401, 400, 429])
+  })
+
+  assert.equal((await scene.gateway.audit()).ok, true)
+})
+
+function codeOf(error: OpenRouterError): [code: string, param: string | null] {
+  const { code, param } = JSON.parse(error.body).error
+  return [code, param]
+}
+
+async function refused(promise: PromiseLike<unknown>): Promise<OpenRouterError> {
+  const error = await failureOf(promise)
+  assert.ok(error instanceof OpenRouterError)
+  return error
+}

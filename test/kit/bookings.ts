@@ -1,0 +1,76 @@
+// Asks the gateway what it booked, and does the contract's arithmetic a second time, so that its own is never its judge.
+import { setTimeout } from 'node:timers/promises'
+import type { Gateway } from './gateway.ts'
+import type { Loose } from './http-call.ts'
+
+export type UsageRow = {
+  readonly request_id: string
+  readonly model_requested: string | null
+  readonly model_served: string | null
+  readonly provider: string | null
+  readonly attempts: readonly { readonly provider: string; readonly outcome: string; readonly status: number | null }[]
+  readonly state: string
+  readonly outcome: string
+  readonly http_status: number
+  readonly error_code: string | null
+  readonly finish_reason: string | null
+  readonly prompt_tokens: number
+  readonly cached_tokens: number
+  readonly cache_write_tokens: number
+  readonly completion_tokens: number
+  readonly reasoning_tokens: number
+  readonly usage_source: string
+  readonly hold: string
+  readonly cost: string
+  readonly upstream_id: string | null
+}
+
+export type Balance = {
+  readonly available: string
+  readonly held: string
+  readonly spent: string
+  readonly owed: string
+}
+
+// The row of a request, once it is settled: a caller that left does not see when.
+export async function settledRow(gateway: Gateway, requestId: unknown, timeoutMs = 10_000): Promise<UsageRow> {
+  const deadline = Date.now() + timeoutMs
+  for (;;) {
+    const { status, body } = await gateway.admin('GET', `/usage/${String(requestId)}`)
+    const row = body as unknown as UsageRow
+    if (status === 200 && row.state !== 'open') return row
+    if (Date.now() > deadline) throw new Error(`row ${String(requestId)} is not settled: ${JSON.stringify(body)}`)
+    await setTimeout(10)
+  }
+}
+
+export async function balanceOf(gateway: Gateway, accountId: string): Promise<Balance> {
+  const { body } = await gateway.admin<{ balance: Balance }>('GET', `/accounts/${accountId}`)
+  return body.balance
+}
+
+// Newest first.
+export async function ledgerOf(gateway: Gateway, accountId: string): Promise<readonly Loose[]> {
+  const { body } = await gateway.admin<{ data: Loose[] }>('GET', `/accounts/${accountId}/ledger?limit=1000`)
+  return body.data
+}
+
+// "0.000123" → 123000n: whole nano-credits.
+export function nano(credits: unknown): bigint {
+  const [whole = '', fraction = ''] = String(credits).split('.')
+  if (!/^-?\d+$/.test(whole) || !/^\d{0,9}$/.test(fraction)) throw new Error(`not plain credits: ${String(credits)}`)
+  const digits = BigInt(whole.replace('-', '') + fraction.padEnd(9, '0'))
+  return whole.startsWith('-') ? -digits : digits
+}
+
+// And back: 123000n → "0.000123".
+export function credits(amount: bigint): string {
+  const digits = amount.toString().padStart(10, '0')
+  return `${digits.slice(0, -9)}.${digits.slice(-9)}`.replace(/\.?0+$/, '')
+}
+
+// The bound of section 8: half the bytes of the serialised prompt, rounded up, and 16 a message.
+export function promptBound(messages: readonly object[], ...more: readonly unknown[]): number {
+  const bytes = [messages, ...more].reduce<number>((sum, part) => sum + Buffer.byteLength(JSON.stringify(part)), 0)
+  return Math.ceil(bytes / 2) + 16 * messages.length
+}

@@ -1,0 +1,105 @@
+// What every real client is tried against: the gateway in front of the scripted upstream, a key, a fetch that counts, and
+// a tool for the model to call.
+import assert from 'node:assert/strict'
+import { setTimeout } from 'node:timers/promises'
+import { type Gateway, standardConfig, startGateway } from './gateway.ts'
+import type { Loose } from './http-call.ts'
+import { startUpstream, type Upstream } from './upstream.ts'
+
+export const MODEL = 'test/m1'
+export const TEXT = 'Hello there, how can I help you today?'
+export const WRONG_KEY = `svc_live_${'x'.repeat(43)}`
+
+// A tool in OpenAI's words, and the turns of a model that uses it.
+export const WEATHER = {
+  name: 'weather',
+  description: 'The weather of a city.',
+  parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+}
+export const WEATHER_CALL = { id: 'call_weather_1', name: WEATHER.name, arguments: '{"city":"Oslo"}' }
+export const WEATHER_RESULT = '{"sky":"clear"}'
+export const WEATHER_TURNS = [{ toolCalls: [WEATHER_CALL] }, { words: ['Clear', ' in', ' Oslo'] }] as const
+export const WEATHER_TEXT = 'Clear in Oslo'
+
+export type ClientScene = {
+  readonly gateway: Gateway
+  readonly upstream: Upstream
+  // What an SDK takes as its base URL.
+  readonly baseUrl: string
+  readonly key: string
+  // A key whose next request is refused: its one request of the day is spent, or its bucket is empty for a minute.
+  spentKey(limit: 'daily' | 'rpm'): Promise<string>
+  // The settled row of a request of the scene's key.
+  row(requestId: string | null | undefined): Promise<Loose>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+export async function openClientScene(): Promise<ClientScene> {
+  const upstream = await startUpstream()
+  const gateway = await startGateway({ config: standardConfig(upstream.url) })
+  const { secret: key } = await gateway.createKey()
+  return {
+    gateway,
+    upstream,
+    baseUrl: `${gateway.url}/v1`,
+    key,
+    async spentKey(limit) {
+      if (limit === 'daily') await awayFromMidnight()
+      const { secret } = await gateway.createKey(limit === 'daily' ? { daily_limit: 1 } : { rpm_limit: 1 })
+      await gateway.get('/v1/models', secret)
+      return secret
+    },
+    async row(requestId) {
+      const { status, body } = await gateway.get(`/v1/usage/${requestId}`, key)
+      if (status !== 200) throw new Error(`no usage row for ${requestId}: ${JSON.stringify(body)}`)
+      return body
+    },
+    async [Symbol.asyncDispose]() {
+      await gateway[Symbol.asyncDispose]()
+      await upstream[Symbol.asyncDispose]()
+    },
+  }
+}
+
+// The tool and its result reached the upstream in OpenAI's words, whatever the client calls them.
+export function assertToolTurns({ journal }: Upstream): void {
+  const [first, second] = journal.map(entry => entry.body as { tools?: unknown[]; messages: object[] })
+  const result = { role: 'tool', tool_call_id: WEATHER_CALL.id, content: WEATHER_RESULT }
+  assert.equal(first?.tools?.length, 1)
+  assert.deepEqual(second?.messages.at(-1), result)
+}
+
+// What a promise failed with; that it did not fail is a failure.
+export async function failureOf(promise: PromiseLike<unknown>): Promise<unknown> {
+  return Promise.resolve(promise).then(
+    () => assert.fail('it should have failed'),
+    error => error,
+  )
+}
+
+// A spent day that ends within a minute is no longer a long wait, and clients would sit it out.
+async function awayFromMidnight(): Promise<void> {
+  const left = DAY_MS - (Date.now() % DAY_MS)
+  if (left < 75_000) await setTimeout(left + 1_000)
+}
+const DAY_MS = 86_400_000
+
+// A fetch for SDKs that take one: it keeps the status of every attempt and a copy of every answer's text.
+export function countingFetch(): {
+  readonly fetch: typeof globalThis.fetch
+  readonly statuses: number[]
+  readonly texts: Promise<string>[]
+} {
+  const statuses: number[] = []
+  const texts: Promise<string>[] = []
+  return {
+    statuses,
+    texts,
+    async fetch(input, init) {
+      const response = await fetch(input, init)
+      statuses.push(response.status)
+      texts.push(response.clone().text())
+      return response
+    },
+  }
+}

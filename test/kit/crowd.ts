@@ -1,0 +1,71 @@
+// A crowd of callers that ask as fast as they are answered, JSON and streams by turns, and remember what they saw even when
+// the server dies in the middle of it.
+import { once } from 'node:events'
+import { Agent, type IncomingMessage, request } from 'node:http'
+
+// `cost` only of an answer that was complete: a JSON body to its end, a stream to its [DONE] and trailer.
+export type Sighting = { readonly requestId: string; readonly status: number; cost: string | undefined }
+
+export type Crowd = {
+  readonly sightings: readonly Sighting[]
+  // Resolves when every caller has noticed that nobody answers any more.
+  dispersed: Promise<unknown>
+}
+
+export type CrowdSetup = {
+  readonly url: string
+  readonly secrets: readonly string[]
+  readonly callers: number
+  readonly models: readonly string[]
+}
+
+export function gatherCrowd(setup: CrowdSetup): Crowd {
+  const sightings: Sighting[] = []
+  const agent = new Agent({ keepAlive: true })
+  const callers = Array.from({ length: setup.callers }, (_, caller) => askOn(caller, setup, agent, sightings))
+  return { sightings, dispersed: Promise.all(callers).finally(() => agent.destroy()) }
+}
+
+async function askOn(caller: number, setup: CrowdSetup, agent: Agent, sightings: Sighting[]): Promise<void> {
+  for (let turn = caller; ; turn++) {
+    const key = setup.secrets[turn % setup.secrets.length] ?? ''
+    const model = setup.models[turn % setup.models.length]
+    const stream = turn % 2 === 0
+    // Now and then one that leaves in the middle of its stream.
+    const isLeaving = turn % 11 === 10
+    const body = JSON.stringify({
+      model,
+      stream,
+      max_tokens: 20,
+      messages: [{ role: 'user', content: `turn ${turn}` }],
+    })
+    try {
+      await ask(`${setup.url}/v1/chat/completions`, { key, body, agent, isLeaving }, sightings)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') return
+    }
+  }
+}
+
+type Question = { readonly key: string; readonly body: string; readonly agent: Agent; readonly isLeaving: boolean }
+
+async function ask(url: string, question: Question, sightings: Sighting[]): Promise<void> {
+  const headers = { authorization: `Bearer ${question.key}`, 'content-type': 'application/json' }
+  const outgoing = request(url, { method: 'POST', agent: question.agent, headers })
+  outgoing.end(question.body)
+  const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage]
+  const sighting: Sighting = {
+    requestId: String(incoming.headers['x-request-id']),
+    status: incoming.statusCode ?? 0,
+    cost: undefined,
+  }
+  sightings.push(sighting)
+  let text = ''
+  for await (const piece of incoming) {
+    text += String(piece)
+    if (question.isLeaving) return void outgoing.destroy()
+  }
+  const cost =
+    incoming.headers['x-svc-cost'] ?? (text.endsWith('data: [DONE]\n\n') ? incoming.trailers['x-svc-cost'] : undefined)
+  sighting.cost = incoming.complete ? String(cost) : undefined
+}

@@ -1,0 +1,98 @@
+// A Python with the packages of a requirements file, made once and kept in node_modules/.cache. Debian's python3 often
+// comes without venv or pip: whichever is there is used, and as root or in CI what is missing is installed.
+import { spawnSync } from 'node:child_process'
+import { hash } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+export type Python = { readonly executable: string; readonly env: Readonly<Record<string, string>> }
+
+const CACHE = join(import.meta.dirname, '../../node_modules/.cache/turnpike-python')
+const STEP_MS_MAX = 240_000
+
+// Gives the Python, or says in words what is missing; where CI is set it throws them, so that nothing is passed over.
+export function pythonWith(requirements: string): Python | string {
+  const folder = join(CACHE, hash('sha256', readFileSync(requirements)).slice(0, 16))
+  const python = readyIn(folder) ?? made(folder, requirements)
+  if (typeof python === 'string' && process.env.CI !== undefined) throw new Error(python)
+  return python
+}
+
+// The two homes that packages can have: a virtual environment, or a folder beside the machine's Python.
+function readyIn(folder: string): Python | undefined {
+  const kind = join(folder, 'ready')
+  if (!existsSync(kind)) return undefined
+  const python = readFileSync(kind, 'utf8') === 'venv' ? venvIn(folder) : besideIn(folder)
+  return succeeds(python.executable, ['--version']) ? python : undefined
+}
+
+function venvIn(folder: string): Python {
+  return { executable: join(folder, 'venv/bin/python'), env: {} }
+}
+
+function besideIn(folder: string): Python {
+  return { executable: 'python3', env: { PYTHONPATH: join(folder, 'packages') } }
+}
+
+function made(folder: string, requirements: string): Python | string {
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true })
+  const ways = [
+    () => installIntoVenv(folder, requirements),
+    () => installBeside(folder, requirements),
+    () => installDebian() ?? installIntoVenv(folder, requirements),
+  ]
+  const troubles: string[] = []
+  for (const way of ways) {
+    const trouble = way()
+    const python = readyIn(folder)
+    if (python !== undefined) return python
+    troubles.push(trouble ?? 'unknown')
+  }
+  return `Python with ${requirements} is missing (apt-get install python3-venv). Tried:\n${troubles.join('\n')}`
+}
+
+function installIntoVenv(folder: string, requirements: string): string | undefined {
+  const { executable } = venvIn(folder)
+  return (
+    attempt('python3', ['-m', 'venv', '--clear', join(folder, 'venv')]) ??
+    attempt(executable, pipInstall(requirements)) ??
+    markReady(folder, 'venv')
+  )
+}
+
+function installBeside(folder: string, requirements: string): string | undefined {
+  const target = ['--target', join(folder, 'packages')]
+  return attempt('python3', [...pipInstall(requirements), ...target]) ?? markReady(folder, 'beside')
+}
+
+function pipInstall(requirements: string): string[] {
+  return ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-input', '-r', requirements]
+}
+
+function markReady(folder: string, kind: 'venv' | 'beside'): undefined {
+  writeFileSync(join(folder, 'ready'), kind)
+}
+
+// Never on a person's machine behind their back.
+function installDebian(): string | undefined {
+  const isRoot = process.getuid?.() === 0
+  if (!isRoot && process.env.CI === undefined) return 'apt-get: not tried (neither root nor CI)'
+  const [command, ...before] = isRoot ? ['apt-get'] : ['sudo', '-n', 'apt-get']
+  const packages = ['install', '-y', '-qq', '--no-install-recommends', 'python3', 'python3-venv']
+  const update = [...before, '-qq', 'update']
+  return attempt(command as string, update) ?? attempt(command as string, [...before, ...packages])
+}
+
+// What went wrong, in one line, or undefined.
+function attempt(command: string, args: readonly string[]): string | undefined {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+  const ran = spawnSync(command, args, { encoding: 'utf8', timeout: STEP_MS_MAX, env })
+  if (ran.status === 0) return undefined
+  const words = (ran.error?.message ?? `${ran.stderr}${ran.stdout}`).trim().split('\n').at(-1)
+  return `  ${command} ${args.slice(0, 3).join(' ')}: ${words}`
+}
+
+function succeeds(command: string, args: readonly string[]): boolean {
+  return spawnSync(command, args).status === 0
+}

@@ -1,0 +1,217 @@
+// The house rules that no linter knows: who may import whom, what only one place may do, and what may stand nowhere. It
+// reads a tree of texts, so that a test can hand it a made-up one, and says each finding as `file:line what`.
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { type Import, importsOf, lineAt, type SourceText, takeApart } from './source-text.ts'
+
+export type Tree = Readonly<Record<string, string>>
+
+// The first room whose name begins a file's path under src/ is the file's; it may import itself and what is listed.
+export type Rooms = readonly (readonly [room: string, mayImport: readonly string[]])[]
+
+export function findUntidy(tree: Tree, rooms: Rooms): string[] {
+  const sources = new Map<string, Source>()
+  for (const [path, text] of Object.entries(tree)) {
+    if (!/\.(ts|tsx|js|mjs)$/.test(path)) continue
+    const parts = takeApart(text)
+    sources.set(path, { ...parts, path, imports: importsOf(parts.code) })
+  }
+  return [
+    ...[...sources.values()].flatMap(source => [...wrongImports(source, rooms), ...wrongWords(source)]),
+    ...circles(sources),
+    ...Object.entries(tree).flatMap(([path, text]) => [
+      ...nameless(path),
+      ...withoutOpening(path, text),
+      ...tracesOfMachines(path, text),
+    ]),
+  ]
+}
+
+// Everything that is or could be committed, by the folders that .gitignore names.
+export function readTree(root: string): Tree {
+  const ignored = readFileSync(join(root, '.gitignore'), 'utf8').split('\n')
+  const skipped = new Set(['.git', ...ignored.map(line => line.replace(/\/$/, ''))])
+  const tree: Record<string, string> = {}
+  const walk = (folder: string) => {
+    for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
+      const path = join(folder, entry.name)
+      if (skipped.has(entry.name) || /\.(log|png|ico|woff2)$/.test(entry.name)) continue
+      if (entry.isDirectory()) walk(path)
+      else if (entry.isFile()) tree[path] = readFileSync(join(root, path), 'utf8')
+    }
+  }
+  walk('')
+  return tree
+}
+
+type Source = SourceText & { readonly path: string; readonly imports: readonly Import[] }
+
+function wrongImports({ path, imports }: Source, rooms: Rooms): string[] {
+  const own = inSrc(path)
+  if (own === undefined) return []
+  const room = rooms.find(([name]) => own.startsWith(name))
+  if (room === undefined) return [`${path}:1 has no room: the table of rooms does not know it`]
+  const allowed = [room[0], ...room[1]]
+  return imports.flatMap(({ from, line }) => {
+    if (!from.startsWith('.')) return []
+    const target = inSrc(normalize(join(dirname(path), from)))
+    if (target !== undefined && allowed.some(name => target.startsWith(name))) return []
+    return [`${path}:${line} upward import: ${room[0]} may not import ${target ?? from}`]
+  })
+}
+
+function circles(sources: ReadonlyMap<string, Source>): string[] {
+  const found: string[] = []
+  const done = new Set<string>()
+  const visit = (path: string, trail: readonly string[]) => {
+    const at = trail.indexOf(path)
+    if (at >= 0) found.push(`${path}:1 import circle: ${[...trail.slice(at), path].join(' → ')}`)
+    if (at >= 0 || done.has(path)) return
+    done.add(path)
+    for (const { from } of sources.get(path)?.imports ?? []) {
+      const target = normalize(join(dirname(path), from))
+      if (from.startsWith('.') && sources.has(target)) visit(target, [...trail, path])
+    }
+  }
+  for (const path of sources.keys()) visit(path, [])
+  return found
+}
+
+type Rule = {
+  readonly what: string
+  readonly where: RegExp
+  readonly except?: RegExp
+  readonly part: keyof SourceText
+  readonly pattern: RegExp
+}
+
+const SOURCES = /^(src|test|bench|bin|web)\//
+const MONEY = /^src\/(domain|settle|store|admin|admit)\//
+
+const RULES: readonly Rule[] = [
+  {
+    what: 'reads the environment, which only config does',
+    where: /^src\//,
+    except: /^src\/config[\w-]*\.ts$/,
+    part: 'bare',
+    pattern: /\bprocess\.env\b|\bloadEnvFile\b/,
+  },
+  {
+    what: 'reads the time, which only lib/clock.ts does',
+    where: /^src\//,
+    except: /^src\/lib\/clock\.ts$/,
+    part: 'bare',
+    pattern:
+      /\b(Date|Temporal)\.now\b|\bperformance\.(now|timeOrigin)\b|\bprocess\.(hrtime|uptime)\b|\bnew Date\b(?!\s*\(\s*[^\s)])/i,
+  },
+  {
+    what: 'takes chance from the air; it comes in as a parameter from main.ts',
+    where: /^src\//,
+    except: /^src\/main\.ts$/,
+    part: 'bare',
+    pattern: /\bMath\.random\b/,
+  },
+  {
+    what: 'opens a socket outward, which only upstream/call.ts and cli/client.ts do',
+    where: /^src\//,
+    except: /^src\/cli\/client\.ts$/,
+    part: 'bare',
+    pattern: /(?<![.\w])(fetch|WebSocket|EventSource)\b(?!\s*[:?])|\bglobalThis\.fetch\b/,
+  },
+  {
+    what: 'spells out the brand, which only config does',
+    where: /^(src|bin)\//,
+    except: /^src\/config[\w-]*\.ts$/,
+    part: 'code',
+    pattern: /svc_live_|x-svc-/i,
+  },
+  {
+    what: 'lets a float touch money',
+    where: MONEY,
+    part: 'bare',
+    pattern:
+      /\b(toFixed|toPrecision|parseFloat)\b|\bNumber\([^)]*\b(cost|price|credits?|nano|balance|hold|held|amount|owed|spent)\b/i,
+  },
+  { what: 'leaves something undone', where: SOURCES, part: 'comments', pattern: /\b(TODO|FIXME|XXX|HACK)\b/ },
+  {
+    what: 'silences the type checker',
+    where: SOURCES,
+    part: 'comments',
+    pattern: /@ts-(ignore|nocheck|expect-error)/,
+  },
+  { what: 'gives up on types', where: SOURCES, part: 'bare', pattern: /(?:[:<|&,]|=>|\bas)\s*any\b(?!\s*[:(.?=])/ },
+  {
+    what: 'leaves a test out or runs it alone',
+    where: /^test\//,
+    part: 'bare',
+    pattern: /\b(?:test|it|describe|t)\.(only|skip|todo)\b/,
+  },
+]
+
+function wrongWords(source: Source): string[] {
+  const { path } = source
+  const found = RULES.filter(({ where, except }) => where.test(path) && !except?.test(path)).flatMap(
+    ({ what, part, pattern }) =>
+      [...source[part].matchAll(new RegExp(pattern, `g${pattern.flags}`))].map(
+        match => `${path}:${lineAt(source[part], match.index)} ${what}: ${match[0].trim()}`,
+      ),
+  )
+  return [...found, ...sockets(source)]
+}
+
+// What can open a connection, and who may have which part of it. Types open nothing.
+const SOCKET_MODULES = /^(node:)?(net|tls|http|https|http2|dgram)$|^undici$/
+const SOCKET_PARTS: Readonly<Record<string, readonly string[]>> = {
+  'src/upstream/call.ts': ['Pool'],
+  'src/http/server.ts': ['createServer'],
+}
+
+function sockets({ path, imports }: Source): string[] {
+  if (inSrc(path) === undefined) return []
+  return imports.flatMap(({ from, line, values }) => {
+    if (!SOCKET_MODULES.test(from)) return []
+    const wrong = values?.filter(name => !SOCKET_PARTS[path]?.includes(name)) ?? ['*']
+    return wrong.length === 0 ? [] : [`${path}:${line} opens a socket: takes ${wrong.join(', ')} from ${from}`]
+  })
+}
+
+const DRAWERS = /(^|\/)(utils?|helpers?|common|misc|shared)(\/|\.\w+$)|(^|\/)index\.[jt]sx?$/
+
+function nameless(path: string): string[] {
+  return SOURCES.test(path) && DRAWERS.test(path) ? [`${path}:1 is a nameless drawer: name it for what it holds`] : []
+}
+
+const OPENINGS: Readonly<Record<string, RegExp>> = {
+  ts: /^(?:\/\/ .*\n)+/,
+  tsx: /^(?:\/\/ .*\n)+/,
+  js: /^(?:#!.*\n)?(?:\/\/ .*\n)+/,
+  sql: /^(?:-- .*\n)+/,
+  py: /^"""[\s\S]+?"""/,
+}
+
+// One or two sentences that say what the file is for.
+function withoutOpening(path: string, text: string): string[] {
+  const pattern = OPENINGS[path.split('.').at(-1) ?? '']
+  if (pattern === undefined || !SOURCES.test(path)) return []
+  const opening = pattern.exec(text)?.[0] ?? ''
+  const isSentence = opening.split(/\s+/).length > 4 && /[.:](?:"""|\s)/.test(opening)
+  return isSentence ? [] : [`${path}:1 has no opening sentence that says what it is for`]
+}
+
+const TRACES = [
+  /(?<![\w.])\/(?:home|Users)\/[\w.-]+\/|(?<![\w.])\/root\/|(?<![\w.])\/work\/\w|[A-Z]:\\Users\\/,
+  /\bregistry\.[\w-]+\.[\w.-]+|\/artifactory\/|"resolved":\s*"https?:/,
+] as const
+
+function tracesOfMachines(path: string, text: string): string[] {
+  return TRACES.flatMap(pattern => {
+    const match = pattern.exec(text)
+    return match === null
+      ? []
+      : [`${path}:${lineAt(text, match.index)} names a machine's path or registry: ${match[0]}`]
+  })
+}
+
+function inSrc(path: string): string | undefined {
+  return path.startsWith('src/') ? path.slice('src/'.length) : undefined
+}

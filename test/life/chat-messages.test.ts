@@ -1,0 +1,102 @@
+// The messages of a chat: which roles and forms of content are taken, and how what is wrong in them is named.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { standardConfig, startGateway } from '../kit/gateway.ts'
+import { assertRefusal, type Code } from '../kit/refusal.ts'
+import { standardModel } from '../kit/standard-config.ts'
+import { startUpstream } from '../kit/upstream.ts'
+
+const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } }
+const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA', detail: 'low' } }
+const text = { type: 'text', text: 'hello' }
+const user = { role: 'user', content: 'hello' }
+
+const TAKEN: readonly object[] = [
+  { role: 'system', content: 'be brief' },
+  { role: 'developer', content: [text] },
+  { role: 'user', content: '', name: 'alice' },
+  { role: 'user', content: [text, text] },
+  { role: 'assistant', content: 'hi' },
+  { role: 'assistant', content: null, tool_calls: [call] },
+  { role: 'assistant', tool_calls: [call, { id: 'c', type: 'custom', custom: { name: 'g', input: 'x' } }] },
+  { role: 'assistant', content: null, function_call: { name: 'f', arguments: '' } },
+  { role: 'assistant', content: null, refusal: 'no' },
+  { role: 'assistant', content: 'hi', tool_calls: null, function_call: null, refusal: null, audio: null, name: null },
+  { role: 'assistant', content: [text, { type: 'refusal', refusal: 'no' }] },
+  { role: 'tool', content: 'sunny', tool_call_id: 'call_1' },
+  { role: 'tool', content: [text], tool_call_id: 'call_1' },
+  { role: 'function', content: 'sunny', name: 'f' },
+]
+
+const REFUSED: readonly (readonly [message: unknown, code: Code, path: string])[] = [
+  ['hello', 'invalid_value', ''],
+  [null, 'invalid_value', ''],
+  [{ content: 'x' }, 'missing_field', '.role'],
+  [{ role: 'wizard', content: 'x' }, 'invalid_value', '.role'],
+  [{ role: 'constructor', content: 'x' }, 'invalid_value', '.role'],
+  [{ role: 5, content: 'x' }, 'invalid_value', '.role'],
+  [{ role: 'user' }, 'missing_field', '.content'],
+  [{ role: 'user', content: null }, 'invalid_value', '.content'],
+  [{ role: 'user', content: 5 }, 'invalid_value', '.content'],
+  [{ role: 'user', content: [] }, 'invalid_value', '.content'],
+  [{ role: 'user', content: {} }, 'invalid_value', '.content'],
+  [{ role: 'system', content: null }, 'invalid_value', '.content'],
+  [{ role: 'assistant' }, 'missing_field', '.content'],
+  [{ role: 'assistant', content: null }, 'missing_field', '.content'],
+  [{ role: 'assistant', content: null, tool_calls: [] }, 'invalid_value', '.tool_calls'],
+  [{ role: 'assistant', tool_calls: [{ id: 'c', type: 'function' }] }, 'missing_field', '.tool_calls.0.function'],
+  [{ role: 'assistant', tool_calls: [call, { ...call, id: 5 }] }, 'invalid_value', '.tool_calls.1.id'],
+  [{ role: 'tool', content: 'x' }, 'missing_field', '.tool_call_id'],
+  [{ role: 'function', content: 'x' }, 'missing_field', '.name'],
+  [{ role: 'user', content: ['x'] }, 'invalid_value', '.content.0'],
+  [{ role: 'user', content: [text, { type: 'text' }] }, 'missing_field', '.content.1.text'],
+  [{ role: 'user', content: [{ type: 'text', text: 5 }] }, 'invalid_value', '.content.0.text'],
+  [{ role: 'user', content: [{ text: 'x' }] }, 'missing_field', '.content.0.type'],
+  [{ role: 'user', content: [{ type: 'hologram' }] }, 'invalid_value', '.content.0.type'],
+  [{ role: 'user', content: [{ type: 'image_url', image_url: 'x' }] }, 'invalid_value', '.content.0.image_url'],
+  [{ role: 'user', content: [{ type: 'image_url', image_url: {} }] }, 'missing_field', '.content.0.image_url.url'],
+]
+
+test('messages are taken in every form that OpenAI documents, and what is wrong is named by its path', async t => {
+  await using upstream = await startUpstream()
+  const seeing = standardModel({ id: 'test/eye', input_modalities: ['text', 'image'], media_max_tokens: 1000 })
+  const config = standardConfig(upstream.url, { models: [standardModel(), seeing] })
+  await using gateway = await startGateway({ config })
+
+  await t.test('every role and form reaches the upstream as it was sent, without its nulls', async () => {
+    for (const message of TAKEN) {
+      upstream.reset()
+      const answer = await gateway.chat({ messages: [user, message] })
+
+      assert.equal(answer.status, 200, `${JSON.stringify(message)}: ${answer.text}`)
+      const [entry] = upstream.journal
+      assert.deepEqual(entry?.body, { model: 'm1', messages: [user, withoutNulls(message)] })
+    }
+  })
+
+  await t.test('what is wrong in the second message is named with its place', async () => {
+    for (const [message, code, path] of REFUSED) {
+      assertRefusal(await gateway.chat({ messages: [user, message] }), code, `messages.1${path}`)
+    }
+  })
+
+  await t.test('a picture is for models that list pictures, any other kind is refused by the part', async () => {
+    const messages = [user, { role: 'user', content: [text, image] }]
+    const audio = { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }
+
+    assert.equal((await gateway.chat({ model: 'test/eye', messages })).status, 200)
+    assertRefusal(await gateway.chat({ messages }), 'unsupported_value', 'messages.1.content.1.type')
+    assertRefusal(
+      await gateway.chat({ model: 'test/eye', messages: [{ role: 'user', content: [audio] }] }),
+      'unsupported_value',
+      'messages.0.content.0.type',
+    )
+  })
+
+  assert.ok((await gateway.audit()).ok)
+})
+
+// `content: null` beside tool calls is OpenAI's own way to say that there is none.
+function withoutNulls(message: object): object {
+  return Object.fromEntries(Object.entries(message).filter(([name, value]) => value !== null || name === 'content'))
+}

@@ -1,0 +1,117 @@
+// Browsers: no cookie is read or set under /v1, and no page of another origin may read an answer unless the operator
+// lists that origin.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { standardConfig, startGateway } from '../kit/gateway.ts'
+import { httpCall } from '../kit/http-call.ts'
+import { assertCommonHeaders, assertRefusal } from '../kit/refusal.ts'
+import { startUpstream } from '../kit/upstream.ts'
+
+const ORIGIN = 'https://app.example.com'
+const ASKS = { 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization' }
+
+test('without listed origins there is no CORS, and never a cookie', async t => {
+  await using upstream = await startUpstream()
+  await using gateway = await startGateway({ config: standardConfig(upstream.url) })
+  const { secret } = await gateway.createKey()
+
+  await t.test('a cookie is not a key', async () => {
+    for (const cookie of [`key=${secret}`, `Authorization=Bearer ${secret}`, `session=${gateway.adminToken}`]) {
+      assertRefusal(await gateway.get('/v1/models', undefined, { cookie }), 'invalid_api_key')
+    }
+  })
+
+  await t.test('no answer sets a cookie or speaks of origins, also not one with a cookie from upstream', async () => {
+    upstream.script({ setCookie: 'upstream=1', extraHeaders: { 'access-control-allow-origin': '*' } })
+    const headers = { origin: ORIGIN, cookie: 'a=b' }
+
+    const answers = [
+      await gateway.get('/v1/models', secret, headers),
+      await gateway.get('/v1/models', undefined, headers),
+      await gateway.get('/v1/nothing', secret, headers),
+      await gateway.chat({}, { key: secret, headers }),
+      await gateway.chat({ stream: true }, { key: secret, headers }),
+      await gateway.chat({ messages: 5 }, { key: secret, headers }),
+    ]
+
+    assert.deepEqual(
+      answers.map(answer => answer.status),
+      [200, 401, 404, 200, 200, 400],
+    )
+    for (const { headers: sent } of answers) {
+      assert.deepEqual(
+        Object.keys(sent).filter(name => name === 'set-cookie' || name.startsWith('access-control-')),
+        [],
+      )
+    }
+  })
+
+  await t.test('a preflight is a request without a key like any other', async () => {
+    const answer = await preflight(gateway.url, ORIGIN)
+
+    assertRefusal(answer, 'invalid_api_key')
+    assert.equal(answer.headers['access-control-allow-origin'], undefined)
+  })
+
+  assert.ok((await gateway.audit()).ok)
+})
+
+test('a listed origin may read every answer, and no other may', async t => {
+  await using upstream = await startUpstream()
+  const config = standardConfig(upstream.url, { cors_origins: [ORIGIN, 'http://localhost:3000'] })
+  await using gateway = await startGateway({ config })
+  const { secret } = await gateway.createKey()
+
+  await t.test('its preflight says what it may send', async () => {
+    const answer = await preflight(gateway.url, ORIGIN)
+
+    assert.equal(answer.status, 204)
+    assert.equal(answer.headers['access-control-allow-origin'], ORIGIN)
+    assert.match(String(answer.headers['access-control-allow-methods']), /GET.*POST/)
+    assert.match(String(answer.headers['access-control-allow-headers']), /authorization.*content-type/i)
+    assert.equal(answer.headers['access-control-allow-credentials'], undefined)
+    assert.match(String(answer.headers.vary), /origin/i)
+    assert.equal(answer.headers['x-svc-cost'], '0')
+    assertCommonHeaders(answer.headers)
+  })
+
+  await t.test('its answers, refusals and streams say so too, with the headers it may read', async () => {
+    const headers = { origin: ORIGIN }
+    const answers = [
+      await gateway.get('/v1/models', secret, headers),
+      await gateway.get('/v1/models', undefined, headers),
+      await gateway.chat({ stream: true }, { key: secret, headers }),
+    ]
+
+    for (const answer of answers) {
+      assert.equal(answer.headers['access-control-allow-origin'], ORIGIN)
+      const exposed = String(answer.headers['access-control-expose-headers']).toLowerCase().split(', ')
+      for (const name of ['x-request-id', 'x-svc-provider', 'x-svc-cost', 'ratelimit-remaining', 'retry-after']) {
+        assert.ok(exposed.includes(name), name)
+      }
+    }
+  })
+
+  await t.test('any other origin gets nothing of it', async () => {
+    for (const origin of ['https://evil.example', 'null', `${ORIGIN}.evil.example`, 'http://app.example.com', '*']) {
+      const asked = await preflight(gateway.url, origin)
+      const answer = await gateway.get('/v1/models', secret, { origin })
+
+      assertRefusal(asked, 'invalid_api_key')
+      assert.equal(answer.status, 200)
+      assert.equal(answer.headers['access-control-allow-origin'], undefined)
+    }
+  })
+
+  await t.test('a listed origin still needs a key for everything but the preflight', async () => {
+    const options = await httpCall(`${gateway.url}/v1/models`, { method: 'OPTIONS', headers: { origin: ORIGIN } })
+
+    assertRefusal(options, 'invalid_api_key')
+  })
+
+  assert.ok((await gateway.audit()).ok)
+})
+
+function preflight(url: string, origin: string) {
+  return httpCall(`${url}/v1/chat/completions`, { method: 'OPTIONS', headers: { origin, ...ASKS } })
+}

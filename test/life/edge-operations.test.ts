@@ -1,0 +1,109 @@
+// What operators and probes may ask without a key: health and readiness by anyone, metrics by whoever has the token or
+// sits on the same machine with no proxy between, and the admin API where its listener is.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ADMIN_TOKEN, standardConfig, startGateway } from '../kit/gateway.ts'
+import { freePort } from '../kit/gateway-process.ts'
+import { httpCall } from '../kit/http-call.ts'
+import { startUpstream } from '../kit/upstream.ts'
+
+const TOKEN = 'metrics-token-0123456789'
+
+test('probes are open, metrics are not', async t => {
+  await using upstream = await startUpstream()
+  await using gateway = await startGateway({
+    config: standardConfig(upstream.url),
+    env: { TURNPIKE_METRICS_TOKEN: TOKEN },
+  })
+  const scrape = (headers: Readonly<Record<string, string>> = {}) => httpCall(`${gateway.url}/metrics`, { headers })
+
+  await t.test('health and readiness answer anyone, whatever else is sent along', async () => {
+    for (const path of ['/health', '/ready']) {
+      const plain = await gateway.get(path)
+      const odd = await gateway.get(path, 'svc_live_nobody', { cookie: 'a=b', 'x-forwarded-for': 'junk' })
+
+      assert.deepEqual([plain.status, odd.status], [200, 200])
+      assert.equal(plain.headers['set-cookie'], undefined)
+    }
+  })
+
+  await t.test('metrics are there for a loopback peer, and for the token', async () => {
+    const near = await scrape()
+    const far = await scrape({ 'x-forwarded-for': '203.0.113.9', authorization: `Bearer ${TOKEN}` })
+
+    for (const answer of [near, far]) {
+      assert.equal(answer.status, 200)
+      assert.match(answer.text, /^turnpike_requests_in_flight /m)
+    }
+  })
+
+  await t.test('a loopback peer that forwards for somebody has no right of its own', async () => {
+    const marks = [
+      'x-forwarded-for',
+      'x-forwarded-host',
+      'x-forwarded-proto',
+      'x-real-ip',
+      'forwarded',
+      'via',
+      'cf-connecting-ip',
+      'true-client-ip',
+      'x-client-ip',
+    ]
+
+    for (const mark of marks) {
+      const answer = await scrape({ [mark]: '127.0.0.1' })
+
+      assert.equal(answer.status, 401, mark)
+      assert.equal(answer.headers['www-authenticate'], 'Bearer')
+      assert.equal(answer.body.error?.code, 'invalid_api_key')
+    }
+  })
+
+  await t.test('a wrong token does not help, and neither does a key or the admin token', async () => {
+    const { secret } = await gateway.createKey()
+
+    for (const token of ['wrong', `${TOKEN}x`, secret, ADMIN_TOKEN]) {
+      const answer = await scrape({ via: '1.1 proxy', authorization: `Bearer ${token}` })
+
+      assert.equal(answer.status, 401)
+    }
+  })
+
+  await t.test('what is not there is a 404 in the one shape, with an id of its own', async () => {
+    for (const path of ['/nothing', '/healthz', '/metrics/x', '/admin', '/%zz']) {
+      const answer = await gateway.get(path)
+
+      assert.ok([400, 404].includes(answer.status), path)
+      assert.equal(typeof answer.body.error?.code, 'string')
+      assert.equal(answer.body.error?.metadata?.request_id, answer.headers['x-request-id'])
+    }
+  })
+
+  assert.ok((await gateway.audit()).ok)
+})
+
+test('the admin API can stand on a listener of its own, or nowhere', async t => {
+  const keys = (url: string) =>
+    httpCall(`${url}/admin/v1/keys`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } })
+
+  await t.test('on its own listener, and then not beside /v1', async () => {
+    const port = await freePort()
+    await using gateway = await startGateway({ env: { TURNPIKE_ADMIN_LISTEN: `127.0.0.1:${port}` } })
+
+    const apart = await keys(`http://127.0.0.1:${port}`)
+    const beside = await keys(gateway.url)
+    const v1 = await httpCall(`http://127.0.0.1:${port}/v1/models`)
+    const health = await httpCall(`http://127.0.0.1:${port}/health`)
+
+    assert.deepEqual([apart.status, beside.status, v1.status, health.status], [200, 404, 404, 200])
+  })
+
+  await t.test('switched off, there is none', async () => {
+    await using gateway = await startGateway({ env: { TURNPIKE_ADMIN_LISTEN: 'off' } })
+
+    const answer = await keys(gateway.url)
+    const v1 = await gateway.get('/v1/models')
+
+    assert.deepEqual([answer.status, v1.status], [404, 401])
+  })
+})

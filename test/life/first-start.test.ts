@@ -1,0 +1,99 @@
+// The first start with nothing configured: what it prints works when pasted, is printed once, and is kept only as hashes.
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { promisify } from 'node:util'
+import { type Gateway, startGateway } from '../kit/gateway.ts'
+import { assertChatCompletion, assertChunk } from '../kit/schemas.ts'
+import { parseSse } from '../kit/sse.ts'
+
+const run = promisify(execFile)
+
+test('a first start gives a gateway to try at once, and says its secrets once', async t => {
+  await using gateway = await startGateway({ env: { TURNPIKE_ADMIN_TOKEN: undefined } })
+  const shown = secretsIn(gateway.lines)
+  const [json = '', stream = ''] = gateway.lines.filter(line => line.trim().startsWith('curl '))
+
+  await t.test('the first curl line answers as JSON when pasted', async () => {
+    const { stdout } = await run('sh', ['-c', `${json} --silent --fail`])
+
+    assertChatCompletion(JSON.parse(stdout))
+  })
+
+  await t.test('the second curl line answers as a stream when pasted', async () => {
+    const { stdout } = await run('sh', ['-c', `${stream} --silent --fail`])
+
+    const { chunks, done, content } = parseSse(stdout)
+    for (const chunk of chunks) assertChunk(chunk)
+    assert.ok(done && content.includes('Hello'))
+  })
+
+  await t.test('the admin token opens the admin API, and the account has what is left of its ten credits', async () => {
+    const { status, body } = await gateway.admin<{ data: { name: string; balance: { available: string } }[] }>(
+      'GET',
+      '/accounts',
+      undefined,
+      { authorization: `Bearer ${shown.adminToken}` },
+    )
+
+    assert.equal(status, 200)
+    assert.deepEqual(
+      body.data.map(account => account.name),
+      ['default'],
+    )
+    assert.match(body.data[0]?.balance.available ?? '', /^9\.99/)
+  })
+
+  await t.test('nothing on the screen is a warning, and no file holds a secret or is open to others', () => {
+    assert.doesNotMatch(gateway.lines.join('\n'), /warn|deprecat|experimental/i)
+    assertKept(gateway, shown)
+    assert.equal(statSync(gateway.dataDir).mode & 0o077, 0)
+    assert.equal(statSync(join(gateway.dataDir, 'encryption.key')).mode & 0o077, 0)
+  })
+
+  await t.test('a second start says nothing secret, and the first key still works', async () => {
+    const before = gateway.lines.length
+    await gateway.restart()
+
+    const said = gateway.lines.slice(before)
+    assert.doesNotMatch(said.join('\n'), /svc_live_[0-9A-Za-z]{20}|tpk_admin_|curl/)
+    for (const line of said) assert.equal(typeof JSON.parse(line), 'object')
+    assert.equal((await gateway.chat({ model: 'demo/echo' }, { key: shown.secret })).status, 200)
+  })
+
+  assert.ok((await gateway.audit()).ok)
+})
+
+test('a first start that was given its token and its catalog has no secret to show and logs JSON alone', async () => {
+  const model = { id: 'm', context_length: 8192, max_output_tokens: 64, pricing: { prompt: '0', completion: '0' } }
+  const config = {
+    providers: [{ id: 'up', kind: 'openai', base_url: 'http://127.0.0.1:9/v1' }],
+    models: [{ ...model, targets: [{ provider: 'up', model: 'm' }] }],
+  }
+
+  await using gateway = await startGateway({ config })
+
+  assert.equal((await gateway.admin('GET', '/keys')).status, 200)
+  for (const line of gateway.lines) assert.equal(typeof JSON.parse(line), 'object')
+})
+
+type Shown = { readonly adminToken: string; readonly secret: string }
+
+function secretsIn(lines: readonly string[]): Shown {
+  const text = lines.join('\n')
+  const [, adminToken = ''] = /Admin token +(tpk_admin_\S{32,})/.exec(text) ?? []
+  const [, secret = ''] = /First key +(svc_live_[0-9A-Za-z]{43})\b/.exec(text) ?? []
+  assert.ok(adminToken !== '' && secret !== '', text)
+  return { adminToken, secret }
+}
+
+function assertKept(gateway: Gateway, shown: Shown): void {
+  for (const name of ['turnpike.db', 'turnpike.db-wal', 'encryption.key', 'turnpike.lock']) {
+    const file = join(gateway.dataDir, name)
+    if (!existsSync(file)) continue
+    const bytes = readFileSync(file)
+    assert.ok(!bytes.includes(shown.secret) && !bytes.includes(shown.adminToken), name)
+  }
+}

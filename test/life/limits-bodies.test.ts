@@ -1,0 +1,60 @@
+// Bodies in memory: one account may fill a quarter of the 256 MiB of a node and no more, told by a 503 before the body is
+// read; the others notice nothing.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { standardConfig, startGateway } from '../kit/gateway.ts'
+import { openRaw, type RawConnection } from '../kit/raw-http.ts'
+import { assertRefusal, seen } from '../kit/refusal.ts'
+import { until } from '../kit/until.ts'
+import { startUpstream } from '../kit/upstream.ts'
+
+const CAP = 4 * 1024 * 1024
+
+test('one account may have a quarter of the memory for bodies, and the room comes back', async t => {
+  await using upstream = await startUpstream()
+  await using gateway = await startGateway({ config: standardConfig(upstream.url) })
+  const key = await gateway.createKey()
+  const sibling = await gateway.createKey({ account_id: key.accountId })
+  const stranger = await gateway.createKey()
+  const announced: RawConnection[] = []
+  const announce = async (secret: string) => {
+    const connection = await openRaw(gateway.port)
+    announced.push(connection)
+    connection.send(
+      `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}\r\n` +
+        `Content-Type: application/json\r\nContent-Length: ${CAP}\r\nExpect: 100-continue\r\n\r\n`,
+    )
+    return connection
+  }
+
+  await t.test('past its share an account gets 503 before its body is read, whichever key it uses', async () => {
+    for (let i = 0; i < 16; i++) {
+      const connection = await announce(i % 2 === 0 ? key.secret : sibling.secret)
+      await until('it may send', () => connection.received.includes('HTTP/1.1 100'))
+    }
+
+    const refused = await announce(sibling.secret)
+    const [answer] = await refused.answers(1)
+
+    const error = assertRefusal(seen(answer as NonNullable<typeof answer>), 'service_unavailable')
+    assert.match(String(error.message), /bodies/)
+    assert.ok(!refused.received.includes('HTTP/1.1 100'))
+  })
+
+  await t.test('another account is served meanwhile', async () => {
+    const connection = await announce(stranger.secret)
+    await until('it may send', () => connection.received.includes('HTTP/1.1 100'))
+
+    assert.equal((await gateway.chat({}, { key: stranger.secret })).status, 200)
+  })
+
+  await t.test('the room comes back when callers leave', async () => {
+    for (const connection of announced) connection.reset()
+
+    await until('it is served', async () => (await gateway.chat({}, { key: key.secret })).status === 200)
+    const { text } = await gateway.get('/metrics')
+    assert.match(text, /^turnpike_body_bytes 0$/m)
+  })
+
+  assert.ok((await gateway.audit()).ok)
+})

@@ -1,0 +1,120 @@
+// A start that cannot be: exit code 2, one clear message, and nothing on disk is other than before.
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { temporaryFolder } from '../kit/folder.ts'
+import { standardConfig, startGateway } from '../kit/gateway.ts'
+import { freePort, type ProcessResult, runProcess } from '../kit/gateway-process.ts'
+
+const BAD_FILES = [
+  ['a model without a price', 'providers: []\nmodels:\n  - id: m\n    context_length: 10\n', /turnpike\.yaml:3/],
+  ['an unknown key', 'drain_delay: 1\nprovider: []\n', /turnpike\.yaml:2.*provider/],
+  ['something that is not YAML', 'models: [\n', /turnpike\.yaml/],
+  ['a variable that is not set', `brand: { key_prefix: "\${NO_SUCH_VARIABLE}" }\n`, /NO_SUCH_VARIABLE/],
+] as const
+
+const BAD_VARIABLES = [
+  ['TURNPIKE_PORT', '99999', /TURNPIKE_PORT/],
+  ['TURNPIKE_ADMIN_TOKEN', 'short', /TURNPIKE_ADMIN_TOKEN/],
+  ['TURNPIKE_CONFIG', 'nowhere.yaml', /nowhere\.yaml/],
+  ['TURNPIKE_LOG_LEVEL', 'loud', /TURNPIKE_LOG_LEVEL/],
+  ['TURNPIKE_PROT', '8080', /TURNPIKE_PROT is not a known variable/],
+] as const
+
+test('a bad file is named with its line, and nothing is made', async t => {
+  await using folder = await temporaryFolder()
+  for (const [what, text, named] of BAD_FILES) {
+    await t.test(what, async () => {
+      await writeFile(join(folder.path, 'turnpike.yaml'), text)
+
+      const result = await runProcess(['serve'], folder.path, { TURNPIKE_PORT: String(await freePort()) })
+
+      assertRefused(result, named)
+      assert.deepEqual(readdirSync(folder.path), ['turnpike.yaml'])
+    })
+  }
+})
+
+test('a bad or unknown variable is named without its value, and nothing is made', async t => {
+  await using folder = await temporaryFolder()
+  for (const [name, value, named] of BAD_VARIABLES) {
+    await t.test(name, async () => {
+      const env = { TURNPIKE_PORT: String(await freePort()), [name]: value }
+
+      const result = await runProcess(['serve'], folder.path, env)
+
+      assertRefused(result, named)
+      if (name === 'TURNPIKE_ADMIN_TOKEN') assert.ok(!result.stderr.includes(value))
+      assert.deepEqual(readdirSync(folder.path), [])
+    })
+  }
+})
+
+test('a file that turned bad leaves what an earlier one made as it was', async () => {
+  await using folder = await temporaryFolder()
+  const dataDir = join(folder.path, 'data')
+  await using gateway = await startGateway({ config: standardConfig('http://127.0.0.1:9/v1'), dataDir })
+  await gateway.createKey()
+  assert.equal(await gateway.stop({ hurry: true }), 0)
+  const before = fingerprint(dataDir)
+  await writeFile(gateway.configFile, 'models: nonsense\n')
+
+  const env = { TURNPIKE_DATA_DIR: dataDir, TURNPIKE_CONFIG: gateway.configFile }
+  const result = await runProcess(['serve'], folder.path, env)
+
+  assertRefused(result, /turnpike\.yaml:1/)
+  assert.deepEqual(fingerprint(dataDir), before)
+  assert.ok((await gateway.audit()).ok)
+})
+
+test('a port in use ends the start, and no secret was made that nobody saw', async () => {
+  await using folder = await temporaryFolder()
+  const taken = createServer().listen(0, '127.0.0.1')
+  await once(taken, 'listening')
+  const port = String((taken.address() as AddressInfo).port)
+
+  const result = await runProcess(['serve'], folder.path, { TURNPIKE_PORT: port, TURNPIKE_DETECT_PROVIDERS: '0' })
+  taken.close()
+
+  assertRefused(result, new RegExp(`127\\.0\\.0\\.1:${port}.*in use`))
+  const file = join(folder.path, 'data', 'turnpike.db')
+  if (existsSync(file)) {
+    const db = new DatabaseSync(file, { readOnly: true })
+    const made = db
+      .prepare(
+        "SELECT (SELECT COUNT(*) FROM secret) + (SELECT COUNT(*) FROM account) AS rows, (SELECT COUNT(*) FROM setting WHERE name = 'admin_token_hash') AS tokens",
+      )
+      .get()
+    db.close()
+    assert.deepEqual({ ...made }, { rows: 0, tokens: 0 })
+  }
+  await using gateway = await startGateway({
+    dataDir: join(folder.path, 'data'),
+    env: { TURNPIKE_ADMIN_TOKEN: undefined },
+  })
+  assert.match(gateway.lines.join('\n'), /Admin token +tpk_admin_[\s\S]*First key +svc_live_/)
+})
+
+// One message of one line, and nothing that looks like a log or a stack.
+function assertRefused(result: ProcessResult, named: RegExp): void {
+  assert.equal(result.code, 2, result.stderr)
+  assert.equal(result.stdout, '')
+  assert.match(result.stderr, named)
+  assert.match(result.stderr, /^turnpike: [^\n]+\n$/)
+}
+
+function fingerprint(folder: string): readonly (readonly [string, string])[] {
+  const hash = (name: string) =>
+    createHash('sha256')
+      .update(readFileSync(join(folder, name)))
+      .digest('hex')
+  return readdirSync(folder)
+    .sort()
+    .map(name => [name, hash(name)] as const)
+}

@@ -1,0 +1,119 @@
+// Upstreams that answer, but not with an answer: each is a failure of theirs that costs nothing, and none of what they
+// sent reaches the caller or another address.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
+import { test } from 'node:test'
+import { settledRow } from '../kit/bookings.ts'
+import type { Plan } from '../kit/plan.ts'
+import { openScene } from '../kit/scene.ts'
+import { standardConfig, standardModel, standardProvider } from '../kit/standard-config.ts'
+
+// A server whose answer is no HTTP at all.
+const gibberish = createTcpServer(socket => {
+  socket.on('error', () => {})
+  socket.once('data', () => socket.end('+OK this is another protocol\r\n'))
+}).listen(0, '127.0.0.1')
+await once(gibberish, 'listening')
+const { gateway, upstream } = await openScene(url => {
+  const other = `http://127.0.0.1:${(gibberish.address() as AddressInfo).port}/v1`
+  return standardConfig(url, {
+    providers: [standardProvider(url), standardProvider(other, { id: 'gibberish' })],
+    models: [
+      standardModel(),
+      standardModel({ id: 'test/gibberish', targets: [{ provider: 'gibberish', model: 'm' }] }),
+    ],
+  })
+})
+gibberish.unref()
+
+const CANARY = 'answer-canary'
+const JSON_CASES: readonly (readonly [what: string, plan: Plan, status: number])[] = [
+  ['a 200 with an error body', { body: '{"error":{"message":"no","type":"server_error"}}' }, 502],
+  ['a 200 whose error is a 429', { body: '{"error":{"message":"slow down","code":429}}' }, 503],
+  ['a 200 whose error is a 400', { body: '{"error":{"message":"bad tool","code":400}}' }, 400],
+  ['HTML', { contentType: 'text/html', body: `<html>${CANARY}</html>` }, 502],
+  ['nothing at all', { body: '' }, 502],
+  ['a 204', { status: 204 }, 502],
+  ['half a JSON object', { body: '{"choices":[{"message":{"content":"answer-canary' }, 502],
+  ['a JSON list', { body: `["${CANARY}"]` }, 502],
+  ['null', { body: 'null' }, 502],
+  ['an object without choices', { body: `{"id":"x","object":"chat.completion","note":"${CANARY}"}` }, 502],
+  ['choices that are no objects', { body: `{"choices":["${CANARY}"]}` }, 502],
+  ['a choice without a message', { body: '{"choices":[{}]}' }, 502],
+  ['an answer in gzip although none was asked for', { gzipBomb: 100_000 }, 502],
+  ['an answer over 32 MiB', { body: Buffer.alloc(33 * 1024 * 1024, ' ') }, 502],
+  ['an answer that breaks off', { dieAfterBytes: 40 }, 502],
+]
+
+for (const [what, plan, status] of JSON_CASES) {
+  test(`JSON: ${what} is ${status} and free`, async () => {
+    upstream.script(plan)
+
+    const answer = await gateway.chat({})
+
+    assert.equal(answer.status, status)
+    assert.ok(!answer.text.includes(CANARY))
+    await assertFree(answer.headers['x-request-id'])
+  })
+}
+
+const head = '{"id":"x","object":"chat.completion.chunk","choices":['
+const STREAM_CASES: readonly (readonly [what: string, plan: Plan, status: number])[] = [
+  ['a JSON error with status 200', { contentType: 'application/json', body: '{"error":{"message":"no"}}' }, 502],
+  ['HTML', { contentType: 'text/html', body: `<html>${CANARY}</html>` }, 502],
+  ['an error frame first', { rawFrames: ['data: {"error":{"message":"overloaded","code":503}}\n\n'] }, 503],
+  ['a frame that is no JSON', { rawFrames: [`data: ${CANARY}\n\n`, 'data: [DONE]\n\n'] }, 502],
+  ['a frame that is no object', { rawFrames: ['data: "hello"\n\n'] }, 502],
+  ['a choice that is no object', { rawFrames: [`data: ${head}7]}\n\n`] }, 502],
+  ['nothing but a role', { rawFrames: [`data: ${head}{"index":0,"delta":{"role":"assistant"}}]}\n\n`] }, 502],
+  ['no event at all', { rawFrames: [': hello\n\n'] }, 502],
+  ['nothing but the end', { rawFrames: ['data: [DONE]\n\n'] }, 502],
+  ['gzip', { gzipBomb: 100_000 }, 502],
+]
+
+for (const [what, plan, status] of STREAM_CASES) {
+  test(`stream: ${what} is ${status}, before any header left, and free`, async () => {
+    upstream.script(plan)
+
+    const answer = await gateway.chat({ stream: true })
+
+    assert.equal(answer.status, status)
+    assert.match(String(answer.headers['content-type']), /json/)
+    assert.ok(!answer.text.includes(CANARY))
+    await assertFree(answer.headers['x-request-id'])
+  })
+}
+
+test('bytes that are no HTTP are 502', async () => {
+  const answer = await gateway.chat({ model: 'test/gibberish' })
+
+  assert.equal(answer.status, 502)
+  await assertFree(answer.headers['x-request-id'])
+})
+
+test('a redirect is never followed, whatever its status and wherever it leads', async () => {
+  let visits = 0
+  const elsewhere = createServer((_, res) => {
+    visits += 1
+    res.end('{}')
+  }).listen(0, '127.0.0.1')
+  await once(elsewhere, 'listening')
+  const redirectTo = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/latest/meta-data`
+
+  for (const status of [301, 302, 303, 307, 308]) {
+    upstream.script({ status, redirectTo })
+    const answer = await gateway.chat({})
+
+    assert.equal(answer.status, 502)
+    assert.equal(answer.headers.location, undefined)
+  }
+  elsewhere.close()
+  assert.equal(visits, 0)
+})
+
+async function assertFree(requestId: unknown): Promise<void> {
+  const row = await settledRow(gateway, requestId)
+  assert.deepEqual([row.outcome, row.cost, row.usage_source], ['upstream_failed', '0', 'none'])
+}

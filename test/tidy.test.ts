@@ -1,0 +1,137 @@
+// The style of the house as a test: the table of rooms (who may import whom) and the rules that no linter knows, first
+// shown to catch each fault on made-up trees, then held against the real one.
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { findUntidy, type Rooms, readTree, type Tree } from './kit/tidy.ts'
+
+const CONTRACT = 'store/contract.ts'
+
+// A room may import itself and what is listed. Where this says more than the design's own table, a comment says why.
+const ROOMS: Rooms = [
+  ['lib/', []],
+  ['domain/', ['lib/']],
+  [CONTRACT, ['domain/']],
+  ['store/', ['domain/', 'lib/']],
+  ['upstream/', ['domain/', 'lib/']],
+  ['admit/', [CONTRACT, 'domain/', 'lib/']],
+  ['settle/', [CONTRACT, 'domain/', 'lib/']],
+  ['admin/', [CONTRACT, 'domain/', 'lib/']],
+  ['route/', [CONTRACT, 'upstream/', 'domain/', 'lib/']],
+  ['relay/', ['domain/', 'lib/']],
+  ['gateway.ts', ['admit/', 'route/', 'relay/', 'settle/', CONTRACT, 'domain/', 'lib/']],
+  // The door admits before an endpoint is chosen, and endpoints that cost nothing pass the gate themselves: hence admit,
+  // and of the store's contract what they read.
+  ['http/', ['gateway.ts', 'admin/', 'relay/sink.ts', 'admit/', CONTRACT, 'domain/', 'lib/']],
+  // config.ts and the files it is made of: config-env.ts, config-file.ts, …
+  ['config', ['domain/', 'lib/']],
+  // Parts of main.ts that have names of their own: what a first start makes, and how the process ends.
+  ['first-start.ts', ['config', 'admin/', CONTRACT]],
+  ['drain.ts', ['http/', 'domain/', 'lib/']],
+  ['main.ts', ['']],
+  // `serve` hands over to main; `audit`, `backup` and `restore` work on the store's files while no gateway need run; what
+  // people read and write is in credits.
+  ['cli/', ['main.ts', 'config', 'store/audit', 'store/lock.ts', 'domain/credits.ts', 'lib/']],
+]
+
+// A tree in which all is well, and which looks in places as if it were not.
+const TIDY: Tree = {
+  'README.md': 'See /usr/bin/node and https://www.npmjs.com/package/turnpike.',
+  'src/lib/clock.ts': source('export const now = () => Date.now()'),
+  'src/domain/key.ts': source("import { now } from '../lib/clock.ts'\nexport const at = new Date(now())"),
+  'src/store/contract.ts': source("import type { Key } from '../domain/key.ts'"),
+  'src/admit/admit.ts': source(
+    "import { Gates } from '../store/contract.ts'\nconst any = { any: 1 }, fetched = call.fetch(any)",
+  ),
+  'src/config-env.ts': source("export const prefix = 'svc_live_' + process.env.X"),
+  'src/http/page.ts': source('// process.env, Date.now()\nconst text = `process.env $' + '{1} fetch(x)`'),
+  'src/http/server.ts': source(
+    "import { createServer, type Server } from 'node:http'\nimport type { Socket } from 'node:net'",
+  ),
+  'src/store/migrations/0001-ground.sql': '-- What the store holds from its first day.\nCREATE TABLE a (b);\n',
+  'test/life/a.test.ts': source("import { at } from '../../src/domain/key.ts'\nconst body = 'svc_live_ TODO'"),
+}
+
+function source(code: string): string {
+  return `// What this file is for, in a sentence.\n${code}\n`
+}
+
+test('a tidy tree has no findings', () => {
+  assert.deepEqual(findUntidy(TIDY, ROOMS), [])
+})
+
+const FAULTS: Readonly<Record<string, readonly [tree: Tree, finding: RegExp]>> = {
+  'an import of a room above': [
+    { 'src/domain/a.ts': source("import type { Gates } from '../store/contract.ts'") },
+    /^src\/domain\/a\.ts:2 upward import: domain\/ may not import store\/contract\.ts$/,
+  ],
+  'a stage that imports another': [
+    { 'src/relay/a.ts': source("import { admit } from '../admit/admit.ts'") },
+    /upward import: relay\/ may not import admit\/admit\.ts$/,
+  ],
+  'more of a room than is open': [
+    { 'src/http/a.ts': source("const { meter } = await import('../relay/meter.ts')") },
+    /upward import: http\/ may not import relay\/meter\.ts$/,
+  ],
+  'product code that imports a test': [
+    { 'src/http/a.ts': source("import '../../test/kit/b.ts'") },
+    /may not import \.\.\/\.\.\/test\/kit\/b\.ts$/,
+  ],
+  'a file in no room': [{ 'src/attic/a.ts': source('') }, /^src\/attic\/a\.ts:1 has no room/],
+  'a circle': [
+    {
+      'src/lib/a.ts': source("import { b } from './b.ts'"),
+      'src/lib/b.ts': source("export * from './c.ts'"),
+      'src/lib/c.ts': source("import type { A } from './a.ts'"),
+    },
+    /import circle: src\/lib\/a\.ts → src\/lib\/b\.ts → src\/lib\/c\.ts → src\/lib\/a\.ts$/,
+  ],
+  'a folder of utils': [{ 'src/lib/utils/a.ts': source('') }, /nameless drawer/],
+  'a file of helpers': [{ 'test/kit/helpers.ts': source('') }, /nameless drawer/],
+  'a barrel': [{ 'src/domain/index.ts': source('') }, /nameless drawer/],
+  'a file that does not say what it is for': [{ 'src/lib/a.ts': 'export {}\n' }, /no opening sentence/],
+  'a file that opens with a word or two': [{ 'bench/a.ts': '// Some code.\nexport {}\n' }, /no opening sentence/],
+  'a migration that does not say what it is for': [{ 'src/store/a.sql': 'SELECT 1;\n' }, /no opening sentence/],
+  'the environment': [{ 'src/http/a.ts': source('f(process.env.HOME)') }, /:2 reads the environment/],
+  'the environment inside of a template': [{ 'src/http/a.ts': source('f(`$' + '{process.env.HOME}`)') }, /environment/],
+  'the time of day': [{ 'src/admit/a.ts': source('const at = Date.now()') }, /reads the time/],
+  'the time since the start': [{ 'src/admit/a.ts': source('const at = performance.now()') }, /reads the time/],
+  'the time by hrtime': [{ 'src/admit/a.ts': source('const at = process.hrtime.bigint()') }, /reads the time/],
+  'a date of now': [{ 'src/admit/a.ts': source('const at = new Date( )') }, /reads the time/],
+  chance: [{ 'src/route/a.ts': source('rank(Math.random)') }, /takes chance/],
+  fetch: [{ 'src/route/a.ts': source("await fetch('http://a')") }, /opens a socket outward/],
+  'a raw socket': [{ 'src/lib/a.ts': source("import { connect } from 'node:net'") }, /opens a socket: takes connect/],
+  'an HTTP client': [{ 'src/http/server.ts': source("import { request } from 'node:http'") }, /takes request from/],
+  'a whole module of sockets': [{ 'src/http/server.ts': source("import http from 'node:http'") }, /takes \* from/],
+  undici: [{ 'src/upstream/a.ts': source("import { Pool } from 'undici'") }, /takes Pool from undici/],
+  'the prefix of keys': [{ 'src/http/a.ts': source("const key = 'svc_live_' + x") }, /spells out the brand/],
+  'the prefix of headers': [{ 'src/http/a.ts': source('h[`x-svc-cost`]') }, /spells out the brand/],
+  'rounded money': [{ 'src/domain/a.ts': source('price.toFixed(2)') }, /lets a float touch money: toFixed/],
+  'money parsed as a float': [{ 'src/store/a.ts': source('parseFloat(row.cost)') }, /lets a float touch money/],
+  'money as a number': [{ 'src/settle/a.ts': source('Number(bill.cost)') }, /lets a float touch money/],
+  'work left undone': [{ 'src/lib/a.ts': source('// TODO: later') }, /leaves something undone: TODO/],
+  'a type error out of sight': [{ 'test/a.ts': source('// @ts-expect-error') }, /silences the type checker/],
+  'no type at all': [{ 'bench/a.ts': source('const a = b as any') }, /gives up on types/],
+  'a test that runs alone': [{ 'test/a.test.ts': source("test.only('a', f)") }, /leaves a test out/],
+  "a person's folder": [{ 'docs/a.md': `in ${'/ho'}me/alice/turnpike` }, /a\.md:1 names a machine's path/],
+  'a private registry': [
+    { '.npmrc': `url=https://regis${'try.'}corp.example/npm` },
+    /names a machine's path or registry/,
+  ],
+  'downloads in the lock file': [{ 'package-lock.json': `"resolved${'":'} "https://a/b.tgz"` }, /names a machine's/],
+}
+
+for (const [fault, [tree, finding]] of Object.entries(FAULTS)) {
+  test(`found: ${fault}`, () => {
+    const findings = findUntidy({ ...TIDY, ...tree }, ROOMS)
+
+    assert.equal(findings.length, 1, findings.join('\n'))
+    assert.match(findings[0] ?? '', finding)
+  })
+}
+
+test('the house is tidy', () => {
+  const untidy = findUntidy(readTree(join(import.meta.dirname, '..')), ROOMS)
+
+  assert.deepEqual(untidy, [])
+})

@@ -1,0 +1,264 @@
+// The OpenAPI document, the page made from it and docs/api.md say what the code does: every schema compiles, every
+// reference resolves, every code of the table of refusals is told.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import type { Model } from '../../src/domain/catalog.ts'
+import { ChatRequest } from '../../src/domain/chat-schema.ts'
+import { REFUSALS } from '../../src/domain/refusal.ts'
+import { ADMIN_ENDPOINTS } from '../../src/http/admin/schemas.ts'
+import { docsPage } from '../../src/http/documents/docs-page.ts'
+import { openApiDocument } from '../../src/http/documents/openapi.ts'
+import type { Operation, Response, Schema } from '../../src/http/documents/openapi-document.ts'
+import { NOTES } from '../../src/http/documents/openapi-notes.ts'
+import { modelEntry } from '../../src/http/v1/models.ts'
+
+const CODES = Object.entries(REFUSALS)
+const BRAND = { keyPrefix: 'svc_live_', headerPrefix: 'X-Svc-' }
+const text = JSON.stringify(openApiDocument(BRAND))
+const document = JSON.parse(text) as ReturnType<typeof openApiDocument>
+const page = docsPage(BRAND)
+const ajv = new Ajv2020({ strict: true, strictTypes: false, allErrors: true })
+ajv.addVocabulary(['components'])
+ajv.addSchema({ $id: 'document', components: { schemas: document.components.schemas } })
+
+test('the document is built once and survives JSON unchanged', () => {
+  assert.equal(openApiDocument(BRAND), openApiDocument(BRAND))
+  assert.deepEqual(document, openApiDocument(BRAND))
+})
+
+test('the document has the outline of OpenAPI 3.1', () => {
+  assert.match(document.openapi, /^3\.1\.\d+$/)
+  assert.ok(document.info.title !== '' && document.info.version !== '')
+  for (const names of Object.values(document.components).map(Object.keys)) {
+    for (const name of names) assert.match(name, /^[a-zA-Z0-9._-]+$/)
+  }
+  for (const { path, operation } of operations()) {
+    assert.match(path, /^\//)
+    for (const [status, response] of Object.entries(operation.responses)) {
+      assert.match(status, /^[1-5]\d\d$/)
+      assert.ok('$ref' in response || response.description !== '', `${path} ${status} has a description`)
+    }
+    for (const tag of operation.tags) assert.ok(document.tags.some(({ name }) => name === tag))
+    for (const scheme of operation.security.flatMap(Object.keys))
+      assert.ok(scheme in document.components.securitySchemes)
+  }
+})
+
+test('every operation has an id of its own, and its path parameters are described', () => {
+  const ids = operations().map(({ operation }) => operation.operationId)
+
+  assert.ok(ids.every(id => /^[a-z]\w+$/i.test(id)))
+  assert.equal(new Set(ids).size, ids.length)
+  for (const { path, operation } of operations()) {
+    const named = [...path.matchAll(/\{(\w+)\}/g)].map(found => found[1])
+    const inPath = (operation.parameters ?? []).filter(parameter => parameter.in === 'path')
+    assert.deepEqual(
+      inPath.map(({ name }) => name),
+      named,
+    )
+    assert.ok(inPath.every(({ required }) => required))
+  }
+})
+
+test('every endpoint is there: /v1, the admin table, operations', () => {
+  const there = operations().map(({ path, method }) => `${method.toUpperCase()} ${path}`)
+
+  const admin = ADMIN_ENDPOINTS.map(({ method, path }) => `${method} ${path}`)
+  const others = ['/health', '/ready', '/metrics', '/openapi.json', '/docs'].map(path => `GET ${path}`)
+  const reads = ['/models', '/models/{id}', '/key/introspect', '/usage', '/usage/{request_id}'].map(
+    path => `GET /v1${path}`,
+  )
+  assert.deepEqual(there.toSorted(), ['POST /v1/chat/completions', ...reads, ...admin, ...others].toSorted())
+})
+
+test('every reference resolves', () => {
+  const refs = [...text.matchAll(/"\$ref":"#\/([^"]+)"/g)].map(found => found[1] ?? '')
+
+  assert.ok(refs.length > 100)
+  for (const ref of new Set(refs)) {
+    const target = ref
+      .split('/')
+      .reduce<unknown>((value, step) => (value as Record<string, unknown> | undefined)?.[step], document)
+    assert.ok(target !== undefined, `#/${ref} is there`)
+  }
+})
+
+test('every schema compiles, and every example fits its schema', () => {
+  for (const schema of inlineSchemas()) compile(schema)
+  for (const name of Object.keys(document.components.schemas)) compile({ $ref: `#/components/schemas/${name}` })
+  for (const { value } of Object.values(document.components.examples)) fits('Error', value)
+
+  for (const { operation } of operations()) {
+    for (const { schema = {}, example } of mediaOf(operation)) {
+      if (example !== undefined && typeof example !== 'string') assertFits(schema, example)
+    }
+  }
+})
+
+test('the chat request is the schema that validates, with its parts spelled out', () => {
+  const { example } = document.paths['/v1/chat/completions']?.post?.requestBody?.content['application/json'] ?? {}
+  const { properties = {}, required } = document.components.schemas.ChatRequest ?? {}
+
+  fits('ChatRequest', example)
+  assert.deepEqual(Object.keys(properties), Object.keys(ChatRequest.properties))
+  assert.deepEqual(required, ChatRequest.required)
+  const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } }
+  fits('ChatRequest', { model: 'm', messages: [{ role: 'user', content: [picture] }] })
+  const wrong = { model: 'm', messages: [{ role: 'user', content: [{ type: 'image_url' }] }] }
+  assert.equal(compile({ $ref: '#/components/schemas/ChatRequest' })(wrong), false)
+})
+
+test('the events of the stream example are chunks, and it ends with [DONE]', () => {
+  const answer = document.paths['/v1/chat/completions']?.post?.responses['200'] as Response | undefined
+  const stream = String(answer?.content?.['text/event-stream']?.example)
+  const events = stream
+    .split('\n\n')
+    .slice(0, -1)
+    .map(event => event.slice('data: '.length))
+
+  assert.equal(events.pop(), '[DONE]')
+  assert.ok(events.length > 2)
+  for (const event of events) fits('ChatCompletionChunk', JSON.parse(event))
+})
+
+test('what the models endpoint answers fits its schema', () => {
+  const entry = modelEntry({
+    id: 'acme/m1',
+    name: 'M1',
+    description: '',
+    ownedBy: 'acme',
+    createdAt: 1_750_000_000_000,
+    contextLength: 128_000,
+    maxOutputTokens: 16_384,
+    inputModalities: ['text'],
+    prices: { prompt: 2_500_000n, completion: 10_000_000n, cacheRead: 1_250_000n, cacheWrite: 3_125_000n, request: 0n },
+    priceVersion: 'v1',
+    supportedParameters: ['tools'],
+    targets: [{ provider: 'a' }, { provider: 'b' }],
+  } as unknown as Model)
+
+  fits('Model', entry)
+  assert.deepEqual(Object.keys(entry), Object.keys(document.components.schemas.Model?.properties ?? {}))
+})
+
+test('every explained field exists, and every field of a chat request is explained', () => {
+  for (const [name, { fields = {} }] of Object.entries(NOTES)) {
+    const { properties = {} } = document.components.schemas[name] ?? assert.fail(`${name} is a schema`)
+    for (const field of Object.keys(fields)) assert.ok(field in properties, `${name}.${field} is a field`)
+  }
+  const explained = NOTES.ChatRequest?.fields ?? {}
+  for (const field of Object.keys(ChatRequest.properties))
+    assert.ok(field in explained, `openapi-notes.ts explains ${field}`)
+})
+
+test('operations under /v1 name the errors they can meet, each under its own status', () => {
+  for (const { path, operation } of operations()) {
+    for (const [status, codes] of errorsOf(operation)) {
+      for (const code of codes) assert.equal(String(REFUSALS[code as keyof typeof REFUSALS].status), status)
+    }
+    const all = [...errorsOf(operation).values()].flat()
+    if (path.startsWith('/v1/')) assert.ok(all.includes('invalid_api_key') && all.includes('rate_limit_exceeded'))
+  }
+  const told = new Set(operations().flatMap(({ operation }) => [...errorsOf(operation).values()].flat()))
+  const untold = CODES.map(([code]) => code).filter(code => !told.has(code))
+  // The one that no described call can meet: it is about calls that are not described.
+  assert.deepEqual(untold, ['method_not_allowed'])
+})
+
+test('the headers bear the prefix that the operator set', () => {
+  const { components } = openApiDocument({ keyPrefix: 'tp_', headerPrefix: 'X-Tp-' })
+
+  assert.ok('X-Tp-Cost' in components.headers && !('X-Svc-Cost' in components.headers))
+  assert.doesNotMatch(docsPage({ keyPrefix: 'tp_', headerPrefix: 'X-Tp-' }), /X-Svc-|svc_live_/)
+})
+
+test('the page tells every code with its status, and every operation and schema', () => {
+  for (const [code, { status, type }] of CODES) {
+    const row = page.split('\n').find(line => line.includes(`id="error-${code}"`)) ?? assert.fail(`${code} has a row`)
+    assert.ok(row.includes(`>${status}<`) && row.includes(type), `${code} says ${status} ${type}`)
+  }
+  for (const { operation } of operations()) assert.ok(page.includes(`id="op-${operation.operationId}"`))
+  for (const name of Object.keys(document.components.schemas)) assert.ok(page.includes(`id="schema-${name}"`))
+  for (const name of Object.keys(document.components.headers)) assert.ok(page.includes(`id="header-${name}"`))
+})
+
+test('the page has no script and loads nothing', () => {
+  assert.doesNotMatch(page, /<(?:script|link|img|iframe|object|embed|form|base)\b/i)
+  assert.doesNotMatch(page, /\son\w+\s*=|javascript:|@import|\burl\(|\ssrc=|\ssrcset=/i)
+  for (const [, target = ''] of page.matchAll(/\shref="([^"]*)"/g)) assert.match(target, /^(?:#|\/openapi\.json$)/)
+})
+
+test('ids on the page are unique, and every link inside it has its place', () => {
+  const ids = [...page.matchAll(/\sid="([^"]+)"/g)].map(found => found[1])
+  const links = [...page.matchAll(/\shref="#([^"]+)"/g)].map(found => found[1])
+
+  assert.equal(new Set(ids).size, ids.length)
+  assert.deepEqual(
+    links.filter(link => !ids.includes(link)),
+    [],
+  )
+})
+
+test('text on the page is escaped', () => {
+  assert.ok(page.includes('Authorization: Bearer &lt;key&gt;'))
+  assert.doesNotMatch(page, /<key>|undefined|\[object Object\]/)
+})
+
+test('docs/api.md lists every code with its status and type, in the order of refusals', () => {
+  const guide = readFileSync(new URL('../../docs/api.md', import.meta.url), 'utf8')
+
+  const rows = [...guide.matchAll(/^\| (\d{3}) \| `(\w+)` \| (\w+) \|/gm)].map(([, status, code, type]) => [
+    code,
+    Number(status),
+    type,
+  ])
+  assert.deepEqual(
+    rows,
+    CODES.map(([code, { status, type }]) => [code, status, type]),
+  )
+})
+
+function operations() {
+  return Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item as Record<string, Operation>).map(([method, operation]) => ({ path, method, operation })),
+  )
+}
+
+function mediaOf({ requestBody, responses }: Operation) {
+  const answers = Object.values(responses).flatMap(response =>
+    '$ref' in response ? [] : Object.values(response.content ?? {}),
+  )
+  return [...Object.values(requestBody?.content ?? {}), ...answers]
+}
+
+function inlineSchemas(): Schema[] {
+  const inOperations = operations().flatMap(({ operation }) => [
+    ...(operation.parameters ?? []).map(({ schema }) => schema),
+    ...mediaOf(operation).map(({ schema = {} }) => schema),
+  ])
+  return [...inOperations, ...Object.values(document.components.headers).map(({ schema }) => schema)]
+}
+
+function errorsOf({ responses }: Operation): Map<string, string[]> {
+  const entries = Object.entries(responses).map(([status, response]) => {
+    const found = '$ref' in response ? document.components.responses[response.$ref.split('/').at(-1) ?? ''] : response
+    return [status, Object.keys(found?.content?.['application/json']?.examples ?? {})] as const
+  })
+  return new Map(entries)
+}
+
+// The whole document is known to it by one name, so that references resolve as they do for a reader.
+function compile(schema: Schema) {
+  return ajv.compile<unknown>(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"document#/')))
+}
+
+function fits(name: string, value: unknown): void {
+  assertFits({ $ref: `#/components/schemas/${name}` }, value)
+}
+
+function assertFits(schema: Schema, value: unknown): void {
+  const check = compile(schema)
+  assert.ok(check(value), `${JSON.stringify(check.errors)} in ${JSON.stringify(value)}`)
+}
