@@ -101,7 +101,11 @@ async function deliver(
     const answer = await answering
     connection.bodyDone()
     await needs.failpoint('after_first_byte')
-    return await relay(answer, sink, client, gauge, { ...needs, readOn: place.take })
+    return await relay(answer, sink, client, gauge, {
+      clock: needs.clock,
+      readOnAfterFinishMs: needs.readOnAfterFinishMs,
+      readOn: place.take,
+    })
   } catch (error) {
     // A bug of ours: nobody listens to the upstream any more.
     answering.then(

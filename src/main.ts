@@ -134,6 +134,7 @@ export async function serve(config: Config): Promise<void> {
     bodies,
     bodyTimeoutMs: bounds.requestTimeoutMs,
     streams: metrics.streams,
+    pace: bounds,
   }
 
   const door = v1Door({

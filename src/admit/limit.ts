@@ -39,11 +39,11 @@ export function keyLimits(clock: Clock): Limits {
 
   function daily(bearer: Bearer) {
     const now = clock.now()
-    const today = dayOf(now)
-    const resetsAt = (today + 1) * DAY_MS
     const seen = days.get(bearer.key.id)
-    const fromRecord = bearer.day === today ? bearer.dayCount : 0
-    const used = Math.max(seen?.day === today ? seen.count : 0, fromRecord)
+    // A clock that jumps back over midnight does not bring a past day back: the gate counts on in the later one.
+    const day = Math.max(dayOf(now), seen?.day ?? 0, bearer.day)
+    const used = Math.max(seen?.day === day ? seen.count : 0, bearer.day === day ? bearer.dayCount : 0)
+    const resetsAt = (day + 1) * DAY_MS
     return { used, resetsAt, resetSeconds: Math.ceil((resetsAt - now) / 1000) }
   }
 

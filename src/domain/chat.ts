@@ -84,7 +84,7 @@ export function checkAgainstModel(chat: Chat, model: Model): void {
       throw new Refusal('unsupported_value', { param, message: `The model takes no ${kind} input.` })
     }
   }
-  if (promptBound(chat, model) > model.contextLength && leastTokens(chat) > model.contextLength) {
+  if (promptBound(chat, model) > model.contextLength && leastTokens(chat, model.contextLength + 1) > model.contextLength) {
     throw new Refusal('context_length_exceeded', {
       param: 'messages',
       message: `The prompt is longer than the model's context of ${model.contextLength} tokens.`,
@@ -97,13 +97,15 @@ export function promptBound(chat: Chat, model: Model): number {
   return Math.ceil(chat.promptBytes / 2) + 16 * chat.messages.length + model.mediaMaxTokens * chat.media.length
 }
 
-// No prompt has fewer: tokenizers do not merge across words, and no token is longer than 128 bytes.
-function leastTokens(chat: Chat): number {
+// No prompt has fewer: tokenizers do not merge across words, and no token is longer than 128 bytes. Counts no further
+// than `enough`: millions of words would hold everybody up.
+function leastTokens(chat: Chat, enough: number): number {
   let words = 0
   let bytes = 0
   for (const text of promptTexts(chat.messages)) {
     bytes += text.length
-    words += text.match(/[\p{L}\p{N}]+/gu)?.length ?? 0
+    const word = /[\p{L}\p{N}]+/gu
+    while (words < enough && word.test(text)) words += 1
   }
   return Math.max(words, Math.floor(bytes / 128), chat.messages.length)
 }
@@ -119,8 +121,10 @@ export function* promptTexts(list: readonly Message[]): Generator<string> {
   }
 }
 
+const PRICED_ENTRIES = Object.entries(PRICED_ELSEWHERE)
+
 function refusePricedElsewhere(body: Record<string, unknown>): void {
-  for (const [name, harmless] of Object.entries(PRICED_ELSEWHERE)) {
+  for (const [name, harmless] of PRICED_ENTRIES) {
     if (Object.hasOwn(body, name) && !harmless(body[name])) {
       throw new Refusal('unsupported_value', { param: name, message: `${name} with this value is not offered here.` })
     }

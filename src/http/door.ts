@@ -47,7 +47,9 @@ export function v1Door(needs: DoorNeeds): (req: IncomingMessage, res: ServerResp
       if (isPreflight(req, needs.reply)) return sendPreflight(it, needs.reply)
       const rule = found?.endpoint.rule
       using pass = await admit(call, rule, {
-        ...needs,
+        authenticator: needs.authenticator,
+        limits: needs.limits,
+        gates: needs.gates,
         recognised(known, theirs) {
           it.known = known
           facts = theirs
@@ -70,7 +72,13 @@ export function v1Door(needs: DoorNeeds): (req: IncomingMessage, res: ServerResp
       needs.inFlight.delete(flight)
     }
     const ms = needs.clock.monotonic() - call.startedMs
-    needs.report({ ...served, call, endpoint: found?.endpoint.rule.endpoint ?? 'unknown', bearer: it.known?.bearer, ms })
+    needs.report({
+      ...served,
+      call,
+      endpoint: found?.endpoint.rule.endpoint ?? 'unknown',
+      bearer: it.known?.bearer,
+      ms,
+    })
   }
 }
 

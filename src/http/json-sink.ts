@@ -18,6 +18,13 @@ export type SinkSetup = {
   readonly model: string
   readonly outputCap: number | null
   readonly reply: ReplyNeeds
+  readonly pace: Pace
+}
+
+// When a stream's silence is filled, and when a caller that does not read has left.
+export type Pace = {
+  readonly headersLeaveAfterMs: number
+  readonly keepAliveAfterMs: number
   readonly writeStallMs: number
 }
 
@@ -53,7 +60,7 @@ export function jsonSink(setup: SinkSetup): Sink {
       }
       const body = `${JSON.stringify(head).slice(0, -1)},"usage":${usageJson(receipt)}}`
       sendJson(it, 200, body, [...answerHeaders(setup, by), ...costHeader(receipt.cost, reply)])
-      destroyUnlessRead(it.res, setup.writeStallMs)
+      destroyUnlessRead(it.res, setup.pace.writeStallMs)
     },
   }
 }

@@ -26,7 +26,9 @@ export function rateHeaders(
 function tightest(bearer: Bearer, code: RefusalCode | undefined, limits: Limits): Standing {
   const rpm = limits.rpm(bearer.key)
   const { dailyLimit } = bearer.key
-  if (dailyLimit === null || code === 'rate_limit_exceeded') return rpm
+  // The policy that refused had nothing left, even if a token came back since.
+  if (code === 'rate_limit_exceeded') return { ...rpm, remaining: 0 }
+  if (dailyLimit === null) return rpm
   const { used, resetSeconds } = limits.daily(bearer)
   const remaining = Math.max(0, dailyLimit - used)
   const daily = { limit: dailyLimit, remaining, resetSeconds }

@@ -55,6 +55,12 @@ export function httpServer(needs: ServerNeeds): Server {
     if (error.code === 'ECONNRESET') socket.destroy()
     else refuse(socket, codeOf(error))
   })
+  // A caller that half-closes has left, also where what is buffered for it would keep its connection open.
+  server.on('connection', (socket: Socket) => {
+    socket.on('end', () => {
+      for (const res of unfinished.get(socket) ?? []) if (res.req.complete && !res.writableEnded) res.destroy()
+    })
+  })
   return server
 
   // A body that cannot be read is the fault of the one request it belongs to; behind any other unfinished answer the

@@ -8,17 +8,11 @@ import { OUR_FINGERPRINT, usageJson } from './answer-json.ts'
 import { answerHeaders, type SinkSetup } from './json-sink.ts'
 import { costHeader, destroyUnlessRead, sendRefusal } from './reply.ts'
 
-export type SseSetup = SinkSetup & {
-  readonly includeUsage: boolean
-  readonly headersLeaveAfterMs: number
-  readonly keepAliveAfterMs: number
-}
-
-export function sseSink(setup: SseSetup): Sink {
-  const { it, reply } = setup
+export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
+  const { it, reply, pace } = setup
   const { res, call } = it
   const head = `data: {"id":"chatcmpl-${call.requestId}","object":"chat.completion.chunk","created":${Math.floor(call.receivedAt / 1000)},"model":${JSON.stringify(setup.model)},"system_fingerprint":`
-  const tail = setup.includeUsage ? ',"usage":null}\n\n' : '}\n\n'
+  const tail = includeUsage ? ',"usage":null}\n\n' : '}\n\n'
   const spoken = new Set<number>()
   let fingerprint = JSON.stringify(OUR_FINGERPRINT)
   let by: Served | undefined
@@ -30,7 +24,7 @@ export function sseSink(setup: SseSetup): Sink {
   let quiet = setTimeout(() => {
     leave()
     res.flushHeaders()
-  }, setup.headersLeaveAfterMs)
+  }, pace.headersLeaveAfterMs)
 
   function leave(): void {
     if (headersLeft || call.client.gone) return
@@ -51,7 +45,7 @@ export function sseSink(setup: SseSetup): Sink {
       trailer,
     ])
     it.endInBand = refusal => end(errorFrame(refusal), it.booked ?? 0n)
-    quiet = setTimeout(keepAlive, setup.keepAliveAfterMs)
+    quiet = setTimeout(keepAlive, pace.keepAliveAfterMs)
   }
 
   function keepAlive(): void {
@@ -80,7 +74,7 @@ export function sseSink(setup: SseSetup): Sink {
   // A caller that does not read for this long has left, whatever its socket says.
   function waitForDrain(): void {
     if (stalled !== undefined) return
-    stalled = setTimeout(() => res.destroy(), setup.writeStallMs)
+    stalled = setTimeout(() => res.destroy(), pace.writeStallMs)
     res.once('drain', onDrain)
   }
 
@@ -116,7 +110,7 @@ export function sseSink(setup: SseSetup): Sink {
       if (call.client.gone) return
       if (refusal !== undefined && !headersLeft) return sendRefusal(it, refusal, reply)
       leave()
-      const usage = setup.includeUsage ? `${head}${fingerprint},"choices":[],"usage":${usageJson(receipt)}}\n\n` : ''
+      const usage = includeUsage ? `${head}${fingerprint},"choices":[],"usage":${usageJson(receipt)}}\n\n` : ''
       end(refusal === undefined ? usage : errorFrame(refusal), receipt.cost)
     },
   }
@@ -130,7 +124,7 @@ export function sseSink(setup: SseSetup): Sink {
         : []),
     ])
     res.end(`${last}data: [DONE]\n\n`)
-    destroyUnlessRead(res, setup.writeStallMs)
+    destroyUnlessRead(res, pace.writeStallMs)
   }
 
   function errorFrame(refusal: Refusal): string {

@@ -35,7 +35,7 @@ export function relay(answer: Answer, sink: Sink, client: Client, gauge: Meter, 
   }
 
   return new Promise(resolve => {
-    let left = false
+    let left = client.gone
     let over = false
     let readingOn: NodeJS.Timeout | undefined
     let stays: readonly (() => void)[] = []

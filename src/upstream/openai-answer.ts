@@ -28,8 +28,11 @@ export function readWhole(text: string, unsaid: Unsaid): { readonly id: string |
 
 function chunkChoice(value: unknown, position: number): ChunkChoice {
   const choice = record(value) as ChunkChoice & Record<string, unknown>
-  if (choice.delta === null || typeof choice.delta !== 'object') choice.delta = {}
-  else dropNulls(choice.delta)
+  if (choice.delta === null || typeof choice.delta !== 'object' || Array.isArray(choice.delta)) choice.delta = {}
+  else tidyDelta(choice.delta)
+  if (choice.logprobs !== null && choice.logprobs !== undefined) {
+    ;(choice as Record<string, unknown>).logprobs = logprobsOf(choice.logprobs)
+  }
   ;(choice as { index: number }).index = indexOf(choice.index, position)
   choice.finish_reason = finishReason(choice.finish_reason)
   return choice
@@ -45,12 +48,30 @@ function wholeChoice(value: unknown, position: number): WholeChoice {
     message: {
       ...message,
       role: 'assistant',
-      content: typeof message.content === 'string' ? message.content : null,
+      content: wordsOf(message.content),
       refusal: typeof message.refusal === 'string' ? message.refusal : null,
     },
-    logprobs: choice.logprobs ?? null,
+    logprobs: logprobsOf(choice.logprobs),
     finish_reason: finishReason(choice.finish_reason) ?? 'stop',
   }
+}
+
+function tidyDelta(delta: ChunkChoice['delta']): void {
+  dropNulls(delta)
+  if (delta.role !== undefined && delta.role !== 'assistant') delete delta.role
+  if (delta.content !== undefined && typeof delta.content !== 'string') delta.content = wordsOf(delta.content)
+}
+
+// Some models speak in parts, of which OpenAI's clients expect the text alone.
+function wordsOf(content: unknown): string | null {
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) return null
+  return content.map((part: { text?: unknown } | null) => (typeof part?.text === 'string' ? part.text : '')).join('')
+}
+
+// Both of its lists are always there, if only as null.
+function logprobsOf(value: unknown): object | null {
+  return typeof value === 'object' && value !== null ? { content: null, refusal: null, ...value } : null
 }
 
 // Bounded, since it is remembered which choices spoke.

@@ -12,48 +12,56 @@ import { gatherCrowd, type Sighting } from '../kit/crowd.ts'
 import { type Gateway, standardConfig, startGateway } from '../kit/gateway.ts'
 import type { Plan } from '../kit/plan.ts'
 import { standardModel } from '../kit/standard-config.ts'
+import { until } from '../kit/until.ts'
 import { startUpstream, type Upstream } from '../kit/upstream.ts'
 
 // More for a full run; the machine has two cores, so two gateways die by turns.
 const KILLS = Number(process.env.KILLS ?? 100)
 const LANES = 2
 
-const PLANS: readonly Plan[] = [
-  {},
-  { chunkDelayMs: 4 },
-  { delayMs: 25 },
-  { usage: 'none', chunkDelayMs: 2 },
-  { status: 500 },
-  { words: ['one', ' two', ' three'], dieAfterChunks: 2 },
-]
+const CALM: readonly Plan[] = [{}, { chunkDelayMs: 4 }, { delayMs: 25 }, { status: 500 }]
+// These need an estimate; a new process loads the tokenizer for it, so they come now and then only.
+const ROUGH: readonly Plan[] = [...CALM, { usage: 'none', chunkDelayMs: 2 }, { dieAfterChunks: 2 }]
 
-test(`${KILLS} times kill -9 under load: no lost row, no double charge, no stuck hold`, async () => {
+test(`${KILLS} times kill -9 under load: no lost row, no double charge, no stuck hold`, async t => {
   const lanes = await Promise.all(Array.from({ length: LANES }, () => dieAndRise(KILLS / LANES)))
 
   const total = (name: keyof Tally) => lanes.reduce((sum, lane) => sum + lane[name], 0)
-  assert.ok(total('whole') > KILLS && total('cut') > KILLS && total('recovered') > KILLS, JSON.stringify(lanes))
+  t.diagnostic(JSON.stringify(lanes))
+  assert.ok(total('whole') > KILLS && total('cut') > 0 && total('recovered') > KILLS, JSON.stringify(lanes))
 })
 
 type Tally = { rows: number; whole: number; cut: number; recovered: number }
 
 async function dieAndRise(kills: number): Promise<Tally> {
   await using upstream = await startUpstream()
-  let calls = 0
-  upstream.script(() => PLANS[calls++ % PLANS.length] ?? {})
   const models = [standardModel(), standardModel({ id: 'test/m2', targets: [{ provider: 'up2', model: 'm2' }] })]
-  await using gateway = await startGateway({ config: standardConfig(upstream.url, { models }) })
+  // Who is killed writes no coverage, and needs not be slowed down by it.
+  const env = { NODE_V8_COVERAGE: undefined }
+  await using gateway = await startGateway({ config: standardConfig(upstream.url, { models }), env })
   const secrets = await openAccounts(gateway)
+  // One that ends well leaves the compiled code behind, which makes all later starts quicker.
+  await gateway.restart()
   const judge = openJudge(gateway, upstream)
 
   for (let kill = 0; kill < kills; kill++) {
-    const crowd = gatherCrowd({ url: gateway.url, secrets, callers: 8, models: ['test/m1', 'test/m2'] })
-    await setTimeout(20 + Math.random() * 200)
+    const isRough = kill % 5 === 4
+    const plans = isRough ? ROUGH : CALM
+    upstream.script(() => plans[Math.floor(Math.random() * plans.length)] ?? {})
+    const crowd = gatherCrowd({
+      url: gateway.url,
+      secrets,
+      callers: 8,
+      leavers: isRough,
+      models: ['test/m1', 'test/m2'],
+    })
+    await until('the crowd is being served', () => crowd.sightings.length > 2)
+    await setTimeout(Math.random() * 150)
     await gateway.kill()
     await crowd.dispersed
     await gateway.restart()
     judge.judge(crowd.sightings)
   }
-  assert.equal((await gateway.chat({}, { key: secrets[0] ?? '' })).status < 600, true)
   await gateway.stop({ hurry: true })
   const { code, stdout } = await cli(gateway, ['audit', '--idle', '--json'])
   assert.equal(code, 0, stdout)

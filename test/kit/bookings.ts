@@ -5,6 +5,8 @@ import type { Loose } from './http-call.ts'
 
 export type UsageRow = {
   readonly request_id: string
+  readonly client_request_id: string | null
+  readonly key_id: string
   readonly model_requested: string | null
   readonly model_served: string | null
   readonly provider: string | null

@@ -16,6 +16,8 @@ export type CrowdSetup = {
   readonly url: string
   readonly secrets: readonly string[]
   readonly callers: number
+  // Whether some leave in the middle of their streams.
+  readonly leavers: boolean
   readonly models: readonly string[]
 }
 
@@ -31,8 +33,7 @@ async function askOn(caller: number, setup: CrowdSetup, agent: Agent, sightings:
     const key = setup.secrets[turn % setup.secrets.length] ?? ''
     const model = setup.models[turn % setup.models.length]
     const stream = turn % 2 === 0
-    // Now and then one that leaves in the middle of its stream.
-    const isLeaving = turn % 11 === 10
+    const isLeaving = setup.leavers && turn % 6 === 4
     const body = JSON.stringify({
       model,
       stream,

@@ -44,7 +44,7 @@ const TABLE = {
 export type Code = keyof typeof TABLE
 export const CODES = TABLE
 
-export const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
 export type Seen = { readonly status: number; readonly text: string; readonly headers: IncomingHttpHeaders }

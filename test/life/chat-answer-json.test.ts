@@ -39,6 +39,14 @@ const VARIANTS: Readonly<Record<string, readonly [upstream: object, wanted: obje
     { index: 0, message: { role: 'assistant', content: 'hi' }, logprobs, finish_reason: 'length' },
     { logprobs, finish_reason: 'length' },
   ],
+  'logprobs without a list of refusals': [
+    { index: 0, message: { role: 'assistant', content: 'hi' }, logprobs: { content: [token] }, finish_reason: 'stop' },
+    { logprobs },
+  ],
+  'words in parts': [
+    { index: 0, message: { role: 'assistant', content: [{ type: 'thinking' }, { type: 'text', text: 'hi' }] } },
+    { message: { role: 'assistant', content: 'hi', refusal: null } },
+  ],
   'nulls where OpenAI leaves out': [
     {
       index: 0,

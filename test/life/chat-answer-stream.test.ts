@@ -43,6 +43,15 @@ const VARIANTS: Readonly<Record<string, readonly string[]>> = {
     DONE,
   ],
   logprobs: [frame({ content: 'hi' }, { logprobs: { content: [token], refusal: null } }), finish(), DONE],
+  'logprobs without a list of refusals': [frame({ content: 'hi' }, { logprobs: { content: [token] } }), finish(), DONE],
+  'words in parts': [frame({ content: [{ type: 'text', text: 'hi' }] }), frame({ content: 5 }), finish(), DONE],
+  'a strange role later on': [
+    frame({ role: 'assistant', content: 'h' }),
+    frame({ role: '', content: 'i' }),
+    finish(),
+    DONE,
+  ],
+  'deltas that are none': [frame({ content: 'hi' }), frame([]), frame('x'), frame(null), finish(), DONE],
   'a finish reason of its own': [frame({ content: 'hi' }), finish('eos_token'), DONE],
   'a finish reason beside the last word': [frame({ content: 'hi' }, { finish_reason: 'length' }), DONE],
   'a filter frame first': [
@@ -65,6 +74,19 @@ const VARIANTS: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
+const OWN_REASON: Readonly<Record<string, string>> = {
+  'tool calls': 'tool_calls',
+  'a refusal': 'content_filter',
+  'a finish reason beside the last word': 'length',
+}
+// Of those that do not just say hi.
+const OWN_WORDS: Readonly<Record<string, string>> = {
+  'tool calls': '"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]',
+  'a refusal': '"delta":{"refusal":"o"}',
+  reasoning: '"reasoning_content":"hm"',
+  logprobs: JSON.stringify({ content: [token], refusal: null }),
+}
+
 test('whatever the upstream streamed, the caller gets the chunks that OpenAI documents', async t => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })
@@ -84,7 +106,10 @@ test('whatever the upstream streamed, the caller gets the chunks that OpenAI doc
         assertIdentity(answer, String(opened.headers['x-request-id']))
         assertFraming(answer)
         assertUsage(answer, include_usage, String(opened.trailers['x-svc-cost']))
-        assert.deepEqual(answer.chunks.flatMap(reasons), [wantedReason(what)])
+        assert.deepEqual(answer.chunks.flatMap(reasons), [OWN_REASON[what] ?? 'stop'])
+        const kept = OWN_WORDS[what]
+        if (kept === undefined) assert.equal(answer.content, 'hi')
+        else assert.ok(answer.raw.includes(kept), answer.raw)
       })
     }
   }
@@ -153,13 +178,4 @@ function assertUsage({ chunks, raw }: SseBody, asked: boolean, trailer: string):
 
 function reasons(chunk: StreamChunk): string[] {
   return chunk.choices.flatMap(choice => choice.finish_reason ?? [])
-}
-
-function wantedReason(what: string): string {
-  const own: Readonly<Record<string, string>> = {
-    'tool calls': 'tool_calls',
-    'a refusal': 'content_filter',
-    'a finish reason beside the last word': 'length',
-  }
-  return own[what] ?? 'stop'
 }

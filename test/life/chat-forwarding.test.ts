@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { standardConfig, startGateway } from '../kit/gateway.ts'
-import { assertRefusal } from '../kit/refusal.ts'
+import { assertCommonHeaders, assertRefusal } from '../kit/refusal.ts'
 import { PROVIDER_KEY_CANARY, standardModel, standardProvider } from '../kit/standard-config.ts'
 import { startUpstream } from '../kit/upstream.ts'
 
@@ -164,6 +164,7 @@ test('an allowlist is forwarded as it was said, and nothing else', async t => {
       const { headers: got, path, method } = upstream.journal.at(-1) as (typeof upstream.journal)[number]
       const { host: _, connection: __, 'content-length': ___, ...rest } = got
       assert.deepEqual([method, path], ['POST', '/v1/chat/completions'])
+      assertCommonHeaders(answer.headers)
       assert.deepEqual(rest, {
         'content-type': 'application/json',
         'accept-encoding': 'identity',

@@ -12,7 +12,8 @@ test('nothing but the whole secret of a living key opens the door', async t => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })
   const { secret, id } = await gateway.createKey()
-  await gateway.get('/v1/models', secret)
+  // The gateway knows it well by now, whichever way it remembers.
+  for (let i = 0; i < 3; i++) assert.equal((await gateway.get('/v1/models', secret)).status, 200)
   const hash = createHash('sha256').update(secret)
   const [hex, base64] = [hash.copy().digest('hex'), hash.copy().digest('base64url')]
   const random = secret.slice('svc_live_'.length)

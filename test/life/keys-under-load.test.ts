@@ -27,6 +27,22 @@ test('no request that starts after the operator has shut its bearer out is admit
     )
   })
 
+  await t.test('fifty revokes of keys that are just being looked up for the first time', async () => {
+    const keys = await makeMany(50, () => gateway.createKey(free))
+    const pool = new Pool(gateway.url, { connections: 8, pipelining: 1 })
+
+    for (const { id, secret } of keys) {
+      const racing = Array.from({ length: 4 }, (_, i) => call(pool, secret, i % 3))
+      await gateway.admin('POST', `/keys/${id}/revoke`, {})
+      const late = await Promise.all([call(pool, secret, 0), call(pool, secret, 1)])
+      await Promise.all(racing)
+      const later = await call(pool, secret, 0)
+
+      assert.ok([...late, later].every(status => status === 401 || status === 429), `${late} ${later}`)
+    }
+    await pool.close()
+  })
+
   await t.test('thirty ends of a grace period, while the current secret is served on', async () => {
     const keys = await makeMany(30, async () => {
       const { id, secret } = await gateway.createKey(free)

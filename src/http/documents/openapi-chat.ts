@@ -1,12 +1,12 @@
 // POST /v1/chat/completions as an OpenAPI operation, and what every operation under /v1 has in common with it.
 import { ChatRequest } from '../../domain/chat-schema.ts'
 import type { RefusalCode } from '../../domain/refusal.ts'
+import { ChatChunkShape, ChatCompletionShape } from '../v1/shapes.ts'
 import type { Brand, Operation, Parameter, Response } from './openapi-document.ts'
 import { v1Errors } from './openapi-errors.ts'
 import { CHAT_COMPLETION, CHAT_REQUEST, CHAT_STREAM } from './openapi-examples.ts'
 import { chatHeaders } from './openapi-headers.ts'
 import { described } from './openapi-schemas.ts'
-import { ChatChunkShape, ChatCompletionShape } from '../v1/shapes.ts'
 
 const CODES: readonly RefusalCode[] = [
   'account_suspended',

@@ -12,8 +12,6 @@ import {
   SummaryShape,
   UsageShape,
 } from '../admin/shapes.ts'
-import type { Schema } from './openapi-document.ts'
-import { NOTES } from './openapi-notes.ts'
 import {
   ChatChunkShape,
   ChatCompletionShape,
@@ -24,6 +22,8 @@ import {
   ModelShape,
   UsageListShape,
 } from '../v1/shapes.ts'
+import type { Schema } from './openapi-document.ts'
+import { NOTES } from './openapi-notes.ts'
 
 const NAMED: Readonly<Record<string, TSchema>> = {
   ChatRequest,

@@ -3,12 +3,12 @@ import Type, { type TSchema } from 'typebox'
 import type { RefusalCode } from '../../domain/refusal.ts'
 import { ENDPOINTS } from '../../domain/usage.ts'
 import { UsageShape } from '../admin/shapes.ts'
+import { KeyIntrospectionShape, ModelListShape, ModelShape, UsageListShape } from '../v1/shapes.ts'
 import { type About, CLIENT_REQUEST_ID, chatOperation, v1Operation } from './openapi-chat.ts'
 import type { Brand, Parameter, Paths, Response } from './openapi-document.ts'
 import { v1Errors } from './openapi-errors.ts'
 import { v1Headers } from './openapi-headers.ts'
 import { described } from './openapi-schemas.ts'
-import { KeyIntrospectionShape, ModelListShape, ModelShape, UsageListShape } from '../v1/shapes.ts'
 
 const NO_ENTRY: readonly RefusalCode[] = ['account_suspended']
 const NO_SCOPE: readonly RefusalCode[] = [...NO_ENTRY, 'insufficient_scope']

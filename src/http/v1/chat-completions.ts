@@ -9,7 +9,7 @@ import { MODEL_NAME_MAX, storable } from '../../domain/usage.ts'
 import { complete, type GatewayNeeds } from '../../gateway.ts'
 import type { Bodies } from '../bodies.ts'
 import { parseJsonObject, requireJson } from '../json-body.ts'
-import { jsonSink } from '../json-sink.ts'
+import { jsonSink, type Pace } from '../json-sink.ts'
 import type { Case, ReplyNeeds } from '../reply.ts'
 import { readBody } from '../request.ts'
 import { sseSink } from '../sse-sink.ts'
@@ -21,9 +21,7 @@ export type ChatNeeds = GatewayNeeds & {
   readonly bodyBytesMax: number
   readonly bodyTimeoutMs: number
   readonly jsonDepthMax: number
-  readonly headersLeaveAfterMs: number
-  readonly keepAliveAfterMs: number
-  readonly writeStallMs: number
+  readonly pace: Pace
   readonly streams: { delta(by: 1 | -1): void }
 }
 
@@ -50,8 +48,8 @@ async function serve(it: Case, pass: Pass, needs: ChatNeeds): Promise<Served> {
     const connection = {
       sink(model: { readonly id: string }, outputCap: number | null) {
         entered = true
-        const setup = { it, model: model.id, outputCap, reply: needs.reply, writeStallMs: needs.writeStallMs }
-        return chat.stream ? sseSink({ ...setup, ...needs, includeUsage: chat.includeUsage }) : jsonSink(setup)
+        const setup = { it, model: model.id, outputCap, reply: needs.reply, pace: needs.pace }
+        return chat.stream ? sseSink(setup, chat.includeUsage) : jsonSink(setup)
       },
       bodyDone: body.release,
       booked(cost: Nano) {

@@ -1,0 +1,87 @@
+// After a busy run with every kind of trouble, nothing that is a secret, a prompt or an answer is anywhere but where it
+// belongs: not in the log, the metrics, an error or the store's files. And each log line is one JSON object.
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { type Gateway, startGateway } from '../kit/gateway.ts'
+import { PROVIDER_KEY_CANARY, standardConfig } from '../kit/standard-config.ts'
+import { ANSWER, makeTrouble, PROMPT, STRANGER, USER } from '../kit/trouble.ts'
+import { startUpstream } from '../kit/upstream.ts'
+
+const METRICS_TOKEN = 'metrics-token-canary-91c2'
+const TEXTS = [PROMPT, ANSWER, USER]
+
+test('no canary leaves its cage in a busy run', async t => {
+  await using upstream = await startUpstream()
+  const env = {
+    TURNPIKE_LOG_LEVEL: 'trace',
+    TURNPIKE_METRICS_TOKEN: METRICS_TOKEN,
+    TURNPIKE_FAILPOINTS: 'before_settle=throw*2',
+  }
+  await using gateway = await startGateway({ config: standardConfig(upstream.url), env })
+  const { id, accountId, secret: old } = await gateway.createKey({ rpm_limit: 10_000 })
+  const current = String((await gateway.admin('POST', `/keys/${id}/rotate`)).body.secret)
+
+  const said = await makeTrouble(gateway, upstream, [current, old])
+  const { text: metrics } = await gateway.get('/metrics')
+  await gateway.stop({ hurry: true })
+
+  const secrets = [old, current, STRANGER, PROVIDER_KEY_CANARY, gateway.adminToken, METRICS_TOKEN]
+  const hashes = secrets.map(secret => createHash('sha256').update(secret).digest('hex'))
+  const errors = said.filter(answer => answer.status >= 400)
+
+  await t.test('the log tells of every request, and holds none', () => {
+    assert.ok(gateway.logs.filter(line => String(line.msg) === 'request').length > 30)
+    const log = gateway.lines.join('\n')
+    assertNone('the log', log, [...secrets, ...hashes, ...TEXTS, upstream.url, 'forged'])
+  })
+
+  await t.test('each line of the log is one JSON object', () => {
+    for (const line of gateway.lines) assert.equal(JSON.parse(line)?.constructor, Object, line)
+  })
+
+  await t.test('the metrics hold none, and no word of a caller', () => {
+    assert.match(metrics, /turnpike_requests_total/)
+    assertNone('the metrics', metrics, [...secrets, ...hashes, ...TEXTS, 'test/m1', 'nasty', id, accountId])
+  })
+
+  await t.test('no error holds one, nor a stack, SQL or an upstream address', () => {
+    const statuses = new Set(errors.map(error => error.status))
+    assert.deepEqual(
+      [400, 401, 402, 403, 404, 415, 500, 502, 503].filter(status => !statuses.has(status)),
+      [],
+    )
+    for (const { text } of errors) {
+      assertNone('an error', text, [...secrets, ...hashes, ANSWER, upstream.url, `127.0.0.1:${upstream.port}`])
+      assert.doesNotMatch(text, /\.ts:\d|node_modules|SELECT |SQLITE/)
+    }
+  })
+
+  await t.test('the files of the store hold none; the hash of a key stands in its own table alone', () => {
+    for (const name of ['turnpike.db', 'turnpike.db-wal', 'turnpike.lock']) {
+      const file = join(gateway.dataDir, name)
+      if (existsSync(file)) assertNone(name, readFileSync(file, 'latin1'), [...secrets, ...TEXTS])
+    }
+    assertNone('the tables', tablesBut('secret', gateway), hashes.slice(0, 2))
+  })
+
+  assert.ok((await gateway.audit()).ok)
+})
+
+function assertNone(where: string, text: string, canaries: readonly string[]): void {
+  for (const canary of canaries) {
+    const at = text.indexOf(canary)
+    assert.ok(at < 0, `${where} holds ${canary}: …${text.slice(Math.max(0, at - 200), at + 100)}…`)
+  }
+}
+
+function tablesBut(hidden: string, gateway: Gateway): string {
+  const db = new DatabaseSync(join(gateway.dataDir, 'turnpike.db'), { readOnly: true })
+  const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all() as { name: string }[]
+  const dump = tables.filter(({ name }) => name !== hidden).map(({ name }) => db.prepare(`SELECT * FROM ${name}`).all())
+  db.close()
+  return JSON.stringify(dump)
+}

@@ -1,0 +1,84 @@
+// Where no upstream tells the tokens a tokenizer estimates them, off the path of everybody else: texts that would keep a
+// tokenizer busy for minutes are answered soon, and other callers notice nothing.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
+import { settledRow } from '../kit/bookings.ts'
+import { openScene } from '../kit/scene.ts'
+
+const { gateway, upstream } = await openScene()
+const CONTEXT = 128_000
+const MAX_OUTPUT = 4096
+// The cap on an estimate is 2 s, one for the prompt and one for the output; the rest is for a busy machine.
+const SOON_MS = 10_000
+
+test('an estimate of plain text is what the tokenizer says', async () => {
+  const text = 'Der schnelle braune Fuchs springt über den faulen Hund. 你好，世界。 let x = a[i++] // 🙂\n'.repeat(20)
+  upstream.next({ words: [text], usage: 'none' })
+
+  const answer = await gateway.chat({ messages: [{ role: 'user', content: text }] })
+
+  const row = await settledRow(gateway, answer.headers['x-request-id'])
+  assert.equal(row.usage_source, 'estimate')
+  assert.equal(row.completion_tokens, countTokens(text))
+  assert.ok(row.prompt_tokens >= countTokens(text) && row.prompt_tokens <= countTokens(text) + 16)
+})
+
+test('tools and every message of a prompt are counted', async () => {
+  const parameters = { type: 'object', properties: { city: { type: 'string', description: 'a '.repeat(200) } } }
+  const tools = [{ type: 'function', function: { name: 'weather', parameters } }]
+  const messages = Array.from({ length: 10 }, (_, i) => ({
+    role: i % 2 === 0 ? 'user' : 'assistant',
+    content: 'Hello there',
+  }))
+  upstream.next({ usage: 'none' })
+
+  const answer = await gateway.chat({ messages, tools })
+
+  const row = await settledRow(gateway, answer.headers['x-request-id'])
+  assert.ok(row.prompt_tokens >= 200 + 20, `${row.prompt_tokens}`)
+})
+
+test('four megabytes of one letter are answered soon, and nobody else waits for them', async () => {
+  upstream.script(entry => (entry.rawBody.length > 100_000 ? { usage: 'none' } : {}))
+  const hostile = ['a', ' ', 'ä', '\u{1f642}'].map(letter => letter.repeat(4_000_000 / Buffer.byteLength(letter)))
+  const startedAt = Date.now()
+
+  const heavy = Promise.all(hostile.map(content => gateway.chat({ messages: [{ role: 'user', content }] })))
+  const others = await manyShortChats(() => Date.now() - startedAt < 3_000)
+  const answers = await heavy
+
+  assert.ok(Date.now() - startedAt < SOON_MS, `took ${Date.now() - startedAt} ms`)
+  for (const answer of answers) {
+    assert.equal(answer.status, 200)
+    const row = await settledRow(gateway, answer.headers['x-request-id'])
+    assert.equal(row.usage_source, 'estimate')
+    assert.ok(row.prompt_tokens > 1000 && row.prompt_tokens <= CONTEXT, `${row.prompt_tokens}`)
+  }
+  assert.ok(others.length > 10)
+  assert.ok(Math.max(...others) < 3_000, `somebody waited ${Math.max(...others)} ms`)
+})
+
+test('a stream of a megabyte of one letter is settled soon, within the cap that was held', async () => {
+  upstream.next({ usage: 'none', chunks: 250, chunkBytes: 4000 })
+  const startedAt = Date.now()
+
+  const stream = await gateway.openChat()
+  const { done } = await stream.rest()
+
+  assert.ok(Date.now() - startedAt < SOON_MS)
+  const row = await settledRow(gateway, stream.headers['x-request-id'])
+  assert.deepEqual([done, row.completion_tokens, row.usage_source], [true, MAX_OUTPUT, 'estimate'])
+})
+
+// One after the other, with usage from the upstream; gives how long each took.
+async function manyShortChats(goOn: () => boolean): Promise<number[]> {
+  const times: number[] = []
+  while (goOn()) {
+    const startedAt = Date.now()
+    const answer = await gateway.chat({ max_tokens: 5 })
+    assert.equal(answer.status, 200)
+    times.push(Date.now() - startedAt)
+  }
+  return times
+}

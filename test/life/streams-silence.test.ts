@@ -1,0 +1,79 @@
+// A silent upstream does not make a silent stream: comments keep the connection alive, and after fifteen seconds the
+// headers leave without waiting for content. These times are fixed, so the tests wait them out side by side.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { settledRow } from '../kit/bookings.ts'
+import { openScene } from '../kit/scene.ts'
+import { standardConfig, standardModel } from '../kit/standard-config.ts'
+
+const MODELS = ['pausing', 'late', 'failing', 'quick']
+const { gateway, upstream } = await openScene(url =>
+  standardConfig(url, {
+    models: MODELS.map(id => standardModel({ id: `test/${id}`, targets: [{ provider: 'up', model: id }] })),
+  }),
+)
+upstream.script({ words: ['Hello', ' there'], chunkDelayMs: 11_500 }, 'pausing')
+upstream.script({ firstByteDelayMs: 16_500 }, 'late')
+upstream.script({ delayMs: 16_500, status: 500 }, 'failing')
+
+test('silence', { concurrency: true }, async t => {
+  t.test('of ten seconds in a stream is filled with a comment of one line', async () => {
+    const startedAt = Date.now()
+    const stream = await gateway.openChat({ model: 'test/pausing' })
+    while ((await stream.nextEvent())?.kind !== 'comment');
+    const ms = Date.now() - startedAt
+
+    const { raw, comments, content, done } = await stream.rest()
+
+    assert.ok(ms >= 9_500 && ms < 11_500 + 3_000, `the comment came after ${ms} ms`)
+    assert.deepEqual(comments, ['keep-alive'])
+    assert.match(raw, /\n\n: keep-alive\ndata: /)
+    assert.deepEqual([content, done], ['Hello there', true])
+  })
+
+  t.test(
+    'of fifteen seconds before the first content lets the headers go, and the provider comes as a trailer',
+    async () => {
+      const startedAt = Date.now()
+      const stream = await gateway.openChat({ model: 'test/late' })
+      const ms = Date.now() - startedAt
+
+      const { content, done } = await stream.rest()
+
+      assert.ok(ms >= 14_500 && ms < 16_500, `the headers came after ${ms} ms`)
+      assert.equal(stream.status, 200)
+      assert.equal(stream.headers['x-svc-provider'], undefined)
+      assert.match(String(stream.headers.trailer), /x-svc-provider/i)
+      assert.equal(stream.trailers['x-svc-provider'], 'up')
+      assert.ok(Number(stream.trailers['x-svc-cost']) > 0)
+      assert.deepEqual([content.length > 0, done], [true, true])
+    },
+  )
+
+  t.test(
+    'that ends in a failure after the headers left is told in band, and the row says what the caller saw',
+    async () => {
+      const stream = await gateway.openChat({ model: 'test/failing' })
+
+      const { chunks, done } = await stream.rest()
+
+      assert.equal(stream.status, 200)
+      assert.equal(chunks.at(-1)?.error?.code, 'all_providers_failed')
+      assert.equal(chunks.at(-1)?.choices[0]?.finish_reason as string, 'error')
+      assert.equal(done, true)
+      assert.equal(stream.trailers['x-svc-cost'], '0')
+      const row = await settledRow(gateway, stream.headers['x-request-id'])
+      assert.deepEqual(
+        [row.outcome, row.http_status, row.error_code, row.cost],
+        ['upstream_failed', 200, 'all_providers_failed', '0'],
+      )
+    },
+  )
+
+  t.test('is not what a lively stream has', async () => {
+    const { comments, raw } = await (await gateway.openChat({ model: 'test/quick' })).rest()
+
+    assert.deepEqual(comments, [])
+    assert.doesNotMatch(raw, /^(id|event|retry):/m)
+  })
+})

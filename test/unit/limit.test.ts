@@ -1,0 +1,164 @@
+// The limits of a key on one node, with a clock that only the test moves: midnight, jumps of the clock, records of a key
+// that come late, and refusals that give back what they took.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { keyLimits } from '../../src/admit/limit.ts'
+import { type Bearer, DAY_MS, dayOf, type KeyControls } from '../../src/domain/key.ts'
+import { Refusal } from '../../src/domain/refusal.ts'
+import { manualClock } from '../../src/lib/clock.ts'
+
+const MIDNIGHT = Date.UTC(2026, 4, 2)
+const HOUR = 3_600_000
+
+test('a day that is spent is open again at the very millisecond of midnight', () => {
+  const clock = manualClock(MIDNIGHT - 1)
+  const limits = keyLimits(clock)
+  const bearer = bearerOf({ dailyLimit: 5 })
+  limits.sawDay('key_1', dayOf(MIDNIGHT - 1), 5)
+
+  const refusal = refusalOf(() => limits.enter(bearer))
+  const before = limits.daily(bearer)
+  clock.advance(1)
+  const after = limits.daily(bearer)
+
+  assert.equal(refusal.code, 'daily_limit_exceeded')
+  assert.equal(refusal.detail.retryAfter, 1)
+  assert.deepEqual([before.used, before.resetSeconds, before.resetsAt], [5, 1, MIDNIGHT])
+  assert.deepEqual([after.used, after.resetSeconds, after.resetsAt], [0, DAY_MS / 1000, MIDNIGHT + DAY_MS])
+  limits.enter(bearer)
+})
+
+test('a clock that jumps two hours back over midnight and forth again brings no day back', () => {
+  const clock = manualClock(MIDNIGHT + HOUR)
+  const limits = keyLimits(clock)
+  const bearer = bearerOf({ dailyLimit: 5 })
+  limits.sawDay('key_1', dayOf(MIDNIGHT), 5)
+
+  for (const jump of [-2 * HOUR, 2 * HOUR]) {
+    clock.set(clock.now() + jump)
+    const { used, resetsAt } = limits.daily(bearer)
+
+    assert.deepEqual([used, resetsAt], [5, MIDNIGHT + DAY_MS])
+    assert.equal(refusalOf(() => limits.enter(bearer)).code, 'daily_limit_exceeded')
+  }
+})
+
+test('a jump of the clock neither refills the minute nor locks the key out', () => {
+  const clock = manualClock(MIDNIGHT)
+  const limits = keyLimits(clock)
+  const bearer = bearerOf({ rpmLimit: 60 })
+  for (let i = 0; i < 60; i++) limits.enter(bearer).leave()
+
+  for (const jump of [2 * HOUR, -4 * HOUR]) {
+    clock.set(clock.now() + jump)
+    assert.equal(refusalOf(() => limits.enter(bearer)).code, 'rate_limit_exceeded')
+  }
+  clock.advance(1000)
+
+  limits.enter(bearer)
+})
+
+test('the record of a key and what the gate said are both believed, whichever knows more', () => {
+  const clock = manualClock(MIDNIGHT)
+  const limits = keyLimits(clock)
+  const today = dayOf(MIDNIGHT)
+
+  const fromRecord = limits.daily(bearerOf({}, { day: today, dayCount: 7 })).used
+  limits.sawDay('key_1', today, 9)
+  limits.sawDay('key_1', today, 8)
+  limits.sawDay('key_1', today - 1, 50)
+  const fromGate = limits.daily(bearerOf({}, { day: today, dayCount: 7 })).used
+
+  assert.deepEqual([fromRecord, fromGate], [7, 9])
+})
+
+test('of two records of a key the newer one has the limit, in whichever order they come', () => {
+  const limits = keyLimits(manualClock(MIDNIGHT))
+  const [older, newer] = [bearerOf({ rpmLimit: 600 }, { version: 1 }), bearerOf({ rpmLimit: 2 }, { version: 2 })]
+
+  limits.enter(older)
+  limits.enter(newer)
+
+  assert.equal(limits.rpm(older.key).limit, 2)
+  assert.equal(refusalOf(() => limits.enter(older)).code, 'rate_limit_exceeded')
+  assert.equal(refusalOf(() => limits.enter(newer)).code, 'rate_limit_exceeded')
+})
+
+test('a request refused for the day or for those in flight takes no token and no place', () => {
+  const limits = keyLimits(manualClock(MIDNIGHT))
+  const bearer = bearerOf({ rpmLimit: 10, dailyLimit: 3, maxConcurrent: 1 })
+  const { leave, giveBack } = limits.enter(bearer)
+
+  assert.equal(refusalOf(() => limits.enter(bearer)).code, 'concurrency_exceeded')
+  limits.sawDay('key_1', dayOf(MIDNIGHT), 3)
+  assert.equal(refusalOf(() => limits.enter(bearer)).code, 'daily_limit_exceeded')
+
+  assert.equal(limits.rpm(bearer.key).remaining, 9)
+  giveBack()
+  leave()
+  leave()
+  assert.deepEqual([limits.rpm(bearer.key).remaining, limits.inFlight('key_1')], [10, 0])
+})
+
+test('what is forgotten in between is only what says nothing', () => {
+  const clock = manualClock(MIDNIGHT)
+  const limits = keyLimits(clock)
+  const bearer = bearerOf({ rpmLimit: 60 })
+  for (let i = 0; i < 30; i++) limits.enter(bearer).leave()
+  limits.sawDay('key_1', dayOf(MIDNIGHT), 30)
+
+  limits.prune()
+  const half = [limits.rpm(bearer.key).remaining, limits.daily(bearer).used]
+  clock.advance(60_000)
+  limits.prune()
+  const full = [limits.rpm(bearer.key).remaining, limits.daily(bearer).used]
+
+  assert.deepEqual(
+    [half, full],
+    [
+      [30, 30],
+      [60, 30],
+    ],
+  )
+})
+
+function bearerOf(
+  controls: Partial<KeyControls>,
+  known: { readonly version?: number; readonly day?: number; readonly dayCount?: number } = {},
+): Bearer {
+  return {
+    key: {
+      id: 'key_1',
+      accountId: 'acct_1',
+      name: 'test',
+      version: known.version ?? 1,
+      scopes: ['models.read'],
+      ipAllowlist: [],
+      rpmLimit: 300,
+      dailyLimit: null,
+      creditLimit: null,
+      maxConcurrent: 100,
+      createdAt: 0,
+      expiresAt: null,
+      expiredAt: null,
+      revokedAt: null,
+      lastUsedAt: null,
+      ...controls,
+    },
+    label: 'svc_live_…0000',
+    secret: { last4: '0000', graceExpiresAt: null, lastUsedAt: null },
+    account: { id: 'acct_1', name: 'test', status: 'active' },
+    day: known.day ?? 0,
+    dayCount: known.dayCount ?? 0,
+  }
+}
+
+function refusalOf(work: () => unknown): Refusal {
+  try {
+    work()
+  } catch (error) {
+    if (error instanceof Refusal) return error
+    throw error
+  }
+  throw new Error('it was not refused')
+}
