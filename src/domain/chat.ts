@@ -45,9 +45,7 @@ const messages = lazily(MESSAGES)
 const parts = lazily(PARTS)
 
 export function parseChat(body: Record<string, unknown>): Chat {
-  // An explicit null means absent.
-  for (const name of Object.keys(body)) if (body[name] === null) delete body[name]
-  refusePricedElsewhere(body)
+  const { forwarded, identifiers, extras } = sortFields(body)
   if (!envelope.Check(body)) throw wrongField(envelope.Errors(body), '')
   const valid = body as { model: string; messages: Message[] } & Record<string, unknown>
 
@@ -65,9 +63,9 @@ export function parseChat(body: Record<string, unknown>): Chat {
     messagesJson,
     promptBytes: promptBytes(valid, messagesJson, media.length > 0),
     media,
-    forwarded: pick(valid, FORWARDED),
-    identifiers: pick(valid, IDENTIFIERS) as Record<string, string>,
-    extras: extrasOf(valid),
+    forwarded,
+    identifiers: identifiers as Record<string, string>,
+    extras,
   }
 }
 
@@ -84,7 +82,7 @@ export function checkAgainstModel(chat: Chat, model: Model): void {
       throw new Refusal('unsupported_value', { param, message: `The model takes no ${kind} input.` })
     }
   }
-  if (promptBound(chat, model) > model.contextLength && leastTokens(chat, model.contextLength + 1) > model.contextLength) {
+  if (promptBound(chat, model) > model.contextLength && surelyExceeds(chat, model.contextLength)) {
     throw new Refusal('context_length_exceeded', {
       param: 'messages',
       message: `The prompt is longer than the model's context of ${model.contextLength} tokens.`,
@@ -97,17 +95,17 @@ export function promptBound(chat: Chat, model: Model): number {
   return Math.ceil(chat.promptBytes / 2) + 16 * chat.messages.length + model.mediaMaxTokens * chat.media.length
 }
 
-// No prompt has fewer: tokenizers do not merge across words, and no token is longer than 128 bytes. Counts no further
-// than `enough`: millions of words would hold everybody up.
-function leastTokens(chat: Chat, enough: number): number {
+// Whatever the tokenizer: none merges across words, and none has tokens longer than 128 bytes. Words are counted no
+// further than it takes, since millions of them would hold everybody up.
+function surelyExceeds(chat: Chat, tokens: number): boolean {
   let words = 0
   let bytes = 0
   for (const text of promptTexts(chat.messages)) {
     bytes += text.length
     const word = /[\p{L}\p{N}]+/gu
-    while (words < enough && word.test(text)) words += 1
+    while (words <= tokens && word.test(text)) words += 1
   }
-  return Math.max(words, Math.floor(bytes / 128), chat.messages.length)
+  return Math.max(words, Math.floor(bytes / 128), chat.messages.length) > tokens
 }
 
 // Every text of the prompt, for the tokenizer's estimate.
@@ -121,14 +119,26 @@ export function* promptTexts(list: readonly Message[]): Generator<string> {
   }
 }
 
-const PRICED_ENTRIES = Object.entries(PRICED_ELSEWHERE)
-
-function refusePricedElsewhere(body: Record<string, unknown>): void {
-  for (const [name, harmless] of PRICED_ENTRIES) {
-    if (Object.hasOwn(body, name) && !harmless(body[name])) {
-      throw new Refusal('unsupported_value', { param: name, message: `${name} with this value is not offered here.` })
-    }
+// What becomes of each field, in one pass over the caller's own ones.
+function sortFields(body: Record<string, unknown>) {
+  const forwarded: Record<string, unknown> = {}
+  const identifiers: Record<string, unknown> = {}
+  const extras: Record<string, unknown> = Object.create(null)
+  for (const name of Object.keys(body)) {
+    const value = body[name]
+    const fate = FATES.get(name)
+    // An explicit null means absent.
+    if (value === null) delete body[name]
+    else if (PRICED.get(name)?.(value) === false) throw notOffered(name)
+    else if (fate === 'forwarded') forwarded[name] = value
+    else if (fate === 'identifier') identifiers[name] = value
+    else if (fate === undefined) extras[name] = value
   }
+  return { forwarded, identifiers, extras }
+}
+
+function notOffered(name: string): Refusal {
+  return new Refusal('unsupported_value', { param: name, message: `${name} with this value is not offered here.` })
 }
 
 function checkMessage(message: Message, path: string): { kind: MediaKind; param: string }[] {
@@ -214,19 +224,13 @@ function promptBytes(
   return bytes
 }
 
-function pick(body: Record<string, unknown>, names: readonly string[]): Record<string, unknown> {
-  const picked: Record<string, unknown> = {}
-  for (const name of names) if (body[name] !== undefined) picked[name] = body[name]
-  return picked
-}
-
-const KNOWN = new Set([...Object.keys(Envelope.properties), ...READ_BY_ROUTING])
-
-function extrasOf(body: Record<string, unknown>): Record<string, unknown> {
-  const extras: Record<string, unknown> = Object.create(null)
-  for (const name of Object.keys(body)) if (!KNOWN.has(name)) extras[name] = body[name]
-  return extras
-}
+// Fields that are in no list go only to providers that list them as `passthrough`.
+const FATES: ReadonlyMap<string, 'forwarded' | 'identifier' | 'ours'> = new Map([
+  ...[...Object.keys(Envelope.properties), ...READ_BY_ROUTING].map(name => [name, 'ours'] as const),
+  ...FORWARDED.map(name => [name, 'forwarded'] as const),
+  ...IDENTIFIERS.map(name => [name, 'identifier'] as const),
+])
+const PRICED = new Map(Object.entries(PRICED_ELSEWHERE))
 
 type SchemaError = {
   readonly keyword: string

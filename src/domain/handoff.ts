@@ -101,7 +101,7 @@ export type Answer = {
       }
     | undefined
   readonly failures: readonly Failure[]
-  // When the last upstream was called; null when none was.
+  // When the request left for the last upstream; null when it never did.
   readonly dispatchedAt: number | null
 }
 

@@ -6,6 +6,7 @@ import { Failure, mayTryAnother } from '../domain/failure.ts'
 import type { Answer, AnswerListener, Chunk, Client, Flow, Whole } from '../domain/handoff.ts'
 import type { Attempt } from '../domain/usage.ts'
 import type { Clock } from '../lib/clock.ts'
+import type { Errand } from '../upstream/adapter.ts'
 import type { Registry } from '../upstream/registry.ts'
 import type { Catalog } from './catalog.ts'
 import { rank } from './rank.ts'
@@ -19,7 +20,7 @@ export type RouteRequest = {
   readonly client: Client
   // A place to read on for a caller that left; false: there is none.
   readOn(): boolean
-  // Told with each dispatch, so that a checkpoint can say who was called.
+  // Told whenever a request has left for an upstream, so that a checkpoint can say who was called.
   onDispatch(provider: string, at: number): void
 }
 
@@ -44,9 +45,13 @@ export async function route(request: RouteRequest, needs: RouteNeeds): Promise<A
     const leftMs = deadline - needs.clock.monotonic()
     if (request.client.gone || leftMs <= 0) break
     const started = needs.clock.monotonic()
-    dispatchedAt = needs.clock.now()
-    request.onDispatch(target.provider, dispatchedAt)
-    const begun = await attempt(target, request, leftMs, needs)
+    const { provider } = target
+    dispatchedAt = null
+    const onSent = () => {
+      dispatchedAt = needs.clock.now()
+      request.onDispatch(provider, dispatchedAt)
+    }
+    const begun = await attempt(target, { ...request, totalMsMax: leftMs, onSent }, needs)
     const ms = Math.round(needs.clock.monotonic() - started)
 
     if (begun === 'client_left') {
@@ -95,8 +100,7 @@ type Served = NonNullable<Answer['served']>
 // Resolves with the first content; what came until then is kept and replayed to whoever listens.
 function attempt(
   target: Target,
-  request: RouteRequest,
-  leftMs: number,
+  request: RouteRequest & Pick<Errand, 'totalMsMax' | 'onSent'>,
   needs: RouteNeeds,
 ): Promise<Served | Failure | 'client_left'> {
   const provider = needs.catalog().provider(target.provider)
@@ -148,7 +152,8 @@ function attempt(
         model: target.model,
         outputTokens: request.outputTokens,
         identifiers: request.identifiers,
-        totalMsMax: leftMs,
+        totalMsMax: request.totalMsMax,
+        onSent: request.onSent,
       },
       {
         chunks(chunks) {

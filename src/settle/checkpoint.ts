@@ -23,13 +23,21 @@ export function keepCheckpoints(
 ): Disposable {
   let stopped = false
   let promptTokens: number | undefined
+  // Only what came since the last mark is counted: a long stream is not tokenized from its beginning every time.
+  let counted = { tokens: 0, characters: 0 }
+
+  async function countNew({ text, bytesBeyond }: OutputSeen): Promise<number> {
+    const fresh = { text: text.slice(counted.characters), any: true, bytesBeyond: 0 }
+    counted = { tokens: counted.tokens + (await estimateOutput(fresh, needs.counter)), characters: text.length }
+    return counted.tokens + Math.ceil(bytesBeyond / 2)
+  }
 
   async function mark(): Promise<void> {
     const called = progress()
     if (called !== undefined) {
       promptTokens ??= await estimatePrompt(held.chat, held.model, needs.counter)
       const reported = readUsage(seen.usage)
-      const estimate = await estimateOutput(seen.output(), needs.counter)
+      const estimate = await countNew(seen.output())
       if (stopped) return
       const tokens = {
         prompt: Math.min(reported.prompt || promptTokens, held.model.contextLength),

@@ -15,6 +15,8 @@ export type Errand = {
   readonly identifiers: Readonly<Record<string, string>>
   // What is left of the time that all tries of a request share.
   readonly totalMsMax: number
+  // The request leaves: from here on the upstream may be working on it.
+  onSent(): void
 }
 
 export type Adapter = {

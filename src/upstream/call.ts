@@ -15,6 +15,7 @@ export type OutwardRequest = {
   readonly body: string
   readonly firstByteMs: number
   readonly totalMs: number
+  onSent(): void
 }
 
 export type OutwardHandler = {
@@ -71,8 +72,9 @@ function send(pool: Pool, request: OutwardRequest, handler: OutwardHandler, time
     {
       onRequestStart(started) {
         controller = started
-        if (over) drop()
-        else if (paused) started.pause()
+        if (over) return drop()
+        request.onSent()
+        if (paused) started.pause()
       },
       onResponseStart(_, status, headers) {
         if (!over && status >= 200) handler.start(status, headers)

@@ -10,7 +10,10 @@ const WORD_MS = 15
 export function demoAdapter(provider: Provider): Adapter {
   return {
     provider,
-    call: (errand, listener) => (errand.chat.stream ? streamed(errand, listener) : atOnce(errand, listener)),
+    call(errand, listener) {
+      errand.onSent()
+      return errand.chat.stream ? streamed(errand, listener) : atOnce(errand, listener)
+    },
     close: async () => undefined,
   }
 }

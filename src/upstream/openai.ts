@@ -40,6 +40,7 @@ export function openaiAdapter(provider: Provider, apiKey: string | undefined, bo
         body: requestBody(errand, provider),
         firstByteMs: stream ? provider.timeouts.firstByteStreamMs : provider.timeouts.firstByteJsonMs,
         totalMs: Math.min(provider.timeouts.totalMs, errand.totalMsMax),
+        onSent: errand.onSent,
       }
       flow = wire.send(request, byStatus(reader, listener, abort, stream, setup.unsaid))
       return flowWithId(flow, state)
@@ -63,7 +64,7 @@ function requestBody(errand: Errand, provider: Provider): string {
   const { chat } = errand
   const fields: Record<string, unknown> = { model: errand.model, ...chat.forwarded, ...errand.identifiers }
   for (const name of provider.passthrough) {
-    if (Object.hasOwn(chat.extras, name)) fields[name] = chat.extras[name]
+    if (Object.hasOwn(chat.extras, name)) fields[name] = withinCap(name, chat.extras[name], errand.outputTokens)
   }
   if (errand.outputTokens !== null) fields[provider.maxTokensField] = errand.outputTokens
   if (chat.stream) {
@@ -74,6 +75,16 @@ function requestBody(errand: Errand, provider: Provider): string {
   // The messages were serialised when they were measured.
   return `${JSON.stringify(fields).slice(0, -1)},"messages":${chat.messagesJson}}`
 }
+
+// A budget for thinking is output too: one above the cap would be produced and never paid for.
+function withinCap(name: string, value: unknown, cap: number | null): unknown {
+  if (cap === null) return value
+  if (typeof value === 'number') return BUDGETS.has(name) ? Math.min(value, cap) : value
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([inner, part]) => [inner, withinCap(inner, part, cap)]))
+}
+
+const BUDGETS = new Set(['budget_tokens', 'max_tokens', 'thinking_budget', 'reasoning_budget', 'thinkingBudget'])
 
 type Reader = Pick<OutwardHandler, 'data' | 'end'>
 

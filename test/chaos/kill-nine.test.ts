@@ -107,7 +107,8 @@ function openJudge(gateway: Gateway, upstream: Upstream) {
   }
 
   function judgeSighting({ requestId, status, cost }: Sighting, row: Row | undefined): void {
-    assert.ok(row, `I6: a caller saw ${requestId} (${status}), which has no row`)
+    const told = gateway.lines.filter(line => line.includes(requestId)).join('\n')
+    assert.ok(row, `I6: a caller saw ${requestId} (${status}), which has no row\n${told}`)
     if (cost === undefined) tally.cut += 1
     else {
       tally.whole += 1

@@ -17,7 +17,7 @@ export const DEFAULT_WORDS: readonly string[] = [
   '?',
 ]
 
-const UPSTREAM_ID = 'chatcmpl-upstream-id-canary'
+export const UPSTREAM_ID = 'chatcmpl-upstream-id-canary'
 
 // One frame's JSON, and what the journal counts once it is written.
 export type Piece = { readonly json: string; readonly produces?: 'content' | 'reasoning' }

@@ -27,8 +27,8 @@ test('no request that starts after the operator has shut its bearer out is admit
     )
   })
 
-  await t.test('fifty revokes of keys that are just being looked up for the first time', async () => {
-    const keys = await makeMany(50, () => gateway.createKey(free))
+  await t.test('thirty revokes of keys that are just being looked up for the first time', async () => {
+    const keys = await makeMany(30, () => gateway.createKey(free))
     const pool = new Pool(gateway.url, { connections: 8, pipelining: 1 })
 
     for (const { id, secret } of keys) {
@@ -38,13 +38,16 @@ test('no request that starts after the operator has shut its bearer out is admit
       await Promise.all(racing)
       const later = await call(pool, secret, 0)
 
-      assert.ok([...late, later].every(status => status === 401 || status === 429), `${late} ${later}`)
+      assert.ok(
+        [...late, later].every(status => status === 401 || status === 429),
+        `${late} ${later}`,
+      )
     }
     await pool.close()
   })
 
-  await t.test('thirty ends of a grace period, while the current secret is served on', async () => {
-    const keys = await makeMany(30, async () => {
+  await t.test('twenty ends of a grace period, while the current secret is served on', async () => {
+    const keys = await makeMany(20, async () => {
       const { id, secret } = await gateway.createKey(free)
       const { body } = await gateway.admin('POST', `/keys/${id}/rotate`, {})
       return { id, secret, current: String(body.secret) }
@@ -57,8 +60,8 @@ test('no request that starts after the operator has shut its bearer out is admit
     for (const { current } of keys) assert.equal((await gateway.get('/v1/models', current)).status, 200)
   })
 
-  await t.test('thirty suspensions of an account', async () => {
-    const keys = await makeMany(30, () => gateway.createKey(free))
+  await t.test('twenty suspensions of an account', async () => {
+    const keys = await makeMany(20, () => gateway.createKey(free))
 
     await shutOutUnderLoad(
       gateway,
@@ -109,10 +112,10 @@ async function shutOutUnderLoad(
 
   async function takeTurn(i: number): Promise<void> {
     const victim = victims[i] as Victim
-    await until(`victim ${i} is served`, () => victim.served > 2)
+    await until(`victim ${i} is served`, () => victim.served > 0)
     assert.equal((await turns[i]?.shutOut())?.status, 200)
     victim.shutOutAt = performance.now()
-    await until(`victim ${i} has tried again`, () => victim.tries > 2)
+    await until(`victim ${i} has tried again`, () => victim.tries > 1)
   }
 
   assert.deepEqual(admittedLate, [])

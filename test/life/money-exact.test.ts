@@ -24,6 +24,7 @@ const { gateway, upstream } = await openScene(url =>
   standardConfig(url, {
     models: [
       standardModel(),
+      standardModel({ id: 'test/eyes', input_modalities: ['text', 'image'], media_max_tokens: 1500 }),
       standardModel({ id: 'test/odd', pricing: odd, targets: [{ provider: 'up', model: 'odd' }] }),
     ],
   }),
@@ -41,6 +42,17 @@ test('a hold is prompt bound times the dearest prompt price, output bound times 
   const pico =
     BigInt(promptBound(messages, tools, response_format)) * PICO.write + 77n * 3n * PICO.completion + PICO.request
   assert.equal(nano(row.hold), ceil(pico))
+})
+
+test('a picture counts what the model states for it, however long it is written', async () => {
+  const picture = { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(20_000)}` } }
+  const seen = [{ role: 'user', content: [{ type: 'text', text: 'What is this?' }, picture] }]
+
+  const answer = await gateway.chat({ model: 'test/eyes', messages: seen, max_tokens: 10 }, { key: caller.secret })
+
+  const row = await settledRow(gateway, answer.headers['x-request-id'])
+  const bytes = Buffer.byteLength(JSON.stringify(seen)) - Buffer.byteLength(JSON.stringify(picture))
+  assert.equal(nano(row.hold), BigInt(Math.ceil(bytes / 2) + 16 + 1500) * 2500n + 10n * 10_000n)
 })
 
 test('without a maximum from the caller the hold is for the whole output of the model', async () => {

@@ -4,8 +4,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { credits, nano, promptBound, settledRow } from '../kit/bookings.ts'
 import { openScene } from '../kit/scene.ts'
+import { standardConfig, standardProvider } from '../kit/standard-config.ts'
 
-const { gateway, upstream } = await openScene()
+const passthrough = ['thinking', 'reasoning', 'thinking_budget']
+const { gateway, upstream } = await openScene(url =>
+  standardConfig(url, { providers: [standardProvider(url, { passthrough })] }),
+)
 const messages = [{ role: 'user', content: 'Say hello' }]
 const PROMPT = BigInt(promptBound(messages)) * 2500n
 const COMPLETION = 10_000n
@@ -104,6 +108,21 @@ test('a maximum that the caller named is never lowered, and none is sent where t
   assert.equal('max_tokens' in sentUpstream(), false)
 })
 
+test('a budget for thinking that is passed through is lowered to the cap', async () => {
+  const caller = await gateway.createKey({ credits: '1' })
+  const body = {
+    thinking: { type: 'enabled', budget_tokens: 9000 },
+    reasoning: { max_tokens: 40 },
+    thinking_budget: 51,
+  }
+
+  await gateway.chat({ messages, max_tokens: 50, ...body }, { key: caller.secret })
+
+  const { thinking, reasoning, thinking_budget } = sentUpstream()
+  assert.deepEqual(thinking, { type: 'enabled', budget_tokens: 50 })
+  assert.deepEqual([reasoning, thinking_budget], [{ max_tokens: 40 }, 50])
+})
+
 test("a key's own limit caps the output like a low balance does", async () => {
   const limit = credits(2n * (PROMPT + 280n * COMPLETION))
   const caller = await gateway.createKey({ credits: '100', credit_limit: limit })
@@ -113,6 +132,6 @@ test("a key's own limit caps the output like a low balance does", async () => {
   assert.equal(answer.headers['x-svc-output-cap'], '280')
 })
 
-function sentUpstream(): { readonly max_tokens?: number } {
-  return upstream.journal.at(-1)?.body as { max_tokens?: number }
+function sentUpstream(): Readonly<Record<string, unknown>> {
+  return upstream.journal.at(-1)?.body as Record<string, unknown>
 }

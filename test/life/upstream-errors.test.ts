@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { balanceOf, settledRow } from '../kit/bookings.ts'
+import { UPSTREAM_ID } from '../kit/completion-parts.ts'
 import { openScene } from '../kit/scene.ts'
 import { PROVIDER_KEY_CANARY } from '../kit/standard-config.ts'
 
@@ -49,6 +50,25 @@ for (const [theirs, status, type, code, kind] of TABLE) {
     })
   }
 }
+
+test("an answer carries none of the upstream's own headers, and its id is ours", async () => {
+  const headers = { 'x-svc-cost': '99', 'x-svc-provider': 'evil', 'x-request-id': 'theirs', 'x-powered-by': 'them' }
+  for (const stream of [false, true]) {
+    upstream.next({ setCookie: ['a=b', 'c=d'], headers })
+
+    const answer = await gateway.chat({ stream })
+
+    assert.equal(answer.status, 200)
+    assert.equal(answer.headers['set-cookie'], undefined)
+    assert.equal(answer.headers['x-powered-by'], undefined)
+    assert.equal(answer.headers['x-svc-provider'], 'up')
+    assert.notEqual(answer.headers['x-request-id'], 'theirs')
+    assert.notEqual(answer.headers['x-svc-cost'] ?? answer.trailers['x-svc-cost'], '99')
+    assert.ok(!answer.text.includes(UPSTREAM_ID))
+    const row = await settledRow(gateway, answer.headers['x-request-id'])
+    assert.equal(row.upstream_id, UPSTREAM_ID)
+  }
+})
 
 test('failures give the whole hold back', async () => {
   assert.deepEqual(await balanceOf(gateway, caller.accountId), { available: '5', held: '0', spent: '0', owed: '0' })

@@ -2,7 +2,7 @@
 // the row and to the caller, at no cost where nothing was produced.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { settledRow, type UsageRow } from '../kit/bookings.ts'
+import { balanceOf, settledRow, type UsageRow } from '../kit/bookings.ts'
 import { startFaultProxy } from '../kit/fault-proxy.ts'
 import { freePort } from '../kit/gateway-process.ts'
 import { openScene } from '../kit/scene.ts'
@@ -24,11 +24,12 @@ const { gateway, upstream } = await openScene(url => {
     silent: `http://127.0.0.1:${silent.port}/v1`,
     reset: `http://127.0.0.1:${resetting.port}/v1`,
     tls: `https://127.0.0.1:${resetting.port}/v1`,
+    handshake: `https://127.0.0.1:${silent.port}/v1`,
     plain: url.replace('http:', 'https:'),
   }
   const ids = Object.entries(urls)
   return standardConfig(url, {
-    providers: ids.map(([id, base]) => standardProvider(base, { id, timeouts: QUICK })),
+    providers: ids.map(([id, base]) => standardProvider(base, { id, timeouts: id === 'handshake' ? {} : QUICK })),
     models: ids.map(([id]) => standardModel({ id: `test/${id}`, targets: [{ provider: id, model: 'm1' }] })),
   })
 })
@@ -95,6 +96,20 @@ test('an upstream that drips for ever is ended by the total timeout', async () =
   assert.equal(chunks.at(-1)?.error?.code, 'upstream_timeout')
   assert.ok(Date.now() - startedAt < 10_000)
   await upstream.idle()
+})
+
+test('a caller that leaves before the connection to the upstream stands pays nothing', async () => {
+  const caller = await gateway.createKey({ credits: '1' })
+  const leaving = new AbortController()
+  const asked = gateway.chat({ model: 'test/handshake' }, { key: caller.secret, signal: leaving.signal })
+  while ((await balanceOf(gateway, caller.accountId)).held === '0');
+  leaving.abort()
+  await assert.rejects(asked)
+
+  const { body } = await gateway.admin<{ data: UsageRow[] }>('GET', `/usage?account_id=${caller.accountId}`)
+  const row = await settledRow(gateway, body.data[0]?.request_id)
+
+  assert.deepEqual([row.outcome, row.cost, row.usage_source], ['client_left', '0', 'none'])
 })
 
 test('a pooled connection that closes as it is written to is tried once more, and both tries are on the row', async () => {

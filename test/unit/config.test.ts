@@ -244,7 +244,7 @@ test('variables are read into what they mean', () => {
       TURNPIKE_ADMIN_LISTEN: '[::1]:9090',
       TURNPIKE_TRUSTED_PROXIES: '10.0.0.0/8, ::1',
       TURNPIKE_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),
-      TURNPIKE_FAILPOINTS: 'after_hold=kill,before_settle=sleep:100',
+      TURNPIKE_FAILPOINTS: 'after_hold=throw*2,before_settle=sleep:100',
       TURNPIKE_DETECT_PROVIDERS: '0',
       OPENAI_API_KEY: 'sk-canary',
     },
@@ -254,7 +254,10 @@ test('variables are read into what they mean', () => {
   assert.deepEqual([config.port, config.host, config.adminListen], [0, '127.0.0.1', { host: '::1', port: 9090 }])
   assert.deepEqual(config.trustedProxies, ['10.0.0.0/8', '::1'])
   assert.equal(config.encryptionKey, '07'.repeat(32))
-  assert.deepEqual(config.failpoints, { after_hold: { action: 'kill' }, before_settle: { action: 'sleep', ms: 100 } })
+  assert.deepEqual(config.failpoints, {
+    after_hold: { action: 'throw', times: 2 },
+    before_settle: { action: 'sleep', ms: 100 },
+  })
   assert.deepEqual(config.detectedKeys, {})
 })
 
