@@ -4,6 +4,7 @@ import type { Server } from 'node:http'
 import { Failure } from './domain/failure.ts'
 import type { InFlight } from './http/door.ts'
 import type { Log } from './lib/log.ts'
+import type { Roster } from './lib/roster.ts'
 
 export type Drain = {
   // Whether answers should ask for a new connection.
@@ -15,7 +16,7 @@ export type Drain = {
 }
 
 export type DrainNeeds = {
-  readonly inFlight: ReadonlySet<InFlight>
+  readonly inFlight: Roster<InFlight>
   readonly bounds: { readonly drainDelayMs: number; readonly drainMaxMs: number }
   readonly log: Log
 }
@@ -75,7 +76,7 @@ function signalCounter(): { next(): Promise<string> } {
   }
 }
 
-async function empty(set: ReadonlySet<unknown>): Promise<void> {
+async function empty(set: { readonly size: number }): Promise<void> {
   while (set.size > 0) await sleep(20)
 }
 

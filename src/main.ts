@@ -27,6 +27,7 @@ import { systemClock } from './lib/clock.ts'
 import { failpoints } from './lib/failpoint.ts'
 import { openLog } from './lib/log.ts'
 import { places } from './lib/places.ts'
+import { roster } from './lib/roster.ts'
 import { tokenCounter } from './lib/tokens.ts'
 import { catalogOf } from './route/catalog.ts'
 import { keepSweeping, sweepOnce } from './settle/sweep.ts'
@@ -41,7 +42,7 @@ export async function serve(config: Config): Promise<void> {
   const newId = randomUUIDv7
   const log = openLog(config.logLevel, process.stdout, clock)
   process.on('exit', log.flush)
-  const inFlight = new Set<InFlight>()
+  const inFlight = roster<InFlight>()
   const bodies = bodyRoom(bounds.bodiesInMemoryBytesMax, bounds.bodiesInMemoryBytesMax / bounds.bodiesPerAccountShare)
   const metrics = gatewayMetrics({ inFlight: () => inFlight.size, bodyBytes: () => bodies.bytes })
   const onBug = (error: unknown, requestId?: string) => log.error({ id: requestId, err: words(error) }, 'a bug of ours')

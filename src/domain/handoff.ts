@@ -84,7 +84,7 @@ export type Flow = {
   resume(): void
   // Ends the upstream call at once; `end` may or may not follow and is to be ignored.
   abort(): void
-  readonly upstreamId: string | null
+  upstreamId(): string | null
 }
 
 // An upstream that began to answer, or the failures of all that were tried.

@@ -5,6 +5,7 @@ import { type AdmitNeeds, admit } from '../admit/admit.ts'
 import type { Bearer } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
 import type { Endpoint, RequestFacts } from '../domain/usage.ts'
+import type { Roster } from '../lib/roster.ts'
 import { type Gates, StoreAway } from '../store/contract.ts'
 import { type Case, commonHeaders, costHeader, type ReplyNeeds, sendRefusal } from './reply.ts'
 import { type CallNeeds, type HttpCall, openCall } from './request.ts'
@@ -16,7 +17,7 @@ export type DoorNeeds = Omit<AdmitNeeds, 'recognised'> &
     readonly reply: ReplyNeeds
     readonly gates: Pick<Gates, 'note' | 'touch'>
     readonly open: () => boolean
-    readonly inFlight: Set<InFlight>
+    readonly inFlight: Roster<InFlight>
     readonly report: (report: RequestReport) => void
     readonly onBug: (error: unknown, requestId: string) => void
   }
@@ -40,7 +41,7 @@ export function v1Door(needs: DoorNeeds): (req: IncomingMessage, res: ServerResp
     let facts: (() => RequestFacts) | undefined
     let past = false
     let served: Served
-    needs.inFlight.add(flight)
+    const leave = needs.inFlight.join(flight)
     try {
       if (!needs.open())
         throw new Refusal('service_unavailable', { retryAfter: 5, message: 'The server is shutting down.' })
@@ -69,7 +70,7 @@ export function v1Door(needs: DoorNeeds): (req: IncomingMessage, res: ServerResp
       sendRefusal(it, refusal, needs.reply)
       served = { status: refusal.status, outcome: 'refused', errorCode: refusal.code }
     } finally {
-      needs.inFlight.delete(flight)
+      leave()
     }
     const ms = needs.clock.monotonic() - call.startedMs
     needs.report({

@@ -34,7 +34,7 @@ export function jsonSink(setup: SinkSetup): Sink {
   let answer: Whole | undefined
 
   return {
-    headersLeft: false,
+    headersLeft: () => false,
     served(next) {
       by = next
     },

@@ -100,33 +100,38 @@ function clientRequestId(value: string | string[] | undefined): string | null {
   return typeof value === 'string' && /^[\x21-\x7e]{1,128}$/.test(value) ? value : null
 }
 
+// Plain fields, no getters: an accessor in an object made for every request gives every such object a hidden class of its
+// own, which outlives it and holds on to all it sees.
 function clientOf(res: ServerResponse): CutClient {
-  let gone = false
   let cut: Failure | undefined
-  const goneListeners = new Set<() => void>()
-  const cutListeners = new Set<(failure: Failure) => void>()
-  res.once('close', () => {
-    if (res.writableFinished) return
-    gone = true
-    for (const listener of goneListeners) listener()
-  })
-  return {
-    get gone() {
-      return gone
+  // One stage listens at a time, now the one, now the other.
+  let onGone: (() => void) | undefined
+  let onCut: ((failure: Failure) => void) | undefined
+  const client = {
+    gone: false,
+    onGone(listener: () => void) {
+      if (client.gone) listener()
+      else onGone = listener
+      return () => {
+        if (onGone === listener) onGone = undefined
+      }
     },
-    onGone(listener) {
-      if (gone) listener()
-      else goneListeners.add(listener)
-      return () => goneListeners.delete(listener)
-    },
-    onCut(listener) {
+    onCut(listener: (failure: Failure) => void) {
       if (cut !== undefined) listener(cut)
-      else cutListeners.add(listener)
-      return () => cutListeners.delete(listener)
+      else onCut = listener
+      return () => {
+        if (onCut === listener) onCut = undefined
+      }
     },
-    cut(failure) {
+    cut(failure: Failure) {
       cut ??= failure
-      for (const listener of cutListeners) listener(failure)
+      onCut?.(failure)
     },
   }
+  res.once('close', () => {
+    if (res.writableFinished) return
+    client.gone = true
+    onGone?.()
+  })
+  return client
 }

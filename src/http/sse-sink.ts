@@ -85,9 +85,7 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
   res.once('close', stopTimers)
 
   return {
-    get headersLeft() {
-      return headersLeft
-    },
+    headersLeft: () => headersLeft,
     served(next) {
       by = next
     },

@@ -17,8 +17,6 @@ export function meter(): Meter {
   let text = ''
   let beyond = 0
   let any = false
-  let finishReason: string | null = null
-  let usage: unknown
 
   function add(piece: unknown): void {
     if (typeof piece !== 'string' || piece === '') return
@@ -48,29 +46,26 @@ export function meter(): Meter {
     add(input)
   }
 
-  return {
-    chunks(chunks) {
+  const seen = {
+    finishReason: null as string | null,
+    usage: undefined as unknown,
+    chunks(chunks: readonly Chunk[]) {
       for (const chunk of chunks) {
-        if (chunk.usage !== undefined) usage = chunk.usage
+        if (chunk.usage !== undefined) seen.usage = chunk.usage
         for (const choice of chunk.choices) {
           addSpoken(choice.delta)
-          finishReason = choice.finish_reason ?? finishReason
+          seen.finishReason = choice.finish_reason ?? seen.finishReason
         }
       }
     },
-    whole(whole) {
-      usage = whole.usage
+    whole(whole: Whole) {
+      seen.usage = whole.usage
       for (const choice of whole.choices) {
         addSpoken(choice.message)
-        finishReason = choice.finish_reason
+        seen.finishReason = choice.finish_reason
       }
-    },
-    get finishReason() {
-      return finishReason
-    },
-    get usage() {
-      return usage
     },
     output: () => ({ any, text, bytesBeyond: beyond }),
   }
+  return seen
 }

@@ -25,7 +25,7 @@ export function relay(answer: Answer, sink: Sink, client: Client, gauge: Meter, 
     usage: gauge.usage,
     output: gauge.output(),
     firstByteAt,
-    headersLeft: sink.headersLeft,
+    headersLeft: sink.headersLeft(),
   })
   if (served === undefined) {
     const last = answer.attempts.at(-1)
@@ -49,6 +49,7 @@ export function relay(answer: Answer, sink: Sink, client: Client, gauge: Meter, 
     }
     // The count of an answer that is finished but for its usage frame, or whose reasoning is hidden, is worth waiting for.
     const clientLeft = () => {
+      if (over) return
       left = true
       const worthIt = gauge.finishReason !== null || answer.model.hiddenReasoning
       if (!worthIt || !needs.readOn()) return stopReading()

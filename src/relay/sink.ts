@@ -13,7 +13,7 @@ export type Sink = {
   onDrain(listener: () => void): void
   whole(whole: Whole): void
   // Whether the status has left: then only an error in band can tell of a failure.
-  readonly headersLeft: boolean
+  headersLeft(): boolean
   // Ends the answer with what was booked, or with the refusal that came instead.
   close(receipt: Receipt, refusal: Refusal | undefined): Promise<void>
 }

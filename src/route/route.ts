@@ -43,7 +43,7 @@ export async function route(request: RouteRequest, needs: RouteNeeds): Promise<A
 
   for (let target = queue.shift(); target !== undefined; target = queue.shift()) {
     const leftMs = deadline - needs.clock.monotonic()
-    if (request.client.gone || leftMs <= 0) break
+    if (request.client.gone || (attempts.length > 0 && leftMs < RETRY_MS_MIN)) break
     const started = needs.clock.monotonic()
     const { provider } = target
     dispatchedAt = null
@@ -80,6 +80,9 @@ export async function route(request: RouteRequest, needs: RouteNeeds): Promise<A
   }
   return { model: request.model, attempts, failures, dispatchedAt, served: undefined }
 }
+
+// With less time than this left, another try would only make an upstream work for nobody.
+const RETRY_MS_MIN = 50
 
 function candidates(model: Model, needs: RouteNeeds): readonly Target[] {
   return rank(model.targets, needs.random).filter(target => needs.catalog().provider(target.provider) !== undefined)
@@ -179,6 +182,7 @@ function attempt(
     )
     // Reasoning that nobody sees is produced before the first content: its count is worth waiting for.
     const onGone = () => {
+      if (decided) return
       if (!request.model.hiddenReasoning || !request.readOn()) giveUp('client_left')
     }
     stays = [request.client.onGone(onGone), request.client.onCut(giveUp)]

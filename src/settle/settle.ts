@@ -66,7 +66,7 @@ export async function settle(held: Held, delivery: Delivery, needs: SettleNeeds)
       price: priceSnapshot(answer.model.prices),
       firstByteAt: delivery.firstByteAt,
       finishedAt: needs.clock.now(),
-      upstreamId: answer.served?.flow.upstreamId ?? null,
+      upstreamId: answer.served?.flow.upstreamId() ?? null,
     },
     needs,
   )

@@ -23,10 +23,12 @@ function sizeOf(path: string): number | undefined {
 
 function create(path: string): void {
   const part = `${path}.new`
-  for (const name of [part, `${part}-journal`]) rmSync(name, { force: true })
+  for (const end of ['', '-journal', '-wal', '-shm']) rmSync(part + end, { force: true })
   const db = new DatabaseSync(part)
   try {
     migrate(db)
+    // Kept in the file; to change it later would need the database for ourselves.
+    db.exec('PRAGMA journal_mode = WAL')
   } finally {
     db.close()
   }

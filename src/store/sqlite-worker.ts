@@ -20,13 +20,11 @@ import { sqliteSql } from './sqlite-sql.ts'
 export type WorkerSetup = { readonly path: string; readonly owner: string; readonly readOnly: boolean }
 export type Rooms = Pick<Store, 'keys' | 'accounts' | 'usage' | 'catalog' | 'events' | 'settings'>
 export type Request =
-  | { readonly id: number; readonly ops: FlatBatch }
-  | { readonly id: number; readonly hash: string }
-  | { readonly id: number; readonly room: keyof Rooms; readonly verb: string; readonly args: readonly unknown[] }
-  | { readonly id: number; readonly close: true }
-export type Response =
-  | { readonly id: number; readonly value: unknown; readonly ms: number }
-  | { readonly id: number; readonly error: string }
+  | { readonly ops: FlatBatch }
+  | { readonly hash: string }
+  | { readonly room: keyof Rooms; readonly verb: string; readonly args: readonly unknown[] }
+  | { readonly close: true }
+export type Response = { readonly value: unknown; readonly ms: number } | { readonly error: string }
 
 const setup = threadData<WorkerSetup>()
 const port = parentPort
@@ -56,16 +54,15 @@ port.on('message', async (request: Request) => {
   const started = systemClock.monotonic()
   try {
     const value = await answer(request)
-    port.postMessage({ id: request.id, value, ms: systemClock.monotonic() - started } satisfies Response)
+    port.postMessage({ value, ms: systemClock.monotonic() - started } satisfies Response)
   } catch (error) {
     port.postMessage({
-      id: request.id,
       error: error instanceof Error ? error.message : String(error),
     } satisfies Response)
   }
   if ('close' in request) port.close()
 })
-port.postMessage({ id: 0, value: 'open', ms: 0 } satisfies Response)
+port.postMessage({ value: 'open', ms: 0 } satisfies Response)
 
 async function answer(request: Request): Promise<unknown> {
   if ('ops' in request) return packResults(gates?.commit(unpackOps(request.ops)) ?? [])

@@ -19,9 +19,21 @@ const BOUNDS = { batchMax: 256, waitingMax: 100_000, behindMax: 10_000 }
 
 export async function openSqlite(options: SqliteOptions): Promise<Store> {
   const bounds = options.bounds ?? BOUNDS
-  const writer = await openThread({ path: options.path, owner: options.owner, readOnly: false })
+  // Without its writer the process is of no use to anybody: it ends, and its next start recovers what was open.
+  const writer = await openThread({ path: options.path, owner: options.owner, readOnly: false }, error => {
+    throw error
+  })
   let reader: Promise<Thread> | undefined
-  const reports = () => (reader ??= openThread({ path: options.path, owner: options.owner, readOnly: true }))
+  const forgetReader = () => {
+    reader = undefined
+  }
+  // One that died, or could not be opened, is replaced when the next report is asked for.
+  const openReader = () =>
+    openThread({ path: options.path, owner: options.owner, readOnly: true }, forgetReader).catch((error: Error) => {
+      forgetReader()
+      throw away(error)
+    })
+  const reports = () => (reader ??= openReader())
 
   const hot = groupCommit<HotOp, HotResult>(
     async ops => {
@@ -99,43 +111,44 @@ function sqliteGateSide(submit: (op: HotOp) => Promise<HotResult>, behindMax: nu
   }
 }
 
-type DistributiveOmit<T, K extends string> = T extends unknown ? Omit<T, K> : never
-type Message = DistributiveOmit<Request, 'id'>
-type Thread = { ask(message: Message): Promise<{ readonly value: unknown; readonly ms: number }> }
+type Answer = { readonly value: unknown; readonly ms: number }
+type Waiter = { readonly resolve: (answer: Answer) => void; readonly reject: (error: Error) => void }
+type Thread = { ask(message: Request): Promise<Answer> }
 
 // Starts the thread and waits until it has opened (and migrated) the database; what goes wrong there is thrown here.
-async function openThread(setup: WorkerSetup): Promise<Thread> {
+async function openThread(setup: WorkerSetup, onDeath: (error: Error) => void): Promise<Thread> {
   const worker = startThread('./sqlite-worker', import.meta.url, setup, { youngMb: 8 })
-  const waiting = new Map<
-    number,
-    { resolve: (answer: { value: unknown; ms: number }) => void; reject: (error: Error) => void }
-  >()
-  let nextId = 1
+  // The thread answers in the order in which it was asked.
+  const waiting: Waiter[] = []
   let dead: Error | undefined
 
-  const opened = new Promise<{ value: unknown; ms: number }>((resolve, reject) => waiting.set(0, { resolve, reject }))
+  const opened = new Promise<Answer>((resolve, reject) => waiting.push({ resolve, reject }))
   worker.on('message', (response: Response) => {
-    const entry = waiting.get(response.id)
-    waiting.delete(response.id)
-    if ('error' in response) entry?.reject(new StoreAway(response.error))
-    else entry?.resolve(response)
+    const waiter = waiting.shift()
+    if ('error' in response) waiter?.reject(new StoreAway(response.error))
+    else waiter?.resolve(response)
   })
-  const die = (error: Error) => {
-    dead = error
-    for (const entry of waiting.values()) entry.reject(error)
-    waiting.clear()
-  }
-  worker.on('error', error => die(error instanceof Error ? error : new Error(String(error))))
-  worker.on('exit', () => die(new StoreAway('the store is closed')))
+  let state: 'opening' | 'open' | 'closing' = 'opening'
+  let cause = new Error("the store's thread has ended")
+  worker.on('error', (reason: unknown) => {
+    cause = reason instanceof Error ? reason : new Error(String(reason))
+  })
+  // Comes after an error, and where there was none.
+  worker.on('exit', () => {
+    dead = state === 'opening' ? cause : away(cause)
+    for (const waiter of waiting.splice(0)) waiter.reject(dead)
+    if (state === 'open') onDeath(cause)
+  })
   await opened
+  state = 'open'
 
   return {
     ask(message) {
       if (dead !== undefined) return Promise.reject(dead)
-      const id = nextId++
+      if ('close' in message) state = 'closing'
       return new Promise((resolve, reject) => {
-        waiting.set(id, { resolve, reject })
-        worker.postMessage({ ...message, id })
+        waiting.push({ resolve, reject })
+        worker.postMessage(message)
       })
     },
   }

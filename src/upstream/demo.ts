@@ -33,7 +33,7 @@ function atOnce(errand: Errand, listener: AnswerListener): Flow {
     listener.whole({ choices, usage, fingerprint: undefined })
     listener.end(undefined)
   })
-  return { pause() {}, resume() {}, abort: () => (stopped = true), upstreamId: `demo-${errand.requestId}` }
+  return { pause() {}, resume() {}, abort: () => (stopped = true), upstreamId: () => `demo-${errand.requestId}` }
 }
 
 function streamed(errand: Errand, listener: AnswerListener): Flow {
@@ -65,7 +65,7 @@ function streamed(errand: Errand, listener: AnswerListener): Flow {
     pause: () => clearInterval(timer),
     resume,
     abort: () => clearInterval(timer),
-    upstreamId: `demo-${errand.requestId}`,
+    upstreamId: () => `demo-${errand.requestId}`,
   }
 }
 

@@ -2,7 +2,7 @@
 // speaks it; what differs between them is data on the provider.
 import type { Provider } from '../domain/catalog.ts'
 import { Failure } from '../domain/failure.ts'
-import type { AnswerListener, Chunk, ChunkChoice, Flow } from '../domain/handoff.ts'
+import type { AnswerListener, Chunk, ChunkChoice } from '../domain/handoff.ts'
 import { sseReader } from '../lib/sse.ts'
 import type { Adapter, Errand } from './adapter.ts'
 import { type OutwardFlow, type OutwardHandler, outward } from './call.ts'
@@ -43,20 +43,9 @@ export function openaiAdapter(provider: Provider, apiKey: string | undefined, bo
         onSent: errand.onSent,
       }
       flow = wire.send(request, byStatus(reader, listener, abort, stream, setup.unsaid))
-      return flowWithId(flow, state)
+      return { pause: flow.pause, resume: flow.resume, abort: flow.abort, upstreamId: () => state.upstreamId }
     },
     close: wire.close,
-  }
-}
-
-function flowWithId(flow: OutwardFlow, state: { readonly upstreamId: string | null }): Flow {
-  return {
-    pause: flow.pause,
-    resume: flow.resume,
-    abort: flow.abort,
-    get upstreamId() {
-      return state.upstreamId
-    },
   }
 }
 

@@ -11,7 +11,7 @@ export const ANSWER = 'answer-canary-c40b2e'
 export const USER = 'user-canary-55d1f0'
 export const STRANGER = `svc_live_${'Str4ngerC4nary'.padEnd(43, 'x')}`
 // Meant to break a log line, to forge one, or to steer a terminal.
-export const NASTY = 'nasty"}\n{"level":"error","msg":"forged"}\r\n\u001b[2J\u0000\u2028\ud800'
+const NASTY = 'nasty"}\n{"level":"error","msg":"forged"}\r\n\u001b[2J\u0000\u2028\ud800'
 
 const messages = [{ role: 'user', content: PROMPT }]
 const tools = [{ type: 'function', function: { name: 'f', description: PROMPT, parameters: { type: 'object' } } }]

@@ -4,9 +4,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nano, settledRow, type UsageRow } from '../kit/bookings.ts'
 import type { Plan } from '../kit/plan.ts'
-import { openScene } from '../kit/scene.ts'
+import { openScene, warmTokenizer } from '../kit/scene.ts'
 
 const { gateway, upstream } = await openScene()
+await warmTokenizer({ gateway, upstream })
 // Each of the default words of the upstream is one token of o200k, and so is each of these.
 const messages = [{ role: 'user', content: 'Say hello' }]
 const WORDS = 10

@@ -4,9 +4,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { nano, settledRow } from '../kit/bookings.ts'
-import { openScene } from '../kit/scene.ts'
+import { openScene, warmTokenizer } from '../kit/scene.ts'
 
 const { gateway, upstream } = await openScene()
+await warmTokenizer({ gateway, upstream })
 const PROMPT_ESTIMATE = 2 + 4 + 3
 // So slow that a machine which is busy with other things does not make two chunks of one.
 const CHUNK_MS = 120

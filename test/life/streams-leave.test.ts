@@ -6,10 +6,11 @@ import { setTimeout } from 'node:timers/promises'
 import { balanceOf, nano, settledRow, type UsageRow } from '../kit/bookings.ts'
 import { standardConfig, startGateway } from '../kit/gateway.ts'
 import { openRaw } from '../kit/raw-http.ts'
-import { openScene } from '../kit/scene.ts'
+import { openScene, warmTokenizer } from '../kit/scene.ts'
 import type { JournalEntry } from '../kit/upstream-journal.ts'
 
 const { gateway, upstream } = await openScene()
+await warmTokenizer({ gateway, upstream })
 const caller = await gateway.createKey()
 const body = { model: 'test/m1', messages: [{ role: 'user', content: 'Say hello' }] }
 const PROMPT_ESTIMATE = 2 + 4 + 3

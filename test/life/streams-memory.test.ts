@@ -7,6 +7,7 @@ import { openScene } from '../kit/scene.ts'
 
 // With so small a heap, what is kept of each stream would soon end the process.
 const { gateway, upstream } = await openScene(undefined, { nodeArgs: ['--max-old-space-size=64'] })
+const words = ['Hello', ' there', '!']
 const messages = [{ role: 'user', content: 'Tell me more. '.repeat(200) }]
 const { secret } = await gateway.createKey({ credits: '1000', rpm_limit: 1_000_000, daily_limit: null })
 
@@ -35,7 +36,7 @@ async function run(streams: number): Promise<void> {
 
 // Of ten streams one is broken by the upstream and one is abandoned by its caller.
 async function one(i: number): Promise<void> {
-  upstream.next(i % 10 === 0 ? { dieAfterChunks: 2 } : {})
+  upstream.next(i % 10 === 0 ? { words, dieAfterChunks: 2 } : { words })
   const stream = await gateway.openChat({ messages }, { key: secret })
   if (i % 10 !== 1) await stream.rest()
   else {

@@ -36,10 +36,13 @@ test('a stream that is not read for that long is ended and settled', async () =>
 
 test('a JSON answer and the end of a stream that are not read do not keep their connection for ever', async () => {
   const megabytes = Array.from({ length: 24 }, () => 'x'.repeat(1_000_000))
+  upstream.journal.length = 0
   upstream.script({ words: megabytes })
   using json = await unread({})
   using stream = await unread({ stream: true })
-  await setTimeout(STALL_MS + 2_000)
+  await upstream.received(2)
+  for (const entry of upstream.journal) await settledRow(gateway, entry.requestId, 20_000)
+  await setTimeout(STALL_MS + 1_000)
 
   for (const connection of [json, stream]) {
     connection.resume()

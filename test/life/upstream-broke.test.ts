@@ -4,10 +4,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nano, settledRow } from '../kit/bookings.ts'
 import type { Plan } from '../kit/plan.ts'
-import { openScene } from '../kit/scene.ts'
+import { openScene, warmTokenizer } from '../kit/scene.ts'
 import { assertChunk, assertErrorChunk } from '../kit/schemas.ts'
 
 const { gateway, upstream } = await openScene()
+await warmTokenizer({ gateway, upstream })
 
 const PROMPT_ESTIMATE = 2 + 4 + 3
 const LONG = 'an error message with a great many words in it '.repeat(20)

@@ -14,7 +14,8 @@ const { gateway, upstream } = await openScene(url =>
   standardConfig(url, {
     providers: [
       ...['first', 'second', 'third'].map(id => standardProvider(url, { id, timeouts: QUICK })),
-      standardProvider(url, { id: 'brief', timeouts: { ...QUICK, idle: 20, total: 0.6 } }),
+      standardProvider(url, { id: 'brief', timeouts: { total: 0.6 } }),
+      standardProvider(url, { id: 'patient' }),
     ],
     models: [
       standardModel({
@@ -24,7 +25,7 @@ const { gateway, upstream } = await openScene(url =>
         id: 'test/brief',
         targets: [
           { provider: 'brief', model: 'first', priority: 0 },
-          { provider: 'second', model: 'second', priority: 1 },
+          { provider: 'patient', model: 'second', priority: 1 },
         ],
       }),
     ],
@@ -126,14 +127,17 @@ test('when every target is limited the smallest wait is told', async () => {
   assert.deepEqual([answer.status, answer.headers['retry-after']], [503, '20'])
 })
 
-test('all targets share one deadline', async () => {
+test('all targets share one deadline, the total timeout of the first', async () => {
   upstream.reset()
   upstream.script({ firstByteDelayMs: 60_000 }, 'first')
+  const slowFirst = await gateway.chat({ model: 'test/brief' })
+  upstream.script({ status: 500 }, 'first')
+  upstream.script({ firstByteDelayMs: 60_000 }, 'second')
+  const slowSecond = await gateway.chat({ model: 'test/brief' }, { timeoutMs: 20_000 })
 
-  const answer = await gateway.chat({ model: 'test/brief' })
-
-  assert.equal(answer.status, 504)
-  assert.deepEqual(callsOf(answer.headers['x-request-id']), ['first'])
+  assert.deepEqual([slowFirst.status, slowSecond.status], [504, 504])
+  assert.deepEqual(callsOf(slowFirst.headers['x-request-id']), ['first'])
+  assert.deepEqual(callsOf(slowSecond.headers['x-request-id']), ['first', 'second'])
 })
 
 function callsOf(requestId: unknown): string[] {

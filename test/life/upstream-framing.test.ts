@@ -5,10 +5,11 @@ import { test } from 'node:test'
 import { settledRow } from '../kit/bookings.ts'
 import { DEFAULT_WORDS } from '../kit/completion-parts.ts'
 import type { Plan } from '../kit/plan.ts'
-import { openScene } from '../kit/scene.ts'
+import { openScene, warmTokenizer } from '../kit/scene.ts'
 import { assertChunk } from '../kit/schemas.ts'
 
 const { gateway, upstream } = await openScene()
+await warmTokenizer({ gateway, upstream })
 const WHOLE = DEFAULT_WORDS.join('')
 const UMLAUTS = ['Grüße', ' 你好', ' 🙂', '\u2028']
 

@@ -1,0 +1,74 @@
+// Writes lines to a file descriptor from two fixed buffers: one fills while the other is being written, off the event
+// loop. Memory is bounded by their size; when both are full, lines are dropped and counted.
+import { write, writeSync } from 'node:fs'
+
+export type LineWriter = {
+  write(line: string): void
+  // What was written so far goes out now, without waiting for the event loop; for the end of a process.
+  flush(): void
+}
+
+const BUFFER_BYTES = 512 * 1024
+const FLUSH_BYTES = 32 * 1024
+const FLUSH_MS = 100
+// A pipe whose reader is slow says EAGAIN.
+const RETRY_MS = 20
+
+export function lineWriter(fd: number): LineWriter {
+  let filling = Buffer.allocUnsafe(BUFFER_BYTES)
+  let other = Buffer.allocUnsafe(BUFFER_BYTES)
+  let filled = 0
+  let dropped = 0
+  let busy: { from: number; readonly to: number } | undefined
+  let timer: NodeJS.Timeout | undefined
+
+  function send(): void {
+    clearTimeout(timer)
+    timer = undefined
+    if (busy !== undefined || filled === 0) return
+    busy = { from: 0, to: filled }
+    ;[filling, other] = [other, filling]
+    filled = 0
+    proceed()
+  }
+
+  function proceed(): void {
+    if (busy === undefined) return
+    write(fd, other, busy.from, busy.to - busy.from, null, (error, written) => {
+      if (busy === undefined) return
+      if (error?.code === 'EAGAIN') return void setTimeout(proceed, RETRY_MS).unref()
+      busy.from += error === null ? written : busy.to
+      if (busy.from < busy.to) return proceed()
+      busy = undefined
+      if (filled >= FLUSH_BYTES) send()
+    })
+  }
+
+  return {
+    write(line) {
+      // A UTF-16 unit takes at most three bytes.
+      if (filled + line.length * 3 > BUFFER_BYTES) {
+        dropped += 1
+        return
+      }
+      if (dropped > 0) {
+        const lost = dropped
+        dropped = 0
+        filled += filling.write(`{"level":"warn","msg":"log lines were dropped","lines":${lost}}\n`, filled)
+      }
+      filled += filling.write(line, filled)
+      if (filled >= FLUSH_BYTES) send()
+      else timer ??= setTimeout(send, FLUSH_MS).unref()
+    },
+    flush() {
+      try {
+        if (busy !== undefined) writeSync(fd, other, busy.from, busy.to - busy.from)
+        busy = undefined
+        if (filled > 0) writeSync(fd, filling, 0, filled)
+      } catch {
+        // Nobody reads any more.
+      }
+      filled = 0
+    },
+  }
+}

@@ -1,0 +1,50 @@
+// The store's threads die: without its writer the process ends as a crash does, and the next start has everything; without
+// its reader it opens another.
+import assert from 'node:assert/strict'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { settledRow } from '../kit/bookings.ts'
+import { type Gateway, standardConfig, startGateway } from '../kit/gateway.ts'
+import { until } from '../kit/until.ts'
+import { startUpstream } from '../kit/upstream.ts'
+
+const PRELOAD = new URL('../kit/thread-death-preload.ts', import.meta.url).href
+// In the order in which the gateway starts them.
+const [WRITER, READER] = [1, 2]
+
+test('a gateway that lost a thread of its store goes on or ends, and is never a living corpse', async t => {
+  await using upstream = await startUpstream()
+  await using gateway = await startGateway({ config: standardConfig(upstream.url), nodeArgs: ['--import', PRELOAD] })
+  const { secret } = await gateway.createKey()
+  const chat = await gateway.chat({}, { key: secret })
+  const usage = async () => (await gateway.get(`/v1/usage/${chat.headers['x-request-id']}`, secret)).status
+
+  await t.test('a dead reader is replaced when it is needed again', async () => {
+    assert.equal(await usage(), 200)
+    await endThread(gateway, READER)
+
+    await until('another one serves', async () => (await usage()) === 200)
+    assert.equal((await gateway.chat({}, { key: secret })).status, 200)
+  })
+
+  await t.test('a dead writer ends the process with code 1, and the next start recovers', async () => {
+    upstream.next({ stallAfterChunks: 2 })
+    const stream = await gateway.openChat({}, { key: secret })
+    await stream.nextChunk()
+    await endThread(gateway, WRITER)
+
+    assert.equal(await gateway.exited, 1)
+    await gateway.restart()
+    assert.equal((await settledRow(gateway, stream.headers['x-request-id'])).state, 'recovered')
+    assert.equal((await gateway.chat({}, { key: secret })).status, 200)
+  })
+
+  assert.ok((await gateway.audit()).ok)
+})
+
+async function endThread(gateway: Gateway, thread: number): Promise<void> {
+  const wish = join(gateway.dataDir, `death-of-thread-${thread}`)
+  writeFileSync(wish, '')
+  await until('the thread is told to end', () => !existsSync(wish))
+}
