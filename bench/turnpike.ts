@@ -2,7 +2,7 @@
 // audited, and every request that was sent must have been charged.
 
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Contestant } from './contestant.ts'
 import { type Env, freePort, logTail, plainEnv, startPinned, stop, until } from './processes.ts'
@@ -22,7 +22,7 @@ export const turnpike: Contestant = {
     mkdirSync(env.TURNPIKE_DATA_DIR!, { recursive: true, mode: 0o700 })
     writeFileSync(env.TURNPIKE_CONFIG!, turnpikeYaml(upstreamPort))
     const flags = profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`]
-    const command = [process.execPath, ...flags, join(ROOT, 'bin/turnpike.js'), 'serve']
+    const command = [process.execPath, ...flags, ...startArguments()]
     const child = startPinned('contestant', command, log, env)
     await until(() => isReady(port), child, log)
     const admin = adminOf(port)
@@ -125,4 +125,11 @@ function audit(env: Env): void {
     env: { ...plainEnv(), TURNPIKE_DATA_DIR: env.TURNPIKE_DATA_DIR, TURNPIKE_CONFIG: env.TURNPIKE_CONFIG },
     stdio: 'pipe',
   })
+}
+
+// As `npm start` does it, without npm in between.
+function startArguments(): readonly string[] {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: { start: string } }
+  const [, ...args] = scripts.start.split(' ')
+  return args.map(arg => (arg.startsWith('bin/') ? join(ROOT, arg) : arg))
 }

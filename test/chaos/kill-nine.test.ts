@@ -91,7 +91,7 @@ function openJudge(gateway: Gateway, upstream: Upstream) {
     assert.ok(report.ok, JSON.stringify(report.findings.filter(finding => finding.broken > 0)))
     const fresh = upstream.journal.splice(0).map(entry => String(entry.requestId))
     for (const id of fresh) generations.set(id, (generations.get(id) ?? 0) + 1)
-    const db = new DatabaseSync(file, { readOnly: true })
+    const db = new DatabaseSync(file, { readOnly: true, timeout: 5000 })
     const find = db.prepare('SELECT request_id, state, outcome, cost, attempts FROM usage WHERE request_id = ?')
     find.setReadBigInts(true)
     const news = db.prepare(

@@ -80,7 +80,7 @@ function costOf(row: { readonly prompt_tokens: number; readonly completion_token
 }
 
 function checkpoints(gateway: Gateway): number {
-  const db = new DatabaseSync(join(gateway.dataDir, 'turnpike.db'), { readOnly: true })
+  const db = new DatabaseSync(join(gateway.dataDir, 'turnpike.db'), { readOnly: true, timeout: 5000 })
   const row = db.prepare("SELECT COUNT(*) AS n FROM usage WHERE state = 'open' AND checkpoint IS NOT NULL").get()
   db.close()
   return Number(row?.n)
