@@ -55,8 +55,34 @@ function errorFields(body: Buffer): Record<string, unknown> {
   }
 }
 
+// For the log. Only codes that we know: an upstream that echoes a prompt as its code must not bring it into the log.
+const KNOWN_CODES: ReadonlySet<unknown> = new Set([
+  'api_error',
+  'authentication_error',
+  'billing_hard_limit_reached',
+  'content_filter',
+  'content_policy_violation',
+  'context_length_exceeded',
+  'insufficient_quota',
+  'internal_error',
+  'invalid_api_key',
+  'invalid_request_error',
+  'invalid_value',
+  'model_not_found',
+  'not_found_error',
+  'overloaded_error',
+  'permission_error',
+  'rate_limit_error',
+  'rate_limit_exceeded',
+  'server_error',
+  'string_above_max_length',
+  'unsupported_parameter',
+  'unsupported_value',
+  'upstream_error',
+])
+
 function note(what: string, { code, type }: Record<string, unknown>): string {
-  const name = [code, type].find(value => typeof value === 'string' && /^[a-z][\w.-]{0,63}$/i.test(value))
+  const name = [code, type].find(value => KNOWN_CODES.has(value))
   return name === undefined ? what : `${what} (${String(name)})`
 }
 

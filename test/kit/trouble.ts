@@ -37,7 +37,11 @@ async function makeUpstreamTrouble(upstream: Upstream, ask: Ask): Promise<void> 
   const echo = `bad: ${PROMPT} ${PROVIDER_KEY_CANARY} at ${upstream.url}${NASTY}`
   for (const status of [400, 401, 403, 404, 429, 500, 503]) {
     // What it says to a 400 is for the caller, who may read its own prompt again.
-    const error = { message: status === 400 ? echo : ANSWER + echo, code: NASTY, type: `${PROMPT} ${ANSWER}` }
+    const error = {
+      message: status === 400 ? echo : ANSWER + echo,
+      code: status === 400 ? NASTY : PROMPT,
+      type: ANSWER,
+    }
     for (const stream of [false, true]) {
       upstream.next({ status, body: JSON.stringify({ error }) })
       await ask({ stream })
