@@ -131,13 +131,16 @@ test('long words are shortened, and a rejection that is no JSON gets ours', asyn
 test('what an upstream says of a failure, which may quote the prompt, stays out of the log', async () => {
   upstream.next({ status: 400, body: JSON.stringify({ error: { message: 'bad word: prompt-canary-1' } }) })
   await gateway.chat({}, { key: caller.secret })
-  upstream.next({ status: 500, body: JSON.stringify({ error: { message: 'oops at prompt-canary-2', code: 'oops' } }) })
+  upstream.next({
+    status: 500,
+    body: JSON.stringify({ error: { message: 'oops at prompt-canary-2', code: 'server_error' } }),
+  })
   await gateway.chat({}, { key: caller.secret })
 
   // The log is written a moment later.
   const told = () => gateway.lines.filter(line => line.includes('upstream failed')).join('\n')
-  for (let i = 0; i < 200 && !told().includes('(oops)'); i++) await setTimeout(10)
-  assert.match(told(), /status 500 \(oops\)/)
+  for (let i = 0; i < 200 && !told().includes('(server_error)'); i++) await setTimeout(10)
+  assert.match(told(), /status 500 \(server_error\)/)
   assert.deepEqual(
     gateway.lines.filter(line => line.includes('prompt-canary')),
     [],
