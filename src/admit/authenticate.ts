@@ -18,7 +18,8 @@ export type Authenticator = {
   // How the caller's address stands with its failures; looking debits nothing.
   addressStanding(address: Address | undefined): Standing
   forget(keyId: string): void
-  forgetAccount(accountId: string): void
+  // All of them: what a change of an account touches is not worth finding out.
+  forgetAccounts(): void
 }
 
 export type AuthenticateNeeds = {
@@ -38,7 +39,7 @@ const SECRET_LENGTH = 43
 
 export function authenticator(needs: AuthenticateNeeds): Authenticator {
   const bearers = lru<string, Bearer>(BEARERS_MAX)
-  const hashesOf = new Map<string, Set<string>>()
+  const hashesOf = lru<string, Set<string>>(BEARERS_MAX)
   // A hash that was just found to be nobody's, until when.
   const strangers = lru<string, number>(STRANGERS_MAX)
   const failures = lru<string, Bucket>(ADDRESSES_MAX)
@@ -142,13 +143,11 @@ export function authenticator(needs: AuthenticateNeeds): Authenticator {
     again,
     addressStanding: address => standing(failuresOf(address), needs.addressFailuresPerMinute, needs.clock.monotonic()),
     forget,
-    // Rare enough to look at every record.
-    forgetAccount(accountId) {
+    // Rare, and forgetting too much costs a look-up each.
+    forgetAccounts() {
       forgotten += 1
-      for (const [keyId, hashes] of hashesOf) {
-        const some = [...hashes].some(hash => bearers.get(hash)?.account.id === accountId)
-        if (some) forget(keyId)
-      }
+      bearers.clear()
+      hashesOf.clear()
     },
   }
 }

@@ -63,7 +63,7 @@ function refusalOf(verdict: Exclude<Verdict, { kind: 'granted' | 'stale' }>, pas
   const { bearer } = pass
   switch (verdict.kind) {
     case 'suspended':
-      needs.authenticator.forgetAccount(bearer.account.id)
+      needs.authenticator.forgetAccounts()
       return new Refusal('account_suspended')
     case 'daily_spent':
       needs.limits.sawDay(bearer.key.id, verdict.day, verdict.dayCount)

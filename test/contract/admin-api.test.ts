@@ -279,6 +279,7 @@ async function openHouse() {
     }),
     accounts: accountVerbs({ accounts: rooms.accounts, newId, forgetAccount: id => void forgottenAccounts.push(id) }),
     reports: reportVerbs({ usage: rooms.usage, events: rooms.events }),
+    onBug: error => assert.fail(String(error)),
   })
   const base = await app.listen({ port: 0, host: '127.0.0.1' })
 

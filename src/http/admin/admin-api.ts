@@ -5,7 +5,7 @@ import type { KeyVerbs } from '../../admin/keys.ts'
 import type { ReportVerbs } from '../../admin/reports.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { accountEndpoints } from './accounts.ts'
-import { asRefusal, nothingHere, sendRefusal, takeJsonOnly } from './answers.ts'
+import { asRefusal, nothingHere, type OnBug, sendRefusal, takeJsonOnly } from './answers.ts'
 import { eventEndpoints } from './events.ts'
 import { adminGuard, type GuardNeeds } from './guard.ts'
 import { keyEndpoints } from './keys.ts'
@@ -16,6 +16,7 @@ export type AdminNeeds = GuardNeeds & {
   readonly keys: KeyVerbs
   readonly accounts: AccountVerbs
   readonly reports: ReportVerbs
+  readonly onBug: OnBug
 }
 
 // The server must make `request.id` a UUIDv7 of its own (`genReqId`): it is what X-Request-Id says.
@@ -23,7 +24,9 @@ export function adminApi(app: FastifyInstance, needs: AdminNeeds): void {
   app.register(
     async scope => {
       const inside = { ...needs, guard: adminGuard(needs) }
-      scope.setErrorHandler((error, request, reply) => sendRefusal(reply, asRefusal(error, request), request.id))
+      scope.setErrorHandler((error, request, reply) =>
+        sendRefusal(reply, asRefusal(error, request, needs.onBug), request.id),
+      )
       scope.setNotFoundHandler(async request => {
         throw nothingHere(request)
       })

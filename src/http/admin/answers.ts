@@ -20,11 +20,13 @@ export function sendRefusal(reply: FastifyReply, refusal: Refusal, requestId: st
     .send(errorBody(refusal, requestId))
 }
 
-// What Fastify, the store or a bug threw, as a refusal. Only the last is worth an error in the log.
-export function asRefusal(error: unknown, request: FastifyRequest): Refusal {
+export type OnBug = (error: unknown, requestId: string) => void
+
+// What Fastify, the store or a bug threw, as a refusal. The last two are for the log.
+export function asRefusal(error: unknown, request: FastifyRequest, onBug: OnBug): Refusal {
   if (error instanceof Refusal) return error
   if (error instanceof StoreAway) {
-    request.log.warn({ err: error }, 'the store is away')
+    onBug(error, request.id)
     return new Refusal('service_unavailable', { retryAfter: 1 })
   }
   const { code, statusCode } = error as { readonly code?: unknown; readonly statusCode?: unknown }
@@ -33,7 +35,7 @@ export function asRefusal(error: unknown, request: FastifyRequest): Refusal {
   if (typeof code === 'string' && code.startsWith('FST_ERR_') && statusCode === 400) {
     return new Refusal('malformed_request')
   }
-  request.log.error({ err: error }, 'an admin request failed')
+  onBug(error, request.id)
   return new Refusal('internal_error')
 }
 
