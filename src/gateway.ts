@@ -32,8 +32,6 @@ export type GatewayNeeds = EnterNeeds &
 
 export type Connection = {
   sink(model: Model, outputCap: number | null): Sink
-  // The body was kept for resending until here.
-  bodyDone(): void
   // From here on every answer, also one that tells of a bug, says this cost.
   booked(cost: Nano): void
 }
@@ -57,7 +55,7 @@ export async function complete(
   await needs.failpoint('after_hold')
 
   const sink = connection.sink(model, held.capped ? held.outputTokens : null)
-  const delivery = await deliver(pass, held, sink, connection, needs)
+  const delivery = await deliver(pass, held, sink, needs)
   await needs.failpoint('before_settle')
   const ending = await settle(held, delivery, needs)
   connection.booked(ending.receipt.cost)
@@ -69,13 +67,7 @@ export async function complete(
 }
 
 // From the first upstream that is called to the last byte that is carried, watched by checkpoints all along.
-async function deliver(
-  pass: Pass,
-  held: HeldHere,
-  sink: Sink,
-  connection: Connection,
-  needs: GatewayNeeds,
-): Promise<Delivery> {
+async function deliver(pass: Pass, held: HeldHere, sink: Sink, needs: GatewayNeeds): Promise<Delivery> {
   const { chat, model, requestId } = held
   const { client } = pass.call
   const gauge = meter()
@@ -90,6 +82,7 @@ async function deliver(
     client,
     identifiers: identifiersFor(pass, chat, needs),
     outputTokens: chat.maxTokens ?? (held.capped ? held.outputTokens : null),
+    outputBound: held.outputTokens,
     readOn: place.take,
     onDispatch: (provider: string, at: number) => {
       dispatched = { provider, at }
@@ -99,7 +92,6 @@ async function deliver(
   try {
     await needs.failpoint('after_dispatch')
     const answer = await answering
-    connection.bodyDone()
     await needs.failpoint('after_first_byte')
     return await relay(answer, sink, client, gauge, {
       clock: needs.clock,

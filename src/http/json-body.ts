@@ -30,6 +30,7 @@ const WORDS = {
   bom: 'The body begins with a byte order mark; send plain UTF-8.',
   bad_utf8: 'The body is not valid UTF-8.',
   too_deep: 'The body is nested too deeply.',
+  too_many: 'The body has too many members.',
 } as const
 
 function parse(bytes: Buffer): unknown {

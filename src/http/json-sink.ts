@@ -3,15 +3,7 @@ import type { Receipt, Whole } from '../domain/handoff.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Served, Sink } from '../relay/sink.ts'
 import { ignoredHeader, OUR_FINGERPRINT, usageJson } from './answer-json.ts'
-import {
-  type Case,
-  commonHeaders,
-  costHeader,
-  destroyUnlessRead,
-  type ReplyNeeds,
-  sendJson,
-  sendRefusal,
-} from './reply.ts'
+import { type Case, commonHeaders, costHeader, type ReplyNeeds, sendJson, sendRefusal } from './reply.ts'
 
 export type SinkSetup = {
   readonly it: Case
@@ -60,7 +52,6 @@ export function jsonSink(setup: SinkSetup): Sink {
       }
       const body = `${JSON.stringify(head).slice(0, -1)},"usage":${usageJson(receipt)}}`
       sendJson(it, 200, body, [...answerHeaders(setup, by), ...costHeader(receipt.cost, reply)])
-      destroyUnlessRead(it.res, setup.pace.writeStallMs)
     },
   }
 }

@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from 'node:net'
 import { errorBody, Refusal, type RefusalCode } from '../domain/refusal.ts'
 import type { Standing } from '../lib/bucket.ts'
+import { destroyUnlessRead } from './reply.ts'
 import { isUnderV1 } from './request.ts'
 
 export type ServerNeeds = {
@@ -16,6 +17,7 @@ export type ServerNeeds = {
   readonly headerBytesMax: number
   readonly headersTimeoutMs: number
   readonly requestTimeoutMs: number
+  readonly writeStallMs: number
   readonly onParserError: (code: RefusalCode) => void
 }
 
@@ -42,6 +44,8 @@ export function httpServer(needs: ServerNeeds): Server {
     const open = unfinished.get(socket) ?? new Set()
     unfinished.set(socket, open.add(res))
     res.once('close', () => open.delete(res))
+    // Whoever answers: what is handed over and not read must not be kept for ever.
+    res.once('prefinish', () => destroyUnlessRead(res, needs.writeStallMs))
     if (!isHttp1(req)) return reject(res, 'malformed_request', needs)
     if (isUnderV1(req.url ?? '')) void needs.v1(req, res)
     else needs.others(req, res)
@@ -50,13 +54,19 @@ export function httpServer(needs: ServerNeeds): Server {
   // The 100 is sent by whoever reads the body, after admission.
   server.on('checkContinue', handle)
   server.on('checkExpectation', (_req, res) => reject(res, 'expectation_failed', needs))
-  server.on('connect', (_req, socket: Socket) => refuse(socket, 'malformed_request'))
+  // For CONNECT Node hands over a stream of its own and takes its error handlers off the socket.
+  server.on('connect', (req, stream) => {
+    stream.on('error', () => undefined)
+    refuse(req.socket, 'malformed_request')
+  })
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     if (error.code === 'ECONNRESET') socket.destroy()
     else refuse(socket, codeOf(error))
   })
   // A caller that half-closes has left, also where what is buffered for it would keep its connection open.
   server.on('connection', (socket: Socket) => {
+    // An error without a listener would end the process; what it means is told by the close that follows.
+    socket.on('error', () => undefined)
     socket.on('end', () => {
       for (const res of unfinished.get(socket) ?? []) if (res.req.complete && !res.writableEnded) res.destroy()
     })

@@ -6,13 +6,15 @@ import { errorBody, type Refusal } from '../domain/refusal.ts'
 import type { Served, Sink } from '../relay/sink.ts'
 import { OUR_FINGERPRINT, usageJson } from './answer-json.ts'
 import { answerHeaders, type SinkSetup } from './json-sink.ts'
-import { costHeader, destroyUnlessRead, sendRefusal } from './reply.ts'
+import { costHeader, sendRefusal } from './reply.ts'
 
 export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
   const { it, reply, pace } = setup
   const { res, call } = it
   const head = `data: {"id":"chatcmpl-${call.requestId}","object":"chat.completion.chunk","created":${Math.floor(call.receivedAt / 1000)},"model":${JSON.stringify(setup.model)},"system_fingerprint":`
   const tail = includeUsage ? ',"usage":null}\n\n' : '}\n\n'
+  // HTTP/1.0 knows no trailers.
+  const hasTrailers = it.req.httpVersion !== '1.0'
   const spoken = new Set<number>()
   let fingerprint = JSON.stringify(OUR_FINGERPRINT)
   let by: Served | undefined
@@ -41,8 +43,7 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
       'no-cache, no-transform',
       'X-Accel-Buffering',
       'no',
-      'Trailer',
-      trailer,
+      ...(hasTrailers ? ['Trailer', trailer] : []),
     ])
     it.endInBand = refusal => end(errorFrame(refusal), it.booked ?? 0n)
     quiet = setTimeout(keepAlive, pace.keepAliveAfterMs)
@@ -115,14 +116,13 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
 
   function end(last: string, cost: Nano): void {
     stopTimers()
-    res.addTrailers([
-      costHeader(cost, reply),
-      ...(providerInTrailer && by !== undefined
-        ? [[`${reply.headerPrefix}Provider`, by.provider] as [string, string]]
-        : []),
-    ])
+    if (hasTrailers) {
+      const provider = providerInTrailer ? by?.provider : undefined
+      const trailers = [costHeader(cost, reply)]
+      if (provider !== undefined) trailers.push([`${reply.headerPrefix}Provider`, provider])
+      res.addTrailers(trailers)
+    }
     res.end(`${last}data: [DONE]\n\n`)
-    destroyUnlessRead(res, pace.writeStallMs)
   }
 
   function errorFrame(refusal: Refusal): string {

@@ -1,9 +1,9 @@
-// What must be known of a JSON body before JSON.parse may see it: deep nesting blocks the parser for seconds, and only a
-// body with unusual numbers is worth a walk after it.
+// What must be known of a JSON body before JSON.parse may see it: deep nesting blocks the parser for seconds, hundreds of
+// thousands of members block it for half a second, and only a body with unusual numbers is worth a walk after it.
 
 import { isUtf8 } from 'node:buffer'
 
-export type JsonVerdict = 'ok' | 'bom' | 'bad_utf8' | 'too_deep'
+export type JsonVerdict = 'ok' | 'bom' | 'bad_utf8' | 'too_deep' | 'too_many'
 
 export type JsonGuard = {
   readonly verdict: JsonVerdict
@@ -19,6 +19,7 @@ export function guardJson(bytes: Buffer, depthMax: number): JsonGuard {
   const { length } = bytes
   let suspicious = false
   let depth = 0
+  let members = 0
   let digits = 0 // of the number being read
   for (let i = 0; i < length; i++) {
     const byte = bytes[i]!
@@ -33,6 +34,7 @@ export function guardJson(bytes: Buffer, depthMax: number): JsonGuard {
       if (++depth > depthMax) return { verdict: 'too_deep', suspicious }
     } else if (lower === CLOSE) depth--
     else if (lower === EXPONENT && digits > 0) suspicious = true
+    else if (byte === COMMA && ++members > MEMBERS_MAX) return { verdict: 'too_many', suspicious }
     digits = 0
   }
   return { verdict: isUtf8(bytes) ? 'ok' : 'bad_utf8', suspicious }
@@ -51,6 +53,9 @@ const BACKSLASH = 0x5c
 const OPEN = 0x7b
 const CLOSE = 0x7d
 const EXPONENT = 0x65
+const COMMA = 0x2c
+// Far above any chat: the longest conversation with the largest tools has some thirty thousand.
+const MEMBERS_MAX = 50_000
 const ZERO = 0x30
 const NINE = 0x39
 const DOT = 0x2e

@@ -29,7 +29,7 @@ export function meter(): Meter {
   function addSpoken(spoken: { readonly [field: string]: unknown }): void {
     add(spoken.content)
     add(spoken.refusal)
-    add(spoken.reasoning_content ?? spoken.reasoning)
+    add(spoken.reasoning_content || spoken.reasoning)
     if (spoken.function_call !== undefined) addFunction(spoken.function_call)
     if (!Array.isArray(spoken.tool_calls)) return
     for (const call of spoken.tool_calls as { function?: unknown; custom?: unknown }[]) {

@@ -16,6 +16,7 @@ export type RouteRequest = {
   readonly chat: Chat
   readonly model: Model
   readonly outputTokens: number | null
+  readonly outputBound: number
   readonly identifiers: Readonly<Record<string, string>>
   readonly client: Client
   // A place to read on for a caller that left; false: there is none.
@@ -154,6 +155,7 @@ function attempt(
         chat: request.chat,
         model: target.model,
         outputTokens: request.outputTokens,
+        outputBound: request.outputBound,
         identifiers: request.identifiers,
         totalMsMax: request.totalMsMax,
         onSent: request.onSent,

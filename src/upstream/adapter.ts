@@ -11,6 +11,8 @@ export type Errand = {
   readonly model: string
   // Sent as the cap when the caller named a maximum or a low balance set one; null leaves it to the upstream.
   readonly outputTokens: number | null
+  // What was held for the output of each choice, whether it is sent or not: no budget may be above it.
+  readonly outputBound: number
   // The tenant's identifiers as they may leave: HMACs.
   readonly identifiers: Readonly<Record<string, string>>
   // What is left of the time that all tries of a request share.

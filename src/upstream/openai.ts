@@ -53,7 +53,7 @@ function requestBody(errand: Errand, provider: Provider): string {
   const { chat } = errand
   const fields: Record<string, unknown> = { model: errand.model, ...chat.forwarded, ...errand.identifiers }
   for (const name of provider.passthrough) {
-    if (Object.hasOwn(chat.extras, name)) fields[name] = withinCap(name, chat.extras[name], errand.outputTokens)
+    if (Object.hasOwn(chat.extras, name)) fields[name] = withinCap(name, chat.extras[name], errand.outputBound)
   }
   if (errand.outputTokens !== null) fields[provider.maxTokensField] = errand.outputTokens
   if (chat.stream) {
@@ -66,8 +66,7 @@ function requestBody(errand: Errand, provider: Provider): string {
 }
 
 // A budget for thinking is output too: one above the cap would be produced and never paid for.
-function withinCap(name: string, value: unknown, cap: number | null): unknown {
-  if (cap === null) return value
+function withinCap(name: string, value: unknown, cap: number): unknown {
   if (typeof value === 'number') return BUDGETS.has(name) ? Math.min(value, cap) : value
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   return Object.fromEntries(Object.entries(value).map(([inner, part]) => [inner, withinCap(inner, part, cap)]))

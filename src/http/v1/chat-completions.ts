@@ -51,7 +51,6 @@ async function serve(it: Case, pass: Pass, needs: ChatNeeds): Promise<Served> {
         const setup = { it, model: model.id, outputCap, reply: needs.reply, pace: needs.pace }
         return chat.stream ? sseSink(setup, chat.includeUsage) : jsonSink(setup)
       },
-      bodyDone: body.release,
       booked(cost: Nano) {
         it.booked = cost
       },
