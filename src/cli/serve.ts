@@ -6,7 +6,7 @@ export const commands: Readonly<Record<string, Command>> = {
   '': {
     usage: 'serve',
     about: 'Starts the gateway. It drains and ends on SIGTERM; a second SIGTERM hurries.',
-    more: 'All settings come from TURNPIKE_* variables and from turnpike.yaml; "turnpike config check" shows them.',
+    more: 'All settings come from TURNPIKE_* variables and from turnpike.yaml; "turnpike config check" checks them.',
     async run() {
       // Read before anything else is loaded: a mistake in it should be said at once.
       const config = loadConfig()

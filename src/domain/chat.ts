@@ -95,17 +95,17 @@ export function promptBound(chat: Chat, model: Model): number {
   return Math.ceil(chat.promptBytes / 2) + 16 * chat.messages.length + model.mediaMaxTokens * chat.media.length
 }
 
-// Whatever the tokenizer: none merges across words, and none has tokens longer than 128 bytes. Words are counted no
+// Whatever the tokenizer: none merges across words, and none has tokens longer than 128 characters. Words are counted no
 // further than it takes, since millions of them would hold everybody up.
 function surelyExceeds(chat: Chat, tokens: number): boolean {
   let words = 0
-  let bytes = 0
+  let characters = 0
   for (const text of promptTexts(chat.messages)) {
-    bytes += text.length
+    characters += text.length
     const word = /[\p{L}\p{N}]+/gu
     while (words <= tokens && word.test(text)) words += 1
   }
-  return Math.max(words, Math.floor(bytes / 128), chat.messages.length) > tokens
+  return Math.max(words, Math.floor(characters / 128), chat.messages.length) > tokens
 }
 
 // Every text of the prompt, for the tokenizer's estimate.

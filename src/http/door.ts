@@ -83,7 +83,7 @@ export function v1Door(needs: DoorNeeds): (req: IncomingMessage, res: ServerResp
   }
 }
 
-// What the gate finds to have changed since admission is refused there as it would have been here: without a row.
+// What the gate finds to have changed since admission leaves no row there, so it is noted here.
 const FOUND_AT_THE_GATE: ReadonlySet<string> = new Set(['ip_not_allowed', 'account_suspended', 'insufficient_scope'])
 
 type Found = { readonly endpoint: V1Endpoint; readonly rest: string }
