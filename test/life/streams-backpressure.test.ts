@@ -30,7 +30,8 @@ test('readers that do not read: the upstream stands still, and the gateway does 
   const grown = (await residentBytes(gateway)) - before
   // Most of it waits in the sockets of the kernel, on both sides of the gateway.
   assert.ok(taken < READERS * 16 * MIB, `the upstream got rid of ${Math.round(taken / MIB)} MiB`)
-  assert.ok(grown < 64 * MIB, `resident memory grew by ${Math.round(grown / MIB)} MiB`)
+  // What was taken is kept once for the meter; the rest of this is what the collector has not fetched yet.
+  assert.ok(grown < 128 * MIB, `resident memory grew by ${Math.round(grown / MIB)} MiB`)
   assert.equal(upstream.inFlight, READERS)
 
   for (const connection of connections) connection.reset()
