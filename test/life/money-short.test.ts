@@ -123,6 +123,15 @@ test('a budget for thinking that is passed through is lowered to the cap', async
   assert.deepEqual([reasoning, thinking_budget], [{ max_tokens: 40 }, 50])
 })
 
+test('without a maximum from the caller a budget for thinking is lowered to what was held', async () => {
+  const caller = await gateway.createKey({ credits: '1' })
+
+  await gateway.chat({ messages, thinking: { budget_tokens: 1_000_000 } }, { key: caller.secret })
+
+  assert.deepEqual(sentUpstream().thinking, { budget_tokens: 4096 })
+  assert.equal('max_tokens' in sentUpstream(), false)
+})
+
 test("a key's own limit caps the output like a low balance does", async () => {
   const limit = credits(2n * (PROMPT + 280n * COMPLETION))
   const caller = await gateway.createKey({ credits: '100', credit_limit: limit })
