@@ -51,7 +51,7 @@ const TABLE = {
   sseEventBytesMax: 1 * MIB,
   // How long an upstream may keep its connection open after it said [DONE].
   endAfterDoneMs: 2 * SECOND,
-  connectionsPerProviderMax: 1024,
+  connectionsPerProviderMax: 16_384,
   retryAfterMaxMs: 5 * MINUTE,
 
   // A stream to the client

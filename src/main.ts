@@ -100,7 +100,7 @@ export async function serve(config: Config): Promise<void> {
     corsOrigins: config.corsOrigins,
   }
   const counter = tokenCounter({ timeoutMs: bounds.estimateTimeoutMs })
-  const adapters = adapterRegistry(apiKeys, bounds)
+  const adapters = adapterRegistry(apiKeys, bounds, clock)
   const entering = {
     gates: store.gates,
     authenticator: authenticate,

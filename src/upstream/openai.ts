@@ -3,6 +3,7 @@
 import type { Provider } from '../domain/catalog.ts'
 import { Failure } from '../domain/failure.ts'
 import type { AnswerListener, Chunk, ChunkChoice } from '../domain/handoff.ts'
+import type { Clock } from '../lib/clock.ts'
 import { sseReader } from '../lib/sse.ts'
 import type { Adapter, Errand } from './adapter.ts'
 import { type OutwardFlow, type OutwardHandler, outward } from './call.ts'
@@ -13,18 +14,33 @@ export type WireBounds = {
   readonly answerBytesMax: number
   readonly sseEventBytesMax: number
   readonly endAfterDoneMs: number
+  readonly connectionsPerProviderMax: number
 }
 type ReaderSetup = WireBounds & { readonly unsaid: Unsaid }
 
 const ERROR_BYTES_MAX = 65_536
 
-export function openaiAdapter(provider: Provider, apiKey: string | undefined, bounds: WireBounds): Adapter {
-  const base = new URL(provider.baseUrl)
-  const path = base.pathname.replace(/\/+$/, '') + '/chat/completions' + base.search
-  const wire = outward(base.origin, provider.timeouts)
-  const setup = { ...bounds, unsaid: [base.host, ...(apiKey === undefined ? [] : [apiKey])] }
-  const headers = ['content-type', 'application/json', 'accept-encoding', 'identity', 'user-agent', 'turnpike']
-  if (apiKey !== undefined) headers.push('authorization', `Bearer ${apiKey}`)
+export function openaiAdapter(
+  provider: Provider,
+  apiKey: string | undefined,
+  bounds: WireBounds,
+  clock: Clock,
+): Adapter {
+  const url = new URL(provider.baseUrl)
+  url.pathname = `${url.pathname.replace(/\/+$/, '')}/chat/completions`
+  const wire = outward({
+    url,
+    headers: {
+      'content-type': 'application/json',
+      'accept-encoding': 'identity',
+      'user-agent': 'turnpike',
+      ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+    },
+    timeouts: provider.timeouts,
+    connectionsMax: bounds.connectionsPerProviderMax,
+    clock,
+  })
+  const setup = { ...bounds, unsaid: [url.host, ...(apiKey === undefined ? [] : [apiKey])] }
 
   return {
     provider,
@@ -35,8 +51,7 @@ export function openaiAdapter(provider: Provider, apiKey: string | undefined, bo
       const abort = () => flow?.abort()
       const reader = stream ? streamReader(listener, setup, state, abort) : jsonReader(listener, setup, state, abort)
       const request = {
-        path,
-        headers: [...headers, 'x-request-id', errand.requestId],
+        requestId: errand.requestId,
         body: requestBody(errand, provider),
         firstByteMs: stream ? provider.timeouts.firstByteStreamMs : provider.timeouts.firstByteJsonMs,
         totalMs: Math.min(provider.timeouts.totalMs, errand.totalMsMax),
@@ -95,10 +110,10 @@ function byStatus(
   }
   return {
     start(status, headers) {
-      const type = String(headers['content-type'] ?? '')
-      const encoding = headers['content-encoding']
+      const type = headers.get('content-type') ?? ''
+      const encoding = headers.get('content-encoding')
       if (status !== 200) {
-        refused = { status, retryAfter: one(headers['retry-after']), date: one(headers.date) }
+        refused = { status, retryAfter: headers.get('retry-after'), date: headers.get('date') }
       } else if (encoding !== undefined && encoding !== 'identity') {
         fail(new Failure('nonsense', 'the answer is encoded although identity was asked for', { status }))
       } else if (stream && !type.startsWith('text/event-stream')) {
@@ -110,7 +125,7 @@ function byStatus(
       if (failed) return
       if (refused === undefined) return reader.data(chunk)
       bytes += chunk.length
-      if (bytes <= ERROR_BYTES_MAX) pieces.push(chunk)
+      if (bytes <= ERROR_BYTES_MAX) pieces.push(Buffer.from(chunk))
       else fail(failureOfStatus({ ...refused, body: Buffer.concat(pieces) }, unsaid))
     },
     end(failure) {
@@ -221,7 +236,7 @@ function jsonReader(
     data(chunk) {
       if (over) return
       bytes += chunk.length
-      pieces.push(chunk)
+      pieces.push(Buffer.from(chunk))
       if (bytes <= setup.answerBytesMax) return
       abort()
       end(new Failure('oversize', `the answer is over ${setup.answerBytesMax} bytes`))
@@ -239,8 +254,4 @@ function jsonReader(
       }
     },
   }
-}
-
-function one(value: string | string[] | undefined): string | undefined {
-  return Array.isArray(value) ? value[0] : value
 }

@@ -1,19 +1,22 @@
 // One adapter for each provider of the catalog, made when it is first needed.
 import type { Provider } from '../domain/catalog.ts'
+import type { Clock } from '../lib/clock.ts'
 import type { Adapter } from './adapter.ts'
 import { demoAdapter } from './demo.ts'
 import { openaiAdapter, type WireBounds } from './openai.ts'
 
 export type Registry = { get(provider: Provider): Adapter; close(): Promise<void> }
 
-export function adapterRegistry(apiKeys: ReadonlyMap<string, string>, bounds: WireBounds): Registry {
+export function adapterRegistry(apiKeys: ReadonlyMap<string, string>, bounds: WireBounds, clock: Clock): Registry {
   const adapters = new Map<string, Adapter>()
   return {
     get(provider) {
       let adapter = adapters.get(provider.id)
       if (adapter === undefined) {
         adapter =
-          provider.kind === 'demo' ? demoAdapter(provider) : openaiAdapter(provider, apiKeys.get(provider.id), bounds)
+          provider.kind === 'demo'
+            ? demoAdapter(provider)
+            : openaiAdapter(provider, apiKeys.get(provider.id), bounds, clock)
         adapters.set(provider.id, adapter)
       }
       return adapter
