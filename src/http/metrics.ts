@@ -1,7 +1,9 @@
 // What Prometheus sees. Label values come from fixed lists alone, never from a request.
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client'
+import { Counter, Gauge, Histogram, type Metric, Registry } from '@prometheus-io/client'
 import type { FailureKind } from '../domain/failure.ts'
+import type { Endpoint } from '../domain/usage.ts'
+import { type Count, counterTally, histogramTally, type Spread, type TallyMetric } from '../lib/tally.ts'
 import type { RequestReport } from './door.ts'
 
 export type Metrics = {
@@ -23,32 +25,29 @@ const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 export function gatewayMetrics(live: { readonly inFlight: () => number; readonly bodyBytes: () => number }): Metrics {
   const registry = new Registry()
   const registers = [registry]
-  const requests = new Counter({
-    name: 'turnpike_requests_total',
-    help: 'Requests under /v1 by endpoint, status and outcome.',
-    labelNames: ['endpoint', 'status', 'outcome'],
+  const hot = <M extends TallyMetric>(metric: M): M => {
+    registry.registerMetric(metric as unknown as Metric)
+    return metric
+  }
+  const requests = hot(counterTally('turnpike_requests_total', 'Requests under /v1 by endpoint, status and outcome.'))
+  const tokens = hot(counterTally('turnpike_tokens_total', 'Tokens billed.'))
+  const credits = hot(counterTally('turnpike_credits_total', 'Credits charged (rounded for display).')).count({})
+  const duration = hot(
+    histogramTally('turnpike_request_duration_seconds', 'From the request to the end of its answer.', SECONDS),
+  )
+  const firstByte = hot(
+    histogramTally('turnpike_first_byte_seconds', 'From the request to the first content of its answer.', SECONDS),
+  ).spread({})
+  const cache = hot(counterTally('turnpike_key_cache_total', 'Key look-ups.'))
+  let streamsNow = 0
+  new Gauge({
+    name: 'turnpike_streams_in_flight',
+    help: 'Streams being served.',
     registers,
+    collect() {
+      this.set(streamsNow)
+    },
   })
-  const tokens = new Counter({ name: 'turnpike_tokens_total', help: 'Tokens billed.', labelNames: ['kind'], registers })
-  const credits = new Counter({
-    name: 'turnpike_credits_total',
-    help: 'Credits charged (rounded for display).',
-    registers,
-  })
-  const duration = new Histogram({
-    name: 'turnpike_request_duration_seconds',
-    help: 'From the request to the end of its answer.',
-    labelNames: ['endpoint'],
-    buckets: SECONDS,
-    registers,
-  })
-  const firstByte = new Histogram({
-    name: 'turnpike_first_byte_seconds',
-    help: 'From the request to the first content of its answer.',
-    buckets: SECONDS,
-    registers,
-  })
-  const streams = new Gauge({ name: 'turnpike_streams_in_flight', help: 'Streams being served.', registers })
   const batches = new Histogram({
     name: 'turnpike_commit_batch_size',
     help: 'Writes that shared one transaction.',
@@ -59,12 +58,6 @@ export function gatewayMetrics(live: { readonly inFlight: () => number; readonly
     name: 'turnpike_commit_seconds',
     help: 'Time of one transaction.',
     buckets: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 1],
-    registers,
-  })
-  const cache = new Counter({
-    name: 'turnpike_key_cache_total',
-    help: 'Key look-ups.',
-    labelNames: ['result'],
     registers,
   })
   const upstream = new Counter({
@@ -123,19 +116,49 @@ export function gatewayMetrics(live: { readonly inFlight: () => number; readonly
     },
   })
 
+  const billed = {
+    prompt: tokens.count({ kind: 'prompt' }),
+    completion: tokens.count({ kind: 'completion' }),
+    cached: tokens.count({ kind: 'cached' }),
+    reasoning: tokens.count({ kind: 'reasoning' }),
+  }
+  const hits = cache.count({ result: 'hit' })
+  const misses = cache.count({ result: 'miss' })
+  const seen = new Map<string, Count>()
+  const took = new Map<Endpoint, Spread>()
+
+  function seenCount({ endpoint, status, outcome }: RequestReport): Count {
+    const key = `${endpoint} ${status} ${outcome}`
+    let count = seen.get(key)
+    if (count === undefined) {
+      count = requests.count({ endpoint, status: String(status), outcome })
+      seen.set(key, count)
+    }
+    return count
+  }
+
+  function tookSpread(endpoint: Endpoint): Spread {
+    let spread = took.get(endpoint)
+    if (spread === undefined) {
+      spread = duration.spread({ endpoint })
+      took.set(endpoint, spread)
+    }
+    return spread
+  }
+
   return {
     request(report) {
-      requests.inc({ endpoint: report.endpoint, status: String(report.status), outcome: report.outcome })
-      duration.observe({ endpoint: report.endpoint }, report.ms / 1000)
+      seenCount(report).total += 1
+      tookSpread(report.endpoint).observe(report.ms / 1000)
       if (report.firstByteMs !== undefined) firstByte.observe(report.firstByteMs / 1000)
       if (report.tokens !== undefined) {
-        tokens.inc({ kind: 'prompt' }, report.tokens.prompt)
-        tokens.inc({ kind: 'completion' }, report.tokens.completion)
-        if (report.tokens.cached > 0) tokens.inc({ kind: 'cached' }, report.tokens.cached)
-        if (report.tokens.reasoning > 0) tokens.inc({ kind: 'reasoning' }, report.tokens.reasoning)
+        billed.prompt.total += report.tokens.prompt
+        billed.completion.total += report.tokens.completion
+        billed.cached.total += report.tokens.cached
+        billed.reasoning.total += report.tokens.reasoning
       }
       // A display of what the ledger holds exactly.
-      if (report.cost !== undefined && report.cost > 0n) credits.inc(Number(report.cost) / 1e9)
+      if (report.cost !== undefined) credits.total += Number(report.cost) / 1e9
     },
     parserError: code => rejected.inc({ code }),
     upstreamError: kind => upstream.inc({ kind }),
@@ -143,11 +166,18 @@ export function gatewayMetrics(live: { readonly inFlight: () => number; readonly
       batches.observe(ops)
       commits.observe(ms / 1000)
     },
-    keyCache: hit => cache.inc({ result: hit ? 'hit' : 'miss' }),
+    keyCache(hit) {
+      if (hit) hits.total += 1
+      else misses.total += 1
+    },
     clamped: () => alarms.inc({ alarm: 'usage_clamped' }),
     lateSettlement: () => alarms.inc({ alarm: 'settlement_late' }),
     swept: rows => alarms.inc({ alarm: 'rows_recovered' }, rows),
-    streams: { delta: by => streams.inc(by) },
+    streams: {
+      delta(by) {
+        streamsNow += by
+      },
+    },
     text: () => registry.metrics(),
     contentType: registry.contentType,
   }
