@@ -27,7 +27,8 @@ export type GatewayNeeds = EnterNeeds &
     readonly readOnFor: (accountId: string) => Place
     readonly outputCapMinTokens: number
     readonly hmacKey: Buffer
-    readonly failpoint: Failpoint
+    // Undefined outside of tests.
+    readonly failpoint: Failpoint | undefined
   }
 
 export type Connection = {
@@ -50,16 +51,17 @@ export async function complete(
   connection: Connection,
   needs: GatewayNeeds,
 ): Promise<Completed> {
+  const { failpoint } = needs
   const model = modelFor(chat, needs)
   await using held = await hold(pass, rule, chat, model, needs)
-  await needs.failpoint('after_hold')
+  if (failpoint) await failpoint('after_hold')
 
   const sink = connection.sink(model, held.capped ? held.outputTokens : null)
   const delivery = await deliver(pass, held, sink, needs)
-  await needs.failpoint('before_settle')
+  if (failpoint) await failpoint('before_settle')
   const ending = await settle(held, delivery, needs)
   connection.booked(ending.receipt.cost)
-  await needs.failpoint('after_settle_before_reply')
+  if (failpoint) await failpoint('after_settle_before_reply')
 
   await sink.close(ending.receipt, ending.refusal)
   const provider = delivery.answer.served?.provider ?? null
@@ -70,6 +72,7 @@ export async function complete(
 async function deliver(pass: Pass, held: HeldHere, sink: Sink, needs: GatewayNeeds): Promise<Delivery> {
   const { chat, model, requestId } = held
   const { client } = pass.call
+  const { failpoint } = needs
   const gauge = meter()
   let dispatched: Progress | undefined
   using _checkpoints = keepCheckpoints(held, gauge, () => dispatched, needs)
@@ -90,9 +93,9 @@ async function deliver(pass: Pass, held: HeldHere, sink: Sink, needs: GatewayNee
   }
   const answering = route(request, needs)
   try {
-    await needs.failpoint('after_dispatch')
+    if (failpoint) await failpoint('after_dispatch')
     const answer = await answering
-    await needs.failpoint('after_first_byte')
+    if (failpoint) await failpoint('after_first_byte')
     return await relay(answer, sink, client, gauge, {
       clock: needs.clock,
       readOnAfterFinishMs: needs.readOnAfterFinishMs,
@@ -126,7 +129,7 @@ type HeldHere = Held & { readonly capped: boolean } & AsyncDisposable
 async function hold(pass: Pass, rule: EndpointRule, chat: Chat, model: Model, needs: GatewayNeeds): Promise<HeldHere> {
   const entry = holdEntry(chat, model, needs.outputCapMinTokens)
   const { requestId } = pass.call
-  needs.live.add(requestId)
+  const forget = needs.live.join(requestId)
   try {
     const granted = await enter(
       pass,
@@ -141,11 +144,12 @@ async function hold(pass: Pass, rule: EndpointRule, chat: Chat, model: Model, ne
       outputTokens: granted.outputTokens,
       capped: granted.outputTokens < entry.outputTokens,
       settled: false,
+      forget,
       [Symbol.asyncDispose]: () => release(held, needs),
     }
     return held
   } catch (error) {
-    needs.live.delete(requestId)
+    forget()
     throw error
   }
 }

@@ -67,7 +67,7 @@ export async function serve(config: Config): Promise<void> {
     onCache: metrics.keyCache,
   })
   const limits = keyLimits(clock)
-  const live = new Set<string>()
+  const live = roster<string>()
   const trusted = parseCidrs(config.trustedProxies)
   const drain = drainable({ inFlight, bounds, log })
   const readOns = places(bounds.readOnPerAccountMax)

@@ -97,6 +97,11 @@ function parseDecimal(text: string, decimals: number): bigint | undefined {
 function formatDecimal(amount: bigint, decimals: number): string {
   if (amount === 0n) return '0'
   const digits = (amount < 0n ? -amount : amount).toString().padStart(decimals + 1, '0')
-  const fraction = digits.slice(-decimals).replace(/0+$/, '')
-  return (amount < 0n ? '-' : '') + digits.slice(0, -decimals) + (fraction === '' ? '' : '.' + fraction)
+  const point = digits.length - decimals
+  let end = digits.length
+  while (end > point && digits.charCodeAt(end - 1) === ZERO) end -= 1
+  const sign = amount < 0n ? '-' : ''
+  return end === point ? sign + digits.slice(0, point) : `${sign}${digits.slice(0, point)}.${digits.slice(point, end)}`
 }
+
+const ZERO = 0x30

@@ -29,7 +29,7 @@ export function openCall(req: IncomingMessage, res: ServerResponse, needs: CallN
 
 // "GET http://host/v1/models" is the same as "GET /v1/models".
 function splitTarget(target: string): { readonly path: string; readonly query: string } {
-  const origin = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i.exec(target)
+  const origin = target.startsWith('/') ? null : /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i.exec(target)
   const rest = origin === null ? target : target.slice(origin[0].length) || '/'
   const mark = rest.indexOf('?')
   return mark < 0 ? { path: rest, query: '' } : { path: rest.slice(0, mark), query: rest.slice(mark + 1) }
@@ -128,7 +128,7 @@ function clientOf(res: ServerResponse): CutClient {
       onCut?.(failure)
     },
   }
-  res.once('close', () => {
+  res.on('close', () => {
     if (res.writableFinished) return
     client.gone = true
     onGone?.()

@@ -41,11 +41,11 @@ export function httpServer(needs: ServerNeeds): Server {
 
   const handle = (req: IncomingMessage, res: ServerResponse) => {
     const { socket } = req
-    const open = unfinished.get(socket) ?? new Set()
-    unfinished.set(socket, open.add(res))
-    res.once('close', () => open.delete(res))
+    const open = unfinished.get(socket)
+    open?.add(res)
+    res.on('close', () => open?.delete(res))
     // Whoever answers: what is handed over and not read must not be kept for ever.
-    res.once('prefinish', () => destroyUnlessRead(res, needs.writeStallMs))
+    res.on('prefinish', () => destroyUnlessRead(res, needs.writeStallMs))
     if (!isHttp1(req)) return reject(res, 'malformed_request', needs)
     if (isUnderV1(req.url ?? '')) void needs.v1(req, res)
     else needs.others(req, res)
@@ -65,6 +65,7 @@ export function httpServer(needs: ServerNeeds): Server {
   })
   // A caller that half-closes has left, also where what is buffered for it would keep its connection open.
   server.on('connection', (socket: Socket) => {
+    unfinished.set(socket, new Set())
     // An error without a listener would end the process; what it means is told by the close that follows.
     socket.on('error', () => undefined)
     socket.on('end', () => {
@@ -88,8 +89,12 @@ export function httpServer(needs: ServerNeeds): Server {
 // Exactly one Host; HTTP/1.0 may do without. The parser lets HTTP/0.9 through, which has no headers to speak of.
 function isHttp1({ httpVersion, headers, rawHeaders }: IncomingMessage): boolean {
   if (headers.host === undefined) return httpVersion === '1.0'
-  const hosts = rawHeaders.filter((name, i) => i % 2 === 0 && name.length === 4 && name.toLowerCase() === 'host')
-  return hosts.length === 1 && httpVersion !== '0.9'
+  let hosts = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts += 1
+  }
+  return hosts === 1 && httpVersion !== '0.9'
 }
 
 function codeOf(error: NodeJS.ErrnoException): RefusalCode {

@@ -1,4 +1,4 @@
-// Places where a test may make the process die, throw or wait. Without configuration they cost one comparison.
+// Places where a test may make the process die, throw or wait. Without configuration there are none.
 
 export type FailpointAction = {
   readonly action: 'kill' | 'throw' | 'sleep'
@@ -8,8 +8,8 @@ export type FailpointAction = {
 }
 export type Failpoint = (name: string) => Promise<void> | undefined
 
-export function failpoints(plan: Readonly<Record<string, FailpointAction>>): Failpoint {
-  if (Object.keys(plan).length === 0) return () => undefined
+export function failpoints(plan: Readonly<Record<string, FailpointAction>>): Failpoint | undefined {
+  if (Object.keys(plan).length === 0) return undefined
   const seen = new Map<string, number>()
   return name => {
     const planned = plan[name]

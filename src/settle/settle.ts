@@ -9,6 +9,7 @@ import { judge, readUsage } from '../domain/metering.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { UsageSource } from '../domain/usage.ts'
 import type { Clock } from '../lib/clock.ts'
+import type { Roster } from '../lib/roster.ts'
 import type { Gates, Settlement } from '../store/contract.ts'
 
 // A granted hold: released on every way out, unless it was settled.
@@ -20,6 +21,8 @@ export type Held = {
   // The output bound of each choice, as held.
   readonly outputTokens: number
   settled: boolean
+  // Takes it off the list of those that live.
+  forget(): void
 }
 
 export type TokenCounter = { count(text: string): Promise<{ readonly tokens: number }> }
@@ -29,7 +32,8 @@ export type SettleNeeds = {
   readonly counter: TokenCounter
   readonly clock: Clock
   readonly settleWaitMs: number
-  readonly live: Set<string>
+  // Requests whose rows a sweep must leave alone.
+  readonly live: Roster<string>
   readonly onClamped: (requestId: string) => void
   readonly onLate: (requestId: string, error: unknown) => void
 }
@@ -57,13 +61,13 @@ export async function settle(held: Held, delivery: Delivery, needs: SettleNeeds)
       finishReason: delivery.finishReason,
       modelServed: answer.served === undefined ? null : answer.model.id,
       provider: answer.served?.provider ?? null,
-      attempts: answer.attempts,
+      attempts: answer.attempts.length === 0 ? null : JSON.stringify(answer.attempts),
       tokens: bill.tokens,
       usageSource: bill.source,
       cost: bill.cost,
       upstreamCost: null,
-      priceVersion: answer.model.priceVersion,
-      price: priceSnapshot(answer.model.prices),
+      priceVersion: answer.model === held.model ? null : answer.model.priceVersion,
+      price: answer.model === held.model ? null : priceSnapshot(answer.model.prices),
       firstByteAt: delivery.firstByteAt,
       finishedAt: needs.clock.now(),
       upstreamId: answer.served?.flow.upstreamId() ?? null,
@@ -90,7 +94,7 @@ export async function release(held: Held, needs: SettleNeeds): Promise<void> {
       finishReason: null,
       modelServed: null,
       provider: null,
-      attempts: [],
+      attempts: null,
       tokens: NO_TOKENS,
       usageSource: 'none',
       cost: 0n,
@@ -158,19 +162,20 @@ function refusalOf(delivery: Delivery): Refusal {
 // Books while the process lives. The answer waits for it, but not longer than `settleWaitMs` when the store is away.
 async function book(held: Held, bill: Settlement, needs: SettleNeeds): Promise<void> {
   held.settled = true
-  let late: NodeJS.Timeout | undefined
-  const waited = new Promise<void>(resolve => {
-    late = setTimeout(resolve, needs.settleWaitMs)
+  await new Promise<void>(resolve => {
+    const late = setTimeout(resolve, needs.settleWaitMs)
+    void bookUntilDone(bill, held.forget, needs).then(() => {
+      clearTimeout(late)
+      resolve()
+    })
   })
-  await Promise.race([bookUntilDone(bill, needs), waited])
-  clearTimeout(late)
 }
 
-async function bookUntilDone(bill: Settlement, needs: SettleNeeds): Promise<void> {
+async function bookUntilDone(bill: Settlement, forget: () => void, needs: SettleNeeds): Promise<void> {
   for (let wait = 50; ; wait = Math.min(wait * 2, 5_000)) {
     try {
       await needs.gates.settle(bill)
-      needs.live.delete(bill.requestId)
+      forget()
       return
     } catch (error) {
       needs.onLate(bill.requestId, error)

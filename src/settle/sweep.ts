@@ -4,7 +4,7 @@ import type { Gates, Keys } from '../store/contract.ts'
 export type SweepNeeds = {
   readonly gates: Pick<Gates, 'sweep'>
   readonly keys: Pick<Keys, 'markEnds'>
-  readonly live: ReadonlySet<string>
+  readonly live: Iterable<string>
   readonly forget: (keyId: string) => void
   readonly onSwept: (rows: number) => void
   readonly onError: (error: unknown) => void

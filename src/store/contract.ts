@@ -3,7 +3,7 @@
 import type { Model, Provider } from '../domain/catalog.ts'
 import type { Nano, Pico, Tokens } from '../domain/credits.ts'
 import type { Account, AccountStatus, Balance, Bearer, KeyControls, KeyWithSecrets } from '../domain/key.ts'
-import type { Attempt, Endpoint, Outcome, RequestFacts, UsageRow, UsageSource } from '../domain/usage.ts'
+import type { Endpoint, Outcome, RequestFacts, UsageRow, UsageSource } from '../domain/usage.ts'
 
 export type Store = {
   readonly gates: Gates
@@ -78,8 +78,8 @@ export type Verdict =
       readonly outputTokens: number
       readonly day: number
       readonly dayCount: number
-      readonly balance: Balance
-      readonly keyRemaining: Nano | null
+      // What is left, for a request that holds nothing.
+      readonly purse: Purse | null
     }
   // The key is not what the node believed, or it is dead: look again. No row was written.
   | { readonly kind: 'stale' }
@@ -96,6 +96,8 @@ export type Verdict =
       readonly affordableTokens: number
     }
 
+export type Purse = { readonly balance: Balance; readonly keyRemaining: Nano | null }
+
 export type Settlement = {
   readonly requestId: string
   readonly outcome: Outcome
@@ -104,11 +106,13 @@ export type Settlement = {
   readonly finishReason: string | null
   readonly modelServed: string | null
   readonly provider: string | null
-  readonly attempts: readonly Attempt[]
+  // JSON of the attempts; null when there were none.
+  readonly attempts: string | null
   readonly tokens: Tokens
   readonly usageSource: UsageSource
   readonly cost: Nano
   readonly upstreamCost: Nano | null
+  // Only where they differ from what was held for.
   readonly priceVersion: string | null
   readonly price: string | null
   readonly firstByteAt: number | null

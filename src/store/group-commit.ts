@@ -34,7 +34,7 @@ export function groupCommit<Op, Result>(
       const batch = waiting.splice(0, bounds.batchMax)
       try {
         const results = await commit(batch.map(entry => entry.op))
-        for (const [index, entry] of batch.entries()) answer(entry, results[index])
+        for (let i = 0; i < batch.length; i++) answer(batch[i] as Waiting<Op, Result>, results[i])
       } catch (error) {
         for (const entry of batch) entry.reject(error)
       }

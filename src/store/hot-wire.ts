@@ -4,121 +4,204 @@ import type { GateAsk, Settlement, Verdict } from './contract.ts'
 import type { BatchResult } from './group-commit.ts'
 import type { HotOp, HotResult } from './sqlite-gates.ts'
 
-const FACTS = [
-  'requestId',
-  'clientRequestId',
-  'accountId',
-  'keyId',
-  'secretLast4',
-  'endpoint',
-  'clientIp',
-  'createdAt',
-] as const satisfies readonly (keyof GateAsk['facts'])[]
-const ASK = ['keyVersion', 'graceExpiresAt', 'evenIfSuspended', 'modelRequested', 'stream'] as const
-const FREE = ['kind', 'outcome', 'httpStatus', 'errorCode'] as const
-const HOLD = ['kind', 'base', 'outputPrice', 'outputTokens', 'outputTokensMin', 'priceVersion', 'price'] as const
-const TOKENS = ['prompt', 'cached', 'cacheWrite', 'completion', 'reasoning'] as const
-const BILL = [
-  'requestId',
-  'outcome',
-  'httpStatus',
-  'errorCode',
-  'finishReason',
-  'modelServed',
-  'provider',
-  'attempts',
-  'usageSource',
-  'cost',
-  'upstreamCost',
-  'priceVersion',
-  'price',
-  'firstByteAt',
-  'finishedAt',
-  'upstreamId',
-] as const satisfies readonly Exclude<keyof Settlement, 'tokens'>[]
-const GRANTED = ['hold', 'outputTokens', 'day', 'dayCount', 'keyRemaining'] as const
-const BALANCE = ['available', 'held', 'spent', 'owed'] as const
-
 export type FlatBatch = unknown[]
 
 export function packOps(ops: readonly HotOp[]): FlatBatch {
-  const flat: unknown[] = [ops.length]
+  const flat: unknown[] = []
   for (const op of ops) {
     flat.push(op.do)
-    if (op.do === 'gate') {
-      put(flat, op.ask.facts, FACTS)
-      put(flat, op.ask, ASK)
-      put(flat, op.ask.entry, op.ask.entry.kind === 'free' ? FREE : HOLD)
-    } else if (op.do === 'settle') {
-      put(flat, op.bill, BILL)
-      put(flat, op.bill.tokens, TOKENS)
-    } else {
-      flat.push(op)
-    }
+    if (op.do === 'gate') packGate(flat, op.ask)
+    else if (op.do === 'settle') packBill(flat, op.bill)
+    else flat.push(op)
   }
   return flat
 }
 
 export function unpackOps(flat: FlatBatch): HotOp[] {
-  const from = reader(flat)
-  return Array.from({ length: from.next() as number }, () => {
-    const kind = from.next()
+  const ops: HotOp[] = []
+  for (let at = 0; at < flat.length; ) {
+    const kind = flat[at]
     if (kind === 'gate') {
-      const facts = from.take(FACTS)
-      const ask = from.take(ASK)
-      const entry = from.take(from.peek() === 'free' ? FREE : HOLD)
-      return { do: 'gate', ask: { ...ask, facts, entry } as unknown as GateAsk }
+      ops.push({ do: 'gate', ask: unpackGate(flat, at + 1) })
+      at += 1 + GATE_SIZE
+    } else if (kind === 'settle') {
+      ops.push({ do: 'settle', bill: unpackBill(flat, at + 1) })
+      at += 1 + BILL_SIZE
+    } else {
+      ops.push(flat[at + 1] as HotOp)
+      at += 2
     }
-    if (kind === 'settle') {
-      const bill = from.take(BILL)
-      return { do: 'settle', bill: { ...bill, tokens: from.take(TOKENS) } as unknown as Settlement }
-    }
-    return from.next() as HotOp
-  })
+  }
+  return ops
 }
 
+// A granted hold is five values, a settlement its word; whatever is rarer crosses as it is.
 export function packResults(results: readonly BatchResult<HotResult>[]): FlatBatch {
-  const flat: unknown[] = [results.length]
+  const flat: unknown[] = []
   for (const result of results) {
-    const granted = result.ok && isGranted(result.value) ? result.value : undefined
-    flat.push(granted !== undefined)
-    if (granted === undefined) {
-      flat.push(result)
-    } else {
-      put(flat, granted, GRANTED)
-      put(flat, granted.balance, BALANCE)
-    }
+    if (result.ok && typeof result.value === 'string') flat.push(result.value)
+    else if (result.ok && isHold(result.value)) {
+      const { hold, outputTokens, day, dayCount } = result.value
+      flat.push(GRANTED, hold, outputTokens, day, dayCount)
+    } else flat.push(OTHER, result)
   }
   return flat
 }
 
 export function unpackResults(flat: FlatBatch): BatchResult<HotResult>[] {
-  const from = reader(flat)
-  return Array.from({ length: from.next() as number }, () => {
-    if (from.next() === false) return from.next() as BatchResult<HotResult>
-    const granted = from.take(GRANTED)
-    const value = { kind: 'granted', ...granted, balance: from.take(BALANCE) } as unknown as Verdict
-    return { ok: true, value }
-  })
-}
-
-function isGranted(value: HotResult): value is Extract<Verdict, { kind: 'granted' }> {
-  return typeof value === 'object' && value !== null && value.kind === 'granted'
-}
-
-function put(flat: unknown[], from: object, names: readonly string[]): void {
-  for (const name of names) flat.push((from as Record<string, unknown>)[name])
-}
-
-function reader(flat: FlatBatch) {
-  let at = 0
-  return {
-    next: () => flat[at++],
-    peek: () => flat[at],
-    take(names: readonly string[]): Record<string, unknown> {
-      const taken: Record<string, unknown> = {}
-      for (const name of names) taken[name] = flat[at++]
-      return taken
-    },
+  const results: BatchResult<HotResult>[] = []
+  for (let at = 0; at < flat.length; ) {
+    const kind = flat[at]
+    if (kind === GRANTED) {
+      const value = {
+        kind: 'granted',
+        hold: flat[at + 1],
+        outputTokens: flat[at + 2],
+        day: flat[at + 3],
+        dayCount: flat[at + 4],
+        purse: null,
+      } as Verdict
+      results.push({ ok: true, value })
+      at += 5
+    } else if (kind === OTHER) {
+      results.push(flat[at + 1] as BatchResult<HotResult>)
+      at += 2
+    } else {
+      results.push({ ok: true, value: kind as HotResult })
+      at += 1
+    }
   }
+  return results
+}
+
+const GRANTED = 1
+const OTHER = 2
+
+type GrantedHold = Extract<Verdict, { kind: 'granted' }> & { readonly purse: null }
+
+function isHold(value: HotResult): value is GrantedHold {
+  return typeof value === 'object' && value !== null && value.kind === 'granted' && value.purse === null
+}
+
+const GATE_SIZE = 20
+const BILL_SIZE = 21
+
+function packGate(flat: unknown[], ask: GateAsk): void {
+  const { facts, entry } = ask
+  flat.push(
+    facts.requestId,
+    facts.clientRequestId,
+    facts.accountId,
+    facts.keyId,
+    facts.secretLast4,
+    facts.endpoint,
+    facts.clientIp,
+    facts.createdAt,
+    ask.keyVersion,
+    ask.graceExpiresAt,
+    ask.evenIfSuspended,
+    ask.modelRequested,
+    ask.stream,
+    entry.kind,
+  )
+  if (entry.kind === 'free') flat.push(entry.outcome, entry.httpStatus, entry.errorCode, null, null, null)
+  else {
+    flat.push(entry.base, entry.outputPrice, entry.outputTokens, entry.outputTokensMin, entry.priceVersion, entry.price)
+  }
+}
+
+function unpackGate(flat: FlatBatch, at: number): GateAsk {
+  return {
+    facts: {
+      requestId: flat[at],
+      clientRequestId: flat[at + 1],
+      accountId: flat[at + 2],
+      keyId: flat[at + 3],
+      secretLast4: flat[at + 4],
+      endpoint: flat[at + 5],
+      clientIp: flat[at + 6],
+      createdAt: flat[at + 7],
+    },
+    keyVersion: flat[at + 8],
+    graceExpiresAt: flat[at + 9],
+    evenIfSuspended: flat[at + 10],
+    modelRequested: flat[at + 11],
+    stream: flat[at + 12],
+    entry: unpackEntry(flat, at + 13),
+  } as GateAsk
+}
+
+function unpackEntry(flat: FlatBatch, at: number): GateAsk['entry'] {
+  if (flat[at] === 'free') {
+    return {
+      kind: 'free',
+      outcome: flat[at + 1],
+      httpStatus: flat[at + 2],
+      errorCode: flat[at + 3],
+    } as GateAsk['entry']
+  }
+  return {
+    kind: 'hold',
+    base: flat[at + 1],
+    outputPrice: flat[at + 2],
+    outputTokens: flat[at + 3],
+    outputTokensMin: flat[at + 4],
+    priceVersion: flat[at + 5],
+    price: flat[at + 6],
+  } as GateAsk['entry']
+}
+
+function packBill(flat: unknown[], bill: Settlement): void {
+  const { tokens } = bill
+  flat.push(
+    bill.requestId,
+    bill.outcome,
+    bill.httpStatus,
+    bill.errorCode,
+    bill.finishReason,
+    bill.modelServed,
+    bill.provider,
+    bill.attempts,
+    tokens.prompt,
+    tokens.cached,
+    tokens.cacheWrite,
+    tokens.completion,
+    tokens.reasoning,
+    bill.usageSource,
+    bill.cost,
+    bill.upstreamCost,
+    bill.priceVersion,
+    bill.price,
+    bill.firstByteAt,
+    bill.finishedAt,
+    bill.upstreamId,
+  )
+}
+
+function unpackBill(flat: FlatBatch, at: number): Settlement {
+  return {
+    requestId: flat[at],
+    outcome: flat[at + 1],
+    httpStatus: flat[at + 2],
+    errorCode: flat[at + 3],
+    finishReason: flat[at + 4],
+    modelServed: flat[at + 5],
+    provider: flat[at + 6],
+    attempts: flat[at + 7],
+    tokens: {
+      prompt: flat[at + 8],
+      cached: flat[at + 9],
+      cacheWrite: flat[at + 10],
+      completion: flat[at + 11],
+      reasoning: flat[at + 12],
+    },
+    usageSource: flat[at + 13],
+    cost: flat[at + 14],
+    upstreamCost: flat[at + 15],
+    priceVersion: flat[at + 16],
+    price: flat[at + 17],
+    firstByteAt: flat[at + 18],
+    finishedAt: flat[at + 19],
+    upstreamId: flat[at + 20],
+  } as Settlement
 }

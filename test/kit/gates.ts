@@ -94,7 +94,7 @@ export function bill(requestId: string, tokens: Partial<Tokens>, change: Partial
     finishReason: 'stop',
     modelServed: 'm',
     provider: 'up',
-    attempts: [],
+    attempts: null,
     tokens: counted,
     usageSource: 'upstream',
     cost: costOf(counted, PRICES),

@@ -1,5 +1,6 @@
 // GET /v1/key/introspect: what a key is, what it may do and what it could still spend.
 
+import assert from 'node:assert/strict'
 import type { Granted } from '../../admit/enter.ts'
 import type { EndpointRule } from '../../admit/permit.ts'
 import { formatCredits } from '../../domain/credits.ts'
@@ -28,7 +29,8 @@ function introspection(pass: Pass, granted: Granted, { limits }: FreeNeeds) {
   const { key, secret, account, label } = pass.bearer
   const rpm = limits.rpm(key)
   const daily = limits.daily(pass.bearer)
-  const { balance, keyRemaining } = granted
+  assert(granted.purse !== null)
+  const { balance, keyRemaining } = granted.purse
   const left = keyRemaining === null || keyRemaining > balance.available ? balance.available : keyRemaining
   return {
     object: 'key',
