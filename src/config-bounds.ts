@@ -31,6 +31,9 @@ const TABLE = {
   addressesTrackedMax: 100_000,
   keysCachedMax: 100_000,
   readOnPerAccountMax: 16,
+  // What costs the key no token of its rpm has an allowance of its own: so many at once, refilled within a minute.
+  unpaidPerMinute: 600,
+  refusalRowsPerMinute: 600,
 
   // A chat
   messagesMax: 2048,

@@ -8,6 +8,7 @@ import { keyVerbs } from './admin/keys.ts'
 import { reportVerbs } from './admin/reports.ts'
 import { authenticator } from './admit/authenticate.ts'
 import { keyLimits } from './admit/limit.ts'
+import { refusalNotes } from './admit/note.ts'
 import { BadConfig, type Config } from './config.ts'
 import { drainable } from './drain.ts'
 import { DEMO_MODEL, demoCatalog, firstStart, installationKey, welcome } from './first-start.ts'
@@ -66,8 +67,9 @@ export async function serve(config: Config): Promise<void> {
     keyPrefix: config.brand.keyPrefix,
     onCache: metrics.keyCache,
   })
-  const limits = keyLimits(clock)
   const live = roster<string>()
+  const limits = keyLimits({ ...bounds, clock })
+  const notes = refusalNotes({ ...bounds, gates: store.gates, clock, onUnwritten: metrics.unwrittenRefusal })
   const trusted = parseCidrs(config.trustedProxies)
   const drain = drainable({ inFlight, bounds, log })
   const readOns = places(bounds.readOnPerAccountMax)
@@ -142,7 +144,7 @@ export async function serve(config: Config): Promise<void> {
   const door = v1Door({
     authenticator: authenticate,
     limits,
-    gates: store.gates,
+    gates: { note: notes.note, touch: store.gates.touch },
     clock,
     trustedProxies: trusted,
     newRequestId: newId,
@@ -210,7 +212,10 @@ export async function serve(config: Config): Promise<void> {
   }
   await sweepOnce(sweepNeeds)
   const stopSweeping = keepSweeping(sweepNeeds, { sweepMs: bounds.sweepEveryMs, endsMs: 1_000 })
-  const pruning = setInterval(limits.prune, 60_000)
+  const pruning = setInterval(() => {
+    limits.prune()
+    notes.prune()
+  }, 60_000)
 
   const servers = [{ server, listen: { host: config.host, port: config.port } }]
   if (typeof config.adminListen === 'object') {

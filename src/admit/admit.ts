@@ -14,17 +14,20 @@ export type AdmitNeeds = {
   readonly gates: Pick<Gates, 'touch'>
   // Told as soon as the key is known, so that a refusal's headers and row can speak of it. The bearer may be replaced
   // later, as the pass's is.
-  readonly recognised: (known: { readonly bearer: Bearer }, facts: () => RequestFacts) => void
+  readonly recognised: (known: Known, facts: () => RequestFacts) => void
 }
+
+// Who calls, and whether its request has a row: both may change until the request is over.
+export type Known = { readonly bearer: Bearer; readonly hasRow: boolean }
 
 export async function admit(call: Call, rule: EndpointRule | undefined, needs: AdmitNeeds): Promise<Pass> {
   const { bearer, hash } = await needs.authenticator.authenticate(call)
   const facts = () => factsOf(call, pass.bearer, rule)
-  const pass = { bearer } as { bearer: Bearer }
+  const pass = { bearer, hasRow: false } as { bearer: Bearer; hasRow: boolean }
   needs.recognised(pass, facts)
 
   const allowed = permit(call, bearer, rule)
-  const { giveBack, leave } = needs.limits.enter(bearer)
+  const { giveBack, leave } = needs.limits.enter(bearer, allowed.endpoint)
   needs.gates.touch(hash, call.receivedAt)
   return Object.assign(pass, { call, endpoint: allowed.endpoint, hash, facts, giveBack, [Symbol.dispose]: leave })
 }

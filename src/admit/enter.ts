@@ -36,6 +36,8 @@ export async function enter(pass: Pass, ticket: EntryTicket, needs: EnterNeeds):
       stream: ticket.stream,
       entry: ticket.entry,
     })
+    // A stale key and a suspended account leave no row.
+    pass.hasRow = verdict.kind !== 'stale' && verdict.kind !== 'suspended'
     if (verdict.kind === 'granted') {
       needs.limits.sawDay(bearer.key.id, verdict.day, verdict.dayCount)
       return verdict
@@ -69,6 +71,7 @@ function refusalOf(verdict: Exclude<Verdict, { kind: 'granted' | 'stale' }>, pas
       needs.limits.sawDay(bearer.key.id, verdict.day, verdict.dayCount)
       return needs.limits.dailySpent(bearer)
     case 'short':
+      needs.limits.wasUnpaid(bearer.key.id)
       return short(verdict)
   }
 }

@@ -1,13 +1,28 @@
-// The limits of a key on this node: the rpm bucket, the requests in flight, and a mirror of the day's count that can
-// refuse early (the gate counts exactly).
+// The limits of a key on this node: the rpm bucket, an allowance of refusals for credits, the requests in flight, and a
+// mirror of the day's count that can refuse early (the gate counts exactly).
 import { type Bearer, DAY_MS, dayOf, type Key } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
-import { type Bucket, fullBucket, giveBack, isFull, type Standing, standing, take, waitSeconds } from '../lib/bucket.ts'
+import type { Endpoint } from '../domain/usage.ts'
+import {
+  type Bucket,
+  charge,
+  fullBucket,
+  giveBack,
+  isFull,
+  type Standing,
+  standing,
+  take,
+  waitSeconds,
+} from '../lib/bucket.ts'
 import type { Clock } from '../lib/clock.ts'
 
 export type Limits = {
   // Takes an rpm token and a place in flight, or refuses. Gives two undos.
-  enter(bearer: Bearer): { readonly giveBack: () => void; readonly leave: () => void }
+  enter(bearer: Bearer, endpoint: Endpoint): { readonly giveBack: () => void; readonly leave: () => void }
+  // The gate refused a request for credits. It costs no rpm token, so it is counted by itself.
+  wasUnpaid(keyId: string): void
+  // How the key stands with such refusals once none are left to it; undefined: some are.
+  unpaidSpent(keyId: string): Standing | undefined
   // What the gate said of the day.
   sawDay(keyId: string, day: number, count: number): void
   daily(bearer: Bearer): { readonly used: number; readonly resetSeconds: number; readonly resetsAt: number }
@@ -18,8 +33,11 @@ export type Limits = {
   prune(): void
 }
 
-export function keyLimits(clock: Clock): Limits {
+export type LimitNeeds = { readonly clock: Clock; readonly unpaidPerMinute: number }
+
+export function keyLimits({ clock, unpaidPerMinute }: LimitNeeds): Limits {
   const buckets = new Map<string, { readonly bucket: Bucket; limit: number; version: number }>()
+  const unpaid = new Map<string, Bucket>()
   const days = new Map<string, { day: number; count: number }>()
   const inFlight = new Map<string, number>()
 
@@ -55,9 +73,28 @@ export function keyLimits(clock: Clock): Limits {
     })
   }
 
+  function unpaidSpent(keyId: string): Standing | undefined {
+    const bucket = unpaid.get(keyId)
+    if (bucket === undefined) return undefined
+    const now = standing(bucket, unpaidPerMinute, clock.monotonic())
+    return now.remaining > 0 ? undefined : now
+  }
+
+  // Only chats cost something: whoever has no credits may still ask what it has.
+  function refuseUnpaid(keyId: string): void {
+    const bucket = unpaid.get(keyId)
+    if (bucket === undefined || unpaidSpent(keyId) === undefined) return
+    throw new Refusal('rate_limit_exceeded', {
+      message: 'Too many requests of this key were refused for lack of credits; add credits, or come more slowly.',
+      retryAfter: waitSeconds(bucket),
+      metadata: { limit: 'unpaid' },
+    })
+  }
+
   return {
-    enter(bearer) {
+    enter(bearer, endpoint) {
       const { key } = bearer
+      if (endpoint === 'chat.completions') refuseUnpaid(key.id)
       const { bucket, limit } = bucketOf(key)
       if (!take(bucket, limit, clock.monotonic())) {
         throw new Refusal('rate_limit_exceeded', { retryAfter: waitSeconds(bucket), metadata: { limit: 'rpm' } })
@@ -84,6 +121,16 @@ export function keyLimits(clock: Clock): Limits {
         },
       }
     },
+    wasUnpaid(keyId) {
+      const now = clock.monotonic()
+      let bucket = unpaid.get(keyId)
+      if (bucket === undefined) {
+        bucket = fullBucket(unpaidPerMinute, now)
+        unpaid.set(keyId, bucket)
+      }
+      charge(bucket, unpaidPerMinute, now)
+    },
+    unpaidSpent,
     sawDay(keyId, day, count) {
       const seen = days.get(keyId)
       if (seen === undefined) days.set(keyId, { day, count })
@@ -103,6 +150,7 @@ export function keyLimits(clock: Clock): Limits {
       const now = clock.monotonic()
       const today = dayOf(clock.now())
       for (const [id, { bucket }] of buckets) if (isFull(bucket, now)) buckets.delete(id)
+      for (const [id, bucket] of unpaid) if (isFull(bucket, now)) unpaid.delete(id)
       for (const [id, seen] of days) if (seen.day < today) days.delete(id)
     },
   }

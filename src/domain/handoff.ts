@@ -38,6 +38,8 @@ export type Pass = {
   readonly endpoint: Endpoint
   // Replaced when the gate says that what we believed is stale.
   bearer: Bearer
+  // Whether the gate has written the request's row, open or refused.
+  hasRow: boolean
   readonly hash: string
   readonly facts: () => RequestFacts
   // Gives back the rpm token; for refusals that count against nothing.

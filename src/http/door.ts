@@ -39,7 +39,6 @@ export function v1Door(needs: DoorNeeds): (req: IncomingMessage, res: ServerResp
     const flight: InFlight = { call, keyId: undefined }
     const found = findEndpoint(call.path, needs.endpoints)
     let facts: (() => RequestFacts) | undefined
-    let past = false
     let served: Served
     const leave = needs.inFlight.join(flight)
     try {
@@ -57,14 +56,17 @@ export function v1Door(needs: DoorNeeds): (req: IncomingMessage, res: ServerResp
           flight.keyId = known.bearer.key.id
         },
       })
-      past = true
       served = await (found as Found).endpoint.serve(it, pass, (found as Found).rest)
     } catch (error) {
       const refusal = asRefusal(error, call.requestId, needs)
       // A key that died between its admission and its row was nobody's.
       if (refusal.code === 'invalid_api_key' || refusal.code === 'too_many_failures') it.known = undefined
-      // At or before the limits a recognised key's refusal gets its row behind; past them the endpoint has written it.
-      else if (facts !== undefined && (!past || FOUND_AT_THE_GATE.has(refusal.code)) && refusal.status < 500) {
+      // A recognised key's refusal that the gate has not written down gets its row behind, and so does a bug of ours.
+      else if (
+        facts !== undefined &&
+        !it.known?.hasRow &&
+        (refusal.status < 500 || refusal.code === 'internal_error')
+      ) {
         needs.gates.note({ facts: facts(), httpStatus: refusal.status, errorCode: refusal.code })
       }
       sendRefusal(it, refusal, needs.reply)
@@ -82,9 +84,6 @@ export function v1Door(needs: DoorNeeds): (req: IncomingMessage, res: ServerResp
     })
   }
 }
-
-// What the gate finds to have changed since admission leaves no row there, so it is noted here.
-const FOUND_AT_THE_GATE: ReadonlySet<string> = new Set(['ip_not_allowed', 'account_suspended', 'insufficient_scope'])
 
 type Found = { readonly endpoint: V1Endpoint; readonly rest: string }
 

@@ -14,6 +14,7 @@ export type Metrics = {
   keyCache(hit: boolean): void
   clamped(): void
   lateSettlement(): void
+  unwrittenRefusal(): void
   swept(rows: number): void
   streams: { delta(by: 1 | -1): void }
   text(): Promise<string>
@@ -70,6 +71,11 @@ export function gatewayMetrics(live: { readonly inFlight: () => number; readonly
     name: 'turnpike_rejected_http_total',
     help: 'Requests that the HTTP parser rejected.',
     labelNames: ['code'],
+    registers,
+  })
+  const unwritten = new Counter({
+    name: 'turnpike_refusal_rows_unwritten_total',
+    help: 'Refusals without a row, since their key had used up its allowance of such rows.',
     registers,
   })
   const alarms = new Counter({
@@ -172,6 +178,7 @@ export function gatewayMetrics(live: { readonly inFlight: () => number; readonly
     },
     clamped: () => alarms.inc({ alarm: 'usage_clamped' }),
     lateSettlement: () => alarms.inc({ alarm: 'settlement_late' }),
+    unwrittenRefusal: () => unwritten.inc(),
     swept: rows => alarms.inc({ alarm: 'rows_recovered' }, rows),
     streams: {
       delta(by) {

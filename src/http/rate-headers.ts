@@ -20,6 +20,8 @@ export function rateHeaders(
     return figures(standing, `"address";q=${standing.limit};w=60`)
   }
   const { key } = bearer
+  const unpaid = code === 'rate_limit_exceeded' ? needs.limits.unpaidSpent(key.id) : undefined
+  if (unpaid !== undefined) return figures(unpaid, `${policyOf(key)}, "unpaid";q=${unpaid.limit};w=60`)
   return figures(tightest(bearer, code, needs.limits), policyOf(key))
 }
 

@@ -1,8 +1,9 @@
 // Bytes out: the headers that stand on every answer under /v1, JSON bodies, and errors in their one shape.
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Known } from '../admit/admit.ts'
 import { formatCredits, type Nano } from '../domain/credits.ts'
 import type { Call } from '../domain/handoff.ts'
-import { type Bearer, GRACE_MS } from '../domain/key.ts'
+import { GRACE_MS } from '../domain/key.ts'
 import { errorBody, type Refusal, type RefusalCode } from '../domain/refusal.ts'
 import { type RateNeeds, rateHeaders } from './rate-headers.ts'
 
@@ -11,7 +12,7 @@ export type Case = {
   readonly call: Call
   readonly req: IncomingMessage
   readonly res: ServerResponse
-  known: { readonly bearer: Bearer } | undefined
+  known: Known | undefined
   // What was charged for it so far.
   booked?: Nano
   // Once the status has left, only an error in band can tell of a failure.

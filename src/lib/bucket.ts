@@ -16,6 +16,12 @@ export function take(bucket: Bucket, limit: number, nowMs: number): boolean {
   return true
 }
 
+// Takes a token whether one is there or not: what is known to be used up only afterwards becomes a debt to the refill.
+export function charge(bucket: Bucket, limit: number, nowMs: number): void {
+  settle(bucket, limit, nowMs)
+  bucket.tokens -= 1
+}
+
 export function giveBack(bucket: Bucket): void {
   bucket.tokens = Math.min(bucket.limit, bucket.tokens + 1)
 }
@@ -24,7 +30,7 @@ export function standing(bucket: Bucket, limit: number, nowMs: number): Standing
   settle(bucket, limit, nowMs)
   return {
     limit,
-    remaining: Math.floor(bucket.tokens),
+    remaining: Math.max(0, Math.floor(bucket.tokens)),
     resetSeconds: Math.ceil(((limit - bucket.tokens) * 60) / limit),
   }
 }

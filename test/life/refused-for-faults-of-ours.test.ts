@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { settledRow } from '../kit/bookings.ts'
 import { type Gateway, standardConfig, startGateway } from '../kit/gateway.ts'
 import { openRaw, type RawConnection } from '../kit/raw-http.ts'
 import { assertRefusal, seen } from '../kit/refusal.ts'
@@ -31,6 +32,27 @@ test('a bug is a 500 that costs nothing and leaves nothing held', async () => {
   const { body: account } = await gateway.admin('GET', `/accounts/${key.accountId}`)
   assert.deepEqual(account.balance, { available: '1', held: '0', spent: '0', owed: '0' })
   assert.equal(upstream.journal.length, 0)
+  assert.ok((await gateway.audit()).ok)
+})
+
+test('a bug before anything is held has its row too', async () => {
+  await using upstream = await startUpstream()
+  const env = { TURNPIKE_FAILPOINTS: 'before_hold=throw*2' }
+  await using gateway = await startGateway({ config: standardConfig(upstream.url), env })
+  const key = await gateway.createKey({ credits: '1' })
+
+  for (const stream of [false, true]) {
+    const answer = await gateway.chat({ stream }, { key: key.secret })
+
+    assertRefusal(answer, 'internal_error')
+    const row = await settledRow(gateway, answer.headers['x-request-id'])
+    assert.deepEqual(
+      [row.key_id, row.state, row.outcome, row.http_status, row.error_code, row.cost, row.hold],
+      [key.id, 'settled', 'refused', 500, 'internal_error', '0', '0'],
+    )
+  }
+
+  assert.equal((await gateway.chat({}, { key: key.secret })).status, 200)
   assert.ok((await gateway.audit()).ok)
 })
 

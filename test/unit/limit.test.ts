@@ -12,11 +12,11 @@ const HOUR = 3_600_000
 
 test('a day that is spent is open again at the very millisecond of midnight', () => {
   const clock = manualClock(MIDNIGHT - 1)
-  const limits = keyLimits(clock)
+  const limits = keyLimits({ clock, unpaidPerMinute: 600 })
   const bearer = bearerOf({ dailyLimit: 5 })
   limits.sawDay('key_1', dayOf(MIDNIGHT - 1), 5)
 
-  const refusal = refusalOf(() => limits.enter(bearer))
+  const refusal = refusalOf(() => limits.enter(bearer, 'models'))
   const before = limits.daily(bearer)
   clock.advance(1)
   const after = limits.daily(bearer)
@@ -25,12 +25,12 @@ test('a day that is spent is open again at the very millisecond of midnight', ()
   assert.equal(refusal.detail.retryAfter, 1)
   assert.deepEqual([before.used, before.resetSeconds, before.resetsAt], [5, 1, MIDNIGHT])
   assert.deepEqual([after.used, after.resetSeconds, after.resetsAt], [0, DAY_MS / 1000, MIDNIGHT + DAY_MS])
-  limits.enter(bearer)
+  limits.enter(bearer, 'models')
 })
 
 test('a clock that jumps two hours back over midnight and forth again brings no day back', () => {
   const clock = manualClock(MIDNIGHT + HOUR)
-  const limits = keyLimits(clock)
+  const limits = keyLimits({ clock, unpaidPerMinute: 600 })
   const bearer = bearerOf({ dailyLimit: 5 })
   limits.sawDay('key_1', dayOf(MIDNIGHT), 5)
 
@@ -39,28 +39,28 @@ test('a clock that jumps two hours back over midnight and forth again brings no 
     const { used, resetsAt } = limits.daily(bearer)
 
     assert.deepEqual([used, resetsAt], [5, MIDNIGHT + DAY_MS])
-    assert.equal(refusalOf(() => limits.enter(bearer)).code, 'daily_limit_exceeded')
+    assert.equal(refusalOf(() => limits.enter(bearer, 'models')).code, 'daily_limit_exceeded')
   }
 })
 
 test('a jump of the clock neither refills the minute nor locks the key out', () => {
   const clock = manualClock(MIDNIGHT)
-  const limits = keyLimits(clock)
+  const limits = keyLimits({ clock, unpaidPerMinute: 600 })
   const bearer = bearerOf({ rpmLimit: 60 })
-  for (let i = 0; i < 60; i++) limits.enter(bearer).leave()
+  for (let i = 0; i < 60; i++) limits.enter(bearer, 'models').leave()
 
   for (const jump of [2 * HOUR, -4 * HOUR]) {
     clock.set(clock.now() + jump)
-    assert.equal(refusalOf(() => limits.enter(bearer)).code, 'rate_limit_exceeded')
+    assert.equal(refusalOf(() => limits.enter(bearer, 'models')).code, 'rate_limit_exceeded')
   }
   clock.advance(1000)
 
-  limits.enter(bearer)
+  limits.enter(bearer, 'models')
 })
 
 test('the record of a key and what the gate said are both believed, whichever knows more', () => {
   const clock = manualClock(MIDNIGHT)
-  const limits = keyLimits(clock)
+  const limits = keyLimits({ clock, unpaidPerMinute: 600 })
   const today = dayOf(MIDNIGHT)
 
   const fromRecord = limits.daily(bearerOf({}, { day: today, dayCount: 7 })).used
@@ -73,25 +73,25 @@ test('the record of a key and what the gate said are both believed, whichever kn
 })
 
 test('of two records of a key the newer one has the limit, in whichever order they come', () => {
-  const limits = keyLimits(manualClock(MIDNIGHT))
+  const limits = keyLimits({ clock: manualClock(MIDNIGHT), unpaidPerMinute: 600 })
   const [older, newer] = [bearerOf({ rpmLimit: 600 }, { version: 1 }), bearerOf({ rpmLimit: 2 }, { version: 2 })]
 
-  limits.enter(older)
-  limits.enter(newer)
+  limits.enter(older, 'models')
+  limits.enter(newer, 'models')
 
   assert.equal(limits.rpm(older.key).limit, 2)
-  assert.equal(refusalOf(() => limits.enter(older)).code, 'rate_limit_exceeded')
-  assert.equal(refusalOf(() => limits.enter(newer)).code, 'rate_limit_exceeded')
+  assert.equal(refusalOf(() => limits.enter(older, 'models')).code, 'rate_limit_exceeded')
+  assert.equal(refusalOf(() => limits.enter(newer, 'models')).code, 'rate_limit_exceeded')
 })
 
 test('a request refused for the day or for those in flight takes no token and no place', () => {
-  const limits = keyLimits(manualClock(MIDNIGHT))
+  const limits = keyLimits({ clock: manualClock(MIDNIGHT), unpaidPerMinute: 600 })
   const bearer = bearerOf({ rpmLimit: 10, dailyLimit: 3, maxConcurrent: 1 })
-  const { leave, giveBack } = limits.enter(bearer)
+  const { leave, giveBack } = limits.enter(bearer, 'models')
 
-  assert.equal(refusalOf(() => limits.enter(bearer)).code, 'concurrency_exceeded')
+  assert.equal(refusalOf(() => limits.enter(bearer, 'models')).code, 'concurrency_exceeded')
   limits.sawDay('key_1', dayOf(MIDNIGHT), 3)
-  assert.equal(refusalOf(() => limits.enter(bearer)).code, 'daily_limit_exceeded')
+  assert.equal(refusalOf(() => limits.enter(bearer, 'models')).code, 'daily_limit_exceeded')
 
   assert.equal(limits.rpm(bearer.key).remaining, 9)
   giveBack()
@@ -100,11 +100,34 @@ test('a request refused for the day or for those in flight takes no token and no
   assert.deepEqual([limits.rpm(bearer.key).remaining, limits.inFlight('key_1')], [10, 0])
 })
 
+test('refusals for credits have an allowance of their own, which debts lengthen and time refills', () => {
+  const clock = manualClock(MIDNIGHT)
+  const limits = keyLimits({ clock, unpaidPerMinute: 60 })
+  const bearer = bearerOf({})
+  const chat = () => limits.enter(bearer, 'chat.completions').leave()
+  for (let i = 0; i < 59; i++) limits.wasUnpaid('key_1')
+  chat()
+  for (let i = 0; i < 11; i++) limits.wasUnpaid('key_1')
+
+  const refusal = refusalOf(chat)
+  limits.prune()
+  const still = refusalOf(chat)
+  clock.advance(10_999)
+  const later = refusalOf(chat)
+  clock.advance(1)
+  chat()
+
+  assert.deepEqual([refusal.code, refusal.detail.metadata?.limit], ['rate_limit_exceeded', 'unpaid'])
+  assert.deepEqual([refusal.detail.retryAfter, still.detail.retryAfter], [11, 11])
+  assert.equal(later.code, 'rate_limit_exceeded')
+  assert.equal(limits.unpaidSpent('key_1'), undefined)
+})
+
 test('what is forgotten in between is only what says nothing', () => {
   const clock = manualClock(MIDNIGHT)
-  const limits = keyLimits(clock)
+  const limits = keyLimits({ clock, unpaidPerMinute: 600 })
   const bearer = bearerOf({ rpmLimit: 60 })
-  for (let i = 0; i < 30; i++) limits.enter(bearer).leave()
+  for (let i = 0; i < 30; i++) limits.enter(bearer, 'models').leave()
   limits.sawDay('key_1', dayOf(MIDNIGHT), 30)
 
   limits.prune()

@@ -1,0 +1,103 @@
+// What costs a key no token is bounded all the same: refusals for credits, and the rows of refusals at or before the limits.
+// The real allowances are 600 at once and 10 a second; here they are a few.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { BOUNDS } from '../../src/config-bounds.ts'
+import { withBounds } from '../kit/bounds.ts'
+import type { Loose } from '../kit/http-call.ts'
+import { openRaw } from '../kit/raw-http.ts'
+import { assertRefusal, seen } from '../kit/refusal.ts'
+import { openScene } from '../kit/scene.ts'
+import { until } from '../kit/until.ts'
+
+const ALLOWED = 6
+const REFILL_MS = 60_000 / ALLOWED
+const bounds = withBounds({ unpaidPerMinute: ALLOWED, refusalRowsPerMinute: ALLOWED })
+const { gateway, upstream } = await openScene(undefined, bounds)
+
+test('the real allowances are 600 at once, refilled by ten a second', () => {
+  assert.deepEqual([BOUNDS.unpaidPerMinute, BOUNDS.refusalRowsPerMinute], [600, 600])
+})
+
+test('a key without credits may try so often and is then told to wait, before its body is read', async () => {
+  const { secret, id } = await gateway.createKey({ credits: '0', rpm_limit: 1000 })
+  for (let i = 0; i < ALLOWED; i++) assertRefusal(await gateway.chat({}, { key: secret }), 'insufficient_credits')
+
+  using connection = await openRaw(gateway.port)
+  connection.send(
+    `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}\r\n` +
+      'Content-Type: application/json\r\nContent-Length: 100\r\n\r\n',
+  )
+  const [answer] = await connection.answers(1)
+
+  const refused = seen(answer!)
+  const error = assertRefusal(refused, 'rate_limit_exceeded')
+  assert.equal(error.metadata?.limit, 'unpaid')
+  assert.ok(Number(refused.headers['retry-after']) <= REFILL_MS / 1000)
+  assert.deepEqual(
+    [refused.headers['ratelimit-limit'], refused.headers['ratelimit-remaining']],
+    [String(ALLOWED), '0'],
+    'the figures are those of the policy that refused',
+  )
+  assert.match(String(refused.headers['ratelimit-policy']), /^"rpm";q=1000;w=60, .*"unpaid";q=6;w=60$/)
+  const used = (await gateway.get('/v1/key/introspect', secret)).body.limits?.rpm?.remaining
+  assert.equal(Number(used), 999, 'only the introspection itself has taken a token')
+  await until('its row is there', async () => (await rows(id)).some(row => row.error_code === error.code))
+})
+
+test('requests that are refused for credits at the same time all count, and are waited for', async () => {
+  const { secret } = await gateway.createKey({ credits: '0' })
+  const first = await Promise.all(Array.from({ length: 2 * ALLOWED }, () => gateway.chat({}, { key: secret })))
+  const unpaid = first.filter(answer => answer.status === 402).length
+
+  const { headers } = await gateway.chat({}, { key: secret })
+
+  assert.ok(unpaid >= ALLOWED)
+  const waitMs = (unpaid - ALLOWED + 1) * REFILL_MS
+  assert.ok(Number(headers['retry-after-ms']) > waitMs - 5_000, `${unpaid} refused, ${headers['retry-after-ms']} ms`)
+})
+
+test('a top-up is in force at once for a key that has tries left, and its refusals do not count against what it pays', async () => {
+  const { secret, accountId } = await gateway.createKey({ credits: '0' })
+  for (let i = 0; i < ALLOWED - 1; i++) assert.equal((await gateway.chat({}, { key: secret })).status, 402)
+  await gateway.addCredits(accountId, '1')
+
+  for (let i = 0; i < 2 * ALLOWED; i++) assert.equal((await gateway.chat({}, { key: secret })).status, 200)
+})
+
+test('a key whose tries are used up still reads its balance, and others chat', async () => {
+  const { secret } = await gateway.createKey({ credits: '0' })
+  for (let i = 0; i < ALLOWED; i++) await gateway.chat({}, { key: secret })
+  assert.equal((await gateway.chat({}, { key: secret })).status, 429)
+
+  for (const path of ['/v1/key/introspect', '/v1/models', '/v1/usage']) {
+    assert.equal((await gateway.get(path, secret)).status, 200)
+  }
+  assert.equal((await gateway.chat()).status, 200)
+  assert.equal(upstream.inFlight, 0)
+})
+
+test('of refusals at or before the limits so many rows are written for a key, and what is beyond is counted', async () => {
+  const { secret, id } = await gateway.createKey()
+  const other = await gateway.createKey()
+  const before = await unwritten()
+  for (let i = 0; i < ALLOWED + 4; i++) assert.equal((await gateway.get('/v1/nothing', secret)).status, 404)
+  assert.equal((await gateway.get('/v1/nothing', other.secret)).status, 404)
+
+  await until('the rows are there', async () => (await rows(id)).length === ALLOWED)
+  await until("another key's row is there", async () => (await rows(other.id)).length === 1)
+  await setTimeout(100)
+
+  assert.deepEqual([(await rows(id)).length, (await unwritten()) - before], [ALLOWED, 4])
+})
+
+async function rows(keyId: string): Promise<readonly Loose[]> {
+  const { body } = await gateway.admin<{ data: Loose[] }>('GET', `/usage?key_id=${keyId}&endpoint=all`)
+  return body.data
+}
+
+async function unwritten(): Promise<number> {
+  const { text } = await gateway.get('/metrics')
+  return Number(/^turnpike_refusal_rows_unwritten_total (\d+)$/m.exec(text)?.[1] ?? 0)
+}
