@@ -140,6 +140,7 @@ async function hold(pass: Pass, rule: EndpointRule, chat: Chat, model: Model, ne
     )
     const held = {
       requestId,
+      accountId: pass.bearer.account.id,
       chat,
       model,
       hold: granted.hold,

@@ -1,5 +1,6 @@
-// Counts the tokens of a text where no upstream told us: in a thread of its own, under a time cap, and without one
-// caller's text standing before the others'. Every model is counted as o200k, since most names say nothing else.
+// Counts the tokens of a text where no upstream told us: in a thread of its own, under a time cap, and owner by owner, so
+// that one tenant's texts, however many and large, do not stand before the others'. Every model is counted as o200k, since
+// most names say nothing else.
 
 import type { Worker } from 'node:worker_threads'
 import { startThread } from './thread.ts'
@@ -13,12 +14,13 @@ export type TokenCount = {
 
 export type TokenCounter = {
   // Never rejects, and answers within the time cap.
-  count(text: string): Promise<TokenCount>
+  count(text: string, owner: string): Promise<TokenCount>
   close(): Promise<void>
 }
 
 type Job = {
   readonly text: string
+  readonly owner: string
   readonly cap: NodeJS.Timeout
   readonly resolve: (count: TokenCount) => void
   next: number // where the next slice begins
@@ -29,29 +31,31 @@ type Job = {
 // that is still awaited does, until its cap.
 export function tokenCounter(options: { readonly timeoutMs: number; readonly idleMs?: number }): TokenCounter {
   const { timeoutMs, idleMs = IDLE_MS } = options
-  const jobs = new Set<Job>() // in the order of their turns
+  const lines = new Map<string, Set<Job>>() // owners in the order of their turns, and so are the texts of each
   let worker: Worker | undefined
   let isReady = false
   let inHand: Job | undefined // whose slice the worker has; it may have been answered meanwhile
   let alarm: NodeJS.Timeout | undefined
   let isClosed = false
 
-  function count(text: string): Promise<TokenCount> {
+  function count(text: string, owner: string): Promise<TokenCount> {
     if (text === '') return Promise.resolve({ tokens: 0, exact: true })
     if (isClosed || text.length > TEXT_BYTES_MAX || Buffer.byteLength(text) > TEXT_BYTES_MAX) {
       return Promise.resolve(halfOfBytes(text))
     }
     return new Promise(resolve => {
-      const job: Job = { text, resolve, next: 0, tokens: 0, cap: setTimeout(() => giveUp(job), timeoutMs) }
-      jobs.add(job)
+      const job: Job = { text, owner, resolve, next: 0, tokens: 0, cap: setTimeout(() => giveUp(job), timeoutMs) }
+      const line = lines.get(owner)
+      if (line === undefined) lines.set(owner, new Set([job]))
+      else line.add(job)
       handOut()
     })
   }
 
-  // One slice is out at a time, and whoever had a turn goes to the end of the line.
+  // One slice is out at a time.
   function handOut(): void {
     if (inHand !== undefined) return
-    const job = jobs.values().next().value
+    const job = nextInTurn()
     if (job === undefined) {
       setAlarm(idleMs)
       return
@@ -59,16 +63,34 @@ export function tokenCounter(options: { readonly timeoutMs: number; readonly idl
 
     worker ??= tryStart()
     if (worker === undefined) {
-      for (const waiting of jobs) giveUp(waiting)
+      for (const waiting of waitingJobs()) giveUp(waiting)
       return
     }
-    jobs.delete(job)
-    jobs.add(job)
     inHand = job
     const end = endOfSlice(job.text, job.next)
     worker.postMessage(job.text.slice(job.next, end))
     job.next = end
     setAlarm(isReady ? timeoutMs : LOAD_MS_MAX)
+  }
+
+  // Whoever had a turn goes to the end: the owner behind the other owners, the text behind the owner's other texts.
+  function nextInTurn(): Job | undefined {
+    const line = lines.values().next().value
+    const job = line?.values().next().value
+    if (line === undefined || job === undefined) return undefined
+    line.delete(job)
+    line.add(job)
+    lines.delete(job.owner)
+    lines.set(job.owner, line)
+    return job
+  }
+
+  function isWaiting(job: Job | undefined): job is Job {
+    return job !== undefined && lines.get(job.owner)?.has(job) === true
+  }
+
+  function waitingJobs(): readonly Job[] {
+    return [...lines.values()].flatMap(line => [...line])
   }
 
   function tryStart(): Worker | undefined {
@@ -100,7 +122,7 @@ export function tokenCounter(options: { readonly timeoutMs: number; readonly idl
     }
     const job = inHand
     inHand = undefined
-    if (job !== undefined && jobs.has(job)) {
+    if (isWaiting(job)) {
       if (answer === 'failed') giveUp(job)
       else {
         job.tokens += answer
@@ -116,11 +138,11 @@ export function tokenCounter(options: { readonly timeoutMs: number; readonly idl
     clearTimeout(alarm)
     void worker?.terminate()
     worker = undefined
-    const suspects = isReady ? [inHand] : [...jobs]
+    const suspects = isReady ? [inHand] : waitingJobs()
     isReady = false
     inHand = undefined
-    for (const job of suspects) if (job !== undefined && jobs.has(job)) giveUp(job)
-    if (jobs.size > 0) handOut()
+    for (const job of suspects) if (isWaiting(job)) giveUp(job)
+    if (lines.size > 0) handOut()
   }
 
   // Rings when the worker was silent for too long, whether it should have answered or had nothing to do.
@@ -135,14 +157,16 @@ export function tokenCounter(options: { readonly timeoutMs: number; readonly idl
 
   function finish(job: Job, result: TokenCount): void {
     clearTimeout(job.cap)
-    jobs.delete(job)
+    const line = lines.get(job.owner)
+    line?.delete(job)
+    if (line?.size === 0) lines.delete(job.owner)
     job.resolve(result)
   }
 
   async function close(): Promise<void> {
     isClosed = true
     clearTimeout(alarm)
-    for (const job of jobs) giveUp(job)
+    for (const job of waitingJobs()) giveUp(job)
     const last = worker
     worker = undefined
     await last?.terminate()

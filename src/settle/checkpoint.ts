@@ -1,14 +1,13 @@
 // A request that runs on writes down, now and then, what a crash would bill for it: who was called, the prompt, and the
-// output so far. Nobody waits for it.
+// output so far. Nobody waits for it, and the tokenizer, which settlements need, is left alone.
 import { costOf } from '../domain/credits.ts'
 import type { OutputSeen } from '../domain/handoff.ts'
 import { readUsage } from '../domain/metering.ts'
 import type { Gates } from '../store/contract.ts'
-import { estimateOutput, estimatePrompt, type Held, type TokenCounter } from './settle.ts'
+import type { Held } from './settle.ts'
 
 export type CheckpointNeeds = {
   readonly gates: Pick<Gates, 'checkpoint'>
-  readonly counter: TokenCounter
   readonly checkpointFirstMs: number
   readonly checkpointEveryMs: number
 }
@@ -21,26 +20,22 @@ export function keepCheckpoints(
   progress: () => Progress | undefined,
   needs: CheckpointNeeds,
 ): Disposable {
-  let stopped = false
-  let promptTokens: number | undefined
-  // Only what came since the last mark is counted: a long stream is not tokenized from its beginning every time.
-  let counted = { tokens: 0, characters: 0 }
+  // Only what came since the last mark is measured: a long stream is not gone through from its beginning every time.
+  let measured = { bytes: 0, characters: 0 }
 
-  async function countNew({ text, bytesBeyond }: OutputSeen): Promise<number> {
-    const fresh = { text: text.slice(counted.characters), any: true, bytesBeyond: 0 }
-    counted = { tokens: counted.tokens + (await estimateOutput(fresh, needs.counter)), characters: text.length }
-    return counted.tokens + Math.ceil(bytesBeyond / 2)
+  function estimateOutput({ text, bytesBeyond }: OutputSeen): number {
+    const fresh = Buffer.byteLength(text.slice(measured.characters))
+    measured = { bytes: measured.bytes + fresh, characters: text.length }
+    return tokensOf(measured.bytes + bytesBeyond)
   }
 
-  async function mark(): Promise<void> {
+  function mark(): void {
     const called = progress()
     if (called !== undefined) {
-      promptTokens ??= await estimatePrompt(held.chat, held.model, needs.counter)
       const reported = readUsage(seen.usage)
-      const estimate = await countNew(seen.output())
-      if (stopped) return
+      const estimate = estimateOutput(seen.output())
       const tokens = {
-        prompt: Math.min(reported.prompt || promptTokens, held.model.contextLength),
+        prompt: Math.min(reported.prompt || estimatePrompt(held), held.model.contextLength),
         cached: 0,
         cacheWrite: 0,
         completion: Math.min(Math.max(reported.completion ?? 0, estimate), held.chat.n * held.outputTokens),
@@ -55,14 +50,23 @@ export function keepCheckpoints(
         cost: costOf(tokens, held.model.prices),
       })
     }
-    if (!stopped) timer = setTimeout(mark, needs.checkpointEveryMs)
+    timer = setTimeout(mark, needs.checkpointEveryMs)
   }
 
   let timer = setTimeout(mark, needs.checkpointFirstMs)
   return {
-    [Symbol.dispose]() {
-      stopped = true
-      clearTimeout(timer)
-    },
+    [Symbol.dispose]: () => clearTimeout(timer),
   }
+}
+
+// What most tokenizers make of most texts. Here it is not to be a bound: whoever was served when the process died should
+// not pay twice for it.
+const BYTES_PER_TOKEN = 4
+
+function tokensOf(bytes: number): number {
+  return Math.ceil(bytes / BYTES_PER_TOKEN)
+}
+
+function estimatePrompt({ chat, model }: Held): number {
+  return tokensOf(chat.promptBytes) + chat.media.length * model.mediaMaxTokens
 }

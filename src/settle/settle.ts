@@ -15,6 +15,7 @@ import type { Gates, Settlement } from '../store/contract.ts'
 // A granted hold: released on every way out, unless it was settled.
 export type Held = {
   readonly requestId: string
+  readonly accountId: string
   readonly chat: Chat
   readonly model: Model
   readonly hold: Nano
@@ -25,7 +26,8 @@ export type Held = {
   forget(): void
 }
 
-export type TokenCounter = { count(text: string): Promise<{ readonly tokens: number }> }
+// Texts are counted account by account.
+export type TokenCounter = { count(text: string, accountId: string): Promise<{ readonly tokens: number }> }
 
 export type SettleNeeds = {
   readonly gates: Pick<Gates, 'settle'>
@@ -110,17 +112,17 @@ export async function release(held: Held, needs: SettleNeeds): Promise<void> {
 }
 
 // What an estimate of the prompt counts: its texts, its tools, and a few tokens of framing a message.
-export async function estimatePrompt(chat: Chat, model: Model, counter: TokenCounter): Promise<number> {
+async function estimatePrompt({ chat, model, accountId }: Held, counter: TokenCounter): Promise<number> {
   const texts = [...promptTexts(chat.messages)]
   for (const name of ['tools', 'functions', 'response_format']) {
     if (chat.forwarded[name] !== undefined) texts.push(JSON.stringify(chat.forwarded[name]))
   }
-  const { tokens } = await counter.count(texts.join('\n'))
+  const { tokens } = await counter.count(texts.join('\n'), accountId)
   return tokens + 4 * chat.messages.length + 3 + chat.media.length * model.mediaMaxTokens
 }
 
-export async function estimateOutput(output: OutputSeen, counter: TokenCounter): Promise<number> {
-  return (await counter.count(output.text)).tokens + Math.ceil(output.bytesBeyond / 2)
+async function estimateOutput(output: OutputSeen, { accountId }: Held, counter: TokenCounter): Promise<number> {
+  return (await counter.count(output.text, accountId)).tokens + Math.ceil(output.bytesBeyond / 2)
 }
 
 type Bill = { readonly tokens: Tokens; readonly source: UsageSource; readonly cost: Nano }
@@ -134,8 +136,8 @@ async function price(held: Held, delivery: Delivery, needs: SettleNeeds): Promis
     { prompt: model.contextLength, completion: chat.n * held.outputTokens },
     { output: delivery.output.any, finished: delivery.finishReason !== null },
     {
-      prompt: () => estimatePrompt(chat, model, needs.counter),
-      completion: () => estimateOutput(delivery.output, needs.counter),
+      prompt: () => estimatePrompt(held, needs.counter),
+      completion: () => estimateOutput(delivery.output, held, needs.counter),
     },
   )
   if (judged.clamped) needs.onClamped(held.requestId)

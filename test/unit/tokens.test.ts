@@ -15,7 +15,7 @@ const PROSE = 'It was the best of times; it was the worst of times, wasn’t it?
 test('an empty text has no tokens, and starts no thread', async () => {
   const counter = tokenCounter({ timeoutMs: 0 })
 
-  assert.deepEqual(await counter.count(''), { tokens: 0, exact: true })
+  assert.deepEqual(await counter.count('', 'a'), { tokens: 0, exact: true })
   await counter.close()
 })
 
@@ -40,12 +40,12 @@ test('ordinary texts of any length are counted exactly', async () => {
   )
 
   for (const text of ['hello world', PROSE, PROSE.repeat(3000), `${PROSE}\n`.repeat(500)]) {
-    assert.deepEqual(await counter.count(text), { tokens: reference(text), exact: true })
+    assert.deepEqual(await counter.count(text, 'a'), { tokens: reference(text), exact: true })
   }
   await fc.assert(
     fc.asyncProperty(fc.array(piece, { minLength: 1, maxLength: 40 }), async pieces => {
       const text = `${pieces.join('')} `.repeat(pieces.length > 30 ? 400 : 1)
-      assert.deepEqual(await counter.count(text), { tokens: reference(text), exact: true })
+      assert.deepEqual(await counter.count(text, 'a'), { tokens: reference(text), exact: true })
     }),
     { numRuns: 100 },
   )
@@ -63,12 +63,12 @@ test('special tokens, lone surrogates, NUL and emoji are text like any other', a
     '\0',
     '👩‍👩‍👧‍👦'.repeat(9),
   ]) {
-    const { tokens, exact } = await counter.count(text)
+    const { tokens, exact } = await counter.count(text, 'a')
 
     assert.equal(exact, true, JSON.stringify(text))
     assert.ok(tokens >= 1 && tokens <= Buffer.byteLength(text), `${JSON.stringify(text)}: ${tokens}`)
   }
-  assert.ok((await counter.count('<|endoftext|>')).tokens > 1)
+  assert.ok((await counter.count('<|endoftext|>', 'a')).tokens > 1)
   await counter.close()
 })
 
@@ -76,7 +76,7 @@ test('four megabytes of one letter, or of spaces, are counted in a bounded time'
   const counter = tokenCounter({ timeoutMs: LONG_MS })
 
   for (const letter of ['a', ' ', '\n', '日']) {
-    const { tokens, exact } = await counter.count(letter.repeat(4_000_000 / Buffer.byteLength(letter)))
+    const { tokens, exact } = await counter.count(letter.repeat(4_000_000 / Buffer.byteLength(letter)), 'a')
 
     assert.equal(exact, true)
     assert.ok(tokens > 0 && tokens < 4_000_000)
@@ -87,8 +87,11 @@ test('four megabytes of one letter, or of spaces, are counted in a bounded time'
 test('a text over eight megabytes is not counted but estimated at half its bytes', async () => {
   const counter = tokenCounter({ timeoutMs: LONG_MS })
 
-  assert.deepEqual(await counter.count('a'.repeat(8 * 1024 * 1024 + 1)), { tokens: 4 * 1024 * 1024 + 1, exact: false })
-  assert.deepEqual(await counter.count('日'.repeat(3_000_000)), { tokens: 4_500_000, exact: false })
+  assert.deepEqual(await counter.count('a'.repeat(8 * 1024 * 1024 + 1), 'a'), {
+    tokens: 4 * 1024 * 1024 + 1,
+    exact: false,
+  })
+  assert.deepEqual(await counter.count('日'.repeat(3_000_000), 'a'), { tokens: 4_500_000, exact: false })
   await counter.close()
 })
 
@@ -97,7 +100,7 @@ test('past the time cap the answer is half the bytes, and a thread that was only
   const slow = randomLetters(4_000_000)
   const began = systemClock.monotonic()
 
-  const answer = await counter.count(slow)
+  const answer = await counter.count(slow, 'a')
 
   assert.deepEqual(answer, { tokens: 2_000_000, exact: false })
   assert.ok(systemClock.monotonic() - began < 2000)
@@ -110,7 +113,7 @@ test('a thread stuck on one text is ended, and the others get their answer from 
   await untilExact(counter, 'hello world')
   const slow = randomLetters(16_000, 0x4e00, 20_000)
 
-  const answers = await Promise.all([counter.count(slow), counter.count('hello world')])
+  const answers = await Promise.all([counter.count(slow, 'a'), counter.count('hello world', 'a')])
 
   assert.deepEqual(answers[0], { tokens: 24_000, exact: false })
   assert.ok(answers[1].tokens === 2 || answers[1].tokens === 6)
@@ -120,14 +123,31 @@ test('a thread stuck on one text is ended, and the others get their answer from 
 
 test('a small text does not wait for a large one that came before it', async () => {
   const counter = tokenCounter({ timeoutMs: LONG_MS })
-  await counter.count('warm')
+  await counter.count('warm', 'a')
   const order: string[] = []
 
-  const large = counter.count(randomLetters(200_000)).then(() => order.push('large'))
-  const small = Array.from({ length: 50 }, (_, i) => counter.count(`text ${i}`).then(() => order.push('small')))
+  const large = counter.count(randomLetters(200_000), 'a').then(() => order.push('large'))
+  const small = Array.from({ length: 50 }, (_, i) => counter.count(`text ${i}`, 'a').then(() => order.push('small')))
   await Promise.all([large, ...small])
 
   assert.equal(order.at(-1), 'large')
+  await counter.close()
+})
+
+test('an owner with one text does not wait for the many of another owner', async () => {
+  const counter = tokenCounter({ timeoutMs: LONG_MS })
+  await counter.count('warm', 'a')
+  const order: string[] = []
+
+  const crowd = Array.from({ length: 50 }, () =>
+    counter.count(PROSE.repeat(300), 'greedy').then(() => order.push('many')),
+  )
+  const one = counter.count(PROSE.repeat(300), 'modest').then(() => order.push('one'))
+  const two = counter.count('hello world', 'small').then(() => order.push('two'))
+  await Promise.all([...crowd, one, two])
+
+  assert.equal(order.length, 52)
+  for (const name of ['one', 'two']) assert.ok(order.indexOf(name) < 5, `${name} was number ${order.indexOf(name)}`)
   await counter.close()
 })
 
@@ -135,7 +155,7 @@ test('many texts at once are each given their own count', async () => {
   const counter = tokenCounter({ timeoutMs: LONG_MS })
   const texts = Array.from({ length: 500 }, (_, i) => `${PROSE} number ${i} `.repeat(1 + (i % 7)))
 
-  const counts = await Promise.all(texts.map(text => counter.count(text)))
+  const counts = await Promise.all(texts.map(text => counter.count(text, 'a')))
 
   assert.deepEqual(
     counts,
@@ -147,19 +167,19 @@ test('many texts at once are each given their own count', async () => {
 test('after an idle time the thread is gone, and comes back when needed', async () => {
   const counter = tokenCounter({ timeoutMs: LONG_MS, idleMs: 20 })
 
-  assert.equal((await counter.count('hello world')).exact, true)
+  assert.equal((await counter.count('hello world', 'a')).exact, true)
   await sleep(100)
-  assert.deepEqual(await counter.count('hello world'), { tokens: 2, exact: true })
+  assert.deepEqual(await counter.count('hello world', 'a'), { tokens: 2, exact: true })
   await counter.close()
 })
 
 test('closing answers whoever waits, and whoever comes later, with half the bytes', async () => {
   const counter = tokenCounter({ timeoutMs: LONG_MS })
-  const waiting = [counter.count('abcd'), counter.count('abcdef')]
+  const waiting = [counter.count('abcd', 'a'), counter.count('abcdef', 'a')]
 
   await counter.close()
 
-  assert.deepEqual(await Promise.all([...waiting, counter.count('ab')]), [
+  assert.deepEqual(await Promise.all([...waiting, counter.count('ab', 'a')]), [
     { tokens: 2, exact: false },
     { tokens: 3, exact: false },
     { tokens: 1, exact: false },
@@ -168,7 +188,7 @@ test('closing answers whoever waits, and whoever comes later, with half the byte
 
 test('an open counter does not keep the process alive', () => {
   const script = `import { tokenCounter } from ${JSON.stringify(new URL('../../src/lib/tokens.ts', import.meta.url))}
-    console.log(JSON.stringify(await tokenCounter({ timeoutMs: ${LONG_MS} }).count('hello world')))`
+    console.log(JSON.stringify(await tokenCounter({ timeoutMs: ${LONG_MS} }).count('hello world', 'a')))`
 
   const output = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
     timeout: LONG_MS,
@@ -194,7 +214,7 @@ function randomLetters(length: number, first = 97, letters = 26): string {
 
 async function untilExact(counter: TokenCounter, text: string): ReturnType<TokenCounter['count']> {
   for (let tries = 0; tries < 1000; tries++) {
-    const answer = await counter.count(text)
+    const answer = await counter.count(text, 'a')
     if (answer.exact) return answer
   }
   return assert.fail('never counted')
