@@ -6,6 +6,18 @@ const Name = Type.String({ minLength: 1, maxLength: 256 })
 const Anything = Type.Record(Type.String(), Type.Unknown())
 const safe = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }
 
+// What a provider would fetch for the caller must not reach into the provider's own network, nor be read by others on its
+// way; and what it keeps under an id may be another tenant's, since all of them share the operator's account there.
+const ADDRESS = '^([Hh][Tt][Tt][Pp][Ss]://|[Dd][Aa][Tt][Aa]:)'
+const INLINE = '^([Dd][Aa][Tt][Aa]:|[^:]+$)'
+const Address = Type.String({ pattern: ADDRESS, description: 'An `https:` or `data:` URL.' })
+const Inline = Type.String({ pattern: INLINE, description: 'The bytes themselves, in base64 or as a `data:` URL.' })
+// A pattern in words.
+export const PATTERNS: ReadonlyMap<unknown, string> = new Map([
+  [ADDRESS, 'must be an https: or data: URL'],
+  [INLINE, 'must be the bytes themselves, in base64 or as a data: URL'],
+])
+
 const TextPart = Type.Object({ type: Type.Literal('text'), text: Text })
 export const PARTS = {
   text: TextPart,
@@ -13,15 +25,18 @@ export const PARTS = {
   image_url: Type.Object({
     type: Type.Literal('image_url'),
     image_url: Type.Object({
-      url: Type.String({ minLength: 1 }),
+      url: Address,
       detail: Type.Optional(Type.Enum(['auto', 'low', 'high'])),
     }),
   }),
   input_audio: Type.Object({
     type: Type.Literal('input_audio'),
-    input_audio: Type.Object({ data: Text, format: Type.Enum(['wav', 'mp3']) }),
+    input_audio: Type.Object({ data: Inline, format: Type.Enum(['wav', 'mp3']) }),
   }),
-  file: Type.Object({ type: Type.Literal('file'), file: Anything }),
+  file: Type.Object({
+    type: Type.Literal('file'),
+    file: Type.Object({ file_data: Inline, filename: Type.Optional(Type.String({ maxLength: 1024 })) }),
+  }),
 } as const
 export type PartType = keyof typeof PARTS
 

@@ -8,6 +8,7 @@ import {
   IDENTIFIERS,
   MESSAGES,
   PARTS,
+  PATTERNS,
   type PartType,
   PRICED_ELSEWHERE,
   READ_BY_ROUTING,
@@ -158,6 +159,8 @@ function checkMessage(message: Message, path: string): { kind: MediaKind; param:
 }
 
 function checkAssistant(message: Message, path: string): void {
+  // Speech that the provider keeps, by its id.
+  if (message.audio !== undefined) throw notOffered(`${path}.audio`)
   const speaks = message.content !== null && message.content !== undefined
   if (
     !speaks &&
@@ -180,10 +183,34 @@ function checkPart(part: Part, path: string): { kind: MediaKind; param: string }
       message: `${path}.type is one of ${Object.keys(PARTS).join(', ')}.`,
     })
   }
-  if (!check.Check(part)) throw wrongField(check.Errors(part), path)
   const kind = { image_url: 'image', input_audio: 'audio', file: 'file' }[part.type] as MediaKind | undefined
+  if (kind !== undefined) checkMedia(part, path)
+  if (!check.Check(part)) throw wrongField(check.Errors(part), path)
   return kind === undefined ? [] : [{ kind, param: `${path}.type` }]
 }
+
+// Of a picture, a sound or a file only what is described is taken: anything else may name what is not the caller's.
+function checkMedia(part: Part, path: string): void {
+  const media = part[part.type]
+  if (typeof media !== 'object' || media === null) return
+  const known = MEDIA_FIELDS.get(part.type)
+  for (const [name, value] of Object.entries(media)) {
+    if (value === null) delete (media as Record<string, unknown>)[name]
+    else if (known?.has(name) === false) {
+      const param = `${path}.${part.type}.${name}`.slice(0, 256)
+      throw new Refusal('unsupported_value', {
+        param,
+        message: `${param} is not offered here; send the content itself.`,
+      })
+    }
+  }
+}
+
+const MEDIA_FIELDS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ['image_url', new Set(Object.keys(PARTS.image_url.properties.image_url.properties))],
+  ['input_audio', new Set(Object.keys(PARTS.input_audio.properties.input_audio.properties))],
+  ['file', new Set(Object.keys(PARTS.file.properties.file.properties))],
+])
 
 function checkTools(tools: readonly Part[] | undefined): void {
   for (const [index, tool] of (tools ?? []).entries()) {
@@ -251,8 +278,12 @@ function wrongField(errors: readonly SchemaError[], prefix: string): Refusal {
       ? (first.params as { requiredProperties?: readonly string[] }).requiredProperties?.[0]
       : undefined
   if (absent !== undefined) return missing(path === '' ? absent : `${path}.${absent}`)
-  const message = isChoice && first === top ? 'has a wrong type or value' : first.message
+  const message = isChoice && first === top ? 'has a wrong type or value' : (wordsOfPattern(first) ?? first.message)
   return new Refusal('invalid_value', { param: path, message: `${path} ${message}.` })
+}
+
+function wordsOfPattern({ keyword, params }: SchemaError): string | undefined {
+  return keyword === 'pattern' ? PATTERNS.get((params as { pattern?: unknown }).pattern) : undefined
 }
 
 // From a JSON pointer to `messages.2.content`. Keys are a caller's words, so it is cut.

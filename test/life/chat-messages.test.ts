@@ -46,6 +46,7 @@ const REFUSED: readonly (readonly [message: unknown, code: Code, path: string])[
   [{ role: 'assistant', content: null, tool_calls: [] }, 'invalid_value', '.tool_calls'],
   [{ role: 'assistant', tool_calls: [{ id: 'c', type: 'function' }] }, 'missing_field', '.tool_calls.0.function'],
   [{ role: 'assistant', tool_calls: [call, { ...call, id: 5 }] }, 'invalid_value', '.tool_calls.1.id'],
+  [{ role: 'assistant', content: 'hi', audio: { id: 'audio_1' } }, 'unsupported_value', '.audio'],
   [{ role: 'tool', content: 'x' }, 'missing_field', '.tool_call_id'],
   [{ role: 'function', content: 'x' }, 'missing_field', '.name'],
   [{ role: 'user', content: ['x'] }, 'invalid_value', '.content.0'],
@@ -57,10 +58,43 @@ const REFUSED: readonly (readonly [message: unknown, code: Code, path: string])[
   [{ role: 'user', content: [{ type: 'image_url', image_url: {} }] }, 'missing_field', '.content.0.image_url.url'],
 ]
 
+// What is wrong inside of a picture, a sound or a file, which are sent to a model that takes all of them.
+const MEDIA_REFUSED: readonly (readonly [part: object, code: Code, path: string])[] = [
+  ...['http://example.com/a.png', 'file:///etc/passwd', 'ftp://x/y', '//x/y', 'a.png', ' https://x/y', ''].map(
+    url => [{ type: 'image_url', image_url: { url } }, 'invalid_value', '.image_url.url'] as const,
+  ),
+  [
+    { type: 'image_url', image_url: { ...image.image_url, file_id: 'file-1' } },
+    'unsupported_value',
+    '.image_url.file_id',
+  ],
+  [{ type: 'file', file: { file_id: 'file-1' } }, 'unsupported_value', '.file.file_id'],
+  [{ type: 'file', file: { file_data: 'AAAA', file_id: 'file-1' } }, 'unsupported_value', '.file.file_id'],
+  [{ type: 'file', file: { file_data: 'AAAA', file_url: 'https://x/y' } }, 'unsupported_value', '.file.file_url'],
+  [{ type: 'file', file: { filename: 'a.pdf' } }, 'missing_field', '.file.file_data'],
+  [{ type: 'file', file: { file_data: 'https://x/y.pdf' } }, 'invalid_value', '.file.file_data'],
+  [{ type: 'file', file: { file_data: 5 } }, 'invalid_value', '.file.file_data'],
+  [{ type: 'file', file: 'file-1' }, 'invalid_value', '.file'],
+  [{ type: 'file' }, 'missing_field', '.file'],
+  [{ type: 'input_audio', input_audio: { data: 'https://x/y', format: 'wav' } }, 'invalid_value', '.input_audio.data'],
+  [{ type: 'input_audio', input_audio: { data: '', format: 'wav' } }, 'invalid_value', '.input_audio.data'],
+  [{ type: 'input_audio', input_audio: { id: 'audio-1' } }, 'unsupported_value', '.input_audio.id'],
+]
+
+const MEDIA_TAKEN: readonly object[] = [
+  image,
+  { type: 'image_url', image_url: { url: 'HTTPS://example.com/a.png' } },
+  { type: 'input_audio', input_audio: { data: 'AAAA', format: 'mp3' } },
+  { type: 'file', file: { file_data: 'data:application/pdf;base64,AAAA', filename: 'a.pdf' } },
+  { type: 'file', file: { file_data: 'AAAA' }, cache_control: { type: 'ephemeral' } },
+]
+
 test('messages are taken in every form that OpenAI documents, and what is wrong is named by its path', async t => {
   await using upstream = await startUpstream()
   const seeing = standardModel({ id: 'test/eye', input_modalities: ['text', 'image'], media_max_tokens: 1000 })
-  const config = standardConfig(upstream.url, { models: [standardModel(), seeing] })
+  const kinds = ['text', 'image', 'audio', 'file']
+  const open = standardModel({ id: 'test/open', input_modalities: kinds, media_max_tokens: 1000 })
+  const config = standardConfig(upstream.url, { models: [standardModel(), seeing, open] })
   await using gateway = await startGateway({ config })
 
   await t.test('every role and form reaches the upstream as it was sent, without its nulls', async () => {
@@ -92,6 +126,26 @@ test('messages are taken in every form that OpenAI documents, and what is wrong 
       'messages.0.content.0.type',
     )
   })
+
+  await t.test(
+    'a picture, a sound or a file is sent inline; only a picture may be an address, and only https',
+    async () => {
+      for (const part of MEDIA_TAKEN) {
+        upstream.reset()
+        const answer = await gateway.chat({ model: 'test/open', messages: [{ role: 'user', content: [part] }] })
+
+        assert.equal(answer.status, 200, `${JSON.stringify(part)}: ${answer.text}`)
+        const [entry] = upstream.journal
+        assert.deepEqual(entry?.body, { model: 'm1', messages: [{ role: 'user', content: [part] }] })
+      }
+      upstream.reset()
+      for (const [part, code, path] of MEDIA_REFUSED) {
+        const messages = [user, { role: 'user', content: [text, part] }]
+        assertRefusal(await gateway.chat({ model: 'test/open', messages }), code, `messages.1.content.1${path}`)
+      }
+      assert.equal(upstream.journal.length, 0)
+    },
+  )
 
   assert.ok((await gateway.audit()).ok)
 })
