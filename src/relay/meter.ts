@@ -5,6 +5,7 @@ import type { Chunk, OutputSeen, Whole } from '../domain/handoff.ts'
 export type Meter = {
   chunks(chunks: readonly Chunk[]): void
   whole(whole: Whole): void
+  // The last one, once every choice that was seen has finished.
   readonly finishReason: string | null
   readonly usage: unknown
   output(): OutputSeen
@@ -25,25 +26,36 @@ export function meter(): Meter {
     else beyond += Buffer.byteLength(piece)
   }
 
-  // Everything that an upstream bills as output: words, refusals, reasoning, tool names and arguments, of every choice.
+  // Everything that an upstream may bill as output, of every choice, under whatever name it comes. What is thought comes
+  // under several names at once, of which the longest counts; another field that repeats words or thoughts is a mirror.
   function addSpoken(spoken: { readonly [field: string]: unknown }): void {
-    add(spoken.content)
-    add(spoken.refusal)
-    add(spoken.reasoning_content || spoken.reasoning)
-    if (spoken.function_call !== undefined) addFunction(spoken.function_call)
-    if (!Array.isArray(spoken.tool_calls)) return
-    for (const call of spoken.tool_calls as { function?: unknown; custom?: unknown }[]) {
-      addFunction(call?.function)
-      addFunction(call?.custom)
+    let thought = ''
+    let others: string[] | undefined
+    for (const name in spoken) {
+      const value = spoken[name]
+      if (name === 'content') add(value)
+      else if (value === '' || value === null || name === 'role') continue
+      else if (THOUGHTS.has(name)) thought = longer(thought, stringsIn(value, name).join(''))
+      else if (CALLS.has(name)) for (const piece of stringsIn(value, name)) add(piece)
+      else others = stringsIn(value, name, others)
     }
+    if (thought !== spoken.content) add(thought)
+    if (others === undefined) return
+    for (const other of others) if (other !== spoken.content && other !== thought) add(other)
   }
 
-  function addFunction(called: unknown): void {
-    if (typeof called !== 'object' || called === null) return
-    const { name, arguments: args, input } = called as Record<string, unknown>
-    add(name)
-    add(args)
-    add(input)
+  // With several choices the answer has finished when each that spoke has; until then there is no reason.
+  const speaking = new Set<number>()
+  const finished = new Set<number>()
+  let reason: string | null = null
+
+  function follow(index: number, finishReason: string | null): void {
+    if (finishReason !== null) {
+      reason = finishReason
+      finished.add(index)
+      speaking.delete(index)
+    } else if (!finished.has(index)) speaking.add(index)
+    seen.finishReason = speaking.size === 0 ? reason : null
   }
 
   const seen = {
@@ -54,7 +66,7 @@ export function meter(): Meter {
         if (chunk.usage !== undefined) seen.usage = chunk.usage
         for (const choice of chunk.choices) {
           addSpoken(choice.delta)
-          seen.finishReason = choice.finish_reason ?? seen.finishReason
+          follow(choice.index, choice.finish_reason)
         }
       }
     },
@@ -62,10 +74,38 @@ export function meter(): Meter {
       seen.usage = whole.usage
       for (const choice of whole.choices) {
         addSpoken(choice.message)
-        seen.finishReason = choice.finish_reason
+        follow(choice.index, choice.finish_reason)
       }
     },
     output: () => ({ any, text, bytesBeyond: beyond }),
   }
   return seen
+}
+
+const THOUGHTS = new Set([
+  'reasoning',
+  'reasoning_content',
+  'reasoning_details',
+  'reasoning_text',
+  'thinking',
+  'thinking_blocks',
+])
+const CALLS = new Set(['tool_calls', 'function_call', 'refusal'])
+// Names whose strings nobody speaks, beside ids of every kind.
+const UNSPOKEN = new Set(['role', 'type', 'id', 'format', 'signature', 'url'])
+const DEPTH_MAX = 8
+
+// Every string in a field, however deep its lists and objects are, within reason.
+function stringsIn(value: unknown, name: string, found: string[] = [], depth = 0): string[] {
+  if (typeof value === 'string') {
+    if (!UNSPOKEN.has(name) && !name.endsWith('_id')) found.push(value)
+  } else if (typeof value === 'object' && value !== null && depth < DEPTH_MAX) {
+    if (Array.isArray(value)) for (const entry of value) stringsIn(entry, name, found, depth + 1)
+    else for (const [inner, entry] of Object.entries(value)) stringsIn(entry, inner, found, depth + 1)
+  }
+  return found
+}
+
+function longer(one: string, other: string): string {
+  return other.length > one.length ? other : one
 }

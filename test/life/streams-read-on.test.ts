@@ -38,6 +38,28 @@ test('a caller that leaves between the finish reason and the usage is billed by 
   assert.equal(upstream.journal.at(-1)?.closedByPeerAt, undefined)
 })
 
+test('of two choices one has finished and one still speaks: a caller that leaves lets both go, and pays for what both said', async () => {
+  const frame = (index: number, content: string, finish_reason: string | null) =>
+    `data: ${JSON.stringify({ choices: [{ index, delta: { content }, finish_reason }] })}\n\n`
+  upstream.next({
+    rawFrames: [
+      frame(1, ' there', null),
+      frame(0, 'Hello', 'stop'),
+      ...Array<string>(200).fill(frame(1, ' you', null)),
+    ],
+    chunkDelayMs: 50,
+  })
+
+  const stream = await gateway.openChat({ n: 2 })
+  while ((await stream.nextChunk())?.choices[0]?.finish_reason !== 'stop');
+  stream.abort()
+
+  const row = await settledRow(gateway, stream.headers['x-request-id'], 3_000)
+  assert.deepEqual([row.outcome, row.finish_reason, row.usage_source], ['client_left', null, 'estimate'])
+  assert.ok(row.completion_tokens >= 2)
+  await upstream.idle(1_000)
+})
+
 for (const stream of [false, true]) {
   test(`a model that reasons in hiding is read on before its first byte, asked for ${stream ? 'a stream' : 'JSON'}`, async () => {
     upstream.next({ delayMs: 400, usage })

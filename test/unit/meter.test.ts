@@ -1,0 +1,96 @@
+// What a meter counts of an answer: every word under whatever name, each once, and when the answer has finished.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Chunk, Whole } from '../../src/domain/handoff.ts'
+import { meter } from '../../src/relay/meter.ts'
+
+type Said = { readonly [field: string]: unknown }
+type Choice = readonly [index: number, delta: Said, finish_reason: string | null]
+
+const COUNTED: readonly (readonly [what: string, said: Said, text: string])[] = [
+  ['words', { role: 'assistant', content: 'one' }, 'one'],
+  ['words and a refusal', { content: 'one', refusal: 'no' }, 'oneno'],
+  ['thoughts under either name', { reasoning: 'hm' }, 'hm'],
+  ['thoughts under both names, once', { content: '', reasoning: 'hm', reasoning_content: 'hm' }, 'hm'],
+  [
+    'thoughts in details, once',
+    {
+      reasoning: 'hm so',
+      reasoning_details: [
+        { type: 'reasoning.text', text: 'hm', id: 'r' },
+        { text: ' so', index: 1 },
+      ],
+    },
+    'hm so',
+  ],
+  ['thoughts in details alone', { reasoning_details: [{ type: 'reasoning.summary', summary: 'sum' }] }, 'sum'],
+  ['thoughts in blocks', { thinking_blocks: [{ type: 'thinking', thinking: 'hm', signature: 'c2ln' }] }, 'hm'],
+  ['words that are mirrored as thoughts, once', { content: 'one', reasoning: 'one' }, 'one'],
+  ['an unknown field', { content: 'one', monologue: 'two' }, 'onetwo'],
+  ['an unknown field, deep', { extra: { pieces: [{ text: 'a', message_id: 'x' }, ['b']], type: 'c' } }, 'ab'],
+  [
+    'an unknown field that mirrors',
+    { content: 'one', reasoning: 'hm', fields: { reasoning_content: 'hm', said: 'one' } },
+    'onehm',
+  ],
+  [
+    'tool calls',
+    { tool_calls: [{ index: 0, id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } }] },
+    'f{}',
+  ],
+  ['a custom tool', { tool_calls: [{ id: 'c', type: 'custom', custom: { name: 'g', input: 'x' } }] }, 'gx'],
+  ['arguments that look like the words', { content: '{', tool_calls: [{ function: { arguments: '{' } }] }, '{{'],
+  ['an old function call', { function_call: { name: 'f', arguments: '1' } }, 'f1'],
+  ['nothing', { role: 'assistant', content: '', refusal: null, tool_calls: [null, 5], audio: {} }, ''],
+]
+
+for (const [what, said, text] of COUNTED) {
+  test(`of a delta and of a message: ${what}`, () => {
+    const [stream, json] = [meter(), meter()]
+
+    stream.chunks([chunk([0, said, null])])
+    json.whole({ choices: [{ index: 0, message: said, finish_reason: 'stop' }], usage: 1 } as unknown as Whole)
+
+    for (const gauge of [stream, json]) {
+      const output = gauge.output()
+      assert.deepEqual([[...output.text].sort().join(''), output.any], [[...text].sort().join(''), text !== ''])
+    }
+  })
+}
+
+test('fields of any size and depth are survived', () => {
+  const gauge = meter()
+  let deep: unknown = 'x'
+  for (let i = 0; i < 100_000; i++) deep = [deep]
+
+  gauge.chunks([chunk([0, { deep, wide: Array.from({ length: 300_000 }, () => 'a') }, null])])
+
+  assert.equal(gauge.output().text.length, 300_000)
+})
+
+test('an answer of several choices has finished when each that spoke has, whatever comes after', () => {
+  const gauge = meter()
+  const reasons: unknown[] = []
+  const see = (...choices: readonly Choice[]) => {
+    gauge.chunks([chunk(...choices)])
+    reasons.push(gauge.finishReason)
+  }
+
+  see([0, { content: 'a' }, null], [1, { content: 'b' }, null])
+  see([0, {}, 'length'])
+  see([1, { content: 'b' }, null])
+  see([1, {}, 'stop'])
+  see([0, {}, null])
+  see([2, { content: 'c' }, null])
+  see([2, {}, 'tool_calls'])
+
+  assert.deepEqual(reasons, [null, null, null, 'stop', 'stop', null, 'tool_calls'])
+})
+
+function chunk(...choices: readonly Choice[]): Chunk {
+  return {
+    choices: choices.map(([index, delta, finish_reason]) => ({ index, delta, finish_reason })),
+    usage: undefined,
+    fingerprint: undefined,
+  }
+}
