@@ -9,6 +9,7 @@ import type { Adapter, Errand } from './adapter.ts'
 import { type OutwardFlow, type OutwardHandler, outward } from './call.ts'
 import { readChunk, readWhole } from './openai-answer.ts'
 import { failureOfStatus, type Unsaid, type UpstreamError } from './openai-error.ts'
+import { toolCallNumbers } from './openai-tool-calls.ts'
 
 export type WireBounds = {
   readonly answerBytesMax: number
@@ -145,6 +146,7 @@ function streamReader(
   let gathered: Chunk[] = []
   const speaking = new Set<number>()
   const finished = new Set<number>()
+  const numberCalls = toolCallNumbers()
   let done = false
   let over = false
   let lingering: NodeJS.Timeout | undefined
@@ -175,7 +177,10 @@ function streamReader(
       }
       const frame = readChunk(data, setup.unsaid)
       state.upstreamId ??= frame.id
-      for (const choice of frame.chunk.choices) note(choice)
+      for (const choice of frame.chunk.choices) {
+        note(choice)
+        numberCalls(choice)
+      }
       gathered.push(frame.chunk)
     },
     { eventBytesMax: setup.sseEventBytesMax },

@@ -126,6 +126,42 @@ test('whatever the upstream streamed, the caller gets the chunks that OpenAI doc
     }
   })
 
+  await t.test('tool calls without an index get theirs: a known id goes on, a new id or name is the next', async () => {
+    const begun = (id: string | undefined, name: string) => ({
+      id,
+      type: 'function',
+      function: { name, arguments: '' },
+    })
+    const more = (args: string, rest: object = {}) => ({ ...rest, function: { arguments: args } })
+    const pieces: readonly (readonly [piece: object, choice: number, index: number])[] = [
+      [begun('a', 'f'), 0, 0],
+      [more('1'), 0, 0],
+      [begun('b', 'f'), 0, 1],
+      [more('2', { id: 'a' }), 0, 0],
+      [more('3', { id: 'b', index: null }), 0, 1],
+      [begun(undefined, 'g'), 0, 2],
+      [more('4', { id: '' }), 0, 2],
+      [more('5'), 1, 0],
+      [{ ...begun('x', 'h'), index: 5 }, 1, 5],
+      [begun('y', 'h'), 1, 6],
+      [more('6', { id: 'x', index: -1 }), 1, 5],
+    ]
+    const frames = pieces.map(([piece, index]) => data({ choices: [{ index, delta: { tool_calls: [piece] } }] }))
+    const both = data({ choices: [{ index: 2, delta: { tool_calls: [begun('p', 'f'), begun('q', 'f')] } }] })
+    const ends = [0, 1, 2].map(index => data({ choices: [{ index, delta: {}, finish_reason: 'tool_calls' }] }))
+    upstream.next({ rawFrames: [...frames, both, ...ends, DONE] })
+
+    const { answer } = await stream({ n: 3 })
+
+    assertFraming(answer)
+    const calls = answer.chunks.flatMap(chunk =>
+      chunk.choices.flatMap(({ index, delta }) =>
+        ((delta.tool_calls ?? []) as readonly { readonly index: number }[]).map(each => [index, each.index]),
+      ),
+    )
+    assert.deepEqual(calls, [...pieces.map(([, choice, index]) => [choice, index]), [2, 0], [2, 1]])
+  })
+
   await t.test('headers, trailer and row say one thing', async () => {
     const { opened, answer } = await stream({ stream_options: { include_usage: true } })
 
