@@ -52,9 +52,30 @@ test('one account may have a quarter of the memory for bodies, and the room come
     for (const connection of announced) connection.reset()
 
     await until('it is served', async () => (await gateway.chat({}, { key: key.secret })).status === 200)
-    const { text } = await gateway.get('/metrics')
-    assert.match(text, /^turnpike_body_bytes 0$/m)
+    assert.equal(await bodyBytes(), 0)
   })
 
+  for (const stream of [false, true]) {
+    await t.test(`a body counts until its request is over, asked for ${stream ? 'a stream' : 'JSON'}`, async () => {
+      upstream.next({ delayMs: 300, chunkDelayMs: 100 })
+      const calls = upstream.journal.length
+      const content = 'x'.repeat(100_000)
+      const answering = gateway.chat({ messages: [{ role: 'user', content }], stream }, { key: key.secret })
+      await upstream.received(calls + 1)
+
+      const waiting = await bodyBytes()
+      const answer = await answering
+
+      assert.equal(answer.status, 200)
+      assert.ok(waiting > content.length && waiting < content.length + 200, `${waiting} bytes`)
+      await until('the room is back', async () => (await bodyBytes()) === 0)
+    })
+  }
+
   assert.ok((await gateway.audit()).ok)
+
+  async function bodyBytes(): Promise<number> {
+    const { text } = await gateway.get('/metrics')
+    return Number(/^turnpike_body_bytes (\d+)$/m.exec(text)?.[1])
+  }
 })
