@@ -16,7 +16,7 @@ import {
   readTexts,
 } from './config-yaml.ts'
 import type { Modality, Model, Provider, Target, Timeouts } from './domain/catalog.ts'
-import { type Pico, type Prices, parsePrice } from './domain/credits.ts'
+import { COST_MAX, formatCredits, type Pico, type Prices, parsePrice, worstCost } from './domain/credits.ts'
 
 // The credential stays in memory: it is no part of what is stored of a provider.
 export type DeclaredProvider = Provider & { readonly apiKey?: string | undefined }
@@ -130,6 +130,13 @@ function readModel(place: Place, providers: ReadonlySet<string>): Read<DeclaredM
   const targets = readTargets(fields.need('targets'), providers)
   // What a picture may cost must be known before it is accepted.
   if (inputModalities.some(modality => modality !== 'text')) fields.need('media_max_tokens')
+  const maxOutputTokens = readInteger(fields.need('max_output_tokens'), 1, contextLength)
+  const prices = readPrices(fields.need('pricing'))
+  const worst = worstCost(contextLength, maxOutputTokens * BOUNDS.choicesMax, prices)
+  if (worst > COST_MAX) {
+    const most = `${formatCredits(worst)} credits, and ${formatCredits(COST_MAX)} is the most`
+    fail(fields.need('pricing'), `is too high: one request with all of its context and output could cost ${most}`)
+  }
   const value = {
     id,
     aliases: optional(fields, 'aliases', entry => readList(entry, BOUNDS.namesPerListMax).map(readModelId), []),
@@ -137,7 +144,7 @@ function readModel(place: Place, providers: ReadonlySet<string>): Read<DeclaredM
     description: optional(fields, 'description', entry => readText(entry, 4096), ''),
     ownedBy: optional(fields, 'owned_by', entry => readText(entry), ownerOf(id, targets)),
     contextLength,
-    maxOutputTokens: readInteger(fields.need('max_output_tokens'), 1, contextLength),
+    maxOutputTokens,
     inputModalities,
     mediaMaxTokens: optional(fields, 'media_max_tokens', entry => readInteger(entry, 1, TOKENS_MAX), 0),
     hiddenReasoning: optional(fields, 'hidden_reasoning', readFlag, false),
@@ -147,7 +154,7 @@ function readModel(place: Place, providers: ReadonlySet<string>): Read<DeclaredM
       entry => readTexts(entry, BOUNDS.namesPerListMax),
       [],
     ),
-    prices: readPrices(fields.need('pricing')),
+    prices,
     targets,
   }
   return { place, value }

@@ -46,6 +46,15 @@ export function worstPrompt(promptTokens: number, prices: Prices): Pico {
   return BigInt(promptTokens) * dearestPrompt(prices) + prices.request
 }
 
+// The most that one request may cost: far above any real one, and so far below what 64 bits hold that a hundred of such
+// costs can be added up.
+export const COST_MAX: Nano = NANO_MAX / 100n
+
+// What a request of this size costs at the dearest, in whole nano-credits.
+export function worstCost(promptTokens: number, outputTokens: number, prices: Prices): Nano {
+  return ceilNano(worstPrompt(promptTokens, prices) + BigInt(outputTokens) * prices.completion)
+}
+
 function dearestPrompt(prices: Prices): Pico {
   let dearest = prices.prompt
   for (const price of [prices.cacheRead, prices.cacheWrite]) if (price > dearest) dearest = price

@@ -6,26 +6,28 @@ import type { Loose } from '../kit/http-call.ts'
 import { standardModel } from '../kit/standard-config.ts'
 import { startUpstream } from '../kit/upstream.ts'
 
-// One token of prompt, and as many words as given.
-const COSTS: readonly (readonly [pricing: Readonly<Record<string, string>>, words: number, cost: string])[] = [
+// As many tokens of prompt as given, and one word.
+const COSTS: readonly (readonly [pricing: Readonly<Record<string, string>>, promptTokens: number, cost: string])[] = [
   [{ prompt: '0.000000000001', completion: '0' }, 1, '0.000000001'],
-  [{ prompt: '0', completion: '8999999.123456781' }, 7, '62999993.864197467'],
+  [{ prompt: '8999999.123456781', completion: '0' }, 7, '62999993.864197467'],
   [{ prompt: '0', completion: '0' }, 1, '0'],
   [{ prompt: '0.1', completion: '0.2' }, 1, '0.3'],
   [{ prompt: '0', completion: '0', request: '0.0000000001' }, 1, '0.000000001'],
   [{ prompt: '0.0000000004', completion: '0.0000000007' }, 1, '0.000000002'],
   [{ prompt: '3', completion: '7' }, 1, '10'],
 ]
+// So that even its dearest request stays within the bound on prices.
+const SMALL = { context_length: 8, max_output_tokens: 1 }
 
 test('a cost is one number with exact digits, wherever it stands', async () => {
   await using upstream = await startUpstream()
-  const models = COSTS.map(([pricing], i) => standardModel({ id: `test/p${i}`, pricing }))
+  const models = COSTS.map(([pricing], i) => standardModel({ id: `test/p${i}`, pricing, ...SMALL }))
   await using gateway = await startGateway({ config: standardConfig(upstream.url, { models }) })
   const key = await gateway.createKey({ credits: '1000000000' })
 
-  for (const [index, [, words, cost]] of COSTS.entries()) {
-    const body = { model: `test/p${index}`, max_tokens: words }
-    upstream.script({ chunks: words, promptTokens: 1 })
+  for (const [index, [, promptTokens, cost]] of COSTS.entries()) {
+    const body = { model: `test/p${index}`, max_tokens: 1 }
+    upstream.script({ chunks: 1, promptTokens })
 
     const json = await gateway.chat(body, { key: key.secret })
     const stream = await gateway.openChat({ ...body, stream_options: { include_usage: true } }, { key: key.secret })

@@ -76,6 +76,15 @@ test('the file beside the process is found, and its prices are taken as written'
   assert.equal(config.bounds.drainDelayMs, 250)
 })
 
+test('prices are taken up to 90 million credits for the dearest request', () => {
+  using place = openPlace(GOOD.replace('"0.00000015"', '700').replace('0.0000006', '3'))
+
+  const { prices, contextLength, maxOutputTokens } = loadConfig({ ...ENV }, place.dir).catalog!.models[0]!
+
+  const dearest = BigInt(contextLength) * prices.prompt + 8n * BigInt(maxOutputTokens) * prices.completion
+  assert.ok(dearest < 9n * 10n ** 19n && dearest > 89n * 10n ** 18n, 'pico-credits, just below the bound')
+})
+
 test('the configuration is frozen to its leaves', () => {
   using place = openPlace(GOOD)
 
@@ -106,6 +115,21 @@ const FLAWS: readonly (readonly [flaw: string, from: string, to: string, message
   ['a negative price', '"0.00000015"', '-0.1', /:9: models\[0\]\.pricing\.prompt/],
   ['a price with an exponent', '"0.00000015"', '1.5e-7', /:9: models\[0\]\.pricing\.prompt: .*no exponent/],
   ['a price finer than a pico-credit', '"0.00000015"', '0.0000000000001', /:9: .*at most 12 decimals/],
+  // 128,000 tokens of prompt at 703 credits fit into 90 million, as do 8 choices of 16,384 tokens at 686.
+  [
+    'a prompt price beyond counting',
+    '"0.00000015"',
+    '"704"',
+    /:9: models\[0\]\.pricing: is too high: .*90000000 is the most/,
+  ],
+  ['a completion price beyond counting', '0.0000006', '687', /:9: models\[0\]\.pricing: is too high/],
+  ['a cache price beyond counting', '0.000000075', '999999', /:9: models\[0\]\.pricing: is too high/],
+  [
+    'a request price beyond counting',
+    'completion: 0.0000006',
+    'completion: 0, request: 9000000.1',
+    /:9: models\[0\]\.pricing\.request/,
+  ],
   ['a priority out of bounds', 'priority: 1 ', 'priority: -1 ', /:12: models\[0\]\.targets\[1\]\.priority/],
   ['a weight of nothing', 'weight: 2', 'weight: 0', /:11: models\[0\]\.targets\[0\]\.weight/],
   ['an address that is not HTTP', 'http://127.0.0.1:11434/v1', 'file:///etc', /:3: providers\[1\]\.base_url/],
