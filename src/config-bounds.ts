@@ -34,6 +34,11 @@ const TABLE = {
   // What costs the key no token of its rpm has an allowance of its own: so many at once, refilled within a minute.
   unpaidPerMinute: 600,
   refusalRowsPerMinute: 600,
+  // Lists of usage: how many are read at once for all keys, how many may wait, and how many rows one page may look at.
+  usageListsAtOnceMax: 2,
+  usageListsWaitingMax: 256,
+  usageListsPerAccountWaitingMax: 4,
+  usageRowsLookedAtMax: 10_000,
 
   // A chat
   messagesMax: 2048,

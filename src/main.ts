@@ -22,10 +22,11 @@ import { httpServer } from './http/server.ts'
 import { chatCompletions } from './http/v1/chat-completions.ts'
 import { keyIntrospect } from './http/v1/key-introspect.ts'
 import { listModels, oneModel } from './http/v1/models.ts'
-import { listUsage, oneUsage } from './http/v1/usage.ts'
+import { listUsage, oneUsage, type UsagePage } from './http/v1/usage.ts'
 import { parseCidrs } from './lib/cidr.ts'
 import { systemClock } from './lib/clock.ts'
 import { failpoints } from './lib/failpoint.ts'
+import { fairQueue } from './lib/fair-queue.ts'
 import { openLog } from './lib/log.ts'
 import { places } from './lib/places.ts'
 import { roster } from './lib/roster.ts'
@@ -111,6 +112,11 @@ export async function serve(config: Config): Promise<void> {
     catalog: () => catalog,
     usage: store.usage,
   }
+  const lists = fairQueue<UsagePage>({
+    concurrent: bounds.usageListsAtOnceMax,
+    waitingMax: bounds.usageListsWaitingMax,
+    waitingPerOwnerMax: bounds.usageListsPerAccountWaitingMax,
+  })
   const gateway = {
     ...entering,
     ...bounds,
@@ -153,7 +159,7 @@ export async function serve(config: Config): Promise<void> {
       listModels(entering),
       oneModel(entering),
       keyIntrospect(entering),
-      listUsage(entering),
+      listUsage({ ...entering, ...bounds, lists }),
       oneUsage(entering),
     ],
     reply,

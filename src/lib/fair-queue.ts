@@ -16,6 +16,13 @@ export type FairQueue<T> = {
 
 export class QueueFull extends Error {
   override readonly name = 'QueueFull'
+  // Whose jobs are too many.
+  readonly of: 'owner' | 'all'
+
+  constructor(of: 'owner' | 'all') {
+    super('too many jobs are waiting already')
+    this.of = of
+  }
 }
 
 export function fairQueue<T>(limits: FairQueueLimits): FairQueue<T> {
@@ -37,9 +44,8 @@ export function fairQueue<T>(limits: FairQueueLimits): FairQueue<T> {
 
   function turnOf(owner: string): Promise<void> {
     const line = turns.get(owner) ?? []
-    if (waiting >= limits.waitingMax || line.length >= limits.waitingPerOwnerMax) {
-      return Promise.reject(new QueueFull('too many jobs are waiting already'))
-    }
+    if (line.length >= limits.waitingPerOwnerMax) return Promise.reject(new QueueFull('owner'))
+    if (waiting >= limits.waitingMax) return Promise.reject(new QueueFull('all'))
     waiting++
     turns.set(owner, line)
     return new Promise(resolve => line.push(resolve))

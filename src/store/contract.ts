@@ -206,7 +206,9 @@ export type LedgerEntry = {
 
 export type UsageReports = {
   get(requestId: string, keyId?: string): Promise<UsageRow | undefined>
-  list(filter: UsageFilter): Promise<Paged<UsageRow>>
+  // `next` is what to ask `after` for the next page, null if there is none. A page that has looked at as many rows as it
+  // may has more, even if it found none.
+  list(filter: UsageFilter): Promise<Paged<UsageRow> & { readonly next: string | null }>
   summary(filter: Omit<UsageFilter, 'limit' | 'after'>, groupBy: SummaryGroup): Promise<readonly SummaryRow[]>
 }
 
@@ -219,6 +221,8 @@ export type UsageFilter = Page & {
   readonly provider?: string | undefined
   readonly endpoint?: Endpoint | 'all' | undefined
   readonly outcome?: Outcome | undefined
+  // How many rows may be looked at for a page, whether they are what is asked for or not; without it, all.
+  readonly lookMax?: number | undefined
 }
 
 export const SUMMARY_GROUPS = ['day', 'hour', 'model', 'provider', 'key', 'account'] as const

@@ -87,6 +87,45 @@ for (const { engine, open } of ENGINES) {
     )
   })
 
+  test(`${engine}: a page looks at so many rows and no more, and goes on where it stopped`, async () => {
+    await using rooms = await openRooms(open)
+    const ids: string[] = []
+    for (let i = 0; i < 25; i++) {
+      const model = i === 2 || i === 12 ? 'rare' : 'm'
+      ids.push(await addRow(rooms, START + i, { key_id: i % 2 === 0 ? 'key_1' : 'key_2', model_served: model }))
+    }
+    const list = (after?: string, lookMax = 5) =>
+      rooms.usage.list({ limit: 3, keyId: 'key_1', model: 'rare', lookMax, after })
+
+    const pages = [await list()]
+    for (let last = pages[0]; last?.next; pages.push(last)) last = await list(last.next)
+
+    const found = pages.map(({ data, hasMore, next }) => [data.map(row => row.requestId), hasMore, next])
+    assert.deepEqual(found, [
+      [[], true, ids[16]],
+      [[ids[12]], true, ids[6]],
+      [[ids[2]], false, null],
+    ])
+    assert.deepEqual((await list(undefined, 13)).next, null, 'it has seen them all')
+    assert.deepEqual((await list(undefined, 12)).next, ids[2])
+    const full = await rooms.usage.list({ limit: 3, keyId: 'key_1', lookMax: 5 })
+    assert.deepEqual([full.data.length, full.hasMore, full.next], [3, true, ids[20]])
+    const recent = await rooms.usage.list({
+      limit: 3,
+      keyId: 'key_1',
+      model: 'rare',
+      lookMax: 5,
+      from: START + 120_000,
+    })
+    assert.deepEqual([recent.data.length, recent.hasMore], [0, false], 'what is too old is not looked at')
+    if (engine !== 'sqlite') return
+    const plan = await rooms.sql.all(
+      `EXPLAIN QUERY PLAN SELECT request_id FROM usage WHERE key_id = 'k' AND request_id < 'b'
+       ORDER BY request_id DESC LIMIT 2 OFFSET 9999`,
+    )
+    assert.match(String(plan[0]?.detail), /SEARCH usage USING COVERING INDEX usage_key/)
+  })
+
   test(`${engine}: every summary adds up to the same sums, however it is grouped`, async () => {
     await using rooms = await openRooms(open)
     let total = 0n

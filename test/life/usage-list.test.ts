@@ -2,11 +2,56 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { standardConfig, startGateway } from '../kit/gateway.ts'
+import { BOUNDS } from '../../src/config-bounds.ts'
+import { settledRow } from '../kit/bookings.ts'
+import { withBounds } from '../kit/bounds.ts'
+import { type NewKey, standardConfig, startGateway } from '../kit/gateway.ts'
 import type { Loose } from '../kit/http-call.ts'
 import { assertRefusal } from '../kit/refusal.ts'
 import { standardModel } from '../kit/standard-config.ts'
 import { startUpstream } from '../kit/upstream.ts'
+
+test('a page looks at so many rows at most, and says where to go on', async () => {
+  assert.equal(BOUNDS.usageRowsLookedAtMax, 10_000)
+  await using upstream = await startUpstream()
+  const config = standardConfig(upstream.url, { models: [standardModel(), standardModel({ id: 'b' })] })
+  await using gateway = await startGateway({ config, ...withBounds({ usageRowsLookedAtMax: 10 }) })
+  const { secret } = await gateway.createKey()
+  const rare = await gateway.chat({ model: 'b' }, { key: secret })
+  for (let i = 0; i < 15; i++) assert.equal((await gateway.chat({}, { key: secret })).status, 200)
+
+  const first = (await gateway.get('/v1/usage?model=b', secret)).body
+  const second = (await gateway.get(`/v1/usage?model=b&after=${first.next_after}`, secret)).body
+
+  assert.deepEqual([first.data, first.has_more], [[], true])
+  const ids = (second.data as unknown as Loose[]).map(row => row.request_id)
+  assert.deepEqual([ids, second.has_more, second.next_after], [[rare.headers['x-request-id']], false, null])
+})
+
+test('lists that one account asks for all at once are refused past a few, at no cost, and others are served', async () => {
+  await using upstream = await startUpstream()
+  await using gateway = await startGateway({ config: standardConfig(upstream.url) })
+  const [greedy, modest] = [await gateway.createKey(), await gateway.createKey()]
+  const ask = (key: NewKey) => gateway.get('/v1/usage?endpoint=all&limit=1000', key.secret)
+  for (let i = 0; i < 20; i++) assert.equal((await ask(greedy)).status, 200)
+
+  const flood = Array.from({ length: 100 }, () => ask(greedy))
+  const other = await ask(modest)
+  const answers = await Promise.all(flood)
+
+  assert.equal(other.status, 200)
+  const [refused, served] = [answers.filter(each => each.status === 429), answers.filter(each => each.status === 200)]
+  assert.equal(refused.length + served.length, 100)
+  assert.ok(refused.length > 0 && served.length > 0, `${refused.length} refused`)
+  for (const answer of refused) {
+    assert.equal(assertRefusal(answer, 'concurrency_exceeded').metadata?.limit, 'usage_lists')
+    const row = await settledRow(gateway, answer.headers['x-request-id'])
+    assert.deepEqual([row.outcome, row.http_status, row.error_code], ['refused', 429, 'concurrency_exceeded'])
+  }
+  const { daily } = (await gateway.get('/v1/key/introspect', greedy.secret)).body.limits ?? {}
+  assert.equal(Number(daily?.used), 20 + served.length + 1, 'what was refused counts against nothing')
+  assert.ok((await gateway.audit()).ok)
+})
 
 test('usage records are listed newest first, page by page, by time, model and endpoint', async t => {
   await using upstream = await startUpstream()

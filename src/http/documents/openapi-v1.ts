@@ -97,7 +97,7 @@ export function v1Paths(brand: Brand): Paths {
 
 const USAGE_QUERY: Parameter[] = [
   inQuery('limit', 'Rows in the page.', Type.Integer({ minimum: 1, maximum: 1000, default: 50 })),
-  inQuery('after', 'The last `request_id` of the page before.', Type.String()),
+  inQuery('after', '`next_after` of the page before.', Type.String()),
   inQuery('from', 'Not before this time (ISO 8601).', Type.String()),
   inQuery('to', 'Before this time (ISO 8601).', Type.String()),
   inQuery('model', 'Of this model only.', Type.String({ maxLength: 256 })),

@@ -25,7 +25,9 @@ export async function serveFree(
   try {
     answer = await work()
   } catch (error) {
-    if (error instanceof Refusal && error.status < 500) await enterAs('refused', error.status, error.code)
+    // What is too much at once counts against nothing, here as at the limits; its row is written behind.
+    if (error instanceof Refusal && error.code === 'concurrency_exceeded') pass.giveBack()
+    else if (error instanceof Refusal && error.status < 500) await enterAs('refused', error.status, error.code)
     throw error
   }
   const granted = await enterAs('completed', answer.status, null)

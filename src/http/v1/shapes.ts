@@ -157,5 +157,8 @@ export const KeyIntrospectionShape = Type.Object({
 export const UsageListShape = Type.Object({
   object: Type.Literal('list'),
   data: Type.Array(UsageShape),
-  has_more: Type.Boolean(),
+  has_more: Type.Boolean(
+    said('There may be more. A page that has looked at 10,000 rows ends there, even if it found none.'),
+  ),
+  next_after: nullable(Type.String(said('What to send as `after` for the next page.'))),
 })

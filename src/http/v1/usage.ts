@@ -5,16 +5,24 @@ import { Refusal } from '../../domain/refusal.ts'
 import { ENDPOINTS, type Endpoint } from '../../domain/usage.ts'
 import { usageObject } from '../../domain/usage-wire.ts'
 import { parseIsoTime } from '../../domain/wire-time.ts'
+import { type FairQueue, QueueFull } from '../../lib/fair-queue.ts'
 import type { UsageFilter, UsageReports } from '../../store/contract.ts'
 import { below, exactly, type V1Endpoint } from './endpoint.ts'
 import { type FreeNeeds, serveFree } from './free.ts'
 
 export type UsageNeeds = FreeNeeds & { readonly usage: UsageReports }
 
+export type UsageListNeeds = UsageNeeds & {
+  // Lists are read a few at a time, account by account.
+  readonly lists: FairQueue<UsagePage>
+  readonly usageRowsLookedAtMax: number
+}
+export type UsagePage = Awaited<ReturnType<UsageReports['list']>>
+
 const rule: EndpointRule = { endpoint: 'usage', method: 'GET', scope: null, evenIfSuspended: false }
 const REQUEST_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-export function listUsage(needs: UsageNeeds): V1Endpoint {
+export function listUsage(needs: UsageListNeeds): V1Endpoint {
   return {
     rule,
     match: exactly('/v1/usage'),
@@ -24,8 +32,10 @@ export function listUsage(needs: UsageNeeds): V1Endpoint {
         pass,
         rule,
         async () => {
-          const page = await needs.usage.list(filterOf(pass))
-          const body = { object: 'list', data: page.data.map(usageObject), has_more: page.hasMore }
+          const filter = { ...filterOf(pass), lookMax: needs.usageRowsLookedAtMax }
+          const page = await needs.lists.run(pass.bearer.account.id, () => needs.usage.list(filter)).catch(refuseIfFull)
+          const { data, hasMore, next } = page
+          const body = { object: 'list', data: data.map(usageObject), has_more: hasMore, next_after: next }
           return { status: 200, body: () => body }
         },
         needs,
@@ -50,6 +60,13 @@ export function oneUsage(needs: UsageNeeds): V1Endpoint {
         needs,
       ),
   }
+}
+
+function refuseIfFull(error: unknown): never {
+  if (!(error instanceof QueueFull)) throw error
+  if (error.of === 'all') throw new Refusal('service_unavailable', { retryAfter: 1 })
+  const message = 'Too many lists of usage are being read for this account; wait for one of them.'
+  throw new Refusal('concurrency_exceeded', { retryAfter: 1, message, metadata: { limit: 'usage_lists' } })
 }
 
 const PARAMS = ['limit', 'after', 'from', 'to', 'model', 'endpoint'] as const

@@ -36,13 +36,17 @@ export function sqlUsage(sql: Sql): UsageReports {
     },
 
     async list(filter) {
+      const end = await endOfLook(filter, sql)
       const asked = askedFor(filter)
       asked.add('request_id < ?', filter.after)
+      asked.add('request_id >= ?', end)
       const rows = await sql.all(
         `SELECT ${USAGE_COLUMNS} FROM usage ${asked.where()} ORDER BY request_id DESC LIMIT ${asked.param(filter.limit + 1)}`,
         asked.params,
       )
-      return page(rows, filter.limit, readUsage)
+      const { data, hasMore } = page(rows, filter.limit, readUsage)
+      const next = hasMore ? data.at(-1)?.requestId : end
+      return { data, hasMore: next !== undefined, next: next ?? null }
     },
 
     // Times newest first, everything else dearest first.
@@ -59,6 +63,18 @@ export function sqlUsage(sql: Sql): UsageReports {
       return rows.map(row => readSummary(row, groupBy))
     },
   }
+}
+
+// The oldest row that a page may look at, if there are more behind it: found in an index alone, without their rows.
+async function endOfLook(filter: UsageFilter, sql: Sql): Promise<string | undefined> {
+  if (filter.lookMax === undefined) return undefined
+  const asked = inReach(filter)
+  asked.add('request_id < ?', filter.after)
+  const rows = await sql.all(
+    `SELECT request_id FROM usage ${asked.where()} ORDER BY request_id DESC LIMIT 2 OFFSET ${asked.param(filter.lookMax - 1)}`,
+    asked.params,
+  )
+  return rows.length === 2 ? text(rows[0]?.request_id) : undefined
 }
 
 function readUsage(row: Row): UsageRow {
@@ -102,17 +118,23 @@ function readUsage(row: Row): UsageRow {
 
 // From `from` on and before `to`; chat rows unless the endpoint says otherwise.
 function askedFor(filter: Omit<UsageFilter, 'limit' | 'after'>): Conditions {
-  const asked = conditions()
-  asked.add('key_id = ?', filter.keyId)
+  const asked = inReach(filter)
   asked.add('account_id = ?', filter.accountId)
-  asked.add('request_id >= ?', filter.from === undefined ? undefined : timePrefix(filter.from - ID_SLACK_MS))
   asked.add('created_at >= ?', filter.from)
-  asked.add('request_id < ?', filter.to === undefined ? undefined : timePrefix(filter.to + ID_SLACK_MS))
   asked.add('created_at < ?', filter.to)
   asked.add('(model_served = ? OR (model_served IS NULL AND model_requested = ?))', filter.model, filter.model)
   asked.add('provider = ?', filter.provider)
   asked.add('outcome = ?', filter.outcome)
   if (filter.endpoint !== 'all') asked.add('endpoint = ?', filter.endpoint ?? 'chat.completions')
+  return asked
+}
+
+// What an index finds by itself: a key, and a range of ids.
+function inReach(filter: Omit<UsageFilter, 'limit' | 'after'>): Conditions {
+  const asked = conditions()
+  asked.add('key_id = ?', filter.keyId)
+  asked.add('request_id >= ?', filter.from === undefined ? undefined : timePrefix(filter.from - ID_SLACK_MS))
+  asked.add('request_id < ?', filter.to === undefined ? undefined : timePrefix(filter.to + ID_SLACK_MS))
   return asked
 }
 
