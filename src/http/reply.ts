@@ -82,11 +82,30 @@ export function sendRefusal(it: Case, refusal: Refusal, needs: ReplyNeeds, more:
   discard(req, () => res.end())
 }
 
-// An answer that was handed over but is not read for this long: the caller has left, whatever its socket says.
+// An answer that was handed over but of which nothing is read for this long: the caller has left, whatever its socket
+// says. One that reads on is waited for, unless it is so slow that the kernel, which takes more only when a good part of
+// its own buffer is free, takes nothing in all that time.
 export function destroyUnlessRead(res: ServerResponse, ms: number): void {
   if (res.writableLength === 0) return
-  const timer = setTimeout(() => res.destroy(), ms)
-  res.once('close', () => clearTimeout(timer))
+  let left = unread(res)
+  let looks = 0
+  const timer = setInterval(() => {
+    const now = unread(res)
+    looks = now < left ? 0 : looks + 1
+    left = now
+    if (looks >= LOOKS) res.destroy()
+  }, ms / LOOKS)
+  res.once('close', () => clearInterval(timer))
+}
+
+const LOOKS = 4
+
+// What the caller has not taken of this answer, and of those before it on the same connection. A large piece is in the
+// socket's count until all of it is gone, so what the kernel has not taken of it is counted beside it.
+function unread(res: ServerResponse): number {
+  const { socket } = res.req
+  const { _handle: handle } = socket as unknown as { readonly _handle?: { readonly writeQueueSize?: number } | null }
+  return res.writableLength + socket.writableLength + (handle?.writeQueueSize ?? 0)
 }
 
 function refusalHeaders(refusal: Refusal): string[] {

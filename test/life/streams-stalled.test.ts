@@ -10,10 +10,16 @@ import { settledRow } from '../kit/bookings.ts'
 import { withBounds } from '../kit/bounds.ts'
 import { openRaw, type RawConnection } from '../kit/raw-http.ts'
 import { openScene } from '../kit/scene.ts'
+import { standardConfig, standardModel } from '../kit/standard-config.ts'
 
 const STALL_MS = 1_500
 const bounds = withBounds({ writeStallMs: STALL_MS, readOnAfterFinishMs: 1_000 })
-const { gateway, upstream } = await openScene(undefined, bounds)
+// So many words about models that a list of them is almost a megabyte.
+const described = Array.from({ length: 200 }, (_, i) =>
+  standardModel({ id: `test/d${i}`, description: 'x'.repeat(4096) }),
+)
+const config = (url: string) => standardConfig(url, { models: [standardModel(), ...described] })
+const { gateway, upstream } = await openScene(config, bounds)
 const caller = await gateway.createKey()
 
 test('the real times are a minute for a reader and thirty seconds for a count', () => {
@@ -50,6 +56,44 @@ test('a JSON answer and the end of a stream that are not read do not keep their 
     assert.ok(connection.received.length < 24_000_000, 'all of it was still there')
   }
 })
+
+test('a JSON answer is waited for as long as a little of it is read now and then', async () => {
+  upstream.next({ words: ['x'.repeat(24_000_000)] })
+  const socket = connect({ port: gateway.port, host: '127.0.0.1' })
+  socket.pause()
+  socket.write(request({}))
+  const until = Date.now() + 4 * STALL_MS
+  for (let sip = 0; Date.now() < until; sip += 1) {
+    await setTimeout(STALL_MS / 20)
+    socket.read(128 * 1024)
+    assert.equal(socket.readableEnded || socket.destroyed, false, `cut off at sip ${sip}`)
+  }
+
+  const rest = await text(socket)
+
+  assert.ok(rest.length > 10_000_000, 'most of it was still to be read')
+  assert.ok(rest.endsWith('}'))
+})
+
+for (const [what, path] of [
+  ['a page outside of /v1', '/openapi.json'],
+  ['a list under /v1', '/v1/models'],
+] as const) {
+  test(`${what} that is asked for again and again and never read does not keep its connection for ever`, async () => {
+    const one = (await gateway.get(path, caller.secret)).text.length
+    const asked = Math.ceil(24_000_000 / one)
+    using connection = await openRaw(gateway.port)
+    connection.pause()
+    const ask = `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${caller.secret}\r\n\r\n`
+    connection.send(ask.repeat(asked))
+    await setTimeout(4 * STALL_MS)
+
+    connection.resume()
+
+    assert.equal(await connection.closed(5_000), true)
+    assert.ok(connection.received.length < asked * one, 'all of it was still there')
+  })
+}
 
 test('a reader that takes a little now and then is not ended', async () => {
   upstream.next({ chunks: 4_000, chunkBytes: 8_000 })
