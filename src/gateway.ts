@@ -53,8 +53,7 @@ export async function complete(
 ): Promise<Completed> {
   const { failpoint } = needs
   const model = modelFor(chat, needs)
-  const stop = needs.failpoint('before_hold')
-  if (stop !== undefined) await stop
+  if (failpoint) await failpoint('before_hold')
   await using held = await hold(pass, rule, chat, model, needs)
   if (failpoint) await failpoint('after_hold')
 
