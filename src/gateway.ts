@@ -54,19 +54,23 @@ export async function complete(
   const { failpoint } = needs
   const model = modelFor(chat, needs)
   if (failpoint) await failpoint('before_hold')
-  await using held = await hold(pass, rule, chat, model, needs)
-  if (failpoint) await failpoint('after_hold')
+  const held = await hold(pass, rule, chat, model, needs)
+  try {
+    if (failpoint) await failpoint('after_hold')
+    const sink = connection.sink(model, held.capped ? held.outputTokens : null)
+    const delivery = await deliver(pass, held, sink, needs)
+    if (failpoint) await failpoint('before_settle')
+    const ending = await settle(held, delivery, needs)
+    connection.booked(ending.receipt.cost)
+    if (failpoint) await failpoint('after_settle_before_reply')
 
-  const sink = connection.sink(model, held.capped ? held.outputTokens : null)
-  const delivery = await deliver(pass, held, sink, needs)
-  if (failpoint) await failpoint('before_settle')
-  const ending = await settle(held, delivery, needs)
-  connection.booked(ending.receipt.cost)
-  if (failpoint) await failpoint('after_settle_before_reply')
-
-  await sink.close(ending.receipt, ending.refusal)
-  const provider = delivery.answer.served?.provider ?? null
-  return { ending, held, provider, firstByteAt: delivery.firstByteAt }
+    await sink.close(ending.receipt, ending.refusal)
+    const provider = delivery.answer.served?.provider ?? null
+    return { ending, held, provider, firstByteAt: delivery.firstByteAt }
+  } finally {
+    // Every way out releases what was held, unless it was settled.
+    if (!held.settled) await release(held, needs)
+  }
 }
 
 // From the first upstream that is called to the last byte that is carried, watched by checkpoints all along.
@@ -76,8 +80,8 @@ async function deliver(pass: Pass, held: HeldHere, sink: Sink, needs: GatewayNee
   const { failpoint } = needs
   const gauge = meter()
   let dispatched: Progress | undefined
-  using _checkpoints = keepCheckpoints(held, gauge, () => dispatched, needs)
-  using place = needs.readOnFor(pass.bearer.account.id)
+  const checkpoints = keepCheckpoints(held, gauge, () => dispatched, needs)
+  const place = needs.readOnFor(pass.bearer.account.id)
 
   const request = {
     requestId,
@@ -109,6 +113,9 @@ async function deliver(pass: Pass, held: HeldHere, sink: Sink, needs: GatewayNee
       () => undefined,
     )
     throw error
+  } finally {
+    checkpoints.stop()
+    place.giveBack()
   }
 }
 
@@ -124,7 +131,7 @@ function modelFor(chat: Chat, needs: GatewayNeeds): Model {
   return model
 }
 
-type HeldHere = Held & { readonly capped: boolean } & AsyncDisposable
+type HeldHere = Held & { readonly capped: boolean }
 
 // The reservation is the request's usage row: once this resolves, it is on disk.
 async function hold(pass: Pass, rule: EndpointRule, chat: Chat, model: Model, needs: GatewayNeeds): Promise<HeldHere> {
@@ -137,7 +144,7 @@ async function hold(pass: Pass, rule: EndpointRule, chat: Chat, model: Model, ne
       { rule, modelRequested: storable(chat.model, MODEL_NAME_MAX), stream: chat.stream, entry },
       needs,
     )
-    const held = {
+    return {
       requestId,
       accountId: pass.bearer.account.id,
       chat,
@@ -147,9 +154,7 @@ async function hold(pass: Pass, rule: EndpointRule, chat: Chat, model: Model, ne
       capped: granted.outputTokens < entry.outputTokens,
       settled: false,
       forget,
-      [Symbol.asyncDispose]: () => release(held, needs),
     }
-    return held
   } catch (error) {
     forget()
     throw error

@@ -23,6 +23,7 @@ import { chatCompletions } from './http/v1/chat-completions.ts'
 import { keyIntrospect } from './http/v1/key-introspect.ts'
 import { listModels, oneModel } from './http/v1/models.ts'
 import { listUsage, oneUsage, type UsagePage } from './http/v1/usage.ts'
+import { alarms } from './lib/alarms.ts'
 import { parseCidrs } from './lib/cidr.ts'
 import { systemClock } from './lib/clock.ts'
 import { failpoints } from './lib/failpoint.ts'
@@ -120,6 +121,7 @@ export async function serve(config: Config): Promise<void> {
   const gateway = {
     ...entering,
     ...bounds,
+    alarms: alarms(clock),
     adapters,
     clock,
     random: Math.random,

@@ -23,14 +23,27 @@ export type Known = { readonly bearer: Bearer; readonly hasRow: boolean }
 export async function admit(call: Call, rule: EndpointRule | undefined, needs: AdmitNeeds): Promise<Pass> {
   const { bearer, hash } = await needs.authenticator.authenticate(call)
   const facts = () => factsOf(call, pass.bearer, rule)
-  const pass = { bearer, hasRow: false } as { bearer: Bearer; hasRow: boolean }
+  const pass: { -readonly [Field in keyof Pass]: Pass[Field] } = {
+    call,
+    endpoint: rule?.endpoint ?? 'unknown',
+    bearer,
+    hash,
+    hasRow: false,
+    facts,
+    giveBack: nothing,
+    leave: nothing,
+  }
   needs.recognised(pass, facts)
 
-  const allowed = permit(call, bearer, rule)
-  const { giveBack, leave } = needs.limits.enter(bearer, allowed.endpoint)
+  const { endpoint } = permit(call, bearer, rule)
+  const { giveBack, leave } = needs.limits.enter(bearer, endpoint)
+  pass.giveBack = giveBack
+  pass.leave = leave
   needs.gates.touch(hash, call.receivedAt)
-  return Object.assign(pass, { call, endpoint: allowed.endpoint, hash, facts, giveBack, [Symbol.dispose]: leave })
+  return pass
 }
+
+function nothing(): void {}
 
 function factsOf(call: Call, bearer: Bearer, rule: EndpointRule | undefined): RequestFacts {
   return {

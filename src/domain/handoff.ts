@@ -45,7 +45,7 @@ export type Pass = {
   // Gives back the rpm token; for refusals that count against nothing.
   giveBack(): void
   // Gives back the place among the key's requests in flight. Idempotent.
-  [Symbol.dispose](): void
+  leave(): void
 }
 
 // ── What an upstream says, in OpenAI's words ───────────────────────────────────────────────────────────────────────

@@ -2,6 +2,7 @@
 // slip past its guard. It admits, hands over to the endpoint, turns what was thrown into an answer, and logs one line.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type AdmitNeeds, admit } from '../admit/admit.ts'
+import type { Pass } from '../domain/handoff.ts'
 import type { Bearer } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
 import type { Endpoint, RequestFacts } from '../domain/usage.ts'
@@ -40,13 +41,14 @@ export function v1Door(needs: DoorNeeds): (req: IncomingMessage, res: ServerResp
     const found = findEndpoint(call.path, needs.endpoints)
     let facts: (() => RequestFacts) | undefined
     let served: Served
+    let pass: Pass | undefined
     const leave = needs.inFlight.join(flight)
     try {
       if (!needs.open())
         throw new Refusal('service_unavailable', { retryAfter: 5, message: 'The server is shutting down.' })
       if (isPreflight(req, needs.reply)) return sendPreflight(it, needs.reply)
       const rule = found?.endpoint.rule
-      using pass = await admit(call, rule, {
+      pass = await admit(call, rule, {
         authenticator: needs.authenticator,
         limits: needs.limits,
         gates: needs.gates,
@@ -72,6 +74,7 @@ export function v1Door(needs: DoorNeeds): (req: IncomingMessage, res: ServerResp
       sendRefusal(it, refusal, needs.reply)
       served = { status: refusal.status, outcome: 'refused', errorCode: refusal.code }
     } finally {
+      pass?.leave()
       leave()
     }
     const ms = needs.clock.monotonic() - call.startedMs

@@ -1,6 +1,7 @@
 // The answer as one JSON object: it leaves when it has been booked, with its cost in the header and in the body.
 import type { Receipt, Whole } from '../domain/handoff.ts'
 import type { Refusal } from '../domain/refusal.ts'
+import type { Alarms } from '../lib/alarms.ts'
 import type { Served, Sink } from '../relay/sink.ts'
 import { ignoredHeader, OUR_FINGERPRINT, usageJson } from './answer-json.ts'
 import { type Case, commonHeaders, costHeader, type ReplyNeeds, sendJson, sendRefusal } from './reply.ts'
@@ -11,6 +12,7 @@ export type SinkSetup = {
   readonly outputCap: number | null
   readonly reply: ReplyNeeds
   readonly pace: Pace
+  readonly alarms: Alarms
 }
 
 // When a stream's silence is filled, and when a caller that does not read has left.

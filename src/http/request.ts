@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Failure } from '../domain/failure.ts'
 import type { Call, Client } from '../domain/handoff.ts'
 import { Refusal } from '../domain/refusal.ts'
+import type { Alarms } from '../lib/alarms.ts'
 import { type CidrSet, clientAddress } from '../lib/cidr.ts'
 import type { Clock } from '../lib/clock.ts'
 
@@ -41,7 +42,12 @@ export function isUnderV1(target: string): boolean {
   return path === '/v1' || path.startsWith('/v1/')
 }
 
-export type BodyBounds = { readonly bytesMax: number; readonly timeoutMs: number; reserve(bytes: number): void }
+export type BodyBounds = {
+  readonly bytesMax: number
+  readonly timeoutMs: number
+  readonly alarms: Alarms
+  reserve(bytes: number): void
+}
 
 // The whole body, or a refusal. Longer than the cap is refused unread where the length is announced.
 export function readBody(req: IncomingMessage, res: ServerResponse, bounds: BodyBounds): Promise<Buffer> {
@@ -53,7 +59,7 @@ export function readBody(req: IncomingMessage, res: ServerResponse, bounds: Body
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = []
     let bytes = 0
-    const timer = setTimeout(() => fail(new Refusal('request_timeout')), bounds.timeoutMs)
+    const alarm = bounds.alarms.set(bounds.timeoutMs, () => fail(new Refusal('request_timeout')))
     // What still comes waits in the socket until somebody discards it.
     const fail = (refusal: unknown) => {
       stop()
@@ -77,7 +83,7 @@ export function readBody(req: IncomingMessage, res: ServerResponse, bounds: Body
     const onClose = () =>
       fail(new Refusal('malformed_request', { message: 'The connection closed before the body was complete.' }))
     const stop = () => {
-      clearTimeout(timer)
+      alarm.cancel()
       req.off('data', onData).off('end', onEnd).off('close', onClose)
     }
     req.on('data', onData).on('end', onEnd).on('close', onClose)

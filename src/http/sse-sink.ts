@@ -3,13 +3,14 @@
 import type { Nano } from '../domain/credits.ts'
 import type { Chunk, ChunkChoice, Receipt } from '../domain/handoff.ts'
 import { errorBody, type Refusal } from '../domain/refusal.ts'
+import type { Alarm } from '../lib/alarms.ts'
 import type { Served, Sink } from '../relay/sink.ts'
 import { OUR_FINGERPRINT, usageJson } from './answer-json.ts'
 import { answerHeaders, type SinkSetup } from './json-sink.ts'
 import { costHeader, sendRefusal } from './reply.ts'
 
 export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
-  const { it, reply, pace } = setup
+  const { it, reply, pace, alarms } = setup
   const { res, call } = it
   const head = `data: {"id":"chatcmpl-${call.requestId}","object":"chat.completion.chunk","created":${Math.floor(call.receivedAt / 1000)},"model":${JSON.stringify(setup.model)},"system_fingerprint":`
   const tail = includeUsage ? ',"usage":null}\n\n' : '}\n\n'
@@ -20,18 +21,18 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
   let by: Served | undefined
   let headersLeft = false
   let providerInTrailer = false
-  let stalled: NodeJS.Timeout | undefined
+  let stalled: Alarm | undefined
   let drained: () => void = () => undefined
   // Before the headers left it waits to send them; afterwards it fills silences.
-  let quiet = setTimeout(() => {
+  let quiet = alarms.set(pace.headersLeaveAfterMs, () => {
     leave()
     res.flushHeaders()
-  }, pace.headersLeaveAfterMs)
+  })
 
   function leave(): void {
     if (headersLeft || call.client.gone) return
     headersLeft = true
-    clearTimeout(quiet)
+    quiet.cancel()
     providerInTrailer = by === undefined
     const { headerPrefix } = reply
     const trailer = `${headerPrefix}Cost${providerInTrailer ? `, ${headerPrefix}Provider` : ''}`
@@ -46,12 +47,12 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
       ...(hasTrailers ? ['Trailer', trailer] : []),
     ])
     it.endInBand = refusal => end(errorFrame(refusal), it.booked ?? 0n)
-    quiet = setTimeout(keepAlive, pace.keepAliveAfterMs)
+    quiet = alarms.set(pace.keepAliveAfterMs, keepAlive)
   }
 
   function keepAlive(): void {
     if (stalled === undefined) res.write(': keep-alive\n')
-    quiet.refresh()
+    quiet.again()
   }
 
   function frame(chunk: Chunk): string {
@@ -67,7 +68,7 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
   }
 
   function onDrain(): void {
-    clearTimeout(stalled)
+    stalled?.cancel()
     stalled = undefined
     drained()
   }
@@ -75,13 +76,13 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
   // A caller that does not read for this long has left, whatever its socket says.
   function waitForDrain(): void {
     if (stalled !== undefined) return
-    stalled = setTimeout(() => res.destroy(), pace.writeStallMs)
+    stalled = alarms.set(pace.writeStallMs, () => res.destroy())
     res.once('drain', onDrain)
   }
 
   function stopTimers(): void {
-    clearTimeout(quiet)
-    clearTimeout(stalled)
+    quiet.cancel()
+    stalled?.cancel()
   }
   res.once('close', stopTimers)
 
@@ -95,7 +96,7 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
       for (const chunk of chunks) if (chunk.choices.length > 0) text += frame(chunk)
       if (text === '') return true
       leave()
-      quiet.refresh()
+      quiet.again()
       if (res.write(text)) return true
       waitForDrain()
       return false

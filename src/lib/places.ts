@@ -1,7 +1,7 @@
 // A bounded number of places for each owner. Who asks for one gets it or not; asking again is the same place, and it is
 // given back once, on every way out.
 
-export type Place = Disposable & { take(): boolean }
+export type Place = { take(): boolean; giveBack(): void }
 
 export function places(max: number): { of(owner: string): Place } {
   const taken = new Map<string, number>()
@@ -16,7 +16,7 @@ export function places(max: number): { of(owner: string): Place } {
           mine = true
           return true
         },
-        [Symbol.dispose]() {
+        giveBack() {
           if (!mine) return
           mine = false
           const left = (taken.get(owner) ?? 1) - 1

@@ -3,6 +3,7 @@
 import { costOf } from '../domain/credits.ts'
 import type { OutputSeen } from '../domain/handoff.ts'
 import { readUsage } from '../domain/metering.ts'
+import type { Alarms } from '../lib/alarms.ts'
 import type { Gates } from '../store/contract.ts'
 import type { Held } from './settle.ts'
 
@@ -10,6 +11,7 @@ export type CheckpointNeeds = {
   readonly gates: Pick<Gates, 'checkpoint'>
   readonly checkpointFirstMs: number
   readonly checkpointEveryMs: number
+  readonly alarms: Alarms
 }
 
 export type Progress = { readonly provider: string; readonly at: number }
@@ -19,7 +21,7 @@ export function keepCheckpoints(
   seen: { readonly usage: unknown; output(): OutputSeen },
   progress: () => Progress | undefined,
   needs: CheckpointNeeds,
-): Disposable {
+): { stop(): void } {
   // Only what came since the last mark is measured: a long stream is not gone through from its beginning every time.
   let measured = { bytes: 0, characters: 0 }
 
@@ -50,13 +52,11 @@ export function keepCheckpoints(
         cost: costOf(tokens, held.model.prices),
       })
     }
-    timer = setTimeout(mark, needs.checkpointEveryMs)
+    alarm = needs.alarms.set(needs.checkpointEveryMs, mark)
   }
 
-  let timer = setTimeout(mark, needs.checkpointFirstMs)
-  return {
-    [Symbol.dispose]: () => clearTimeout(timer),
-  }
+  let alarm = needs.alarms.set(needs.checkpointFirstMs, mark)
+  return { stop: () => alarm.cancel() }
 }
 
 // What most tokenizers make of most texts. Here it is not to be a bound: whoever was served when the process died should

@@ -8,6 +8,7 @@ import type { Delivery, OutputSeen, Receipt } from '../domain/handoff.ts'
 import { judge, readUsage } from '../domain/metering.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { UsageSource } from '../domain/usage.ts'
+import type { Alarms } from '../lib/alarms.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Roster } from '../lib/roster.ts'
 import type { Gates, Settlement } from '../store/contract.ts'
@@ -34,6 +35,7 @@ export type SettleNeeds = {
   readonly counter: TokenCounter
   readonly clock: Clock
   readonly settleWaitMs: number
+  readonly alarms: Alarms
   // Requests whose rows a sweep must leave alone.
   readonly live: Roster<string>
   readonly onClamped: (requestId: string) => void
@@ -165,9 +167,9 @@ function refusalOf(delivery: Delivery): Refusal {
 async function book(held: Held, bill: Settlement, needs: SettleNeeds): Promise<void> {
   held.settled = true
   await new Promise<void>(resolve => {
-    const late = setTimeout(resolve, needs.settleWaitMs)
+    const late = needs.alarms.set(needs.settleWaitMs, resolve)
     void bookUntilDone(bill, held.forget, needs).then(() => {
-      clearTimeout(late)
+      late.cancel()
       resolve()
     })
   })

@@ -48,7 +48,7 @@ async function serve(it: Case, pass: Pass, needs: ChatNeeds): Promise<Served> {
     const connection = {
       sink(model: { readonly id: string }, outputCap: number | null) {
         entered = true
-        const setup = { it, model: model.id, outputCap, reply: needs.reply, pace: needs.pace }
+        const setup = { it, model: model.id, outputCap, reply: needs.reply, pace: needs.pace, alarms: needs.alarms }
         return chat.stream ? sseSink(setup, chat.includeUsage) : jsonSink(setup)
       },
       booked(cost: Nano) {
@@ -94,6 +94,7 @@ async function readJson(
   const bytes = await readBody(it.req, it.res, {
     bytesMax: needs.bodyBytesMax,
     timeoutMs: needs.bodyTimeoutMs,
+    alarms: needs.alarms,
     reserve,
   })
   return parseJsonObject(bytes, needs.jsonDepthMax)

@@ -1,0 +1,81 @@
+// Alarms go off after their time and not before, again when asked, and never once they are cancelled.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { alarms } from '../../src/lib/alarms.ts'
+import { manualClock, systemClock } from '../../src/lib/clock.ts'
+
+// Longer than the tick, so that every tick that should come has come.
+const TICKS_MS = 160
+
+test('an alarm goes off once its time is over, and not before', async () => {
+  const clock = manualClock()
+  const rung: string[] = []
+  const { set } = alarms(clock)
+  set(100, () => rung.push('early'))
+  set(200, () => rung.push('late'))
+
+  clock.advance(99)
+  await sleep(TICKS_MS)
+  const before = [...rung]
+  clock.advance(1)
+  await sleep(TICKS_MS)
+  const between = [...rung]
+  clock.advance(100)
+  await sleep(TICKS_MS)
+
+  assert.deepEqual([before, between, rung], [[], ['early'], ['early', 'late']])
+})
+
+test('one that is set again waits the whole time again, also from within', async () => {
+  const clock = manualClock()
+  let rung = 0
+  const { set } = alarms(clock)
+  const alarm = set(100, () => {
+    rung += 1
+    alarm.again()
+  })
+
+  clock.advance(60)
+  alarm.again()
+  clock.advance(60)
+  await sleep(TICKS_MS)
+  assert.equal(rung, 0)
+  for (let i = 1; i <= 3; i++) {
+    clock.advance(100)
+    await sleep(TICKS_MS)
+    assert.equal(rung, i)
+  }
+})
+
+test('one that is cancelled never goes off, whoever asks', async () => {
+  const clock = manualClock()
+  let rung = 0
+  const { set } = alarms(clock)
+  const before = set(10, () => rung++)
+  const after = set(10, () => rung++)
+  const other = set(10, () => before.cancel())
+
+  after.cancel()
+  after.again()
+  before.cancel()
+  clock.advance(20)
+  await sleep(TICKS_MS)
+  other.cancel()
+  before.again()
+  clock.advance(20)
+  await sleep(TICKS_MS)
+
+  assert.equal(rung, 0)
+})
+
+test('ten thousand that are set and cancelled leave nothing that ticks', async () => {
+  const { set } = alarms(systemClock)
+  let rung = 0
+  for (let i = 0; i < 10_000; i++) set(1, () => rung++).cancel()
+  const kept = Array.from({ length: 100 }, () => set(1, () => rung++))
+
+  await sleep(TICKS_MS)
+
+  assert.equal(rung, kept.length)
+})
