@@ -14,8 +14,8 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
   const { res, call } = it
   const head = `data: {"id":"chatcmpl-${call.requestId}","object":"chat.completion.chunk","created":${Math.floor(call.receivedAt / 1000)},"model":${JSON.stringify(setup.model)},"system_fingerprint":`
   const tail = includeUsage ? ',"usage":null}\n\n' : '}\n\n'
-  // HTTP/1.0 knows no trailers.
-  const hasTrailers = it.req.httpVersion !== '1.0'
+  // HTTP/1.0 knows neither chunks nor trailers.
+  const chunked = it.req.httpVersion !== '1.0'
   const spoken = new Set<number>()
   let fingerprint = JSON.stringify(OUR_FINGERPRINT)
   let by: Served | undefined
@@ -44,14 +44,16 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
       'no-cache, no-transform',
       'X-Accel-Buffering',
       'no',
-      ...(hasTrailers ? ['Trailer', trailer] : []),
+      ...(chunked ? ['Trailer', trailer] : []),
     ])
+    // From here on we frame the chunks ourselves: Node would write four pieces for each.
+    res.chunkedEncoding = false
     it.endInBand = refusal => end(errorFrame(refusal), it.booked ?? 0n)
     quiet = alarms.set(pace.keepAliveAfterMs, keepAlive)
   }
 
   function keepAlive(): void {
-    if (stalled === undefined) res.write(': keep-alive\n')
+    if (stalled === undefined) res.write(framed(': keep-alive\n'))
     quiet.again()
   }
 
@@ -97,7 +99,7 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
       if (text === '') return true
       leave()
       quiet.again()
-      if (res.write(text)) return true
+      if (res.write(framed(text))) return true
       waitForDrain()
       return false
     },
@@ -117,13 +119,18 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
 
   function end(last: string, cost: Nano): void {
     stopTimers()
-    if (hasTrailers) {
-      const provider = providerInTrailer ? by?.provider : undefined
-      const trailers = [costHeader(cost, reply)]
-      if (provider !== undefined) trailers.push([`${reply.headerPrefix}Provider`, provider])
-      res.addTrailers(trailers)
-    }
-    res.end(`${last}data: [DONE]\n\n`)
+    const text = framed(`${last}data: [DONE]\n\n`)
+    res.end(chunked ? `${text}0\r\n${trailers(cost)}\r\n` : text)
+  }
+
+  function framed(text: string): string {
+    return chunked ? `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n` : text
+  }
+
+  function trailers(cost: Nano): string {
+    const [name, value] = costHeader(cost, reply)
+    const provider = providerInTrailer && by !== undefined ? `${reply.headerPrefix}Provider: ${by.provider}\r\n` : ''
+    return `${name}: ${value}\r\n${provider}`
   }
 
   function errorFrame(refusal: Refusal): string {
