@@ -1,8 +1,8 @@
 // What a chat may cost at most, as the entry that the gate is asked to hold.
-import type { Model } from '../domain/catalog.ts'
-import { priceSnapshot } from '../domain/catalog.ts'
-import { type Chat, promptBound } from '../domain/chat.ts'
+import { type Model, priceSnapshot } from '../domain/catalog.ts'
+import type { Chat } from '../domain/chat.ts'
 import { worstPrompt } from '../domain/credits.ts'
+import { promptBound } from '../domain/prompt.ts'
 import type { HoldEntry } from '../store/contract.ts'
 
 export function holdEntry(chat: Chat, model: Model, outputCapMinTokens: number): HoldEntry {

@@ -14,10 +14,9 @@ import {
   READ_BY_ROUTING,
   type Role,
 } from './chat-schema.ts'
+import { type Message, type Part, promptBound, promptBytes, surelyExceeds } from './prompt.ts'
 import { Refusal } from './refusal.ts'
 
-type Message = { readonly role: string; readonly content?: unknown; readonly [field: string]: unknown }
-type Part = { readonly type: string; readonly [field: string]: unknown }
 export type MediaKind = 'image' | 'audio' | 'file'
 
 export type Chat = {
@@ -88,35 +87,6 @@ export function checkAgainstModel(chat: Chat, model: Model): void {
       param: 'messages',
       message: `The prompt is longer than the model's context of ${model.contextLength} tokens.`,
     })
-  }
-}
-
-// No prompt has more tokens than this: half its bytes, 16 a message, and what the model states for a picture or file.
-export function promptBound(chat: Chat, model: Model): number {
-  return Math.ceil(chat.promptBytes / 2) + 16 * chat.messages.length + model.mediaMaxTokens * chat.media.length
-}
-
-// Whatever the tokenizer: none merges across words, and none has tokens longer than 128 characters. Words are counted no
-// further than it takes, since millions of them would hold everybody up.
-function surelyExceeds(chat: Chat, tokens: number): boolean {
-  let words = 0
-  let characters = 0
-  for (const text of promptTexts(chat.messages)) {
-    characters += text.length
-    const word = /[\p{L}\p{N}]+/gu
-    while (words <= tokens && word.test(text)) words += 1
-  }
-  return Math.max(words, Math.floor(characters / 128), chat.messages.length) > tokens
-}
-
-// Every text of the prompt, for the tokenizer's estimate.
-export function* promptTexts(list: readonly Message[]): Generator<string> {
-  for (const message of list) {
-    if (typeof message.content === 'string') yield message.content
-    else if (Array.isArray(message.content)) {
-      for (const part of message.content as Part[]) if (typeof part.text === 'string') yield part.text
-    }
-    if (message.tool_calls !== undefined) yield JSON.stringify(message.tool_calls)
   }
 }
 
@@ -230,25 +200,6 @@ function maxTokensOf(body: Record<string, unknown>): number | null {
     })
   }
   return one ?? other ?? null
-}
-
-function promptBytes(
-  body: Record<string, unknown> & { messages: Message[] },
-  messagesJson: string,
-  hasMedia: boolean,
-): number {
-  let bytes = Buffer.byteLength(messagesJson)
-  if (hasMedia) {
-    for (const part of body.messages.flatMap(message =>
-      Array.isArray(message.content) ? (message.content as Part[]) : [],
-    )) {
-      if (part.type !== 'text' && part.type !== 'refusal') bytes -= Buffer.byteLength(JSON.stringify(part))
-    }
-  }
-  for (const name of ['tools', 'functions', 'response_format']) {
-    if (body[name] !== undefined) bytes += Buffer.byteLength(JSON.stringify(body[name]))
-  }
-  return bytes
 }
 
 // Fields that are in no list go only to providers that list them as `passthrough`.

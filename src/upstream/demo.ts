@@ -1,8 +1,9 @@
 // The built-in provider: offline and deterministic. It echoes the last user message word by word and reports usage, so
 // that a first start can be tried without any account anywhere.
 import type { Provider } from '../domain/catalog.ts'
-import { type Chat, promptTexts } from '../domain/chat.ts'
+import type { Chat } from '../domain/chat.ts'
 import type { AnswerListener, Flow } from '../domain/handoff.ts'
+import { promptTexts } from '../domain/prompt.ts'
 import type { Adapter, Errand } from './adapter.ts'
 
 const WORD_MS = 15
