@@ -19,9 +19,9 @@ import type { Modality, Model, Provider, Target, Timeouts } from './domain/catal
 import { COST_MAX, formatCredits, type Pico, type Prices, parsePrice, worstCost } from './domain/credits.ts'
 
 // The credential stays in memory: it is no part of what is stored of a provider.
-export type DeclaredProvider = Provider & { readonly apiKey?: string | undefined }
-export type DeclaredModel = Omit<Model, 'createdAt' | 'priceVersion'>
-export type FileCatalog = { readonly providers: readonly DeclaredProvider[]; readonly models: readonly DeclaredModel[] }
+export type FileProvider = Provider & { readonly apiKey?: string | undefined }
+export type FileModel = Omit<Model, 'createdAt' | 'priceVersion'>
+export type FileCatalog = { readonly providers: readonly FileProvider[]; readonly models: readonly FileModel[] }
 
 export function readCatalog(file: Fields): FileCatalog {
   const providers = entries(file, 'providers', BOUNDS.providersMax).map(readProvider)
@@ -41,7 +41,7 @@ const PROVIDER_KEYS = ['id', 'kind', 'base_url', 'api_key', 'passthrough', 'max_
 const PROVIDER_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 const MODEL_ID = /^[A-Za-z0-9][A-Za-z0-9._:@/+-]{0,255}$/
 
-function readProvider(place: Place): Read<DeclaredProvider> {
+function readProvider(place: Place): Read<FileProvider> {
   const fields = readFields(place, PROVIDER_KEYS)
   const id = readName(fields.need('id'), PROVIDER_ID, 'must be 1 to 64 letters, digits, dots, dashes or underscores')
   const kind = readChoice(fields.need('kind'), ['openai', 'demo'])
@@ -122,7 +122,7 @@ const MODEL_KEYS = [
 const MODALITIES: readonly Modality[] = ['text', 'image', 'audio', 'file', 'video']
 const TOKENS_MAX = 100_000_000
 
-function readModel(place: Place, providers: ReadonlySet<string>): Read<DeclaredModel> {
+function readModel(place: Place, providers: ReadonlySet<string>): Read<FileModel> {
   const fields = readFields(place, MODEL_KEYS)
   const id = readModelId(fields.need('id'))
   const contextLength = readInteger(fields.need('context_length'), 1, TOKENS_MAX)

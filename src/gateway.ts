@@ -4,11 +4,10 @@ import { createHmac } from 'node:crypto'
 import { type EnterNeeds, enter } from './admit/enter.ts'
 import { holdEntry } from './admit/hold.ts'
 import type { EndpointRule } from './admit/permit.ts'
-import type { Model } from './domain/catalog.ts'
+import { type Model, modelNotFound } from './domain/catalog.ts'
 import { type Chat, checkAgainstModel } from './domain/chat.ts'
 import type { Nano } from './domain/credits.ts'
 import type { Delivery, Pass } from './domain/handoff.ts'
-import { Refusal } from './domain/refusal.ts'
 import { MODEL_NAME_MAX, storable } from './domain/usage.ts'
 import type { Failpoint } from './lib/failpoint.ts'
 import type { Place } from './lib/places.ts'
@@ -121,12 +120,7 @@ async function deliver(pass: Pass, held: HeldHere, sink: Sink, needs: GatewayNee
 
 function modelFor(chat: Chat, needs: GatewayNeeds): Model {
   const model = needs.catalog().model(chat.model)
-  if (model === undefined) {
-    throw new Refusal('model_not_found', {
-      param: 'model',
-      message: `The model ${JSON.stringify(storable(chat.model, 100))} does not exist or is not active.`,
-    })
-  }
+  if (model === undefined) throw modelNotFound(chat.model)
   checkAgainstModel(chat, model)
   return model
 }

@@ -1,6 +1,8 @@
 // The catalog's nouns: providers, models with their prices, and the targets that tie them.
 import type { Prices } from './credits.ts'
 import { formatPrice } from './credits.ts'
+import { Refusal } from './refusal.ts'
+import { storable } from './usage.ts'
 
 export type Modality = 'text' | 'image' | 'audio' | 'file' | 'video'
 
@@ -56,5 +58,13 @@ export function priceSnapshot(prices: Prices): string {
     input_cache_read: formatPrice(prices.cacheRead),
     input_cache_write: formatPrice(prices.cacheWrite),
     request: formatPrice(prices.request),
+  })
+}
+
+// Unknown and inactive are the same to a caller.
+export function modelNotFound(name: string): Refusal {
+  return new Refusal('model_not_found', {
+    param: 'model',
+    message: `The model ${JSON.stringify(storable(name, 100))} does not exist or is not active.`,
   })
 }

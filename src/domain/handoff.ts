@@ -48,7 +48,8 @@ export type Pass = {
   leave(): void
 }
 
-// ── What an upstream says, in OpenAI's words ───────────────────────────────────────────────────────────────────────
+// What an upstream says, in OpenAI's words.
+export const FINISH_REASONS = ['stop', 'length', 'tool_calls', 'content_filter', 'function_call'] as const
 
 export type ChunkChoice = {
   readonly index: number

@@ -2,7 +2,7 @@
 import type { Receipt, Whole } from '../domain/handoff.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Alarms } from '../lib/alarms.ts'
-import type { Served, Sink } from '../relay/sink.ts'
+import type { ServedBy, Sink } from '../relay/sink.ts'
 import { ignoredHeader, OUR_FINGERPRINT, usageJson } from './answer-json.ts'
 import { type Case, commonHeaders, costHeader, type ReplyNeeds, sendJson, sendRefusal } from './reply.ts'
 
@@ -24,7 +24,7 @@ export type Pace = {
 
 export function jsonSink(setup: SinkSetup): Sink {
   const { it, reply } = setup
-  let by: Served | undefined
+  let by: ServedBy | undefined
   let answer: Whole | undefined
 
   return {
@@ -58,7 +58,7 @@ export function jsonSink(setup: SinkSetup): Sink {
   }
 }
 
-export function answerHeaders(setup: SinkSetup, by: Served | undefined): string[] {
+export function answerHeaders(setup: SinkSetup, by: ServedBy | undefined): string[] {
   const { headerPrefix } = setup.reply
   const headers = commonHeaders(setup.it, undefined, setup.reply)
   if (by !== undefined) headers.push(`${headerPrefix}Provider`, by.provider)

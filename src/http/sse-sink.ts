@@ -4,7 +4,7 @@ import type { Nano } from '../domain/credits.ts'
 import type { Chunk, ChunkChoice, Receipt } from '../domain/handoff.ts'
 import { errorBody, type Refusal } from '../domain/refusal.ts'
 import type { Alarm } from '../lib/alarms.ts'
-import type { Served, Sink } from '../relay/sink.ts'
+import type { ServedBy, Sink } from '../relay/sink.ts'
 import { OUR_FINGERPRINT, usageJson } from './answer-json.ts'
 import { answerHeaders, type SinkSetup } from './json-sink.ts'
 import { costHeader, sendRefusal } from './reply.ts'
@@ -18,7 +18,7 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
   const chunked = it.req.httpVersion !== '1.0'
   const spoken = new Set<number>()
   let fingerprint = JSON.stringify(OUR_FINGERPRINT)
-  let by: Served | undefined
+  let by: ServedBy | undefined
   let headersLeft = false
   let providerInTrailer = false
   let stalled: Alarm | undefined

@@ -3,11 +3,11 @@
 import type { Chunk, Receipt, Whole } from '../domain/handoff.ts'
 import type { Refusal } from '../domain/refusal.ts'
 
-export type Served = { readonly provider: string; readonly ignored: readonly string[] }
+export type ServedBy = { readonly provider: string; readonly ignored: readonly string[] }
 
 export type Sink = {
   // Says who serves; before the first content.
-  served(by: Served): void
+  served(by: ServedBy): void
   // False: the caller reads slowly; wait until `onDrain`'s listener is called.
   chunks(chunks: readonly Chunk[]): boolean
   onDrain(listener: () => void): void

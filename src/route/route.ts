@@ -99,14 +99,14 @@ function twoServerErrors(failures: readonly Failure[]): boolean {
   return failures.filter(failure => failure.kind === 'status' && (failure.status ?? 0) >= 500).length >= 2
 }
 
-type Served = NonNullable<Answer['served']>
+type Serving = NonNullable<Answer['served']>
 
 // Resolves with the first content; what came until then is kept and replayed to whoever listens.
 function attempt(
   target: Target,
   request: RouteRequest & Pick<Errand, 'totalMsMax' | 'onSent'>,
   needs: RouteNeeds,
-): Promise<Served | Failure | 'client_left'> {
+): Promise<Serving | Failure | 'client_left'> {
   const provider = needs.catalog().provider(target.provider)
   if (provider === undefined) return Promise.resolve(new Failure('refused', 'the provider is gone'))
   const adapter = needs.adapters.get(provider)

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { auditAccounts, auditKeys } from './audit-balances.ts'
 import { auditLedger, auditRows, newSums } from './audit-rows.ts'
 import { type Finding, openTally, type Tally } from './audit-tally.ts'
+import { APPLICATION_ID } from './migrate.ts'
 
 export type AuditOptions = {
   // No request is in flight, so nothing may be held and no row may be open.
@@ -18,9 +19,6 @@ export type AuditReport = { readonly ok: boolean; readonly findings: readonly Fi
 class NotAuditable extends Error {
   override readonly name = 'NotAuditable'
 }
-
-// "Turn" in ASCII, as migrations write it.
-const APPLICATION_ID = 0x5475726e
 
 export function auditDatabase(path: string, options: AuditOptions): AuditReport {
   if (!existsSync(path)) throw new NotAuditable(`there is no database at ${path}`)

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 
 // "Turn" in ASCII: a file that is SQLite but not ours is refused, not migrated.
-const APPLICATION_ID = 0x5475726e
+export const APPLICATION_ID = 0x5475726e
 const FOLDER = new URL('./migrations/', import.meta.url)
 
 class ForeignDatabase extends Error {}

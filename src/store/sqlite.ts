@@ -15,10 +15,10 @@ export type SqliteOptions = {
   readonly bounds?: { readonly batchMax: number; readonly waitingMax: number; readonly behindMax: number }
 }
 
-const BOUNDS = { batchMax: 256, waitingMax: 100_000, behindMax: 10_000 }
+const COMMIT_BOUNDS = { batchMax: 256, waitingMax: 100_000, behindMax: 10_000 }
 
 export async function openSqlite(options: SqliteOptions): Promise<Store> {
-  const bounds = options.bounds ?? BOUNDS
+  const bounds = options.bounds ?? COMMIT_BOUNDS
   // Without its writer the process is of no use to anybody: it ends, and its next start recovers what was open.
   const writer = await openThread({ path: options.path, owner: options.owner, readOnly: false }, error => {
     throw error

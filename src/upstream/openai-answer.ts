@@ -1,10 +1,10 @@
 // Reads what an OpenAI-shaped upstream sends: one parse, the shape checked, odd values made regular, errors told apart.
 import { Failure } from '../domain/failure.ts'
-import type { Chunk, ChunkChoice, Whole, WholeChoice } from '../domain/handoff.ts'
+import { type Chunk, type ChunkChoice, FINISH_REASONS, type Whole, type WholeChoice } from '../domain/handoff.ts'
 import { storable } from '../domain/usage.ts'
 import { failureOfError, type Unsaid } from './openai-error.ts'
 
-const FINISH_REASONS = new Set(['stop', 'length', 'tool_calls', 'content_filter', 'function_call'])
+const KNOWN_REASONS: ReadonlySet<unknown> = new Set(FINISH_REASONS)
 const CHOICES_MAX = 128
 
 export function readChunk(data: string, unsaid: Unsaid): { readonly id: string | null; readonly chunk: Chunk } {
@@ -91,7 +91,7 @@ function dropNulls(spoken: Record<string, unknown>): void {
 // Reasons outside of OpenAI's list mean that it ended; clients would reject the word itself.
 function finishReason(value: unknown): string | null {
   if (typeof value !== 'string' || value === '') return null
-  return FINISH_REASONS.has(value) ? value : 'stop'
+  return KNOWN_REASONS.has(value) ? value : 'stop'
 }
 
 function parse(text: string): unknown {

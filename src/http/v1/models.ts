@@ -1,10 +1,8 @@
 // GET /v1/models and /v1/models/{id}: the active models with their prices.
 import { hash as digest } from 'node:crypto'
 import type { EndpointRule } from '../../admit/permit.ts'
-import type { Model } from '../../domain/catalog.ts'
+import { type Model, modelNotFound } from '../../domain/catalog.ts'
 import { formatPrice } from '../../domain/credits.ts'
-import { Refusal } from '../../domain/refusal.ts'
-import { storable } from '../../domain/usage.ts'
 import { below, exactly, type V1Endpoint } from './endpoint.ts'
 import { type FreeNeeds, serveFree } from './free.ts'
 
@@ -48,12 +46,7 @@ export function oneModel(needs: ModelsNeeds): V1Endpoint {
         rule,
         async () => {
           const model = needs.catalog().model(id)
-          if (model === undefined) {
-            throw new Refusal('model_not_found', {
-              param: 'model',
-              message: `The model ${JSON.stringify(storable(id, 100))} does not exist or is not active.`,
-            })
-          }
+          if (model === undefined) throw modelNotFound(id)
           return { status: 200, body: () => modelEntry(model) }
         },
         needs,

@@ -1,5 +1,6 @@
 // What /v1 answers with, as JSON Schema: the OpenAPI document and its page are made from these shapes.
 import Type, { type TSchema } from 'typebox'
+import { FINISH_REASONS } from '../../domain/handoff.ts'
 import { REFUSALS } from '../../domain/refusal.ts'
 import { Credits, ScopeName, Time, UsageShape } from '../admin/shapes.ts'
 
@@ -39,7 +40,6 @@ const AnsweredToolCall = Type.Object({
   type: Type.String(),
   function: Type.Optional(Type.Object({ name: Type.String(), arguments: Type.String(said('JSON, as text.')) })),
 })
-const REASONS = ['stop', 'length', 'tool_calls', 'content_filter', 'function_call']
 
 export const ChatCompletionShape = Type.Object({
   id: Id,
@@ -57,7 +57,7 @@ export const ChatCompletionShape = Type.Object({
         tool_calls: Type.Optional(Type.Array(AnsweredToolCall)),
       }),
       logprobs: Logprobs,
-      finish_reason: Type.Enum(REASONS),
+      finish_reason: Type.Enum([...FINISH_REASONS]),
     }),
   ),
   usage: CompletionUsageShape,
@@ -79,7 +79,7 @@ export const ChatChunkShape = Type.Object({
         tool_calls: Type.Optional(Type.Array(Type.Record(Type.String(), Type.Unknown()))),
       }),
       logprobs: Type.Optional(Logprobs),
-      finish_reason: nullable(Type.Enum([...REASONS, 'error'])),
+      finish_reason: nullable(Type.Enum([...FINISH_REASONS, 'error'])),
     }),
     said('Empty on the usage chunk.'),
   ),
