@@ -7,7 +7,8 @@ import type { AccountVerbs } from './admin/accounts.ts'
 import type { KeyVerbs } from './admin/keys.ts'
 import { BadConfig, type Config } from './config.ts'
 import { TIMEOUTS } from './config-bounds.ts'
-import type { DeclaredCatalog, Settings, Store } from './store/contract.ts'
+import type { Store } from './store/contract.ts'
+import type { DeclaredCatalog, Settings } from './store/contract-operator.ts'
 
 const ACTOR = { name: 'first start', address: 'local' }
 const FIRST_KEY = 'first key'

@@ -3,7 +3,7 @@ import { formatCredits } from '../domain/credits.ts'
 import type { Account, AccountStatus } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
 import { isoTime } from '../domain/wire-time.ts'
-import type { Accounts, Actor, LedgerEntry, LedgerKind, Page } from '../store/contract.ts'
+import type { Accounts, Actor, LedgerEntry, LedgerKind, Page } from '../store/contract-operator.ts'
 import { type List, listOf, missing, readCredits, readName, readNote, unknown, wrong } from './input.ts'
 
 export type AccountChange = { readonly name?: string; readonly status?: AccountStatus }

@@ -3,10 +3,7 @@ import { type Nano, parseCredits } from '../domain/credits.ts'
 import { Refusal } from '../domain/refusal.ts'
 import { parseIsoTime } from '../domain/wire-time.ts'
 import { BadCidr, parseCidrs } from '../lib/cidr.ts'
-import type { Paged } from '../store/contract.ts'
-
-// The doors know the operator's verbs but not the store: what they need of its words, they have from here.
-export { type Actor, StoreAway } from '../store/contract.ts'
+import type { Paged } from '../store/contract-operator.ts'
 
 export const NAME_MAX = 200
 export const NOTE_MAX = 1000

@@ -5,7 +5,7 @@ import type { KeyControls, KeyWithSecrets } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
 import { encodeBase62 } from '../lib/base62.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { Actor, KeyFilter, Keys, NewSecret } from '../store/contract.ts'
+import type { Actor, KeyFilter, Keys, NewSecret } from '../store/contract-operator.ts'
 import { type List, listOf, missing, readCidrs, readCredits, readFuture, readName, unknown, wrong } from './input.ts'
 import { type KeyChange, type KeyInput, type KeyObject, type KeyWithSecret, keyObject } from './key-wire.ts'
 

@@ -3,18 +3,8 @@ import { formatCredits } from '../domain/credits.ts'
 import type { Endpoint, Outcome } from '../domain/usage.ts'
 import { type UsageObject, usageObject } from '../domain/usage-wire.ts'
 import { isoTime } from '../domain/wire-time.ts'
-import {
-  type Events,
-  type OperatorEvent,
-  type Page,
-  SUMMARY_GROUPS,
-  type SummaryGroup,
-  type SummaryRow,
-  type UsageReports,
-} from '../store/contract.ts'
+import type { Events, OperatorEvent, Page, SummaryGroup, SummaryRow, UsageReports } from '../store/contract-operator.ts'
 import { type List, listOf, readTime, unknown } from './input.ts'
-
-export { SUMMARY_GROUPS, type SummaryGroup }
 
 export type UsageQuery = {
   readonly from?: string

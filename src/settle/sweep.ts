@@ -1,5 +1,6 @@
 // Closes rows that nobody will settle any more: those of a process that died, and our own that no request stands behind.
-import type { Gates, Keys } from '../store/contract.ts'
+import type { Gates } from '../store/contract.ts'
+import type { Keys } from '../store/contract-operator.ts'
 
 export type SweepNeeds = {
   readonly gates: Pick<Gates, 'sweep'>

@@ -1,9 +1,9 @@
 // What every store promises, whatever engine is under it. The gate is the only way in: nothing is dispatched or answered
 // without its row, and the transaction that writes the row is the one that checks key, account, day and credits.
-import type { Model, Provider } from '../domain/catalog.ts'
 import type { Nano, Pico, Tokens } from '../domain/credits.ts'
-import type { Account, AccountStatus, Balance, Bearer, KeyControls, KeyWithSecrets } from '../domain/key.ts'
-import type { Endpoint, Outcome, RequestFacts, UsageRow, UsageSource } from '../domain/usage.ts'
+import type { Balance, Bearer } from '../domain/key.ts'
+import type { Outcome, RequestFacts, UsageSource } from '../domain/usage.ts'
+import type { Accounts, CatalogStore, Events, Keys, Settings, UsageReports } from './contract-operator.ts'
 
 export type Store = {
   readonly gates: Gates
@@ -19,8 +19,7 @@ export type Store = {
   close(): Promise<void>
 }
 
-// ── The hot path: these share transactions (group commit) ──────────────────────────────────────────────────────────
-
+// The hot path: what these write shares transactions (group commit).
 export type Gates = {
   // Who bears this secret, by the SHA-256 of all of it. Dead secrets and dead keys are nobody.
   bearer(hash: string): Promise<Bearer | undefined>
@@ -136,130 +135,6 @@ export type RefusedRow = {
   readonly facts: RequestFacts
   readonly httpStatus: number
   readonly errorCode: string
-}
-
-// ── The operator's side ────────────────────────────────────────────────────────────────────────────────────────────
-
-// Who did it, kept with every change in the same transaction.
-export type Actor = { readonly name: string; readonly address: string }
-
-export type Page = { readonly limit: number; readonly after?: string | undefined }
-export type Paged<T> = { readonly data: readonly T[]; readonly hasMore: boolean }
-
-// Changes answer `undefined` for an unknown id, or a word that says which rule they would break.
-export type Keys = {
-  create(input: NewKey, actor: Actor): Promise<KeyWithSecrets | 'no_account'>
-  get(id: string): Promise<KeyWithSecrets | undefined>
-  list(filter: KeyFilter): Promise<Paged<KeyWithSecrets>>
-  update(id: string, patch: Partial<KeyControls>, actor: Actor): Promise<KeyWithSecrets | 'revoked' | undefined>
-  rotate(
-    id: string,
-    next: NewSecret,
-    actor: Actor,
-  ): Promise<KeyWithSecrets | 'not_active' | 'too_many_secrets' | undefined>
-  endGrace(id: string, last4: string | undefined, actor: Actor): Promise<KeyWithSecrets | undefined>
-  revoke(id: string, actor: Actor): Promise<KeyWithSecrets | undefined>
-  // Writes down the ends that have passed. Answers the keys that changed.
-  markEnds(): Promise<readonly string[]>
-}
-
-export type NewSecret = { readonly hash: string; readonly prefix: string; readonly last4: string }
-export type NewKey = KeyControls & { readonly id: string; readonly accountId: string; readonly secret: NewSecret }
-export type KeyFilter = Page & {
-  readonly status?: 'active' | 'revoked' | 'expired' | undefined
-  readonly accountId?: string | undefined
-  readonly q?: string | undefined
-}
-
-export type Accounts = {
-  create(input: { readonly id: string; readonly name: string }, actor: Actor): Promise<Account>
-  get(id: string): Promise<Account | undefined>
-  list(page: Page): Promise<Paged<Account>>
-  update(
-    id: string,
-    patch: { readonly name?: string | undefined; readonly status?: AccountStatus | undefined },
-    actor: Actor,
-  ): Promise<Account | undefined>
-  // Same idempotency key and body: the same entry again. Other body: `mismatch`. Below zero available: `too_low`.
-  addCredits(input: NewCredits, actor: Actor): Promise<LedgerEntry | 'mismatch' | 'too_low' | 'too_high' | undefined>
-  ledger(accountId: string, page: Page): Promise<Paged<LedgerEntry> | undefined>
-}
-
-export type NewCredits = {
-  readonly id: string
-  readonly accountId: string
-  readonly amount: Nano
-  readonly note: string | null
-  readonly idempotencyKey: string
-}
-
-export type LedgerKind = 'topup' | 'adjustment' | 'charge' | 'correction'
-export type LedgerEntry = {
-  readonly id: string
-  readonly accountId: string
-  readonly kind: LedgerKind
-  readonly amount: Nano
-  readonly requestId: string | null
-  readonly note: string | null
-  readonly createdAt: number
-}
-
-export type UsageReports = {
-  get(requestId: string, keyId?: string): Promise<UsageRow | undefined>
-  // `next` is what to ask `after` for the next page, null if there is none. A page that has looked at as many rows as it
-  // may has more, even if it found none.
-  list(filter: UsageFilter): Promise<Paged<UsageRow> & { readonly next: string | null }>
-  summary(filter: Omit<UsageFilter, 'limit' | 'after'>, groupBy: SummaryGroup): Promise<readonly SummaryRow[]>
-}
-
-export type UsageFilter = Page & {
-  readonly from?: number | undefined
-  readonly to?: number | undefined
-  readonly keyId?: string | undefined
-  readonly accountId?: string | undefined
-  readonly model?: string | undefined
-  readonly provider?: string | undefined
-  readonly endpoint?: Endpoint | 'all' | undefined
-  readonly outcome?: Outcome | undefined
-  // How many rows may be looked at for a page, whether they are what is asked for or not; without it, all.
-  readonly lookMax?: number | undefined
-}
-
-export const SUMMARY_GROUPS = ['day', 'hour', 'model', 'provider', 'key', 'account'] as const
-export type SummaryGroup = (typeof SUMMARY_GROUPS)[number]
-export type SummaryRow = {
-  readonly group: string
-  readonly requests: number
-  readonly errors: number
-  readonly promptTokens: number
-  readonly completionTokens: number
-  readonly cost: Nano
-}
-
-// The catalog lives in the database. What the file declares is provisioned in one transaction; what it no longer
-// declares becomes inactive. `created_at` and `price_version` of what did not change stay as they were.
-export type CatalogStore = {
-  provision(declared: DeclaredCatalog): Promise<StoredCatalog>
-  load(): Promise<StoredCatalog>
-}
-export type DeclaredModel = Omit<Model, 'createdAt' | 'priceVersion'> & { readonly newPriceVersion: string }
-export type DeclaredCatalog = { readonly providers: readonly Provider[]; readonly models: readonly DeclaredModel[] }
-export type StoredCatalog = { readonly providers: readonly Provider[]; readonly models: readonly Model[] }
-
-export type OperatorEvent = {
-  readonly id: string
-  readonly at: number
-  readonly actor: string
-  readonly address: string
-  readonly action: string
-  readonly subject: string
-  readonly detail: string | null
-}
-export type Events = { list(page: Page): Promise<Paged<OperatorEvent>> }
-
-export type Settings = {
-  get(name: string): Promise<string | undefined>
-  set(name: string, value: string): Promise<void>
 }
 
 // The store could not do it now (away, locked, full). Never the caller's fault: it becomes a 503.

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { NANO_MAX } from '../../src/domain/credits.ts'
-import type { NewCredits } from '../../src/store/contract.ts'
+import type { NewCredits } from '../../src/store/contract-operator.ts'
 import { bookCost, takeHold } from '../../src/store/sql/books.ts'
 import { ENGINES, OPERATOR, openRooms, type Rooms } from '../kit/engines.ts'
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Provider } from '../../src/domain/catalog.ts'
-import type { DeclaredModel } from '../../src/store/contract.ts'
+import type { DeclaredModel } from '../../src/store/contract-operator.ts'
 import { ENGINES, OPERATOR, openRooms } from '../kit/engines.ts'
 
 for (const { engine, open } of ENGINES) {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { GRACE_MS, keyStatus } from '../../src/domain/key.ts'
-import type { NewKey } from '../../src/store/contract.ts'
+import type { NewKey } from '../../src/store/contract-operator.ts'
 import { ENGINES, OPERATOR, openRooms, type Rooms } from '../kit/engines.ts'
 
 const MINUTE_MS = 60_000

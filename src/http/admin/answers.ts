@@ -1,8 +1,8 @@
 // How the admin API says no: every error, whoever raised it, in the one shape, and bodies that are JSON objects only.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { StoreAway } from '../../admin/input.ts'
 import { errorBody, Refusal } from '../../domain/refusal.ts'
 import { guardJson } from '../../lib/json-guard.ts'
+import { StoreAway } from '../../store/contract.ts'
 import { ADMIN_ENDPOINTS } from './schemas.ts'
 
 const BODY_BYTES_MAX = 1024 * 1024

@@ -3,11 +3,11 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyRequest } from 'fastify'
-import type { Actor } from '../../admin/input.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { addressBlock, parseAddress } from '../../lib/cidr.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { lru } from '../../lib/lru.ts'
+import type { Actor } from '../../store/contract-operator.ts'
 
 const WINDOW_MS = 60_000
 const FAILURES_MAX = 20

@@ -2,8 +2,8 @@
 // document is made from it.
 import { type TObject, type TSchema, Type } from 'typebox'
 import { CIDRS_MAX, NAME_MAX, NOTE_MAX } from '../../admin/input.ts'
-import { SUMMARY_GROUPS } from '../../admin/reports.ts'
 import { ENDPOINTS, OUTCOMES } from '../../domain/usage.ts'
+import { SUMMARY_GROUPS } from '../../store/contract-operator.ts'
 import {
   AccountShape,
   AccountState,

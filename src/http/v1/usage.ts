@@ -6,7 +6,7 @@ import { ENDPOINTS, type Endpoint } from '../../domain/usage.ts'
 import { usageObject } from '../../domain/usage-wire.ts'
 import { parseIsoTime } from '../../domain/wire-time.ts'
 import { type FairQueue, QueueFull } from '../../lib/fair-queue.ts'
-import type { UsageFilter, UsageReports } from '../../store/contract.ts'
+import type { UsageFilter, UsageReports } from '../../store/contract-operator.ts'
 import { below, exactly, type V1Endpoint } from './endpoint.ts'
 import { type FreeNeeds, serveFree } from './free.ts'
 

@@ -2,7 +2,7 @@
 // written back.
 import { formatCredits, NANO_MAX } from '../../domain/credits.ts'
 import type { Account, AccountStatus } from '../../domain/key.ts'
-import type { Accounts, Actor, LedgerEntry, LedgerKind, NewCredits } from '../contract.ts'
+import type { Accounts, Actor, LedgerEntry, LedgerKind, NewCredits } from '../contract-operator.ts'
 import { conditions } from './conditions.ts'
 import { appendEvent } from './events.ts'
 import { big, int, page, type Row, type Sql, type Tx, text, textOrNull } from './sql.ts'

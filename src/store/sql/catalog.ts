@@ -1,7 +1,7 @@
 // The catalog in SQL: specs as JSON, prices as the snapshot text that rows bear, and every price there ever was.
 import { type Model, type Provider, priceSnapshot } from '../../domain/catalog.ts'
 import { type Pico, type Prices, parsePrice } from '../../domain/credits.ts'
-import type { CatalogStore, DeclaredCatalog, DeclaredModel, StoredCatalog } from '../contract.ts'
+import type { CatalogStore, DeclaredCatalog, DeclaredModel, StoredCatalog } from '../contract-operator.ts'
 import { appendEvent, SYSTEM } from './events.ts'
 import { int, type Row, type Sql, type Tx, text } from './sql.ts'
 

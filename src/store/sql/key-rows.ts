@@ -1,6 +1,6 @@
 // Reads keys with their secrets from SQL: one statement for the keys, one for the secrets of all of them.
 import type { Key, KeyWithSecrets, Scope, Secret } from '../../domain/key.ts'
-import type { KeyFilter, Paged } from '../contract.ts'
+import type { KeyFilter, Paged } from '../contract-operator.ts'
 import { conditions, containing } from './conditions.ts'
 import { bigOrNull, int, intOrNull, type Row, type Tx, text } from './sql.ts'
 

@@ -1,5 +1,5 @@
 // Small named values that must outlive the process: the hash of the admin token, the mark of the last applied file.
-import type { Settings } from '../contract.ts'
+import type { Settings } from '../contract-operator.ts'
 import { type Sql, text } from './sql.ts'
 
 export function sqlSettings(sql: Sql): Settings {

@@ -1,7 +1,7 @@
 // Reports over the usage rows. Request ids sort by time, so a page or a time range is a range of the primary key.
 import { DAY_MS } from '../../domain/key.ts'
 import type { Attempt, Endpoint, Outcome, RowState, UsageRow, UsageSource } from '../../domain/usage.ts'
-import type { SummaryGroup, SummaryRow, UsageFilter, UsageReports } from '../contract.ts'
+import type { SummaryGroup, SummaryRow, UsageFilter, UsageReports } from '../contract-operator.ts'
 import { type Conditions, conditions } from './conditions.ts'
 import { big, bigOrNull, int, intOrNull, page, type Row, type Sql, text, textOrNull } from './sql.ts'
 import { timePrefix } from './time-order.ts'
