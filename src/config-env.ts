@@ -2,18 +2,12 @@
 // and the rule, never the value.
 import { BadConfig } from './config-yaml.ts'
 import { BadCidr, parseCidrs } from './lib/cidr.ts'
+import type { FailpointAction } from './lib/failpoint.ts'
+import { LOG_LEVELS, type LogLevel } from './lib/log.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 export type Listen = { readonly host: string; readonly port: number }
-export type LogLevel = (typeof LOG_LEVELS)[number]
-export type Failpoint = {
-  readonly action: 'kill' | 'throw' | 'sleep'
-  readonly ms?: number | undefined
-  readonly times?: number | undefined
-}
-export type Failpoints = Readonly<Record<string, Failpoint>>
-
-const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+export type Failpoints = Readonly<Record<string, FailpointAction>>
 
 // An empty variable is an unset one (compose files pass those). Kubernetes sets TURNPIKE_PORT and its like to
 // tcp://… beside a service of our name; those are not ours.
@@ -89,7 +83,7 @@ export function logLevel(env: Environment): LogLevel {
 
 // For tests: "after_hold=kill,before_settle=sleep:100"; "after_hold=throw*2" means the first two times only.
 export function failpoints(env: Environment): Failpoints {
-  const points: Record<string, Failpoint> = {}
+  const points: Record<string, FailpointAction> = {}
   for (const part of (read(env, 'TURNPIKE_FAILPOINTS') ?? '').split(',').filter(Boolean)) {
     const match = /^([a-z][a-z0-9_]*)=(?:(kill|throw)|sleep:(\d{1,7}))(?:\*(\d{1,4}))?$/.exec(part.trim())
     if (match === null) throw new BadConfig('TURNPIKE_FAILPOINTS: each must be name=kill, name=throw or name=sleep:MS')

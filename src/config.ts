@@ -11,7 +11,6 @@ import {
   flag,
   hostName,
   type Listen,
-  type LogLevel,
   logLevel,
   portNumber,
   read,
@@ -20,11 +19,8 @@ import {
 } from './config-env.ts'
 import { type Brand, type KeyDefaults, NO_FILE, readConfigFile } from './config-file.ts'
 import { BadConfig } from './config-yaml.ts'
+import type { LogLevel } from './lib/log.ts'
 
-export type { Bounds } from './config-bounds.ts'
-export type { FileCatalog } from './config-catalog.ts'
-export type { Failpoints, Listen, LogLevel } from './config-env.ts'
-export type { Brand, KeyDefaults } from './config-file.ts'
 export { BadConfig } from './config-yaml.ts'
 
 export type Config = {
@@ -39,13 +35,7 @@ export type Config = {
   readonly encryptionKey: string | undefined
   readonly metricsToken: string | undefined
   readonly trustedProxies: readonly string[]
-  readonly workers: number
-  readonly detectProviders: boolean
-  // Provider keys found in the environment, by the name of their variable; empty when detection is off.
-  readonly detectedKeys: Readonly<Record<string, string>>
   readonly logLevel: LogLevel
-  readonly databaseUrl: string | undefined
-  readonly redisUrl: string | undefined
   readonly brand: Brand
   readonly defaults: KeyDefaults
   readonly corsOrigins: readonly string[]
@@ -72,24 +62,11 @@ const KNOWN = [
   'FAILPOINTS',
 ].map(name => `TURNPIKE_${name}`)
 
-const PROVIDER_KEYS = [
-  'OPENAI_API_KEY',
-  'ANTHROPIC_API_KEY',
-  'GEMINI_API_KEY',
-  'OPENROUTER_API_KEY',
-  'GROQ_API_KEY',
-  'MISTRAL_API_KEY',
-  'DEEPSEEK_API_KEY',
-  'XAI_API_KEY',
-  'TOGETHER_API_KEY',
-]
-
 export function loadConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = process.cwd()): Config {
   refuseUnknown(env)
   refuseLater(env)
   const configFile = findConfigFile(env, cwd)
   const file = configFile === undefined ? { ...NO_FILE, catalog: undefined } : readConfigFile(configFile, env)
-  const detectProviders = flag(env, 'TURNPIKE_DETECT_PROVIDERS', true)
   return deepFreeze({
     host: hostName('TURNPIKE_HOST', read(env, 'TURNPIKE_HOST') ?? '127.0.0.1'),
     port: portNumber('TURNPIKE_PORT', read(env, 'TURNPIKE_PORT') ?? '8080'),
@@ -100,12 +77,7 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
     encryptionKey: encryptionKey(env),
     metricsToken: token(env, 'TURNPIKE_METRICS_TOKEN', 1),
     trustedProxies: trustedProxies(env) ?? file.trustedProxies,
-    workers: 1,
-    detectProviders,
-    detectedKeys: detectProviders ? foundKeys(env) : {},
     logLevel: logLevel(env),
-    databaseUrl: undefined,
-    redisUrl: undefined,
     brand: file.brand,
     defaults: file.defaults,
     corsOrigins: file.corsOrigins,
@@ -145,11 +117,14 @@ function refuseUnknown(env: NodeJS.ProcessEnv): void {
   }
 }
 
+// Settings of what is not built yet: whoever asks for it is told, and the value that changes nothing is taken.
 function refuseLater(env: NodeJS.ProcessEnv): void {
   if (env.DATABASE_URL) throw new BadConfig('DATABASE_URL: Postgres is not supported yet; unset it to use SQLite')
   if (env.REDIS_URL) throw new BadConfig('REDIS_URL: Redis is not supported yet; unset it to run one node')
   const workers = read(env, 'TURNPIKE_WORKERS') ?? '1'
   if (workers !== '1') throw new BadConfig('TURNPIKE_WORKERS: more than one process is not supported yet; it must be 1')
+  // Nothing is detected yet, so both values are the same; one that is neither is a mistake all the same.
+  flag(env, 'TURNPIKE_DETECT_PROVIDERS', false)
 }
 
 function findConfigFile(env: NodeJS.ProcessEnv, cwd: string): string | undefined {
@@ -165,10 +140,6 @@ function findConfigFile(env: NodeJS.ProcessEnv, cwd: string): string | undefined
 
 function dataDirOf(env: NodeJS.ProcessEnv, cwd: string): string {
   return resolve(cwd, read(env, 'TURNPIKE_DATA_DIR') ?? 'data')
-}
-
-function foundKeys(env: NodeJS.ProcessEnv): Record<string, string> {
-  return Object.fromEntries(PROVIDER_KEYS.flatMap(name => (env[name] ? [[name, env[name]]] : [])))
 }
 
 function deepFreeze<T>(value: T): T {

@@ -4,8 +4,8 @@ import { styleText } from 'node:util'
 import type { Clock } from './clock.ts'
 import { type LineWriter, lineWriter } from './line-writer.ts'
 
-const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
-type Level = (typeof LEVELS)[number]
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
 // An object, or its JSON without the braces where somebody has it already.
 export type Facts = object | string
 
@@ -16,13 +16,13 @@ export type Log = {
   flush(): void
 }
 
-export function openLog(level: Level, out: NodeJS.WriteStream & { readonly fd?: number }, clock: Clock): Log {
-  const least = LEVELS.indexOf(level)
+export function openLog(level: LogLevel, out: NodeJS.WriteStream & { readonly fd?: number }, clock: Clock): Log {
+  const least = LOG_LEVELS.indexOf(level)
   const sink = out.isTTY ? terminal(out) : lineWriter(out.fd ?? 1)
   let stamp = { at: Number.NaN, text: '' }
 
-  function write(at: Level, facts: Facts, words: string): void {
-    if (LEVELS.indexOf(at) < least) return
+  function write(at: LogLevel, facts: Facts, words: string): void {
+    if (LOG_LEVELS.indexOf(at) < least) return
     const now = clock.now()
     if (now !== stamp.at) stamp = { at: now, text: new Date(now).toISOString() }
     const inner = typeof facts === 'string' ? facts : JSON.stringify(facts).slice(1, -1)
