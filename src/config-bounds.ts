@@ -1,4 +1,5 @@
-// Every bound and every default in one table, each with its unit in its name. Nothing else in the code spells them out.
+// The bounds of the process in one table, each with its unit in its name: what an operator or a test may want other than
+// it is. A limit of one noun (a schema's maximum) or of one tool (a buffer) stands by name beside what it limits.
 import type { Timeouts } from './domain/catalog.ts'
 
 const KIB = 1024
@@ -11,7 +12,6 @@ const TABLE = {
   bodyBytesMax: 4 * MIB,
   headersMax: 100,
   headerBytesMax: 16 * KIB,
-  urlBytesMax: 8 * KIB,
   jsonDepthMax: 32,
   headersTimeoutMs: 10 * SECOND,
   requestTimeoutMs: 30 * SECOND,
@@ -19,14 +19,18 @@ const TABLE = {
   connectionsCheckMs: 1 * SECOND,
   refusedBodyBytesMax: 1 * MIB,
   refusedBodyWaitMs: 2 * SECOND,
-  clientRequestIdCharsMax: 128,
+  // Connections that the kernel keeps for us until we accept them.
+  backlogMax: 4096,
 
   // Neighbours
   bodiesInMemoryBytesMax: 256 * MIB,
   // One account may have at most one such part of the bodies in memory.
   bodiesPerAccountShare: 4,
   unknownKeyLookupsMax: 32,
-  unknownKeyCacheMs: 5 * SECOND,
+  unknownKeyLookupsWaitingMax: 1024,
+  unknownKeyLookupsWaitingPerAddressMax: 256,
+  unknownKeysCachedMax: 50_000,
+  unknownKeyCacheMs: 1 * SECOND,
   addressFailuresPerMinute: 600,
   addressesTrackedMax: 100_000,
   keysCachedMax: 100_000,
@@ -41,26 +45,16 @@ const TABLE = {
   usageRowsLookedAtMax: 10_000,
 
   // A chat
-  messagesMax: 2048,
-  choicesMax: 8,
-  stopSequencesMax: 4,
-  topLogprobsMax: 20,
-  modelNameCharsMax: 256,
   // A cap that a low balance imposes is not lower than this; below it the request gets 402.
   outputCapMinTokens: 256,
 
   // Upstreams
-  connectTimeoutMs: 5 * SECOND,
-  firstByteStreamTimeoutMs: 60 * SECOND,
-  firstByteJsonTimeoutMs: 10 * MINUTE,
-  idleTimeoutMs: 60 * SECOND,
-  totalTimeoutMs: 15 * MINUTE,
+  attemptsMax: 3,
   answerBytesMax: 32 * MIB,
   sseEventBytesMax: 1 * MIB,
   // How long an upstream may keep its connection open after it said [DONE].
   endAfterDoneMs: 2 * SECOND,
   connectionsPerProviderMax: 16_384,
-  retryAfterMaxMs: 5 * MINUTE,
 
   // A stream to the client
   keepAliveAfterMs: 10 * SECOND,
@@ -76,13 +70,9 @@ const TABLE = {
   sweepEveryMs: 5 * SECOND,
 
   // The operator's side
-  pageDefault: 50,
-  pageMax: 1000,
   adminBodyBytesMax: 1 * MIB,
-  rpmLimitMax: 10_000_000,
-  dailyLimitMax: 1_000_000_000,
-  maxConcurrentMax: 100_000,
-  allowlistEntriesMax: 1000,
+  // How often ends of keys and of old secrets that have passed are written down.
+  keyEndsEveryMs: 1 * SECOND,
 
   // The configuration file
   configBytesMax: 1 * MIB,
@@ -91,8 +81,10 @@ const TABLE = {
   modelsMax: 10_000,
   targetsPerModelMax: 64,
   namesPerListMax: 256,
+  trustedProxiesMax: 1000,
 
   // The process
+  limitsPrunedEveryMs: 1 * MINUTE,
   drainDelayMs: 5 * SECOND,
   drainMaxMs: 120 * SECOND,
 }
@@ -101,10 +93,11 @@ export type Bounds = Readonly<typeof TABLE>
 
 export const BOUNDS: Bounds = Object.freeze(TABLE)
 
+// Of a provider that states none of its own.
 export const TIMEOUTS: Timeouts = Object.freeze({
-  connectMs: BOUNDS.connectTimeoutMs,
-  firstByteStreamMs: BOUNDS.firstByteStreamTimeoutMs,
-  firstByteJsonMs: BOUNDS.firstByteJsonTimeoutMs,
-  idleMs: BOUNDS.idleTimeoutMs,
-  totalMs: BOUNDS.totalTimeoutMs,
+  connectMs: 5 * SECOND,
+  firstByteStreamMs: 60 * SECOND,
+  firstByteJsonMs: 10 * MINUTE,
+  idleMs: 60 * SECOND,
+  totalMs: 15 * MINUTE,
 })

@@ -15,7 +15,7 @@ import {
   readText,
   readTexts,
 } from './config-yaml.ts'
-import type { Modality, Model, Provider, Target, Timeouts } from './domain/catalog.ts'
+import { CHOICES_MAX, type Modality, type Model, type Provider, type Target, type Timeouts } from './domain/catalog.ts'
 import { COST_MAX, formatCredits, type Pico, type Prices, parsePrice, worstCost } from './domain/credits.ts'
 
 // The credential stays in memory: it is no part of what is stored of a provider.
@@ -132,7 +132,7 @@ function readModel(place: Place, providers: ReadonlySet<string>): Read<FileModel
   if (inputModalities.some(modality => modality !== 'text')) fields.need('media_max_tokens')
   const maxOutputTokens = readInteger(fields.need('max_output_tokens'), 1, contextLength)
   const prices = readPrices(fields.need('pricing'))
-  const worst = worstCost(contextLength, maxOutputTokens * BOUNDS.choicesMax, prices)
+  const worst = worstCost(contextLength, maxOutputTokens * CHOICES_MAX, prices)
   if (worst > COST_MAX) {
     const most = `${formatCredits(worst)} credits, and ${formatCredits(COST_MAX)} is the most`
     fail(fields.need('pricing'), `is too high: one request with all of its context and output could cost ${most}`)

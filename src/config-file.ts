@@ -20,22 +20,17 @@ import {
   readTexts,
 } from './config-yaml.ts'
 import { type Nano, parseCredits } from './domain/credits.ts'
-import { SCOPES, type Scope } from './domain/key.ts'
+import {
+  ALLOWLIST_ENTRIES_MAX,
+  CONCURRENT_LIMIT_MAX,
+  DAILY_LIMIT_MAX,
+  type KeyDefaults,
+  RPM_LIMIT_MAX,
+  SCOPES,
+} from './domain/key.ts'
 import { BadCidr, parseCidrs } from './lib/cidr.ts'
 
 export type Brand = { readonly keyPrefix: string; readonly headerPrefix: string }
-
-// What a new key gets when nothing else is said.
-export type KeyDefaults = {
-  readonly scopes: readonly Scope[]
-  readonly ipAllowlist: readonly string[]
-  readonly rpmLimit: number
-  readonly dailyLimit: number | null
-  readonly creditLimit: Nano | null
-  readonly maxConcurrent: number
-  // A date for all new keys makes no sense; it stands here so that the defaults are complete.
-  readonly expiresAt: null
-}
 
 export type FileSettings = {
   readonly catalog: FileCatalog
@@ -78,7 +73,11 @@ export function readConfigFile(path: string, env: Readonly<Record<string, string
     catalog: readCatalog(file),
     brand: read('brand', readBrand, NO_FILE.brand),
     defaults: read('defaults', readDefaults, NO_FILE.defaults),
-    trustedProxies: read('trusted_proxies', readRanges, NO_FILE.trustedProxies),
+    trustedProxies: read(
+      'trusted_proxies',
+      place => readRanges(place, BOUNDS.trustedProxiesMax),
+      NO_FILE.trustedProxies,
+    ),
     corsOrigins: read('cors_origins', readOrigins, NO_FILE.corsOrigins),
     drainDelayMs: read('drain_delay', place => readSeconds(place, 3600), NO_FILE.drainDelayMs),
     drainMaxMs: read('drain_max', place => readSeconds(place, 24 * 3600), NO_FILE.drainMaxMs),
@@ -129,16 +128,16 @@ function readDefaults(place: Place): KeyDefaults {
       entry => readList(entry, SCOPES.length).map(scope => readChoice(scope, SCOPES)),
       usual.scopes,
     ),
-    ipAllowlist: read('ip_allowlist', readRanges, usual.ipAllowlist),
-    rpmLimit: read('rpm_limit', entry => readInteger(entry, 1, BOUNDS.rpmLimitMax), usual.rpmLimit),
+    ipAllowlist: read('ip_allowlist', entry => readRanges(entry, ALLOWLIST_ENTRIES_MAX), usual.ipAllowlist),
+    rpmLimit: read('rpm_limit', entry => readInteger(entry, 1, RPM_LIMIT_MAX), usual.rpmLimit),
     dailyLimit: read(
       'daily_limit',
-      orNull(entry => readInteger(entry, 1, BOUNDS.dailyLimitMax)),
+      orNull(entry => readInteger(entry, 1, DAILY_LIMIT_MAX)),
       usual.dailyLimit,
     ),
     creditLimit: read('credit_limit', orNull(readCredits), usual.creditLimit),
     expiresAt: null,
-    maxConcurrent: read('max_concurrent', entry => readInteger(entry, 1, BOUNDS.maxConcurrentMax), usual.maxConcurrent),
+    maxConcurrent: read('max_concurrent', entry => readInteger(entry, 1, CONCURRENT_LIMIT_MAX), usual.maxConcurrent),
   }
 }
 
@@ -152,8 +151,8 @@ function readCredits(place: Place): Nano {
   return credits !== undefined && credits >= 0n ? credits : fail(place, rule)
 }
 
-function readRanges(place: Place): readonly string[] {
-  const ranges = readTexts(place, BOUNDS.allowlistEntriesMax)
+function readRanges(place: Place, max: number): readonly string[] {
+  const ranges = readTexts(place, max)
   try {
     parseCidrs(ranges)
   } catch (error) {

@@ -17,10 +17,12 @@ import {
   token,
   trustedProxies,
 } from './config-env.ts'
-import { type Brand, type KeyDefaults, NO_FILE, readConfigFile } from './config-file.ts'
+import { type Brand, NO_FILE, readConfigFile } from './config-file.ts'
 import { BadConfig } from './config-yaml.ts'
+import type { KeyDefaults } from './domain/key.ts'
 import type { LogLevel } from './lib/log.ts'
 
+export type { Listen } from './config-env.ts'
 export { BadConfig } from './config-yaml.ts'
 
 export type Config = {

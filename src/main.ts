@@ -9,7 +9,7 @@ import { reportVerbs } from './admin/reports.ts'
 import { authenticator } from './admit/authenticate.ts'
 import { keyLimits } from './admit/limit.ts'
 import { refusalNotes } from './admit/note.ts'
-import { BadConfig, type Config } from './config.ts'
+import { BadConfig, type Config, type Listen } from './config.ts'
 import { drainable } from './drain.ts'
 import { DEMO_MODEL, demoCatalog, firstStart, installationKey, welcome } from './first-start.ts'
 import { openApp } from './http/app.ts'
@@ -83,12 +83,8 @@ export async function serve(config: Config): Promise<void> {
     keys: store.keys,
     clock,
     brand: config.brand,
-    defaults: {
-      ...config.defaults,
-      get accountId() {
-        return first.accountId
-      },
-    },
+    defaults: config.defaults,
+    defaultAccountId: () => first.accountId,
     newId,
     randomBytes,
     forget: authenticate.forget,
@@ -100,6 +96,8 @@ export async function serve(config: Config): Promise<void> {
     authenticator: authenticate,
     headerPrefix: config.brand.headerPrefix,
     bodyBytesMax: bounds.bodyBytesMax,
+    refusedBodyBytesMax: bounds.refusedBodyBytesMax,
+    refusedBodyWaitMs: bounds.refusedBodyWaitMs,
     closing: drain.closing,
     corsOrigins: config.corsOrigins,
   }
@@ -125,7 +123,6 @@ export async function serve(config: Config): Promise<void> {
     adapters,
     clock,
     random: Math.random,
-    attemptsMax: 3,
     onFailure: (provider: string, failure: { kind: Parameters<typeof metrics.upstreamError>[0]; message: string }) => {
       metrics.upstreamError(failure.kind)
       log.warn({ provider, kind: failure.kind, why: failure.message }, 'upstream failed')
@@ -181,6 +178,7 @@ export async function serve(config: Config): Promise<void> {
     keys,
     accounts,
     reports: reportVerbs(store),
+    jsonDepthMax: bounds.jsonDepthMax,
     onBug,
   }
   const appNeeds = {
@@ -195,7 +193,7 @@ export async function serve(config: Config): Promise<void> {
     bodyBytesMax: bounds.adminBodyBytesMax,
     onBug,
   }
-  const app = await openApp({ operations: true, admin: config.adminListen === undefined }, appNeeds)
+  const app = await openApp({ admin: config.adminListen === undefined }, appNeeds)
   const apps = [app]
   const serverNeeds = {
     ...bounds,
@@ -219,15 +217,15 @@ export async function serve(config: Config): Promise<void> {
     onError: (error: unknown) => log.error({ err: words(error) }, 'the sweep failed'),
   }
   await sweepOnce(sweepNeeds)
-  const stopSweeping = keepSweeping(sweepNeeds, { sweepMs: bounds.sweepEveryMs, endsMs: 1_000 })
+  const stopSweeping = keepSweeping(sweepNeeds, bounds)
   const pruning = setInterval(() => {
     limits.prune()
     notes.prune()
-  }, 60_000)
+  }, bounds.limitsPrunedEveryMs)
 
   const servers = [{ server, listen: { host: config.host, port: config.port } }]
   if (typeof config.adminListen === 'object') {
-    const adminApp = await openApp({ operations: true, admin: true }, appNeeds)
+    const adminApp = await openApp({ admin: true }, appNeeds)
     apps.push(adminApp)
     servers.push({
       server: httpServer({
@@ -238,7 +236,7 @@ export async function serve(config: Config): Promise<void> {
       listen: config.adminListen,
     })
   }
-  for (const each of servers) await listen(each.server, each.listen)
+  for (const each of servers) await listen(each.server, each.listen, bounds.backlogMax)
   const start = await firstStart(config, { store, accounts, keys, newId })
   Object.assign(first, { accountId: start.accountId, adminTokenHash: start.adminTokenHash })
   if (start.made.adminToken !== undefined || start.made.secret !== undefined) {
@@ -287,7 +285,7 @@ async function readiness(store: Store, models: number, closing: boolean): Promis
   }
 }
 
-function listen(server: Server, at: { readonly host: string; readonly port: number }): Promise<void> {
+function listen(server: Server, at: Listen, backlogMax: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       reject(
@@ -296,7 +294,7 @@ function listen(server: Server, at: { readonly host: string; readonly port: numb
           : error,
       )
     })
-    server.listen(at.port, at.host, 4096, resolve)
+    server.listen(at.port, at.host, backlogMax, resolve)
   })
 }
 

@@ -46,6 +46,8 @@ const TIDY: Tree = {
   ),
   'src/config-env.ts': source("export const prefix = 'svc_live_' + process.env.X"),
   'src/http/page.ts': source('// process.env, Date.now()\nconst text = `process.env $' + '{1} fetch(x)`'),
+  'src/config-bounds.ts': source('const TABLE = {\n  bodyBytesMax: 4,\n}'),
+  'src/http/body.ts': source('export const read = (bounds) => bounds.bodyBytesMax'),
   'src/http/server.ts': source(
     "import { createServer, type Server } from 'node:http'\nimport type { Socket } from 'node:net'",
   ),
@@ -86,6 +88,13 @@ const FAULTS: Readonly<Record<string, readonly [tree: Tree, finding: RegExp]>> =
       'src/lib/c.ts': source("import type { A } from './a.ts'"),
     },
     /import circle: src\/lib\/a\.ts → src\/lib\/b\.ts → src\/lib\/c\.ts → src\/lib\/a\.ts$/,
+  ],
+  'a bound that nobody reads': [
+    {
+      'src/config-bounds.ts': source('const TABLE = {\n  urlBytesMax: 8,\n}'),
+      'src/http/a.ts': source('// urlBytesMax\nconst URL_BYTES_MAX = 8'),
+    },
+    /^src\/config-bounds\.ts:3 has a bound that nobody reads: urlBytesMax$/,
   ],
   'a folder of utils': [{ 'src/lib/utils/a.ts': source('') }, /nameless drawer/],
   'a file of helpers': [{ 'test/kit/helpers.ts': source('') }, /nameless drawer/],

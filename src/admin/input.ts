@@ -1,5 +1,6 @@
 // What operators send, checked for meaning: the door has checked the shape. Every complaint names its parameter.
 import { type Nano, parseCredits } from '../domain/credits.ts'
+import { ALLOWLIST_ENTRIES_MAX } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
 import { parseIsoTime } from '../domain/wire-time.ts'
 import { BadCidr, parseCidrs } from '../lib/cidr.ts'
@@ -7,7 +8,6 @@ import type { Paged } from '../store/contract-operator.ts'
 
 export const NAME_MAX = 200
 export const NOTE_MAX = 1000
-export const CIDRS_MAX = 256
 
 // The latest moment that a four-digit year can name; beyond it, ISO changes its form.
 const TIME_MAX = Date.UTC(9999, 11, 31)
@@ -33,7 +33,7 @@ export function readNote(text: string | null | undefined): string | null {
 }
 
 export function readCidrs(texts: readonly string[]): readonly string[] {
-  if (texts.length > CIDRS_MAX) throw wrong('ip_allowlist', `at most ${CIDRS_MAX} entries`)
+  if (texts.length > ALLOWLIST_ENTRIES_MAX) throw wrong('ip_allowlist', `at most ${ALLOWLIST_ENTRIES_MAX} entries`)
   try {
     parseCidrs(texts)
   } catch (error) {

@@ -1,7 +1,7 @@
 // The operator's verbs on keys. Each commits first and then drops what this node remembers of the key, also when the
 // commit's answer was lost: forgetting too much costs one look-up.
 import { createHash } from 'node:crypto'
-import type { KeyControls, KeyWithSecrets } from '../domain/key.ts'
+import type { KeyControls, KeyDefaults, KeyWithSecrets } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
 import { encodeBase62 } from '../lib/base62.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -10,11 +10,6 @@ import { type List, listOf, missing, readCidrs, readCredits, readFuture, readNam
 import { type KeyChange, type KeyInput, type KeyObject, type KeyWithSecret, keyObject } from './key-wire.ts'
 
 const SECRET_BYTES = 32
-
-export type KeyDefaults = Omit<KeyControls, 'name'> & {
-  // Where a key goes whose creation names no account.
-  readonly accountId: string | undefined
-}
 
 export type KeyVerbs = {
   create(input: KeyInput, actor: Actor): Promise<KeyWithSecret>
@@ -31,6 +26,8 @@ export type KeyNeeds = {
   readonly clock: Clock
   readonly brand: { readonly keyPrefix: string }
   readonly defaults: KeyDefaults
+  // Where a key goes whose creation names no account.
+  defaultAccountId(): string | undefined
   // A UUIDv7 with dashes.
   newId(): string
   randomBytes(length: number): Uint8Array
@@ -54,10 +51,9 @@ export function keyVerbs(needs: KeyNeeds): KeyVerbs {
   return {
     async create(input, actor) {
       const id = `key_${needs.newId().replaceAll('-', '')}`
-      const accountId = input.account_id ?? needs.defaults.accountId
+      const accountId = input.account_id ?? needs.defaultAccountId()
       if (accountId === undefined) throw missing('account_id')
-      const { accountId: _default, ...defaults } = needs.defaults
-      const controls = { ...defaults, ...readChange(input, clock.now()), name: readName(input.name) }
+      const controls = { ...needs.defaults, ...readChange(input, clock.now()), name: readName(input.name) }
       const { secret, stored } = newSecret(needs)
       const key = await keys.create({ id, accountId, ...controls, secret: stored }, actor)
       if (key === 'no_account') throw wrong('account_id', 'the id of an account')

@@ -26,27 +26,29 @@ export type AuthenticateNeeds = {
   readonly gates: Pick<Gates, 'bearer'>
   readonly clock: Clock
   readonly keyPrefix: string
+  readonly keysCachedMax: number
+  readonly unknownKeysCachedMax: number
+  readonly unknownKeyCacheMs: number
   readonly unknownKeyLookupsMax: number
+  readonly unknownKeyLookupsWaitingMax: number
+  readonly unknownKeyLookupsWaitingPerAddressMax: number
+  readonly addressesTrackedMax: number
   readonly addressFailuresPerMinute: number
   readonly onCache: (hit: boolean) => void
 }
 
-const BEARERS_MAX = 100_000
-const STRANGERS_MAX = 50_000
-const ADDRESSES_MAX = 100_000
-const STRANGER_MS = 1_000
 const SECRET_LENGTH = 43
 
 export function authenticator(needs: AuthenticateNeeds): Authenticator {
-  const bearers = lru<string, Bearer>(BEARERS_MAX)
-  const hashesOf = lru<string, Set<string>>(BEARERS_MAX)
+  const bearers = lru<string, Bearer>(needs.keysCachedMax)
+  const hashesOf = lru<string, Set<string>>(needs.keysCachedMax)
   // A hash that was just found to be nobody's, until when.
-  const strangers = lru<string, number>(STRANGERS_MAX)
-  const failures = lru<string, Bucket>(ADDRESSES_MAX)
+  const strangers = lru<string, number>(needs.unknownKeysCachedMax)
+  const failures = lru<string, Bucket>(needs.addressesTrackedMax)
   const lookups = fairQueue<Bearer | undefined>({
     concurrent: needs.unknownKeyLookupsMax,
-    waitingMax: 1024,
-    waitingPerOwnerMax: 256,
+    waitingMax: needs.unknownKeyLookupsWaitingMax,
+    waitingPerOwnerMax: needs.unknownKeyLookupsWaitingPerAddressMax,
   })
   const underWay = new Map<string, Promise<Bearer | undefined>>()
   // Grows with every `forget`: a look-up that began before it must not fill the cache after it.
@@ -71,7 +73,7 @@ export function authenticator(needs: AuthenticateNeeds): Authenticator {
   async function again(call: Call, hash: string): Promise<Bearer> {
     const bearer = await lookup(hash, call)
     if (bearer === undefined) {
-      strangers.set(hash, needs.clock.monotonic() + STRANGER_MS)
+      strangers.set(hash, needs.clock.monotonic() + needs.unknownKeyCacheMs)
       throw stranger(call)
     }
     return bearer

@@ -50,6 +50,9 @@ export type Model = {
   readonly targets: readonly Target[]
 }
 
+// How many answers one request may ask for.
+export const CHOICES_MAX = 8
+
 // A price snapshot as it stands on every row, so that the cost can be recomputed from the row alone.
 export function priceSnapshot(prices: Prices): string {
   return JSON.stringify({

@@ -1,5 +1,12 @@
 // The shape of a chat request, as data: these schemas validate what comes in and describe it in the OpenAPI document.
 import Type from 'typebox'
+import { CHOICES_MAX } from './catalog.ts'
+import { MODEL_NAME_MAX } from './usage.ts'
+
+const MESSAGES_MAX = 2048
+const STOPS_MAX = 4
+const TOP_LOGPROBS_MAX = 20
+const TOOLS_MAX = 128
 
 const Text = Type.String()
 const Name = Type.String({ minLength: 1, maxLength: 256 })
@@ -61,7 +68,7 @@ export const MESSAGES = {
     content: Type.Optional(Type.Union([Content, Type.Null()])),
     name: Type.Optional(Name),
     refusal: Type.Optional(Text),
-    tool_calls: Type.Optional(Type.Array(ToolCall, { minItems: 1, maxItems: 128 })),
+    tool_calls: Type.Optional(Type.Array(ToolCall, { minItems: 1, maxItems: TOOLS_MAX })),
     function_call: Type.Optional(Type.Object({ name: Name, arguments: Text })),
   }),
   tool: Type.Object({ role: Type.Literal('tool'), content: Content, tool_call_id: Name }),
@@ -82,19 +89,19 @@ const Tool = Type.Object({
   custom: Type.Optional(Anything),
 })
 
-const Stop = Type.Union([Text, Type.Array(Text, { maxItems: 4 })])
+const Stop = Type.Union([Text, Type.Array(Text, { maxItems: STOPS_MAX })])
 
 const fields = {
   frequency_penalty: Type.Number({ minimum: -2, maximum: 2 }),
   function_call: Type.Union([Text, Type.Object({ name: Name })]),
-  functions: Type.Array(Type.Object({ name: Name }), { maxItems: 128 }),
+  functions: Type.Array(Type.Object({ name: Name }), { maxItems: TOOLS_MAX }),
   logit_bias: Type.Record(Type.String(), Type.Number({ minimum: -100, maximum: 100 })),
   logprobs: Type.Boolean(),
   max_completion_tokens: Type.Integer({ ...safe, minimum: 1 }),
   max_tokens: Type.Integer({ ...safe, minimum: 1 }),
   metadata: Type.Record(Type.String(), Text),
   modalities: Type.Array(Text),
-  n: Type.Integer({ minimum: 1, maximum: 8 }),
+  n: Type.Integer({ minimum: 1, maximum: CHOICES_MAX }),
   parallel_tool_calls: Type.Boolean(),
   presence_penalty: Type.Number({ minimum: -2, maximum: 2 }),
   prompt_cache_key: Type.String({ maxLength: 1024 }),
@@ -111,8 +118,8 @@ const fields = {
   stream_options: Type.Object({ include_usage: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])) }),
   temperature: Type.Number({ minimum: 0, maximum: 2 }),
   tool_choice: Type.Union([Text, Anything]),
-  tools: Type.Array(Tool, { minItems: 1, maxItems: 128 }),
-  top_logprobs: Type.Integer({ minimum: 0, maximum: 20 }),
+  tools: Type.Array(Tool, { minItems: 1, maxItems: TOOLS_MAX }),
+  top_logprobs: Type.Integer({ minimum: 0, maximum: TOP_LOGPROBS_MAX }),
   top_p: Type.Number({ minimum: 0, maximum: 1 }),
   user: Type.String({ maxLength: 1024 }),
   verbosity: Type.Enum(['low', 'medium', 'high']),
@@ -132,33 +139,23 @@ const optional = Object.fromEntries(
 
 // What is checked at once; the messages follow one by one, by their role.
 export const Envelope = Type.Object({
-  model: Type.String({ minLength: 1, maxLength: 256 }),
-  messages: Type.Array(Type.Object({ role: Type.String() }), { minItems: 1, maxItems: 2048 }),
+  model: Type.String({ minLength: 1, maxLength: MODEL_NAME_MAX }),
+  messages: Type.Array(Type.Object({ role: Type.String() }), { minItems: 1, maxItems: MESSAGES_MAX }),
   ...optional,
 })
 
 // The whole of it, for the OpenAPI document.
 export const ChatRequest = Type.Object({
   ...Envelope.properties,
-  messages: Type.Array(Type.Union(Object.values(MESSAGES)), { minItems: 1, maxItems: 2048 }),
+  messages: Type.Array(Type.Union(Object.values(MESSAGES)), { minItems: 1, maxItems: MESSAGES_MAX }),
 })
 
-// Fields that are forwarded to every provider as they are. `max_tokens` and its alias, `stream`, `stream_options`, the
-// model and the identifiers of a tenant's user are written by us.
-const ours = new Set([
-  'max_tokens',
-  'max_completion_tokens',
-  'stream',
-  'stream_options',
-  'user',
-  'safety_identifier',
-  'prompt_cache_key',
-  'session_id',
-])
-export const FORWARDED: readonly string[] = Object.keys(fields).filter(name => !ours.has(name))
-
 // Identifiers that tell a tenant's users apart: they go upstream only as an HMAC with the account.
-export const IDENTIFIERS = ['user', 'safety_identifier', 'prompt_cache_key', 'session_id'] as const
+export const IDENTIFIERS: readonly string[] = ['user', 'safety_identifier', 'prompt_cache_key', 'session_id']
+
+// Fields that are forwarded to every provider as they are; these others are written by us.
+const ours = ['max_tokens', 'max_completion_tokens', 'stream', 'stream_options', ...IDENTIFIERS]
+export const FORWARDED: readonly string[] = Object.keys(fields).filter(name => !ours.includes(name))
 
 // Read by routing; neither forwarded nor named as ignored.
 export const READ_BY_ROUTING: readonly string[] = ['models', 'provider']

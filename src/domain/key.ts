@@ -7,6 +7,12 @@ export type Scope = (typeof SCOPES)[number]
 export const GRACE_MS = 60 * 60_000
 export const SECRETS_IN_GRACE_MAX = 5
 
+// What an operator may set at most, in a request and in the configuration file alike.
+export const RPM_LIMIT_MAX = 10_000_000
+export const DAILY_LIMIT_MAX = 1_000_000_000
+export const CONCURRENT_LIMIT_MAX = 100_000
+export const ALLOWLIST_ENTRIES_MAX = 256
+
 export type KeyControls = {
   readonly name: string
   readonly scopes: readonly Scope[]
@@ -17,6 +23,9 @@ export type KeyControls = {
   readonly maxConcurrent: number
   readonly expiresAt: number | null
 }
+
+// What a new key gets when nothing else is said.
+export type KeyDefaults = Omit<KeyControls, 'name'>
 
 export type Key = KeyControls & {
   readonly id: string

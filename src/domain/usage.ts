@@ -1,26 +1,19 @@
 // The usage record: one row per request, from its gate to its settlement.
 import type { Nano, Tokens } from './credits.ts'
 
-export type Endpoint = 'chat.completions' | 'quote' | 'models' | 'key.introspect' | 'usage' | 'unknown'
-export const ENDPOINTS: readonly Endpoint[] = [
-  'chat.completions',
-  'quote',
-  'models',
-  'key.introspect',
-  'usage',
-  'unknown',
-]
+export const ENDPOINTS = ['chat.completions', 'models', 'key.introspect', 'usage', 'unknown'] as const
+export type Endpoint = (typeof ENDPOINTS)[number]
 
 export type RowState = 'open' | 'settled' | 'recovered'
-export type Outcome = 'completed' | 'client_left' | 'upstream_failed' | 'upstream_broke' | 'refused' | 'recovered'
-export const OUTCOMES: readonly Outcome[] = [
+export const OUTCOMES = [
   'completed',
   'client_left',
   'upstream_failed',
   'upstream_broke',
   'refused',
   'recovered',
-]
+] as const
+export type Outcome = (typeof OUTCOMES)[number]
 export type UsageSource = 'upstream' | 'estimate' | 'none'
 
 export type Attempt = {
@@ -68,6 +61,7 @@ export type UsageRow = RequestFacts & {
 }
 
 export const MODEL_NAME_MAX = 256
+export const CLIENT_REQUEST_ID_MAX = 128
 
 // Strings that come from outside are stored capped, well-formed and free of NUL, so that no row can spoil its batch.
 export function storable(text: string, max: number): string {

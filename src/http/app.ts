@@ -14,10 +14,8 @@ export type AppNeeds = OperationsNeeds & {
   readonly onBug: (error: unknown, requestId: string) => void
 }
 
-// `operations` are probes, metrics and documents; `admin` is the management API and the page at the root.
-export type AppParts = { readonly operations: boolean; readonly admin: boolean }
-
-export async function openApp(parts: AppParts, needs: AppNeeds): Promise<FastifyInstance> {
+// Probes, metrics and documents are on every listener; the management API and the page at the root may be on another.
+export async function openApp(parts: { readonly admin: boolean }, needs: AppNeeds): Promise<FastifyInstance> {
   const app = fastify({
     genReqId: needs.newRequestId,
     requestIdHeader: false,
@@ -42,10 +40,8 @@ export async function openApp(parts: AppParts, needs: AppNeeds): Promise<Fastify
     if (status >= 500) needs.onBug(error, request.id)
     return reply.code(refusal.status).send(errorBody(refusal, request.id))
   })
-  if (parts.operations) {
-    operations(app, needs)
-    documents(app, needs.brand)
-  }
+  operations(app, needs)
+  documents(app, needs.brand)
   if (parts.admin) {
     adminApi(app, needs.admin)
     rootEndpoint(app)

@@ -33,7 +33,9 @@ export type RequestReport = Served & {
   readonly ms: number
 }
 
-export function v1Door(needs: DoorNeeds): (req: IncomingMessage, res: ServerResponse) => Promise<void> {
+export type Door = (req: IncomingMessage, res: ServerResponse) => Promise<void>
+
+export function v1Door(needs: DoorNeeds): Door {
   return async (req, res) => {
     const call = openCall(req, res, needs)
     const it: Case = { call, req, res, known: undefined }

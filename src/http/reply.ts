@@ -22,6 +22,8 @@ export type Case = {
 export type ReplyNeeds = RateNeeds & {
   readonly headerPrefix: string
   readonly bodyBytesMax: number
+  readonly refusedBodyBytesMax: number
+  readonly refusedBodyWaitMs: number
   // While draining every answer asks the caller to come back on a new connection.
   readonly closing: () => boolean
   readonly corsOrigins: readonly string[]
@@ -79,7 +81,7 @@ export function sendRefusal(it: Case, refusal: Refusal, needs: ReplyNeeds, more:
   if (!needs.closing()) headers.push('Connection', 'close')
   res.writeHead(refusal.status, headers)
   res.write(body)
-  discard(req, () => res.end())
+  discard(req, needs, () => res.end())
 }
 
 // An answer that was handed over but of which nothing is read for this long: the caller has left, whatever its socket
@@ -132,11 +134,8 @@ function mustClose(req: IncomingMessage, bodyBytesMax: number): boolean {
   return req.headers.expect !== undefined
 }
 
-const DISCARD_BYTES_MAX = 1024 * 1024
-const DISCARD_MS = 2_000
-
 // Reads on for a moment, so that the caller gets to see the answer before the connection goes.
-function discard(req: IncomingMessage, done: () => void): void {
+function discard(req: IncomingMessage, needs: ReplyNeeds, done: () => void): void {
   let bytes = 0
   let over = false
   const finish = () => {
@@ -145,10 +144,10 @@ function discard(req: IncomingMessage, done: () => void): void {
     clearTimeout(timer)
     done()
   }
-  const timer = setTimeout(finish, DISCARD_MS)
+  const timer = setTimeout(finish, needs.refusedBodyWaitMs)
   req.on('data', (piece: Buffer) => {
     bytes += piece.length
-    if (bytes > DISCARD_BYTES_MAX) finish()
+    if (bytes > needs.refusedBodyBytesMax) finish()
   })
   req.on('end', finish)
   req.on('close', finish)

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Failure } from '../domain/failure.ts'
 import type { Call, Client } from '../domain/handoff.ts'
 import { Refusal } from '../domain/refusal.ts'
+import { CLIENT_REQUEST_ID_MAX } from '../domain/usage.ts'
 import type { Alarms } from '../lib/alarms.ts'
 import { type CidrSet, clientAddress } from '../lib/cidr.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -103,7 +104,8 @@ function headerValues(req: IncomingMessage, name: string): readonly string[] {
 const NONE: readonly string[] = []
 
 function clientRequestId(value: string | string[] | undefined): string | null {
-  return typeof value === 'string' && /^[\x21-\x7e]{1,128}$/.test(value) ? value : null
+  const isOne = typeof value === 'string' && value.length <= CLIENT_REQUEST_ID_MAX && /^[\x21-\x7e]+$/.test(value)
+  return isOne ? value : null
 }
 
 // Plain fields, no getters: an accessor in an object made for every request gives every such object a hidden class of its

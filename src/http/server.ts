@@ -17,6 +17,8 @@ export type ServerNeeds = {
   readonly headerBytesMax: number
   readonly headersTimeoutMs: number
   readonly requestTimeoutMs: number
+  readonly connectionsCheckMs: number
+  readonly refusedBodyWaitMs: number
   readonly writeStallMs: number
   readonly onParserError: (code: RefusalCode) => void
 }
@@ -29,7 +31,7 @@ export function httpServer(needs: ServerNeeds): Server {
     headersTimeout: needs.headersTimeoutMs,
     // The body has a timer of its own at the door; this one is the backstop.
     requestTimeout: needs.requestTimeoutMs + 5_000,
-    connectionsCheckingInterval: 1_000,
+    connectionsCheckingInterval: needs.connectionsCheckMs,
     keepAliveTimeout: 65_000,
     noDelay: true,
   })
@@ -116,7 +118,7 @@ function end(socket: Socket, code: RefusalCode, needs: ServerNeeds): void {
   socket.end(`HTTP/1.1 ${status} ${reason}\r\n${lines.join('\r\n')}\r\n\r\n${body}`)
   // The rest of what is sent is not looked at, and not waited for.
   socket.resume()
-  setTimeout(() => socket.destroy(), 2_000).unref()
+  setTimeout(() => socket.destroy(), needs.refusedBodyWaitMs).unref()
 }
 
 const REASONS: Readonly<Record<number, string>> = {

@@ -20,11 +20,11 @@ export async function sweepOnce(needs: SweepNeeds): Promise<void> {
 // Ends of grace and of keys are written down as they pass, so that a clock that jumps back revives nothing.
 export function keepSweeping(
   needs: SweepNeeds,
-  every: { readonly sweepMs: number; readonly endsMs: number },
+  every: { readonly sweepEveryMs: number; readonly keyEndsEveryMs: number },
 ): () => void {
-  const stopSweeping = repeatedly(every.sweepMs, () => sweepOnce(needs), needs.onError)
+  const stopSweeping = repeatedly(every.sweepEveryMs, () => sweepOnce(needs), needs.onError)
   const stopEnding = repeatedly(
-    every.endsMs,
+    every.keyEndsEveryMs,
     async () => {
       for (const keyId of await needs.keys.markEnds()) needs.forget(keyId)
     },

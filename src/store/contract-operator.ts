@@ -9,6 +9,8 @@ import type { Endpoint, Outcome, UsageRow } from '../domain/usage.ts'
 export type Actor = { readonly name: string; readonly address: string }
 
 export type Page = { readonly limit: number; readonly after?: string | undefined }
+export const PAGE_DEFAULT = 50
+export const PAGE_MAX = 1000
 export type Paged<T> = { readonly data: readonly T[]; readonly hasMore: boolean }
 
 // Changes answer `undefined` for an unknown id, or a word that says which rule they would break.

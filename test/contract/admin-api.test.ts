@@ -254,7 +254,6 @@ async function openHouse() {
   const newId = () => randomUUIDv7()
   const app = fastify({ genReqId: newId, exposeHeadRoutes: false })
   const defaults = {
-    accountId: undefined,
     scopes: ['chat.completions', 'models.read'] as const,
     ipAllowlist: [],
     rpmLimit: 300,
@@ -267,11 +266,13 @@ async function openHouse() {
     clock: rooms.clock,
     adminTokenHash: () => createHash('sha256').update(TOKEN).digest(),
     addressOf: request => request.ip,
+    jsonDepthMax: 32,
     keys: keyVerbs({
       keys: rooms.keys,
       clock: rooms.clock,
       brand: { keyPrefix: 'svc_live_' },
       defaults,
+      defaultAccountId: () => undefined,
       newId,
       randomBytes,
       forget: id => void forgotten.push(id),

@@ -19,6 +19,7 @@ export function findUntidy(tree: Tree, rooms: Rooms): string[] {
   return [
     ...[...sources.values()].flatMap(source => [...wrongImports(source, rooms), ...wrongWords(source)]),
     ...circles(sources),
+    ...idleBounds(sources),
     ...Object.entries(tree).flatMap(([path, text]) => [
       ...nameless(path),
       ...withoutOpening(path, text),
@@ -75,6 +76,17 @@ function circles(sources: ReadonlyMap<string, Source>): string[] {
   }
   for (const path of sources.keys()) visit(path, [])
   return found
+}
+
+// A bound that nobody reads bounds nothing, and whoever changes it would believe that it does.
+function idleBounds(sources: ReadonlyMap<string, Source>): string[] {
+  const path = 'src/config-bounds.ts'
+  const table = sources.get(path)?.bare ?? ''
+  const others = [...sources.values()].filter(source => source.path.startsWith('src/') && source.path !== path)
+  return [...table.matchAll(/^ {2}(\w+):/gm)].flatMap(({ 1: name = '', index }) => {
+    const isRead = others.some(({ bare }) => new RegExp(`\\b${name}\\b`).test(bare))
+    return isRead ? [] : [`${path}:${lineAt(table, index)} has a bound that nobody reads: ${name}`]
+  })
 }
 
 type Rule = {

@@ -165,6 +165,12 @@ const FLAWS: readonly (readonly [flaw: string, from: string, to: string, message
     'trusted_proxies: [10.0.0.0/8, nonsense]',
     /:15: trusted_proxies: .*nonsense/,
   ],
+  [
+    'a longer allowlist than a key may have',
+    'rpm_limit: 60',
+    `ip_allowlist: [${Array(257).fill('10.0.0.1').join(', ')}]`,
+    /:13: defaults\.ip_allowlist: .*256/,
+  ],
   ['an origin with a path', 'drain_delay: 0.25', 'cors_origins: ["https://a.example/x"]', /:15: cors_origins\[0\]/],
   ['broken YAML', 'drain_delay: 0.25', 'drain_delay: [', /:1[56]: /],
   ['a tag that nobody knows', 'drain_delay: 0.25', 'drain_delay: !!python 1', /:15: .*tag/],

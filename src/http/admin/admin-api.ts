@@ -5,7 +5,7 @@ import type { KeyVerbs } from '../../admin/keys.ts'
 import type { ReportVerbs } from '../../admin/reports.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { accountEndpoints } from './accounts.ts'
-import { asRefusal, nothingHere, type OnBug, sendRefusal, takeJsonOnly } from './answers.ts'
+import { nothingHere, type OnBug, refusalOfError, replyRefusal, takeJsonOnly } from './answers.ts'
 import { eventEndpoints } from './events.ts'
 import { adminGuard, type GuardNeeds } from './guard.ts'
 import { keyEndpoints } from './keys.ts'
@@ -16,6 +16,7 @@ export type AdminNeeds = GuardNeeds & {
   readonly keys: KeyVerbs
   readonly accounts: AccountVerbs
   readonly reports: ReportVerbs
+  readonly jsonDepthMax: number
   readonly onBug: OnBug
 }
 
@@ -25,12 +26,12 @@ export function adminApi(app: FastifyInstance, needs: AdminNeeds): void {
     async scope => {
       const inside = { ...needs, guard: adminGuard(needs) }
       scope.setErrorHandler((error, request, reply) =>
-        sendRefusal(reply, asRefusal(error, request, needs.onBug), request.id),
+        replyRefusal(reply, refusalOfError(error, request, needs.onBug), request.id),
       )
       scope.setNotFoundHandler(async request => {
         throw nothingHere(request)
       })
-      takeJsonOnly(scope)
+      takeJsonOnly(scope, needs.jsonDepthMax)
 
       // Before any body is read. Answers may hold a secret, so nobody on the way may keep them.
       scope.addHook('onRequest', async (request, reply) => {

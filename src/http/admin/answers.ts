@@ -1,14 +1,11 @@
 // How the admin API says no: every error, whoever raised it, in the one shape, and bodies that are JSON objects only.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { errorBody, Refusal } from '../../domain/refusal.ts'
-import { guardJson } from '../../lib/json-guard.ts'
 import { StoreAway } from '../../store/contract.ts'
+import { parseJsonObject } from '../json-body.ts'
 import { ADMIN_ENDPOINTS } from './schemas.ts'
 
-const BODY_BYTES_MAX = 1024 * 1024
-const DEPTH_MAX = 32
-
-export function sendRefusal(reply: FastifyReply, refusal: Refusal, requestId: string): FastifyReply {
+export function replyRefusal(reply: FastifyReply, refusal: Refusal, requestId: string): FastifyReply {
   const { retryAfter, headers } = refusal.detail
   if (retryAfter !== undefined) {
     reply.header('retry-after', Math.ceil(retryAfter)).header('retry-after-ms', Math.ceil(retryAfter * 1000))
@@ -23,7 +20,7 @@ export function sendRefusal(reply: FastifyReply, refusal: Refusal, requestId: st
 export type OnBug = (error: unknown, requestId: string) => void
 
 // What Fastify, the store or a bug threw, as a refusal. The last two are for the log.
-export function asRefusal(error: unknown, request: FastifyRequest, onBug: OnBug): Refusal {
+export function refusalOfError(error: unknown, request: FastifyRequest, onBug: OnBug): Refusal {
   if (error instanceof Refusal) return error
   if (error instanceof StoreAway) {
     onBug(error, request.id)
@@ -47,27 +44,12 @@ export function nothingHere(request: FastifyRequest): Refusal {
   return new Refusal('method_not_allowed', { headers: { allow: [...new Set(methods)].join(', ') } })
 }
 
-export function takeJsonOnly(app: FastifyInstance): void {
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser(
-    'application/json',
-    { parseAs: 'buffer', bodyLimit: BODY_BYTES_MAX },
-    async (_request: FastifyRequest, body: Buffer) => readJson(body),
-  )
-}
-
 // No body at all is an empty object: most verbs need none.
-function readJson(body: Buffer): unknown {
-  if (body.length === 0) return {}
-  if (guardJson(body, DEPTH_MAX).verdict !== 'ok') throw new Refusal('invalid_json')
-  let value: unknown
-  try {
-    value = JSON.parse(body.toString('utf8'))
-  } catch {
-    throw new Refusal('invalid_json')
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Refusal('invalid_json')
-  return value
+export function takeJsonOnly(app: FastifyInstance, depthMax: number): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (_request: FastifyRequest, body: Buffer) =>
+    body.length === 0 ? {} : parseJsonObject(body, depthMax),
+  )
 }
 
 function patternOf(path: string): RegExp {

@@ -1,7 +1,7 @@
 // Ties a handler to an endpoint of the table: path, checks and status come from there, so that the table cannot lie.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Static, TObject } from 'typebox'
-import type { Actor } from '../../store/contract-operator.ts'
+import { type Actor, PAGE_DEFAULT, type Page } from '../../store/contract-operator.ts'
 import { checkBody, checkQuery } from './check.ts'
 import type { Guard } from './guard.ts'
 import { ADMIN_PREFIX, type Endpoint } from './schemas.ts'
@@ -43,6 +43,6 @@ export function serve<E extends Endpoint>(
   })
 }
 
-export function pageOf(query: { readonly limit?: number; readonly after?: string }) {
-  return { limit: query.limit ?? 50, after: query.after }
+export function pageOf(query: Partial<Page>): Page {
+  return { limit: query.limit ?? PAGE_DEFAULT, after: query.after }
 }

@@ -1,9 +1,10 @@
 // Every endpoint of the admin API with what it takes and what it answers: the doors check by this table, and the OpenAPI
 // document is made from it.
 import { type TObject, type TSchema, Type } from 'typebox'
-import { CIDRS_MAX, NAME_MAX, NOTE_MAX } from '../../admin/input.ts'
-import { ENDPOINTS, OUTCOMES } from '../../domain/usage.ts'
-import { SUMMARY_GROUPS } from '../../store/contract-operator.ts'
+import { NAME_MAX, NOTE_MAX } from '../../admin/input.ts'
+import { ALLOWLIST_ENTRIES_MAX, CONCURRENT_LIMIT_MAX, DAILY_LIMIT_MAX, RPM_LIMIT_MAX } from '../../domain/key.ts'
+import { ENDPOINTS, MODEL_NAME_MAX, OUTCOMES } from '../../domain/usage.ts'
+import { PAGE_DEFAULT, PAGE_MAX, SUMMARY_GROUPS } from '../../store/contract-operator.ts'
 import {
   AccountShape,
   AccountState,
@@ -34,14 +35,9 @@ export type Endpoint = {
   readonly statuses: readonly number[]
 }
 
-const RPM_MAX = 10_000_000
-const DAILY_MAX = 1_000_000_000
-const CONCURRENT_MAX = 100_000
-const PAGE_MAX = 1000
-
 const strict = { additionalProperties: false }
 const Id = Type.String({ minLength: 1, maxLength: 200 })
-const Limit = Type.Integer({ minimum: 1, maximum: PAGE_MAX, default: 50 })
+const Limit = Type.Integer({ minimum: 1, maximum: PAGE_MAX, default: PAGE_DEFAULT })
 const paging = {
   limit: Type.Optional(Limit),
   after: Type.Optional(Type.String({ description: 'The last id of the page before.', minLength: 1, maxLength: 200 })),
@@ -50,11 +46,13 @@ const Name = Type.String({ minLength: 1, maxLength: NAME_MAX })
 
 const controls = {
   scopes: Type.Optional(Type.Array(ScopeName, { maxItems: 16 })),
-  ip_allowlist: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: CIDRS_MAX })),
-  rpm_limit: Type.Optional(Type.Integer({ minimum: 1, maximum: RPM_MAX })),
-  daily_limit: Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: DAILY_MAX }), Type.Null()])),
+  ip_allowlist: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: ALLOWLIST_ENTRIES_MAX }),
+  ),
+  rpm_limit: Type.Optional(Type.Integer({ minimum: 1, maximum: RPM_LIMIT_MAX })),
+  daily_limit: Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: DAILY_LIMIT_MAX }), Type.Null()])),
   credit_limit: Type.Optional(Type.Union([Credits, Type.Null()])),
-  max_concurrent: Type.Optional(Type.Integer({ minimum: 1, maximum: CONCURRENT_MAX })),
+  max_concurrent: Type.Optional(Type.Integer({ minimum: 1, maximum: CONCURRENT_LIMIT_MAX })),
   expires_at: Type.Optional(Type.Union([Time, Type.Null()])),
 }
 
@@ -63,7 +61,7 @@ const usageFilter = {
   to: Type.Optional(Time),
   key_id: Type.Optional(Id),
   account_id: Type.Optional(Id),
-  model: Type.Optional(Type.String({ maxLength: 256 })),
+  model: Type.Optional(Type.String({ maxLength: MODEL_NAME_MAX })),
   provider: Type.Optional(Type.String({ maxLength: 200 })),
   endpoint: Type.Optional(Type.Enum([...ENDPOINTS, 'all'])),
   outcome: Type.Optional(Type.Enum([...OUTCOMES])),

@@ -1,6 +1,7 @@
 // POST /v1/chat/completions as an OpenAPI operation, and what every operation under /v1 has in common with it.
 import { ChatRequest } from '../../domain/chat-schema.ts'
 import type { RefusalCode } from '../../domain/refusal.ts'
+import { CLIENT_REQUEST_ID_MAX } from '../../domain/usage.ts'
 import { ChatChunkShape, ChatCompletionShape } from '../v1/shapes.ts'
 import type { Brand, Operation, Parameter, Response } from './openapi-document.ts'
 import { v1Errors } from './openapi-errors.ts'
@@ -69,5 +70,5 @@ export const CLIENT_REQUEST_ID: Parameter = {
   in: 'header',
   required: false,
   description: "The caller's own id, kept on the usage record. Visible ASCII; anything else is not kept.",
-  schema: { type: 'string', minLength: 1, maxLength: 128 },
+  schema: { type: 'string', minLength: 1, maxLength: CLIENT_REQUEST_ID_MAX },
 }

@@ -1,7 +1,8 @@
 // The endpoints under /v1 as OpenAPI operations.
 import Type, { type TSchema } from 'typebox'
 import type { RefusalCode } from '../../domain/refusal.ts'
-import { ENDPOINTS } from '../../domain/usage.ts'
+import { ENDPOINTS, MODEL_NAME_MAX } from '../../domain/usage.ts'
+import { PAGE_DEFAULT, PAGE_MAX } from '../../store/contract-operator.ts'
 import { UsageShape } from '../admin/shapes.ts'
 import { KeyIntrospectionShape, ModelListShape, ModelShape, UsageListShape } from '../v1/shapes.ts'
 import { type About, CLIENT_REQUEST_ID, chatOperation, v1Operation } from './openapi-chat.ts'
@@ -96,11 +97,11 @@ export function v1Paths(brand: Brand): Paths {
 }
 
 const USAGE_QUERY: Parameter[] = [
-  inQuery('limit', 'Rows in the page.', Type.Integer({ minimum: 1, maximum: 1000, default: 50 })),
+  inQuery('limit', 'Rows in the page.', Type.Integer({ minimum: 1, maximum: PAGE_MAX, default: PAGE_DEFAULT })),
   inQuery('after', '`next_after` of the page before.', Type.String()),
   inQuery('from', 'Not before this time (ISO 8601).', Type.String()),
   inQuery('to', 'Before this time (ISO 8601).', Type.String()),
-  inQuery('model', 'Of this model only.', Type.String({ maxLength: 256 })),
+  inQuery('model', 'Of this model only.', Type.String({ maxLength: MODEL_NAME_MAX })),
   inQuery('endpoint', 'Of this endpoint, or `all`.', Type.Enum([...ENDPOINTS, 'all'], { default: 'chat.completions' })),
 ]
 

@@ -2,11 +2,11 @@
 import type { EndpointRule } from '../../admit/permit.ts'
 import type { Pass } from '../../domain/handoff.ts'
 import { Refusal } from '../../domain/refusal.ts'
-import { ENDPOINTS, type Endpoint } from '../../domain/usage.ts'
+import { ENDPOINTS, type Endpoint, MODEL_NAME_MAX } from '../../domain/usage.ts'
 import { usageObject } from '../../domain/usage-wire.ts'
 import { parseIsoTime } from '../../domain/wire-time.ts'
 import { type FairQueue, QueueFull } from '../../lib/fair-queue.ts'
-import type { UsageFilter, UsageReports } from '../../store/contract-operator.ts'
+import { PAGE_DEFAULT, PAGE_MAX, type UsageFilter, type UsageReports } from '../../store/contract-operator.ts'
 import { below, exactly, type V1Endpoint } from './endpoint.ts'
 import { type FreeNeeds, serveFree } from './free.ts'
 
@@ -83,15 +83,17 @@ function filterOf(pass: Pass): UsageFilter {
     after: afterOf(text('after')),
     from: timeOf('from', text('from')),
     to: timeOf('to', text('to')),
-    model: text('model')?.slice(0, 256),
+    model: text('model')?.slice(0, MODEL_NAME_MAX),
     endpoint: endpointOf(text('endpoint')),
     keyId: pass.bearer.key.id,
   }
 }
 
 function limitOf(text: string | undefined): number {
-  const limit = text === undefined ? 50 : Number(text)
-  if (!/^\d+$/.test(text ?? '50') || limit < 1 || limit > 1000) throw wrong('limit', 'is a whole number from 1 to 1000')
+  if (text === undefined) return PAGE_DEFAULT
+  const limit = Number(text)
+  if (!/^\d+$/.test(text) || limit < 1 || limit > PAGE_MAX)
+    throw wrong('limit', `is a whole number from 1 to ${PAGE_MAX}`)
   return limit
 }
 
