@@ -26,10 +26,11 @@ const ROOMS: Rooms = [
   ['http/', ['gateway.ts', 'admin/', 'relay/sink.ts', 'admit/', CONTRACT, 'domain/', 'lib/']],
   // config.ts and the files it is made of: config-env.ts, config-file.ts, …
   ['config', ['domain/', 'lib/']],
-  // Parts of main.ts that have names of their own: what a first start makes, and how the process ends.
+  // What a first start makes, and how the process ends.
   ['first-start.ts', ['config', 'admin/', CONTRACT]],
   ['drain.ts', ['http/', 'domain/', 'lib/']],
-  ['main.ts', ['']],
+  // main.ts and the files it is made of: main-store.ts, main-v1.ts, …
+  ['main', ['']],
   // `serve` hands over to main; `audit`, `backup` and `restore` work on the store's files while no gateway need run; what
   // people read and write is in credits.
   ['cli/', ['main.ts', 'config', 'store/audit', 'store/lock.ts', 'domain/credits.ts', 'lib/']],

@@ -1,0 +1,48 @@
+// What every part of the process stands on: configuration, time, chance, ids, the log, the metrics, and who is here now.
+import { randomUUIDv7 } from 'node:crypto'
+import type { Config } from './config.ts'
+import { type Bodies, bodyRoom } from './http/bodies.ts'
+import type { InFlight } from './http/door.ts'
+import { gatewayMetrics, type Metrics } from './http/metrics.ts'
+import { type CidrSet, parseCidrs } from './lib/cidr.ts'
+import { type Clock, systemClock } from './lib/clock.ts'
+import { type Log, openLog } from './lib/log.ts'
+import { type Roster, roster } from './lib/roster.ts'
+
+export type Ground = {
+  readonly config: Config
+  readonly clock: Clock
+  readonly random: () => number
+  readonly newId: () => string
+  readonly log: Log
+  readonly metrics: Metrics
+  readonly trustedProxies: CidrSet
+  readonly inFlight: Roster<InFlight>
+  readonly bodies: Bodies
+  readonly onBug: (error: unknown, requestId: string) => void
+}
+
+export function openGround(config: Config): Ground {
+  const { bodiesInMemoryBytesMax, bodiesPerAccountShare } = config.bounds
+  const clock = systemClock
+  const log = openLog(config.logLevel, process.stdout, clock)
+  const inFlight = roster<InFlight>()
+  const bodies = bodyRoom(bodiesInMemoryBytesMax, bodiesInMemoryBytesMax / bodiesPerAccountShare)
+  return {
+    config,
+    clock,
+    random: Math.random,
+    newId: randomUUIDv7,
+    log,
+    metrics: gatewayMetrics({ inFlight: () => inFlight.size, bodyBytes: () => bodies.bytes }),
+    trustedProxies: parseCidrs(config.trustedProxies),
+    inFlight,
+    bodies,
+    onBug: (error, requestId) => log.error({ id: requestId, err: wordsOf(error) }, 'a bug of ours'),
+  }
+}
+
+// For the log, never for a caller.
+export function wordsOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error)
+}

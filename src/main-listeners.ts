@@ -1,0 +1,77 @@
+// The listeners: /v1 and what belongs to operations on one address, the operator's side beside it or on an address of its
+// own.
+import type { Server } from 'node:http'
+import { BadConfig, type Config, type Listen } from './config.ts'
+import { openApp } from './http/app.ts'
+import { addressStandingOf } from './http/peer.ts'
+import { httpServer } from './http/server.ts'
+import type { Ground } from './main-ground.ts'
+import type { Operator } from './main-operator.ts'
+import type { V1 } from './main-v1.ts'
+
+export type Listeners = {
+  readonly servers: readonly Server[]
+  // Where /v1 is, once it listens.
+  url(): string
+  listen(): Promise<void>
+  close(): Promise<void>
+}
+
+export async function openListeners(v1: V1, operator: Operator, ground: Ground): Promise<Listeners> {
+  const { config, metrics, newId } = ground
+  const { bounds, brand, adminListen } = config
+  const appNeeds = {
+    ready: operator.ready,
+    metrics,
+    metricsToken: config.metricsToken,
+    newRequestId: newId,
+    admin: operator.admin,
+    brand,
+    bodyBytesMax: bounds.adminBodyBytesMax,
+    onBug: ground.onBug,
+  }
+  const serverNeeds = {
+    ...bounds,
+    newRequestId: newId,
+    addressStanding: addressStandingOf(v1.authenticator),
+    headerPrefix: brand.headerPrefix,
+    onParserError: metrics.parserError,
+  }
+
+  const app = await openApp({ admin: adminListen === undefined }, appNeeds)
+  const server = httpServer({ ...serverNeeds, v1: v1.door, others: app.routing })
+  const open = [{ app, server, at: { host: config.host, port: config.port }, variable: 'TURNPIKE_PORT' }]
+  if (typeof adminListen === 'object') {
+    const adminApp = await openApp({ admin: true }, appNeeds)
+    const others = adminApp.routing
+    const adminServer = httpServer({ ...serverNeeds, v1: async (req, res) => others(req, res), others })
+    open.push({ app: adminApp, server: adminServer, at: adminListen, variable: 'TURNPIKE_ADMIN_LISTEN' })
+  }
+
+  return {
+    servers: open.map(each => each.server),
+    url: () => urlOf(server, config),
+    async listen() {
+      for (const { server, at, variable } of open) await listen(server, at, variable, bounds.backlogMax)
+    },
+    async close() {
+      for (const { app } of open) await app.close()
+    },
+  }
+}
+
+function listen(server: Server, at: Listen, variable: string, backlogMax: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const isTaken = error.code === 'EADDRINUSE'
+      reject(isTaken ? new BadConfig(`${at.host}:${at.port} is in use by another process (${variable})`) : error)
+    })
+    server.listen(at.port, at.host, backlogMax, resolve)
+  })
+}
+
+function urlOf(server: Server, { host }: Config): string {
+  const address = server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+}

@@ -1,0 +1,39 @@
+// Opens what is kept: the data directory for this process alone, the database in it, and the catalog as it is declared.
+import { join } from 'node:path'
+import { BadConfig, type Config } from './config.ts'
+import { demoCatalog } from './first-start.ts'
+import type { Ground } from './main-ground.ts'
+import { type Catalog, catalogOf } from './route/catalog.ts'
+import type { Store } from './store/contract.ts'
+import type { DeclaredCatalog } from './store/contract-operator.ts'
+import { DATABASE_FILE, lockDataDir } from './store/lock.ts'
+import { openSqlite } from './store/sqlite.ts'
+
+export type House = { readonly store: Store; readonly catalog: Catalog }
+
+export async function openHouse(ground: Ground): Promise<House> {
+  const { config } = ground
+  if (lockDataDir(config.dataDir) === 'taken')
+    throw new BadConfig(`another process is using the data directory ${config.dataDir}`)
+  const store = await openStore(ground)
+  return { store, catalog: catalogOf(await store.catalog.provision(declared(config, ground.newId))) }
+}
+
+async function openStore({ config, metrics, newId }: Ground): Promise<Store> {
+  const path = join(config.dataDir, DATABASE_FILE)
+  try {
+    return await openSqlite({ path, owner: newId(), onCommit: metrics.commit })
+  } catch (error) {
+    throw new BadConfig(`the database ${path} cannot be opened: ${(error as Error).message}`)
+  }
+}
+
+// Credentials stay in memory; what is stored of a provider has none.
+function declared(config: Config, newId: () => string): DeclaredCatalog {
+  if (config.catalog === undefined) return demoCatalog(newId)
+  const { providers, models } = config.catalog
+  return {
+    providers: providers.map(({ apiKey: _secret, ...provider }) => provider),
+    models: models.map(model => ({ ...model, newPriceVersion: newId() })),
+  }
+}

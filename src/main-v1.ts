@@ -1,0 +1,143 @@
+// Wires /v1: the stages of a request's life, the endpoints, and the door in front of them.
+import { type Authenticator, authenticator } from './admit/authenticate.ts'
+import { keyLimits } from './admit/limit.ts'
+import { refusalNotes } from './admit/note.ts'
+import type { Config } from './config.ts'
+import type { Failure } from './domain/failure.ts'
+import type { Drain } from './drain.ts'
+import { installationKey } from './first-start.ts'
+import { type Door, v1Door } from './http/door.ts'
+import { requestLine } from './http/request-line.ts'
+import { chatCompletions } from './http/v1/chat-completions.ts'
+import { keyIntrospect } from './http/v1/key-introspect.ts'
+import { listModels, oneModel } from './http/v1/models.ts'
+import { listUsage, oneUsage, type UsagePage } from './http/v1/usage.ts'
+import { alarms } from './lib/alarms.ts'
+import { failpoints } from './lib/failpoint.ts'
+import { fairQueue } from './lib/fair-queue.ts'
+import { places } from './lib/places.ts'
+import { type Roster, roster } from './lib/roster.ts'
+import { tokenCounter } from './lib/tokens.ts'
+import { type Ground, wordsOf } from './main-ground.ts'
+import type { House } from './main-store.ts'
+import { adapterRegistry } from './upstream/registry.ts'
+
+export type V1 = {
+  readonly door: Door
+  readonly authenticator: Authenticator
+  // Requests with an open row of ours.
+  readonly live: Roster<string>
+  // Ends what is open to upstreams; for when no request is in flight any more.
+  close(): Promise<void>
+}
+
+export function openV1({ store, catalog }: House, drain: Drain, ground: Ground): V1 {
+  const { config, clock, metrics, log } = ground
+  const { bounds, brand } = config
+  const { gates } = store
+  const limits = keyLimits({ ...bounds, clock })
+  const notes = refusalNotes({ ...bounds, gates, clock, onUnwritten: metrics.unwrittenRefusal })
+  const pruning = setInterval(() => {
+    limits.prune()
+    notes.prune()
+  }, bounds.limitsPrunedEveryMs)
+  const onCache = metrics.keyCache
+  const authenticate = authenticator({ ...bounds, gates, clock, keyPrefix: brand.keyPrefix, onCache })
+  const counter = tokenCounter({ timeoutMs: bounds.estimateTimeoutMs })
+  const adapters = adapterRegistry(apiKeysOf(config), bounds, clock)
+  const live = roster<string>()
+  const lists = fairQueue<UsagePage>({
+    concurrent: bounds.usageListsAtOnceMax,
+    waitingMax: bounds.usageListsWaitingMax,
+    waitingPerOwnerMax: bounds.usageListsPerAccountWaitingMax,
+  })
+  const reply = {
+    limits,
+    authenticator: authenticate,
+    headerPrefix: brand.headerPrefix,
+    bodyBytesMax: bounds.bodyBytesMax,
+    refusedBodyBytesMax: bounds.refusedBodyBytesMax,
+    refusedBodyWaitMs: bounds.refusedBodyWaitMs,
+    closing: drain.closing,
+    corsOrigins: config.corsOrigins,
+  }
+  const entering = { gates, authenticator: authenticate, limits, reply, catalog: () => catalog, usage: store.usage }
+  const gateway = {
+    ...entering,
+    ...bounds,
+    ...warnings(ground),
+    alarms: alarms(clock),
+    adapters,
+    clock,
+    random: ground.random,
+    counter,
+    live,
+    readOnFor: places(bounds.readOnPerAccountMax).of,
+    hmacKey: installationKey(config),
+    failpoint: failpoints(config.failpoints),
+    bodies: ground.bodies,
+    bodyTimeoutMs: bounds.requestTimeoutMs,
+    streams: metrics.streams,
+    pace: bounds,
+  }
+
+  const door = v1Door({
+    authenticator: authenticate,
+    limits,
+    gates: { note: notes.note, touch: gates.touch },
+    clock,
+    trustedProxies: ground.trustedProxies,
+    newRequestId: ground.newId,
+    endpoints: [
+      chatCompletions(gateway),
+      listModels(entering),
+      oneModel(entering),
+      keyIntrospect(entering),
+      listUsage({ ...entering, ...bounds, lists }),
+      oneUsage(entering),
+    ],
+    reply,
+    open: drain.open,
+    inFlight: ground.inFlight,
+    report(report) {
+      metrics.request(report)
+      log.info(requestLine(report), 'request')
+    },
+    onBug: ground.onBug,
+  })
+
+  return {
+    door,
+    authenticator: authenticate,
+    live,
+    async close() {
+      clearInterval(pruning)
+      await adapters.close()
+      await counter.close()
+    },
+  }
+}
+
+function apiKeysOf({ catalog }: Config): ReadonlyMap<string, string> {
+  const keys = new Map<string, string>()
+  for (const { id, apiKey } of catalog?.providers ?? []) if (apiKey !== undefined) keys.set(id, apiKey)
+  return keys
+}
+
+// What a request's life tells the operator when it does not go as it should.
+function warnings({ metrics, log }: Ground) {
+  return {
+    onFailure(provider: string, failure: Failure) {
+      metrics.upstreamError(failure.kind)
+      log.warn({ provider, kind: failure.kind, why: failure.message }, 'upstream failed')
+    },
+    onClamped(id: string) {
+      metrics.clamped()
+      log.warn({ id }, 'upstream usage was above what could be and was clamped')
+    },
+    onLate(id: string, error: unknown) {
+      metrics.lateSettlement()
+      log.error({ id, err: wordsOf(error) }, 'settlement failed and is tried again')
+    },
+  }
+}
