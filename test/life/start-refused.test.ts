@@ -75,14 +75,11 @@ test('a file that turned bad leaves what an earlier one made as it was', async (
 
 test('a port in use ends the start, and no secret was made that nobody saw', async () => {
   await using folder = await temporaryFolder()
-  const taken = createServer().listen(0, '127.0.0.1')
-  await once(taken, 'listening')
-  const port = String((taken.address() as AddressInfo).port)
+  await using taken = await takeAddress()
 
-  const result = await runProcess(['serve'], folder.path, { TURNPIKE_PORT: port, TURNPIKE_DETECT_PROVIDERS: '0' })
-  taken.close()
+  const result = await runProcess(['serve'], folder.path, { TURNPIKE_PORT: taken.port })
 
-  assertRefused(result, new RegExp(`127\\.0\\.0\\.1:${port}.*in use`))
+  assertRefused(result, new RegExp(`127\\.0\\.0\\.1:${taken.port}.*in use`))
   const file = join(folder.path, 'data', 'turnpike.db')
   if (existsSync(file)) {
     const db = new DatabaseSync(file, { readOnly: true })
@@ -100,6 +97,30 @@ test('a port in use ends the start, and no secret was made that nobody saw', asy
   })
   assert.match(gateway.lines.join('\n'), /Admin token +tpk_admin_[\s\S]*First key +svc_live_/)
 })
+
+test('the message about an address in use names the variable that says otherwise', async t => {
+  await using folder = await temporaryFolder()
+  await using taken = await takeAddress()
+  const free = String(await freePort())
+
+  for (const [variable, env] of [
+    ['TURNPIKE_PORT', { TURNPIKE_PORT: taken.port, TURNPIKE_ADMIN_LISTEN: free }],
+    ['TURNPIKE_ADMIN_LISTEN', { TURNPIKE_PORT: free, TURNPIKE_ADMIN_LISTEN: taken.port }],
+  ] as const) {
+    await t.test(variable, async () => {
+      const result = await runProcess(['serve'], folder.path, env)
+
+      assertRefused(result, new RegExp(`127\\.0\\.0\\.1:${taken.port} is in use .*\\(${variable}\\)`))
+    })
+  }
+})
+
+async function takeAddress() {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const port = String((server.address() as AddressInfo).port)
+  return { port, [Symbol.asyncDispose]: async () => void server.close() }
+}
 
 // One message of one line, and nothing that looks like a log or a stack.
 function assertRefused(result: ProcessResult, named: RegExp): void {
