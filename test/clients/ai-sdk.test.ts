@@ -3,19 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { APICallError, generateText, isStepCount, jsonSchema, RetryError, streamText, tool } from 'ai'
-import {
-  assertToolTurns,
-  countingFetch,
-  failureOf,
-  MODEL,
-  openClientScene,
-  TEXT,
-  WEATHER,
-  WEATHER_RESULT,
-  WEATHER_TEXT,
-  WEATHER_TURNS,
-  WRONG_KEY,
-} from '../kit/client-scene.ts'
+import { countingFetch, failureOf, MODEL, openClientScene, TEXT, WEATHER, WRONG_KEY } from '../kit/client-scene.ts'
 
 const prompt = 'Say hello'
 
@@ -48,21 +36,21 @@ test('the AI SDK works unchanged', async t => {
   })
 
   await t.test('a tool is called and its result answered, as JSON and as a stream', async () => {
-    const schema = jsonSchema<{ city: string }>(WEATHER.parameters as object)
+    const schema = jsonSchema<{ city: string }>(WEATHER.tool.parameters as object)
     const weather = tool({
-      description: WEATHER.description,
+      description: WEATHER.tool.description,
       inputSchema: schema,
-      execute: async ({ city }) => (city === 'Oslo' ? WEATHER_RESULT : 'unknown'),
+      execute: async ({ city }) => (city === 'Oslo' ? WEATHER.result : 'unknown'),
     })
     const call = { model, prompt, tools: { weather }, stopWhen: isStepCount(2) }
     for (const ask of [async () => (await generateText(call)).text, async () => await streamText(call).text]) {
       scene.upstream.reset()
-      scene.upstream.next(...WEATHER_TURNS)
+      scene.upstream.next(...WEATHER.turns)
 
       const text = await ask()
 
-      assert.equal(text, WEATHER_TEXT)
-      assertToolTurns(scene.upstream)
+      assert.equal(text, WEATHER.text)
+      WEATHER.assertTurns(scene.upstream)
     }
   })
 

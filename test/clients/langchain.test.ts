@@ -3,20 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type BaseMessage, HumanMessage, ToolMessage } from '@langchain/core/messages'
 import { ChatOpenAI } from '@langchain/openai'
-import {
-  assertToolTurns,
-  countingFetch,
-  failureOf,
-  MODEL,
-  openClientScene,
-  TEXT,
-  WEATHER,
-  WEATHER_CALL,
-  WEATHER_RESULT,
-  WEATHER_TEXT,
-  WEATHER_TURNS,
-  WRONG_KEY,
-} from '../kit/client-scene.ts'
+import { countingFetch, failureOf, MODEL, openClientScene, TEXT, WEATHER, WRONG_KEY } from '../kit/client-scene.ts'
 
 test('LangChain works unchanged', async t => {
   await using scene = await openClientScene()
@@ -45,23 +32,23 @@ test('LangChain works unchanged', async t => {
   })
 
   await t.test('a tool is called and its result answered, as JSON and as a stream', async () => {
-    const bound = model.bindTools([{ type: 'function', function: WEATHER }])
+    const bound = model.bindTools([{ type: 'function', function: WEATHER.tool }])
     const streamed = async (turns: BaseMessage[]) =>
       (await Array.fromAsync(await bound.stream(turns))).reduce((sum, piece) => sum.concat(piece))
     for (const ask of [(turns: BaseMessage[]) => bound.invoke(turns), streamed]) {
       scene.upstream.reset()
-      scene.upstream.next(...WEATHER_TURNS)
+      scene.upstream.next(...WEATHER.turns)
       const question = new HumanMessage('How is the weather?')
 
       const call = await ask([question])
-      const result = new ToolMessage({ content: WEATHER_RESULT, tool_call_id: call.tool_calls?.[0]?.id ?? '' })
+      const result = new ToolMessage({ content: WEATHER.result, tool_call_id: call.tool_calls?.[0]?.id ?? '' })
       const answer = await ask([question, call, result])
 
       assert.deepEqual(call.tool_calls, [
-        { name: 'weather', args: { city: 'Oslo' }, id: WEATHER_CALL.id, type: 'tool_call' },
+        { name: 'weather', args: { city: 'Oslo' }, id: WEATHER.call.id, type: 'tool_call' },
       ])
-      assert.equal(answer.text, WEATHER_TEXT)
-      assertToolTurns(scene.upstream)
+      assert.equal(answer.text, WEATHER.text)
+      WEATHER.assertTurns(scene.upstream)
     }
   })
 

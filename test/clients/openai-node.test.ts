@@ -2,19 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import OpenAI, { AuthenticationError, BadRequestError, NotFoundError, RateLimitError } from 'openai'
-import {
-  assertToolTurns,
-  countingFetch,
-  failureOf,
-  MODEL,
-  openClientScene,
-  TEXT,
-  WEATHER,
-  WEATHER_RESULT,
-  WEATHER_TEXT,
-  WEATHER_TURNS,
-  WRONG_KEY,
-} from '../kit/client-scene.ts'
+import { countingFetch, failureOf, MODEL, openClientScene, TEXT, WEATHER, WRONG_KEY } from '../kit/client-scene.ts'
 import { assertChatCompletion, assertChunk, assertModel } from '../kit/schemas.ts'
 
 const messages = [{ role: 'user' as const, content: 'Say hello' }]
@@ -60,19 +48,19 @@ test("OpenAI's client for Node works unchanged", async t => {
   await t.test('its tool runner goes from the tool call over the result to the answer', async () => {
     for (const stream of [false, true]) {
       scene.upstream.reset()
-      scene.upstream.next(...WEATHER_TURNS)
-      const called = async ({ city }: { city: string }) => (city === 'Oslo' ? WEATHER_RESULT : 'unknown')
+      scene.upstream.next(...WEATHER.turns)
+      const called = async ({ city }: { city: string }) => (city === 'Oslo' ? WEATHER.result : 'unknown')
       const parse = (text: string): { city: string } => JSON.parse(text)
 
       const runner = client.chat.completions.runTools({
         model: MODEL,
         messages,
         stream: stream as true,
-        tools: [{ type: 'function', function: { ...WEATHER, parse, function: called } }],
+        tools: [{ type: 'function', function: { ...WEATHER.tool, parse, function: called } }],
       })
 
-      assert.equal(await runner.finalContent(), WEATHER_TEXT)
-      assertToolTurns(scene.upstream)
+      assert.equal(await runner.finalContent(), WEATHER.text)
+      WEATHER.assertTurns(scene.upstream)
     }
   })
 

@@ -5,16 +5,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { json, text } from 'node:stream/consumers'
 import { test } from 'node:test'
-import {
-  MODEL,
-  openClientScene,
-  TEXT,
-  WEATHER,
-  WEATHER_RESULT,
-  WEATHER_TEXT,
-  WEATHER_TURNS,
-  WRONG_KEY,
-} from '../kit/client-scene.ts'
+import { MODEL, openClientScene, TEXT, WEATHER, WRONG_KEY } from '../kit/client-scene.ts'
 import { type Python, pythonWith } from '../kit/python.ts'
 import { assertModel } from '../kit/schemas.ts'
 import type { JournalEntry } from '../kit/upstream-journal.ts'
@@ -33,8 +24,8 @@ test("OpenAI's client for Python works unchanged", { skip }, async t => {
     wrong_key: WRONG_KEY,
     spent_key: await scene.spentKey('daily'),
     model: MODEL,
-    tool: WEATHER,
-    tool_result: WEATHER_RESULT,
+    tool: WEATHER.tool,
+    tool_result: WEATHER.result,
   })
 
   await t.test('a JSON call passes its own models and carries the request id and the cost of its row', async () => {
@@ -55,7 +46,7 @@ test("OpenAI's client for Python works unchanged", { skip }, async t => {
   })
 
   await t.test('a tool is called and its result answered, as JSON and as a stream', () => {
-    assert.deepEqual(seen.tools, { json: WEATHER_TEXT, stream: WEATHER_TEXT })
+    assert.deepEqual(seen.tools, { json: WEATHER.text, stream: WEATHER.text })
   })
 
   await t.test('the models are listed with their prices, and one is found by an id with a slash', () => {
@@ -109,7 +100,7 @@ async function drive({ executable, env }: Python, given: object): Promise<Seen> 
 function weatherman({ body }: JournalEntry) {
   const { tools, messages } = body as { tools?: unknown; messages: { role: string }[] }
   if (tools === undefined) return {}
-  return WEATHER_TURNS[messages.at(-1)?.role === 'tool' ? 1 : 0]
+  return WEATHER.turns[messages.at(-1)?.role === 'tool' ? 1 : 0]
 }
 
 function brief({ raised, code, param, statuses }: Raised): unknown[] {

@@ -5,20 +5,7 @@ import { test } from 'node:test'
 import { HTTPClient, OpenRouter } from '@openrouter/sdk'
 import type { ChatMessages, ChatRequest, ChatResult, ChatStreamChunk } from '@openrouter/sdk/models'
 import { OpenRouterError } from '@openrouter/sdk/models/errors'
-import {
-  assertToolTurns,
-  countingFetch,
-  failureOf,
-  MODEL,
-  openClientScene,
-  TEXT,
-  WEATHER,
-  WEATHER_CALL,
-  WEATHER_RESULT,
-  WEATHER_TEXT,
-  WEATHER_TURNS,
-  WRONG_KEY,
-} from '../kit/client-scene.ts'
+import { countingFetch, failureOf, MODEL, openClientScene, TEXT, WEATHER, WRONG_KEY } from '../kit/client-scene.ts'
 import { assertChunk, assertModel } from '../kit/schemas.ts'
 import { parseSse } from '../kit/sse.ts'
 
@@ -67,16 +54,16 @@ test("OpenRouter's SDK takes every answer that its own schemas allow", async t =
   })
 
   await t.test('a tool is called and its result answered, as JSON and as a stream', async () => {
-    const tools = [{ type: 'function' as const, function: WEATHER }]
-    const call = { id: WEATHER_CALL.id, type: 'function' as const }
-    const made = { name: WEATHER_CALL.name, arguments: WEATHER_CALL.arguments }
+    const tools = [{ type: 'function' as const, function: WEATHER.tool }]
+    const call = { id: WEATHER.call.id, type: 'function' as const }
+    const made = { name: WEATHER.call.name, arguments: WEATHER.call.arguments }
     const turns: ChatMessages[] = [
       ...hello,
       { role: 'assistant', content: null, toolCalls: [{ ...call, function: made }] },
-      { role: 'tool', toolCallId: WEATHER_CALL.id, content: WEATHER_RESULT },
+      { role: 'tool', toolCallId: WEATHER.call.id, content: WEATHER.result },
     ]
     scene.upstream.reset()
-    scene.upstream.next(...WEATHER_TURNS, ...WEATHER_TURNS)
+    scene.upstream.next(...WEATHER.turns, ...WEATHER.turns)
 
     const asked = await whole({ tools })
     const answered = await whole({ tools, messages: turns })
@@ -84,11 +71,11 @@ test("OpenRouter's SDK takes every answer that its own schemas allow", async t =
     const answeredBit = await pieces({ tools, messages: turns })
 
     assert.deepEqual(asked.choices[0]?.message.toolCalls, [{ ...call, function: made }])
-    assert.equal(answered.choices[0]?.message.content, WEATHER_TEXT)
+    assert.equal(answered.choices[0]?.message.content, WEATHER.text)
     const streamed = askedBit.flatMap(chunk => chunk.choices[0]?.delta.toolCalls ?? [])
     assert.deepEqual(streamed, [{ index: 0, ...call, function: made }])
-    assert.equal(answeredBit.map(chunk => chunk.choices[0]?.delta.content ?? '').join(''), WEATHER_TEXT)
-    assertToolTurns(scene.upstream)
+    assert.equal(answeredBit.map(chunk => chunk.choices[0]?.delta.content ?? '').join(''), WEATHER.text)
+    WEATHER.assertTurns(scene.upstream)
   })
 
   await t.test("models come as OpenAI lists them, though the SDK demands OpenRouter's own fields", async () => {

@@ -10,16 +10,26 @@ export const MODEL = 'test/m1'
 export const TEXT = 'Hello there, how can I help you today?'
 export const WRONG_KEY = `svc_live_${'x'.repeat(43)}`
 
-// A tool in OpenAI's words, and the turns of a model that uses it.
+// A tool in OpenAI's words, the turns of a model that uses it, and what comes of them.
+const call = { id: 'call_weather_1', name: 'weather', arguments: '{"city":"Oslo"}' }
+const result = '{"sky":"clear"}'
 export const WEATHER = {
-  name: 'weather',
-  description: 'The weather of a city.',
-  parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+  tool: {
+    name: call.name,
+    description: 'The weather of a city.',
+    parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+  },
+  call,
+  result,
+  turns: [{ toolCalls: [call] }, { words: ['Clear', ' in', ' Oslo'] }] as const,
+  text: 'Clear in Oslo',
+  // The tool and its result reached the upstream in OpenAI's words, whatever the client calls them.
+  assertTurns({ journal }: Upstream): void {
+    const [first, second] = journal.map(entry => entry.body as { tools?: unknown[]; messages: object[] })
+    assert.equal(first?.tools?.length, 1)
+    assert.deepEqual(second?.messages.at(-1), { role: 'tool', tool_call_id: call.id, content: result })
+  },
 }
-export const WEATHER_CALL = { id: 'call_weather_1', name: WEATHER.name, arguments: '{"city":"Oslo"}' }
-export const WEATHER_RESULT = '{"sky":"clear"}'
-export const WEATHER_TURNS = [{ toolCalls: [WEATHER_CALL] }, { words: ['Clear', ' in', ' Oslo'] }] as const
-export const WEATHER_TEXT = 'Clear in Oslo'
 
 export type ClientScene = {
   readonly gateway: Gateway
@@ -59,14 +69,6 @@ export async function openClientScene(): Promise<ClientScene> {
       await upstream[Symbol.asyncDispose]()
     },
   }
-}
-
-// The tool and its result reached the upstream in OpenAI's words, whatever the client calls them.
-export function assertToolTurns({ journal }: Upstream): void {
-  const [first, second] = journal.map(entry => entry.body as { tools?: unknown[]; messages: object[] })
-  const result = { role: 'tool', tool_call_id: WEATHER_CALL.id, content: WEATHER_RESULT }
-  assert.equal(first?.tools?.length, 1)
-  assert.deepEqual(second?.messages.at(-1), result)
 }
 
 // What a promise failed with; that it did not fail is a failure.
