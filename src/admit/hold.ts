@@ -3,6 +3,7 @@ import { type Model, priceSnapshot } from '../domain/catalog.ts'
 import type { Chat } from '../domain/chat.ts'
 import { worstPrompt } from '../domain/credits.ts'
 import { promptBound } from '../domain/prompt.ts'
+import { remembered } from '../lib/remembered.ts'
 import type { HoldEntry } from '../store/contract.ts'
 
 export function holdEntry(chat: Chat, model: Model, outputCapMinTokens: number): HoldEntry {
@@ -18,13 +19,4 @@ export function holdEntry(chat: Chat, model: Model, outputCapMinTokens: number):
   }
 }
 
-const snapshots = new WeakMap<Model, string>()
-
-function snapshotOf(model: Model): string {
-  let snapshot = snapshots.get(model)
-  if (snapshot === undefined) {
-    snapshot = priceSnapshot(model.prices)
-    snapshots.set(model, snapshot)
-  }
-  return snapshot
-}
+const snapshotOf = remembered((model: Model) => priceSnapshot(model.prices))

@@ -3,7 +3,8 @@ import type { Call } from '../domain/handoff.ts'
 import type { Bearer, Key, Scope } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
 import type { Endpoint } from '../domain/usage.ts'
-import { type CidrSet, parseCidrs } from '../lib/cidr.ts'
+import { parseCidrs } from '../lib/cidr.ts'
+import { remembered } from '../lib/remembered.ts'
 
 export type EndpointRule = {
   readonly endpoint: Endpoint
@@ -37,13 +38,4 @@ export function permit(call: Call, bearer: Bearer, rule: EndpointRule | undefine
   return rule
 }
 
-const parsed = new WeakMap<Key, CidrSet>()
-
-function allowlistOf(key: Key): CidrSet {
-  let set = parsed.get(key)
-  if (set === undefined) {
-    set = parseCidrs(key.ipAllowlist)
-    parsed.set(key, set)
-  }
-  return set
-}
+const allowlistOf = remembered((key: Key) => parseCidrs(key.ipAllowlist))

@@ -6,6 +6,7 @@ import type { Call } from '../domain/handoff.ts'
 import type { Bearer, Key } from '../domain/key.ts'
 import type { RefusalCode } from '../domain/refusal.ts'
 import type { Standing } from '../lib/bucket.ts'
+import { remembered } from '../lib/remembered.ts'
 
 export type RateNeeds = { readonly limits: Limits; readonly authenticator: Pick<Authenticator, 'addressStanding'> }
 
@@ -15,14 +16,16 @@ export function rateHeaders(
   code: RefusalCode | undefined,
   needs: RateNeeds,
 ): string[] {
-  if (bearer === undefined) {
-    const standing = needs.authenticator.addressStanding(call.address)
-    return figures(standing, `"address";q=${standing.limit};w=60`)
-  }
+  if (bearer === undefined) return addressFigures(needs.authenticator.addressStanding(call.address))
   const { key } = bearer
   const unpaid = code === 'rate_limit_exceeded' ? needs.limits.unpaidSpent(key.id) : undefined
   if (unpaid !== undefined) return figures(unpaid, `${policyOf(key)}, "unpaid";q=${unpaid.limit};w=60`)
   return figures(tightest(bearer, code, needs.limits), policyOf(key))
+}
+
+// How an address stands whose caller is not known.
+export function addressFigures(standing: Standing): string[] {
+  return figures(standing, `"address";q=${standing.limit};w=60`)
 }
 
 function tightest(bearer: Bearer, code: RefusalCode | undefined, limits: Limits): Standing {
@@ -51,13 +54,7 @@ function figures(standing: Standing, policy: string): string[] {
   ]
 }
 
-const policies = new WeakMap<Key, string>()
-
-function policyOf(key: Key): string {
-  let policy = policies.get(key)
-  if (policy === undefined) {
-    policy = `"rpm";q=${key.rpmLimit};w=60` + (key.dailyLimit === null ? '' : `, "daily";q=${key.dailyLimit};w=86400`)
-    policies.set(key, policy)
-  }
-  return policy
-}
+const policyOf = remembered(
+  ({ rpmLimit, dailyLimit }: Key) =>
+    `"rpm";q=${rpmLimit};w=60` + (dailyLimit === null ? '' : `, "daily";q=${dailyLimit};w=86400`),
+)

@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from 'node:net'
 import { errorBody, Refusal, type RefusalCode } from '../domain/refusal.ts'
 import type { Standing } from '../lib/bucket.ts'
+import { addressFigures } from './rate-headers.ts'
 import { destroyUnlessRead } from './reply.ts'
 import { isUnderV1 } from './request.ts'
 
@@ -145,14 +146,7 @@ function plainRefusal(code: RefusalCode, socket: Socket | null, needs: ServerNee
     requestId,
     `${needs.headerPrefix}Cost`,
     '0',
-    'RateLimit-Limit',
-    String(standing.limit),
-    'RateLimit-Remaining',
-    String(standing.remaining),
-    'RateLimit-Reset',
-    String(standing.resetSeconds),
-    'RateLimit-Policy',
-    `"address";q=${standing.limit};w=60`,
+    ...addressFigures(standing),
   ]
   return { status: refusal.status, reason: REASONS[refusal.status] ?? 'Error', headers, body }
 }

@@ -3,22 +3,15 @@
 import { parentPort } from 'node:worker_threads'
 import { systemClock } from '../lib/clock.ts'
 import { threadData } from '../lib/thread.ts'
-import type { Store } from './contract.ts'
 import { createIfMissing } from './create.ts'
 import { type FlatBatch, packResults, unpackOps } from './hot-wire.ts'
 import { migrate } from './migrate.ts'
-import { sqlAccounts } from './sql/accounts.ts'
 import { findBearer } from './sql/bearers.ts'
-import { sqlCatalog } from './sql/catalog.ts'
-import { sqlEvents } from './sql/events.ts'
-import { sqlKeys } from './sql/keys.ts'
-import { sqlSettings } from './sql/settings.ts'
-import { sqlUsage } from './sql/usage.ts'
+import { type Rooms, sqlRooms } from './sql/rooms.ts'
 import { sqliteGates } from './sqlite-gates.ts'
 import { sqliteSql } from './sqlite-sql.ts'
 
 export type WorkerSetup = { readonly path: string; readonly owner: string; readonly readOnly: boolean }
-export type Rooms = Pick<Store, 'keys' | 'accounts' | 'usage' | 'catalog' | 'events' | 'settings'>
 export type Request =
   | { readonly ops: FlatBatch }
   | { readonly hash: string }
@@ -41,14 +34,7 @@ if (!setup.readOnly) {
 sql.db.exec('PRAGMA cache_size = -16000; PRAGMA temp_store = MEMORY')
 
 const gates = setup.readOnly ? undefined : sqliteGates(sql, setup.owner)
-const rooms: Rooms = {
-  keys: sqlKeys(sql),
-  accounts: sqlAccounts(sql),
-  usage: sqlUsage(sql),
-  catalog: sqlCatalog(sql),
-  events: sqlEvents(sql),
-  settings: sqlSettings(sql),
-}
+const rooms = sqlRooms(sql)
 
 port.on('message', async (request: Request) => {
   const started = systemClock.monotonic()

@@ -4,8 +4,9 @@ import { startThread } from '../lib/thread.ts'
 import { type Gates, type RefusedRow, type Settled, type Store, StoreAway, type Verdict } from './contract.ts'
 import { groupCommit } from './group-commit.ts'
 import { type FlatBatch, packOps, unpackResults } from './hot-wire.ts'
+import type { Rooms } from './sql/rooms.ts'
 import type { HotOp, HotResult } from './sqlite-gates.ts'
-import type { Request, Response, Rooms, WorkerSetup } from './sqlite-worker.ts'
+import type { Request, Response, WorkerSetup } from './sqlite-worker.ts'
 
 export type SqliteOptions = {
   readonly path: string

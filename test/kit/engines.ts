@@ -6,13 +6,8 @@ import { join } from 'node:path'
 import { type Clock, type ManualClock, manualClock } from '../../src/lib/clock.ts'
 import type { Actor } from '../../src/store/contract-operator.ts'
 import { migrate } from '../../src/store/migrate.ts'
-import { sqlAccounts } from '../../src/store/sql/accounts.ts'
-import { sqlCatalog } from '../../src/store/sql/catalog.ts'
-import { sqlEvents } from '../../src/store/sql/events.ts'
-import { sqlKeys } from '../../src/store/sql/keys.ts'
-import { sqlSettings } from '../../src/store/sql/settings.ts'
+import { sqlRooms } from '../../src/store/sql/rooms.ts'
 import type { Sql } from '../../src/store/sql/sql.ts'
-import { sqlUsage } from '../../src/store/sql/usage.ts'
 import { sqliteSql } from '../../src/store/sqlite-sql.ts'
 
 export type Engine = { readonly engine: string; open(clock: Clock): Promise<OpenEngine> }
@@ -29,12 +24,7 @@ export async function openRooms(open: Engine['open'], clock: ManualClock = manua
   return {
     sql,
     clock,
-    keys: sqlKeys(sql),
-    accounts: sqlAccounts(sql),
-    usage: sqlUsage(sql),
-    catalog: sqlCatalog(sql),
-    events: sqlEvents(sql),
-    settings: sqlSettings(sql),
+    ...sqlRooms(sql),
     [Symbol.asyncDispose]: close,
   }
 }

@@ -4,7 +4,7 @@ import type { EndpointRule } from '../../admit/permit.ts'
 import type { Pass } from '../../domain/handoff.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { type Case, commonHeaders, costHeader, type ReplyNeeds, sendJson } from '../reply.ts'
-import type { Served } from './endpoint.ts'
+import type { Served, V1Endpoint } from './endpoint.ts'
 
 export type FreeNeeds = EnterNeeds & { readonly reply: ReplyNeeds }
 
@@ -14,7 +14,19 @@ export type FreeAnswer = {
   body(granted: Granted): unknown
 }
 
-export async function serveFree(
+// What works the answer out gets the case, its pass, and what the path leaves after the endpoint's own part.
+export type FreeWork = (it: Case, pass: Pass, rest: string) => Promise<FreeAnswer>
+
+export function freeEndpoint(
+  rule: EndpointRule,
+  match: V1Endpoint['match'],
+  work: FreeWork,
+  needs: FreeNeeds,
+): V1Endpoint {
+  return { rule, match, serve: (it, pass, rest) => serve(it, pass, rule, () => work(it, pass, rest), needs) }
+}
+
+async function serve(
   it: Case,
   pass: Pass,
   rule: EndpointRule,

@@ -1,28 +1,18 @@
 // GET /v1/key/introspect: what a key is, what it may do and what it could still spend.
-
 import assert from 'node:assert/strict'
 import type { Granted } from '../../admit/enter.ts'
 import type { EndpointRule } from '../../admit/permit.ts'
 import { formatCredits } from '../../domain/credits.ts'
 import type { Pass } from '../../domain/handoff.ts'
+import { isoTime, isoTimeOrNull } from '../../domain/wire-time.ts'
 import { exactly, type V1Endpoint } from './endpoint.ts'
-import { type FreeNeeds, serveFree } from './free.ts'
+import { type FreeNeeds, type FreeWork, freeEndpoint } from './free.ts'
 
 const rule: EndpointRule = { endpoint: 'key.introspect', method: 'GET', scope: null, evenIfSuspended: true }
 
 export function keyIntrospect(needs: FreeNeeds): V1Endpoint {
-  return {
-    rule,
-    match: exactly('/v1/key/introspect'),
-    serve: (it, pass) =>
-      serveFree(
-        it,
-        pass,
-        rule,
-        async () => ({ status: 200, body: granted => introspection(pass, granted, needs) }),
-        needs,
-      ),
-  }
+  const work: FreeWork = async (_it, pass) => ({ status: 200, body: granted => introspection(pass, granted, needs) })
+  return freeEndpoint(rule, exactly('/v1/key/introspect'), work, needs)
 }
 
 function introspection(pass: Pass, granted: Granted, { limits }: FreeNeeds) {
@@ -41,7 +31,7 @@ function introspection(pass: Pass, granted: Granted, { limits }: FreeNeeds) {
     secret: {
       state: secret.graceExpiresAt === null ? 'current' : 'grace',
       last4: secret.last4,
-      grace_expires_at: time(secret.graceExpiresAt),
+      grace_expires_at: isoTimeOrNull(secret.graceExpiresAt),
     },
     scopes: key.scopes,
     ip_allowlist: key.ipAllowlist,
@@ -51,7 +41,7 @@ function introspection(pass: Pass, granted: Granted, { limits }: FreeNeeds) {
         limit: key.dailyLimit,
         used: granted.dayCount,
         remaining: key.dailyLimit === null ? null : Math.max(0, key.dailyLimit - granted.dayCount),
-        resets_at: time(daily.resetsAt),
+        resets_at: isoTime(daily.resetsAt),
       },
       concurrent: { limit: key.maxConcurrent, in_use: limits.inFlight(key.id) },
     },
@@ -62,12 +52,8 @@ function introspection(pass: Pass, granted: Granted, { limits }: FreeNeeds) {
       owed: formatCredits(balance.owed),
     },
     account,
-    created_at: time(key.createdAt),
-    expires_at: time(key.expiresAt),
-    last_used_at: time(pass.call.receivedAt),
+    created_at: isoTime(key.createdAt),
+    expires_at: isoTimeOrNull(key.expiresAt),
+    last_used_at: isoTime(pass.call.receivedAt),
   }
-}
-
-function time(at: number | null): string | null {
-  return at === null ? null : new Date(at).toISOString()
 }

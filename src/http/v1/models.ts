@@ -4,7 +4,7 @@ import type { EndpointRule } from '../../admit/permit.ts'
 import { type Model, modelNotFound } from '../../domain/catalog.ts'
 import { formatPrice } from '../../domain/credits.ts'
 import { below, exactly, type V1Endpoint } from './endpoint.ts'
-import { type FreeNeeds, serveFree } from './free.ts'
+import { type FreeNeeds, type FreeWork, freeEndpoint } from './free.ts'
 
 export type ModelsNeeds = FreeNeeds & {
   readonly catalog: () => { readonly models: readonly Model[]; model(name: string): Model | undefined }
@@ -13,45 +13,25 @@ export type ModelsNeeds = FreeNeeds & {
 const rule: EndpointRule = { endpoint: 'models', method: 'GET', scope: 'models.read', evenIfSuspended: false }
 
 export function listModels(needs: ModelsNeeds): V1Endpoint {
-  return {
-    rule,
-    match: exactly('/v1/models'),
-    serve: (it, pass) =>
-      serveFree(
-        it,
-        pass,
-        rule,
-        async () => {
-          const body = { object: 'list', data: needs.catalog().models.map(modelEntry) }
-          const etag = `"${digest('sha256', JSON.stringify(body)).slice(0, 32)}"`
-          return {
-            status: knows(it.req.headers['if-none-match'], etag) ? 304 : 200,
-            headers: ['ETag', etag, 'Cache-Control', 'private, no-cache'],
-            body: () => body,
-          }
-        },
-        needs,
-      ),
+  const work: FreeWork = async it => {
+    const body = { object: 'list', data: needs.catalog().models.map(modelEntry) }
+    const etag = `"${digest('sha256', JSON.stringify(body)).slice(0, 32)}"`
+    return {
+      status: knows(it.req.headers['if-none-match'], etag) ? 304 : 200,
+      headers: ['ETag', etag, 'Cache-Control', 'private, no-cache'],
+      body: () => body,
+    }
   }
+  return freeEndpoint(rule, exactly('/v1/models'), work, needs)
 }
 
 export function oneModel(needs: ModelsNeeds): V1Endpoint {
-  return {
-    rule,
-    match: below('/v1/models/'),
-    serve: (it, pass, id) =>
-      serveFree(
-        it,
-        pass,
-        rule,
-        async () => {
-          const model = needs.catalog().model(id)
-          if (model === undefined) throw modelNotFound(id)
-          return { status: 200, body: () => modelEntry(model) }
-        },
-        needs,
-      ),
+  const work: FreeWork = async (_it, _pass, id) => {
+    const model = needs.catalog().model(id)
+    if (model === undefined) throw modelNotFound(id)
+    return { status: 200, body: () => modelEntry(model) }
   }
+  return freeEndpoint(rule, below('/v1/models/'), work, needs)
 }
 
 // If-None-Match compares weakly, and `*` knows whatever there is.

@@ -8,7 +8,7 @@ import { parseIsoTime } from '../../domain/wire-time.ts'
 import { type FairQueue, QueueFull } from '../../lib/fair-queue.ts'
 import { PAGE_DEFAULT, PAGE_MAX, type UsageFilter, type UsageReports } from '../../store/contract-operator.ts'
 import { below, exactly, type V1Endpoint } from './endpoint.ts'
-import { type FreeNeeds, serveFree } from './free.ts'
+import { type FreeNeeds, type FreeWork, freeEndpoint } from './free.ts'
 
 export type UsageNeeds = FreeNeeds & { readonly usage: UsageReports }
 
@@ -23,43 +23,23 @@ const rule: EndpointRule = { endpoint: 'usage', method: 'GET', scope: null, even
 const REQUEST_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 export function listUsage(needs: UsageListNeeds): V1Endpoint {
-  return {
-    rule,
-    match: exactly('/v1/usage'),
-    serve: (it, pass) =>
-      serveFree(
-        it,
-        pass,
-        rule,
-        async () => {
-          const filter = { ...filterOf(pass), lookMax: needs.usageRowsLookedAtMax }
-          const page = await needs.lists.run(pass.bearer.account.id, () => needs.usage.list(filter)).catch(refuseIfFull)
-          const { data, hasMore, next } = page
-          const body = { object: 'list', data: data.map(usageObject), has_more: hasMore, next_after: next }
-          return { status: 200, body: () => body }
-        },
-        needs,
-      ),
+  const work: FreeWork = async (_it, pass) => {
+    const filter = { ...filterOf(pass), lookMax: needs.usageRowsLookedAtMax }
+    const page = await needs.lists.run(pass.bearer.account.id, () => needs.usage.list(filter)).catch(refuseIfFull)
+    const { data, hasMore, next } = page
+    const body = { object: 'list', data: data.map(usageObject), has_more: hasMore, next_after: next }
+    return { status: 200, body: () => body }
   }
+  return freeEndpoint(rule, exactly('/v1/usage'), work, needs)
 }
 
 export function oneUsage(needs: UsageNeeds): V1Endpoint {
-  return {
-    rule,
-    match: below('/v1/usage/'),
-    serve: (it, pass, id) =>
-      serveFree(
-        it,
-        pass,
-        rule,
-        async () => {
-          const row = REQUEST_ID.test(id) ? await needs.usage.get(id.toLowerCase(), pass.bearer.key.id) : undefined
-          if (row === undefined) throw new Refusal('not_found', { message: 'This key has no request with this id.' })
-          return { status: 200, body: () => usageObject(row) }
-        },
-        needs,
-      ),
+  const work: FreeWork = async (_it, pass, id) => {
+    const row = REQUEST_ID.test(id) ? await needs.usage.get(id.toLowerCase(), pass.bearer.key.id) : undefined
+    if (row === undefined) throw new Refusal('not_found', { message: 'This key has no request with this id.' })
+    return { status: 200, body: () => usageObject(row) }
   }
+  return freeEndpoint(rule, below('/v1/usage/'), work, needs)
 }
 
 function refuseIfFull(error: unknown): never {

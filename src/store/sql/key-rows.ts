@@ -4,12 +4,12 @@ import type { KeyFilter, Paged } from '../contract-operator.ts'
 import { conditions, containing } from './conditions.ts'
 import { bigOrNull, int, intOrNull, type Row, type Tx, text } from './sql.ts'
 
-const KEY = `k.id, k.account_id, k.name, k.version, k.scopes, k.ip_allowlist, k.rpm_limit, k.daily_limit, k.credit_limit,
+export const KEY_COLUMNS = `k.id, k.account_id, k.name, k.version, k.scopes, k.ip_allowlist, k.rpm_limit, k.daily_limit, k.credit_limit,
   k.max_concurrent, k.created_at, k.expires_at, k.expired_at, k.revoked_at,
   (SELECT MAX(s.last_used_at) FROM secret s WHERE s.key_id = k.id) AS last_used_at`
 
 export async function readKeyById(tx: Tx, id: string): Promise<KeyWithSecrets | undefined> {
-  const row = await tx.get(`SELECT ${KEY} FROM api_key k WHERE k.id = $1`, [id])
+  const row = await tx.get(`SELECT ${KEY_COLUMNS} FROM api_key k WHERE k.id = $1`, [id])
   return row === undefined ? undefined : (await withSecrets(tx, [row]))[0]
 }
 
@@ -36,14 +36,14 @@ export async function listKeys(tx: Tx, filter: KeyFilter): Promise<Paged<KeyWith
     )
   }
   const rows = await tx.all(
-    `SELECT ${KEY} FROM api_key k ${asked.where()} ORDER BY k.id DESC LIMIT ${asked.param(filter.limit + 1)}`,
+    `SELECT ${KEY_COLUMNS} FROM api_key k ${asked.where()} ORDER BY k.id DESC LIMIT ${asked.param(filter.limit + 1)}`,
     asked.params,
   )
   return { data: await withSecrets(tx, rows.slice(0, filter.limit)), hasMore: rows.length > filter.limit }
 }
 
 // From the columns of api_key, and `last_used_at` of its secrets.
-function readKey(row: Row): Key {
+export function readKey(row: Row): Key {
   return {
     id: text(row.id),
     accountId: text(row.account_id),

@@ -1,0 +1,13 @@
+// What is worked out from an object that never changes, worked out once and kept as long as the object lives.
+
+export function remembered<K extends object, V>(workOut: (from: K) => V): (from: K) => V {
+  const known = new WeakMap<K, V>()
+  return from => {
+    let value = known.get(from)
+    if (value === undefined) {
+      value = workOut(from)
+      known.set(from, value)
+    }
+    return value
+  }
+}

@@ -1,0 +1,22 @@
+// The operator's side of the store in SQL, all rooms over one connection.
+import type { Store } from '../contract.ts'
+import { sqlAccounts } from './accounts.ts'
+import { sqlCatalog } from './catalog.ts'
+import { sqlEvents } from './events.ts'
+import { sqlKeys } from './keys.ts'
+import { sqlSettings } from './settings.ts'
+import type { Sql } from './sql.ts'
+import { sqlUsage } from './usage.ts'
+
+export type Rooms = Pick<Store, 'keys' | 'accounts' | 'usage' | 'catalog' | 'events' | 'settings'>
+
+export function sqlRooms(sql: Sql): Rooms {
+  return {
+    keys: sqlKeys(sql),
+    accounts: sqlAccounts(sql),
+    usage: sqlUsage(sql),
+    catalog: sqlCatalog(sql),
+    events: sqlEvents(sql),
+    settings: sqlSettings(sql),
+  }
+}
