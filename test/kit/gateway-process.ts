@@ -18,6 +18,8 @@ export type ServerProcess = {
 type Environment = Readonly<Record<string, string | undefined>>
 
 export type ServerStart = {
+  // Where the gateway is installed; this tree unless told.
+  readonly installed?: string | undefined
   readonly cwd: string
   readonly env: Environment
   readonly nodeArgs: readonly string[]
@@ -38,7 +40,7 @@ const ROOT = join(import.meta.dirname, '../..')
 export async function startProcess(start: ServerStart): Promise<ServerProcess> {
   // Else a stranger on our port would look like our gateway being ready.
   if (start.readyUrl !== undefined && (await answers(start.readyUrl))) throw new Error(`taken: ${start.readyUrl}`)
-  const child = launch(['serve'], start.cwd, start.env, start.nodeArgs)
+  const child = launch(['serve'], start.cwd, start.env, start.nodeArgs, { installed: start.installed })
   const from = start.lines.length
   for (const stream of [child.stdout, child.stderr]) {
     if (stream !== null) createInterface({ input: stream }).on('line', line => start.lines.push(line))
@@ -76,7 +78,7 @@ export async function runProcess(
   env: Environment,
   stdin?: string,
 ): Promise<ProcessResult> {
-  const child = launch(args, cwd, env, [], stdin === undefined ? 'ignore' : 'pipe')
+  const child = launch(args, cwd, env, [], { stdin: stdin === undefined ? 'ignore' : 'pipe' })
   const killer = globalThis.setTimeout(() => child.kill('SIGKILL'), 60_000)
   // A command that does not read its input may be gone before it is written.
   child.stdin?.on('error', () => undefined)
@@ -115,9 +117,9 @@ function launch(
   cwd: string,
   env: Environment,
   nodeArgs: readonly string[],
-  stdin: 'ignore' | 'pipe' = 'ignore',
+  { installed = ROOT, stdin = 'ignore' }: { installed?: string | undefined; stdin?: 'ignore' | 'pipe' },
 ): ChildProcess {
-  const entry = join(ROOT, 'bin/turnpike.js')
+  const entry = join(installed, 'bin/turnpike.js')
   if (!existsSync(entry)) throw new Error(`no gateway to start: ${entry} is missing`)
   const inherited = Object.fromEntries(INHERITED.map(name => [name, process.env[name]]))
   return spawn(process.execPath, [...nodeArgs, entry, ...args], {

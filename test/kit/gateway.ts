@@ -17,6 +17,8 @@ export type GatewayOptions = {
   // Over the kit's own environment; undefined removes a variable.
   readonly env?: Readonly<Record<string, string | undefined>>
   readonly nodeArgs?: readonly string[]
+  // Where it is installed; this tree unless told.
+  readonly installed?: string
   readonly port?: number
   readonly dataDir?: string
   readonly readyTimeoutMs?: number
@@ -97,6 +99,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
       cwd: dir,
       env,
       nodeArgs: options.nodeArgs ?? [],
+      installed: options.installed,
       readyUrl: options.awaitReady === false ? undefined : `${url}/ready`,
       readyTimeoutMs: options.readyTimeoutMs ?? 20_000,
       lines,
