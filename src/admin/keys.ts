@@ -1,15 +1,13 @@
 // The operator's verbs on keys. Each commits first and then drops what this node remembers of the key, also when the
 // commit's answer was lost: forgetting too much costs one look-up.
 import { createHash } from 'node:crypto'
-import type { KeyControls, KeyDefaults, KeyWithSecrets } from '../domain/key.ts'
+import { type KeyControls, type KeyDefaults, type KeyWithSecrets, SECRET_BYTES } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
 import { encodeBase62 } from '../lib/base62.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Actor, KeyFilter, Keys, NewSecret } from '../store/contract-operator.ts'
 import { type List, listOf, missing, readCidrs, readCredits, readFuture, readName, unknown, wrong } from './input.ts'
 import { type KeyChange, type KeyInput, type KeyObject, type KeyWithSecret, keyObject } from './key-wire.ts'
-
-const SECRET_BYTES = 32
 
 export type KeyVerbs = {
   create(input: KeyInput, actor: Actor): Promise<KeyWithSecret>

@@ -2,8 +2,9 @@
 // re-read; it never admits, since the gate compares versions by itself.
 import { hash as digest } from 'node:crypto'
 import type { Call } from '../domain/handoff.ts'
-import { type Bearer, keyStatus, secretAlive } from '../domain/key.ts'
+import { type Bearer, keyStatus, SECRET_BYTES, secretAlive } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
+import { base62Width, isBase62 } from '../lib/base62.ts'
 import { type Bucket, fullBucket, type Standing, standing, take, waitSeconds } from '../lib/bucket.ts'
 import { type Address, addressBlock } from '../lib/cidr.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -37,7 +38,7 @@ export type AuthenticateNeeds = {
   readonly onCache: (hit: boolean) => void
 }
 
-const SECRET_LENGTH = 43
+const SECRET_CHARS = base62Width(SECRET_BYTES)
 
 export function authenticator(needs: AuthenticateNeeds): Authenticator {
   const bearers = lru<string, Bearer>(needs.keysCachedMax)
@@ -107,7 +108,7 @@ export function authenticator(needs: AuthenticateNeeds): Authenticator {
     const secret = match?.[1]
     if (secret === undefined || !secret.startsWith(needs.keyPrefix)) return undefined
     const random = secret.slice(needs.keyPrefix.length)
-    return random.length === SECRET_LENGTH && /^[0-9A-Za-z]+$/.test(random) ? secret : undefined
+    return random.length === SECRET_CHARS && isBase62(random) ? secret : undefined
   }
 
   // All the same words for every reason; past its policy an address is told to slow down instead.

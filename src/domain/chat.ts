@@ -14,6 +14,7 @@ import {
   READ_BY_ROUTING,
   type Role,
 } from './chat-schema.ts'
+import { fieldBelow, fieldPath } from './field-path.ts'
 import { type Message, type Part, promptBound, promptBytes, surelyExceeds } from './prompt.ts'
 import { Refusal } from './refusal.ts'
 
@@ -223,25 +224,18 @@ function wrongField(errors: readonly SchemaError[], prefix: string): Refusal {
   // Of a choice between shapes the sum says more than the first miss, and what is wrong further in says more than the sum.
   const isChoice = errors.some(error => error.keyword === 'anyOf' && error.instancePath === top.instancePath)
   const first = (isChoice && errors.find(error => error.instancePath.startsWith(`${top.instancePath}/`))) || top
-  const path = pathOf(prefix, first.instancePath)
+  const path = fieldPath(first.instancePath, prefix)
   const absent =
     first.keyword === 'required'
       ? (first.params as { requiredProperties?: readonly string[] }).requiredProperties?.[0]
       : undefined
-  if (absent !== undefined) return missing(path === '' ? absent : `${path}.${absent}`)
+  if (absent !== undefined) return missing(fieldBelow(path, absent))
   const message = isChoice && first === top ? 'has a wrong type or value' : (wordsOfPattern(first) ?? first.message)
   return new Refusal('invalid_value', { param: path, message: `${path} ${message}.` })
 }
 
 function wordsOfPattern({ keyword, params }: SchemaError): string | undefined {
   return keyword === 'pattern' ? PATTERNS.get((params as { pattern?: unknown }).pattern) : undefined
-}
-
-// From a JSON pointer to `messages.2.content`. Keys are a caller's words, so it is cut.
-function pathOf(prefix: string, pointer: string): string {
-  const steps = pointer.split('/').slice(1)
-  const names = steps.map(step => step.replaceAll('~1', '/').replaceAll('~0', '~'))
-  return (prefix === '' ? names : [prefix, ...names]).join('.').slice(0, 256)
 }
 
 function missing(param: string): Refusal {

@@ -97,7 +97,6 @@ export type Answer = {
   readonly served:
     | {
         readonly provider: string
-        readonly upstreamModel: string
         readonly ignored: readonly string[]
         readonly flow: Flow
         listen(listener: AnswerListener): void

@@ -4,6 +4,8 @@ import type { Nano } from './credits.ts'
 export const SCOPES = ['chat.completions', 'models.read'] as const
 export type Scope = (typeof SCOPES)[number]
 
+// Random bytes of a secret, behind its prefix in base62.
+export const SECRET_BYTES = 32
 export const GRACE_MS = 60 * 60_000
 export const SECRETS_IN_GRACE_MAX = 5
 

@@ -137,7 +137,6 @@ function attempt(
       stay()
       resolve({
         provider: target.provider,
-        upstreamModel: target.model,
         ignored: Object.keys(request.chat.extras).filter(name => !provider.passthrough.includes(name)),
         flow,
         listen(next) {

@@ -3,12 +3,13 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Clock, type ManualClock, manualClock } from '../../src/lib/clock.ts'
+import type { Clock } from '../../src/lib/clock.ts'
 import type { Actor } from '../../src/store/contract-operator.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { sqlRooms } from '../../src/store/sql/rooms.ts'
 import type { Sql } from '../../src/store/sql/sql.ts'
 import { sqliteSql } from '../../src/store/sqlite-sql.ts'
+import { type ManualClock, manualClock } from './manual-clock.ts'
 
 export type Engine = { readonly engine: string; open(clock: Clock): Promise<OpenEngine> }
 export type OpenEngine = { readonly sql: Sql; close(): Promise<void> }

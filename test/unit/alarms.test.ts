@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { alarms } from '../../src/lib/alarms.ts'
-import { manualClock, systemClock } from '../../src/lib/clock.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { manualClock } from '../kit/manual-clock.ts'
 
 // Longer than the tick, so that every tick that should come has come.
 const TICKS_MS = 160

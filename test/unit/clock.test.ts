@@ -1,8 +1,8 @@
 // The two clocks: the machine's, and the one that tests turn by hand.
-
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { manualClock, systemClock } from '../../src/lib/clock.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { manualClock } from '../kit/manual-clock.ts'
 
 test('the system clock gives whole milliseconds, and a monotonic reading that never goes back', () => {
   let last = systemClock.monotonic()

@@ -1,9 +1,8 @@
 // Checks what came in against its schema and says which parameter is wrong. Compiled once, at start.
 import type { Static, TObject } from 'typebox'
 import { Compile } from 'typebox/compile'
+import { fieldBelow, fieldPath } from '../../domain/field-path.ts'
 import { Refusal } from '../../domain/refusal.ts'
-
-const PARAM_MAX = 256
 
 export function checkBody<T extends TObject>(schema: T | undefined): (body: unknown) => Static<T> {
   return checker(schema, body => body ?? {})
@@ -39,23 +38,12 @@ type Complaint = ReturnType<ReturnType<typeof Compile>['Errors']>[number]
 function complaint(errors: readonly Complaint[]): Refusal {
   const first = errors[0]
   if (first === undefined) return new Refusal('invalid_value')
-  const path = pathOf(first.instancePath)
+  const path = fieldPath(first.instancePath)
   if (first.keyword === 'required') {
-    const param = join(path, first.params.requiredProperties[0] ?? '')
+    const param = fieldBelow(path, first.params.requiredProperties[0] ?? '')
     return new Refusal('missing_field', { param, message: `${param} is required.` })
   }
   const unknown = first.keyword === 'boolean' && first.schemaPath.endsWith('/additionalProperties')
   const message = unknown ? `${path} is not a field here.` : `${path === '' ? 'The body' : path} ${first.message}.`
   return new Refusal('invalid_value', path === '' ? { message } : { param: path, message })
-}
-
-// From a JSON pointer to the dotted path of the contract. Names are the caller's words, so they are cut and made whole.
-function pathOf(pointer: string): string {
-  const steps = pointer.split('/').slice(1)
-  const names = steps.map(step => step.replaceAll('~1', '/').replaceAll('~0', '~'))
-  return names.join('.').slice(0, PARAM_MAX).toWellFormed()
-}
-
-function join(path: string, name: string): string {
-  return path === '' ? name : `${path}.${name}`
 }
