@@ -50,15 +50,14 @@ function readProvider(place: Place): Read<FileProvider> {
     id,
     kind,
     baseUrl,
-    apiKey: optional(fields, 'api_key', place => readSecret(place), undefined),
-    passthrough: optional(fields, 'passthrough', place => readTexts(place, BOUNDS.namesPerListMax), []),
-    maxTokensField: optional(
-      fields,
+    apiKey: fields.optional('api_key', place => readSecret(place), undefined),
+    passthrough: fields.optional('passthrough', place => readTexts(place, BOUNDS.namesPerListMax), []),
+    maxTokensField: fields.optional(
       'max_tokens_field',
       place => readChoice(place, ['max_tokens', 'max_completion_tokens']),
       usualMaxTokensField(baseUrl),
     ),
-    timeouts: optional(fields, 'timeouts', readTimeouts, TIMEOUTS),
+    timeouts: fields.optional('timeouts', readTimeouts, TIMEOUTS),
   }
   return { place, value }
 }
@@ -86,8 +85,7 @@ function usualMaxTokensField(baseUrl: string): Provider['maxTokensField'] {
 function readTimeouts(place: Place): Timeouts {
   const fields = readFields(place, ['connect', 'first_byte_stream', 'first_byte_json', 'idle', 'total'])
   const read = (name: string, otherwise: number) =>
-    optional(
-      fields,
+    fields.optional(
       name,
       entry => {
         const ms = readSeconds(entry, 24 * 3600)
@@ -126,7 +124,7 @@ function readModel(place: Place, providers: ReadonlySet<string>): Read<FileModel
   const fields = readFields(place, MODEL_KEYS)
   const id = readModelId(fields.need('id'))
   const contextLength = readInteger(fields.need('context_length'), 1, TOKENS_MAX)
-  const inputModalities = optional(fields, 'input_modalities', readModalities, ['text'] as const)
+  const inputModalities = fields.optional('input_modalities', readModalities, ['text'] as const)
   const targets = readTargets(fields.need('targets'), providers)
   // What a picture may cost must be known before it is accepted.
   if (inputModalities.some(modality => modality !== 'text')) fields.need('media_max_tokens')
@@ -139,21 +137,16 @@ function readModel(place: Place, providers: ReadonlySet<string>): Read<FileModel
   }
   const value = {
     id,
-    aliases: optional(fields, 'aliases', entry => readList(entry, BOUNDS.namesPerListMax).map(readModelId), []),
-    name: optional(fields, 'name', entry => readText(entry), id),
-    description: optional(fields, 'description', entry => readText(entry, 4096), ''),
-    ownedBy: optional(fields, 'owned_by', entry => readText(entry), ownerOf(id, targets)),
+    aliases: fields.optional('aliases', entry => readList(entry, BOUNDS.namesPerListMax).map(readModelId), []),
+    name: fields.optional('name', entry => readText(entry), id),
+    description: fields.optional('description', entry => readText(entry, 4096), ''),
+    ownedBy: fields.optional('owned_by', entry => readText(entry), ownerOf(id, targets)),
     contextLength,
     maxOutputTokens,
     inputModalities,
-    mediaMaxTokens: optional(fields, 'media_max_tokens', entry => readInteger(entry, 1, TOKENS_MAX), 0),
-    hiddenReasoning: optional(fields, 'hidden_reasoning', readFlag, false),
-    supportedParameters: optional(
-      fields,
-      'supported_parameters',
-      entry => readTexts(entry, BOUNDS.namesPerListMax),
-      [],
-    ),
+    mediaMaxTokens: fields.optional('media_max_tokens', entry => readInteger(entry, 1, TOKENS_MAX), 0),
+    hiddenReasoning: fields.optional('hidden_reasoning', readFlag, false),
+    supportedParameters: fields.optional('supported_parameters', entry => readTexts(entry, BOUNDS.namesPerListMax), []),
     prices,
     targets,
   }
@@ -184,9 +177,9 @@ function readPrices(place: Place): Prices {
   return {
     prompt,
     completion: readPrice(fields.need('completion')),
-    cacheRead: optional(fields, 'input_cache_read', readPrice, prompt),
-    cacheWrite: optional(fields, 'input_cache_write', readPrice, prompt),
-    request: optional(fields, 'request', readPrice, 0n),
+    cacheRead: fields.optional('input_cache_read', readPrice, prompt),
+    cacheWrite: fields.optional('input_cache_write', readPrice, prompt),
+    request: fields.optional('request', readPrice, 0n),
   }
 }
 
@@ -213,19 +206,14 @@ function readTargets(place: Place, providers: ReadonlySet<string>): readonly Tar
     return {
       provider,
       model,
-      priority: optional(fields, 'priority', value => readInteger(value, 0, 1000), 0),
-      weight: optional(fields, 'weight', value => readInteger(value, 1, 1000), 1),
+      priority: fields.optional('priority', value => readInteger(value, 0, 1000), 0),
+      weight: fields.optional('weight', value => readInteger(value, 1, 1000), 1),
     }
   })
 }
 
 function entries(fields: Fields, name: string, max: number): readonly Place[] {
-  return optional(fields, name, place => readList(place, max), [])
-}
-
-function optional<T>(fields: Fields, name: string, read: (place: Place) => T, otherwise: T): T {
-  const place = fields.get(name)
-  return place === undefined ? otherwise : read(place)
+  return fields.optional(name, place => readList(place, max), [])
 }
 
 function claim(taken: Set<string>, name: string, place: Place, what: string): void {

@@ -64,24 +64,24 @@ const KEYS = ['providers', 'models', 'defaults', 'brand', 'trusted_proxies', 'co
 export function readConfigFile(path: string, env: Readonly<Record<string, string | undefined>>): FileSettings {
   const root = openYaml(path, readBounded(path), env)
   // An empty file, or one of comments only, declares an empty catalog.
-  const file: Fields = isNull(root) ? { get: () => undefined, need: name => fail(root, name) } : readFields(root, KEYS)
-  const read = <T>(name: string, reader: (place: Place) => T, otherwise: T): T => {
-    const place = file.get(name)
-    return place === undefined ? otherwise : reader(place)
-  }
+  const file: Fields = isNull(root) ? noFields(root) : readFields(root, KEYS)
   return {
     catalog: readCatalog(file),
-    brand: read('brand', readBrand, NO_FILE.brand),
-    defaults: read('defaults', readDefaults, NO_FILE.defaults),
-    trustedProxies: read(
+    brand: file.optional('brand', readBrand, NO_FILE.brand),
+    defaults: file.optional('defaults', readDefaults, NO_FILE.defaults),
+    trustedProxies: file.optional(
       'trusted_proxies',
       place => readRanges(place, BOUNDS.trustedProxiesMax),
       NO_FILE.trustedProxies,
     ),
-    corsOrigins: read('cors_origins', readOrigins, NO_FILE.corsOrigins),
-    drainDelayMs: read('drain_delay', place => readSeconds(place, 3600), NO_FILE.drainDelayMs),
-    drainMaxMs: read('drain_max', place => readSeconds(place, 24 * 3600), NO_FILE.drainMaxMs),
+    corsOrigins: file.optional('cors_origins', readOrigins, NO_FILE.corsOrigins),
+    drainDelayMs: file.optional('drain_delay', place => readSeconds(place, 3600), NO_FILE.drainDelayMs),
+    drainMaxMs: file.optional('drain_max', place => readSeconds(place, 24 * 3600), NO_FILE.drainMaxMs),
   }
+}
+
+function noFields(root: Place): Fields {
+  return { optional: (_name, _read, otherwise) => otherwise, need: name => fail(root, name) }
 }
 
 function readBounded(path: string): string {
@@ -103,14 +103,13 @@ function readBounded(path: string): string {
 
 function readBrand(place: Place): Brand {
   const fields = readFields(place, ['key_prefix', 'header_prefix'])
-  const key = fields.get('key_prefix')
-  const header = fields.get('header_prefix')
   const keyRule = 'must be 1 to 32 letters, digits, dashes or underscores'
   const headerRule = 'must be 2 to 32 letters, digits and dashes, from a letter to a dash, such as "X-Svc-"'
+  const key = (entry: Place) => readName(entry, /^[A-Za-z0-9_-]{1,32}$/, keyRule)
+  const header = (entry: Place) => readName(entry, /^[A-Za-z][A-Za-z0-9-]{0,30}-$/, headerRule)
   return {
-    keyPrefix: key === undefined ? NO_FILE.brand.keyPrefix : readName(key, /^[A-Za-z0-9_-]{1,32}$/, keyRule),
-    headerPrefix:
-      header === undefined ? NO_FILE.brand.headerPrefix : readName(header, /^[A-Za-z][A-Za-z0-9-]{0,30}-$/, headerRule),
+    keyPrefix: fields.optional('key_prefix', key, NO_FILE.brand.keyPrefix),
+    headerPrefix: fields.optional('header_prefix', header, NO_FILE.brand.headerPrefix),
   }
 }
 
@@ -118,26 +117,26 @@ function readDefaults(place: Place): KeyDefaults {
   const known = ['scopes', 'ip_allowlist', 'rpm_limit', 'daily_limit', 'credit_limit', 'max_concurrent']
   const fields = readFields(place, known)
   const usual = NO_FILE.defaults
-  const read = <T>(name: string, reader: (entry: Place) => T, otherwise: T): T => {
-    const entry = fields.get(name)
-    return entry === undefined ? otherwise : reader(entry)
-  }
   return {
-    scopes: read(
+    scopes: fields.optional(
       'scopes',
       entry => readList(entry, SCOPES.length).map(scope => readChoice(scope, SCOPES)),
       usual.scopes,
     ),
-    ipAllowlist: read('ip_allowlist', entry => readRanges(entry, ALLOWLIST_ENTRIES_MAX), usual.ipAllowlist),
-    rpmLimit: read('rpm_limit', entry => readInteger(entry, 1, RPM_LIMIT_MAX), usual.rpmLimit),
-    dailyLimit: read(
+    ipAllowlist: fields.optional('ip_allowlist', entry => readRanges(entry, ALLOWLIST_ENTRIES_MAX), usual.ipAllowlist),
+    rpmLimit: fields.optional('rpm_limit', entry => readInteger(entry, 1, RPM_LIMIT_MAX), usual.rpmLimit),
+    dailyLimit: fields.optional(
       'daily_limit',
       orNull(entry => readInteger(entry, 1, DAILY_LIMIT_MAX)),
       usual.dailyLimit,
     ),
-    creditLimit: read('credit_limit', orNull(readCredits), usual.creditLimit),
+    creditLimit: fields.optional('credit_limit', orNull(readCredits), usual.creditLimit),
     expiresAt: null,
-    maxConcurrent: read('max_concurrent', entry => readInteger(entry, 1, CONCURRENT_LIMIT_MAX), usual.maxConcurrent),
+    maxConcurrent: fields.optional(
+      'max_concurrent',
+      entry => readInteger(entry, 1, CONCURRENT_LIMIT_MAX),
+      usual.maxConcurrent,
+    ),
   }
 }
 

@@ -28,7 +28,7 @@ type YamlFile = {
 }
 
 export type Fields = {
-  get(name: string): Place | undefined
+  optional<T>(name: string, read: (place: Place) => T, otherwise: T): T
   need(name: string): Place
 }
 
@@ -69,7 +69,10 @@ export function readFields(place: Place, known: readonly string[]): Fields {
     entries.set(name, entry)
   }
   return {
-    get: name => entries.get(name),
+    optional(name, read, otherwise) {
+      const entry = entries.get(name)
+      return entry === undefined ? otherwise : read(entry)
+    },
     need: name =>
       entries.get(name) ?? fail({ ...place, key: place.key === '' ? name : `${place.key}.${name}` }, 'is missing'),
   }
