@@ -1,23 +1,13 @@
 // What the admin API promises over real HTTP, with the real store under it.
 import assert from 'node:assert/strict'
-import { createHash, randomBytes, randomUUIDv7 } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { fastify } from 'fastify'
 import { Compile } from 'typebox/compile'
-import { accountVerbs } from '../../src/admin/accounts.ts'
-import { keyVerbs } from '../../src/admin/keys.ts'
-import { reportVerbs } from '../../src/admin/reports.ts'
-import { priceSnapshot } from '../../src/domain/catalog.ts'
-import { adminApi } from '../../src/http/admin/admin-api.ts'
 import { ADMIN, ADMIN_ENDPOINTS, type Endpoint } from '../../src/http/admin/schemas.ts'
-import { idAt } from '../../src/store/sql/time-order.ts'
-import { ENGINES, openRooms } from '../kit/engines.ts'
-
-const TOKEN = 'admin-token-of-this-test'
-const PRICE = priceSnapshot({ prompt: 1n, completion: 2n, cacheRead: 3n, cacheWrite: 4n, request: 5n })
+import { openAdminHouse, PRICE } from '../kit/admin-house.ts'
 
 test('a key lives from its creation over rotation to its revoke, and shows each secret once', async () => {
-  await using house = await openHouse()
+  await using house = await openAdminHouse()
   const account = await house.call('POST', '/accounts', { name: 'acme' })
 
   const made = await house.call('POST', '/keys', { name: 'ci', account_id: account.body.id, credit_limit: '2.50' })
@@ -46,7 +36,7 @@ test('a key lives from its creation over rotation to its revoke, and shows each 
 })
 
 test('without the right token every path and method is a 401 in the error shape', async () => {
-  await using house = await openHouse()
+  await using house = await openAdminHouse()
   const paths = ['/keys', '/keys/key_x', '/usage', '/nowhere', '/keys/key_x/revoke']
 
   const methods = ['GET', 'POST', 'PATCH', 'DELETE', 'PUT']
@@ -66,7 +56,7 @@ test('without the right token every path and method is a 401 in the error shape'
 })
 
 test('unknown paths are 404, known ones under another method are 405 with Allow', async () => {
-  await using house = await openHouse()
+  await using house = await openAdminHouse()
 
   const nowhere = await house.call('GET', '/nowhere')
   const method = await house.call('PUT', '/keys/key_x', { a: 1 })
@@ -81,7 +71,7 @@ test('unknown paths are 404, known ones under another method are 405 with Allow'
 })
 
 test('bad input is refused with the name of its parameter', async () => {
-  await using house = await openHouse()
+  await using house = await openAdminHouse()
   const { body: account } = await house.call('POST', '/accounts', { name: 'acme' })
   const past = new Date(house.rooms.clock.now()).toISOString()
   const cases: readonly (readonly [object, string, string])[] = [
@@ -127,7 +117,7 @@ test('bad input is refused with the name of its parameter', async () => {
 })
 
 test('a body that is not a JSON object, too large or of another type is refused as such', async () => {
-  await using house = await openHouse()
+  await using house = await openAdminHouse()
   const send = async (body: string, headers: Record<string, string> = {}) =>
     (await house.call('POST', '/accounts', body, headers)).body.error.code
 
@@ -142,7 +132,7 @@ test('a body that is not a JSON object, too large or of another type is refused 
 })
 
 test('credits are booked once per Idempotency-Key, and never below zero', async () => {
-  await using house = await openHouse()
+  await using house = await openAdminHouse()
   const { body: account } = await house.call('POST', '/accounts', { name: 'acme' })
   const add = (amount: unknown, key?: string) =>
     house.call(
@@ -173,7 +163,7 @@ test('credits are booked once per Idempotency-Key, and never below zero', async 
 })
 
 test('conflicting changes are 409, and the sixth rotation in an hour says why', async () => {
-  await using house = await openHouse()
+  await using house = await openAdminHouse()
   const { body: account } = await house.call('POST', '/accounts', { name: 'acme' })
   const { body: key } = await house.call('POST', '/keys', { name: 'ci', account_id: account.id })
   for (let i = 0; i < 5; i++) await house.call('POST', `/keys/${key.id}/rotate`)
@@ -187,7 +177,7 @@ test('conflicting changes are 409, and the sixth rotation in an hour says why', 
 })
 
 test('usage comes as rows, sums and CSV in which no cell is a formula', async () => {
-  await using house = await openHouse()
+  await using house = await openAdminHouse()
   const ids: string[] = []
   for (let i = 0; i < 1203; i++)
     ids.unshift(await house.addUsage(house.rooms.clock.now() + i, i === 0 ? '=cmd|"x"' : 'm'))
@@ -223,7 +213,7 @@ test('usage comes as rows, sums and CSV in which no cell is a formula', async ()
 })
 
 test('every change is in the events with its operator, and no event holds a secret', async () => {
-  await using house = await openHouse()
+  await using house = await openAdminHouse()
   const { body: account } = await house.call('POST', '/accounts', { name: 'acme' })
   house.rooms.clock.advance(1)
   const { body: key } = await house.call('POST', '/keys', { name: 'ci', account_id: account.id })
@@ -245,79 +235,6 @@ test('the table of endpoints names each path and method once', () => {
   assert.equal(new Set(names).size, names.length)
   assert(names.every(name => name.includes(' /admin/v1/')))
 })
-
-async function openHouse() {
-  const rooms = await openRooms(ENGINES[0]!.open)
-  const forgotten: string[] = []
-  const forgottenAccounts: string[] = []
-  const aborted: string[] = []
-  const newId = () => randomUUIDv7()
-  const app = fastify({ genReqId: newId, exposeHeadRoutes: false })
-  const defaults = {
-    scopes: ['chat.completions', 'models.read'] as const,
-    ipAllowlist: [],
-    rpmLimit: 300,
-    dailyLimit: 10_000,
-    creditLimit: null,
-    maxConcurrent: 100,
-    expiresAt: null,
-  }
-  adminApi(app, {
-    clock: rooms.clock,
-    adminTokenHash: () => createHash('sha256').update(TOKEN).digest(),
-    addressOf: request => request.ip,
-    jsonDepthMax: 32,
-    keys: keyVerbs({
-      keys: rooms.keys,
-      clock: rooms.clock,
-      brand: { keyPrefix: 'svc_live_' },
-      defaults,
-      defaultAccountId: () => undefined,
-      newId,
-      randomBytes,
-      forget: id => void forgotten.push(id),
-      abortStreams: id => void aborted.push(id),
-    }),
-    accounts: accountVerbs({ accounts: rooms.accounts, newId, forgetAccount: id => void forgottenAccounts.push(id) }),
-    reports: reportVerbs({ usage: rooms.usage, events: rooms.events }),
-    onBug: error => assert.fail(String(error)),
-  })
-  const base = await app.listen({ port: 0, host: '127.0.0.1' })
-
-  return {
-    rooms,
-    forgotten,
-    forgottenAccounts,
-    aborted,
-    async call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
-      const sent = body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }
-      const type = body === undefined ? {} : { 'content-type': 'application/json' }
-      const response = await fetch(`${base}/admin/v1${path}`, {
-        method,
-        ...sent,
-        headers: { authorization: `Bearer ${TOKEN}`, ...type, ...headers },
-      })
-      const text = await response.text()
-      const isJson = text !== '' && response.headers.get('content-type')?.includes('json')
-      assert.match(response.headers.get('x-request-id') ?? '', /^[0-9a-f]{8}-[0-9a-f]{4}-7/)
-      return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined }
-    },
-    async addUsage(at: number, model: string) {
-      const id = idAt(at)
-      await rooms.sql.run(
-        `INSERT INTO usage (request_id, account_id, key_id, secret_last4, endpoint, model_requested, stream, state, outcome,
-           cost, price, created_at, client_ip)
-         VALUES ($1, 'acct_1', 'key_1', 'abcd', 'chat.completions', $2, 0, 'settled', 'completed', 7, $3, $4, '192.0.2.1')`,
-        [id, model, PRICE, at],
-      )
-      return id
-    },
-    async [Symbol.asyncDispose]() {
-      await app.close()
-      await rooms[Symbol.asyncDispose]()
-    },
-  }
-}
 
 function assertShape({ response }: Endpoint, body: unknown): void {
   assert.deepEqual(Compile(response).Errors(body), [])

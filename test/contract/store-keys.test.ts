@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { NO_FILE } from '../../src/config-file.ts'
 import { GRACE_MS, keyStatus } from '../../src/domain/key.ts'
 import type { NewKey } from '../../src/store/contract-operator.ts'
 import { ENGINES, OPERATOR, openRooms, type Rooms } from '../kit/engines.ts'
@@ -245,13 +246,7 @@ function newKey(more: Partial<NewKey> = {}): NewKey {
     id: `key_${String(made++).padStart(32, '0')}`,
     accountId: 'acct_1',
     name: 'ci',
-    scopes: ['chat.completions', 'models.read'],
-    ipAllowlist: [],
-    rpmLimit: 300,
-    dailyLimit: 10_000,
-    creditLimit: null,
-    maxConcurrent: 100,
-    expiresAt: null,
+    ...NO_FILE.defaults,
     secret: newSecret(),
     ...more,
   }

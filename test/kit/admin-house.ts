@@ -1,0 +1,79 @@
+// The admin API over real HTTP on a store of its own, and what it told the rest of the gateway to forget or end.
+import assert from 'node:assert/strict'
+import { createHash, randomBytes, randomUUIDv7 } from 'node:crypto'
+import { fastify } from 'fastify'
+import { accountVerbs } from '../../src/admin/accounts.ts'
+import { keyVerbs } from '../../src/admin/keys.ts'
+import { reportVerbs } from '../../src/admin/reports.ts'
+import { NO_FILE } from '../../src/config-file.ts'
+import { priceSnapshot } from '../../src/domain/catalog.ts'
+import { adminApi } from '../../src/http/admin/admin-api.ts'
+import { idAt } from '../../src/store/sql/time-order.ts'
+import { ENGINES, openRooms } from './engines.ts'
+
+const TOKEN = 'admin-token-of-this-test'
+export const PRICE = priceSnapshot({ prompt: 1n, completion: 2n, cacheRead: 3n, cacheWrite: 4n, request: 5n })
+
+export async function openAdminHouse() {
+  const rooms = await openRooms(ENGINES[0]!.open)
+  const forgotten: string[] = []
+  const forgottenAccounts: string[] = []
+  const aborted: string[] = []
+  const newId = () => randomUUIDv7()
+  const app = fastify({ genReqId: newId, exposeHeadRoutes: false })
+  adminApi(app, {
+    clock: rooms.clock,
+    adminTokenHash: () => createHash('sha256').update(TOKEN).digest(),
+    addressOf: request => request.ip,
+    jsonDepthMax: 32,
+    keys: keyVerbs({
+      keys: rooms.keys,
+      clock: rooms.clock,
+      brand: { keyPrefix: 'svc_live_' },
+      defaults: NO_FILE.defaults,
+      defaultAccountId: () => undefined,
+      newId,
+      randomBytes,
+      forget: id => void forgotten.push(id),
+      abortStreams: id => void aborted.push(id),
+    }),
+    accounts: accountVerbs({ accounts: rooms.accounts, newId, forgetAccount: id => void forgottenAccounts.push(id) }),
+    reports: reportVerbs({ usage: rooms.usage, events: rooms.events }),
+    onBug: error => assert.fail(String(error)),
+  })
+  const base = await app.listen({ port: 0, host: '127.0.0.1' })
+
+  return {
+    rooms,
+    forgotten,
+    forgottenAccounts,
+    aborted,
+    async call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
+      const sent = body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }
+      const type = body === undefined ? {} : { 'content-type': 'application/json' }
+      const response = await fetch(`${base}/admin/v1${path}`, {
+        method,
+        ...sent,
+        headers: { authorization: `Bearer ${TOKEN}`, ...type, ...headers },
+      })
+      const text = await response.text()
+      const isJson = text !== '' && response.headers.get('content-type')?.includes('json')
+      assert.match(response.headers.get('x-request-id') ?? '', /^[0-9a-f]{8}-[0-9a-f]{4}-7/)
+      return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined }
+    },
+    async addUsage(at: number, model: string) {
+      const id = idAt(at)
+      await rooms.sql.run(
+        `INSERT INTO usage (request_id, account_id, key_id, secret_last4, endpoint, model_requested, stream, state, outcome,
+           cost, price, created_at, client_ip)
+         VALUES ($1, 'acct_1', 'key_1', 'abcd', 'chat.completions', $2, 0, 'settled', 'completed', 7, $3, $4, '192.0.2.1')`,
+        [id, model, PRICE, at],
+      )
+      return id
+    },
+    async [Symbol.asyncDispose]() {
+      await app.close()
+      await rooms[Symbol.asyncDispose]()
+    },
+  }
+}
