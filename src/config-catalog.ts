@@ -15,7 +15,15 @@ import {
   readText,
   readTexts,
 } from './config-yaml.ts'
-import { CHOICES_MAX, type Modality, type Model, type Provider, type Target, type Timeouts } from './domain/catalog.ts'
+import {
+  CHOICES_MAX,
+  MODALITIES,
+  type Modality,
+  type Model,
+  type Provider,
+  type Target,
+  type Timeouts,
+} from './domain/catalog.ts'
 import { COST_MAX, formatCredits, type Pico, type Prices, parsePrice, worstCost } from './domain/credits.ts'
 
 // The credential stays in memory: it is no part of what is stored of a provider.
@@ -117,7 +125,6 @@ const MODEL_KEYS = [
   'pricing',
   'targets',
 ]
-const MODALITIES: readonly Modality[] = ['text', 'image', 'audio', 'file', 'video']
 const TOKENS_MAX = 100_000_000
 
 function readModel(place: Place, providers: ReadonlySet<string>): Read<FileModel> {

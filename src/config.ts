@@ -28,7 +28,7 @@ export { BadConfig } from './config-yaml.ts'
 export type Config = {
   readonly host: string
   readonly port: number
-  // Undefined: admin API and dashboard are served beside /v1.
+  // Undefined: the admin API and the page at the root are served beside /v1.
   readonly adminListen: Listen | 'off' | undefined
   readonly dataDir: string
   readonly configFile: string | undefined

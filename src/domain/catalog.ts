@@ -4,7 +4,8 @@ import { formatPrice } from './credits.ts'
 import { Refusal } from './refusal.ts'
 import { storable } from './usage.ts'
 
-export type Modality = 'text' | 'image' | 'audio' | 'file' | 'video'
+export const MODALITIES = ['text', 'image', 'audio', 'file', 'video'] as const
+export type Modality = (typeof MODALITIES)[number]
 
 export type Provider = {
   readonly id: string

@@ -54,7 +54,8 @@ export type KeyWithSecrets = Key & {
   readonly previous: readonly Secret[]
 }
 
-export type AccountStatus = 'active' | 'suspended'
+export const ACCOUNT_STATUSES = ['active', 'suspended'] as const
+export type AccountStatus = (typeof ACCOUNT_STATUSES)[number]
 export type Balance = { readonly available: Nano; readonly held: Nano; readonly spent: Nano; readonly owed: Nano }
 export type Account = {
   readonly id: string
@@ -64,7 +65,8 @@ export type Account = {
   readonly createdAt: number
 }
 
-export type KeyStatus = 'active' | 'revoked' | 'expired'
+export const KEY_STATUSES = ['active', 'revoked', 'expired'] as const
+export type KeyStatus = (typeof KEY_STATUSES)[number]
 
 export function keyStatus(key: Pick<Key, 'revokedAt' | 'expiredAt' | 'expiresAt'>, now: number): KeyStatus {
   if (key.revokedAt !== null) return 'revoked'

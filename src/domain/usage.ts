@@ -4,7 +4,8 @@ import type { Nano, Tokens } from './credits.ts'
 export const ENDPOINTS = ['chat.completions', 'models', 'key.introspect', 'usage', 'unknown'] as const
 export type Endpoint = (typeof ENDPOINTS)[number]
 
-export type RowState = 'open' | 'settled' | 'recovered'
+export const ROW_STATES = ['open', 'settled', 'recovered'] as const
+export type RowState = (typeof ROW_STATES)[number]
 export const OUTCOMES = [
   'completed',
   'client_left',
@@ -14,7 +15,8 @@ export const OUTCOMES = [
   'recovered',
 ] as const
 export type Outcome = (typeof OUTCOMES)[number]
-export type UsageSource = 'upstream' | 'estimate' | 'none'
+export const USAGE_SOURCES = ['upstream', 'estimate', 'none'] as const
+export type UsageSource = (typeof USAGE_SOURCES)[number]
 
 export type Attempt = {
   readonly provider: string

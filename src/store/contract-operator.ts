@@ -2,7 +2,7 @@
 // one transaction, with the trace of who made it.
 import type { Model, Provider } from '../domain/catalog.ts'
 import type { Nano } from '../domain/credits.ts'
-import type { Account, AccountStatus, KeyControls, KeyWithSecrets } from '../domain/key.ts'
+import type { Account, AccountStatus, KeyControls, KeyStatus, KeyWithSecrets } from '../domain/key.ts'
 import type { Endpoint, Outcome, UsageRow } from '../domain/usage.ts'
 
 // Who did it, kept with every change in the same transaction.
@@ -33,7 +33,7 @@ export type Keys = {
 export type NewSecret = { readonly hash: string; readonly prefix: string; readonly last4: string }
 export type NewKey = KeyControls & { readonly id: string; readonly accountId: string; readonly secret: NewSecret }
 export type KeyFilter = Page & {
-  readonly status?: 'active' | 'revoked' | 'expired' | undefined
+  readonly status?: KeyStatus | undefined
   readonly accountId?: string | undefined
   readonly q?: string | undefined
 }
@@ -60,7 +60,8 @@ export type NewCredits = {
   readonly idempotencyKey: string
 }
 
-export type LedgerKind = 'topup' | 'adjustment' | 'charge' | 'correction'
+export const LEDGER_KINDS = ['topup', 'adjustment', 'charge', 'correction'] as const
+export type LedgerKind = (typeof LEDGER_KINDS)[number]
 export type LedgerEntry = {
   readonly id: string
   readonly accountId: string

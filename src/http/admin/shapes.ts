@@ -1,7 +1,8 @@
 // The admin API's objects as JSON Schema: what it answers with.
 import { Type } from 'typebox'
-import { SCOPES } from '../../domain/key.ts'
-import { ENDPOINTS, OUTCOMES } from '../../domain/usage.ts'
+import { ACCOUNT_STATUSES, KEY_STATUSES, SCOPES } from '../../domain/key.ts'
+import { ENDPOINTS, OUTCOMES, ROW_STATES, USAGE_SOURCES } from '../../domain/usage.ts'
+import { LEDGER_KINDS } from '../../store/contract-operator.ts'
 
 export const Credits = Type.String({
   description: 'Credits as a decimal string, at most nine decimals.',
@@ -9,8 +10,8 @@ export const Credits = Type.String({
 })
 export const Time = Type.String({ description: 'ISO 8601', maxLength: 40 })
 export const ScopeName = Type.Enum([...SCOPES])
-export const Status = Type.Enum(['active', 'revoked', 'expired'])
-export const AccountState = Type.Enum(['active', 'suspended'])
+export const Status = Type.Enum([...KEY_STATUSES])
+export const AccountState = Type.Enum([...ACCOUNT_STATUSES])
 
 const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) => Type.Union([type, Type.Null()])
 const Tokens = Type.Integer({ minimum: 0 })
@@ -55,7 +56,7 @@ export const LedgerEntryShape = Type.Object({
   object: Type.Literal('ledger_entry'),
   id: Type.String(),
   account_id: Type.String(),
-  kind: Type.Enum(['topup', 'adjustment', 'charge', 'correction']),
+  kind: Type.Enum([...LEDGER_KINDS]),
   amount: Credits,
   request_id: nullable(Type.String()),
   note: nullable(Type.String()),
@@ -83,7 +84,7 @@ export const UsageShape = Type.Object({
     }),
   ),
   stream: Type.Boolean(),
-  state: Type.Enum(['open', 'settled', 'recovered']),
+  state: Type.Enum([...ROW_STATES]),
   outcome: nullable(Type.Enum([...OUTCOMES])),
   http_status: nullable(Type.Integer()),
   error_code: nullable(Type.String()),
@@ -93,7 +94,7 @@ export const UsageShape = Type.Object({
   cache_write_tokens: Tokens,
   completion_tokens: Tokens,
   reasoning_tokens: Tokens,
-  usage_source: Type.Enum(['upstream', 'estimate', 'none']),
+  usage_source: Type.Enum([...USAGE_SOURCES]),
   price_version: nullable(Type.String()),
   price: nullable(
     Type.Object({
