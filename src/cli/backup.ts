@@ -1,8 +1,9 @@
 // `turnpike backup FILE`: one consistent copy of the store, also while the gateway runs and writes.
-import { chmodSync, closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { loadDataDir } from '../config.ts'
+import { syncFile, syncFolder } from '../lib/sync-to-disk.ts'
 import { DATABASE_FILE } from '../store/lock.ts'
 import { type Command, Failed } from './command.ts'
 import { printFields, printJson } from './table.ts'
@@ -39,9 +40,9 @@ export function copyDatabase(source: string, file: string): void {
     } finally {
       db.close()
     }
-    syncToDisk(part)
+    syncFile(part)
     renameSync(part, file)
-    syncToDisk(dirname(file))
+    syncFolder(dirname(file))
   } catch (error) {
     rmSync(part, { force: true })
     throw new Failed(`the copy failed: ${(error as Error).message}`)
@@ -52,14 +53,4 @@ export function copyDatabase(source: string, file: string): void {
 function createPrivate(path: string): void {
   closeSync(openSync(path, 'wx', 0o600))
   chmodSync(path, 0o600)
-}
-
-// A directory too: a new name in it is lost by a power cut unless it was synced.
-export function syncToDisk(path: string): void {
-  const handle = openSync(path, 'r')
-  try {
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
-  }
 }

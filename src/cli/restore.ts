@@ -4,9 +4,10 @@ import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { loadDataDir } from '../config.ts'
 import { systemClock } from '../lib/clock.ts'
+import { syncFolder } from '../lib/sync-to-disk.ts'
 import { auditDatabase } from '../store/audit.ts'
 import { DATABASE_FILE, LOCK_FILE, lockDataDir } from '../store/lock.ts'
-import { copyDatabase, syncToDisk } from './backup.ts'
+import { copyDatabase } from './backup.ts'
 import { type Command, Failed } from './command.ts'
 import { printFields, printJson } from './table.ts'
 
@@ -43,7 +44,7 @@ function restore(source: string, dir: string): void {
     copyDatabase(source, copy)
     prove(copy)
     renameSync(copy, join(dir, DATABASE_FILE))
-    syncToDisk(dir)
+    syncFolder(dir)
   } finally {
     rmSync(copy, { force: true })
   }

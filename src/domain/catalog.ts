@@ -1,6 +1,5 @@
 // The catalog's nouns: providers, models with their prices, and the targets that tie them.
-import type { Prices } from './credits.ts'
-import { formatPrice } from './credits.ts'
+import { formatPrice, type Pico, type Prices, parsePrice } from './credits.ts'
 import { Refusal } from './refusal.ts'
 import { storable } from './usage.ts'
 
@@ -63,6 +62,23 @@ export function priceSnapshot(prices: Prices): string {
     input_cache_write: formatPrice(prices.cacheWrite),
     request: formatPrice(prices.request),
   })
+}
+
+// A price that cannot be read is never taken for zero.
+export function readPriceSnapshot(snapshot: string): Prices {
+  const given = JSON.parse(snapshot) as Readonly<Record<string, unknown>>
+  const read = (name: string): Pico => {
+    const pico = parsePrice(String(given[name]))
+    if (pico === undefined) throw new Error(`the stored price "${name}" cannot be read`)
+    return pico
+  }
+  return {
+    prompt: read('prompt'),
+    completion: read('completion'),
+    cacheRead: read('input_cache_read'),
+    cacheWrite: read('input_cache_write'),
+    request: read('request'),
+  }
 }
 
 // Unknown and inactive are the same to a caller.

@@ -1,8 +1,8 @@
 // What operators and probes ask outside of /v1: health, readiness, metrics, and the plain page at the root.
-import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { errorBody, Refusal } from '../domain/refusal.ts'
 import { parseAddress } from '../lib/cidr.ts'
+import { bearsToken, tokenHash } from './bearer-token.ts'
 import type { Metrics } from './metrics.ts'
 import { rootPage } from './root-page.ts'
 
@@ -40,8 +40,7 @@ export function rootEndpoint(app: FastifyInstance): void {
 
 // With the token, or from a loopback peer that no proxy stands in front of.
 function mayScrape(request: FastifyRequest, token: string | undefined): boolean {
-  const given = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1]
-  if (token !== undefined && given !== undefined && timingSafeEqual(digest(given), digest(token))) return true
+  if (token !== undefined && bearsToken(request.headers.authorization, tokenHash(token))) return true
   const forwarded = Object.keys(request.headers).some(name => FORWARDING.test(name))
   return !forwarded && isLoopback(request.socket.remoteAddress)
 }
@@ -51,8 +50,4 @@ const FORWARDING = /^(?:x-forwarded-.*|forwarded|via|x-real-ip|(?:x-|true-)clien
 function isLoopback(peer: string | undefined): boolean {
   const address = peer === undefined ? undefined : parseAddress(peer)
   return address !== undefined && (address.text === '::1' || (address.family === 4 && address.text.startsWith('127.')))
-}
-
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
 }

@@ -1,7 +1,8 @@
 // The audit's two long passes: over the ledger, then over the usage rows, each once. They judge every entry by itself and
 // leave the sums that balances are compared with.
 import type { DatabaseSync } from 'node:sqlite'
-import { costOf, type Nano, type Prices, parsePrice, type Tokens } from '../domain/credits.ts'
+import { readPriceSnapshot } from '../domain/catalog.ts'
+import { costOf, type Nano, type Prices, type Tokens } from '../domain/credits.ts'
 import { OUTCOMES } from '../domain/usage.ts'
 import type { Tally } from './audit-tally.ts'
 
@@ -148,19 +149,7 @@ function priceReader(): (snapshot: unknown) => Prices | undefined {
 
 function readSnapshot(snapshot: unknown): Prices | undefined {
   try {
-    const read = JSON.parse(String(snapshot)) as Readonly<Record<string, unknown>>
-    const price = (name: string) => {
-      const pico = parsePrice(String(read[name]))
-      if (pico === undefined) throw new Error(`no price ${name}`)
-      return pico
-    }
-    return {
-      prompt: price('prompt'),
-      completion: price('completion'),
-      cacheRead: price('input_cache_read'),
-      cacheWrite: price('input_cache_write'),
-      request: price('request'),
-    }
+    return readPriceSnapshot(String(snapshot))
   } catch {
     return undefined
   }

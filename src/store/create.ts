@@ -1,8 +1,9 @@
 // Makes a new SQLite database under its name only when it is whole. A first start that is killed midway leaves none, so a
 // file that is there but empty, or a log without its database, was damaged and is never taken for a new one.
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
+import { renameSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { syncFolder } from '../lib/sync-to-disk.ts'
 import { migrate } from './migrate.ts'
 
 export function createIfMissing(path: string): void {
@@ -34,15 +35,4 @@ function create(path: string): void {
   }
   renameSync(part, path)
   syncFolder(dirname(path))
-}
-
-// Else a power cut could take the name away again; Windows has no such call and needs none.
-function syncFolder(folder: string): void {
-  if (process.platform === 'win32') return
-  const handle = openSync(folder, 'r')
-  try {
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
-  }
 }

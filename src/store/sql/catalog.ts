@@ -1,6 +1,5 @@
 // The catalog in SQL: specs as JSON, prices as the snapshot text that rows bear, and every price there ever was.
-import { type Model, type Provider, priceSnapshot } from '../../domain/catalog.ts'
-import { type Pico, type Prices, parsePrice } from '../../domain/credits.ts'
+import { type Model, type Provider, priceSnapshot, readPriceSnapshot } from '../../domain/catalog.ts'
 import type { CatalogStore, DeclaredCatalog, DeclaredModel, StoredCatalog } from '../contract-operator.ts'
 import { appendEvent, SYSTEM } from './events.ts'
 import { int, type Row, type Sql, type Tx, text } from './sql.ts'
@@ -107,26 +106,9 @@ function readModel(row: Row): Model {
   return {
     ...(JSON.parse(text(row.spec)) as Omit<Model, 'id' | 'prices' | 'priceVersion' | 'createdAt'>),
     id: text(row.id),
-    prices: readPrices(text(row.price)),
+    prices: readPriceSnapshot(text(row.price)),
     priceVersion: text(row.price_version),
     createdAt: int(row.created_at),
-  }
-}
-
-// The way back from `priceSnapshot`. A price that cannot be read is never taken for zero.
-function readPrices(snapshot: string): Prices {
-  const price = JSON.parse(snapshot) as Record<string, unknown>
-  const read = (name: string): Pico => {
-    const pico = parsePrice(String(price[name]))
-    if (pico === undefined) throw new Error(`the stored price "${name}" cannot be read`)
-    return pico
-  }
-  return {
-    prompt: read('prompt'),
-    completion: read('completion'),
-    cacheRead: read('input_cache_read'),
-    cacheWrite: read('input_cache_write'),
-    request: read('request'),
   }
 }
 
