@@ -112,6 +112,10 @@ const FAULTS: Readonly<Record<string, readonly [tree: Tree, finding: RegExp]>> =
   chance: [{ 'src/route/a.ts': source('rank(Math.random)') }, /takes chance/],
   fetch: [{ 'src/route/a.ts': source("await fetch('http://a')") }, /opens a socket outward/],
   'a raw socket': [{ 'src/lib/a.ts': source("import { connect } from 'node:net'") }, /opens a socket: takes connect/],
+  'a raw socket under another name': [
+    { 'src/lib/a.ts': source("import { connect as call } from 'node:tls'") },
+    /opens a socket: takes connect from/,
+  ],
   'an HTTP client': [{ 'src/http/server.ts': source("import { request } from 'node:http'") }, /takes request from/],
   'a whole module of sockets': [{ 'src/http/server.ts': source("import http from 'node:http'") }, /takes \* from/],
   undici: [{ 'src/upstream/a.ts': source("import { Pool } from 'undici'") }, /takes Pool from undici/],

@@ -46,7 +46,8 @@ function valuesOf(clause: string | undefined): readonly string[] | undefined {
   const inBraces = /^\s*\{([^}]*)\}\s*$/.exec(clause)?.[1]
   if (inBraces === undefined) return undefined
   const names = inBraces.split(',').map(name => name.trim())
-  return names.filter(name => name !== '' && !name.startsWith('type '))
+  const values = names.filter(name => name !== '' && !name.startsWith('type '))
+  return values.map(name => name.replace(/\s+as\s.*$/, ''))
 }
 
 type Piece = { readonly kind: 'code' | 'comment' | 'text'; readonly piece: string }

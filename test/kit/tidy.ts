@@ -174,7 +174,7 @@ function wrongWords(source: Source): string[] {
 // What can open a connection, and who may have which part of it. Types open nothing.
 const SOCKET_MODULES = /^(node:)?(net|tls|http|https|http2|dgram)$|^undici$/
 const SOCKET_PARTS: Readonly<Record<string, readonly string[]>> = {
-  'src/upstream/call.ts': ['Pool'],
+  'src/upstream/call.ts': ['connect', 'isIP'],
   'src/http/server.ts': ['createServer'],
 }
 
