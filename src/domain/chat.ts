@@ -2,19 +2,18 @@
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { Model } from './catalog.ts'
+import { missing, wrongField } from './chat-complaint.ts'
 import {
   Envelope,
   FORWARDED,
   IDENTIFIERS,
   MESSAGES,
   PARTS,
-  PATTERNS,
   type PartType,
   PRICED_ELSEWHERE,
   READ_BY_ROUTING,
   type Role,
 } from './chat-schema.ts'
-import { fieldBelow, fieldPath } from './field-path.ts'
 import { type Message, type Part, promptBound, promptBytes, surelyExceeds } from './prompt.ts'
 import { Refusal } from './refusal.ts'
 
@@ -210,37 +209,6 @@ const FATES: ReadonlyMap<string, 'forwarded' | 'identifier' | 'ours'> = new Map(
   ...IDENTIFIERS.map(name => [name, 'identifier'] as const),
 ])
 const PRICED = new Map(Object.entries(PRICED_ELSEWHERE))
-
-type SchemaError = {
-  readonly keyword: string
-  readonly instancePath: string
-  readonly message?: string
-  readonly params: object
-}
-
-function wrongField(errors: readonly SchemaError[], prefix: string): Refusal {
-  const top = errors[0]
-  if (top === undefined) return new Refusal('invalid_value')
-  // Of a choice between shapes the sum says more than the first miss, and what is wrong further in says more than the sum.
-  const isChoice = errors.some(error => error.keyword === 'anyOf' && error.instancePath === top.instancePath)
-  const first = (isChoice && errors.find(error => error.instancePath.startsWith(`${top.instancePath}/`))) || top
-  const path = fieldPath(first.instancePath, prefix)
-  const absent =
-    first.keyword === 'required'
-      ? (first.params as { requiredProperties?: readonly string[] }).requiredProperties?.[0]
-      : undefined
-  if (absent !== undefined) return missing(fieldBelow(path, absent))
-  const message = isChoice && first === top ? 'has a wrong type or value' : (wordsOfPattern(first) ?? first.message)
-  return new Refusal('invalid_value', { param: path, message: `${path} ${message}.` })
-}
-
-function wordsOfPattern({ keyword, params }: SchemaError): string | undefined {
-  return keyword === 'pattern' ? PATTERNS.get((params as { pattern?: unknown }).pattern) : undefined
-}
-
-function missing(param: string): Refusal {
-  return new Refusal('missing_field', { param, message: `${param} is missing.` })
-}
 
 function lazily<Name extends string>(schemas: Readonly<Record<Name, TSchema>>) {
   const compiled = new Map<Name, ReturnType<typeof Compile>>()

@@ -1,0 +1,35 @@
+// What a schema found wrong in a chat request, as a refusal that names the field.
+import { PATTERNS } from './chat-schema.ts'
+import { fieldBelow, fieldPath } from './field-path.ts'
+import { Refusal } from './refusal.ts'
+
+type SchemaError = {
+  readonly keyword: string
+  readonly instancePath: string
+  readonly message?: string
+  readonly params: object
+}
+
+export function wrongField(errors: readonly SchemaError[], prefix: string): Refusal {
+  const top = errors[0]
+  if (top === undefined) return new Refusal('invalid_value')
+  // Of a choice between shapes the sum says more than the first miss, and what is wrong further in says more than the sum.
+  const isChoice = errors.some(error => error.keyword === 'anyOf' && error.instancePath === top.instancePath)
+  const first = (isChoice && errors.find(error => error.instancePath.startsWith(`${top.instancePath}/`))) || top
+  const path = fieldPath(first.instancePath, prefix)
+  const absent =
+    first.keyword === 'required'
+      ? (first.params as { requiredProperties?: readonly string[] }).requiredProperties?.[0]
+      : undefined
+  if (absent !== undefined) return missing(fieldBelow(path, absent))
+  const message = isChoice && first === top ? 'has a wrong type or value' : (wordsOfPattern(first) ?? first.message)
+  return new Refusal('invalid_value', { param: path, message: `${path} ${message}.` })
+}
+
+function wordsOfPattern({ keyword, params }: SchemaError): string | undefined {
+  return keyword === 'pattern' ? PATTERNS.get((params as { pattern?: unknown }).pattern) : undefined
+}
+
+export function missing(param: string): Refusal {
+  return new Refusal('missing_field', { param, message: `${param} is missing.` })
+}
