@@ -63,7 +63,7 @@ export async function complete(
     connection.booked(ending.receipt.cost)
     if (failpoint) await failpoint('after_settle_before_reply')
 
-    await sink.close(ending.receipt, ending.refusal)
+    sink.close(ending.receipt, ending.refusal)
     const provider = delivery.answer.served?.provider ?? null
     return { ending, held, provider, firstByteAt: delivery.firstByteAt }
   } finally {

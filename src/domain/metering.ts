@@ -11,7 +11,9 @@ export type Reported = {
 }
 
 export type MeterBounds = { readonly prompt: number; readonly completion: number }
-export type Estimates = { readonly prompt: () => Promise<number>; readonly completion: () => Promise<number> }
+// Made only where `unknowns` asks for them; a count that is believed needs none.
+export type Estimates = { readonly prompt: number; readonly completion: number }
+type Seen = { readonly output: boolean; readonly finished: boolean }
 
 export type Judged = { readonly tokens: Tokens; readonly source: 'upstream' | 'estimate'; readonly clamped: boolean }
 
@@ -30,15 +32,10 @@ export function readUsage(value: unknown): Reported {
 }
 
 // A finished answer. Zero for a prompt that was not empty, or for output that was seen, is no count.
-export async function judge(
-  reported: Reported,
-  bounds: MeterBounds,
-  seen: { readonly output: boolean; readonly finished: boolean },
-  estimates: Estimates,
-): Promise<Judged> {
-  const believable = reported.prompt !== undefined && reported.prompt > 0
-  const prompt = believable ? (reported.prompt as number) : await estimates.prompt()
-  const completion = await completionOf(reported.completion, seen, estimates)
+export function judge(reported: Reported, bounds: MeterBounds, seen: Seen, estimates: Estimates): Judged {
+  const believable = believesPrompt(reported)
+  const prompt = believable ? (reported.prompt as number) : estimates.prompt
+  const completion = completionOf(reported.completion, seen, estimates)
 
   const tokens = {
     prompt: Math.min(prompt, bounds.prompt),
@@ -57,18 +54,33 @@ export async function judge(
   }
 }
 
-async function completionOf(
+// Which counts `judge` will have to take from an estimate, or hold against one.
+export function unknowns(reported: Reported, seen: Seen): { readonly prompt: boolean; readonly completion: boolean } {
+  return {
+    prompt: !believesPrompt(reported),
+    completion: seen.output && !(seen.finished && believesCompletion(reported.completion, seen)),
+  }
+}
+
+function completionOf(
   reported: number | undefined,
-  seen: { readonly output: boolean; readonly finished: boolean },
+  seen: Seen,
   estimates: Estimates,
-): Promise<{ count: number; believed: boolean }> {
-  const believable = reported !== undefined && (reported > 0 || !seen.output)
+): { readonly count: number; readonly believed: boolean } {
+  const believable = believesCompletion(reported, seen)
   if (seen.finished && believable) return { count: reported, believed: true }
   if (!seen.output) return { count: reported ?? 0, believed: believable }
-  const estimate = await estimates.completion()
   // An unfinished stream: the upstream's last count may lag behind what was read, or be ahead of it.
-  if (!seen.finished && believable && reported >= estimate) return { count: reported, believed: true }
-  return { count: estimate, believed: false }
+  if (!seen.finished && believable && reported >= estimates.completion) return { count: reported, believed: true }
+  return { count: estimates.completion, believed: false }
+}
+
+function believesPrompt({ prompt }: Reported): boolean {
+  return prompt !== undefined && prompt > 0
+}
+
+function believesCompletion(reported: number | undefined, seen: Seen): reported is number {
+  return reported !== undefined && (reported > 0 || !seen.output)
 }
 
 // A whole number that is too large to be true is still above its bound, and is to be clamped, not estimated.

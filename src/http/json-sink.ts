@@ -37,7 +37,7 @@ export function jsonSink(setup: SinkSetup): Sink {
     whole(whole) {
       answer = whole
     },
-    async close(receipt: Receipt, refusal: Refusal | undefined) {
+    close(receipt: Receipt, refusal: Refusal | undefined) {
       if (it.call.client.gone) return
       if (refusal !== undefined || answer === undefined || by === undefined) {
         if (refusal !== undefined) sendRefusal(it, refusal, reply)

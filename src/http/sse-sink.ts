@@ -107,7 +107,7 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
       drained = listener
     },
     whole: () => undefined,
-    async close(receipt: Receipt, refusal: Refusal | undefined) {
+    close(receipt: Receipt, refusal: Refusal | undefined) {
       stopTimers()
       if (call.client.gone) return
       if (refusal !== undefined && !headersLeft) return sendRefusal(it, refusal, reply)

@@ -15,5 +15,5 @@ export type Sink = {
   // Whether the status has left: then only an error in band can tell of a failure.
   headersLeft(): boolean
   // Ends the answer with what was booked, or with the refusal that came instead.
-  close(receipt: Receipt, refusal: Refusal | undefined): Promise<void>
+  close(receipt: Receipt, refusal: Refusal | undefined): void
 }

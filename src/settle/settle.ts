@@ -4,7 +4,7 @@ import type { Chat } from '../domain/chat.ts'
 import { costOf, type Nano, NO_TOKENS, type Tokens } from '../domain/credits.ts'
 import { refusalFor } from '../domain/failure.ts'
 import type { Delivery, OutputSeen, Receipt } from '../domain/handoff.ts'
-import { judge, readUsage } from '../domain/metering.ts'
+import { judge, readUsage, unknowns } from '../domain/metering.ts'
 import { promptTexts } from '../domain/prompt.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { UsageSource } from '../domain/usage.ts'
@@ -49,7 +49,7 @@ export type Ending = {
 }
 
 export async function settle(held: Held, delivery: Delivery, needs: SettleNeeds): Promise<Ending> {
-  const bill = await price(held, delivery, needs)
+  const bill = owes(delivery) ? await price(held, delivery, needs) : NOTHING
   const refusal =
     delivery.outcome === 'upstream_failed' || delivery.outcome === 'upstream_broke' ? refusalOf(delivery) : undefined
   const { answer } = delivery
@@ -131,17 +131,16 @@ type Bill = { readonly tokens: Tokens; readonly source: UsageSource; readonly co
 const NOTHING: Bill = { tokens: NO_TOKENS, source: 'none', cost: 0n }
 
 async function price(held: Held, delivery: Delivery, needs: SettleNeeds): Promise<Bill> {
-  if (!owes(delivery)) return NOTHING
   const { chat, model } = held
-  const judged = await judge(
-    readUsage(delivery.usage),
-    { prompt: model.contextLength, completion: chat.n * held.outputTokens },
-    { output: delivery.output.any, finished: delivery.finishReason !== null },
-    {
-      prompt: () => estimatePrompt(held, needs.counter),
-      completion: () => estimateOutput(delivery.output, held, needs.counter),
-    },
-  )
+  const reported = readUsage(delivery.usage)
+  const seen = { output: delivery.output.any, finished: delivery.finishReason !== null }
+  const unknown = unknowns(reported, seen)
+  const estimates = {
+    prompt: unknown.prompt ? await estimatePrompt(held, needs.counter) : 0,
+    completion: unknown.completion ? await estimateOutput(delivery.output, held, needs.counter) : 0,
+  }
+  const bounds = { prompt: model.contextLength, completion: chat.n * held.outputTokens }
+  const judged = judge(reported, bounds, seen, estimates)
   if (judged.clamped) needs.onClamped(held.requestId)
   return { tokens: judged.tokens, source: judged.source, cost: costOf(judged.tokens, delivery.answer.model.prices) }
 }
@@ -164,26 +163,29 @@ function refusalOf(delivery: Delivery): Refusal {
 }
 
 // Books while the process lives. The answer waits for it, but not longer than `settleWaitMs` when the store is away.
-async function book(held: Held, bill: Settlement, needs: SettleNeeds): Promise<void> {
+function book(held: Held, bill: Settlement, needs: SettleNeeds): Promise<void> {
   held.settled = true
-  await new Promise<void>(resolve => {
+  return new Promise(resolve => {
     const late = needs.alarms.set(needs.settleWaitMs, resolve)
-    void bookUntilDone(bill, held.forget, needs).then(() => {
+    const booked = () => {
+      held.forget()
       late.cancel()
       resolve()
-    })
+    }
+    needs.gates.settle(bill).then(booked, error => void bookLate(bill, error, needs).then(booked))
   })
 }
 
-async function bookUntilDone(bill: Settlement, forget: () => void, needs: SettleNeeds): Promise<void> {
+async function bookLate(bill: Settlement, first: unknown, needs: SettleNeeds): Promise<void> {
+  let error = first
   for (let wait = 50; ; wait = Math.min(wait * 2, 5_000)) {
+    needs.onLate(bill.requestId, error)
+    await new Promise(resolve => setTimeout(resolve, wait).unref())
     try {
       await needs.gates.settle(bill)
-      forget()
       return
-    } catch (error) {
-      needs.onLate(bill.requestId, error)
-      await new Promise(resolve => setTimeout(resolve, wait).unref())
+    } catch (again) {
+      error = again
     }
   }
 }

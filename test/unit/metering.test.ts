@@ -3,15 +3,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { judge, readUsage } from '../../src/domain/metering.ts'
+import { judge, readUsage, unknowns } from '../../src/domain/metering.ts'
 
 const BOUNDS = { prompt: 1000, completion: 200 }
-const ESTIMATES = { prompt: async () => 50, completion: async () => 20 }
+const ESTIMATES = { prompt: 50, completion: 20 }
 const SEEN = { output: true, finished: true }
 const usage = (prompt_tokens: unknown, completion_tokens: unknown, more: object = {}) =>
   readUsage({ prompt_tokens, completion_tokens, ...more })
 
-test('whatever an upstream reports, the counts are whole, within their bounds, and their parts within them', async () => {
+test('whatever an upstream reports, the counts are whole, within their bounds, and their parts within them', () => {
   const odd = fc.oneof(
     fc.nat(3000),
     fc.double(),
@@ -28,9 +28,9 @@ test('whatever an upstream reports, the counts are whole, within their bounds, a
       completion_tokens_details: details,
     }),
   )
-  await fc.assert(
-    fc.asyncProperty(reports, fc.boolean(), fc.boolean(), async (report, output, finished) => {
-      const { tokens } = await judge(readUsage(report), BOUNDS, { output, finished }, ESTIMATES)
+  fc.assert(
+    fc.property(reports, fc.boolean(), fc.boolean(), (report, output, finished) => {
+      const { tokens } = judge(readUsage(report), BOUNDS, { output, finished }, ESTIMATES)
 
       for (const count of Object.values(tokens)) assert.ok(Number.isSafeInteger(count) && count >= 0)
       assert.ok(tokens.prompt > 0 && tokens.prompt <= BOUNDS.prompt)
@@ -41,70 +41,79 @@ test('whatever an upstream reports, the counts are whole, within their bounds, a
   )
 })
 
-test('a count within its bound is believed to the token', async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      fc.integer({ min: 1, max: 1000 }),
-      fc.integer({ min: 1, max: 200 }),
-      async (prompt, completion) => {
-        const judged = await judge(usage(prompt, completion), BOUNDS, SEEN, ESTIMATES)
+test('a count within its bound is believed to the token', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 1000 }), fc.integer({ min: 1, max: 200 }), (prompt, completion) => {
+      const judged = judge(usage(prompt, completion), BOUNDS, SEEN, ESTIMATES)
 
-        assert.deepEqual([judged.tokens.prompt, judged.tokens.completion], [prompt, completion])
-        assert.deepEqual([judged.source, judged.clamped], ['upstream', false])
-      },
-    ),
+      assert.deepEqual([judged.tokens.prompt, judged.tokens.completion], [prompt, completion])
+      assert.deepEqual([judged.source, judged.clamped], ['upstream', false])
+    }),
   )
 })
 
-test('a count above its bound becomes the bound, never the lower estimate, and is told', async () => {
+test('a count above its bound becomes the bound, never the lower estimate, and is told', () => {
   for (const huge of [1001, 1e15, 1e300]) {
-    const judged = await judge(usage(huge, huge), BOUNDS, SEEN, ESTIMATES)
+    const judged = judge(usage(huge, huge), BOUNDS, SEEN, ESTIMATES)
 
     assert.deepEqual([judged.tokens.prompt, judged.tokens.completion], [1000, 200])
     assert.deepEqual([judged.source, judged.clamped], ['upstream', true])
   }
 })
 
-test('each count is judged by itself', async () => {
-  const badPrompt = await judge(usage(-1, 7), BOUNDS, SEEN, ESTIMATES)
-  const badOutput = await judge(usage(7, 1.5), BOUNDS, SEEN, ESTIMATES)
+test('each count is judged by itself', () => {
+  const badPrompt = judge(usage(-1, 7), BOUNDS, SEEN, ESTIMATES)
+  const badOutput = judge(usage(7, 1.5), BOUNDS, SEEN, ESTIMATES)
 
   assert.deepEqual([badPrompt.tokens.prompt, badPrompt.tokens.completion, badPrompt.source], [50, 7, 'estimate'])
   assert.deepEqual([badOutput.tokens.prompt, badOutput.tokens.completion, badOutput.source], [7, 20, 'estimate'])
 })
 
-test('zero output is believed only where none was seen', async () => {
-  const nothing = await judge(usage(7, 0), BOUNDS, { output: false, finished: true }, ESTIMATES)
-  const something = await judge(usage(7, 0), BOUNDS, SEEN, ESTIMATES)
+test('zero output is believed only where none was seen', () => {
+  const nothing = judge(usage(7, 0), BOUNDS, { output: false, finished: true }, ESTIMATES)
+  const something = judge(usage(7, 0), BOUNDS, SEEN, ESTIMATES)
 
   assert.deepEqual([nothing.tokens.completion, nothing.source], [0, 'upstream'])
   assert.deepEqual([something.tokens.completion, something.source], [20, 'estimate'])
 })
 
-test("of an unfinished stream the higher of the upstream's last count and the estimate counts", async () => {
+test("of an unfinished stream the higher of the upstream's last count and the estimate counts", () => {
   const unfinished = { output: true, finished: false }
-  const counts = async (completion: unknown) =>
-    (await judge(usage(7, completion), BOUNDS, unfinished, ESTIMATES)).tokens.completion
+  const counts = (completion: unknown) => judge(usage(7, completion), BOUNDS, unfinished, ESTIMATES).tokens.completion
 
-  assert.deepEqual([await counts(5), await counts(20), await counts(90), await counts(undefined)], [20, 20, 90, 20])
+  assert.deepEqual([counts(5), counts(20), counts(90), counts(undefined)], [20, 20, 90, 20])
 })
 
-test('estimates are not made where they are not needed', async () => {
-  const never = async () => assert.fail('an estimate was made')
-
-  const { source } = await judge(usage(7, 8), BOUNDS, SEEN, { prompt: never, completion: never })
-
-  assert.equal(source, 'upstream')
+test('estimates are not asked for where they are not needed', () => {
+  assert.deepEqual(unknowns(usage(7, 8), SEEN), { prompt: false, completion: false })
 })
 
-test('details that do not fit count nothing, and those of other dialects are read', async () => {
+test('details that do not fit count nothing, and those of other dialects are read', () => {
   const over = usage(10, 5, {
     prompt_tokens_details: { cached_tokens: 6, cache_write_tokens: 5 },
     completion_tokens_details: { reasoning_tokens: 6 },
   })
-  const { tokens } = await judge(over, BOUNDS, SEEN, ESTIMATES)
+  const { tokens } = judge(over, BOUNDS, SEEN, ESTIMATES)
   const deepseek = readUsage({ prompt_tokens: 10, completion_tokens: 5, prompt_cache_hit_tokens: 4 })
 
   assert.deepEqual([tokens.cached, tokens.cacheWrite, tokens.reasoning], [0, 0, 0])
   assert.equal(deepseek.cached, 4)
+})
+
+test('an estimate is asked for exactly where it can change what is judged', () => {
+  const count = fc.option(fc.integer({ min: 0, max: 150 }), { nil: undefined })
+  fc.assert(
+    fc.property(count, count, fc.boolean(), fc.boolean(), (prompt, completion, output, finished) => {
+      const seen = { output, finished }
+      const asked = unknowns(usage(prompt, completion), seen)
+      const judged = (estimates: typeof ESTIMATES) => judge(usage(prompt, completion), BOUNDS, seen, estimates).tokens
+
+      const byPrompt = [1, 2].map(estimate => judged({ ...ESTIMATES, prompt: estimate }).prompt)
+      const byCompletion = [1, 180].map(estimate => judged({ ...ESTIMATES, completion: estimate }).completion)
+
+      assert.equal(asked.prompt, byPrompt[0] !== byPrompt[1])
+      if (!asked.completion) assert.equal(byCompletion[0], byCompletion[1])
+      else assert.notEqual(judged({ ...ESTIMATES, completion: 0 }).completion, byCompletion[1])
+    }),
+  )
 })
