@@ -13,18 +13,21 @@ export type Lru<K, V> = {
 export function lru<K, V>(max: number): Lru<K, V> {
   if (!Number.isSafeInteger(max) || max < 1) throw new RangeError('an LRU must be allowed at least one entry')
   const entries = new Map<K, V>()
+  let newest: K | undefined
 
   return Object.freeze({
     get(key: K) {
       const value = entries.get(key)
-      if (value === undefined) return undefined
+      if (value === undefined || key === newest) return value
       entries.delete(key)
       entries.set(key, value)
+      newest = key
       return value
     },
     set(key: K, value: V) {
       if (!entries.delete(key) && entries.size >= max) entries.delete(entries.keys().next().value as K)
       entries.set(key, value)
+      newest = key
     },
     delete: (key: K) => entries.delete(key),
     clear: () => entries.clear(),
