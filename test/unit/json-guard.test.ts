@@ -58,6 +58,7 @@ test('forty megabytes of opening brackets are refused in well under a millisecon
   assert.ok(ms < 1, `${ms} ms`)
 })
 
+// Quadratic work would take minutes; the bound leaves room for a machine that is busy with everything else.
 test('four mebibytes of anything are scanned in time that is linear and short', () => {
   for (const unit of ['x', '\\"', '\\\\', `${'x'.repeat(100)}\\"`]) {
     const bytes = Buffer.from(`{"a":"${unit.repeat(Math.ceil((4 * 1024 * 1024) / unit.length))}"}`)
@@ -67,7 +68,7 @@ test('four mebibytes of anything are scanned in time that is linear and short', 
     const ms = systemClock.monotonic() - began
 
     assert.equal(verdict, 'ok')
-    assert.ok(ms < 250, `${ms} ms for ${unit.slice(-4)}`)
+    assert.ok(ms < 2_500, `${ms} ms for ${unit.slice(-4)}`)
   }
 })
 
