@@ -10,7 +10,7 @@ import type { Nano } from './domain/credits.ts'
 import type { Delivery, Pass } from './domain/handoff.ts'
 import { MODEL_NAME_MAX, storable } from './domain/usage.ts'
 import type { Failpoint } from './lib/failpoint.ts'
-import type { Place } from './lib/places.ts'
+import type { Seat } from './lib/places.ts'
 import { meter } from './relay/meter.ts'
 import { relay } from './relay/relay.ts'
 import type { Sink } from './relay/sink.ts'
@@ -23,7 +23,7 @@ export type GatewayNeeds = EnterNeeds &
   SettleNeeds &
   CheckpointNeeds & {
     readonly readOnAfterFinishMs: number
-    readonly readOnFor: (accountId: string) => Place
+    readonly readOnFor: (accountId: string) => Seat
     readonly outputCapMinTokens: number
     readonly hmacKey: Buffer
     // Undefined outside of tests.

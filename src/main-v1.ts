@@ -62,7 +62,7 @@ export function openV1({ store, catalog }: House, drain: Drain, ground: Ground):
     corsOrigins: config.corsOrigins,
   }
   const entering = { gates, authenticator: authenticate, limits, reply, catalog: () => catalog, usage: store.usage }
-  const gateway = {
+  const gatewayNeeds = {
     ...entering,
     ...bounds,
     ...warnings(ground),
@@ -89,7 +89,7 @@ export function openV1({ store, catalog }: House, drain: Drain, ground: Ground):
     trustedProxies: ground.trustedProxies,
     newRequestId: ground.newId,
     endpoints: [
-      chatCompletions(gateway),
+      chatCompletions(gatewayNeeds),
       listModels(entering),
       oneModel(entering),
       keyIntrospect(entering),

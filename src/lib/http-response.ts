@@ -109,7 +109,7 @@ export function responseReader(listener: ResponseListener, limits: { readonly he
       const to = Math.min(from + left, bytes.length)
       left -= to - from
       if (to > from) listener.data(from === 0 && to === bytes.length ? bytes : bytes.subarray(from, to))
-      if (left === 0 && next === 'sized') finish(to === bytes.length)
+      if (left === 0) finish(to === bytes.length)
     } else if (next === 'until_close') {
       if (from < bytes.length) listener.data(bytes.subarray(from))
     } else if (next === 'nothing') {
@@ -138,7 +138,7 @@ export function responseReader(listener: ResponseListener, limits: { readonly he
       }
     }
     if (out > from) listener.data(bytes.subarray(from, out))
-    if (done && next === 'last_lf') finish(at === bytes.length)
+    if (done) finish(at === bytes.length)
   }
 
   // One byte between the data of chunks. True: it was the last of the response.
@@ -174,11 +174,13 @@ export function responseReader(listener: ResponseListener, limits: { readonly he
         if (byte === LF) next = 'trailer'
         trailers += String.fromCharCode(byte)
         return false
-      default:
+      case 'last_lf':
         demand(byte === LF)
         // Nobody wants them, but what is no trailer may be something else.
         parseHeaders(trailers)
         return true
+      default:
+        throw new BadResponse('its chunks are malformed')
     }
   }
 

@@ -1,9 +1,9 @@
 // A bounded number of places for each owner. Who asks for one gets it or not; asking again is the same place, and it is
 // given back once, on every way out.
 
-export type Place = { take(): boolean; giveBack(): void }
+export type Seat = { take(): boolean; giveBack(): void }
 
-export function places(max: number): { of(owner: string): Place } {
+export function places(max: number): { of(owner: string): Seat } {
   const taken = new Map<string, number>()
   return {
     of(owner) {

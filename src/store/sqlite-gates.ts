@@ -261,9 +261,9 @@ function purseOf(account: AccountPage, key: KeyPage): Purse {
   }
 }
 
-type Facts = [string, string | null, string, string, string, string, string, number]
+type FactValues = [string, string | null, string, string, string, string, string, number]
 
-function factsOf(facts: RequestFacts): Facts {
+function factsOf(facts: RequestFacts): FactValues {
   return [
     facts.requestId,
     facts.clientRequestId,

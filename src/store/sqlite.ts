@@ -112,9 +112,9 @@ function sqliteGateSide(submit: (op: HotOp) => Promise<HotResult>, behindMax: nu
   }
 }
 
-type Answer = { readonly value: unknown; readonly ms: number }
-type Waiter = { readonly resolve: (answer: Answer) => void; readonly reject: (error: Error) => void }
-type Thread = { ask(message: Request): Promise<Answer> }
+type ThreadReply = { readonly value: unknown; readonly ms: number }
+type Waiter = { readonly resolve: (reply: ThreadReply) => void; readonly reject: (error: Error) => void }
+type Thread = { ask(message: Request): Promise<ThreadReply> }
 
 // Starts the thread and waits until it has opened (and migrated) the database; what goes wrong there is thrown here.
 async function openThread(setup: WorkerSetup, onDeath: (error: Error) => void): Promise<Thread> {
@@ -123,7 +123,7 @@ async function openThread(setup: WorkerSetup, onDeath: (error: Error) => void): 
   const waiting: Waiter[] = []
   let dead: Error | undefined
 
-  const opened = new Promise<Answer>((resolve, reject) => waiting.push({ resolve, reject }))
+  const opened = new Promise<ThreadReply>((resolve, reject) => waiting.push({ resolve, reject }))
   worker.on('message', (response: Response) => {
     const waiter = waiting.shift()
     if ('error' in response) waiter?.reject(new StoreAway(response.error))

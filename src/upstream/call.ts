@@ -4,9 +4,19 @@
 import { connect as connectTcp, isIP, type OnReadOpts, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import type { Timeouts } from '../domain/catalog.ts'
-import { Failure, type FailureKind } from '../domain/failure.ts'
+import { Failure } from '../domain/failure.ts'
 import type { Clock } from '../lib/clock.ts'
-import { BadResponse, type ResponseHeaders, type ResponseReader, responseReader } from '../lib/http-response.ts'
+import { BadResponse, responseReader } from '../lib/http-response.ts'
+import { ConnectTimeout, failureOf } from './call-failure.ts'
+import {
+  dueMs,
+  type Exchange,
+  keepAliveMs,
+  type Line,
+  type OutwardHandler,
+  type OutwardRequest,
+  tooLate,
+} from './call-line.ts'
 
 export type Outward = {
   send(request: OutwardRequest, handler: OutwardHandler): OutwardFlow
@@ -22,51 +32,12 @@ export type OutwardSetup = {
   readonly clock: Clock
 }
 
-export type OutwardRequest = {
-  readonly requestId: string
-  readonly body: string
-  readonly firstByteMs: number
-  readonly totalMs: number
-  // The request leaves.
-  onSent(): void
-}
-
-export type OutwardHandler = {
-  start(status: number, headers: ResponseHeaders): void
-  // The bytes are lent for the call only.
-  data(chunk: Buffer): void
-  // Once, last; never after `abort`.
-  end(failure: Failure | undefined): void
-}
-
 export type OutwardFlow = { pause(): void; resume(): void; abort(): void }
-
-type Errand = {
-  readonly request: OutwardRequest
-  readonly handler: OutwardHandler
-  readonly startedMs: number
-  sentMs: number
-  // The last sign of the upstream; undefined until its head is complete.
-  heardMs: number | undefined
-  line: Line | undefined
-  paused: boolean
-  over: boolean
-}
-
-// One connection. It serves one errand at a time and waits between them.
-type Line = {
-  readonly socket: Socket
-  readonly reader: ResponseReader
-  errand: Errand | undefined
-  ready: boolean
-  idleSinceMs: number
-  idleMs: number
-  alarm: NodeJS.Timeout | undefined
-  alarmMs: number
-}
 
 const HEAD_BYTES_MAX = 32_768
 const IDLE_MS = 20_000
+// What arrives is read before anything else happens, so all connections share one buffer.
+const ARRIVED = Buffer.allocUnsafeSlow(65_536)
 
 export function outward(setup: OutwardSetup): Outward {
   const { timeouts, clock } = setup
@@ -77,7 +48,7 @@ export function outward(setup: OutwardSetup): Outward {
   let session: Buffer | undefined
 
   function send(request: OutwardRequest, handler: OutwardHandler): OutwardFlow {
-    const errand: Errand = {
+    const exchange: Exchange = {
       request,
       handler,
       startedMs: clock.monotonic(),
@@ -88,28 +59,28 @@ export function outward(setup: OutwardSetup): Outward {
       over: false,
     }
     const line = takeIdle()
-    if (line !== undefined) begin(errand, line)
-    else if (lines.size < setup.connectionsMax) openLine(errand)
-    else setImmediate(end, errand, new Failure('refused', 'too many connections to this upstream are open'))
+    if (line !== undefined) begin(exchange, line)
+    else if (lines.size < setup.connectionsMax) openLine(exchange)
+    else setImmediate(end, exchange, new Failure('refused', 'too many connections to this upstream are open'))
 
     return {
       pause() {
-        errand.paused = true
-        lineOf(errand)?.socket.pause()
+        exchange.paused = true
+        lineOf(exchange)?.socket.pause()
       },
       resume() {
-        if (!errand.paused) return
-        errand.paused = false
+        if (!exchange.paused) return
+        exchange.paused = false
         // Silence that we asked for is not the upstream's.
-        if (errand.heardMs !== undefined) errand.heardMs = clock.monotonic()
-        const line = lineOf(errand)
+        if (exchange.heardMs !== undefined) exchange.heardMs = clock.monotonic()
+        const line = lineOf(exchange)
         if (line === undefined) return
         line.socket.resume()
         watch(line)
       },
       abort() {
-        errand.over = true
-        lineOf(errand)?.socket.destroy()
+        exchange.over = true
+        lineOf(exchange)?.socket.destroy()
       },
     }
   }
@@ -121,26 +92,26 @@ export function outward(setup: OutwardSetup): Outward {
     }
   }
 
-  function begin(errand: Errand, line: Line): void {
-    const { request } = errand
-    errand.line = line
-    errand.sentMs = clock.monotonic()
-    line.errand = errand
+  function begin(exchange: Exchange, line: Line): void {
+    const { request } = exchange
+    exchange.line = line
+    exchange.sentMs = clock.monotonic()
+    line.exchange = exchange
     line.reader.expect()
     request.onSent()
     line.socket.write(
       `${preamble}x-request-id: ${request.requestId}\r\ncontent-length: ${Buffer.byteLength(request.body)}\r\n\r\n${request.body}`,
     )
-    if (errand.paused) line.socket.pause()
+    if (exchange.paused) line.socket.pause()
     watch(line)
   }
 
-  function openLine(errand: Errand): void {
+  function openLine(exchange: Exchange): void {
     const socket = openSocket(setup.url, session, {
       buffer: ARRIVED,
       callback(bytes) {
         arrived(line, bytes)
-        return line.errand?.paused !== true
+        return line.exchange?.paused !== true
       },
     })
     const line: Line = {
@@ -149,36 +120,36 @@ export function outward(setup: OutwardSetup): Outward {
         {
           head(status, headers) {
             line.idleMs = Math.min(IDLE_MS, keepAliveMs(headers))
-            const served = line.errand
+            const served = line.exchange
             if (served === undefined) return
             served.heardMs = clock.monotonic()
             if (!served.over) served.handler.start(status, headers)
           },
           data(bytes) {
-            if (line.errand?.over === false) line.errand.handler.data(bytes)
+            if (line.exchange?.over === false) line.exchange.handler.data(bytes)
           },
           end: reusable => answered(line, reusable),
         },
         { headBytesMax: HEAD_BYTES_MAX },
       ),
-      errand,
+      exchange,
       ready: false,
       idleSinceMs: 0,
       idleMs: IDLE_MS,
-      alarm: undefined,
-      alarmMs: Number.POSITIVE_INFINITY,
+      timer: undefined,
+      timerMs: Number.POSITIVE_INFINITY,
     }
-    errand.line = line
+    exchange.line = line
     lines.add(line)
     let trouble: Error | undefined
     const connecting = setTimeout(
-      () => socket.destroy(new Timeout(`no connection after ${timeouts.connectMs} ms`)),
+      () => socket.destroy(new ConnectTimeout(`no connection after ${timeouts.connectMs} ms`)),
       timeouts.connectMs,
     )
     socket.on(setup.url.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
       clearTimeout(connecting)
       line.ready = true
-      if (line.errand !== undefined) begin(line.errand, line)
+      if (line.exchange !== undefined) begin(line.exchange, line)
     })
     socket.on('session', (next: Buffer) => {
       session = next
@@ -189,32 +160,32 @@ export function outward(setup: OutwardSetup): Outward {
     socket.on('end', () => hungUp(line))
     socket.on('close', () => {
       clearTimeout(connecting)
-      clearTimeout(line.alarm)
+      clearTimeout(line.timer)
       lines.delete(line)
       forgetIdle(line)
-      if (line.errand !== undefined) end(line.errand, failureOf(trouble, line.ready))
+      if (line.exchange !== undefined) end(line.exchange, failureOf(trouble, line.ready))
     })
   }
 
   function arrived(line: Line, bytes: number): void {
-    const { errand } = line
-    if (errand?.heardMs !== undefined) errand.heardMs = clock.monotonic()
+    const { exchange } = line
+    if (exchange?.heardMs !== undefined) exchange.heardMs = clock.monotonic()
     try {
       line.reader.read(ARRIVED.subarray(0, bytes))
     } catch (error) {
       if (!(error instanceof BadResponse)) throw error
       line.socket.destroy(error)
-      if (errand !== undefined && line.errand === errand) end(errand, failureOf(error, true))
+      if (exchange !== undefined && line.exchange === exchange) end(exchange, failureOf(error, true))
     }
   }
 
   // A response is complete. What we had not yet sent of the request would be read as the beginning of the next.
   function answered(line: Line, reusable: boolean): void {
-    const { errand, socket } = line
-    line.errand = undefined
+    const { exchange, socket } = line
+    line.exchange = undefined
     if (reusable && !socket.destroyed && socket.writableLength === 0 && line.idleMs > 0) rest(line)
     else socket.destroy()
-    if (errand !== undefined) end(errand, undefined)
+    if (exchange !== undefined) end(exchange, undefined)
   }
 
   function rest(line: Line): void {
@@ -226,22 +197,22 @@ export function outward(setup: OutwardSetup): Outward {
   }
 
   function hungUp(line: Line): void {
-    const { errand } = line
-    if (!line.reader.ended() && errand !== undefined) {
-      end(errand, new Failure('reset', 'the upstream closed the connection before its answer was complete'))
+    const { exchange } = line
+    if (!line.reader.ended() && exchange !== undefined) {
+      end(exchange, new Failure('reset', 'the upstream closed the connection before its answer was complete'))
     }
     line.socket.destroy()
   }
 
-  function end(errand: Errand, failure: Failure | undefined): void {
-    if (errand.over) return
-    errand.over = true
-    errand.handler.end(failure)
+  function end(exchange: Exchange, failure: Failure | undefined): void {
+    if (exchange.over) return
+    exchange.over = true
+    exchange.handler.end(failure)
   }
 
-  // Its connection, as long as that has not gone on to another errand.
-  function lineOf(errand: Errand): Line | undefined {
-    return errand.line?.errand === errand ? errand.line : undefined
+  // Its connection, as long as that has not gone on to another exchange.
+  function lineOf(exchange: Exchange): Line | undefined {
+    return exchange.line?.exchange === exchange ? exchange.line : undefined
   }
 
   function forgetIdle(line: Line): void {
@@ -252,38 +223,22 @@ export function outward(setup: OutwardSetup): Outward {
   // One timer a connection, which goes off early rather than being set anew for every request and looks what is due.
   function watch(line: Line): void {
     const now = clock.monotonic()
-    const due = dueMs(line)
-    if (line.alarm !== undefined && line.alarmMs <= due) return
-    clearTimeout(line.alarm)
-    line.alarmMs = due
-    line.alarm = setTimeout(() => ring(line), Math.max(1, Math.ceil(due - now))).unref()
+    const due = dueMs(line, timeouts.idleMs)
+    if (line.timer !== undefined && line.timerMs <= due) return
+    clearTimeout(line.timer)
+    line.timerMs = due
+    line.timer = setTimeout(() => ring(line), Math.max(1, Math.ceil(due - now))).unref()
   }
 
   function ring(line: Line): void {
-    line.alarm = undefined
+    line.timer = undefined
     const now = clock.monotonic()
-    if (dueMs(line) > now) {
+    if (dueMs(line, timeouts.idleMs) > now) {
       watch(line)
       return
     }
-    if (line.errand !== undefined) end(line.errand, new Failure('timeout', tooLate(line.errand, now)))
+    if (line.exchange !== undefined) end(line.exchange, new Failure('timeout', tooLate(line.exchange, now)))
     line.socket.destroy()
-  }
-
-  function tooLate({ request, startedMs, sentMs, heardMs }: Errand, now: number): string {
-    if (now - startedMs >= request.totalMs) return `no end after ${Math.round(request.totalMs)} ms`
-    return heardMs === undefined
-      ? `no answer after ${Math.round(now - sentMs)} ms`
-      : `nothing more for ${Math.round(now - heardMs)} ms`
-  }
-
-  function dueMs({ errand, idleSinceMs, idleMs }: Line): number {
-    if (errand === undefined) return idleSinceMs + idleMs
-    const total = errand.startedMs + errand.request.totalMs
-    if (errand.paused) return total
-    const silence =
-      errand.heardMs === undefined ? errand.sentMs + errand.request.firstByteMs : errand.heardMs + timeouts.idleMs
-    return Math.min(total, silence)
   }
 
   return {
@@ -293,9 +248,6 @@ export function outward(setup: OutwardSetup): Outward {
     },
   }
 }
-
-// What arrives is read before anything else happens, so all connections share one buffer.
-const ARRIVED = Buffer.allocUnsafeSlow(65_536)
 
 function openSocket(url: URL, session: Buffer | undefined, onread: OnReadOpts): Socket {
   const isTls = url.protocol === 'https:'
@@ -318,38 +270,4 @@ function preambleOf({ url, headers }: OutwardSetup): string {
     return `${name}: ${value}\r\n`
   })
   return `POST ${url.pathname}${url.search} HTTP/1.1\r\n${lines.join('')}`
-}
-
-// A connection is given up a little before the upstream would do so.
-function keepAliveMs(headers: ResponseHeaders): number {
-  const seconds = /\btimeout=(\d{1,6})/.exec(headers.get('keep-alive') ?? '')?.[1]
-  return seconds === undefined ? Number.POSITIVE_INFINITY : Number(seconds) * 1000 - 1000
-}
-
-class Timeout extends Error {
-  readonly code = 'ETIMEDOUT'
-}
-
-const KINDS: Readonly<Record<string, FailureKind>> = {
-  ECONNREFUSED: 'refused',
-  EHOSTUNREACH: 'refused',
-  ENETUNREACH: 'refused',
-  EADDRNOTAVAIL: 'refused',
-  ENOTFOUND: 'dns',
-  EAI_AGAIN: 'dns',
-  ETIMEDOUT: 'connect_timeout',
-  ECONNRESET: 'reset',
-  EPIPE: 'reset',
-  EPROTO: 'tls',
-}
-
-function failureOf(error: Error | undefined, connected: boolean): Failure {
-  if (error === undefined) return new Failure('reset', 'the connection was closed')
-  if (error instanceof AggregateError && error.errors[0] instanceof Error) return failureOf(error.errors[0], connected)
-  if (error instanceof BadResponse)
-    return new Failure('nonsense', `the upstream's answer cannot be read: ${error.message}`)
-  const { code } = error as { code?: unknown }
-  if (typeof code !== 'string') return new Failure('reset', error.message)
-  // What is unknown and comes before a connection stands is about certificates: OpenSSL has many words for it.
-  return new Failure(KINDS[code] ?? (connected ? 'reset' : 'tls'), `${code}: ${error.message}`)
 }

@@ -2,22 +2,15 @@
 // speaks it; what differs between them is data on the provider.
 import type { Provider } from '../domain/catalog.ts'
 import { Failure } from '../domain/failure.ts'
-import type { AnswerListener, Chunk, ChunkChoice } from '../domain/handoff.ts'
+import type { AnswerListener } from '../domain/handoff.ts'
 import type { Clock } from '../lib/clock.ts'
-import { sseReader } from '../lib/sse.ts'
 import type { Adapter, Errand } from './adapter.ts'
-import { type OutwardFlow, type OutwardHandler, outward } from './call.ts'
-import { readChunk, readWhole } from './openai-answer.ts'
+import { type OutwardFlow, outward } from './call.ts'
+import type { OutwardHandler } from './call-line.ts'
 import { failureOfStatus, type Unsaid, type UpstreamError } from './openai-error.ts'
-import { toolCallNumbers } from './openai-tool-calls.ts'
+import { jsonReader, type Reader, type ReaderBounds, streamReader } from './openai-readers.ts'
 
-export type WireBounds = {
-  readonly answerBytesMax: number
-  readonly sseEventBytesMax: number
-  readonly endAfterDoneMs: number
-  readonly connectionsPerProviderMax: number
-}
-type ReaderSetup = WireBounds & { readonly unsaid: Unsaid }
+export type WireBounds = ReaderBounds & { readonly connectionsPerProviderMax: number }
 
 const ERROR_BYTES_MAX = 65_536
 
@@ -90,8 +83,6 @@ function withinCap(name: string, value: unknown, cap: number): unknown {
 
 const BUDGETS = new Set(['budget_tokens', 'max_tokens', 'thinking_budget', 'reasoning_budget', 'thinkingBudget'])
 
-type Reader = Pick<OutwardHandler, 'data' | 'end'>
-
 // Looks at the status and type first: an answer goes to its reader, anything else is collected for its error message.
 function byStatus(
   reader: Reader,
@@ -133,130 +124,6 @@ function byStatus(
       if (failed) return
       if (refused === undefined) return reader.end(failure)
       listener.end(failureOfStatus({ ...refused, body: Buffer.concat(pieces) }, unsaid))
-    },
-  }
-}
-
-function streamReader(
-  listener: AnswerListener,
-  setup: ReaderSetup,
-  state: { upstreamId: string | null },
-  abort: () => void,
-): Reader {
-  let gathered: Chunk[] = []
-  const speaking = new Set<number>()
-  const finished = new Set<number>()
-  const numberCalls = toolCallNumbers()
-  let done = false
-  let over = false
-  let lingering: NodeJS.Timeout | undefined
-
-  const end = (failure: Failure | undefined) => {
-    if (over) return
-    over = true
-    listener.end(failure)
-  }
-  const flush = () => {
-    if (gathered.length === 0) return
-    const batch = gathered
-    gathered = []
-    listener.chunks(batch)
-  }
-  const note = ({ index, finish_reason }: ChunkChoice) => {
-    if (finish_reason !== null) finished.add(index)
-    if (finished.has(index)) speaking.delete(index)
-    else speaking.add(index)
-  }
-  const sse = sseReader(
-    data => {
-      // An empty event is what some send to keep the connection alive.
-      if (done || data === '') return
-      if (data === '[DONE]') {
-        done = true
-        return
-      }
-      const frame = readChunk(data, setup.unsaid)
-      state.upstreamId ??= frame.id
-      for (const choice of frame.chunk.choices) {
-        note(choice)
-        numberCalls(choice)
-      }
-      gathered.push(frame.chunk)
-    },
-    { eventBytesMax: setup.sseEventBytesMax },
-  )
-  // What was read before the trouble is still delivered.
-  const guarded = (work: () => void) => {
-    try {
-      work()
-      flush()
-    } catch (error) {
-      flush()
-      abort()
-      end(error instanceof Failure ? error : new Failure('oversize', (error as Error).message))
-    }
-  }
-
-  return {
-    data(chunk) {
-      // Whoever goes on after the end, or after we gave up, is not listened to.
-      if (over) return abort()
-      guarded(() => sse.push(chunk))
-      if (!done) return
-      endDone()
-      lingering = setTimeout(abort, setup.endAfterDoneMs).unref()
-    },
-    end(failure) {
-      clearTimeout(lingering)
-      if (over) return
-      guarded(() => sse.end())
-      if (done) return endDone()
-      // Every choice has said that it finished: what is missing is at most a count.
-      if (finished.size > 0 && speaking.size === 0) return end(undefined)
-      end(failure ?? new Failure('broke', 'the stream ended with neither finish_reason nor [DONE]'))
-    },
-  }
-
-  function endDone(): void {
-    const empty = finished.size === 0 && speaking.size === 0
-    end(empty ? new Failure('nonsense', 'the stream has no choices', { status: 200 }) : undefined)
-  }
-}
-
-function jsonReader(
-  listener: AnswerListener,
-  setup: ReaderSetup,
-  state: { upstreamId: string | null },
-  abort: () => void,
-): Reader {
-  const pieces: Buffer[] = []
-  let bytes = 0
-  let over = false
-  const end = (failure: Failure | undefined) => {
-    if (over) return
-    over = true
-    listener.end(failure)
-  }
-  return {
-    data(chunk) {
-      if (over) return
-      bytes += chunk.length
-      pieces.push(Buffer.from(chunk))
-      if (bytes <= setup.answerBytesMax) return
-      abort()
-      end(new Failure('oversize', `the answer is over ${setup.answerBytesMax} bytes`))
-    },
-    end(failure) {
-      if (over) return
-      if (failure !== undefined) return end(failure)
-      try {
-        const answer = readWhole(String(pieces.length === 1 ? pieces[0] : Buffer.concat(pieces)), setup.unsaid)
-        state.upstreamId = answer.id
-        listener.whole(answer.whole)
-        end(undefined)
-      } catch (error) {
-        end(error instanceof Failure ? error : new Failure('nonsense', 'the answer is not JSON', { status: 200 }))
-      }
     },
   }
 }
