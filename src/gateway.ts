@@ -54,9 +54,10 @@ export async function complete(
   const model = modelFor(chat, needs)
   if (failpoint) await failpoint('before_hold')
   const held = await hold(pass, rule, chat, model, needs)
+  let sink: Sink | undefined
   try {
     if (failpoint) await failpoint('after_hold')
-    const sink = connection.sink(model, held.capped ? held.outputTokens : null)
+    sink = connection.sink(model, held.capped ? held.outputTokens : null)
     const delivery = await deliver(pass, held, sink, needs)
     if (failpoint) await failpoint('before_settle')
     const ending = await settle(held, delivery, needs)
@@ -67,6 +68,7 @@ export async function complete(
     const provider = delivery.answer.served?.provider ?? null
     return { ending, held, provider, firstByteAt: delivery.firstByteAt }
   } finally {
+    sink?.abandon()
     // Every way out releases what was held, unless it was settled.
     if (!held.settled) await release(held, needs)
   }

@@ -19,7 +19,7 @@ export type Ground = {
   readonly trustedProxies: CidrSet
   readonly inFlight: Roster<InFlight>
   readonly bodies: Bodies
-  readonly onBug: (error: unknown, requestId: string) => void
+  readonly onBug: (error: unknown, requestId?: string) => void
 }
 
 export function openGround(config: Config): Ground {

@@ -32,7 +32,7 @@ export type V1 = {
 }
 
 export function openV1({ store, catalog }: House, drain: Drain, ground: Ground): V1 {
-  const { config, clock, metrics, log } = ground
+  const { config, clock, metrics, log, onBug } = ground
   const { bounds, brand } = config
   const { gates } = store
   const limits = keyLimits({ ...bounds, clock })
@@ -44,7 +44,7 @@ export function openV1({ store, catalog }: House, drain: Drain, ground: Ground):
   const onCache = metrics.keyCache
   const authenticate = authenticator({ ...bounds, gates, clock, keyPrefix: brand.keyPrefix, onCache })
   const counter = tokenCounter({ timeoutMs: bounds.estimateTimeoutMs })
-  const adapters = adapterRegistry(apiKeysOf(config), bounds, clock)
+  const adapters = adapterRegistry(apiKeysOf(config), bounds, { clock, onBug })
   const live = roster<string>()
   const lists = fairQueue<UsagePage>({
     concurrent: bounds.usageListsAtOnceMax,
@@ -66,7 +66,7 @@ export function openV1({ store, catalog }: House, drain: Drain, ground: Ground):
     ...entering,
     ...bounds,
     ...warnings(ground),
-    alarms: alarms(clock),
+    alarms: alarms(clock, onBug),
     adapters,
     clock,
     random: ground.random,

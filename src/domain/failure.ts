@@ -23,17 +23,25 @@ export class Failure extends Error {
   // The upstream's own words, only for `rejected`, already cleaned.
   readonly words: string | undefined
   readonly retryAfter: number | undefined
+  // A connection that had served before was closed before anything came: it says nothing about the upstream.
+  readonly stale: boolean
 
   constructor(
     kind: FailureKind,
     message: string,
-    more: { readonly status?: number; readonly words?: string; readonly retryAfter?: number } = {},
+    more: {
+      readonly status?: number
+      readonly words?: string
+      readonly retryAfter?: number
+      readonly stale?: boolean
+    } = {},
   ) {
     super(message)
     this.kind = kind
     this.status = more.status
     this.words = more.words
     this.retryAfter = more.retryAfter
+    this.stale = more.stale ?? false
   }
 }
 

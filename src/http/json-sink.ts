@@ -1,5 +1,5 @@
 // The answer as one JSON object: it leaves when it has been booked, with its cost in the header and in the body.
-import type { Receipt, Whole } from '../domain/handoff.ts'
+import type { Receipt } from '../domain/handoff.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Alarms } from '../lib/alarms.ts'
 import type { ServedBy, Sink } from '../relay/sink.ts'
@@ -25,7 +25,7 @@ export type Pace = {
 export function jsonSink(setup: SinkSetup): Sink {
   const { it, reply } = setup
   let by: ServedBy | undefined
-  let answer: Whole | undefined
+  let answer: { readonly choices: string; readonly fingerprint: string } | undefined
 
   return {
     headersLeft: () => false,
@@ -34,9 +34,11 @@ export function jsonSink(setup: SinkSetup): Sink {
     },
     chunks: () => true,
     onDrain: () => undefined,
-    whole(whole) {
-      answer = whole
+    // Written at once: what cannot be written must be known before it is paid for.
+    whole({ choices, fingerprint }) {
+      answer = { choices: JSON.stringify(choices), fingerprint: JSON.stringify(fingerprint ?? OUR_FINGERPRINT) }
     },
+    abandon: () => undefined,
     close(receipt: Receipt, refusal: Refusal | undefined) {
       if (it.call.client.gone) return
       if (refusal !== undefined || answer === undefined || by === undefined) {
@@ -44,15 +46,10 @@ export function jsonSink(setup: SinkSetup): Sink {
         else it.res.destroy()
         return
       }
-      const head = {
-        id: `chatcmpl-${it.call.requestId}`,
-        object: 'chat.completion',
-        created: Math.floor(it.call.receivedAt / 1000),
-        model: setup.model,
-        system_fingerprint: answer.fingerprint ?? OUR_FINGERPRINT,
-        choices: answer.choices,
-      }
-      const body = `${JSON.stringify(head).slice(0, -1)},"usage":${usageJson(receipt)}}`
+      const body =
+        `{"id":"chatcmpl-${it.call.requestId}","object":"chat.completion","created":${Math.floor(it.call.receivedAt / 1000)},` +
+        `"model":${JSON.stringify(setup.model)},"system_fingerprint":${answer.fingerprint},"choices":${answer.choices},` +
+        `"usage":${usageJson(receipt)}}`
       sendJson(it, 200, body, [...answerHeaders(setup, by), ...costHeader(receipt.cost, reply)])
     },
   }

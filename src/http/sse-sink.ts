@@ -14,8 +14,9 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
   const { res, call } = it
   const head = `data: {"id":"chatcmpl-${call.requestId}","object":"chat.completion.chunk","created":${Math.floor(call.receivedAt / 1000)},"model":${JSON.stringify(setup.model)},"system_fingerprint":`
   const tail = includeUsage ? ',"usage":null}\n\n' : '}\n\n'
-  // HTTP/1.0 knows neither chunks nor trailers.
-  const chunked = it.req.httpVersion !== '1.0'
+  // HTTP/1.0 knows no trailers, and chunks only where the caller asks for them.
+  const hasTrailers = it.req.httpVersion !== '1.0'
+  let chunked = false
   const spoken = new Set<number>()
   let fingerprint = JSON.stringify(OUR_FINGERPRINT)
   let by: ServedBy | undefined
@@ -30,7 +31,7 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
   })
 
   function leave(): void {
-    if (headersLeft || call.client.gone) return
+    if (headersLeft || call.client.gone || res.headersSent) return
     headersLeft = true
     quiet.cancel()
     providerInTrailer = by === undefined
@@ -44,9 +45,10 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
       'no-cache, no-transform',
       'X-Accel-Buffering',
       'no',
-      ...(chunked ? ['Trailer', trailer] : []),
+      ...(hasTrailers ? ['Trailer', trailer] : []),
     ])
     // From here on we frame the chunks ourselves: Node would write four pieces for each.
+    chunked = res.chunkedEncoding
     res.chunkedEncoding = false
     it.endInBand = refusal => end(errorFrame(refusal), it.booked ?? 0n)
     quiet = alarms.set(pace.keepAliveAfterMs, keepAlive)
@@ -107,6 +109,7 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
       drained = listener
     },
     whole: () => undefined,
+    abandon: stopTimers,
     close(receipt: Receipt, refusal: Refusal | undefined) {
       stopTimers()
       if (call.client.gone) return
@@ -130,7 +133,7 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
   function trailers(cost: Nano): string {
     const [name, value] = costHeader(cost, reply)
     const provider = providerInTrailer && by !== undefined ? `${reply.headerPrefix}Provider: ${by.provider}\r\n` : ''
-    return `${name}: ${value}\r\n${provider}`
+    return hasTrailers ? `${name}: ${value}\r\n${provider}` : ''
   }
 
   function errorFrame(refusal: Refusal): string {

@@ -13,7 +13,8 @@ export type Alarm = {
 
 const TICK_MS = 50
 
-export function alarms(clock: Clock): Alarms {
+// What a ring throws is told, and keeps no other from going off.
+export function alarms(clock: Clock, onBug: (error: unknown) => void): Alarms {
   const places: (Entry | undefined)[] = []
   const free: number[] = []
   let ticking: NodeJS.Timeout | undefined
@@ -36,7 +37,11 @@ export function alarms(clock: Clock): Alarms {
     for (const entry of places) {
       if (entry === undefined || entry.due > now) continue
       take(entry)
-      entry.ring()
+      try {
+        entry.ring()
+      } catch (error) {
+        onBug(error)
+      }
     }
     if (free.length < places.length) return
     places.length = free.length = 0

@@ -49,7 +49,7 @@ export function responseReader(listener: ResponseListener, limits: { readonly he
   let interim = 0 // how many 1xx heads came
   let left = 0
   let digits = 0
-  let overhead = 0 // bytes of extensions and trailers
+  let overhead = 0 // bytes of a chunk's extension, or of the trailers
   let trailers = ''
 
   function read(bytes: Buffer): void {
@@ -149,6 +149,7 @@ export function responseReader(listener: ResponseListener, limits: { readonly he
         return false
       case 'extension':
         count()
+        demand(byte !== LF)
         if (byte === CR) next = 'size_lf'
         return false
       case 'size_lf':
@@ -162,7 +163,7 @@ export function responseReader(listener: ResponseListener, limits: { readonly he
       case 'chunk_lf':
         demand(byte === LF)
         next = 'size'
-        digits = 0
+        digits = overhead = 0
         return false
       case 'trailer':
         count()

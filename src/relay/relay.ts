@@ -1,6 +1,6 @@
 // Carries an answer from the upstream to the caller, no faster than the caller reads, and says how it ended. It never
 // throws: a broken upstream, a caller that left, a timeout are Deliveries that say so.
-import type { Failure } from '../domain/failure.ts'
+import { Failure } from '../domain/failure.ts'
 import type { Answer, Client, Delivery } from '../domain/handoff.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Meter } from './meter.ts'
@@ -61,6 +61,13 @@ export function relay(answer: Answer, sink: Sink, client: Client, gauge: Meter, 
       finish('client_left')
     }
 
+    // What is nested so deeply that it cannot be written is no answer.
+    const unfit = (error: unknown) => {
+      if (!(error instanceof RangeError)) throw error
+      served.flow.abort()
+      finish('upstream_broke', new Failure('nonsense', `the answer cannot be passed on: ${error.message}`))
+    }
+
     sink.served(served)
     sink.onDrain(() => {
       if (!left) served.flow.resume()
@@ -68,15 +75,23 @@ export function relay(answer: Answer, sink: Sink, client: Client, gauge: Meter, 
     served.listen({
       chunks(chunks) {
         if (over) return
+        try {
+          if (!left && !sink.chunks(chunks)) served.flow.pause()
+        } catch (error) {
+          return unfit(error)
+        }
         gauge.chunks(chunks)
         firstByteAt ??= needs.clock.now()
-        if (!left && !sink.chunks(chunks)) served.flow.pause()
       },
       whole(whole) {
         if (over) return
+        try {
+          sink.whole(whole)
+        } catch (error) {
+          return unfit(error)
+        }
         gauge.whole(whole)
         firstByteAt ??= needs.clock.now()
-        sink.whole(whole)
       },
       end(failure) {
         if (left) finish('client_left')

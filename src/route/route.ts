@@ -74,7 +74,7 @@ export async function route(request: RouteRequest, needs: RouteNeeds): Promise<A
     needs.onFailure(target.provider, begun)
     if (!mayTryAnother(begun) || attempts.length >= needs.attemptsMax || twoServerErrors(failures)) break
     // A pooled socket may close just as we write on it: that says nothing about the target.
-    if (begun.kind === 'reset' && !triedAgain.has(target)) {
+    if (begun.stale && !triedAgain.has(target)) {
       triedAgain.add(target)
       queue.unshift(target)
     }

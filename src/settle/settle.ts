@@ -53,8 +53,8 @@ export async function settle(held: Held, delivery: Delivery, needs: SettleNeeds)
   const refusal =
     delivery.outcome === 'upstream_failed' || delivery.outcome === 'upstream_broke' ? refusalOf(delivery) : undefined
   const { answer } = delivery
-  const httpStatus =
-    delivery.outcome === 'upstream_failed' && refusal !== undefined && !delivery.headersLeft ? refusal.status : 200
+  // What the caller saw: once the headers have left, that was a 200.
+  const httpStatus = refusal !== undefined && !delivery.headersLeft ? refusal.status : 200
   await book(
     held,
     {

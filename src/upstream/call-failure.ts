@@ -19,13 +19,18 @@ const KINDS: Readonly<Record<string, FailureKind>> = {
   EPROTO: 'tls',
 }
 
-export function failureOf(error: Error | undefined, connected: boolean): Failure {
-  if (error === undefined) return new Failure('reset', 'the connection was closed')
-  if (error instanceof AggregateError && error.errors[0] instanceof Error) return failureOf(error.errors[0], connected)
+export type Circumstances = { readonly connected: boolean; readonly stale: boolean }
+
+export function failureOf(error: Error | undefined, at: Circumstances): Failure {
+  const { connected, stale } = at
+  if (error === undefined)
+    return new Failure('reset', 'the upstream closed the connection before its answer was complete', { stale })
+  if (error instanceof AggregateError && error.errors[0] instanceof Error) return failureOf(error.errors[0], at)
   if (error instanceof BadResponse)
     return new Failure('nonsense', `the upstream's answer cannot be read: ${error.message}`)
   const { code } = error as { code?: unknown }
-  if (typeof code !== 'string') return new Failure('reset', error.message)
+  if (typeof code !== 'string') return new Failure('reset', error.message, { stale })
   // What is unknown and comes before a connection stands is about certificates: OpenSSL has many words for it.
-  return new Failure(KINDS[code] ?? (connected ? 'reset' : 'tls'), `${code}: ${error.message}`)
+  const kind = KINDS[code] ?? (connected ? 'reset' : 'tls')
+  return new Failure(kind, `${code}: ${error.message}`, { stale: stale && kind === 'reset' })
 }

@@ -28,6 +28,8 @@ export type Exchange = {
   sentMs: number
   // The last sign of the upstream; undefined until its head is complete.
   heardMs: number | undefined
+  // Whether anything came for it, if only half a head.
+  answered: boolean
   line: Line | undefined
   paused: boolean
   over: boolean
@@ -39,6 +41,8 @@ export type Line = {
   readonly reader: ResponseReader
   exchange: Exchange | undefined
   ready: boolean
+  // How many responses it carried to their end.
+  answers: number
   idleSinceMs: number
   idleMs: number
   timer: NodeJS.Timeout | undefined

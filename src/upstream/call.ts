@@ -7,7 +7,7 @@ import type { Timeouts } from '../domain/catalog.ts'
 import { Failure } from '../domain/failure.ts'
 import type { Clock } from '../lib/clock.ts'
 import { BadResponse, responseReader } from '../lib/http-response.ts'
-import { ConnectTimeout, failureOf } from './call-failure.ts'
+import { type Circumstances, ConnectTimeout, failureOf } from './call-failure.ts'
 import {
   dueMs,
   type Exchange,
@@ -30,12 +30,16 @@ export type OutwardSetup = {
   readonly timeouts: Timeouts
   readonly connectionsMax: number
   readonly clock: Clock
+  // What must not happen, and must not end the process either.
+  readonly onBug: (error: unknown) => void
 }
 
 export type OutwardFlow = { pause(): void; resume(): void; abort(): void }
 
 const HEAD_BYTES_MAX = 32_768
 const IDLE_MS = 20_000
+// An upstream that answers twice does so at once: a connection that rested for a moment has nothing left to say.
+const REST_MS = 10
 // What arrives is read before anything else happens, so all connections share one buffer.
 const ARRIVED = Buffer.allocUnsafeSlow(65_536)
 
@@ -43,7 +47,7 @@ export function outward(setup: OutwardSetup): Outward {
   const { timeouts, clock } = setup
   const preamble = preambleOf(setup)
   const lines = new Set<Line>()
-  // The one used last is the first to be used again, so that the others may grow old.
+  // The one that rested longest is the first to be used again.
   const idle: Line[] = []
   let session: Buffer | undefined
 
@@ -54,6 +58,7 @@ export function outward(setup: OutwardSetup): Outward {
       startedMs: clock.monotonic(),
       sentMs: 0,
       heardMs: undefined,
+      answered: false,
       line: undefined,
       paused: false,
       over: false,
@@ -86,9 +91,12 @@ export function outward(setup: OutwardSetup): Outward {
   }
 
   function takeIdle(): Line | undefined {
+    const rested = clock.monotonic() - REST_MS
     for (;;) {
-      const line = idle.pop()
-      if (line === undefined || !line.socket.destroyed) return line
+      const line = idle[0]
+      if (line === undefined || line.idleSinceMs > rested) return undefined
+      idle.shift()
+      if (!line.socket.destroyed) return line
     }
   }
 
@@ -134,6 +142,7 @@ export function outward(setup: OutwardSetup): Outward {
       ),
       exchange,
       ready: false,
+      answers: 0,
       idleSinceMs: 0,
       idleMs: IDLE_MS,
       timer: undefined,
@@ -163,19 +172,22 @@ export function outward(setup: OutwardSetup): Outward {
       clearTimeout(line.timer)
       lines.delete(line)
       forgetIdle(line)
-      if (line.exchange !== undefined) end(line.exchange, failureOf(trouble, line.ready))
+      if (line.exchange !== undefined) end(line.exchange, failureOf(trouble, circumstances(line)))
     })
   }
 
   function arrived(line: Line, bytes: number): void {
     const { exchange } = line
-    if (exchange?.heardMs !== undefined) exchange.heardMs = clock.monotonic()
+    if (exchange !== undefined) {
+      exchange.answered = true
+      if (exchange.heardMs !== undefined) exchange.heardMs = clock.monotonic()
+    }
     try {
       line.reader.read(ARRIVED.subarray(0, bytes))
     } catch (error) {
-      if (!(error instanceof BadResponse)) throw error
-      line.socket.destroy(error)
-      if (exchange !== undefined && line.exchange === exchange) end(exchange, failureOf(error, true))
+      if (!(error instanceof BadResponse)) setup.onBug(error)
+      line.socket.destroy()
+      if (exchange !== undefined) end(exchange, failureOf(error as Error, circumstances(line)))
     }
   }
 
@@ -183,6 +195,7 @@ export function outward(setup: OutwardSetup): Outward {
   function answered(line: Line, reusable: boolean): void {
     const { exchange, socket } = line
     line.exchange = undefined
+    line.answers += 1
     if (reusable && !socket.destroyed && socket.writableLength === 0 && line.idleMs > 0) rest(line)
     else socket.destroy()
     if (exchange !== undefined) end(exchange, undefined)
@@ -198,10 +211,12 @@ export function outward(setup: OutwardSetup): Outward {
 
   function hungUp(line: Line): void {
     const { exchange } = line
-    if (!line.reader.ended() && exchange !== undefined) {
-      end(exchange, new Failure('reset', 'the upstream closed the connection before its answer was complete'))
-    }
+    if (!line.reader.ended() && exchange !== undefined) end(exchange, failureOf(undefined, circumstances(line)))
     line.socket.destroy()
+  }
+
+  function circumstances({ ready, answers, exchange }: Line): Circumstances {
+    return { connected: ready, stale: answers > 0 && exchange?.answered === false }
   }
 
   function end(exchange: Exchange, failure: Failure | undefined): void {

@@ -66,14 +66,16 @@ export function streamReader(
   )
   // What was read before the trouble is still delivered.
   const guarded = (work: () => void) => {
+    let trouble: unknown
     try {
       work()
-      flush()
     } catch (error) {
-      flush()
-      abort()
-      end(error instanceof Failure ? error : new Failure('oversize', (error as Error).message))
+      trouble = error
     }
+    flush()
+    if (trouble === undefined) return
+    abort()
+    end(trouble instanceof Failure ? trouble : new Failure('oversize', (trouble as Error).message))
   }
 
   return {

@@ -10,6 +10,7 @@ import type { OutwardHandler } from './call-line.ts'
 import { failureOfStatus, type Unsaid, type UpstreamError } from './openai-error.ts'
 import { jsonReader, type Reader, type ReaderBounds, streamReader } from './openai-readers.ts'
 
+export type WireNeeds = { readonly clock: Clock; readonly onBug: (error: unknown) => void }
 export type WireBounds = ReaderBounds & { readonly connectionsPerProviderMax: number }
 
 const ERROR_BYTES_MAX = 65_536
@@ -18,7 +19,7 @@ export function openaiAdapter(
   provider: Provider,
   apiKey: string | undefined,
   bounds: WireBounds,
-  clock: Clock,
+  needs: WireNeeds,
 ): Adapter {
   const url = new URL(provider.baseUrl)
   url.pathname = `${url.pathname.replace(/\/+$/, '')}/chat/completions`
@@ -32,7 +33,8 @@ export function openaiAdapter(
     },
     timeouts: provider.timeouts,
     connectionsMax: bounds.connectionsPerProviderMax,
-    clock,
+    clock: needs.clock,
+    onBug: needs.onBug,
   })
   const setup = { ...bounds, unsaid: [url.host, ...(apiKey === undefined ? [] : [apiKey])] }
 

@@ -1,13 +1,12 @@
 // One adapter for each provider of the catalog, made when it is first needed.
 import type { Provider } from '../domain/catalog.ts'
-import type { Clock } from '../lib/clock.ts'
 import type { Adapter } from './adapter.ts'
 import { demoAdapter } from './demo.ts'
-import { openaiAdapter, type WireBounds } from './openai.ts'
+import { openaiAdapter, type WireBounds, type WireNeeds } from './openai.ts'
 
 export type Registry = { get(provider: Provider): Adapter; close(): Promise<void> }
 
-export function adapterRegistry(apiKeys: ReadonlyMap<string, string>, bounds: WireBounds, clock: Clock): Registry {
+export function adapterRegistry(apiKeys: ReadonlyMap<string, string>, bounds: WireBounds, needs: WireNeeds): Registry {
   const adapters = new Map<string, Adapter>()
   return {
     get(provider) {
@@ -16,7 +15,7 @@ export function adapterRegistry(apiKeys: ReadonlyMap<string, string>, bounds: Wi
         adapter =
           provider.kind === 'demo'
             ? demoAdapter(provider)
-            : openaiAdapter(provider, apiKeys.get(provider.id), bounds, clock)
+            : openaiAdapter(provider, apiKeys.get(provider.id), bounds, needs)
         adapters.set(provider.id, adapter)
       }
       return adapter

@@ -39,6 +39,18 @@ test('no single request ends the process', async t => {
     assert.ok(Number(row.body.cost) > 0)
   })
 
+  await t.test('a stream over HTTP/1.0 to a caller that takes chunks is framed as its head says', async () => {
+    const answer = await rawRequest(
+      gateway.port,
+      `POST /v1/chat/completions HTTP/1.0\r\nTE: chunked\r\nAuthorization: Bearer ${key.secret}\r\n` +
+        `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    )
+
+    assert.equal(answer.answer?.header('transfer-encoding'), 'chunked')
+    assert.match(answer.text, /\r\n\r\n[0-9a-f]+\r\ndata: /)
+    assert.match(answer.text, /data: \[DONE\]\n\n\r\n0\r\n\r\n$/)
+  })
+
   await t.test('three hundred thousand members are refused before they are parsed', async () => {
     const members = Array.from({ length: 300_000 }, (_, i) => `"${i}":1`).join(',')
     const answer = await rawRequest(

@@ -86,6 +86,44 @@ for (const [what, plan, status] of STREAM_CASES) {
   })
 }
 
+// Nested so deeply that writing it takes more stack than there is; a key that is a number makes V8 write it the slow way.
+const DEEP = `${'['.repeat(20_000)}{"0":1}${']'.repeat(20_000)}`
+
+test('an answer that is nested too deeply to be written is 502 and free, as JSON and as a stream', async () => {
+  const frame = `data: ${head}{"index":0,"delta":{"content":"${CANARY}","x":${DEEP}}}]}\n\n`
+  const body = `{"choices":[{"index":0,"message":{"role":"assistant","content":"${CANARY}","x":${DEEP}},"finish_reason":"stop"}]}`
+
+  for (const [stream, plan] of [
+    [false, { body }],
+    [true, { rawFrames: [frame, 'data: [DONE]\n\n'] }],
+    [true, { rawFrames: [`${frame}data: garbage\n\n`] }],
+  ] as const) {
+    upstream.next(plan)
+    const answer = await gateway.chat({ stream })
+
+    assert.equal(answer.status, 502)
+    assert.ok(!answer.text.includes(CANARY))
+    const row = await settledRow(gateway, answer.headers['x-request-id'])
+    assert.deepEqual([row.http_status, row.cost], [502, '0'])
+  }
+})
+
+test('a frame that is nested too deeply ends the stream it is in, and nobody else notices', async () => {
+  const words = `data: ${head}{"index":0,"delta":{"content":"Hello"}}]}\n\n`
+  const deep = `data: ${head}{"index":0,"delta":{"content":"${CANARY}","x":${DEEP}}}]}\n\n`
+  upstream.next({ rawFrames: [words, `${deep}data: garbage\n\n`] })
+
+  const broken = await gateway.openChat()
+  const sse = await broken.rest()
+  upstream.next({})
+  const next = await gateway.chat({})
+
+  assert.equal(sse.content, 'Hello')
+  assert.equal(next.status, 200)
+  const row = await settledRow(gateway, broken.headers['x-request-id'])
+  assert.equal(row.outcome, 'upstream_broke')
+})
+
 test('bytes that are no HTTP are 502', async () => {
   const answer = await gateway.chat({ model: 'test/gibberish' })
 

@@ -2,6 +2,7 @@
 // the row and to the caller, at no cost where nothing was produced.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { balanceOf, settledRow, type UsageRow } from '../kit/bookings.ts'
 import { startFaultProxy } from '../kit/fault-proxy.ts'
 import { freePort } from '../kit/gateway-process.ts'
@@ -26,6 +27,7 @@ const { gateway, upstream } = await openScene(url => {
     tls: `https://127.0.0.1:${resetting.port}/v1`,
     handshake: `https://127.0.0.1:${silent.port}/v1`,
     plain: url.replace('http:', 'https:'),
+    fresh: url,
   }
   const ids = Object.entries(urls)
   return standardConfig(url, {
@@ -123,6 +125,9 @@ test('a pooled connection that closes as it is written to is tried once more, an
   }
   for (const row of rows) assert.equal(row.attempts.at(-1)?.outcome, 'answered')
 
+  // One that has served, and has rested long enough to be used again.
+  await gateway.chat({ model: 'test/quick' })
+  await sleep(20)
   upstream.journal.length = 0
   upstream.next({ resetBeforeHeaders: true })
   const retried = await gateway.chat({ model: 'test/quick' })
@@ -136,4 +141,18 @@ test('a pooled connection that closes as it is written to is tried once more, an
     upstream.journal.map(entry => entry.requestId),
     [row.request_id, row.request_id],
   )
+})
+
+test('a reset of a new connection, or after the answer began, is not tried again: it may be what was asked that broke it', async () => {
+  upstream.journal.length = 0
+  upstream.next({ resetBeforeHeaders: true })
+  const fresh = await gateway.chat({ model: 'test/fresh' })
+  const row = await settledRow(gateway, fresh.headers['x-request-id'])
+
+  assert.equal(fresh.status, 502)
+  assert.deepEqual(
+    row.attempts.map(attempt => attempt.outcome),
+    ['reset'],
+  )
+  assert.equal(upstream.journal.length, 1)
 })

@@ -6,13 +6,14 @@ import { alarms } from '../../src/lib/alarms.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { manualClock } from '../kit/manual-clock.ts'
 
+const fail = (error: unknown) => assert.fail(String(error))
 // Longer than the tick, so that every tick that should come has come.
 const TICKS_MS = 160
 
 test('an alarm goes off once its time is over, and not before', async () => {
   const clock = manualClock()
   const rung: string[] = []
-  const { set } = alarms(clock)
+  const { set } = alarms(clock, fail)
   set(100, () => rung.push('early'))
   set(200, () => rung.push('late'))
 
@@ -31,7 +32,7 @@ test('an alarm goes off once its time is over, and not before', async () => {
 test('one that is set again waits the whole time again, also from within', async () => {
   const clock = manualClock()
   let rung = 0
-  const { set } = alarms(clock)
+  const { set } = alarms(clock, fail)
   const alarm = set(100, () => {
     rung += 1
     alarm.again()
@@ -52,7 +53,7 @@ test('one that is set again waits the whole time again, also from within', async
 test('one that is cancelled never goes off, whoever asks', async () => {
   const clock = manualClock()
   let rung = 0
-  const { set } = alarms(clock)
+  const { set } = alarms(clock, fail)
   const before = set(10, () => rung++)
   const after = set(10, () => rung++)
   const other = set(10, () => before.cancel())
@@ -71,7 +72,7 @@ test('one that is cancelled never goes off, whoever asks', async () => {
 })
 
 test('ten thousand that are set and cancelled leave nothing that ticks', async () => {
-  const { set } = alarms(systemClock)
+  const { set } = alarms(systemClock, fail)
   let rung = 0
   for (let i = 0; i < 10_000; i++) set(1, () => rung++).cancel()
   const kept = Array.from({ length: 100 }, () => set(1, () => rung++))
@@ -79,4 +80,21 @@ test('ten thousand that are set and cancelled leave nothing that ticks', async (
   await sleep(TICKS_MS)
 
   assert.equal(rung, kept.length)
+})
+
+test('one that throws is told of, and the others go off all the same', async () => {
+  const clock = manualClock()
+  const told: unknown[] = []
+  let rung = 0
+  const { set } = alarms(clock, error => told.push(error))
+  const broken = new Error('a bug')
+  set(10, () => {
+    throw broken
+  })
+  set(10, () => rung++)
+
+  clock.advance(10)
+  await sleep(TICKS_MS)
+
+  assert.deepEqual([told, rung], [[broken], 1])
 })

@@ -64,6 +64,7 @@ const READ: readonly (readonly [what: string, text: string, body: string, reusab
     'ok',
     true,
   ],
+  ['sizes with padding', `${CHUNKED}${'1      \r\nx\r\n'.repeat(300)}0\r\n\r\n`, 'x'.repeat(300), true],
   ['no body by its status', 'HTTP/1.1 204 No Content\r\n\r\n', '', true],
   ['an end of the connection announced', `${HEAD}Connection: close\r\nContent-Length: 2\r\n\r\nok`, 'ok', false],
   ['HTTP/1.0', 'HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok', 'ok', false],
@@ -113,6 +114,7 @@ const REFUSED: readonly (readonly [what: string, text: string])[] = [
   ['a huge chunk size', `${CHUNKED}fffffffff\r\nhello`],
   ['a chunk size ended by a line feed', `${CHUNKED}5\nhello\r\n0\r\n\r\n`],
   ['a chunk longer than its size', `${CHUNKED}4\r\nhello\r\n0\r\n\r\n`],
+  ['a line feed in an extension', `${CHUNKED}5;a\nb\r\nhello\r\n0\r\n\r\n`],
   ['an endless extension', `${CHUNKED}5;${'x'.repeat(1100)}`],
   ['endless trailers', `${CHUNKED}0\r\n${'A: b\r\n'.repeat(300)}`],
 ]
