@@ -1,11 +1,11 @@
 // The catalog as the configuration file declares it: providers with their credentials, models with prices and targets.
 import { BOUNDS, TIMEOUTS } from './config-bounds.ts'
+import { readExchange, readPrices } from './config-prices.ts'
 import {
   type Fields,
   fail,
   type Place,
   readChoice,
-  readDecimal,
   readFields,
   readFlag,
   readInteger,
@@ -15,16 +15,8 @@ import {
   readText,
   readTexts,
 } from './config-yaml.ts'
-import {
-  CHOICES_MAX,
-  MODALITIES,
-  type Modality,
-  type Model,
-  type Provider,
-  type Target,
-  type Timeouts,
-} from './domain/catalog.ts'
-import { COST_MAX, formatCredits, type Pico, type Prices, parsePrice, worstCost } from './domain/credits.ts'
+import { MODALITIES, type Modality, type Model, type Provider, type Target, type Timeouts } from './domain/catalog.ts'
+import type { Exchange } from './domain/dollars.ts'
 
 // The credential stays in memory: it is no part of what is stored of a provider.
 export type FileProvider = Provider & { readonly apiKey?: string | undefined }
@@ -36,13 +28,16 @@ export function readCatalog(file: Fields): FileCatalog {
   const ids = new Set<string>()
   for (const { place, value } of providers) claim(ids, value.id, place, 'id')
 
-  const models = entries(file, 'models', BOUNDS.modelsMax).map(place => readModel(place, ids))
+  const known = { providers: ids, exchange: readExchange(file) }
+  const models = entries(file, 'models', BOUNDS.modelsMax).map(place => readModel(place, known))
   const names = new Set<string>()
   for (const { place, value } of models) claim(names, value.id, place, 'id')
   for (const { place, value } of models) for (const alias of value.aliases) claim(names, alias, place, 'aliases')
   return { providers: providers.map(read => read.value), models: models.map(read => read.value) }
 }
 
+// What the rest of the file says that a model depends on.
+type Known = { readonly providers: ReadonlySet<string>; readonly exchange: Exchange }
 type Read<T> = { readonly place: Place; readonly value: T }
 
 const PROVIDER_KEYS = ['id', 'kind', 'base_url', 'api_key', 'passthrough', 'max_tokens_field', 'timeouts']
@@ -127,21 +122,16 @@ const MODEL_KEYS = [
 ]
 const TOKENS_MAX = 100_000_000
 
-function readModel(place: Place, providers: ReadonlySet<string>): Read<FileModel> {
+function readModel(place: Place, known: Known): Read<FileModel> {
   const fields = readFields(place, MODEL_KEYS)
   const id = readModelId(fields.need('id'))
   const contextLength = readInteger(fields.need('context_length'), 1, TOKENS_MAX)
   const inputModalities = fields.optional('input_modalities', readModalities, ['text'] as const)
-  const targets = readTargets(fields.need('targets'), providers)
+  const targets = readTargets(fields.need('targets'), known.providers)
   // What a picture may cost must be known before it is accepted.
   if (inputModalities.some(modality => modality !== 'text')) fields.need('media_max_tokens')
   const maxOutputTokens = readInteger(fields.need('max_output_tokens'), 1, contextLength)
-  const prices = readPrices(fields.need('pricing'))
-  const worst = worstCost(contextLength, maxOutputTokens * CHOICES_MAX, prices)
-  if (worst > COST_MAX) {
-    const most = `${formatCredits(worst)} credits, and ${formatCredits(COST_MAX)} is the most`
-    fail(fields.need('pricing'), `is too high: one request with all of its context and output could cost ${most}`)
-  }
+  const prices = readPrices(fields.need('pricing'), { contextLength, maxOutputTokens }, known.exchange)
   const value = {
     id,
     aliases: fields.optional('aliases', entry => readList(entry, BOUNDS.namesPerListMax).map(readModelId), []),
@@ -175,25 +165,6 @@ function readModalities(place: Place): readonly Modality[] {
 
 function ownerOf(id: string, targets: readonly Target[]): string {
   return id.includes('/') ? id.slice(0, id.indexOf('/')) : (targets[0]?.provider ?? '')
-}
-
-// A missing price is never zero: prompt and completion must be given; the cache prices follow the prompt's.
-function readPrices(place: Place): Prices {
-  const fields = readFields(place, ['prompt', 'completion', 'input_cache_read', 'input_cache_write', 'request'])
-  const prompt = readPrice(fields.need('prompt'))
-  return {
-    prompt,
-    completion: readPrice(fields.need('completion')),
-    cacheRead: fields.optional('input_cache_read', readPrice, prompt),
-    cacheWrite: fields.optional('input_cache_write', readPrice, prompt),
-    request: fields.optional('request', readPrice, 0n),
-  }
-}
-
-function readPrice(place: Place): Pico {
-  const rule =
-    'must be credits per token as a plain decimal such as "0.0000025": not negative, no exponent, at most 12 decimals'
-  return parsePrice(readDecimal(place)) ?? fail(place, rule)
 }
 
 function readTargets(place: Place, providers: ReadonlySet<string>): readonly Target[] {

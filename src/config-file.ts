@@ -3,6 +3,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { BOUNDS } from './config-bounds.ts'
 import { type FileCatalog, readCatalog } from './config-catalog.ts'
+import { EXCHANGE_KEYS } from './config-prices.ts'
 import {
   BadConfig,
   type Fields,
@@ -59,7 +60,8 @@ export const NO_FILE: Omit<FileSettings, 'catalog'> = {
   drainMaxMs: BOUNDS.drainMaxMs,
 }
 
-const KEYS = ['providers', 'models', 'defaults', 'brand', 'trusted_proxies', 'cors_origins', 'drain_delay', 'drain_max']
+const SETTINGS = ['defaults', 'brand', 'trusted_proxies', 'cors_origins', 'drain_delay', 'drain_max']
+const KEYS = ['providers', 'models', ...EXCHANGE_KEYS, ...SETTINGS]
 
 export function readConfigFile(path: string, env: Readonly<Record<string, string | undefined>>): FileSettings {
   const root = openYaml(path, readBounded(path), env)

@@ -94,7 +94,8 @@ export function formatPrice(pico: Pico): string {
   return formatDecimal(pico, 12)
 }
 
-function parseDecimal(text: string, decimals: number): bigint | undefined {
+// A plain decimal in units of its last decimal.
+export function parseDecimal(text: string, decimals: number): bigint | undefined {
   const match = /^(-?)(\d{1,12})(?:\.(\d+))?$/.exec(text)
   if (match === null) return undefined
   const fraction = (match[3] ?? '').replace(/0+$/, '')

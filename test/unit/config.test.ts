@@ -84,6 +84,33 @@ test('prices are taken up to 90 million credits for the dearest request', () => 
   assert.ok(dearest < 9n * 10n ** 19n && dearest > 89n * 10n ** 18n, 'pico-credits, just below the bound')
 })
 
+test('prices in the file are dollars, and what is taken of them has both factors in it, rounded up once', () => {
+  using quoted = openPlace(`credits_per_usd: "100"\nmarkup: "1.250001"\n${GOOD}`)
+  using bare = openPlace(`markup: 1.250001\ncredits_per_usd: 100\n${GOOD}`)
+
+  const { prices } = loadConfig(ENV, quoted.dir).catalog!.models[0]!
+
+  assert.deepEqual(prices, {
+    prompt: 18_750_015n,
+    completion: 75_000_060n,
+    cacheRead: 9_375_008n,
+    cacheWrite: 18_750_015n,
+    request: 0n,
+  })
+  assert.deepEqual(loadConfig(ENV, bare.dir).catalog!.models[0]!.prices, prices)
+})
+
+test('the bound on prices is one on what is saved, so that factors move it', () => {
+  const dear = GOOD.replace('"0.00000015"', '"704"')
+  using cheaper = openPlace(`markup: 0.5\n${dear}`)
+  using dearer = openPlace(`credits_per_usd: 1000000\nmarkup: 10\n${GOOD.replace('"0.00000015"', '"0.0000704"')}`)
+  using beyond = openPlace(`credits_per_usd: 1000000\nmarkup: 1000000\n${GOOD.replace('"0.00000015"', '"0.00001"')}`)
+
+  assert.equal(loadConfig(ENV, cheaper.dir).catalog!.models[0]!.prices.prompt, 352n * 10n ** 12n)
+  assert.throws(() => loadConfig(ENV, dearer.dir), /:11: models\[0\]\.pricing: is too high: .*90000000 is the most/)
+  assert.throws(() => loadConfig(ENV, beyond.dir), /:11: models\[0\]\.pricing\.prompt: is too high: .* 9000000 credits/)
+})
+
 test('the configuration is frozen to its leaves', () => {
   using place = openPlace(GOOD)
 
@@ -114,6 +141,17 @@ const FLAWS: readonly (readonly [flaw: string, from: string, to: string, message
   ['a negative price', '"0.00000015"', '-0.1', /:9: models\[0\]\.pricing\.prompt/],
   ['a price with an exponent', '"0.00000015"', '1.5e-7', /:9: models\[0\]\.pricing\.prompt: .*no exponent/],
   ['a price finer than a pico-credit', '"0.00000015"', '0.0000000000001', /:9: .*at most 12 decimals/],
+  ['a markup of nothing', 'drain_delay: 0.25', 'markup: 0', /:15: markup: .*above 0/],
+  ['a markup below nothing', 'drain_delay: 0.25', 'markup: "-1.25"', /:15: markup: .*above 0/],
+  ['a rate with an exponent', 'drain_delay: 0.25', 'credits_per_usd: 1e2', /:15: credits_per_usd: .*no exponent/],
+  ['a rate beyond bounds', 'drain_delay: 0.25', 'credits_per_usd: 1000001', /:15: credits_per_usd: .*at most 1000000/],
+  [
+    'a rate too fine',
+    'drain_delay: 0.25',
+    'credits_per_usd: "0.0000001"',
+    /:15: credits_per_usd: .*at most 6 decimals/,
+  ],
+  ['a rate that is no number', 'drain_delay: 0.25', 'credits_per_usd: true', /:15: credits_per_usd: must be a decimal/],
   // 128,000 tokens of prompt at 703 credits fit into 90 million, as do 8 choices of 16,384 tokens at 686.
   [
     'a prompt price beyond counting',

@@ -1,0 +1,57 @@
+// Money as the configuration file states it: US dollars per token, and the factors that make credits of them.
+import { type Fields, fail, type Place, readDecimal, readFields } from './config-yaml.ts'
+import { CHOICES_MAX } from './domain/catalog.ts'
+import { COST_MAX, formatCredits, type Pico, type Prices, parsePrice, worstCost } from './domain/credits.ts'
+import { AT_PAR, type Exchange, type Factor, parseFactor, priceInCredits } from './domain/dollars.ts'
+
+export const EXCHANGE_KEYS = ['credits_per_usd', 'markup']
+
+// The largest request that a model takes.
+export type Size = { readonly contextLength: number; readonly maxOutputTokens: number }
+
+export function readExchange(file: Fields): Exchange {
+  return {
+    creditsPerUsd: file.optional('credits_per_usd', readFactor, AT_PAR.creditsPerUsd),
+    markup: file.optional('markup', readFactor, AT_PAR.markup),
+  }
+}
+
+// What callers pay. The bound is on this, whatever the file's own figures are.
+export function readPrices(place: Place, size: Size, exchange: Exchange): Prices {
+  const prices = readRates(place, entry => {
+    const price = priceInCredits(readUsd(entry), exchange)
+    return price ?? fail(entry, 'is too high: with credits_per_usd and markup it is above 9000000 credits')
+  })
+  const worst = worstCost(size.contextLength, size.maxOutputTokens * CHOICES_MAX, prices)
+  if (worst > COST_MAX) failTooHigh(place, worst)
+  return prices
+}
+
+function readFactor(place: Place): Factor {
+  const rule = 'must be a plain decimal such as "1.25": above 0, at most 1000000, no exponent, at most 6 decimals'
+  return parseFactor(readDecimal(place)) ?? fail(place, rule)
+}
+
+// A missing price is never zero: prompt and completion must be given; the cache prices follow the prompt's.
+function readRates<T extends bigint>(place: Place, read: (place: Place) => T): Readonly<Record<keyof Prices, T>> {
+  const fields = readFields(place, ['prompt', 'completion', 'input_cache_read', 'input_cache_write', 'request'])
+  const prompt = read(fields.need('prompt'))
+  return {
+    prompt,
+    completion: read(fields.need('completion')),
+    cacheRead: fields.optional('input_cache_read', read, prompt),
+    cacheWrite: fields.optional('input_cache_write', read, prompt),
+    request: fields.optional('request', read, 0n as T),
+  }
+}
+
+function readUsd(place: Place): Pico {
+  const rule =
+    'must be US dollars per token as a plain decimal such as "0.0000025": not negative, no exponent, at most 12 decimals'
+  return parsePrice(readDecimal(place)) ?? fail(place, rule)
+}
+
+function failTooHigh(place: Place, worst: bigint): never {
+  const most = `${formatCredits(worst)} credits, and ${formatCredits(COST_MAX)} is the most`
+  fail(place, `is too high: one request with all of its context and output could cost ${most}`)
+}

@@ -1,0 +1,29 @@
+// From the operator's US dollars to credits, exactly: factors are whole millionths, and what is rounded is rounded up once.
+import { NANO_MAX, type Pico, parseDecimal } from './credits.ts'
+
+// 10⁻⁶ of one.
+export type Factor = bigint
+
+// What a dollar is in credits, and what the caller pays on top of it.
+export type Exchange = { readonly creditsPerUsd: Factor; readonly markup: Factor }
+
+const ONE: Factor = 1_000_000n
+export const AT_PAR: Exchange = { creditsPerUsd: ONE, markup: ONE }
+
+const FACTOR_MAX: Factor = 1_000_000n * ONE
+
+// "100", "1.25": above zero, at most six decimals and a million. Anything else is undefined.
+export function parseFactor(text: string): Factor | undefined {
+  const factor = parseDecimal(text, 6)
+  return factor === undefined || factor <= 0n || factor > FACTOR_MAX ? undefined : factor
+}
+
+// What a caller pays for what is priced in pico-dollars; undefined when it is more than a price may be.
+export function priceInCredits(usd: Pico, { creditsPerUsd, markup }: Exchange): Pico | undefined {
+  const price = ceilDiv(usd * creditsPerUsd * markup, ONE * ONE)
+  return price > NANO_MAX ? undefined : price
+}
+
+function ceilDiv(amount: bigint, by: bigint): bigint {
+  return (amount + by - 1n) / by
+}

@@ -1,0 +1,77 @@
+// Dollars to credits: factors as they are written, and prices that are the exact product, rounded up once.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { NANO_MAX } from '../../src/domain/credits.ts'
+import { AT_PAR, parseFactor, priceInCredits } from '../../src/domain/dollars.ts'
+
+const MILLION = 1_000_000n
+const factor = fc.bigInt({ min: 1n, max: MILLION * MILLION })
+const usd = fc.bigInt({ min: 0n, max: 10n ** 13n })
+
+test('a written factor means what it says', () => {
+  const cases = [
+    ['1', MILLION],
+    ['100', 100n * MILLION],
+    ['1.25', 1_250_000n],
+    ['1.250000000', 1_250_000n],
+    ['0.000001', 1n],
+    ['1000000', MILLION * MILLION],
+  ] as const
+  for (const [text, millionths] of cases) assert.equal(parseFactor(text), millionths, text)
+})
+
+test('what is not above zero, beyond a million or finer than a millionth is no factor', () => {
+  const wrong = [
+    '0',
+    '0.0',
+    '-1',
+    '1000000.000001',
+    '0.0000001',
+    '1e2',
+    '0x10',
+    '.5',
+    '5.',
+    '',
+    ' 1',
+    'NaN',
+    'Infinity',
+  ]
+
+  for (const text of wrong) assert.equal(parseFactor(text), undefined, JSON.stringify(text))
+})
+
+test('at par a price is what was written', () => {
+  fc.assert(fc.property(usd, price => assert.equal(priceInCredits(price, AT_PAR), price)))
+})
+
+test('a price is the exact product of dollars, rate and markup, less than a pico-credit above it, and never below', () => {
+  fc.assert(
+    fc.property(usd, factor, factor, (price, creditsPerUsd, markup) => {
+      // Everything over the same denominator: millionths of millionths of a pico-credit.
+      const exact = price * creditsPerUsd * markup
+      const saved = priceInCredits(price, { creditsPerUsd, markup })
+
+      if (saved === undefined) return assert.ok(exact > NANO_MAX * MILLION * MILLION)
+      assert.ok(saved <= NANO_MAX)
+      const told = saved * MILLION * MILLION
+      assert.ok(told >= exact && told < exact + MILLION * MILLION)
+    }),
+  )
+})
+
+test('two factors are rounded as one', () => {
+  const third = { creditsPerUsd: 333_333n, markup: 3_000_000n }
+
+  // 1 × 0.333333 would be 1 by itself, and 1 × 3 is 3; together they are 0.999999.
+  assert.equal(priceInCredits(1n, third), 1n)
+  assert.equal(priceInCredits(1n, { ...third, markup: 3_000_004n }), 2n)
+  assert.equal(priceInCredits(0n, third), 0n)
+})
+
+test('the dearest price is one that 64 bits hold, whatever the factors', () => {
+  const hundred = { creditsPerUsd: 100n * MILLION, markup: MILLION }
+
+  assert.equal(priceInCredits(NANO_MAX / 100n, hundred), NANO_MAX)
+  assert.equal(priceInCredits(NANO_MAX / 100n + 1n, hundred), undefined)
+})
