@@ -1,6 +1,6 @@
 // The catalog as the configuration file declares it: providers with their credentials, models with prices and targets.
 import { BOUNDS, TIMEOUTS } from './config-bounds.ts'
-import { readExchange, readPrices } from './config-prices.ts'
+import { readCost, readExchange, readPrices, type Size } from './config-prices.ts'
 import {
   type Fields,
   fail,
@@ -127,11 +127,12 @@ function readModel(place: Place, known: Known): Read<FileModel> {
   const id = readModelId(fields.need('id'))
   const contextLength = readInteger(fields.need('context_length'), 1, TOKENS_MAX)
   const inputModalities = fields.optional('input_modalities', readModalities, ['text'] as const)
-  const targets = readTargets(fields.need('targets'), known.providers)
   // What a picture may cost must be known before it is accepted.
   if (inputModalities.some(modality => modality !== 'text')) fields.need('media_max_tokens')
   const maxOutputTokens = readInteger(fields.need('max_output_tokens'), 1, contextLength)
-  const prices = readPrices(fields.need('pricing'), { contextLength, maxOutputTokens }, known.exchange)
+  const size = { contextLength, maxOutputTokens }
+  const prices = readPrices(fields.need('pricing'), size, known.exchange)
+  const targets = readTargets(fields.need('targets'), size, known)
   const value = {
     id,
     aliases: fields.optional('aliases', entry => readList(entry, BOUNDS.namesPerListMax).map(readModelId), []),
@@ -167,12 +168,12 @@ function ownerOf(id: string, targets: readonly Target[]): string {
   return id.includes('/') ? id.slice(0, id.indexOf('/')) : (targets[0]?.provider ?? '')
 }
 
-function readTargets(place: Place, providers: ReadonlySet<string>): readonly Target[] {
+function readTargets(place: Place, size: Size, { providers, exchange }: Known): readonly Target[] {
   const places = readList(place, BOUNDS.targetsPerModelMax)
   if (places.length === 0) fail(place, 'must name at least one target')
   const seen = new Set<string>()
   return places.map(entry => {
-    const fields = readFields(entry, ['provider', 'model', 'priority', 'weight'])
+    const fields = readFields(entry, ['provider', 'model', 'priority', 'weight', 'cost'])
     const provider = readText(fields.need('provider'))
     if (!providers.has(provider)) fail(fields.need('provider'), 'names a provider that this file does not declare')
     const model = readName(
@@ -181,12 +182,14 @@ function readTargets(place: Place, providers: ReadonlySet<string>): readonly Tar
       'must not be empty, and of visible ASCII characters only',
     )
     claim(seen, `${provider} ${model}`, entry, 'target')
-    return {
+    const target = {
       provider,
       model,
       priority: fields.optional('priority', value => readInteger(value, 0, 1000), 0),
       weight: fields.optional('weight', value => readInteger(value, 1, 1000), 1),
     }
+    const cost = fields.optional('cost', value => readCost(value, size, exchange), undefined)
+    return cost === undefined ? target : { ...target, cost }
   })
 }
 

@@ -1,8 +1,27 @@
 // Money as the configuration file states it: US dollars per token, and the factors that make credits of them.
 import { type Fields, fail, type Place, readDecimal, readFields } from './config-yaml.ts'
 import { CHOICES_MAX } from './domain/catalog.ts'
-import { COST_MAX, formatCredits, type Pico, type Prices, parsePrice, worstCost } from './domain/credits.ts'
-import { AT_PAR, type Exchange, type Factor, parseFactor, priceInCredits } from './domain/dollars.ts'
+import {
+  COST_MAX,
+  ceilNano,
+  formatCredits,
+  type Nano,
+  type Pico,
+  type Prices,
+  parsePrice,
+  type Rates,
+  worstSum,
+} from './domain/credits.ts'
+import {
+  AT_PAR,
+  costInCredits,
+  type Exchange,
+  type Factor,
+  nanoOf,
+  parseFactor,
+  priceInCredits,
+  type TargetCost,
+} from './domain/dollars.ts'
 
 export const EXCHANGE_KEYS = ['credits_per_usd', 'markup']
 
@@ -22,9 +41,15 @@ export function readPrices(place: Place, size: Size, exchange: Exchange): Prices
     const price = priceInCredits(readUsd(entry), exchange)
     return price ?? fail(entry, 'is too high: with credits_per_usd and markup it is above 9000000 credits')
   })
-  const worst = worstCost(size.contextLength, size.maxOutputTokens * CHOICES_MAX, prices)
-  if (worst > COST_MAX) failTooHigh(place, worst)
+  checkWorst(place, ceilNano(worstOf(size, prices)))
   return prices
+}
+
+// What the operator pays to the one target.
+export function readCost(place: Place, size: Size, exchange: Exchange): TargetCost {
+  const cost = readRates(place, entry => costInCredits(readUsd(entry), exchange))
+  checkWorst(place, nanoOf(worstOf(size, cost)))
+  return cost
 }
 
 function readFactor(place: Place): Factor {
@@ -33,7 +58,7 @@ function readFactor(place: Place): Factor {
 }
 
 // A missing price is never zero: prompt and completion must be given; the cache prices follow the prompt's.
-function readRates<T extends bigint>(place: Place, read: (place: Place) => T): Readonly<Record<keyof Prices, T>> {
+function readRates<T extends bigint>(place: Place, read: (place: Place) => T): Rates<T> {
   const fields = readFields(place, ['prompt', 'completion', 'input_cache_read', 'input_cache_write', 'request'])
   const prompt = read(fields.need('prompt'))
   return {
@@ -51,7 +76,12 @@ function readUsd(place: Place): Pico {
   return parsePrice(readDecimal(place)) ?? fail(place, rule)
 }
 
-function failTooHigh(place: Place, worst: bigint): never {
+function worstOf({ contextLength, maxOutputTokens }: Size, rates: Rates): bigint {
+  return worstSum(contextLength, maxOutputTokens * CHOICES_MAX, rates)
+}
+
+function checkWorst(place: Place, worst: Nano): void {
+  if (worst <= COST_MAX) return
   const most = `${formatCredits(worst)} credits, and ${formatCredits(COST_MAX)} is the most`
   fail(place, `is too high: one request with all of its context and output could cost ${most}`)
 }

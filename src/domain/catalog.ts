@@ -1,5 +1,6 @@
 // The catalog's nouns: providers, models with their prices, and the targets that tie them.
-import { formatPrice, type Pico, type Prices, parsePrice } from './credits.ts'
+import { formatAtto, formatPrice, type Prices, parseAtto, parsePrice, type Rates } from './credits.ts'
+import type { TargetCost } from './dollars.ts'
 import { Refusal } from './refusal.ts'
 import { storable } from './usage.ts'
 
@@ -30,6 +31,8 @@ export type Target = {
   readonly model: string
   readonly priority: number
   readonly weight: number
+  // What the operator pays there, if that was stated; never what the caller pays.
+  readonly cost?: TargetCost
 }
 
 export type Model = {
@@ -53,24 +56,42 @@ export type Model = {
 // How many answers one request may ask for.
 export const CHOICES_MAX = 8
 
+export type WrittenRates = Readonly<Record<string, string>>
+
 // A price snapshot as it stands on every row, so that the cost can be recomputed from the row alone.
 export function priceSnapshot(prices: Prices): string {
-  return JSON.stringify({
-    prompt: formatPrice(prices.prompt),
-    completion: formatPrice(prices.completion),
-    input_cache_read: formatPrice(prices.cacheRead),
-    input_cache_write: formatPrice(prices.cacheWrite),
-    request: formatPrice(prices.request),
-  })
+  return JSON.stringify(written(prices, formatPrice))
+}
+
+export function readPriceSnapshot(snapshot: string): Prices {
+  return readWritten(JSON.parse(snapshot), parsePrice)
+}
+
+// A target's cost as the catalog keeps it: under the same names, with all of its decimals.
+export function writeCost(cost: TargetCost): WrittenRates {
+  return written(cost, formatAtto)
+}
+
+export function readCost(cost: WrittenRates): TargetCost {
+  return readWritten(cost, parseAtto)
+}
+
+function written<T extends bigint>(rates: Rates<T>, format: (rate: T) => string) {
+  return {
+    prompt: format(rates.prompt),
+    completion: format(rates.completion),
+    input_cache_read: format(rates.cacheRead),
+    input_cache_write: format(rates.cacheWrite),
+    request: format(rates.request),
+  }
 }
 
 // A price that cannot be read is never taken for zero.
-export function readPriceSnapshot(snapshot: string): Prices {
-  const given = JSON.parse(snapshot) as Readonly<Record<string, unknown>>
-  const read = (name: string): Pico => {
-    const pico = parsePrice(String(given[name]))
-    if (pico === undefined) throw new Error(`the stored price "${name}" cannot be read`)
-    return pico
+function readWritten<T extends bigint>(given: WrittenRates, parse: (text: string) => T | undefined): Rates<T> {
+  const read = (name: string): T => {
+    const rate = parse(String(given[name]))
+    if (rate === undefined) throw new Error(`the stored price "${name}" cannot be read`)
+    return rate
   }
   return {
     prompt: read('prompt'),

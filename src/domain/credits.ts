@@ -6,14 +6,18 @@ declare const unit: unique symbol
 export type Nano = bigint & { readonly [unit]?: 'nano' }
 // 10⁻¹² credit. Prices per token or per request.
 export type Pico = bigint & { readonly [unit]?: 'pico' }
+// 10⁻¹⁸ credit. What a token costs the operator, which no rounding has touched yet.
+export type Atto = bigint & { readonly [unit]?: 'atto' }
 
-export type Prices = {
-  readonly prompt: Pico
-  readonly completion: Pico
-  readonly cacheRead: Pico
-  readonly cacheWrite: Pico
-  readonly request: Pico
+// What each kind of token comes to, and a request by itself, all in one unit.
+export type Rates<Unit extends bigint = bigint> = {
+  readonly prompt: Unit
+  readonly completion: Unit
+  readonly cacheRead: Unit
+  readonly cacheWrite: Unit
+  readonly request: Unit
 }
+export type Prices = Rates<Pico>
 
 export type Tokens = {
   readonly prompt: number
@@ -28,15 +32,19 @@ export const NO_TOKENS: Tokens = { prompt: 0, cached: 0, cacheWrite: 0, completi
 // SQL stores amounts as 64-bit integers; nine billion credits is the most that one may hold.
 export const NANO_MAX: Nano = 9_000_000_000_000_000_000n
 
-// The one place where tokens become money: exact sum, rounded up once.
 export function costOf(tokens: Tokens, prices: Prices): Nano {
+  return ceilNano(sumOf(tokens, prices))
+}
+
+// The one place where tokens become money: the exact sum, in the unit of the rates, to be rounded up once.
+export function sumOf(tokens: Tokens, rates: Rates): bigint {
   const fresh = BigInt(tokens.prompt - tokens.cached - tokens.cacheWrite)
-  return ceilNano(
-    fresh * prices.prompt +
-      BigInt(tokens.cached) * prices.cacheRead +
-      BigInt(tokens.cacheWrite) * prices.cacheWrite +
-      BigInt(tokens.completion) * prices.completion +
-      prices.request,
+  return (
+    fresh * rates.prompt +
+    BigInt(tokens.cached) * rates.cacheRead +
+    BigInt(tokens.cacheWrite) * rates.cacheWrite +
+    BigInt(tokens.completion) * rates.completion +
+    rates.request
   )
 }
 
@@ -46,18 +54,18 @@ export function worstPrompt(promptTokens: number, prices: Prices): Pico {
   return BigInt(promptTokens) * dearestPrompt(prices) + prices.request
 }
 
+// The same with the output, in the unit of the rates.
+export function worstSum(promptTokens: number, outputTokens: number, rates: Rates): bigint {
+  return BigInt(promptTokens) * dearestPrompt(rates) + BigInt(outputTokens) * rates.completion + rates.request
+}
+
 // The most that one request may cost: far above any real one, and so far below what 64 bits hold that a hundred of such
 // costs can be added up.
 export const COST_MAX: Nano = NANO_MAX / 100n
 
-// What a request of this size costs at the dearest, in whole nano-credits.
-export function worstCost(promptTokens: number, outputTokens: number, prices: Prices): Nano {
-  return ceilNano(worstPrompt(promptTokens, prices) + BigInt(outputTokens) * prices.completion)
-}
-
-function dearestPrompt(prices: Prices): Pico {
-  let dearest = prices.prompt
-  for (const price of [prices.cacheRead, prices.cacheWrite]) if (price > dearest) dearest = price
+function dearestPrompt(rates: Rates): bigint {
+  let dearest = rates.prompt
+  for (const rate of [rates.cacheRead, rates.cacheWrite]) if (rate > dearest) dearest = rate
   return dearest
 }
 
@@ -84,6 +92,16 @@ export function parseCredits(text: string): Nano | undefined {
 export function parsePrice(text: string): Pico | undefined {
   const pico = parseDecimal(text, 12)
   return pico === undefined || pico < 0n || pico > NANO_MAX ? undefined : pico
+}
+
+// As exact as it is kept: not negative, at most eighteen decimals.
+export function parseAtto(text: string): Atto | undefined {
+  const atto = parseDecimal(text, 18)
+  return atto === undefined || atto < 0n ? undefined : atto
+}
+
+export function formatAtto(atto: Atto): string {
+  return formatDecimal(atto, 18)
 }
 
 export function formatCredits(nano: Nano): string {

@@ -1,5 +1,5 @@
 // From the operator's US dollars to credits, exactly: factors are whole millionths, and what is rounded is rounded up once.
-import { NANO_MAX, type Pico, parseDecimal } from './credits.ts'
+import { type Atto, NANO_MAX, type Nano, type Pico, parseDecimal, type Rates, sumOf, type Tokens } from './credits.ts'
 
 // 10⁻⁶ of one.
 export type Factor = bigint
@@ -22,6 +22,22 @@ export function parseFactor(text: string): Factor | undefined {
 export function priceInCredits(usd: Pico, { creditsPerUsd, markup }: Exchange): Pico | undefined {
   const price = ceilDiv(usd * creditsPerUsd * markup, ONE * ONE)
   return price > NANO_MAX ? undefined : price
+}
+
+// What a target costs the operator, without markup: every digit that dollars times rate have, so that only the sum over a
+// request's tokens is rounded.
+export type TargetCost = Rates<Atto>
+
+export function costInCredits(usd: Pico, { creditsPerUsd }: Exchange): Atto {
+  return usd * creditsPerUsd
+}
+
+export function upstreamCostOf(tokens: Tokens, cost: TargetCost): Nano {
+  return nanoOf(sumOf(tokens, cost))
+}
+
+export function nanoOf(atto: Atto): Nano {
+  return ceilDiv(atto, 1_000_000_000n)
 }
 
 function ceilDiv(amount: bigint, by: bigint): bigint {

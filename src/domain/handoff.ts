@@ -3,6 +3,7 @@
 import type { Address } from '../lib/cidr.ts'
 import type { Model } from './catalog.ts'
 import type { Nano, Tokens } from './credits.ts'
+import type { TargetCost } from './dollars.ts'
 import type { Failure } from './failure.ts'
 import type { Bearer } from './key.ts'
 import type { Attempt, Endpoint, Outcome, RequestFacts, UsageSource } from './usage.ts'
@@ -97,6 +98,8 @@ export type Answer = {
   readonly served:
     | {
         readonly provider: string
+        // What the operator pays the target; undefined when that was not stated.
+        readonly cost: TargetCost | undefined
         readonly ignored: readonly string[]
         readonly flow: Flow
         listen(listener: AnswerListener): void

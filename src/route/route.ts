@@ -137,6 +137,7 @@ function attempt(
       stay()
       resolve({
         provider: target.provider,
+        cost: target.cost,
         ignored: Object.keys(request.chat.extras).filter(name => !provider.passthrough.includes(name)),
         flow,
         listen(next) {

@@ -2,6 +2,7 @@
 import { type Model, priceSnapshot } from '../domain/catalog.ts'
 import type { Chat } from '../domain/chat.ts'
 import { costOf, type Nano, NO_TOKENS, type Tokens } from '../domain/credits.ts'
+import { upstreamCostOf } from '../domain/dollars.ts'
 import { refusalFor } from '../domain/failure.ts'
 import type { Delivery, OutputSeen, Receipt } from '../domain/handoff.ts'
 import { judge, readUsage, unknowns } from '../domain/metering.ts'
@@ -69,7 +70,7 @@ export async function settle(held: Held, delivery: Delivery, needs: SettleNeeds)
       tokens: bill.tokens,
       usageSource: bill.source,
       cost: bill.cost,
-      upstreamCost: null,
+      upstreamCost: bill.upstreamCost,
       priceVersion: answer.model === held.model ? null : answer.model.priceVersion,
       price: answer.model === held.model ? null : priceSnapshot(answer.model.prices),
       firstByteAt: delivery.firstByteAt,
@@ -127,8 +128,14 @@ async function estimateOutput(output: OutputSeen, { accountId }: Held, counter: 
   return (await counter.count(output.text, accountId)).tokens + Math.ceil(output.bytesBeyond / 2)
 }
 
-type Bill = { readonly tokens: Tokens; readonly source: UsageSource; readonly cost: Nano }
-const NOTHING: Bill = { tokens: NO_TOKENS, source: 'none', cost: 0n }
+type Bill = {
+  readonly tokens: Tokens
+  readonly source: UsageSource
+  readonly cost: Nano
+  // Of the target that served; null when it states no cost, and when none served.
+  readonly upstreamCost: Nano | null
+}
+const NOTHING: Bill = { tokens: NO_TOKENS, source: 'none', cost: 0n, upstreamCost: null }
 
 async function price(held: Held, delivery: Delivery, needs: SettleNeeds): Promise<Bill> {
   const { chat, model } = held
@@ -142,7 +149,10 @@ async function price(held: Held, delivery: Delivery, needs: SettleNeeds): Promis
   const bounds = { prompt: model.contextLength, completion: chat.n * held.outputTokens }
   const judged = judge(reported, bounds, seen, estimates)
   if (judged.clamped) needs.onClamped(held.requestId)
-  return { tokens: judged.tokens, source: judged.source, cost: costOf(judged.tokens, delivery.answer.model.prices) }
+  const { tokens, source } = judged
+  const { served, model: charged } = delivery.answer
+  const upstreamCost = served?.cost === undefined ? null : upstreamCostOf(tokens, served.cost)
+  return { tokens, source, cost: costOf(tokens, charged.prices), upstreamCost }
 }
 
 function owes({ outcome, answer, output }: Delivery): boolean {

@@ -28,6 +28,21 @@ for (const { engine, open } of ENGINES) {
     assert.deepEqual(stored.models[1], { ...declared, priceVersion: newPriceVersion, createdAt: rooms.clock.now() })
   })
 
+  test(`${engine}: a target's cost is kept to its last digit, and is no price`, async () => {
+    await using rooms = await openRooms(open)
+    const cost = { prompt: 1n, completion: 89_999_999n * 10n ** 18n + 1n, cacheRead: 0n, cacheWrite: 10n, request: 7n }
+    const [silent] = model('m').targets
+    const stating = { provider: 'b', model: 'm', priority: 1, weight: 1, cost }
+    const before = await rooms.catalog.provision({ providers: [provider('a')], models: [model('m')] })
+
+    const declared = model('m', { newPriceVersion: 'other', targets: [silent!, stating] })
+    const stored = await rooms.catalog.provision({ providers: [provider('a')], models: [declared] })
+
+    assert.deepEqual(stored.models[0]?.targets, [silent, stating])
+    assert.deepEqual(await rooms.catalog.load(), stored)
+    assert.equal(stored.models[0]?.priceVersion, before.models[0]?.priceVersion)
+  })
+
   test(`${engine}: a price version changes only with the price, and every price is kept`, async () => {
     await using rooms = await openRooms(open)
     const first = await provisionOne(model('m', { newPriceVersion: 'v1' }))

@@ -100,6 +100,23 @@ test('prices in the file are dollars, and what is taken of them has both factors
   assert.deepEqual(loadConfig(ENV, bare.dir).catalog!.models[0]!.prices, prices)
 })
 
+test('a target may state what it costs in dollars: the rate is in it, the markup is not, and no digit is lost', () => {
+  const cost = 'cost: { prompt: "0.000000100001", completion: 0.0000005, request: 0.000000000001 }'
+  using place = openPlace(`credits_per_usd: 12.000005\nmarkup: 3\n${GOOD.replace('weight: 2', `weight: 2, ${cost}`)}`)
+
+  const [stated, silent] = loadConfig(ENV, place.dir).catalog!.models[0]!.targets
+
+  const prompt = 100_001n * 12_000_005n
+  assert.deepEqual(stated?.cost, {
+    prompt,
+    completion: 500_000n * 12_000_005n,
+    cacheRead: prompt,
+    cacheWrite: prompt,
+    request: 12_000_005n,
+  })
+  assert.deepEqual(silent, { provider: 'local', model: 'llama3.1', priority: 1, weight: 1 })
+})
+
 test('the bound on prices is one on what is saved, so that factors move it', () => {
   const dear = GOOD.replace('"0.00000015"', '"704"')
   using cheaper = openPlace(`markup: 0.5\n${dear}`)
@@ -169,6 +186,25 @@ const FLAWS: readonly (readonly [flaw: string, from: string, to: string, message
   ],
   ['a priority out of bounds', 'priority: 1 ', 'priority: -1 ', /:12: models\[0\]\.targets\[1\]\.priority/],
   ['a weight of nothing', 'weight: 2', 'weight: 0', /:11: models\[0\]\.targets\[0\]\.weight/],
+  [
+    'a cost without the completion',
+    'weight: 2',
+    'cost: { prompt: 0 }',
+    /:11: models\[0\]\.targets\[0\]\.cost\.completion: is missing/,
+  ],
+  ['a cost of an unknown kind', 'weight: 2', 'cost: { promt: 0 }', /:11: models\[0\]\.targets\[0\]\.cost\.promt/],
+  [
+    'a negative cost',
+    'weight: 2',
+    'cost: { prompt: -1, completion: 0 }',
+    /:11: models\[0\]\.targets\[0\]\.cost\.prompt: must be US dollars/,
+  ],
+  [
+    'a cost beyond counting',
+    'weight: 2',
+    'cost: { prompt: 704, completion: 0 }',
+    /:11: models\[0\]\.targets\[0\]\.cost: is too high: .*90000000 is the most/,
+  ],
   ['an address that is not HTTP', 'http://127.0.0.1:11434/v1', 'file:///etc', /:3: providers\[1\]\.base_url/],
   [
     'credentials in an address',

@@ -1,9 +1,10 @@
-// Dollars to credits: factors as they are written, and prices that are the exact product, rounded up once.
+// Dollars to credits: factors as they are written, and prices and costs that are the exact product, rounded up once.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { readCost, writeCost } from '../../src/domain/catalog.ts'
 import { NANO_MAX } from '../../src/domain/credits.ts'
-import { AT_PAR, parseFactor, priceInCredits } from '../../src/domain/dollars.ts'
+import { AT_PAR, costInCredits, parseFactor, priceInCredits, upstreamCostOf } from '../../src/domain/dollars.ts'
 
 const MILLION = 1_000_000n
 const factor = fc.bigInt({ min: 1n, max: MILLION * MILLION })
@@ -74,4 +75,56 @@ test('the dearest price is one that 64 bits hold, whatever the factors', () => {
 
   assert.equal(priceInCredits(NANO_MAX / 100n, hundred), NANO_MAX)
   assert.equal(priceInCredits(NANO_MAX / 100n + 1n, hundred), undefined)
+})
+
+const rates = fc.record({ prompt: usd, completion: usd, cacheRead: usd, cacheWrite: usd, request: usd })
+type Rates = Readonly<Record<'prompt' | 'completion' | 'cacheRead' | 'cacheWrite' | 'request', bigint>>
+
+function costAt(given: Rates, creditsPerUsd: bigint): Rates {
+  const inCredits = (price: bigint) => costInCredits(price, { creditsPerUsd, markup: 7n })
+  return {
+    prompt: inCredits(given.prompt),
+    completion: inCredits(given.completion),
+    cacheRead: inCredits(given.cacheRead),
+    cacheWrite: inCredits(given.cacheWrite),
+    request: inCredits(given.request),
+  }
+}
+
+test('what a target costs is the exact sum times the rate, without markup, rounded up once to a nano-credit', () => {
+  const count = fc.nat(1e7)
+  fc.assert(
+    fc.property(rates, factor, count, count, count, count, (given, rate, fresh, cached, cacheWrite, completion) => {
+      const tokens = { prompt: fresh + cached + cacheWrite, cached, cacheWrite, completion, reasoning: 0 }
+      const dollars =
+        BigInt(fresh) * given.prompt +
+        BigInt(cached) * given.cacheRead +
+        BigInt(cacheWrite) * given.cacheWrite +
+        BigInt(completion) * given.completion +
+        given.request
+
+      const told = upstreamCostOf(tokens, costAt(given, rate)) * 1000n * MILLION
+
+      const exact = dollars * rate
+      assert.ok(told >= exact && told < exact + 1000n * MILLION)
+    }),
+  )
+})
+
+test('a cost finer than a pico-credit is not rounded token by token', () => {
+  const tokens = { prompt: 10_000, cached: 0, cacheWrite: 0, completion: 0, reasoning: 0 }
+  const nothing = { prompt: 0n, completion: 0n, cacheRead: 0n, cacheWrite: 0n, request: 0n }
+
+  // A pico-dollar at 12.5 credits a dollar is 12.5 pico-credits, and ten thousand of them are 125 nano-credits.
+  assert.equal(upstreamCostOf(tokens, costAt({ ...nothing, prompt: 1n }, 12_500_000n)), 125n)
+})
+
+test('a cost is read from the catalog as it was written there', () => {
+  fc.assert(
+    fc.property(rates, factor, (given, rate) => {
+      const cost = costAt(given, rate)
+
+      assert.deepEqual(readCost(JSON.parse(JSON.stringify(writeCost(cost)))), cost)
+    }),
+  )
 })

@@ -72,7 +72,8 @@ export const NOTES: Readonly<Record<string, Note>> = {
       price: 'The prices it was billed at.',
       hold: 'What was set aside before the provider was called.',
       cost: 'What was booked: the number of the header, the trailer and `usage.cost`.',
-      upstream_cost: 'What it cost the operator, where targets state a cost.',
+      upstream_cost:
+        'What it cost the operator, in credits and without markup; null where the target that served states no cost, and where nothing was produced.',
       upstream_id: "The provider's own id of the answer.",
     },
   },

@@ -1,5 +1,14 @@
 // The catalog in SQL: specs as JSON, prices as the snapshot text that rows bear, and every price there ever was.
-import { type Model, type Provider, priceSnapshot, readPriceSnapshot } from '../../domain/catalog.ts'
+import {
+  type Model,
+  type Provider,
+  priceSnapshot,
+  readCost,
+  readPriceSnapshot,
+  type Target,
+  type WrittenRates,
+  writeCost,
+} from '../../domain/catalog.ts'
 import type { CatalogStore, DeclaredCatalog, DeclaredModel, StoredCatalog } from '../contract-operator.ts'
 import { appendEvent, SYSTEM } from './events.ts'
 import { int, type Row, type Sql, type Tx, text } from './sql.ts'
@@ -95,7 +104,18 @@ function goneFrom(before: ReadonlyMap<string, Row>, declared: readonly { readonl
 
 function specOf(model: DeclaredModel): string {
   const { id: _id, prices: _prices, newPriceVersion: _version, ...rest } = model
-  return JSON.stringify(rest)
+  return JSON.stringify({ ...rest, targets: model.targets.map(writeTarget) })
+}
+
+// JSON knows no bigint.
+type WrittenTarget = Omit<Target, 'cost'> & { readonly cost?: WrittenRates }
+
+function writeTarget({ cost, ...rest }: Target): WrittenTarget {
+  return cost === undefined ? rest : { ...rest, cost: writeCost(cost) }
+}
+
+function readTarget({ cost, ...rest }: WrittenTarget): Target {
+  return cost === undefined ? rest : { ...rest, cost: readCost(cost) }
 }
 
 function readProvider(row: Row): Provider {
@@ -103,8 +123,10 @@ function readProvider(row: Row): Provider {
 }
 
 function readModel(row: Row): Model {
+  const spec = JSON.parse(text(row.spec)) as Omit<Model, 'targets'> & { readonly targets: readonly WrittenTarget[] }
   return {
-    ...(JSON.parse(text(row.spec)) as Omit<Model, 'id' | 'prices' | 'priceVersion' | 'createdAt'>),
+    ...spec,
+    targets: spec.targets.map(readTarget),
     id: text(row.id),
     prices: readPriceSnapshot(text(row.price)),
     priceVersion: text(row.price_version),
