@@ -11,6 +11,8 @@ import { openV1, type V1 } from './main-v1.ts'
 import { keepSweeping, sweepOnce } from './settle/sweep.ts'
 
 export async function serve(config: Config): Promise<void> {
+  // Whatever is made is ours alone, also in a data dir that was there before and is open to others.
+  process.umask(0o077)
   const ground = openGround(config)
   const { log, inFlight } = ground
   process.on('exit', log.flush)

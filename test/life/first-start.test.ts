@@ -1,10 +1,11 @@
 // The first start with nothing configured: what it prints works when pasted, is printed once, and is kept only as hashes.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
+import { temporaryFolder } from '../kit/folder.ts'
 import { type Gateway, startGateway } from '../kit/gateway.ts'
 import { assertChatCompletion, assertChunk } from '../kit/schemas.ts'
 import { parseSse } from '../kit/sse.ts'
@@ -50,7 +51,7 @@ test('a first start gives a gateway to try at once, and says its secrets once', 
     assert.doesNotMatch(gateway.lines.join('\n'), /warn|deprecat|experimental/i)
     assertKept(gateway, shown)
     assert.equal(statSync(gateway.dataDir).mode & 0o077, 0)
-    assert.equal(statSync(join(gateway.dataDir, 'encryption.key')).mode & 0o077, 0)
+    assertPrivateFiles(gateway.dataDir)
   })
 
   await t.test('a second start says nothing secret, and the first key still works', async () => {
@@ -79,6 +80,18 @@ test('a first start that was given its token and its catalog has no secret to sh
   for (const line of gateway.lines) assert.equal(typeof JSON.parse(line), 'object')
 })
 
+test('in a data dir that was there before and is open to others, no file is', async () => {
+  await using folder = await temporaryFolder()
+  const dataDir = join(folder.path, 'data')
+  mkdirSync(dataDir)
+  chmodSync(dataDir, 0o755)
+
+  await using gateway = await startGateway({ dataDir })
+  await gateway.chat({ model: 'demo/echo' })
+
+  assertPrivateFiles(dataDir)
+})
+
 type Shown = { readonly adminToken: string; readonly secret: string }
 
 function secretsIn(lines: readonly string[]): Shown {
@@ -96,4 +109,10 @@ function assertKept(gateway: Gateway, shown: Shown): void {
     const bytes = readFileSync(file)
     assert.ok(!bytes.includes(shown.secret) && !bytes.includes(shown.adminToken), name)
   }
+}
+
+function assertPrivateFiles(folder: string): void {
+  const names = readdirSync(folder)
+  assert.ok(names.includes('turnpike.db') && names.includes('turnpike.db-wal') && names.includes('encryption.key'))
+  for (const name of names) assert.equal(statSync(join(folder, name)).mode & 0o077, 0, name)
 }
