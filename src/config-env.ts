@@ -1,5 +1,5 @@
 // Single variables of the environment, each checked and turned into what the Config holds. A message names the variable
-// and the rule, never the value.
+// and the rule; of values it repeats address ranges alone.
 import { BadConfig } from './config-yaml.ts'
 import { BadCidr, parseCidrs } from './lib/cidr.ts'
 import type { FailpointAction } from './lib/failpoint.ts'

@@ -1,5 +1,6 @@
 // Reads YAML strictly: whatever is not expected is refused with file, line and key. Values are taken from the text as
-// written, and `${VAR}` in them from the environment; a message never repeats a value, since it may be a secret.
+// written, and `${VAR}` in them from the environment; a message repeats no value that may be a secret,
+// only ids, names and address ranges.
 import { createRequire } from 'node:module'
 import type * as Yaml from 'yaml'
 import { BOUNDS } from './config-bounds.ts'
@@ -39,10 +40,17 @@ export function openYaml(name: string, text: string, env: Environment): Place {
   const document = yaml.parseDocument(text, { lineCounter: lines, prettyErrors: false, version: '1.2' })
   const flaw = document.errors[0] ?? document.warnings[0]
   if (flaw !== undefined) throw new BadConfig(`${name}:${lineAt(lines, flaw.pos[0])}: ${flaw.message}`)
+  yaml.visit(document, {
+    Alias(_key, alias) {
+      if (alias.resolve(document) !== undefined) return
+      const line = lineAt(lines, alias.range?.[0] ?? 0)
+      throw new BadConfig(`${name}:${line}: the alias *${alias.source} is not defined before it is used`)
+    },
+  })
   try {
     document.toJS({ maxAliasCount: BOUNDS.configAliasesMax })
   } catch {
-    throw new BadConfig(`${name}: an alias is unknown, or aliases repeat too much (at most ${BOUNDS.configAliasesMax})`)
+    throw new BadConfig(`${name}: aliases repeat too much (at most ${BOUNDS.configAliasesMax})`)
   }
 
   const lineOf = (node: Yaml.Node | null, otherwise: number) => (node?.range ? lineAt(lines, node.range[0]) : otherwise)

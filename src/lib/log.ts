@@ -4,7 +4,7 @@ import { styleText } from 'node:util'
 import type { Clock } from './clock.ts'
 import { type LineWriter, lineWriter } from './line-writer.ts'
 
-export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+export const LOG_LEVELS = ['info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 // An object, or its JSON without the braces where somebody has it already.
 export type Facts = object | string

@@ -17,7 +17,7 @@ const TEXTS = [PROMPT, ANSWER, USER]
 test('no canary leaves its cage in a busy run', async t => {
   await using upstream = await startUpstream()
   const env = {
-    TURNPIKE_LOG_LEVEL: 'trace',
+    TURNPIKE_LOG_LEVEL: 'info',
     TURNPIKE_METRICS_TOKEN: METRICS_TOKEN,
     TURNPIKE_FAILPOINTS: 'before_settle=throw*2',
   }
