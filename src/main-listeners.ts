@@ -40,7 +40,7 @@ export async function openListeners(v1: V1, operator: Operator, ground: Ground):
 
   const app = await openApp({ admin: adminListen === undefined }, appNeeds)
   const server = httpServer({ ...serverNeeds, v1: v1.door, others: app.routing })
-  const open = [{ app, server, at: { host: config.host, port: config.port }, variable: 'TURNPIKE_PORT' }]
+  const open = [{ app, server, at: { host: config.host, port: config.port }, variable: 'TURNPIKE_HOST, TURNPIKE_PORT' }]
   if (typeof adminListen === 'object') {
     const adminApp = await openApp({ admin: true }, appNeeds)
     const others = adminApp.routing
@@ -64,7 +64,8 @@ function listen(server: Server, at: Listen, variable: string, backlogMax: number
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const isTaken = error.code === 'EADDRINUSE'
-      reject(isTaken ? new BadConfig(`${at.host}:${at.port} is in use by another process (${variable})`) : error)
+      const why = isTaken ? 'is in use by another process' : `cannot be listened on: ${error.code ?? error.message}`
+      reject(new BadConfig(`${at.host}:${at.port} ${why} (${variable})`))
     })
     server.listen(at.port, at.host, backlogMax, resolve)
   })

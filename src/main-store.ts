@@ -13,10 +13,21 @@ export type House = { readonly store: Store; readonly catalog: Catalog }
 
 export async function openHouse(ground: Ground): Promise<House> {
   const { config } = ground
-  if (lockDataDir(config.dataDir) === 'taken')
-    throw new BadConfig(`another process is using the data directory ${config.dataDir}`)
+  takeDataDir(config.dataDir)
   const store = await openStore(ground)
   return { store, catalog: catalogOf(await store.catalog.provision(declared(config, ground.newId))) }
+}
+
+function takeDataDir(dir: string): void {
+  if (lockOf(dir) === 'taken') throw new BadConfig(`another process is using the data directory ${dir}`)
+}
+
+function lockOf(dir: string) {
+  try {
+    return lockDataDir(dir)
+  } catch (error) {
+    throw new BadConfig(`TURNPIKE_DATA_DIR: ${dir} cannot be used: ${(error as Error).message}`)
+  }
 }
 
 async function openStore({ config, metrics, newId }: Ground): Promise<Store> {

@@ -1,7 +1,7 @@
 // One process per data dir: an exclusive lock that the operating system lets go of whenever the process ends, also by
 // kill -9. It lies beside the database and not on it, so that `audit` and `backup` can read while the gateway runs.
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
 export const DATABASE_FILE = 'turnpike.db'
@@ -16,7 +16,7 @@ const held = new Set<DatabaseSync>()
 const BUSY = 5
 
 export function lockDataDir(dir: string): DataDirLock | 'taken' {
-  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  makeFolder(dir)
   const db = new DatabaseSync(join(dir, LOCK_FILE), { timeout: 0 })
   try {
     db.exec('BEGIN EXCLUSIVE')
@@ -30,5 +30,18 @@ export function lockDataDir(dir: string): DataDirLock | 'taken' {
     release() {
       if (held.delete(db)) db.close()
     },
+  }
+}
+
+// Folder by folder: Node's own `recursive` never comes back where a folder is there but none can be made in it, as in
+// /proc.
+function makeFolder(dir: string): void {
+  if (existsSync(dir)) return
+  if (dirname(dir) !== dir) makeFolder(dirname(dir))
+  try {
+    mkdirSync(dir, { mode: 0o700 })
+  } catch (error) {
+    // Somebody else was faster.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
 }

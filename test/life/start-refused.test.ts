@@ -27,6 +27,8 @@ const BAD_VARIABLES = [
   ['TURNPIKE_PROT', '8080', /TURNPIKE_PROT is not a known variable/],
 ] as const
 
+const NOT_OURS = /192\.0\.2\.1:\d+ cannot be listened on: E[A-Z]+ \(TURNPIKE_HOST, TURNPIKE_PORT\)/
+
 test('a bad file is named with its line, and nothing is made', async t => {
   await using folder = await temporaryFolder()
   for (const [what, text, named] of BAD_FILES) {
@@ -52,6 +54,35 @@ test('a bad or unknown variable is named without its value, and nothing is made'
       assertRefused(result, named)
       assert.ok(!result.stderr.includes(value))
       assert.deepEqual(readdirSync(folder.path), [])
+    })
+  }
+})
+
+test('a file, a folder or an address that cannot be used is named with the variable that says otherwise', async t => {
+  await using folder = await temporaryFolder()
+  await writeFile(join(folder.path, 'plain'), '')
+  const port = String(await freePort())
+
+  for (const [what, env, named] of [
+    [
+      'no configuration',
+      { TURNPIKE_CONFIG: 'nowhere.yaml' },
+      /TURNPIKE_CONFIG.*nowhere\.yaml|nowhere\.yaml.*TURNPIKE_CONFIG/,
+    ],
+    ['a file as data dir', { TURNPIKE_DATA_DIR: 'plain' }, /TURNPIKE_DATA_DIR: .*plain cannot be used: /],
+    [
+      'a data dir below a file',
+      { TURNPIKE_DATA_DIR: 'plain/data' },
+      /TURNPIKE_DATA_DIR: .*data cannot be used: ENOTDIR/,
+    ],
+    ['a data dir in /proc', { TURNPIKE_DATA_DIR: '/proc/turnpike' }, /TURNPIKE_DATA_DIR: .*cannot be used: /],
+    ['an address of another machine', { TURNPIKE_HOST: '192.0.2.1' }, NOT_OURS],
+    ['the same for operators', { TURNPIKE_ADMIN_LISTEN: '192.0.2.1:1' }, /192\.0\.2\.1:1 cannot be .*ADMIN_LISTEN\)/],
+  ] as const) {
+    await t.test(what, async () => {
+      const result = await runProcess(['serve'], folder.path, { TURNPIKE_PORT: port, ...env })
+
+      assertRefused(result, named)
     })
   }
 })
@@ -104,7 +135,7 @@ test('the message about an address in use names the variable that says otherwise
   const free = String(await freePort())
 
   for (const [variable, env] of [
-    ['TURNPIKE_PORT', { TURNPIKE_PORT: taken.port, TURNPIKE_ADMIN_LISTEN: free }],
+    ['TURNPIKE_HOST, TURNPIKE_PORT', { TURNPIKE_PORT: taken.port, TURNPIKE_ADMIN_LISTEN: free }],
     ['TURNPIKE_ADMIN_LISTEN', { TURNPIKE_PORT: free, TURNPIKE_ADMIN_LISTEN: taken.port }],
   ] as const) {
     await t.test(variable, async () => {
