@@ -48,19 +48,20 @@ export function v1Door(needs: DoorNeeds): Door {
     try {
       if (!needs.open())
         throw new Refusal('service_unavailable', { retryAfter: 5, message: 'The server is shutting down.' })
-      if (isPreflight(req, needs.reply)) return sendPreflight(it, needs.reply)
-      const rule = found?.endpoint.rule
-      pass = await admit(call, rule, {
-        authenticator: needs.authenticator,
-        limits: needs.limits,
-        gates: needs.gates,
-        recognised(known, theirs) {
-          it.known = known
-          facts = theirs
-          flight.keyId = known.bearer.key.id
-        },
-      })
-      served = await (found as Found).endpoint.serve(it, pass, (found as Found).rest)
+      if (isPreflight(req, needs.reply)) served = sendPreflight(it, needs.reply)
+      else {
+        pass = await admit(call, found?.endpoint.rule, {
+          authenticator: needs.authenticator,
+          limits: needs.limits,
+          gates: needs.gates,
+          recognised(known, theirs) {
+            it.known = known
+            facts = theirs
+            flight.keyId = known.bearer.key.id
+          },
+        })
+        served = await (found as Found).endpoint.serve(it, pass, (found as Found).rest)
+      }
     } catch (error) {
       const refusal = asRefusal(error, call.requestId, needs)
       // A key that died between its admission and its row was nobody's.
@@ -114,7 +115,7 @@ function isPreflight(req: IncomingMessage, reply: ReplyNeeds): boolean {
   return asks && origin !== undefined && reply.corsOrigins.includes(origin)
 }
 
-function sendPreflight(it: Case, reply: ReplyNeeds): void {
+function sendPreflight(it: Case, reply: ReplyNeeds): Served {
   it.res.writeHead(204, [
     ...commonHeaders(it, undefined, reply),
     ...costHeader(0n, reply),
@@ -126,4 +127,5 @@ function sendPreflight(it: Case, reply: ReplyNeeds): void {
     '600',
   ])
   it.res.end()
+  return { status: 204, outcome: 'completed' }
 }

@@ -2,9 +2,10 @@
 // lists that origin.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { standardConfig, startGateway } from '../kit/gateway.ts'
+import { type Gateway, standardConfig, startGateway } from '../kit/gateway.ts'
 import { httpCall } from '../kit/http-call.ts'
 import { assertCommonHeaders, assertRefusal } from '../kit/refusal.ts'
+import { until } from '../kit/until.ts'
 import { startUpstream } from '../kit/upstream.ts'
 
 const ORIGIN = 'https://app.example.com'
@@ -75,6 +76,16 @@ test('a listed origin may read every answer, and no other may', async t => {
     assertCommonHeaders(answer.headers)
   })
 
+  await t.test('its preflight has its line in the log and is counted, like every request', async () => {
+    const before = await preflightsCounted(gateway)
+    const { headers } = await preflight(gateway.url, ORIGIN)
+    const line = () => gateway.logs.find(each => String(each.id) === headers['x-request-id'])
+    await until('its line is there', () => line() !== undefined)
+
+    assert.deepEqual([line()?.endpoint, line()?.status, line()?.outcome], ['chat.completions', 204, 'completed'])
+    assert.equal(await preflightsCounted(gateway), before + 1)
+  })
+
   await t.test('its answers, refusals and streams say so too, with the headers it may read', async () => {
     const headers = { origin: ORIGIN }
     const answers = [
@@ -114,4 +125,10 @@ test('a listed origin may read every answer, and no other may', async t => {
 
 function preflight(url: string, origin: string) {
   return httpCall(`${url}/v1/chat/completions`, { method: 'OPTIONS', headers: { origin, ...ASKS } })
+}
+
+async function preflightsCounted(gateway: Gateway): Promise<number> {
+  const { text } = await gateway.get('/metrics')
+  const counted = /^turnpike_requests_total\{endpoint="chat.completions",status="204",outcome="completed"\} (\d+)$/m
+  return Number(counted.exec(text)?.[1] ?? 0)
 }
