@@ -70,7 +70,8 @@ async function readAnswer(response: Response, url: string): Promise<Json> {
   const error = answer.error as { message?: unknown; param?: unknown } | undefined
   const words = `${error?.message ?? `status ${response.status}`}`
   if (response.status === 401) throw new Failed('the admin token was not accepted')
-  const message = typeof error?.param === 'string' ? `${error.param}: ${words}` : words
+  const isNamed = typeof error?.param !== 'string' || words.startsWith(error.param)
+  const message = isNamed ? words : `${error.param}: ${words}`
   throw new Failed(message, response.status >= 500)
 }
 

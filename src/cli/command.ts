@@ -16,6 +16,8 @@ export type Command = {
   readonly more?: string
   // How many arguments without a name it takes.
   readonly takes?: readonly [min: number, max: number]
+  // It has nothing to print for programs.
+  readonly withoutJson?: true
   // Gives the exit code: 0 all is well, 1 it failed.
   run(input: Input): Promise<number>
 }
@@ -45,10 +47,8 @@ export class Failed extends Error {
   }
 }
 
-const COMMON: Readonly<Record<string, Option>> = {
-  json: { about: 'print JSON, for programs' },
-  help: { about: 'show this help' },
-}
+const JSON_OPTION: Readonly<Record<string, Option>> = { json: { about: 'print JSON, for programs' } }
+const HELP_OPTION: Readonly<Record<string, Option>> = { help: { about: 'show this help' } }
 
 export async function runCommand(command: Command, argv: readonly string[]): Promise<number> {
   if (argv.includes('--help') || argv.includes('-h')) {
@@ -58,9 +58,13 @@ export async function runCommand(command: Command, argv: readonly string[]): Pro
   return command.run(readInput(command, argv))
 }
 
+function optionsOf({ options, withoutJson }: Command): Readonly<Record<string, Option>> {
+  return { ...options, ...(withoutJson ? {} : JSON_OPTION), ...HELP_OPTION }
+}
+
 function readInput(command: Command, argv: readonly string[]): Input {
   const options: ParseArgsOptionsConfig = {}
-  for (const [name, option] of Object.entries({ ...command.options, ...COMMON })) {
+  for (const [name, option] of Object.entries(optionsOf(command))) {
     options[name] = { type: option.value === undefined ? 'boolean' : 'string', multiple: option.multiple ?? false }
   }
   const { values, positionals } = parseStrictly(argv, options, command)
@@ -88,7 +92,7 @@ function wrong(command: Command, what: string): BadUsage {
 }
 
 function helpFor(command: Command): string {
-  const options = Object.entries({ ...command.options, ...COMMON }).map(([name, option]) => {
+  const options = Object.entries(optionsOf(command)).map(([name, option]) => {
     return [`--${name}${option.value === undefined ? '' : ` ${option.value}`}`, option.about] as const
   })
   const width = Math.max(...options.map(([left]) => left.length))

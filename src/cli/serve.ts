@@ -7,14 +7,15 @@ export const commands: Readonly<Record<string, Command>> = {
     usage: 'serve',
     about: 'Starts the gateway. It drains and ends on SIGTERM; a second SIGTERM hurries.',
     more: 'All settings come from TURNPIKE_* variables and from turnpike.yaml; "turnpike config check" checks them.',
+    withoutJson: true,
     async run() {
       // Read before anything else is loaded: a mistake in it should be said at once.
       const config = loadConfig()
       const { serve } = await import('../main.ts')
       await serve(config)
       // At once, and not by running out of work: while Node takes itself apart, one more SIGTERM would find no handler
-      // and become the way it ended. A gateway that ended badly has said so itself.
-      process.exit(Number(process.exitCode ?? 0))
+      // and become the way it ended.
+      process.exit(0)
     },
   },
 }

@@ -43,6 +43,10 @@ function complaint(errors: readonly Complaint[]): Refusal {
     const param = fieldBelow(path, first.params.requiredProperties[0] ?? '')
     return new Refusal('missing_field', { param, message: `${param} is required.` })
   }
+  if (first.keyword === 'enum') {
+    const message = `${path} must be one of ${first.params.allowedValues.join(', ')}.`
+    return new Refusal('invalid_value', { param: path, message })
+  }
   const unknown = first.keyword === 'boolean' && first.schemaPath.endsWith('/additionalProperties')
   const message = unknown ? `${path} is not a field here.` : `${path === '' ? 'The body' : path} ${first.message}.`
   return new Refusal('invalid_value', path === '' ? { message } : { param: path, message })
