@@ -134,16 +134,35 @@ export function demoCatalog(newPriceVersion: () => string): DeclaredCatalog {
   }
 }
 
-export function welcome(url: string, { adminToken, secret }: FirstStart['made'], model: string): string {
+// `adminUrl` is where the command line finds the gateway, if anywhere.
+export function welcome(
+  { url, adminUrl }: { readonly url: string; readonly adminUrl: string | undefined },
+  { accountId, made: { adminToken, secret } }: FirstStart,
+  model: string,
+): string {
   const lines = ['', `Turnpike is ready at ${url}`, '']
   if (adminToken !== undefined) lines.push(`  Admin token  ${adminToken}`)
   if (secret !== undefined) lines.push(`  First key    ${secret}`)
   const both = adminToken !== undefined && secret !== undefined
   lines.push('', both ? 'Both are shown this once.' : 'It is shown this once.')
-  if (secret === undefined) lines.push('Make a key with: npx turnpike keys create first')
-  else
+  if (secret !== undefined)
     lines.push('Try it, whole or word by word:', '', ...[false, true].map(stream => curl(url, secret, model, stream)))
+  else if (adminUrl !== undefined && adminToken !== undefined)
+    lines.push(
+      'Make a key and give its account credits, in this folder:',
+      '',
+      ...keyLines(adminUrl, adminToken, accountId),
+    )
   return `${lines.join('\n')}\n\n`
+}
+
+function keyLines(adminUrl: string, adminToken: string, accountId: string): readonly string[] {
+  return [
+    `  export TURNPIKE_URL=${adminUrl}`,
+    `  export TURNPIKE_ADMIN_TOKEN=${adminToken}`,
+    '  npx turnpike keys create first',
+    `  npx turnpike credits add ${accountId} 10`,
+  ]
 }
 
 function curl(url: string, secret: string, model: string, stream: boolean): string {

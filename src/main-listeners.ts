@@ -1,7 +1,7 @@
 // The listeners: /v1 and what belongs to operations on one address, the operator's side beside it or on an address of its
 // own.
 import type { Server } from 'node:http'
-import { BadConfig, type Config, type Listen } from './config.ts'
+import { BadConfig, type Listen } from './config.ts'
 import { openApp } from './http/app.ts'
 import { addressStandingOf } from './http/peer.ts'
 import { httpServer } from './http/server.ts'
@@ -13,6 +13,8 @@ export type Listeners = {
   readonly servers: readonly Server[]
   // Where /v1 is, once it listens.
   url(): string
+  // Where the admin API is, once it listens; undefined if it is off.
+  adminUrl(): string | undefined
   listen(): Promise<void>
   close(): Promise<void>
 }
@@ -50,7 +52,11 @@ export async function openListeners(v1: V1, operator: Operator, ground: Ground):
 
   return {
     servers: open.map(each => each.server),
-    url: () => urlOf(server, config),
+    url: () => urlOf(server, config.host),
+    adminUrl() {
+      const admin = adminListen === 'off' ? undefined : open.at(-1)
+      return admin === undefined ? undefined : urlOf(admin.server, admin.at.host)
+    },
     async listen() {
       for (const { server, at, variable } of open) await listen(server, at, variable, bounds.backlogMax)
     },
@@ -71,7 +77,7 @@ function listen(server: Server, at: Listen, variable: string, backlogMax: number
   })
 }
 
-function urlOf(server: Server, { host }: Config): string {
+function urlOf(server: Server, host: string): string {
   const address = server.address()
   const port = typeof address === 'object' && address !== null ? address.port : 0
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`

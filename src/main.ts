@@ -25,7 +25,7 @@ export async function serve(config: Config): Promise<void> {
   const listeners = await openListeners(v1, operator, ground)
   const stopSweeping = await startSweeping(house, v1, ground)
   await listeners.listen()
-  await show(await operator.begin(), listeners.url())
+  await show(await operator.begin(), { url: listeners.url(), adminUrl: listeners.adminUrl() })
   log.info({ url: listeners.url(), models: house.catalog.models.length }, 'listening')
 
   await drain.finished(listeners.servers)
@@ -55,9 +55,8 @@ async function startSweeping({ store }: House, v1: V1, { config, metrics, log }:
 }
 
 // Secrets are shown this once, and only then are they for good.
-async function show({ made, shown }: FirstStart, url: string): Promise<void> {
-  if (made.adminToken !== undefined || made.secret !== undefined) {
-    process.stdout.write(welcome(url, made, DEMO_MODEL))
-  }
-  await shown()
+async function show(first: FirstStart, at: Parameters<typeof welcome>[0]): Promise<void> {
+  const { adminToken, secret } = first.made
+  if (adminToken !== undefined || secret !== undefined) process.stdout.write(welcome(at, first, DEMO_MODEL))
+  await first.shown()
 }

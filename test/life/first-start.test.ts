@@ -6,11 +6,14 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { temporaryFolder } from '../kit/folder.ts'
-import { type Gateway, startGateway } from '../kit/gateway.ts'
+import { type Gateway, standardConfig, startGateway } from '../kit/gateway.ts'
+import { freePort } from '../kit/gateway-process.ts'
 import { assertChatCompletion, assertChunk } from '../kit/schemas.ts'
 import { parseSse } from '../kit/sse.ts'
+import { startUpstream } from '../kit/upstream.ts'
 
 const run = promisify(execFile)
+const COMMAND = join(import.meta.dirname, '../../bin/turnpike.js')
 
 test('a first start gives a gateway to try at once, and says its secrets once', async t => {
   await using gateway = await startGateway({ env: { TURNPIKE_ADMIN_TOKEN: undefined } })
@@ -78,6 +81,29 @@ test('a first start that was given its token and its catalog has no secret to sh
 
   assert.equal((await gateway.admin('GET', '/keys')).status, 200)
   for (const line of gateway.lines) assert.equal(typeof JSON.parse(line), 'object')
+})
+
+test('a first start with a catalog says how to make a key that works', async t => {
+  await using upstream = await startUpstream()
+  const adminPort = String(await freePort())
+
+  for (const [where, env] of [
+    ['the admin API beside /v1', {}],
+    ['the admin API on its own listener', { TURNPIKE_ADMIN_LISTEN: adminPort }],
+  ] as const) {
+    await t.test(where, async () => {
+      const config = standardConfig(upstream.url)
+      await using gateway = await startGateway({ config, env: { ...env, TURNPIKE_ADMIN_TOKEN: undefined } })
+      const pasted = gateway.lines.filter(line => /^ {2}(export|npx) /.test(line)).join('\n')
+
+      // As npx does it in the folder of the package.
+      const commands = pasted.replaceAll('npx turnpike', `'${process.execPath}' '${COMMAND}'`)
+      const { stdout } = await run('sh', ['-ec', commands])
+
+      const [secret = ''] = /svc_live_[0-9A-Za-z]{43}/.exec(stdout) ?? []
+      assert.equal((await gateway.chat({}, { key: secret })).status, 200)
+    })
+  }
 })
 
 test('in a data dir that was there before and is open to others, no file is', async () => {
