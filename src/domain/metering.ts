@@ -31,7 +31,7 @@ export function readUsage(value: unknown): Reported {
   }
 }
 
-// A finished answer. Zero for a prompt that was not empty, or for output that was seen, is no count.
+// Of any answer, finished or not. Zero for a prompt that was not empty, or for output that was seen, is no count.
 export function judge(reported: Reported, bounds: MeterBounds, seen: Seen, estimates: Estimates): Judged {
   const believable = believesPrompt(reported)
   const prompt = believable ? (reported.prompt as number) : estimates.prompt

@@ -1,4 +1,4 @@
-// The catalog as requests see it: an immutable snapshot with look-ups, replaced as a whole when the catalog changes.
+// The catalog as requests see it: an immutable snapshot with look-ups, made once, at start.
 import type { Model, Provider } from '../domain/catalog.ts'
 
 export type Catalog = {
