@@ -1,4 +1,5 @@
-// What `npm pack` makes is what people install: it holds JavaScript and migrations, no sources and no tests, and it starts.
+// What `npm pack` makes is what people install: it holds JavaScript and migrations, the documents, no sources
+// and no tests, and it starts.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { globSync } from 'node:fs'
@@ -14,6 +15,7 @@ const ROOT = join(import.meta.dirname, '../..')
 const MATTERS = [
   'bin',
   'src',
+  'docs',
   'package.json',
   'tsconfig.json',
   'tsconfig.build.json',
@@ -26,11 +28,11 @@ test('the package has what it needs, starts, and serves a chat', async t => {
   await using folder = await temporaryFolder()
   const installed = await packAndUnpack(folder.path)
 
-  await t.test('it holds what is run, and nothing that is not', () => {
+  await t.test('it holds what is run and what is read, and nothing else', () => {
     const top = globSync('*', { cwd: installed }).filter(name => name !== 'node_modules')
     const migrations = (root: string) => globSync('store/migrations/*.sql', { cwd: join(installed, root) })
 
-    assert.deepEqual(top.sort(), ['CHANGELOG.md', 'LICENSE', 'README.md', 'bin', 'dist', 'package.json'])
+    assert.deepEqual(top.sort(), ['CHANGELOG.md', 'LICENSE', 'README.md', 'bin', 'dist', 'docs', 'package.json'])
     assert.deepEqual(globSync('dist/**/*.ts', { cwd: installed }), [])
     assert.deepEqual(migrations('dist'), globSync('store/migrations/*.sql', { cwd: join(ROOT, 'src') }))
   })
