@@ -22,7 +22,9 @@ export type OutwardHandler = {
 }
 
 export type Exchange = {
-  readonly request: OutwardRequest
+  readonly request: Omit<OutwardRequest, 'body'>
+  // Until it has been written; it may be megabytes, and a stream may take a quarter of an hour.
+  body: string
   readonly handler: OutwardHandler
   readonly startedMs: number
   sentMs: number

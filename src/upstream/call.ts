@@ -51,9 +51,10 @@ export function outward(setup: OutwardSetup): Outward {
   const idle: Line[] = []
   let session: Buffer | undefined
 
-  function send(request: OutwardRequest, handler: OutwardHandler): OutwardFlow {
+  function send({ body, ...request }: OutwardRequest, handler: OutwardHandler): OutwardFlow {
     const exchange: Exchange = {
       request,
+      body,
       handler,
       startedMs: clock.monotonic(),
       sentMs: 0,
@@ -101,14 +102,15 @@ export function outward(setup: OutwardSetup): Outward {
   }
 
   function begin(exchange: Exchange, line: Line): void {
-    const { request } = exchange
+    const { request, body } = exchange
+    exchange.body = ''
     exchange.line = line
     exchange.sentMs = clock.monotonic()
     line.exchange = exchange
     line.reader.expect()
     request.onSent()
     line.socket.write(
-      `${preamble}x-request-id: ${request.requestId}\r\ncontent-length: ${Buffer.byteLength(request.body)}\r\n\r\n${request.body}`,
+      `${preamble}x-request-id: ${request.requestId}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
     )
     if (exchange.paused) line.socket.pause()
     watch(line)
