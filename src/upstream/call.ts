@@ -39,7 +39,7 @@ export type OutwardFlow = { pause(): void; resume(): void; abort(): void }
 const HEAD_BYTES_MAX = 32_768
 const IDLE_MS = 20_000
 // An upstream that answers twice does so at once: a connection that rested for a moment has nothing left to say.
-const REST_MS = 10
+const REST_MS = 2
 // What arrives is read before anything else happens, so all connections share one buffer.
 const ARRIVED = Buffer.allocUnsafeSlow(65_536)
 
@@ -47,7 +47,7 @@ export function outward(setup: OutwardSetup): Outward {
   const { timeouts, clock } = setup
   const preamble = preambleOf(setup)
   const lines = new Set<Line>()
-  // The one that rested longest is the first to be used again.
+  // Of those that have rested, the one used last is the first to be used again, so that the others may grow old.
   const idle: Line[] = []
   let session: Buffer | undefined
 
@@ -93,12 +93,13 @@ export function outward(setup: OutwardSetup): Outward {
 
   function takeIdle(): Line | undefined {
     const rested = clock.monotonic() - REST_MS
-    for (;;) {
-      const line = idle[0]
-      if (line === undefined || line.idleSinceMs > rested) return undefined
-      idle.shift()
-      if (!line.socket.destroyed) return line
+    for (let at = idle.length - 1; at >= 0; at--) {
+      const line = idle[at] as Line
+      if (line.idleSinceMs > rested || line.socket.destroyed) continue
+      idle.splice(at, 1)
+      return line
     }
+    return undefined
   }
 
   function begin(exchange: Exchange, line: Line): void {

@@ -7,7 +7,7 @@ import { after, test } from 'node:test'
 import { startGateway } from '../kit/gateway.ts'
 import { standardConfig } from '../kit/standard-config.ts'
 
-// Says whose request it answers, and where asked to, says it once more a moment later.
+// Says whose request it answers, and where asked to, says it twice.
 const sockets = new Set<Socket>()
 const upstream = createServer(socket => {
   sockets.add(socket.setNoDelay().on('error', () => undefined))
@@ -20,8 +20,7 @@ const upstream = createServer(socket => {
     text = ''
     const answer = answerTo(whole[1] as string)
     socket.write(answer)
-    if (!twice) return
-    setImmediate(() => socket.write(answer))
+    if (twice) socket.write(answer)
   })
 }).listen(0, '127.0.0.1')
 await once(upstream, 'listening')
