@@ -53,6 +53,28 @@ test('lists that one account asks for all at once are refused past a few, at no 
   assert.ok((await gateway.audit()).ok)
 })
 
+test('a list that finds the line of all accounts full gets 503, counts, and leaves its row', async () => {
+  await using upstream = await startUpstream()
+  const bounds = withBounds({ usageListsAtOnceMax: 1, usageListsWaitingMax: 0 })
+  await using gateway = await startGateway({ config: standardConfig(upstream.url), ...bounds })
+  const key = await gateway.createKey()
+  const ask = () => gateway.get('/v1/usage?endpoint=all&limit=1000', key.secret)
+  for (let i = 0; i < 20; i++) assert.equal((await ask()).status, 200)
+
+  const answers = await Promise.all(Array.from({ length: 100 }, ask))
+
+  const refused = answers.filter(each => each.status !== 200)
+  assert.ok(refused.length > 0)
+  for (const answer of refused) {
+    assertRefusal(answer, 'service_unavailable')
+    const row = await settledRow(gateway, answer.headers['x-request-id'])
+    assert.deepEqual([row.outcome, row.http_status, row.error_code], ['refused', 503, 'service_unavailable'])
+  }
+  const { daily } = (await gateway.get('/v1/key/introspect', key.secret)).body.limits ?? {}
+  assert.equal(Number(daily?.used), 20 + 100 + 1)
+  assert.ok((await gateway.audit()).ok)
+})
+
 test('usage records are listed newest first, page by page, by time, model and endpoint', async t => {
   await using upstream = await startUpstream()
   const config = standardConfig(upstream.url, {

@@ -39,7 +39,7 @@ async function serve(
   } catch (error) {
     // What is too much at once counts against nothing, here as at the limits; its row is written behind.
     if (error instanceof Refusal && error.code === 'concurrency_exceeded') pass.giveBack()
-    else if (error instanceof Refusal && error.status < 500) await enterAs('refused', error.status, error.code)
+    else if (error instanceof Refusal) await enterAs('refused', error.status, error.code)
     throw error
   }
   const granted = await enterAs('completed', answer.status, null)
