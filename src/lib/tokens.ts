@@ -13,17 +13,19 @@ export type TokenCount = {
 }
 
 export type TokenCounter = {
-  // Never rejects, and answers within the time cap.
-  count(text: string, owner: string): Promise<TokenCount>
+  // Several texts are counted as if newlines joined them; nothing joins them, so that nothing large is copied. Never
+  // rejects, and answers within the time cap.
+  count(text: string | readonly string[], owner: string): Promise<TokenCount>
   close(): Promise<void>
 }
 
 type Job = {
-  readonly text: string
+  readonly texts: readonly string[]
   readonly owner: string
   readonly cap: NodeJS.Timeout
   readonly resolve: (count: TokenCount) => void
-  next: number // where the next slice begins
+  at: number // the text in which the next slice begins,
+  next: number // and where in it
   tokens: number
 }
 
@@ -38,13 +40,21 @@ export function tokenCounter(options: { readonly timeoutMs: number; readonly idl
   let alarm: NodeJS.Timeout | undefined
   let isClosed = false
 
-  function count(text: string, owner: string): Promise<TokenCount> {
-    if (text === '') return Promise.resolve({ tokens: 0, exact: true })
-    if (isClosed || text.length > TEXT_BYTES_MAX || Buffer.byteLength(text) > TEXT_BYTES_MAX) {
-      return Promise.resolve(halfOfBytes(text))
-    }
+  function count(text: string | readonly string[], owner: string): Promise<TokenCount> {
+    const texts = typeof text === 'string' ? [text] : text
+    const bytes = bytesOf(texts)
+    if (bytes === 0) return Promise.resolve({ tokens: 0, exact: true })
+    if (isClosed || bytes > TEXTS_BYTES_MAX) return Promise.resolve(halfOfBytes(texts))
     return new Promise(resolve => {
-      const job: Job = { text, owner, resolve, next: 0, tokens: 0, cap: setTimeout(() => giveUp(job), timeoutMs) }
+      const job: Job = {
+        texts,
+        owner,
+        resolve,
+        at: 0,
+        next: 0,
+        tokens: 0,
+        cap: setTimeout(() => giveUp(job), timeoutMs),
+      }
       const line = lines.get(owner)
       if (line === undefined) lines.set(owner, new Set([job]))
       else line.add(job)
@@ -67,9 +77,7 @@ export function tokenCounter(options: { readonly timeoutMs: number; readonly idl
       return
     }
     inHand = job
-    const end = endOfSlice(job.text, job.next)
-    worker.postMessage(job.text.slice(job.next, end))
-    job.next = end
+    worker.postMessage(takeSlice(job))
     setAlarm(isReady ? timeoutMs : LOAD_MS_MAX)
   }
 
@@ -126,7 +134,7 @@ export function tokenCounter(options: { readonly timeoutMs: number; readonly idl
       if (answer === 'failed') giveUp(job)
       else {
         job.tokens += answer
-        if (job.next >= job.text.length) finish(job, { tokens: job.tokens, exact: true })
+        if (job.at >= job.texts.length) finish(job, { tokens: job.tokens, exact: true })
       }
     }
     handOut()
@@ -152,7 +160,7 @@ export function tokenCounter(options: { readonly timeoutMs: number; readonly idl
   }
 
   function giveUp(job: Job): void {
-    finish(job, halfOfBytes(job.text))
+    finish(job, halfOfBytes(job.texts))
   }
 
   function finish(job: Job, result: TokenCount): void {
@@ -177,13 +185,33 @@ export function tokenCounter(options: { readonly timeoutMs: number; readonly idl
 
 const IDLE_MS = 5 * 60_000
 const LOAD_MS_MAX = 30_000
-const TEXT_BYTES_MAX = 8 * 1024 * 1024
+const TEXTS_BYTES_MAX = 8 * 1024 * 1024
 // Some 2 ms of prose, 80 ms of the worst there is.
 const SLICE_UNITS_MAX = 16 * 1024
 const SLICE_LOOK_UNITS = 2048
 
-function halfOfBytes(text: string): TokenCount {
-  return { tokens: Math.ceil(Buffer.byteLength(text) / 2), exact: false }
+function bytesOf(texts: readonly string[]): number {
+  return texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
+}
+
+function halfOfBytes(texts: readonly string[]): TokenCount {
+  return { tokens: Math.ceil(bytesOf(texts) / 2), exact: false }
+}
+
+// Short texts share a slice, a long one takes several.
+function takeSlice(job: Job): string {
+  let slice = ''
+  for (let text = job.texts[job.at]; text !== undefined; text = job.texts[job.at]) {
+    if (slice !== '' && slice.length + text.length > SLICE_UNITS_MAX) break
+    const end = endOfSlice(text, job.next)
+    slice += text.slice(job.next, end)
+    job.next = end
+    if (end < text.length) break
+    job.at += 1
+    job.next = 0
+    if (job.at < job.texts.length) slice += '\n'
+  }
+  return slice
 }
 
 // Before a space that follows a word, no token of the encoding goes on, so a cut there changes no count. A text without

@@ -29,7 +29,9 @@ export type Held = {
 }
 
 // Texts are counted account by account.
-export type TokenCounter = { count(text: string, accountId: string): Promise<{ readonly tokens: number }> }
+export type TokenCounter = {
+  count(text: string | readonly string[], accountId: string): Promise<{ readonly tokens: number }>
+}
 
 export type SettleNeeds = {
   readonly gates: Pick<Gates, 'settle'>
@@ -120,7 +122,7 @@ async function estimatePrompt({ chat, model, accountId }: Held, counter: TokenCo
   for (const name of ['tools', 'functions', 'response_format']) {
     if (chat.forwarded[name] !== undefined) texts.push(JSON.stringify(chat.forwarded[name]))
   }
-  const { tokens } = await counter.count(texts.join('\n'), accountId)
+  const { tokens } = await counter.count(texts, accountId)
   return tokens + 4 * chat.messages.length + 3 + chat.media.length * model.mediaMaxTokens
 }
 

@@ -52,6 +52,27 @@ test('ordinary texts of any length are counted exactly', async () => {
   await counter.close()
 })
 
+test('several texts, short and long, are counted as if newlines joined them', async () => {
+  const counter = tokenCounter({ timeoutMs: LONG_MS })
+  const long = `${PROSE}end`.repeat(1000)
+
+  for (const texts of [
+    ['one', 'two'],
+    ['', 'one', ''],
+    [long, 'x', long],
+    Array.from({ length: 5000 }, () => 'a few words'),
+  ]) {
+    const { tokens, exact } = await counter.count(texts, 'a')
+
+    assert.equal(exact, true)
+    assert.ok(Math.abs(tokens - reference(texts.join('\n'))) <= 4, `${tokens} of ${reference(texts.join('\n'))}`)
+  }
+  assert.deepEqual(await counter.count(['', ''], 'a'), { tokens: 0, exact: true })
+  const large = Array.from({ length: 3 }, () => 'a'.repeat(3 * 1024 * 1024))
+  assert.deepEqual(await counter.count(large, 'a'), { tokens: 4.5 * 1024 * 1024, exact: false })
+  await counter.close()
+})
+
 test('special tokens, lone surrogates, NUL and emoji are text like any other', async () => {
   const counter = tokenCounter({ timeoutMs: LONG_MS })
 
