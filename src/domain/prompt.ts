@@ -22,7 +22,7 @@ export function promptBytes(body: PromptBody, messagesJson: string, hasMedia: bo
     for (const part of body.messages.flatMap(message =>
       Array.isArray(message.content) ? (message.content as Part[]) : [],
     )) {
-      if (part.type !== 'text' && part.type !== 'refusal') bytes -= Buffer.byteLength(JSON.stringify(part))
+      if (isMedia(part)) bytes -= Buffer.byteLength(JSON.stringify(part))
     }
   }
   for (const name of BESIDE_MESSAGES) {
@@ -41,7 +41,7 @@ export function promptBound(prompt: Prompt, model: Pick<Model, 'mediaMaxTokens'>
 export function surelyExceeds({ messages }: Pick<Prompt, 'messages'>, tokens: number): boolean {
   let words = 0
   let characters = 0
-  for (const text of promptTexts(messages)) {
+  for (const text of spokenTexts(messages)) {
     characters += text.length
     const word = /[\p{L}\p{N}]+/gu
     while (words <= tokens && word.test(text)) words += 1
@@ -49,8 +49,8 @@ export function surelyExceeds({ messages }: Pick<Prompt, 'messages'>, tokens: nu
   return Math.max(words, Math.floor(characters / 128), messages.length) > tokens
 }
 
-// Every text of the prompt, for the tokenizer's estimate.
-export function* promptTexts(messages: readonly Message[]): Generator<string> {
+// What is certainly read as the prompt: of the other fields a provider may leave out what it likes.
+export function* spokenTexts(messages: readonly Message[]): Generator<string> {
   for (const message of messages) {
     if (typeof message.content === 'string') yield message.content
     else if (Array.isArray(message.content)) {
@@ -58,4 +58,27 @@ export function* promptTexts(messages: readonly Message[]): Generator<string> {
     }
     if (message.tool_calls !== undefined) yield JSON.stringify(message.tool_calls)
   }
+}
+
+// Every text that is sent as the prompt, for the tokenizer's estimate: under whatever name it goes, it may be read and
+// billed to us. A picture or file is not text.
+export function* promptTexts(messages: readonly Message[]): Generator<string> {
+  for (const { role: _, content, ...others } of messages) {
+    if (Array.isArray(content)) {
+      for (const part of content as Part[]) if (!isMedia(part)) yield* textsOf(part, 'type')
+    } else if (typeof content === 'string') yield content
+    yield* textsOf(others)
+  }
+}
+
+function* textsOf(fields: Readonly<Record<string, unknown>>, except?: string): Generator<string> {
+  for (const [name, value] of Object.entries(fields)) {
+    if (name === except) continue
+    if (typeof value === 'string') yield value
+    else if (typeof value === 'object' && value !== null) yield JSON.stringify(value)
+  }
+}
+
+function isMedia(part: Part): boolean {
+  return part.type !== 'text' && part.type !== 'refusal'
 }

@@ -3,7 +3,7 @@
 import type { Provider } from '../domain/catalog.ts'
 import type { Chat } from '../domain/chat.ts'
 import type { AnswerListener, Flow } from '../domain/handoff.ts'
-import { promptTexts } from '../domain/prompt.ts'
+import { spokenTexts } from '../domain/prompt.ts'
 import type { Adapter, Errand } from './adapter.ts'
 
 const WORD_MS = 15
@@ -76,7 +76,7 @@ function chunk(choices: { index: number; delta: Record<string, unknown>; finish_
 
 // Here a word is a token, in the prompt as in the answer.
 function script({ chat, outputTokens }: Errand) {
-  const heard = [...promptTexts(chat.messages)]
+  const heard = [...spokenTexts(chat.messages)]
   const echo = `You said: ${lastUserText(chat)}`
   const all = echo.match(/\s*\S+/g) ?? []
   const words = outputTokens === null ? all : all.slice(0, outputTokens)
@@ -94,5 +94,5 @@ function script({ chat, outputTokens }: Errand) {
 
 function lastUserText(chat: Chat): string {
   const last = chat.messages.findLast(message => message.role === 'user') ?? chat.messages.at(-1)
-  return last === undefined ? '' : [...promptTexts([last])].join(' ')
+  return last === undefined ? '' : [...spokenTexts([last])].join(' ')
 }

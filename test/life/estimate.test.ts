@@ -5,8 +5,10 @@ import { test } from 'node:test'
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { settledRow } from '../kit/bookings.ts'
 import { openScene, warmTokenizer } from '../kit/scene.ts'
+import { standardConfig, standardModel } from '../kit/standard-config.ts'
 
-const { gateway, upstream } = await openScene()
+const eye = standardModel({ id: 'test/eye', input_modalities: ['text', 'image'], media_max_tokens: 1000 })
+const { gateway, upstream } = await openScene(url => standardConfig(url, { models: [standardModel(), eye] }))
 await warmTokenizer({ gateway, upstream })
 const CONTEXT = 128_000
 const MAX_OUTPUT = 4096
@@ -38,6 +40,57 @@ test('tools and every message of a prompt are counted', async () => {
 
   const row = await settledRow(gateway, answer.headers['x-request-id'])
   assert.ok(row.prompt_tokens >= 200 + 20, `${row.prompt_tokens}`)
+})
+
+const WORDS = 'many words of a long text '.repeat(500)
+const CALL = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }
+const HIDING_PLACES: Readonly<Record<string, object>> = {
+  'the arguments of a function call': {
+    role: 'assistant',
+    content: null,
+    function_call: { name: 'f', arguments: WORDS },
+  },
+  'a refusal': { role: 'assistant', content: null, refusal: WORDS },
+  'a part that is a refusal': { role: 'assistant', content: [{ type: 'refusal', refusal: WORDS }] },
+  'the arguments of a tool call': {
+    role: 'assistant',
+    tool_calls: [{ ...CALL, function: { name: 'f', arguments: WORDS } }],
+  },
+  'earlier reasoning': { role: 'assistant', content: 'hi', reasoning_content: WORDS },
+  'details of earlier reasoning': { role: 'assistant', content: 'hi', reasoning_details: [{ text: WORDS }] },
+  'a part of a tool answer': { role: 'tool', tool_call_id: 'c', content: [{ type: 'text', text: WORDS }] },
+}
+for (const [place, message] of Object.entries(HIDING_PLACES)) {
+  test(`words in ${place} are counted, also for a caller that leaves before the usage comes`, async () => {
+    const user = { role: 'user', content: 'Hello' }
+    upstream.next({ usage: 'none', chunks: 10_000, chunkDelayMs: 30 })
+    upstream.next({ usage: 'none' })
+
+    const leaving = await gateway.openChat({ messages: [user, message] })
+    leaving.abort()
+    const whole = await gateway.chat({ messages: [user, message] })
+
+    const words = countTokens(WORDS)
+    for (const { headers } of [leaving, whole]) {
+      const row = await settledRow(gateway, headers['x-request-id'])
+      const tokens = Number(row.prompt_tokens)
+      assert.equal(row.usage_source, 'estimate')
+      assert.ok(tokens >= words && tokens <= words + 60, `${tokens} of ${words}`)
+    }
+  })
+}
+
+test('the bytes of a picture are not counted as text', async () => {
+  const url = `data:image/png;base64,${'A'.repeat(100_000)}`
+  upstream.next({ usage: 'none' })
+
+  const answer = await gateway.chat({
+    model: 'test/eye',
+    messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }],
+  })
+
+  const row = await settledRow(gateway, answer.headers['x-request-id'])
+  assert.ok(Number(row.prompt_tokens) >= 1000 && Number(row.prompt_tokens) < 1100, `${row.prompt_tokens}`)
 })
 
 test('four megabytes of one letter are answered soon, and nobody else waits for them', async () => {
