@@ -22,11 +22,12 @@ export function wrongField(errors: readonly SchemaError[], prefix: string): Refu
       ? (first.params as { requiredProperties?: readonly string[] }).requiredProperties?.[0]
       : undefined
   if (absent !== undefined) return missing(fieldBelow(path, absent))
-  const message = isChoice && first === top ? 'has a wrong type or value' : (wordsOfPattern(first) ?? first.message)
+  const message = isChoice && first === top ? 'has a wrong type or value' : (wordsFor(first) ?? first.message)
   return new Refusal('invalid_value', { param: path, message: `${path} ${message}.` })
 }
 
-function wordsOfPattern({ keyword, params }: SchemaError): string | undefined {
+function wordsFor({ keyword, params }: SchemaError): string | undefined {
+  if (keyword === 'boolean') return 'is not a field that is known here'
   return keyword === 'pattern' ? PATTERNS.get((params as { pattern?: unknown }).pattern) : undefined
 }
 

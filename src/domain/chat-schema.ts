@@ -16,7 +16,7 @@ const safe = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGE
 // What a provider would fetch for the caller must not reach into the provider's own network, nor be read by others on its
 // way; and what it keeps under an id may be another tenant's, since all of them share the operator's account there.
 const ADDRESS = '^([Hh][Tt][Tt][Pp][Ss]://|[Dd][Aa][Tt][Aa]:)'
-const INLINE = '^([Dd][Aa][Tt][Aa]:|[^:]+$)'
+const INLINE = '^([Dd][Aa][Tt][Aa]:|[A-Za-z0-9+/\\r\\n]+={0,2}[\\r\\n]*$)'
 const Address = Type.String({ pattern: ADDRESS, description: 'An `https:` or `data:` URL.' })
 const Inline = Type.String({ pattern: INLINE, description: 'The bytes themselves, in base64 or as a `data:` URL.' })
 // A pattern in words.
@@ -25,24 +25,36 @@ export const PATTERNS: ReadonlyMap<unknown, string> = new Map([
   [INLINE, 'must be the bytes themselves, in base64 or as a data: URL'],
 ])
 
-const TextPart = Type.Object({ type: Type.Literal('text'), text: Text })
+// Where a prompt may be cached up to, in OpenAI's words and in the other usual ones.
+const Mark = Type.String({ maxLength: 64 })
+const ttl = Type.Optional(Type.Union([Mark, Type.Null()]))
+const marks = {
+  cache_control: Type.Optional(Type.Object({ type: Mark, ttl }, { additionalProperties: false })),
+  prompt_cache_breakpoint: Type.Optional(Type.Object({ mode: Mark, ttl }, { additionalProperties: false })),
+}
+
+// Of parts and messages the fields that are listed here are forwarded, and no others.
+const TextPart = Type.Object({ type: Type.Literal('text'), text: Text, ...marks })
 export const PARTS = {
   text: TextPart,
-  refusal: Type.Object({ type: Type.Literal('refusal'), refusal: Text }),
+  refusal: Type.Object({ type: Type.Literal('refusal'), refusal: Text, ...marks }),
   image_url: Type.Object({
     type: Type.Literal('image_url'),
     image_url: Type.Object({
       url: Address,
       detail: Type.Optional(Type.Enum(['auto', 'low', 'high'])),
     }),
+    ...marks,
   }),
   input_audio: Type.Object({
     type: Type.Literal('input_audio'),
     input_audio: Type.Object({ data: Inline, format: Type.Enum(['wav', 'mp3']) }),
+    ...marks,
   }),
   file: Type.Object({
     type: Type.Literal('file'),
     file: Type.Object({ file_data: Inline, filename: Type.Optional(Type.String({ maxLength: 1024 })) }),
+    ...marks,
   }),
 } as const
 export type PartType = keyof typeof PARTS
@@ -70,11 +82,35 @@ export const MESSAGES = {
     refusal: Type.Optional(Text),
     tool_calls: Type.Optional(Type.Array(ToolCall, { minItems: 1, maxItems: TOOLS_MAX })),
     function_call: Type.Optional(Type.Object({ name: Name, arguments: Text })),
+    // Beyond OpenAI's: what other providers want back of an earlier answer, and an answer to be gone on with.
+    reasoning_content: Type.Optional(Text),
+    reasoning: Type.Optional(Text),
+    reasoning_details: Type.Optional(Type.Array(Anything)),
+    prefix: Type.Optional(Type.Boolean()),
   }),
-  tool: Type.Object({ role: Type.Literal('tool'), content: Content, tool_call_id: Name }),
+  tool: Type.Object({ role: Type.Literal('tool'), ...spoken, tool_call_id: Name }),
   function: Type.Object({ role: Type.Literal('function'), content: Type.Union([Text, Type.Null()]), name: Name }),
 } as const
 export type Role = keyof typeof MESSAGES
+
+// Under these names something is fetched, or taken from what the provider keeps. Out of their place they are refused
+// rather than left out, since who sends them means them.
+export const REACHING: ReadonlySet<string> = new Set([
+  ...[
+    'file',
+    'files',
+    'file_id',
+    'file_ids',
+    'file_url',
+    'file_data',
+    'attachments',
+    'document',
+    'documents',
+    'source',
+  ],
+  ...['url', 'image', 'images', 'image_url', 'input_image', 'video', 'videos', 'video_url', 'input_video'],
+  ...['audio', 'audio_url', 'input_audio'],
+])
 
 const Tool = Type.Object({
   type: Type.Enum(['function', 'custom']),

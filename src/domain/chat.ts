@@ -11,6 +11,7 @@ import {
   PARTS,
   type PartType,
   PRICED_ELSEWHERE,
+  REACHING,
   READ_BY_ROUTING,
   type Role,
 } from './chat-schema.ts'
@@ -38,6 +39,8 @@ export type Chat = {
   readonly identifiers: Readonly<Record<string, string>>
   // Fields that only a provider listing them as `passthrough` gets.
   readonly extras: Readonly<Record<string, unknown>>
+  // Fields of messages and parts that nobody gets, without the number of the message.
+  readonly leftOut: readonly string[]
 }
 
 const envelope = Compile(Envelope)
@@ -49,7 +52,8 @@ export function parseChat(body: Record<string, unknown>): Chat {
   if (!envelope.Check(body)) throw wrongField(envelope.Errors(body), '')
   const valid = body as { model: string; messages: Message[] } & Record<string, unknown>
 
-  const media = valid.messages.flatMap((message, index) => checkMessage(message, `messages.${index}`))
+  const leftOut: string[] = []
+  const media = valid.messages.flatMap((message, index) => checkMessage(message, `messages.${index}`, leftOut))
   checkTools(valid.tools as Part[] | undefined)
   const messagesJson = JSON.stringify(valid.messages)
   return {
@@ -66,6 +70,7 @@ export function parseChat(body: Record<string, unknown>): Chat {
     forwarded,
     identifiers: identifiers as Record<string, string>,
     extras,
+    leftOut,
   }
 }
 
@@ -112,7 +117,7 @@ function notOffered(name: string): Refusal {
   return new Refusal('unsupported_value', { param: name, message: `${name} with this value is not offered here.` })
 }
 
-function checkMessage(message: Message, path: string): { kind: MediaKind; param: string }[] {
+function checkMessage(message: Message, path: string, leftOut: string[]): { kind: MediaKind; param: string }[] {
   const record = message as Record<string, unknown>
   for (const name of Object.keys(record)) if (record[name] === null && name !== 'content') delete record[name]
   const check = Object.hasOwn(MESSAGES, message.role) ? messages(message.role as Role) : undefined
@@ -122,15 +127,14 @@ function checkMessage(message: Message, path: string): { kind: MediaKind; param:
       message: `${path}.role is one of ${Object.keys(MESSAGES).join(', ')}.`,
     })
   }
+  keepOnly(fieldsOf(MESSAGES[message.role as Role]), record, path, 'messages', leftOut)
   if (!check.Check(message)) throw wrongField(check.Errors(message), path)
   if (message.role === 'assistant') checkAssistant(message, path)
   if (!Array.isArray(message.content)) return []
-  return (message.content as Part[]).flatMap((part, index) => checkPart(part, `${path}.content.${index}`))
+  return (message.content as Part[]).flatMap((part, index) => checkPart(part, `${path}.content.${index}`, leftOut))
 }
 
 function checkAssistant(message: Message, path: string): void {
-  // Speech that the provider keeps, by its id.
-  if (message.audio !== undefined) throw notOffered(`${path}.audio`)
   const speaks = message.content !== null && message.content !== undefined
   if (
     !speaks &&
@@ -145,7 +149,7 @@ function checkAssistant(message: Message, path: string): void {
   }
 }
 
-function checkPart(part: Part, path: string): { kind: MediaKind; param: string }[] {
+function checkPart(part: Part, path: string, leftOut: string[]): { kind: MediaKind; param: string }[] {
   const check = Object.hasOwn(PARTS, part.type) ? parts(part.type as PartType) : undefined
   if (check === undefined) {
     throw new Refusal('invalid_value', {
@@ -154,6 +158,9 @@ function checkPart(part: Part, path: string): { kind: MediaKind; param: string }
     })
   }
   const kind = { image_url: 'image', input_audio: 'audio', file: 'file' }[part.type] as MediaKind | undefined
+  const record = part as Record<string, unknown>
+  for (const name of Object.keys(record)) if (record[name] === null && name !== part.type) delete record[name]
+  keepOnly(fieldsOf(PARTS[part.type as PartType]), record, path, 'messages.content', leftOut)
   if (kind !== undefined) checkMedia(part, path)
   if (!check.Check(part)) throw wrongField(check.Errors(part), path)
   return kind === undefined ? [] : [{ kind, param: `${path}.type` }]
@@ -163,24 +170,53 @@ function checkPart(part: Part, path: string): { kind: MediaKind; param: string }
 function checkMedia(part: Part, path: string): void {
   const media = part[part.type]
   if (typeof media !== 'object' || media === null) return
-  const known = MEDIA_FIELDS.get(part.type)
+  const known = fieldsOf(MEDIA[part.type as keyof typeof MEDIA])
   for (const [name, value] of Object.entries(media)) {
     if (value === null) delete (media as Record<string, unknown>)[name]
-    else if (known?.has(name) === false) {
-      const param = `${path}.${part.type}.${name}`.slice(0, 256)
-      throw new Refusal('unsupported_value', {
-        param,
-        message: `${param} is not offered here; send the content itself.`,
-      })
-    }
+    else if (!known.has(name)) throw outOfPlace(`${path}.${part.type}.${name}`.slice(0, 256))
   }
 }
 
-const MEDIA_FIELDS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
-  ['image_url', new Set(Object.keys(PARTS.image_url.properties.image_url.properties))],
-  ['input_audio', new Set(Object.keys(PARTS.input_audio.properties.input_audio.properties))],
-  ['file', new Set(Object.keys(PARTS.file.properties.file.properties))],
-])
+const MEDIA = {
+  image_url: PARTS.image_url.properties.image_url,
+  input_audio: PARTS.input_audio.properties.input_audio,
+  file: PARTS.file.properties.file,
+} as const
+
+// Leaves in a message or part what is listed; `under` is how the others are named to the caller.
+function keepOnly(
+  known: ReadonlySet<string>,
+  record: Record<string, unknown>,
+  path: string,
+  under: string,
+  leftOut: string[],
+): void {
+  for (const name of Object.keys(record)) {
+    if (known.has(name)) continue
+    if (REACHING.has(name)) throw outOfPlace(`${path}.${name}`)
+    delete record[name]
+    const named = `${under}.${name.slice(0, 64)}`
+    if (leftOut.length < LEFT_OUT_NAMED_MAX && !leftOut.includes(named)) leftOut.push(named)
+  }
+}
+
+const LEFT_OUT_NAMED_MAX = 32
+
+function outOfPlace(param: string): Refusal {
+  return new Refusal('unsupported_value', { param, message: `${param} is not offered here; send the content itself.` })
+}
+
+// The names of a schema, looked up for every message and part.
+function fieldsOf(schema: { readonly properties: object }): ReadonlySet<string> {
+  let names = FIELDS.get(schema)
+  if (names === undefined) {
+    names = new Set(Object.keys(schema.properties))
+    FIELDS.set(schema, names)
+  }
+  return names
+}
+
+const FIELDS = new Map<object, ReadonlySet<string>>()
 
 function checkTools(tools: readonly Part[] | undefined): void {
   for (const [index, tool] of (tools ?? []).entries()) {

@@ -138,7 +138,10 @@ function attempt(
       resolve({
         provider: target.provider,
         cost: target.cost,
-        ignored: Object.keys(request.chat.extras).filter(name => !provider.passthrough.includes(name)),
+        ignored: [
+          ...Object.keys(request.chat.extras).filter(name => !provider.passthrough.includes(name)),
+          ...request.chat.leftOut,
+        ],
         flow,
         listen(next) {
           listener = next

@@ -74,7 +74,7 @@ test('an allowlist is forwarded as it was said, and nothing else', async t => {
     models: [standardModel(), standardModel({ id: 'test/newer', targets: [{ provider: 'newer', model: 'm2' }] })],
   })
   await using gateway = await startGateway({ config })
-  const messages = [{ role: 'user', content: 'hi', extra_of_a_message: { kept: [1, null] } }]
+  const messages = [{ role: 'user', content: 'hi', name: 'alice' }]
   const sent = () => upstream.journal.at(-1)?.body
 
   await t.test('every allowlisted field arrives as it was said, and nothing is added', async () => {

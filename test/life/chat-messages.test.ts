@@ -23,6 +23,11 @@ const TAKEN: readonly object[] = [
   { role: 'assistant', content: null, refusal: 'no' },
   { role: 'assistant', content: 'hi', tool_calls: null, function_call: null, refusal: null, audio: null, name: null },
   { role: 'assistant', content: [text, { type: 'refusal', refusal: 'no' }] },
+  { role: 'assistant', content: 'hi', reasoning_content: 'hm', reasoning: 'hm', reasoning_details: [{ text: 'hm' }] },
+  { role: 'assistant', content: 'hi', prefix: true },
+  { role: 'user', content: [{ ...text, cache_control: { type: 'ephemeral', ttl: '1h' } }] },
+  { role: 'user', content: [{ ...text, prompt_cache_breakpoint: { mode: 'explicit' } }] },
+  { role: 'tool', content: 'sunny', tool_call_id: 'call_1', name: 'weather' },
   { role: 'tool', content: 'sunny', tool_call_id: 'call_1' },
   { role: 'tool', content: [text], tool_call_id: 'call_1' },
   { role: 'function', content: 'sunny', name: 'f' },
@@ -47,6 +52,21 @@ const REFUSED: readonly (readonly [message: unknown, code: Code, path: string])[
   [{ role: 'assistant', tool_calls: [{ id: 'c', type: 'function' }] }, 'missing_field', '.tool_calls.0.function'],
   [{ role: 'assistant', tool_calls: [call, { ...call, id: 5 }] }, 'invalid_value', '.tool_calls.1.id'],
   [{ role: 'assistant', content: 'hi', audio: { id: 'audio_1' } }, 'unsupported_value', '.audio'],
+  [{ role: 'user', content: 'hi', audio: { id: 'audio_1' } }, 'unsupported_value', '.audio'],
+  [{ role: 'tool', content: 'hi', tool_call_id: 'c', audio: { id: 'audio_1' } }, 'unsupported_value', '.audio'],
+  [{ role: 'user', content: 'hi', images: ['AAAA'] }, 'unsupported_value', '.images'],
+  [{ role: 'system', content: 'hi', file_ids: ['file-1'] }, 'unsupported_value', '.file_ids'],
+  [
+    { role: 'user', content: [{ ...text, image_url: { url: 'http://169.254.169.254/' } }] },
+    'unsupported_value',
+    '.content.0.image_url',
+  ],
+  [
+    { role: 'user', content: [{ ...text, cache_control: { type: 'x', url: 'y' } }] },
+    'invalid_value',
+    '.content.0.cache_control.url',
+  ],
+  [{ role: 'assistant', content: 'hi', reasoning_content: {} }, 'invalid_value', '.reasoning_content'],
   [{ role: 'tool', content: 'x' }, 'missing_field', '.tool_call_id'],
   [{ role: 'function', content: 'x' }, 'missing_field', '.name'],
   [{ role: 'user', content: ['x'] }, 'invalid_value', '.content.0'],
@@ -68,6 +88,12 @@ const MEDIA_REFUSED: readonly (readonly [part: object, code: Code, path: string]
     'unsupported_value',
     '.image_url.file_id',
   ],
+  [{ ...image, file_id: 'file-1' }, 'unsupported_value', '.file_id'],
+  [{ ...image, file: { file_data: 'AAAA' } }, 'unsupported_value', '.file'],
+  [{ ...image, url: 'https://x/y' }, 'unsupported_value', '.url'],
+  ...['//169.254.169.254/x', 'a b', 'x.pdf', 'AA=A', '====', '\\\\host\\x', 'AAAA?'].map(
+    data => [{ type: 'file', file: { file_data: data } }, 'invalid_value', '.file.file_data'] as const,
+  ),
   [{ type: 'file', file: { file_id: 'file-1' } }, 'unsupported_value', '.file.file_id'],
   [{ type: 'file', file: { file_data: 'AAAA', file_id: 'file-1' } }, 'unsupported_value', '.file.file_id'],
   [{ type: 'file', file: { file_data: 'AAAA', file_url: 'https://x/y' } }, 'unsupported_value', '.file.file_url'],
@@ -86,6 +112,8 @@ const MEDIA_TAKEN: readonly object[] = [
   { type: 'image_url', image_url: { url: 'HTTPS://example.com/a.png' } },
   { type: 'input_audio', input_audio: { data: 'AAAA', format: 'mp3' } },
   { type: 'file', file: { file_data: 'data:application/pdf;base64,AAAA', filename: 'a.pdf' } },
+  { type: 'file', file: { file_data: '+/aZ\r\n09==\r\n' } },
+  { type: 'file', file: { file_data: 'A'.repeat(3_000_000) } },
   { type: 'file', file: { file_data: 'AAAA' }, cache_control: { type: 'ephemeral' } },
 ]
 
@@ -106,6 +134,18 @@ test('messages are taken in every form that OpenAI documents, and what is wrong 
       const [entry] = upstream.journal
       assert.deepEqual(entry?.body, { model: 'm1', messages: [user, withoutNulls(message)] })
     }
+  })
+
+  await t.test('fields that no message or part has are left out and named, each once', async () => {
+    const part = { ...text, mood: 'good', annotations: null }
+    const odd = { role: 'user', content: [part, part], mood: 'bad', status: null }
+
+    const answer = await gateway.chat({ messages: [odd, { ...odd, id: 5 }], other: 1 })
+
+    assert.equal(answer.status, 200)
+    const plain = { role: 'user', content: [text, text] }
+    assert.deepEqual(upstream.journal.at(-1)?.body, { model: 'm1', messages: [plain, plain] })
+    assert.equal(answer.headers['x-svc-ignored-fields'], 'other, messages.mood, messages.content.mood, messages.id')
   })
 
   await t.test('what is wrong in the second message is named with its place', async () => {
