@@ -1,5 +1,6 @@
 // What every part of the process stands on: configuration, time, chance, ids, the log, the metrics, and who is here now.
 import { randomUUIDv7 } from 'node:crypto'
+import { getHeapStatistics } from 'node:v8'
 import type { Config } from './config.ts'
 import { type Bodies, bodyRoom } from './http/bodies.ts'
 import type { InFlight } from './http/door.ts'
@@ -23,11 +24,11 @@ export type Ground = {
 }
 
 export function openGround(config: Config): Ground {
-  const { bodiesInMemoryBytesMax, bodiesPerAccountShare } = config.bounds
+  const bodiesMax = bodiesBytesMax(config.bounds)
   const clock = systemClock
   const log = openLog(config.logLevel, process.stdout, clock)
   const inFlight = roster<InFlight>()
-  const bodies = bodyRoom(bodiesInMemoryBytesMax, bodiesInMemoryBytesMax / bodiesPerAccountShare)
+  const bodies = bodyRoom(bodiesMax, bodiesMax / config.bounds.bodiesPerAccountShare)
   return {
     config,
     clock,
@@ -40,6 +41,13 @@ export function openGround(config: Config): Ground {
     bodies,
     onBug: (error, requestId) => log.error({ id: requestId, err: wordsOf(error) }, 'a bug of ours'),
   }
+}
+
+// A body takes several times its size while it is served: parsed, and as the text that goes upstream. Where the heap is
+// small, a tenth of it is for bodies; each account may always have one.
+function bodiesBytesMax({ bodiesInMemoryBytesMax, bodiesPerAccountShare, bodyBytesMax }: Config['bounds']): number {
+  const byHeap = getHeapStatistics().heap_size_limit / 10
+  return Math.max(Math.min(bodiesInMemoryBytesMax, byHeap), bodyBytesMax * bodiesPerAccountShare)
 }
 
 // For the log, never for a caller.

@@ -79,3 +79,26 @@ test('one account may have a quarter of the memory for bodies, and the room come
     return Number(/^turnpike_body_bytes (\d+)$/m.exec(text)?.[1])
   }
 })
+
+test('where the heap is small, so is the room: each account may have one body', async () => {
+  await using upstream = await startUpstream()
+  const env = { NODE_OPTIONS: '--max-old-space-size=128' }
+  await using gateway = await startGateway({ config: standardConfig(upstream.url), env })
+  const { secret } = await gateway.createKey()
+  const announce = async () => {
+    const connection = await openRaw(gateway.port)
+    connection.send(
+      `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}\r\n` +
+        `Content-Type: application/json\r\nContent-Length: ${CAP}\r\nExpect: 100-continue\r\n\r\n`,
+    )
+    return connection
+  }
+
+  using first = await announce()
+  await until('it may send', () => first.received.includes('HTTP/1.1 100'))
+  using second = await announce()
+  const [answer] = await second.answers(1)
+
+  assertRefusal(seen(answer as NonNullable<typeof answer>), 'service_unavailable')
+  assert.ok((await gateway.audit()).ok)
+})
