@@ -87,6 +87,15 @@ async function firstCreditsAndKey(accountId: string, { accounts, keys }: FirstSt
 export function installationKey(config: Config): Buffer {
   if (config.encryptionKey !== undefined) return Buffer.from(config.encryptionKey, 'hex')
   const path = join(config.dataDir, 'encryption.key')
+  try {
+    return readOrMakeKey(path)
+  } catch (error) {
+    if (error instanceof BadConfig) throw error
+    throw new BadConfig(`${path} cannot be used: ${(error as Error).message}`)
+  }
+}
+
+function readOrMakeKey(path: string): Buffer {
   if (!existsSync(path)) {
     // Under its name only when it is whole: a start that is killed midway leaves no half of a key.
     const part = `${path}.part`

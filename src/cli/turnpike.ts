@@ -52,7 +52,9 @@ async function runGroup(name: string, rest: readonly string[]): Promise<number> 
 function explain(error: unknown): number {
   if (!(error instanceof Error)) throw error
   const wrong = error instanceof BadUsage || error.name === 'BadConfig'
-  const known = wrong || error instanceof Failed || error.name === 'NotAuditable'
+  // What the system refuses says itself what was asked of it, and of which file.
+  const isSystems = 'syscall' in error
+  const known = wrong || isSystems || error instanceof Failed || error.name === 'NotAuditable'
   process.stderr.write(
     `${styleText('red', 'turnpike:', { stream: process.stderr })} ${known ? error.message : error.stack}\n`,
   )

@@ -55,9 +55,11 @@ test('a backup of a busy gateway is sound, and restored it is the installation a
 
     const full = await cli(gateway, ['restore', file])
     const broken = await cli(gateway, ['restore', torn], { env: { TURNPIKE_DATA_DIR: empty } })
+    const nowhere = await cli(gateway, ['restore', file], { env: { TURNPIKE_DATA_DIR: join(torn, 'data') } })
 
-    assert.deepEqual([full.code, broken.code], [1, 1])
+    assert.deepEqual([full.code, broken.code, nowhere.code], [1, 1, 1])
     assert.match(full.stderr, /not empty/)
+    assert.match(nowhere.stderr, /^turnpike: ENOTDIR: .*torn\.db.*\n$/)
     assert.ok(!existsSync(join(empty, 'turnpike.db')))
   })
 

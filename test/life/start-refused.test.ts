@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -61,6 +61,7 @@ test('a bad or unknown variable is named without its value, and nothing is made'
 test('a file, a folder or an address that cannot be used is named with the variable that says otherwise', async t => {
   await using folder = await temporaryFolder()
   await writeFile(join(folder.path, 'plain'), '')
+  await mkdir(join(folder.path, 'keyed/encryption.key'), { recursive: true })
   const port = String(await freePort())
 
   for (const [what, env, named] of [
@@ -69,6 +70,7 @@ test('a file, a folder or an address that cannot be used is named with the varia
       { TURNPIKE_CONFIG: 'nowhere.yaml' },
       /TURNPIKE_CONFIG.*nowhere\.yaml|nowhere\.yaml.*TURNPIKE_CONFIG/,
     ],
+    ['a folder as key', { TURNPIKE_DATA_DIR: 'keyed' }, /encryption\.key cannot be used: /],
     ['a file as data dir', { TURNPIKE_DATA_DIR: 'plain' }, /TURNPIKE_DATA_DIR: .*plain cannot be used: /],
     [
       'a data dir below a file',
