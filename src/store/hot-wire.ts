@@ -83,6 +83,7 @@ function isHold(value: HotResult): value is GrantedHold {
   return typeof value === 'object' && value !== null && value.kind === 'granted' && value.purse === null
 }
 
+// Each list is written and read by position: what comes out must be what went in, field by field.
 const GATE_SIZE = 20
 const BILL_SIZE = 21
 

@@ -111,16 +111,8 @@ export function sqliteGates(sql: SqliteSql, owner: string) {
     }
     takeHold(decision.hold, account, key)
     account.dirty = true
-    const { facts } = ask
     run.insertOpen.run(
-      facts.requestId,
-      facts.clientRequestId,
-      facts.accountId,
-      facts.keyId,
-      facts.secretLast4,
-      facts.endpoint,
-      facts.clientIp,
-      facts.createdAt,
+      ...factsOf(ask.facts),
       ask.modelRequested,
       ask.stream ? 1 : 0,
       decision.hold,

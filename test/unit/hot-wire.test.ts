@@ -1,0 +1,96 @@
+// What crosses to the store's thread comes out as it went in: every field in its place, in any order of operations.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { GateAsk, Settlement } from '../../src/store/contract.ts'
+import { packOps, packResults, unpackOps, unpackResults } from '../../src/store/hot-wire.ts'
+import type { HotOp } from '../../src/store/sqlite-gates.ts'
+
+// No two fields have the same value, so that two which change places are seen.
+const facts: GateAsk['facts'] = {
+  requestId: 'request',
+  clientRequestId: 'client',
+  accountId: 'account',
+  keyId: 'key',
+  secretLast4: 'last',
+  endpoint: 'chat.completions',
+  clientIp: '192.0.2.1',
+  createdAt: 1,
+}
+const ask = { facts, keyVersion: 2, graceExpiresAt: 3, evenIfSuspended: false, modelRequested: 'model', stream: true }
+const bill: Settlement = {
+  requestId: 'request',
+  outcome: 'completed',
+  httpStatus: 4,
+  errorCode: 'code',
+  finishReason: 'stop',
+  modelServed: 'served',
+  provider: 'provider',
+  attempts: '[]',
+  tokens: { prompt: 5, cached: 6, cacheWrite: 7, completion: 8, reasoning: 9 },
+  usageSource: 'upstream',
+  cost: 10n,
+  upstreamCost: 11n,
+  priceVersion: 'version',
+  price: 'price',
+  firstByteAt: 12,
+  finishedAt: 13,
+  upstreamId: 'upstream',
+}
+const OPS: readonly HotOp[] = [
+  {
+    do: 'gate',
+    ask: {
+      ...ask,
+      entry: {
+        kind: 'hold',
+        base: 14n,
+        outputPrice: 15n,
+        outputTokens: 16,
+        outputTokensMin: 17,
+        priceVersion: 'held version',
+        price: 'held price',
+      },
+    },
+  },
+  { do: 'gate', ask: { ...ask, entry: { kind: 'free', outcome: 'refused', httpStatus: 18, errorCode: 'free code' } } },
+  { do: 'settle', bill },
+  { do: 'note', row: { facts, httpStatus: 19, errorCode: 'noted' } },
+  { do: 'sweep', live: ['a', 'b'] },
+]
+const RESULTS = [
+  { ok: true, value: { kind: 'granted', hold: 1n, outputTokens: 2, day: 3, dayCount: 4, purse: null } },
+  {
+    ok: true,
+    value: {
+      kind: 'granted',
+      hold: 0n,
+      outputTokens: 0,
+      day: 5,
+      dayCount: 6,
+      purse: { balance: { available: 7n, held: 8n, spent: 9n, owed: 10n }, keyRemaining: null },
+    },
+  },
+  { ok: true, value: { kind: 'stale' } },
+  { ok: true, value: 'settled' },
+  { ok: true, value: 'again' },
+  { ok: true, value: 11 },
+  { ok: true, value: null },
+  { ok: false, error: new Error('away') },
+] as const
+
+test('operations come out of the wire as they went in, in any order', () => {
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...OPS), { maxLength: 12 }), ops => {
+      assert.deepEqual(unpackOps(structuredClone(packOps(ops))), ops)
+    }),
+  )
+})
+
+test('results come out of the wire as they went in, in any order', () => {
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...RESULTS), { maxLength: 12 }), results => {
+      assert.deepEqual(unpackResults(structuredClone(packResults(results))), results)
+    }),
+  )
+})
