@@ -80,6 +80,7 @@ const TABLE = {
   providersMax: 1000,
   modelsMax: 10_000,
   targetsPerModelMax: 64,
+  credentialsPerProviderMax: 64,
   namesPerListMax: 256,
   trustedProxiesMax: 1000,
 

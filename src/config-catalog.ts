@@ -1,6 +1,7 @@
 // The catalog as the configuration file declares it: providers with their credentials, models with prices and targets.
-import { BOUNDS, TIMEOUTS } from './config-bounds.ts'
+import { BOUNDS } from './config-bounds.ts'
 import { readCost, readExchange, readPrices, type Size } from './config-prices.ts'
+import { type FileProvider, readProvider } from './config-provider.ts'
 import {
   type Fields,
   fail,
@@ -11,20 +12,21 @@ import {
   readInteger,
   readList,
   readName,
-  readSeconds,
   readText,
   readTexts,
 } from './config-yaml.ts'
-import { MODALITIES, type Modality, type Model, type Provider, type Target, type Timeouts } from './domain/catalog.ts'
+import { MODALITIES, type Modality, type Model, type Target } from './domain/catalog.ts'
 import type { Exchange } from './domain/dollars.ts'
+import { STRATEGIES } from './domain/routing.ts'
 
-// The credential stays in memory: it is no part of what is stored of a provider.
-export type FileProvider = Provider & { readonly apiKey?: string | undefined }
 export type FileModel = Omit<Model, 'createdAt' | 'priceVersion'>
 export type FileCatalog = { readonly providers: readonly FileProvider[]; readonly models: readonly FileModel[] }
 
 export function readCatalog(file: Fields): FileCatalog {
-  const providers = entries(file, 'providers', BOUNDS.providersMax).map(readProvider)
+  const providers = entries(file, 'providers', BOUNDS.providersMax).map(place => ({
+    place,
+    value: readProvider(place),
+  }))
   const ids = new Set<string>()
   for (const { place, value } of providers) claim(ids, value.id, place, 'id')
 
@@ -40,71 +42,7 @@ export function readCatalog(file: Fields): FileCatalog {
 type Known = { readonly providers: ReadonlySet<string>; readonly exchange: Exchange }
 type Read<T> = { readonly place: Place; readonly value: T }
 
-const PROVIDER_KEYS = ['id', 'kind', 'base_url', 'api_key', 'passthrough', 'max_tokens_field', 'timeouts']
-const PROVIDER_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 const MODEL_ID = /^[A-Za-z0-9][A-Za-z0-9._:@/+-]{0,255}$/
-
-function readProvider(place: Place): Read<FileProvider> {
-  const fields = readFields(place, PROVIDER_KEYS)
-  const id = readName(fields.need('id'), PROVIDER_ID, 'must be 1 to 64 letters, digits, dots, dashes or underscores')
-  const kind = readChoice(fields.need('kind'), ['openai', 'demo'])
-  const baseUrl = kind === 'demo' ? '' : readBaseUrl(fields.need('base_url'))
-  const value = {
-    id,
-    kind,
-    baseUrl,
-    apiKey: fields.optional('api_key', place => readSecret(place), undefined),
-    passthrough: fields.optional('passthrough', place => readTexts(place, BOUNDS.namesPerListMax), []),
-    maxTokensField: fields.optional(
-      'max_tokens_field',
-      place => readChoice(place, ['max_tokens', 'max_completion_tokens']),
-      usualMaxTokensField(baseUrl),
-    ),
-    timeouts: fields.optional('timeouts', readTimeouts, TIMEOUTS),
-  }
-  return { place, value }
-}
-
-function readBaseUrl(place: Place): string {
-  const url = URL.parse(readText(place, 2048))
-  if (url === null || !['http:', 'https:'].includes(url.protocol)) fail(place, 'must be an http:// or https:// address')
-  if (url.username !== '' || url.password !== '') fail(place, 'must not hold credentials; use api_key')
-  if (url.search !== '' || url.hash !== '') fail(place, 'must not have a query or a fragment')
-  return url.href.replace(/\/+$/, '')
-}
-
-// It becomes a header, so it must fit into one.
-function readSecret(place: Place): string {
-  const secret = readText(place, 4096)
-  return /^[\x21-\x7e]+$/.test(secret) ? secret : fail(place, 'must not be empty, and of visible ASCII characters only')
-}
-
-// OpenAI's own newer models refuse `max_tokens`; everybody else knows that name.
-function usualMaxTokensField(baseUrl: string): Provider['maxTokensField'] {
-  const host = URL.parse(baseUrl)?.hostname ?? ''
-  return host === 'api.openai.com' || host.endsWith('.openai.azure.com') ? 'max_completion_tokens' : 'max_tokens'
-}
-
-function readTimeouts(place: Place): Timeouts {
-  const fields = readFields(place, ['connect', 'first_byte_stream', 'first_byte_json', 'idle', 'total'])
-  const read = (name: string, otherwise: number) =>
-    fields.optional(
-      name,
-      entry => {
-        const ms = readSeconds(entry, 24 * 3600)
-        return ms > 0 ? ms : fail(entry, 'must be longer than a millisecond')
-      },
-      otherwise,
-    )
-  return {
-    connectMs: read('connect', TIMEOUTS.connectMs),
-    firstByteStreamMs: read('first_byte_stream', TIMEOUTS.firstByteStreamMs),
-    firstByteJsonMs: read('first_byte_json', TIMEOUTS.firstByteJsonMs),
-    idleMs: read('idle', TIMEOUTS.idleMs),
-    totalMs: read('total', TIMEOUTS.totalMs),
-  }
-}
-
 const MODEL_KEYS = [
   'id',
   'aliases',
@@ -117,6 +55,7 @@ const MODEL_KEYS = [
   'media_max_tokens',
   'hidden_reasoning',
   'supported_parameters',
+  'strategy',
   'pricing',
   'targets',
 ]
@@ -145,6 +84,7 @@ function readModel(place: Place, known: Known): Read<FileModel> {
     mediaMaxTokens: fields.optional('media_max_tokens', entry => readInteger(entry, 1, TOKENS_MAX), 0),
     hiddenReasoning: fields.optional('hidden_reasoning', readFlag, false),
     supportedParameters: fields.optional('supported_parameters', entry => readTexts(entry, BOUNDS.namesPerListMax), []),
+    strategy: fields.optional('strategy', entry => readChoice(entry, STRATEGIES), 'priority' as const),
     prices,
     targets,
   }

@@ -7,6 +7,7 @@ import type { AccountVerbs } from './admin/accounts.ts'
 import type { KeyVerbs } from './admin/keys.ts'
 import { BadConfig, type Config } from './config.ts'
 import { TIMEOUTS } from './config-bounds.ts'
+import { NO_QUIRKS } from './domain/catalog.ts'
 import type { Store } from './store/contract.ts'
 import type { DeclaredCatalog, Settings } from './store/contract-operator.ts'
 
@@ -120,7 +121,16 @@ export function demoCatalog(newPriceVersion: () => string): DeclaredCatalog {
   }
   return {
     providers: [
-      { id: 'demo', kind: 'demo', baseUrl: '', passthrough: [], maxTokensField: 'max_tokens', timeouts: TIMEOUTS },
+      {
+        id: 'demo',
+        kind: 'demo',
+        baseUrl: '',
+        passthrough: [],
+        maxTokensField: 'max_tokens',
+        timeouts: TIMEOUTS,
+        quirks: NO_QUIRKS,
+        settings: {},
+      },
     ],
     models: [
       {
@@ -137,6 +147,7 @@ export function demoCatalog(newPriceVersion: () => string): DeclaredCatalog {
         supportedParameters: ['max_tokens', 'stream'],
         prices,
         newPriceVersion: newPriceVersion(),
+        strategy: 'priority',
         targets: [{ provider: 'demo', model: 'echo', priority: 0, weight: 1 }],
       },
     ],

@@ -86,14 +86,16 @@ async function deliver(pass: Pass, held: HeldHere, sink: Sink, needs: GatewayNee
 
   const request = {
     requestId,
+    accountId: held.accountId,
     chat,
-    model,
+    models: [model] as const,
+    stickTo: null,
     client,
     identifiers: identifiersFor(pass, chat, needs),
     outputTokens: chat.maxTokens ?? (held.capped ? held.outputTokens : null),
     outputBound: held.outputTokens,
     readOn: place.take,
-    onDispatch: (provider: string, at: number) => {
+    onDispatch: (provider: string, _model: Model, at: number) => {
       dispatched = { provider, at }
     },
   }

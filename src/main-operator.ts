@@ -52,7 +52,7 @@ export function openOperator({ store, catalog }: House, v1: V1, drain: Drain, gr
     async ready() {
       if (begun === undefined) return 'starting'
       if (drain.closing()) return 'draining'
-      if (catalog.models.length === 0) return 'no model is active'
+      if (catalog.current().models.length === 0) return 'no model is active'
       return store.ping().then(
         () => undefined,
         () => 'the store does not answer',

@@ -3,19 +3,20 @@ import { join } from 'node:path'
 import { BadConfig, type Config } from './config.ts'
 import { demoCatalog } from './first-start.ts'
 import type { Ground } from './main-ground.ts'
-import { type Catalog, catalogOf } from './route/catalog.ts'
+import { type Credentials, catalogOf, type LiveCatalog, liveCatalog } from './route/catalog.ts'
 import type { Store } from './store/contract.ts'
 import type { DeclaredCatalog } from './store/contract-operator.ts'
 import { DATABASE_FILE, lockDataDir } from './store/lock.ts'
 import { openSqlite } from './store/sqlite.ts'
 
-export type House = { readonly store: Store; readonly catalog: Catalog }
+export type House = { readonly store: Store; readonly catalog: LiveCatalog }
 
 export async function openHouse(ground: Ground): Promise<House> {
   const { config } = ground
   takeDataDir(config.dataDir)
   const store = await openStore(ground)
-  return { store, catalog: catalogOf(await store.catalog.provision(declared(config, ground.newId))) }
+  const stored = await store.catalog.provision(declared(config, ground.newId))
+  return { store, catalog: liveCatalog(catalogOf(stored, declaredCredentials(config))) }
 }
 
 function takeDataDir(dir: string): void {
@@ -44,7 +45,11 @@ function declared(config: Config, newId: () => string): DeclaredCatalog {
   if (config.catalog === undefined) return demoCatalog(newId)
   const { providers, models } = config.catalog
   return {
-    providers: providers.map(({ apiKey: _secret, ...provider }) => provider),
+    providers: providers.map(({ credentials: _secret, ...provider }) => provider),
     models: models.map(model => ({ ...model, newPriceVersion: newId() })),
   }
+}
+
+function declaredCredentials({ catalog }: Config): Credentials {
+  return new Map(catalog?.providers.map(({ id, credentials }) => [id, credentials]))
 }

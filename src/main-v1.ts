@@ -2,7 +2,6 @@
 import { type Authenticator, authenticator } from './admit/authenticate.ts'
 import { keyLimits } from './admit/limit.ts'
 import { refusalNotes } from './admit/note.ts'
-import type { Config } from './config.ts'
 import type { Failure } from './domain/failure.ts'
 import type { Drain } from './drain.ts'
 import { installationKey } from './first-start.ts'
@@ -44,7 +43,7 @@ export function openV1({ store, catalog }: House, drain: Drain, ground: Ground):
   const onCache = metrics.keyCache
   const authenticate = authenticator({ ...bounds, gates, clock, keyPrefix: brand.keyPrefix, onCache })
   const counter = tokenCounter({ timeoutMs: bounds.estimateTimeoutMs })
-  const adapters = adapterRegistry(apiKeysOf(config), bounds, { clock, onBug })
+  const adapters = adapterRegistry(bounds, { clock, onBug })
   const live = roster<string>()
   const lists = fairQueue<UsagePage>({
     concurrent: bounds.usageListsAtOnceMax,
@@ -61,7 +60,7 @@ export function openV1({ store, catalog }: House, drain: Drain, ground: Ground):
     closing: drain.closing,
     corsOrigins: config.corsOrigins,
   }
-  const entering = { gates, authenticator: authenticate, limits, reply, catalog: () => catalog, usage: store.usage }
+  const entering = { gates, authenticator: authenticate, limits, reply, catalog: catalog.current, usage: store.usage }
   const gatewayNeeds = {
     ...entering,
     ...bounds,
@@ -116,12 +115,6 @@ export function openV1({ store, catalog }: House, drain: Drain, ground: Ground):
       await counter.close()
     },
   }
-}
-
-function apiKeysOf({ catalog }: Config): ReadonlyMap<string, string> {
-  const keys = new Map<string, string>()
-  for (const { id, apiKey } of catalog?.providers ?? []) if (apiKey !== undefined) keys.set(id, apiKey)
-  return keys
 }
 
 // What a request's life tells the operator when it does not go as it should.

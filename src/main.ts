@@ -26,7 +26,7 @@ export async function serve(config: Config): Promise<void> {
   const stopSweeping = await startSweeping(house, v1, ground)
   await listeners.listen()
   await show(await operator.begin(), { url: listeners.url(), adminUrl: listeners.adminUrl() })
-  log.info({ url: listeners.url(), models: house.catalog.models.length }, 'listening')
+  log.info({ url: listeners.url(), models: house.catalog.current().models.length }, 'listening')
 
   await drain.finished(listeners.servers)
   stopSweeping()

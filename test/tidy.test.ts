@@ -27,7 +27,7 @@ const ROOMS: Rooms = [
   // config.ts and the files it is made of: config-env.ts, config-file.ts, …
   ['config', ['domain/', 'lib/']],
   // What a first start makes, and how the process ends.
-  ['first-start.ts', ['config', 'admin/', CONTRACT]],
+  ['first-start.ts', ['config', 'admin/', 'domain/', CONTRACT]],
   ['drain.ts', ['http/', 'domain/', 'lib/']],
   // main.ts and the files it is made of: main-store.ts, main-v1.ts, …
   ['main', ['']],

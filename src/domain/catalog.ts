@@ -2,21 +2,56 @@
 import { formatAtto, formatPrice, type Prices, parseAtto, parsePrice, type Rates } from './credits.ts'
 import type { TargetCost } from './dollars.ts'
 import { Refusal } from './refusal.ts'
+import type { Strategy } from './routing.ts'
 import { storable } from './usage.ts'
 
 export const MODALITIES = ['text', 'image', 'audio', 'file', 'video'] as const
 export type Modality = (typeof MODALITIES)[number]
 
+// Which wire a provider speaks.
+export const PROVIDER_KINDS = ['openai', 'anthropic', 'google', 'vertex', 'bedrock', 'cohere', 'demo'] as const
+export type ProviderKind = (typeof PROVIDER_KINDS)[number]
+
 export type Provider = {
   readonly id: string
-  readonly kind: 'openai' | 'demo'
+  readonly kind: ProviderKind
   readonly baseUrl: string
   // Fields that this provider takes beside the ones everybody takes.
   readonly passthrough: readonly string[]
   // Under which name the output cap is sent.
   readonly maxTokensField: 'max_tokens' | 'max_completion_tokens'
   readonly timeouts: Timeouts
+  readonly quirks: Quirks
+  // What a wire wants to know beside an address: a region, a project.
+  readonly settings: Readonly<Record<string, string>>
 }
+
+// How a provider of the openai kind departs from OpenAI's own wire: data, so that another one needs no code.
+export type Quirks = {
+  readonly authHeader: 'authorization' | 'api-key'
+  // Added to the address of every call, such as Azure's api-version.
+  readonly query: Readonly<Record<string, string>>
+  // Sent with every call; no secrets.
+  readonly headers: Readonly<Record<string, string>>
+  // Fields that it refuses, and that are therefore left out.
+  readonly leavesOut: readonly string[]
+  // Whether it takes `stream_options`, without which most report no usage.
+  readonly streamOptions: boolean
+  // Whether it knows the role `developer`; otherwise such messages are sent as `system`.
+  readonly developerRole: boolean
+}
+
+export const NO_QUIRKS: Quirks = {
+  authHeader: 'authorization',
+  query: {},
+  headers: {},
+  leavesOut: [],
+  streamOptions: true,
+  developerRole: true,
+}
+
+// One of the secrets by which we are known to a provider. Its id may be shown, the secret never.
+export type Credential = { readonly id: string; readonly secret: string }
 
 export type Timeouts = {
   readonly connectMs: number
@@ -50,6 +85,7 @@ export type Model = {
   readonly supportedParameters: readonly string[]
   readonly prices: Prices
   readonly priceVersion: string
+  readonly strategy: Strategy
   readonly targets: readonly Target[]
 }
 

@@ -17,6 +17,7 @@ import {
 } from './chat-schema.ts'
 import { type Message, type Part, promptBound, promptBytes, surelyExceeds } from './prompt.ts'
 import { Refusal } from './refusal.ts'
+import { NO_WISHES, type Wishes } from './routing.ts'
 
 export type MediaKind = 'image' | 'audio' | 'file'
 
@@ -41,6 +42,8 @@ export type Chat = {
   readonly extras: Readonly<Record<string, unknown>>
   // Fields of messages and parts that nobody gets, without the number of the message.
   readonly leftOut: readonly string[]
+  // What it asks of routing.
+  readonly wishes: Wishes
 }
 
 const envelope = Compile(Envelope)
@@ -71,6 +74,7 @@ export function parseChat(body: Record<string, unknown>): Chat {
     identifiers: identifiers as Record<string, string>,
     extras,
     leftOut,
+    wishes: NO_WISHES,
   }
 }
 

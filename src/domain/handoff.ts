@@ -6,6 +6,7 @@ import type { Nano, Tokens } from './credits.ts'
 import type { TargetCost } from './dollars.ts'
 import type { Failure } from './failure.ts'
 import type { Bearer } from './key.ts'
+import type { Considered } from './routing.ts'
 import type { Attempt, Endpoint, Outcome, RequestFacts, UsageSource } from './usage.ts'
 
 // A request as the door saw it, before anybody decided anything.
@@ -93,8 +94,11 @@ export type Flow = {
 
 // An upstream that began to answer, or the failures of all that were tried.
 export type Answer = {
+  // The one that served; the one that was asked for when none did.
   readonly model: Model
   readonly attempts: readonly Attempt[]
+  // Every target that could have served, in the order in which they were to be tried, and why.
+  readonly considered: readonly Considered[]
   readonly served:
     | {
         readonly provider: string

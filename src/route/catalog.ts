@@ -1,17 +1,34 @@
-// The catalog as requests see it: an immutable snapshot with look-ups, made once, at start.
-import type { Model, Provider } from '../domain/catalog.ts'
+// The catalog as requests see it: an immutable snapshot with look-ups, and which one is in force.
+import type { Credential, Model, Provider } from '../domain/catalog.ts'
 
 export type Catalog = {
   // By id or alias.
   model(name: string): Model | undefined
   provider(id: string): Provider | undefined
+  // By which we may call it; none for one that asks for none.
+  credentials(providerId: string): readonly Credential[]
   readonly models: readonly Model[]
 }
 
-export function catalogOf(stored: {
-  readonly providers: readonly Provider[]
-  readonly models: readonly Model[]
-}): Catalog {
+// The catalog in force. A request keeps the one that it began with.
+export type LiveCatalog = { current(): Catalog; replace(next: Catalog): void }
+
+export type Credentials = ReadonlyMap<string, readonly Credential[]>
+
+export function liveCatalog(first: Catalog): LiveCatalog {
+  let catalog = first
+  return {
+    current: () => catalog,
+    replace(next) {
+      catalog = next
+    },
+  }
+}
+
+export function catalogOf(
+  stored: { readonly providers: readonly Provider[]; readonly models: readonly Model[] },
+  credentials: Credentials,
+): Catalog {
   const providers = new Map(stored.providers.map(provider => [provider.id, provider]))
   const usable = stored.models.filter(model => model.targets.some(target => providers.has(target.provider)))
   const byName = new Map<string, Model>()
@@ -20,6 +37,9 @@ export function catalogOf(stored: {
   return {
     model: name => byName.get(name),
     provider: id => providers.get(id),
+    credentials: id => credentials.get(id) ?? NONE,
     models: usable.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
   }
 }
+
+const NONE: readonly Credential[] = []

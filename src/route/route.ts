@@ -13,8 +13,12 @@ import { rank } from './rank.ts'
 
 export type RouteRequest = {
   readonly requestId: string
+  readonly accountId: string
   readonly chat: Chat
-  readonly model: Model
+  // Those that may serve, in the caller's order: the first was asked for, the others are to fall back to.
+  readonly models: readonly [Model, ...Model[]]
+  // Requests with the same word go to the same target while it is well, so that its prompt cache stays warm.
+  readonly stickTo: string | null
   readonly outputTokens: number | null
   readonly outputBound: number
   readonly identifiers: Readonly<Record<string, string>>
@@ -22,7 +26,7 @@ export type RouteRequest = {
   // A place to read on for a caller that left; false: there is none.
   readOn(): boolean
   // Told whenever a request has left for an upstream, so that a checkpoint can say who was called.
-  onDispatch(provider: string, at: number): void
+  onDispatch(provider: string, model: Model, at: number): void
 }
 
 export type RouteNeeds = {
@@ -38,11 +42,18 @@ export async function route(request: RouteRequest, needs: RouteNeeds): Promise<A
   const attempts: Attempt[] = []
   const failures: Failure[] = []
   let dispatchedAt: number | null = null
-  const queue = [...candidates(request.model, needs)]
+  const queue = request.models.flatMap(model => candidates(model, needs))
+  const considered = queue.map(({ model, target }, position) => ({
+    model: model.id,
+    provider: target.provider,
+    position,
+    reason: model === request.models[0] ? ('priority' as const) : ('fallback_model' as const),
+  }))
   const triedAgain = new Set<Target>()
-  const deadline = needs.clock.monotonic() + timeoutOf(queue[0], needs)
+  const deadline = needs.clock.monotonic() + timeoutOf(queue[0]?.target, needs)
 
-  for (let target = queue.shift(); target !== undefined; target = queue.shift()) {
+  for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+    const { model, target } = next
     const leftMs = deadline - needs.clock.monotonic()
     if (request.client.gone || (attempts.length > 0 && leftMs < RETRY_MS_MIN)) break
     const started = needs.clock.monotonic()
@@ -50,9 +61,9 @@ export async function route(request: RouteRequest, needs: RouteNeeds): Promise<A
     dispatchedAt = null
     const onSent = () => {
       dispatchedAt = needs.clock.now()
-      request.onDispatch(provider, dispatchedAt)
+      request.onDispatch(provider, model, dispatchedAt)
     }
-    const begun = await attempt(target, { ...request, totalMsMax: leftMs, onSent }, needs)
+    const begun = await attempt(next, { ...request, totalMsMax: leftMs, onSent }, needs)
     const ms = Math.round(needs.clock.monotonic() - started)
 
     if (begun === 'client_left') {
@@ -61,7 +72,7 @@ export async function route(request: RouteRequest, needs: RouteNeeds): Promise<A
     }
     if (!(begun instanceof Failure)) {
       attempts.push({ provider: target.provider, model: target.model, outcome: 'answered', status: 200, ms })
-      return { model: request.model, attempts, failures, dispatchedAt, served: begun }
+      return { model, attempts, considered, failures, dispatchedAt, served: begun }
     }
     attempts.push({
       provider: target.provider,
@@ -76,17 +87,21 @@ export async function route(request: RouteRequest, needs: RouteNeeds): Promise<A
     // A pooled socket may close just as we write on it: that says nothing about the target.
     if (begun.stale && !triedAgain.has(target)) {
       triedAgain.add(target)
-      queue.unshift(target)
+      queue.unshift(next)
     }
   }
-  return { model: request.model, attempts, failures, dispatchedAt, served: undefined }
+  return { model: request.models[0], attempts, considered, failures, dispatchedAt, served: undefined }
 }
 
 // With less time than this left, another try would only make an upstream work for nobody.
 const RETRY_MS_MIN = 50
 
-function candidates(model: Model, needs: RouteNeeds): readonly Target[] {
-  return rank(model.targets, needs.random).filter(target => needs.catalog().provider(target.provider) !== undefined)
+type Candidate = { readonly model: Model; readonly target: Target }
+
+function candidates(model: Model, needs: RouteNeeds): readonly Candidate[] {
+  return rank(model.targets, needs.random)
+    .filter(target => needs.catalog().provider(target.provider) !== undefined)
+    .map(target => ({ model, target }))
 }
 
 // All tries share one deadline: the total timeout of the first.
@@ -103,7 +118,7 @@ type Serving = NonNullable<Answer['served']>
 
 // Resolves with the first content; what came until then is kept and replayed to whoever listens.
 function attempt(
-  target: Target,
+  { model, target }: Candidate,
   request: RouteRequest & Pick<Errand, 'totalMsMax' | 'onSent'>,
   needs: RouteNeeds,
 ): Promise<Serving | Failure | 'client_left'> {
@@ -156,6 +171,7 @@ function attempt(
       {
         requestId: request.requestId,
         chat: request.chat,
+        credential: needs.catalog().credentials(target.provider)[0],
         model: target.model,
         outputTokens: request.outputTokens,
         outputBound: request.outputBound,
@@ -188,7 +204,7 @@ function attempt(
     // Reasoning that nobody sees is produced before the first content: its count is worth waiting for.
     const onGone = () => {
       if (decided) return
-      if (!request.model.hiddenReasoning || !request.readOn()) giveUp('client_left')
+      if (!model.hiddenReasoning || !request.readOn()) giveUp('client_left')
     }
     stays = [request.client.onGone(onGone), request.client.onCut(giveUp)]
   })

@@ -1,12 +1,14 @@
 // What a wire must do: take one chat, speak it to one provider, and report what comes back in OpenAI's words. An adapter
 // is pure translation: no money, no retry, no choice.
-import type { Provider } from '../domain/catalog.ts'
+import type { Credential, Provider } from '../domain/catalog.ts'
 import type { Chat } from '../domain/chat.ts'
 import type { AnswerListener, Flow } from '../domain/handoff.ts'
 
 export type Errand = {
   readonly requestId: string
   readonly chat: Chat
+  // By which of our secrets the provider is to know us; undefined for one that asks for none.
+  readonly credential: Credential | undefined
   // The provider's name for the model.
   readonly model: string
   // Sent as the cap when the caller named a maximum or a low balance set one; null leaves it to the upstream.
@@ -24,5 +26,7 @@ export type Errand = {
 export type Adapter = {
   readonly provider: Provider
   call(errand: Errand, listener: AnswerListener): Flow
+  // Its provider has changed: what is under way goes on to its end, nothing is kept for later.
+  retire(): void
   close(): Promise<void>
 }

@@ -1,4 +1,4 @@
-// The only place that opens sockets outward: an HTTP/1.1 client with one job, POST of a JSON text to one address.
+// The only place that opens sockets outward: an HTTP/1.1 client with one job, POST of a text to one host.
 // Bounded in time and size, never follows a redirect, asks for no encoding, and turns everything that can go wrong on a
 // wire into a Failure.
 import { connect as connectTcp, isIP, type OnReadOpts, type Socket } from 'node:net'
@@ -20,10 +20,13 @@ import {
 
 export type Outward = {
   send(request: OutwardRequest, handler: OutwardHandler): OutwardFlow
+  // What is under way goes on to its end; connections that rest are closed, and no more are kept.
+  retire(): void
   close(): Promise<void>
 }
 
 export type OutwardSetup = {
+  // Scheme, host and port.
   readonly url: URL
   // Sent with every request, beside Host and what the length needs.
   readonly headers: Readonly<Record<string, string>>
@@ -50,6 +53,7 @@ export function outward(setup: OutwardSetup): Outward {
   // Of those that have rested, the one used last is the first to be used again, so that the others may grow old.
   const idle: Line[] = []
   let session: Buffer | undefined
+  let retired = false
 
   function send({ body, ...request }: OutwardRequest, handler: OutwardHandler): OutwardFlow {
     const exchange: Exchange = {
@@ -111,7 +115,7 @@ export function outward(setup: OutwardSetup): Outward {
     line.reader.expect()
     request.onSent()
     line.socket.write(
-      `${preamble}x-request-id: ${request.requestId}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+      `POST ${request.path} HTTP/1.1\r\n${preamble}${request.head}x-request-id: ${request.requestId}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
     )
     if (exchange.paused) line.socket.pause()
     watch(line)
@@ -199,7 +203,7 @@ export function outward(setup: OutwardSetup): Outward {
     const { exchange, socket } = line
     line.exchange = undefined
     line.answers += 1
-    if (reusable && !socket.destroyed && socket.writableLength === 0 && line.idleMs > 0) rest(line)
+    if (reusable && !retired && !socket.destroyed && socket.writableLength === 0 && line.idleMs > 0) rest(line)
     else socket.destroy()
     if (exchange !== undefined) end(exchange, undefined)
   }
@@ -261,6 +265,10 @@ export function outward(setup: OutwardSetup): Outward {
 
   return {
     send,
+    retire() {
+      retired = true
+      for (const line of idle) line.socket.destroy()
+    },
     async close() {
       for (const line of lines) line.socket.destroy()
     },
@@ -283,9 +291,16 @@ function openSocket(url: URL, session: Buffer | undefined, onread: OnReadOpts): 
 }
 
 function preambleOf({ url, headers }: OutwardSetup): string {
-  const lines = Object.entries({ host: url.host, connection: 'keep-alive', ...headers }).map(([name, value]) => {
-    if (/[^\t\x20-\x7e]/.test(value)) throw new Error(`the header ${name} for ${url.host} holds an odd character`)
-    return `${name}: ${value}\r\n`
-  })
-  return `POST ${url.pathname}${url.search} HTTP/1.1\r\n${lines.join('')}`
+  return headerLines({ host: url.host, connection: 'keep-alive', ...headers })
+}
+
+// Whatever comes from elsewhere, a header stays one line.
+export function headerLines(headers: Readonly<Record<string, string>>): string {
+  return Object.entries(headers)
+    .map(([name, value]) => {
+      if (/[^!#$%&'*+.^_`|~0-9A-Za-z-]/.test(name) || /[^\t\x20-\x7e]/.test(value))
+        throw new Error(`the header ${name.slice(0, 64)} holds an odd character`)
+      return `${name}: ${value}\r\n`
+    })
+    .join('')
 }

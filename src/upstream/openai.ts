@@ -1,11 +1,12 @@
 // The OpenAI wire, our fast path: one serialisation of the request, one parse of each frame. Serves every provider that
 // speaks it; what differs between them is data on the provider.
-import type { Provider } from '../domain/catalog.ts'
+import type { Credential, Provider } from '../domain/catalog.ts'
 import { Failure } from '../domain/failure.ts'
 import type { AnswerListener } from '../domain/handoff.ts'
 import type { Clock } from '../lib/clock.ts'
+import { remembered } from '../lib/remembered.ts'
 import type { Adapter, Errand } from './adapter.ts'
-import { type OutwardFlow, outward } from './call.ts'
+import { headerLines, type OutwardFlow, outward } from './call.ts'
 import type { OutwardHandler } from './call-line.ts'
 import { failureOfStatus, type Unsaid, type UpstreamError } from './openai-error.ts'
 import { jsonReader, type Reader, type ReaderBounds, streamReader } from './openai-readers.ts'
@@ -15,39 +16,41 @@ export type WireBounds = ReaderBounds & { readonly connectionsPerProviderMax: nu
 
 const ERROR_BYTES_MAX = 65_536
 
-export function openaiAdapter(
-  provider: Provider,
-  apiKey: string | undefined,
-  bounds: WireBounds,
-  needs: WireNeeds,
-): Adapter {
+export function openaiAdapter(provider: Provider, bounds: WireBounds, needs: WireNeeds): Adapter {
   const url = new URL(provider.baseUrl)
-  url.pathname = `${url.pathname.replace(/\/+$/, '')}/chat/completions`
+  const path = `${url.pathname.replace(/\/+$/, '')}/chat/completions${queryOf(provider)}`
   const wire = outward({
     url,
     headers: {
       'content-type': 'application/json',
       'accept-encoding': 'identity',
       'user-agent': 'turnpike',
-      ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+      ...provider.quirks.headers,
     },
     timeouts: provider.timeouts,
     connectionsMax: bounds.connectionsPerProviderMax,
     clock: needs.clock,
     onBug: needs.onBug,
   })
-  const setup = { ...bounds, unsaid: [url.host, ...(apiKey === undefined ? [] : [apiKey])] }
+  const known = remembered((credential: Credential) => ({
+    head: headerLines({ [provider.quirks.authHeader]: authorization(credential, provider) }),
+    setup: { ...bounds, unsaid: [url.host, credential.secret] },
+  }))
+  const unknown = { head: '', setup: { ...bounds, unsaid: [url.host] } }
 
   return {
     provider,
     call(errand, listener) {
       const { stream } = errand.chat
+      const { head, setup } = errand.credential === undefined ? unknown : known(errand.credential)
       const state = { upstreamId: null as string | null }
       let flow: OutwardFlow | undefined
       const abort = () => flow?.abort()
       const reader = stream ? streamReader(listener, setup, state, abort) : jsonReader(listener, setup, state, abort)
       const request = {
         requestId: errand.requestId,
+        path,
+        head,
         body: requestBody(errand, provider),
         firstByteMs: stream ? provider.timeouts.firstByteStreamMs : provider.timeouts.firstByteJsonMs,
         totalMs: Math.min(provider.timeouts.totalMs, errand.totalMsMax),
@@ -56,8 +59,18 @@ export function openaiAdapter(
       flow = wire.send(request, byStatus(reader, listener, abort, stream, setup.unsaid))
       return { pause: flow.pause, resume: flow.resume, abort: flow.abort, upstreamId: () => state.upstreamId }
     },
+    retire: wire.retire,
     close: wire.close,
   }
+}
+
+function queryOf({ quirks }: Provider): string {
+  const query = new URLSearchParams(quirks.query).toString()
+  return query === '' ? '' : `?${query}`
+}
+
+function authorization({ secret }: Credential, { quirks }: Provider): string {
+  return quirks.authHeader === 'authorization' ? `Bearer ${secret}` : secret
 }
 
 function requestBody(errand: Errand, provider: Provider): string {

@@ -1,4 +1,5 @@
-// One adapter for each provider of the catalog, made when it is first needed.
+// One adapter for each provider of the catalog, made when it is first needed and kept until the provider changes.
+import { isDeepStrictEqual } from 'node:util'
 import type { Provider } from '../domain/catalog.ts'
 import type { Adapter } from './adapter.ts'
 import { demoAdapter } from './demo.ts'
@@ -6,22 +7,30 @@ import { openaiAdapter, type WireBounds, type WireNeeds } from './openai.ts'
 
 export type Registry = { get(provider: Provider): Adapter; close(): Promise<void> }
 
-export function adapterRegistry(apiKeys: ReadonlyMap<string, string>, bounds: WireBounds, needs: WireNeeds): Registry {
-  const adapters = new Map<string, Adapter>()
+export function adapterRegistry(bounds: WireBounds, needs: WireNeeds): Registry {
+  const adapters = new Map<string, { adapter: Adapter; provider: Provider }>()
+
+  function make(provider: Provider): Adapter {
+    const adapter = provider.kind === 'demo' ? demoAdapter(provider) : openaiAdapter(provider, bounds, needs)
+    adapters.set(provider.id, { adapter, provider })
+    return adapter
+  }
+
   return {
     get(provider) {
-      let adapter = adapters.get(provider.id)
-      if (adapter === undefined) {
-        adapter =
-          provider.kind === 'demo'
-            ? demoAdapter(provider)
-            : openaiAdapter(provider, apiKeys.get(provider.id), bounds, needs)
-        adapters.set(provider.id, adapter)
+      const kept = adapters.get(provider.id)
+      if (kept?.provider === provider) return kept.adapter
+      if (kept === undefined) return make(provider)
+      // Another catalog, but perhaps the same provider.
+      if (isDeepStrictEqual(kept.provider, provider)) {
+        kept.provider = provider
+        return kept.adapter
       }
-      return adapter
+      kept.adapter.retire()
+      return make(provider)
     },
     close: async () => {
-      await Promise.all([...adapters.values()].map(adapter => adapter.close()))
+      await Promise.all([...adapters.values()].map(({ adapter }) => adapter.close()))
     },
   }
 }

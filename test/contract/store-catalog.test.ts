@@ -1,7 +1,7 @@
 // What the store promises of the catalog, of settings and of events, on every engine.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Provider } from '../../src/domain/catalog.ts'
+import { NO_QUIRKS, type Provider } from '../../src/domain/catalog.ts'
 import type { DeclaredModel } from '../../src/store/contract-operator.ts'
 import { ENGINES, OPERATOR, openRooms } from '../kit/engines.ts'
 
@@ -147,6 +147,8 @@ function provider(id: string): Provider {
     passthrough: [],
     maxTokensField: 'max_tokens',
     timeouts: { connectMs: 1, firstByteStreamMs: 2, firstByteJsonMs: 3, idleMs: 4, totalMs: 5 },
+    quirks: NO_QUIRKS,
+    settings: {},
   }
 }
 
@@ -163,6 +165,7 @@ function model(id: string, more: Partial<DeclaredModel> = {}): DeclaredModel {
     mediaMaxTokens: 0,
     hiddenReasoning: false,
     supportedParameters: ['tools'],
+    strategy: 'priority',
     prices: PRICES,
     targets: [{ provider: 'a', model: id, priority: 0, weight: 1 }],
     newPriceVersion: 'v-' + id,

@@ -63,10 +63,13 @@ test('the file beside the process is found, and its prices are taken as written'
   assert.deepEqual(model.targets[0], { provider: 'openai', model: 'gpt-4o-mini', priority: 0, weight: 2 })
   assert.deepEqual(model.targets[1], { provider: 'local', model: 'llama3.1', priority: 1, weight: 1 })
   assert.deepEqual(
-    [openai?.apiKey, openai?.baseUrl, openai?.maxTokensField],
+    [openai?.credentials[0]?.secret, openai?.baseUrl, openai?.maxTokensField],
     ['sk-canary', 'https://api.openai.com/v1', 'max_completion_tokens'],
   )
-  assert.deepEqual([local?.apiKey, local?.timeouts.connectMs, local?.maxTokensField], [undefined, 500, 'max_tokens'])
+  assert.deepEqual(
+    [local?.credentials[0]?.secret, local?.timeouts.connectMs, local?.maxTokensField],
+    [undefined, 500, 'max_tokens'],
+  )
   assert.deepEqual(
     [config.defaults.rpmLimit, config.defaults.dailyLimit, config.defaults.creditLimit],
     [60, null, 12_500_000_000n],
