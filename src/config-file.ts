@@ -14,6 +14,7 @@ import {
   readChoice,
   readDecimal,
   readFields,
+  readFlag,
   readInteger,
   readList,
   readName,
@@ -39,6 +40,8 @@ export type FileSettings = {
   readonly defaults: KeyDefaults
   readonly trustedProxies: readonly string[]
   readonly corsOrigins: readonly string[]
+  // Whether callers may ask why they were routed as they were.
+  readonly explain: boolean
   readonly drainDelayMs: number
   readonly drainMaxMs: number
 }
@@ -56,11 +59,12 @@ export const NO_FILE: Omit<FileSettings, 'catalog'> = {
   },
   trustedProxies: [],
   corsOrigins: [],
+  explain: true,
   drainDelayMs: BOUNDS.drainDelayMs,
   drainMaxMs: BOUNDS.drainMaxMs,
 }
 
-const SETTINGS = ['defaults', 'brand', 'trusted_proxies', 'cors_origins', 'drain_delay', 'drain_max']
+const SETTINGS = ['defaults', 'brand', 'trusted_proxies', 'cors_origins', 'explain', 'drain_delay', 'drain_max']
 const KEYS = ['providers', 'models', ...EXCHANGE_KEYS, ...SETTINGS]
 
 export function readConfigFile(path: string, env: Readonly<Record<string, string | undefined>>): FileSettings {
@@ -77,6 +81,7 @@ export function readConfigFile(path: string, env: Readonly<Record<string, string
       NO_FILE.trustedProxies,
     ),
     corsOrigins: file.optional('cors_origins', readOrigins, NO_FILE.corsOrigins),
+    explain: file.optional('explain', readFlag, NO_FILE.explain),
     drainDelayMs: file.optional('drain_delay', place => readSeconds(place, 3600), NO_FILE.drainDelayMs),
     drainMaxMs: file.optional('drain_max', place => readSeconds(place, 24 * 3600), NO_FILE.drainMaxMs),
   }

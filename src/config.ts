@@ -41,6 +41,7 @@ export type Config = {
   readonly brand: Brand
   readonly defaults: KeyDefaults
   readonly corsOrigins: readonly string[]
+  readonly explain: boolean
   // Undefined: there is no file.
   readonly catalog: FileCatalog | undefined
   readonly bounds: Bounds
@@ -83,6 +84,7 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
     brand: file.brand,
     defaults: file.defaults,
     corsOrigins: file.corsOrigins,
+    explain: file.explain,
     catalog: file.catalog,
     bounds: { ...BOUNDS, drainDelayMs: file.drainDelayMs, drainMaxMs: file.drainMaxMs },
     failpoints: failpoints(env),

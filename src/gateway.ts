@@ -4,8 +4,9 @@ import { createHmac } from 'node:crypto'
 import { type EnterNeeds, enter } from './admit/enter.ts'
 import { holdEntry } from './admit/hold.ts'
 import type { EndpointRule } from './admit/permit.ts'
-import { type Model, modelNotFound } from './domain/catalog.ts'
-import { type Chat, checkAgainstModel } from './domain/chat.ts'
+import type { Model } from './domain/catalog.ts'
+import type { Chat } from './domain/chat.ts'
+import { type Lineup, lineUp, type Models } from './domain/chat-models.ts'
 import type { Nano } from './domain/credits.ts'
 import type { Delivery, Pass } from './domain/handoff.ts'
 import { MODEL_NAME_MAX, storable } from './domain/usage.ts'
@@ -38,7 +39,7 @@ export type Connection = {
 
 export type Completed = {
   readonly ending: Ending
-  readonly held: Held
+  readonly model: Model
   readonly provider: string | null
   readonly firstByteAt: number | null
 }
@@ -51,14 +52,14 @@ export async function complete(
   needs: GatewayNeeds,
 ): Promise<Completed> {
   const { failpoint } = needs
-  const model = modelFor(chat, needs)
+  const { models, unfit } = lineUp(chat, needs.catalog().model)
   if (failpoint) await failpoint('before_hold')
-  const held = await hold(pass, rule, chat, model, needs)
+  const held = await hold(pass, rule, chat, models, needs)
   let sink: Sink | undefined
   try {
     if (failpoint) await failpoint('after_hold')
-    sink = connection.sink(model, held.capped ? held.outputTokens : null)
-    const delivery = await deliver(pass, held, sink, needs)
+    sink = connection.sink(models[0], held.wasCapped ? held.capTokens : null)
+    const delivery = await deliver(pass, held, unfit, sink, needs)
     if (failpoint) await failpoint('before_settle')
     const ending = await settle(held, delivery, needs)
     connection.booked(ending.receipt.cost)
@@ -66,7 +67,7 @@ export async function complete(
 
     sink.close(ending.receipt, ending.refusal)
     const provider = delivery.answer.served?.provider ?? null
-    return { ending, held, provider, firstByteAt: delivery.firstByteAt }
+    return { ending, model: delivery.answer.model, provider, firstByteAt: delivery.firstByteAt }
   } finally {
     sink?.abandon()
     // Every way out releases what was held, unless it was settled.
@@ -75,28 +76,35 @@ export async function complete(
 }
 
 // From the first upstream that is called to the last byte that is carried, watched by checkpoints all along.
-async function deliver(pass: Pass, held: HeldHere, sink: Sink, needs: GatewayNeeds): Promise<Delivery> {
-  const { chat, model, requestId } = held
+async function deliver(
+  pass: Pass,
+  held: HeldHere,
+  unfit: Lineup['unfit'],
+  sink: Sink,
+  needs: GatewayNeeds,
+): Promise<Delivery> {
+  const { chat, models, requestId } = held
   const { client } = pass.call
   const { failpoint } = needs
   const gauge = meter()
   let dispatched: Progress | undefined
   const checkpoints = keepCheckpoints(held, gauge, () => dispatched, needs)
   const place = needs.readOnFor(pass.bearer.account.id)
+  const identifiers = identifiersFor(pass, chat, needs)
 
   const request = {
     requestId,
     accountId: held.accountId,
     chat,
-    models: [model] as const,
-    stickTo: null,
+    models,
+    unfit,
+    stickTo: identifiers.session_id ?? identifiers.prompt_cache_key ?? null,
     client,
-    identifiers: identifiersFor(pass, chat, needs),
-    outputTokens: chat.maxTokens ?? (held.capped ? held.outputTokens : null),
-    outputBound: held.outputTokens,
+    identifiers,
+    capTokens: held.capTokens,
     readOn: place.take,
-    onDispatch: (provider: string, _model: Model, at: number) => {
-      dispatched = { provider, at }
+    onDispatch: (provider: string, model: Model, at: number) => {
+      dispatched = { provider, model, at }
     },
   }
   const answering = route(request, needs)
@@ -122,18 +130,18 @@ async function deliver(pass: Pass, held: HeldHere, sink: Sink, needs: GatewayNee
   }
 }
 
-function modelFor(chat: Chat, needs: GatewayNeeds): Model {
-  const model = needs.catalog().model(chat.model)
-  if (model === undefined) throw modelNotFound(chat.model)
-  checkAgainstModel(chat, model)
-  return model
-}
-
-type HeldHere = Held & { readonly capped: boolean }
+// Whether it was a low balance that set the cap.
+type HeldHere = Held & { readonly wasCapped: boolean }
 
 // The reservation is the request's usage row: once this resolves, it is on disk.
-async function hold(pass: Pass, rule: EndpointRule, chat: Chat, model: Model, needs: GatewayNeeds): Promise<HeldHere> {
-  const entry = holdEntry(chat, model, needs.outputCapMinTokens)
+async function hold(
+  pass: Pass,
+  rule: EndpointRule,
+  chat: Chat,
+  models: Models,
+  needs: GatewayNeeds,
+): Promise<HeldHere> {
+  const entry = holdEntry(chat, models, needs.outputCapMinTokens)
   const { requestId } = pass.call
   const forget = needs.live.join(requestId)
   try {
@@ -142,14 +150,15 @@ async function hold(pass: Pass, rule: EndpointRule, chat: Chat, model: Model, ne
       { rule, modelRequested: storable(chat.model, MODEL_NAME_MAX), stream: chat.stream, entry },
       needs,
     )
+    const wasCapped = granted.outputTokens < entry.outputTokens
     return {
       requestId,
       accountId: pass.bearer.account.id,
       chat,
-      model,
+      models,
       hold: granted.hold,
-      outputTokens: granted.outputTokens,
-      capped: granted.outputTokens < entry.outputTokens,
+      capTokens: wasCapped ? granted.outputTokens : chat.maxTokens,
+      wasCapped,
       settled: false,
       forget,
     }

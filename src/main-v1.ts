@@ -78,6 +78,8 @@ export function openV1({ store, catalog }: House, drain: Drain, ground: Ground):
     bodyTimeoutMs: bounds.requestTimeoutMs,
     streams: metrics.streams,
     pace: bounds,
+    explainAllowed: config.explain,
+    explainHeader: `${brand.headerPrefix}Explain`.toLowerCase(),
   }
 
   const door = v1Door({

@@ -1,7 +1,7 @@
 // What operators read: usage rows, their sums, and the trace of their own actions.
 import { formatCredits } from '../domain/credits.ts'
 import type { Endpoint, Outcome } from '../domain/usage.ts'
-import { type UsageObject, usageObject } from '../domain/usage-wire.ts'
+import { type OperatorUsageObject, operatorUsageObject } from '../domain/usage-wire.ts'
 import { isoTime } from '../domain/wire-time.ts'
 import type { Events, OperatorEvent, Page, SummaryGroup, SummaryRow, UsageReports } from '../store/contract-operator.ts'
 import { type List, listOf, readTime, unknown } from './input.ts'
@@ -30,8 +30,8 @@ export type SummaryObject = {
 export type EventObject = Omit<OperatorEvent, 'at'> & { readonly object: 'event'; readonly at: string }
 
 export type ReportVerbs = {
-  usage(query: UsageQuery, page: Page): Promise<List<UsageObject>>
-  usageOf(requestId: string): Promise<UsageObject>
+  usage(query: UsageQuery, page: Page): Promise<List<OperatorUsageObject>>
+  usageOf(requestId: string): Promise<OperatorUsageObject>
   summary(query: UsageQuery, groupBy: SummaryGroup): Promise<List<SummaryObject>>
   events(page: Page): Promise<List<EventObject>>
 }
@@ -39,13 +39,13 @@ export type ReportVerbs = {
 export function reportVerbs(needs: { readonly usage: UsageReports; readonly events: Events }): ReportVerbs {
   return {
     async usage(query, page) {
-      return listOf(await needs.usage.list({ ...readQuery(query), ...page }), usageObject)
+      return listOf(await needs.usage.list({ ...readQuery(query), ...page }), operatorUsageObject)
     },
 
     async usageOf(requestId) {
       const row = await needs.usage.get(requestId)
       if (row === undefined) throw unknown('request')
-      return usageObject(row)
+      return operatorUsageObject(row)
     },
 
     async summary(query, groupBy) {

@@ -1,22 +1,40 @@
-// What a chat may cost at most, as the entry that the gate is asked to hold.
+// What a chat may cost at most, as the entry that the gate is asked to hold: of all models that may answer it, the dearest.
 import { type Model, priceSnapshot } from '../domain/catalog.ts'
 import type { Chat } from '../domain/chat.ts'
-import { worstPrompt } from '../domain/credits.ts'
+import { type Models, outputBoundOf } from '../domain/chat-models.ts'
+import { ceilNano, type Nano, worstPrompt } from '../domain/credits.ts'
 import { promptBound } from '../domain/prompt.ts'
 import { remembered } from '../lib/remembered.ts'
 import type { HoldEntry } from '../store/contract.ts'
 
-export function holdEntry(chat: Chat, model: Model, outputCapMinTokens: number): HoldEntry {
-  const outputTokens = chat.maxTokens ?? model.maxOutputTokens
+// The row bears the price of the first until another one has served.
+export function holdEntry(chat: Chat, models: Models, outputCapMinTokens: number): HoldEntry {
+  const [first] = models
+  const dearest = models.length === 1 ? first : dearestOf(chat, models)
+  const outputTokens = outputBoundOf(dearest, chat.maxTokens)
   return {
     kind: 'hold',
-    base: worstPrompt(promptBound(chat, model), model.prices),
-    outputPrice: model.prices.completion * BigInt(chat.n),
+    base: worstPrompt(promptBound(chat, dearest), dearest.prices),
+    outputPrice: dearest.prices.completion * BigInt(chat.n),
     outputTokens,
     outputTokensMin: chat.maxTokens === null ? Math.min(outputCapMinTokens, outputTokens) : null,
-    priceVersion: model.priceVersion,
-    price: snapshotOf(model),
+    priceVersion: first.priceVersion,
+    price: snapshotOf(first),
   }
+}
+
+// What the chat costs at most if this model answers it with so many tokens a choice.
+export function worstCost(chat: Chat, model: Model, outputTokens: number): Nano {
+  const prompt = worstPrompt(promptBound(chat, model), model.prices)
+  return ceilNano(prompt + BigInt(outputTokens) * model.prices.completion * BigInt(chat.n))
+}
+
+function dearestOf(chat: Chat, models: Models): Model {
+  return models.reduce((dearest, model) => (fullCost(chat, model) > fullCost(chat, dearest) ? model : dearest))
+}
+
+function fullCost(chat: Chat, model: Model): Nano {
+  return worstCost(chat, model, outputBoundOf(model, chat.maxTokens))
 }
 
 const snapshotOf = remembered((model: Model) => priceSnapshot(model.prices))

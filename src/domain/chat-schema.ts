@@ -173,11 +173,40 @@ const optional = Object.fromEntries(
   Object.entries(fields).map(([name, schema]) => [name, Type.Optional(schema)]),
 ) as unknown as { [Name in keyof Fields]: ReturnType<typeof Type.Optional<Fields[Name]>> }
 
+const ModelName = Type.String({ minLength: 1, maxLength: MODEL_NAME_MAX })
+const ProviderNames = Type.Optional(Type.Array(Name, { maxItems: 64 }))
+const PriceBound = Type.Optional(Type.Union([Type.Number({ minimum: 0 }), Type.String({ maxLength: 32 })]))
+
+// What a request asks of routing, in OpenRouter's words.
+const ROUTING = {
+  models: Type.Optional(
+    Type.Array(ModelName, { maxItems: 16, description: 'To fall back to, in this order, after `model`.' }),
+  ),
+  provider: Type.Optional(
+    Type.Object({
+      order: ProviderNames,
+      only: ProviderNames,
+      ignore: ProviderNames,
+      allow_fallbacks: Type.Optional(Type.Boolean()),
+      sort: Type.Optional(Type.Enum(['price', 'latency', 'throughput'])),
+      max_price: Type.Optional(
+        Type.Object({
+          prompt: PriceBound,
+          completion: PriceBound,
+          request: PriceBound,
+        }),
+      ),
+      require_parameters: Type.Optional(Type.Boolean()),
+    }),
+  ),
+}
+
 // What is checked at once; the messages follow one by one, by their role.
 export const Envelope = Type.Object({
-  model: Type.String({ minLength: 1, maxLength: MODEL_NAME_MAX }),
+  model: ModelName,
   messages: Type.Array(Type.Object({ role: Type.String() }), { minItems: 1, maxItems: MESSAGES_MAX }),
   ...optional,
+  ...ROUTING,
 })
 
 // The whole of it, for the OpenAPI document.
@@ -193,8 +222,12 @@ export const IDENTIFIERS: readonly string[] = ['user', 'safety_identifier', 'pro
 const ours = ['max_tokens', 'max_completion_tokens', 'stream', 'stream_options', ...IDENTIFIERS]
 export const FORWARDED: readonly string[] = Object.keys(fields).filter(name => !ours.includes(name))
 
-// Read by routing; neither forwarded nor named as ignored.
-export const READ_BY_ROUTING: readonly string[] = ['models', 'provider']
+// Of `provider`: what is read of it, and what asks for a promise that is not made here and is therefore refused.
+export const PROVIDER_WISHES: readonly string[] = Object.keys(ROUTING.provider.properties)
+export const UNKEPT_WISHES: Readonly<Record<string, (value: unknown) => boolean>> = {
+  data_collection: value => value === 'allow',
+  zdr: value => value === false,
+}
 
 // Fields known to cost extra or to reach elsewhere, and the values that are harmless all the same.
 export const PRICED_ELSEWHERE: Readonly<Record<string, (value: unknown) => boolean>> = {

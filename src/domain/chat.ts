@@ -1,7 +1,6 @@
 // From a parsed JSON body to a Chat that the rest may trust, or a Refusal that names the field. Pure.
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
-import type { Model } from './catalog.ts'
 import { missing, wrongField } from './chat-complaint.ts'
 import {
   Envelope,
@@ -12,12 +11,12 @@ import {
   type PartType,
   PRICED_ELSEWHERE,
   REACHING,
-  READ_BY_ROUTING,
   type Role,
 } from './chat-schema.ts'
-import { type Message, type Part, promptBound, promptBytes, surelyExceeds } from './prompt.ts'
+import { readWishes, tidyWishes } from './chat-wishes.ts'
+import { type Message, type Part, promptBytes } from './prompt.ts'
 import { Refusal } from './refusal.ts'
-import { NO_WISHES, type Wishes } from './routing.ts'
+import type { Wishes } from './routing.ts'
 
 export type MediaKind = 'image' | 'audio' | 'file'
 
@@ -52,10 +51,11 @@ const parts = lazily(PARTS)
 
 export function parseChat(body: Record<string, unknown>): Chat {
   const { forwarded, identifiers, extras } = sortFields(body)
+  const leftOut: string[] = []
+  tidyWishes(body, leftOut)
   if (!envelope.Check(body)) throw wrongField(envelope.Errors(body), '')
   const valid = body as { model: string; messages: Message[] } & Record<string, unknown>
 
-  const leftOut: string[] = []
   const media = valid.messages.flatMap((message, index) => checkMessage(message, `messages.${index}`, leftOut))
   checkTools(valid.tools as Part[] | undefined)
   const messagesJson = JSON.stringify(valid.messages)
@@ -74,28 +74,7 @@ export function parseChat(body: Record<string, unknown>): Chat {
     identifiers: identifiers as Record<string, string>,
     extras,
     leftOut,
-    wishes: NO_WISHES,
-  }
-}
-
-// What depends on the model: its maximum, its inputs, and a prompt that cannot fit whatever the tokenizer.
-export function checkAgainstModel(chat: Chat, model: Model): void {
-  if (chat.maxTokens !== null && chat.maxTokens > model.maxOutputTokens) {
-    throw new Refusal('invalid_value', {
-      param: chat.maxTokensName,
-      message: `${chat.maxTokensName} is at most ${model.maxOutputTokens} for this model.`,
-    })
-  }
-  for (const { kind, param } of chat.media) {
-    if (!model.inputModalities.includes(kind)) {
-      throw new Refusal('unsupported_value', { param, message: `The model takes no ${kind} input.` })
-    }
-  }
-  if (promptBound(chat, model) > model.contextLength && surelyExceeds(chat, model.contextLength)) {
-    throw new Refusal('context_length_exceeded', {
-      param: 'messages',
-      message: `The prompt is longer than the model's context of ${model.contextLength} tokens.`,
-    })
+    wishes: readWishes(valid),
   }
 }
 
@@ -244,7 +223,7 @@ function maxTokensOf(body: Record<string, unknown>): number | null {
 
 // Fields that are in no list go only to providers that list them as `passthrough`.
 const FATES: ReadonlyMap<string, 'forwarded' | 'identifier' | 'ours'> = new Map([
-  ...[...Object.keys(Envelope.properties), ...READ_BY_ROUTING].map(name => [name, 'ours'] as const),
+  ...Object.keys(Envelope.properties).map(name => [name, 'ours'] as const),
   ...FORWARDED.map(name => [name, 'forwarded'] as const),
   ...IDENTIFIERS.map(name => [name, 'identifier'] as const),
 ])

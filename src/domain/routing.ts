@@ -55,6 +55,7 @@ export const REASONS = [
   'ignored',
   'above_max_price',
   'unsupported_parameters',
+  'unknown_model',
   'does_not_fit',
   'unaffordable',
   'no_fallbacks',
@@ -63,10 +64,13 @@ export const REASONS = [
 ] as const
 export type Reason = (typeof REASONS)[number]
 
-// One place in the order; null: it is not to be tried.
+// One place in the order.
 export type Considered = {
+  // The catalog's, and the caller's word for one that is not there.
   readonly model: string
-  readonly provider: string
+  // Null for a model that is no candidate whoever serves it.
+  readonly provider: string | null
+  // From 0; null: it is not to be tried.
   readonly position: number | null
   readonly reason: Reason
 }

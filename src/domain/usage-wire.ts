@@ -1,5 +1,6 @@
 // The usage record as callers and operators see it: names of the contract, money as decimal strings, times in ISO.
 import { formatCredits } from './credits.ts'
+import type { Considered } from './routing.ts'
 import type { Attempt, Endpoint, Outcome, RowState, UsageRow, UsageSource } from './usage.ts'
 import { isoTime, isoTimeOrNull } from './wire-time.ts'
 
@@ -45,6 +46,13 @@ export type PriceObject = {
   readonly input_cache_read: string
   readonly input_cache_write: string
   readonly request: string
+}
+
+// Operators also see how it was routed.
+export type OperatorUsageObject = UsageObject & { readonly routing: readonly Considered[] }
+
+export function operatorUsageObject(row: UsageRow): OperatorUsageObject {
+  return { ...usageObject(row), routing: row.routing }
 }
 
 export function usageObject(row: UsageRow): UsageObject {

@@ -1,5 +1,6 @@
 // The usage record: one row per request, from its gate to its settlement.
 import type { Nano, Tokens } from './credits.ts'
+import type { Considered } from './routing.ts'
 
 export const ENDPOINTS = ['chat.completions', 'models', 'key.introspect', 'usage', 'unknown'] as const
 export type Endpoint = (typeof ENDPOINTS)[number]
@@ -43,6 +44,8 @@ export type UsageRow = RequestFacts & {
   readonly modelServed: string | null
   readonly provider: string | null
   readonly attempts: readonly Attempt[]
+  // Who was considered, in which order and why: for operators.
+  readonly routing: readonly Considered[]
   readonly stream: boolean
   readonly state: RowState
   readonly outcome: Outcome | null

@@ -1,6 +1,7 @@
 // The pieces of OpenAI's answer that both sinks write, as text: money goes in as exact digits, never through a float.
 import { formatCredits } from '../domain/credits.ts'
 import type { Receipt } from '../domain/handoff.ts'
+import type { Considered } from '../domain/routing.ts'
 
 export const OUR_FINGERPRINT = 'fp_turnpike'
 
@@ -11,6 +12,11 @@ export function usageJson({ tokens, cost }: Receipt): string {
     `"prompt_tokens_details":{"cached_tokens":${tokens.cached}},` +
     `"completion_tokens_details":{"reasoning_tokens":${tokens.reasoning}},"cost":${formatCredits(cost)}}`
   )
+}
+
+// Who was considered, in which order and why.
+export function metadataJson({ considered }: { readonly considered: readonly Considered[] }): string {
+  return `"metadata":${JSON.stringify({ candidates: considered })}`
 }
 
 // Names of fields that were left out, fit for a header: visible ASCII, bounded.

@@ -3,12 +3,15 @@ import type { Receipt } from '../domain/handoff.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Alarms } from '../lib/alarms.ts'
 import type { ServedBy, Sink } from '../relay/sink.ts'
-import { ignoredHeader, OUR_FINGERPRINT, usageJson } from './answer-json.ts'
+import { ignoredHeader, metadataJson, OUR_FINGERPRINT, usageJson } from './answer-json.ts'
 import { type Case, commonHeaders, costHeader, type ReplyNeeds, sendJson, sendRefusal } from './reply.ts'
 
 export type SinkSetup = {
   readonly it: Case
+  // The one that was asked for.
   readonly model: string
+  // Whether the answer is to say who was considered and why.
+  readonly explain: boolean
   readonly outputCap: number | null
   readonly reply: ReplyNeeds
   readonly pace: Pace
@@ -48,8 +51,8 @@ export function jsonSink(setup: SinkSetup): Sink {
       }
       const body =
         `{"id":"chatcmpl-${it.call.requestId}","object":"chat.completion","created":${Math.floor(it.call.receivedAt / 1000)},` +
-        `"model":${JSON.stringify(setup.model)},"system_fingerprint":${answer.fingerprint},"choices":${answer.choices},` +
-        `"usage":${usageJson(receipt)}}`
+        `"model":${JSON.stringify(by.model)},"system_fingerprint":${answer.fingerprint},"choices":${answer.choices},` +
+        `"usage":${usageJson(receipt)}${setup.explain ? `,${metadataJson(by)}` : ''}}`
       sendJson(it, 200, body, [...answerHeaders(setup, by), ...costHeader(receipt.cost, reply)])
     },
   }

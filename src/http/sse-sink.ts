@@ -5,14 +5,15 @@ import type { Chunk, ChunkChoice, Receipt } from '../domain/handoff.ts'
 import { errorBody, type Refusal } from '../domain/refusal.ts'
 import type { Alarm } from '../lib/alarms.ts'
 import type { ServedBy, Sink } from '../relay/sink.ts'
-import { OUR_FINGERPRINT, usageJson } from './answer-json.ts'
+import { metadataJson, OUR_FINGERPRINT, usageJson } from './answer-json.ts'
 import { answerHeaders, type SinkSetup } from './json-sink.ts'
 import { costHeader, sendRefusal } from './reply.ts'
 
 export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
   const { it, reply, pace, alarms } = setup
   const { res, call } = it
-  const head = `data: {"id":"chatcmpl-${call.requestId}","object":"chat.completion.chunk","created":${Math.floor(call.receivedAt / 1000)},"model":${JSON.stringify(setup.model)},"system_fingerprint":`
+  const opening = `data: {"id":"chatcmpl-${call.requestId}","object":"chat.completion.chunk","created":${Math.floor(call.receivedAt / 1000)},"model":`
+  let head = `${opening}${JSON.stringify(setup.model)},"system_fingerprint":`
   const tail = includeUsage ? ',"usage":null}\n\n' : '}\n\n'
   // HTTP/1.0 knows no trailers, and chunks only where the caller asks for them.
   const hasTrailers = it.req.httpVersion !== '1.0'
@@ -22,6 +23,7 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
   let by: ServedBy | undefined
   let headersLeft = false
   let providerInTrailer = false
+  let { explain } = setup
   let stalled: Alarm | undefined
   let drained: () => void = () => undefined
   // Before the headers left it waits to send them; afterwards it fills silences.
@@ -62,7 +64,14 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
   function frame(chunk: Chunk): string {
     if (chunk.fingerprint !== undefined) fingerprint = JSON.stringify(chunk.fingerprint)
     for (const choice of chunk.choices) if (!spoken.has(choice.index)) giveRole(choice)
-    return `${head}${fingerprint},"choices":${JSON.stringify(chunk.choices)}${tail}`
+    return `${head}${fingerprint},"choices":${JSON.stringify(chunk.choices)}${explained()}${tail}`
+  }
+
+  // On the first chunk alone.
+  function explained(): string {
+    if (!explain || by === undefined) return ''
+    explain = false
+    return `,${metadataJson(by)}`
   }
 
   // The first delta of each choice carries the role, whether the upstream sent it or not.
@@ -94,6 +103,7 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
     headersLeft: () => headersLeft,
     served(next) {
       by = next
+      if (next.model !== setup.model) head = `${opening}${JSON.stringify(next.model)},"system_fingerprint":`
     },
     chunks(chunks) {
       let text = ''

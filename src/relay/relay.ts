@@ -68,7 +68,12 @@ export function relay(answer: Answer, sink: Sink, client: Client, gauge: Meter, 
       finish('upstream_broke', new Failure('nonsense', `the answer cannot be passed on: ${error.message}`))
     }
 
-    sink.served(served)
+    sink.served({
+      model: answer.model.id,
+      provider: served.provider,
+      ignored: served.ignored,
+      considered: answer.considered,
+    })
     sink.onDrain(() => {
       if (!left) served.flow.resume()
     })

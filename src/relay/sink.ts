@@ -2,8 +2,15 @@
 // forms of a request differ.
 import type { Chunk, Receipt, Whole } from '../domain/handoff.ts'
 import type { Refusal } from '../domain/refusal.ts'
+import type { Considered } from '../domain/routing.ts'
 
-export type ServedBy = { readonly provider: string; readonly ignored: readonly string[] }
+export type ServedBy = {
+  // The catalog id of the model that serves.
+  readonly model: string
+  readonly provider: string
+  readonly ignored: readonly string[]
+  readonly considered: readonly Considered[]
+}
 
 export type Sink = {
   // Says who serves; before the first content.

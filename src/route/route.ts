@@ -2,8 +2,10 @@
 // Until then a failure is ours to mend and the caller sees nothing of it.
 import type { Model, Target } from '../domain/catalog.ts'
 import type { Chat } from '../domain/chat.ts'
+import { outputBoundOf } from '../domain/chat-models.ts'
 import { Failure, mayTryAnother } from '../domain/failure.ts'
 import type { Answer, AnswerListener, Chunk, Client, Flow, Whole } from '../domain/handoff.ts'
+import type { Considered } from '../domain/routing.ts'
 import type { Attempt } from '../domain/usage.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Errand } from '../upstream/adapter.ts'
@@ -17,10 +19,12 @@ export type RouteRequest = {
   readonly chat: Chat
   // Those that may serve, in the caller's order: the first was asked for, the others are to fall back to.
   readonly models: readonly [Model, ...Model[]]
+  // What the caller named and what cannot answer it, for the explanation.
+  readonly unfit: readonly Considered[]
   // Requests with the same word go to the same target while it is well, so that its prompt cache stays warm.
   readonly stickTo: string | null
-  readonly outputTokens: number | null
-  readonly outputBound: number
+  // At most so many tokens a choice, whoever answers; null: as many as the model can.
+  readonly capTokens: number | null
   readonly identifiers: Readonly<Record<string, string>>
   readonly client: Client
   // A place to read on for a caller that left; false: there is none.
@@ -43,12 +47,13 @@ export async function route(request: RouteRequest, needs: RouteNeeds): Promise<A
   const failures: Failure[] = []
   let dispatchedAt: number | null = null
   const queue = request.models.flatMap(model => candidates(model, needs))
-  const considered = queue.map(({ model, target }, position) => ({
+  const considered: Considered[] = queue.map(({ model, target }, position) => ({
     model: model.id,
     provider: target.provider,
     position,
     reason: model === request.models[0] ? ('priority' as const) : ('fallback_model' as const),
   }))
+  considered.push(...request.unfit)
   const triedAgain = new Set<Target>()
   const deadline = needs.clock.monotonic() + timeoutOf(queue[0]?.target, needs)
 
@@ -173,8 +178,8 @@ function attempt(
         chat: request.chat,
         credential: needs.catalog().credentials(target.provider)[0],
         model: target.model,
-        outputTokens: request.outputTokens,
-        outputBound: request.outputBound,
+        outputTokens: request.capTokens === null ? null : outputBoundOf(model, request.capTokens),
+        outputBound: outputBoundOf(model, request.capTokens),
         identifiers: request.identifiers,
         totalMsMax: request.totalMsMax,
         onSent: request.onSent,

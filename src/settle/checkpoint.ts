@@ -1,11 +1,13 @@
 // A request that runs on writes down, now and then, what a crash would bill for it: who was called, the prompt, and the
 // output so far. Nobody waits for it, and the tokenizer, which settlements need, is left alone.
+import type { Model } from '../domain/catalog.ts'
+import { outputBoundOf } from '../domain/chat-models.ts'
 import { costOf } from '../domain/credits.ts'
 import type { OutputSeen } from '../domain/handoff.ts'
 import { readUsage } from '../domain/metering.ts'
 import type { Alarms } from '../lib/alarms.ts'
 import type { Gates } from '../store/contract.ts'
-import type { Held } from './settle.ts'
+import { type Held, priceOf } from './settle.ts'
 
 export type CheckpointNeeds = {
   readonly gates: Pick<Gates, 'checkpoint'>
@@ -14,7 +16,7 @@ export type CheckpointNeeds = {
   readonly alarms: Alarms
 }
 
-export type Progress = { readonly provider: string; readonly at: number }
+export type Progress = { readonly provider: string; readonly model: Model; readonly at: number }
 
 export function keepCheckpoints(
   held: Held,
@@ -34,22 +36,27 @@ export function keepCheckpoints(
   function mark(): void {
     const called = progress()
     if (called !== undefined) {
+      const { model } = called
       const reported = readUsage(seen.usage)
       const estimate = estimateOutput(seen.output())
       const tokens = {
-        prompt: Math.min(reported.prompt || estimatePrompt(held), held.model.contextLength),
+        prompt: Math.min(reported.prompt || estimatePrompt(held, model), model.contextLength),
         cached: 0,
         cacheWrite: 0,
-        completion: Math.min(Math.max(reported.completion ?? 0, estimate), held.chat.n * held.outputTokens),
+        completion: Math.min(
+          Math.max(reported.completion ?? 0, estimate),
+          held.chat.n * outputBoundOf(model, held.capTokens),
+        ),
         reasoning: 0,
       }
       needs.gates.checkpoint({
         requestId: held.requestId,
         dispatchedAt: called.at,
         provider: called.provider,
-        model: held.model.id,
+        model: model.id,
         tokens,
-        cost: costOf(tokens, held.model.prices),
+        cost: costOf(tokens, model.prices),
+        ...priceOf(model, held),
       })
     }
     alarm = needs.alarms.set(needs.checkpointEveryMs, mark)
@@ -67,6 +74,6 @@ function tokensOf(bytes: number): number {
   return Math.ceil(bytes / BYTES_PER_TOKEN)
 }
 
-function estimatePrompt({ chat, model }: Held): number {
+function estimatePrompt({ chat }: Held, model: Model): number {
   return tokensOf(chat.promptBytes) + chat.media.length * model.mediaMaxTokens
 }

@@ -1,6 +1,7 @@
 // The end of a request's life: what it cost, booked in one transaction with its row before the last byte leaves.
 import { type Model, priceSnapshot } from '../domain/catalog.ts'
 import type { Chat } from '../domain/chat.ts'
+import { type Models, outputBoundOf } from '../domain/chat-models.ts'
 import { costOf, type Nano, NO_TOKENS, type Tokens } from '../domain/credits.ts'
 import { upstreamCostOf } from '../domain/dollars.ts'
 import { refusalFor } from '../domain/failure.ts'
@@ -19,10 +20,11 @@ export type Held = {
   readonly requestId: string
   readonly accountId: string
   readonly chat: Chat
-  readonly model: Model
+  // Those that may answer; the row bears the price of the first.
+  readonly models: Models
   readonly hold: Nano
-  // The output bound of each choice, as held.
-  readonly outputTokens: number
+  // At most so many tokens a choice, whoever answers; null: as many as the model can.
+  readonly capTokens: number | null
   settled: boolean
   // Takes it off the list of those that live.
   forget(): void
@@ -69,12 +71,12 @@ export async function settle(held: Held, delivery: Delivery, needs: SettleNeeds)
       modelServed: answer.served === undefined ? null : answer.model.id,
       provider: answer.served?.provider ?? null,
       attempts: answer.attempts.length === 0 ? null : JSON.stringify(answer.attempts),
+      routing: JSON.stringify(answer.considered),
       tokens: bill.tokens,
       usageSource: bill.source,
       cost: bill.cost,
       upstreamCost: bill.upstreamCost,
-      priceVersion: answer.model === held.model ? null : answer.model.priceVersion,
-      price: answer.model === held.model ? null : priceSnapshot(answer.model.prices),
+      ...priceOf(answer.model, held),
       firstByteAt: delivery.firstByteAt,
       finishedAt: needs.clock.now(),
       upstreamId: answer.served?.flow.upstreamId() ?? null,
@@ -87,6 +89,13 @@ export async function settle(held: Held, delivery: Delivery, needs: SettleNeeds)
     httpStatus,
   }
 }
+
+// What the row is to say of the price: nothing, where it says it already.
+export function priceOf(model: Model, held: Held): Pick<Settlement, 'priceVersion' | 'price'> {
+  return model === held.models[0] ? AS_HELD : { priceVersion: model.priceVersion, price: priceSnapshot(model.prices) }
+}
+
+const AS_HELD = { priceVersion: null, price: null }
 
 // The way out for a hold that nothing settled: a bug of ours costs the caller nothing.
 export async function release(held: Held, needs: SettleNeeds): Promise<void> {
@@ -102,6 +111,7 @@ export async function release(held: Held, needs: SettleNeeds): Promise<void> {
       modelServed: null,
       provider: null,
       attempts: null,
+      routing: null,
       tokens: NO_TOKENS,
       usageSource: 'none',
       cost: 0n,
@@ -117,7 +127,7 @@ export async function release(held: Held, needs: SettleNeeds): Promise<void> {
 }
 
 // What an estimate of the prompt counts: its texts, its tools, and a few tokens of framing a message.
-async function estimatePrompt({ chat, model, accountId }: Held, counter: TokenCounter): Promise<number> {
+async function estimatePrompt({ chat, accountId }: Held, model: Model, counter: TokenCounter): Promise<number> {
   const texts = [...promptTexts(chat.messages)]
   for (const name of ['tools', 'functions', 'response_format']) {
     if (chat.forwarded[name] !== undefined) texts.push(JSON.stringify(chat.forwarded[name]))
@@ -140,21 +150,21 @@ type Bill = {
 const NOTHING: Bill = { tokens: NO_TOKENS, source: 'none', cost: 0n, upstreamCost: null }
 
 async function price(held: Held, delivery: Delivery, needs: SettleNeeds): Promise<Bill> {
-  const { chat, model } = held
+  const { chat } = held
+  const { served, model } = delivery.answer
   const reported = readUsage(delivery.usage)
   const seen = { output: delivery.output.any, finished: delivery.finishReason !== null }
   const unknown = unknowns(reported, seen)
   const estimates = {
-    prompt: unknown.prompt ? await estimatePrompt(held, needs.counter) : 0,
+    prompt: unknown.prompt ? await estimatePrompt(held, model, needs.counter) : 0,
     completion: unknown.completion ? await estimateOutput(delivery.output, held, needs.counter) : 0,
   }
-  const bounds = { prompt: model.contextLength, completion: chat.n * held.outputTokens }
+  const bounds = { prompt: model.contextLength, completion: chat.n * outputBoundOf(model, held.capTokens) }
   const judged = judge(reported, bounds, seen, estimates)
   if (judged.clamped) needs.onClamped(held.requestId)
   const { tokens, source } = judged
-  const { served, model: charged } = delivery.answer
   const upstreamCost = served?.cost === undefined ? null : upstreamCostOf(tokens, served.cost)
-  return { tokens, source, cost: costOf(tokens, charged.prices), upstreamCost }
+  return { tokens, source, cost: costOf(tokens, model.prices), upstreamCost }
 }
 
 function owes({ outcome, answer, output }: Delivery): boolean {

@@ -107,6 +107,8 @@ export type Settlement = {
   readonly provider: string | null
   // JSON of the attempts; null when there were none.
   readonly attempts: string | null
+  // JSON of who was considered and why; null when nobody was.
+  readonly routing: string | null
   readonly tokens: Tokens
   readonly usageSource: UsageSource
   readonly cost: Nano
@@ -129,6 +131,9 @@ export type Checkpoint = {
   readonly model: string
   readonly tokens: Tokens
   readonly cost: Nano
+  // Only where they differ from what was held for.
+  readonly priceVersion: string | null
+  readonly price: string | null
 }
 
 export type RefusedRow = {

@@ -85,7 +85,7 @@ function isHold(value: HotResult): value is GrantedHold {
 
 // Each list is written and read by position: what comes out must be what went in, field by field.
 const GATE_SIZE = 20
-const BILL_SIZE = 21
+const BILL_SIZE = 22
 
 function packGate(flat: unknown[], ask: GateAsk): void {
   const { facts, entry } = ask
@@ -163,6 +163,7 @@ function packBill(flat: unknown[], bill: Settlement): void {
     bill.modelServed,
     bill.provider,
     bill.attempts,
+    bill.routing,
     tokens.prompt,
     tokens.cached,
     tokens.cacheWrite,
@@ -189,20 +190,21 @@ function unpackBill(flat: FlatBatch, at: number): Settlement {
     modelServed: flat[at + 5],
     provider: flat[at + 6],
     attempts: flat[at + 7],
+    routing: flat[at + 8],
     tokens: {
-      prompt: flat[at + 8],
-      cached: flat[at + 9],
-      cacheWrite: flat[at + 10],
-      completion: flat[at + 11],
-      reasoning: flat[at + 12],
+      prompt: flat[at + 9],
+      cached: flat[at + 10],
+      cacheWrite: flat[at + 11],
+      completion: flat[at + 12],
+      reasoning: flat[at + 13],
     },
-    usageSource: flat[at + 13],
-    cost: flat[at + 14],
-    upstreamCost: flat[at + 15],
-    priceVersion: flat[at + 16],
-    price: flat[at + 17],
-    firstByteAt: flat[at + 18],
-    finishedAt: flat[at + 19],
-    upstreamId: flat[at + 20],
+    usageSource: flat[at + 14],
+    cost: flat[at + 15],
+    upstreamCost: flat[at + 16],
+    priceVersion: flat[at + 17],
+    price: flat[at + 18],
+    firstByteAt: flat[at + 19],
+    finishedAt: flat[at + 20],
+    upstreamId: flat[at + 21],
   } as Settlement
 }

@@ -33,7 +33,7 @@ export function hotStatements({ db }: SqliteSql) {
     row: prepare('SELECT state, account_id, key_id, hold, cost FROM usage WHERE request_id = ?'),
     closeRow: prepare(
       `UPDATE usage SET state = ?, outcome = ?, http_status = ?, error_code = ?, finish_reason = ?, model_served = ?,
-         provider = ?, attempts = ?, prompt_tokens = ?, cached_tokens = ?, cache_write_tokens = ?, completion_tokens = ?,
+         provider = ?, attempts = ?, routing = ?, prompt_tokens = ?, cached_tokens = ?, cache_write_tokens = ?, completion_tokens = ?,
          reasoning_tokens = ?, usage_source = ?, cost = ?, upstream_cost = ?, first_byte_at = ?, finished_at = ?,
          upstream_id = ?, price_version = COALESCE(?, price_version), price = COALESCE(?, price), checkpoint = NULL
        WHERE request_id = ?`,

@@ -95,6 +95,7 @@ export function bill(requestId: string, tokens: Partial<Tokens>, change: Partial
     modelServed: 'm',
     provider: 'up',
     attempts: null,
+    routing: null,
     tokens: counted,
     usageSource: 'upstream',
     cost: costOf(counted, PRICES),
@@ -111,7 +112,16 @@ export function bill(requestId: string, tokens: Partial<Tokens>, change: Partial
 export function checkpoint(requestId: string, tokens: Partial<Tokens>): Checkpoint {
   const counted = { ...NO_TOKENS, ...tokens }
   const cost = costOf(counted, PRICES)
-  return { requestId, dispatchedAt: Date.now(), provider: 'up', model: 'm', tokens: counted, cost }
+  return {
+    requestId,
+    dispatchedAt: Date.now(),
+    provider: 'up',
+    model: 'm',
+    tokens: counted,
+    cost,
+    priceVersion: null,
+    price: null,
+  }
 }
 
 function newKey() {

@@ -27,6 +27,7 @@ const bill: Settlement = {
   modelServed: 'served',
   provider: 'provider',
   attempts: '[]',
+  routing: '[1]',
   tokens: { prompt: 5, cached: 6, cacheWrite: 7, completion: 8, reasoning: 9 },
   usageSource: 'upstream',
   cost: 10n,

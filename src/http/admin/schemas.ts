@@ -13,11 +13,11 @@ import {
   KeyShape,
   KeyWithSecretShape,
   LedgerEntryShape,
+  OperatorUsageShape,
   ScopeName,
   Status,
   SummaryShape,
   Time,
-  UsageShape,
 } from './shapes.ts'
 
 export const ADMIN_PREFIX = '/admin/v1'
@@ -131,13 +131,13 @@ export const ADMIN = {
   listLedger: endpoint('GET', '/accounts/{id}/ledger', 'The ledger, newest first', READ, listOf(LedgerEntryShape), {
     query: Type.Object(paging, strict),
   }),
-  listUsage: endpoint('GET', '/usage', 'Usage rows, newest first; also as text/csv', READ, listOf(UsageShape), {
+  listUsage: endpoint('GET', '/usage', 'Usage rows, newest first; also as text/csv', READ, listOf(OperatorUsageShape), {
     query: Type.Object({ ...usageFilter, ...paging }, strict),
   }),
   summariseUsage: endpoint('GET', '/usage/summary', 'Sums over usage rows', READ, listOf(SummaryShape), {
     query: Type.Object({ ...usageFilter, group_by: Type.Enum([...SUMMARY_GROUPS]) }, strict),
   }),
-  getUsage: endpoint('GET', '/usage/{request_id}', 'One usage row', READ, UsageShape, {}),
+  getUsage: endpoint('GET', '/usage/{request_id}', 'One usage row', READ, OperatorUsageShape, {}),
   listEvents: endpoint('GET', '/events', "Operators' actions, newest first", READ, listOf(EventShape), {
     query: Type.Object(paging, strict),
   }),

@@ -1,6 +1,7 @@
 // The admin API's objects as JSON Schema: what it answers with.
 import { Type } from 'typebox'
 import { ACCOUNT_STATUSES, KEY_STATUSES, SCOPES } from '../../domain/key.ts'
+import { REASONS } from '../../domain/routing.ts'
 import { ENDPOINTS, OUTCOMES, ROW_STATES, USAGE_SOURCES } from '../../domain/usage.ts'
 import { LEDGER_KINDS } from '../../store/contract-operator.ts'
 
@@ -63,6 +64,13 @@ export const LedgerEntryShape = Type.Object({
   created_at: Time,
 })
 
+export const ConsideredShape = Type.Object({
+  model: Type.String({ description: 'Catalog id of the model.' }),
+  provider: nullable(Type.String()),
+  position: nullable(Type.Integer({ minimum: 0, description: 'From 0; null if it was not to be tried.' })),
+  reason: Type.Enum([...REASONS]),
+})
+
 export const UsageShape = Type.Object({
   object: Type.Literal('usage'),
   request_id: Type.String(),
@@ -113,6 +121,11 @@ export const UsageShape = Type.Object({
   finished_at: nullable(Time),
   client_ip: Type.String(),
   upstream_id: nullable(Type.String()),
+})
+
+export const OperatorUsageShape = Type.Object({
+  ...UsageShape.properties,
+  routing: Type.Array(ConsideredShape, { description: 'Who was considered, in which order and why.' }),
 })
 
 export const SummaryShape = Type.Object({

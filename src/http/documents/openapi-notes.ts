@@ -47,6 +47,10 @@ export const NOTES: Readonly<Record<string, Note>> = {
       top_a: 'Beyond OpenAI; for providers that know it.',
       top_k: 'Beyond OpenAI; for providers that know it.',
       typical_p: 'Beyond OpenAI; for providers that know it.',
+      models:
+        'Read by routing, never forwarded. One that is not in the catalog, or that the prompt does not fit, is passed over.',
+      provider:
+        "Read by routing, never forwarded: which of the model's providers may serve, and in which order. `max_price` is in credits per million tokens, and per request.",
     },
   },
   Message: { about: 'One of these, by its `role`.' },

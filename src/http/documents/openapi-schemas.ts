@@ -9,6 +9,7 @@ import {
   KeyShape,
   KeyWithSecretShape,
   LedgerEntryShape,
+  OperatorUsageShape,
   SummaryShape,
   UsageShape,
 } from '../admin/shapes.ts'
@@ -38,6 +39,7 @@ const NAMED: Readonly<Record<string, TSchema>> = {
   ModelList: ModelListShape,
   KeyIntrospection: KeyIntrospectionShape,
   UsageRecord: UsageShape,
+  OperatorUsageRecord: OperatorUsageShape,
   UsageList: UsageListShape,
   Error: ErrorShape,
   Key: KeyShape,

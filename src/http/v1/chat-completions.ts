@@ -23,6 +23,9 @@ export type ChatNeeds = GatewayNeeds & {
   readonly jsonDepthMax: number
   readonly pace: Pace
   readonly streams: { delta(by: 1 | -1): void }
+  // Whether callers may ask why they were routed as they were, and by which header, in lower case.
+  readonly explainAllowed: boolean
+  readonly explainHeader: string
 }
 
 const rule: EndpointRule = {
@@ -48,7 +51,8 @@ async function serve(it: Case, pass: Pass, needs: ChatNeeds): Promise<Served> {
     const connection = {
       sink(model: { readonly id: string }, outputCap: number | null) {
         entered = true
-        const setup = { it, model: model.id, outputCap, reply: needs.reply, pace: needs.pace, alarms: needs.alarms }
+        const { reply, pace, alarms } = needs
+        const setup = { it, model: model.id, explain: wantsExplanation(it, needs), outputCap, reply, pace, alarms }
         return chat.stream ? sseSink(setup, chat.includeUsage) : jsonSink(setup)
       },
       booked(cost: Nano) {
@@ -61,7 +65,7 @@ async function serve(it: Case, pass: Pass, needs: ChatNeeds): Promise<Served> {
     return {
       status: httpStatus,
       outcome: receipt.outcome,
-      model: done.held.model.id,
+      model: done.model.id,
       provider: done.provider,
       stream,
       tokens: receipt.tokens,
@@ -83,6 +87,10 @@ async function serve(it: Case, pass: Pass, needs: ChatNeeds): Promise<Served> {
     const named = modelRequested === null ? null : storable(modelRequested, MODEL_NAME_MAX)
     await enter(pass, { rule, modelRequested: named, stream, entry }, needs)
   }
+}
+
+function wantsExplanation(it: Case, { explainAllowed, explainHeader }: ChatNeeds): boolean {
+  return explainAllowed && it.req.headers[explainHeader] === '1'
 }
 
 async function readJson(

@@ -2,7 +2,7 @@
 import Type, { type TSchema } from 'typebox'
 import { FINISH_REASONS } from '../../domain/handoff.ts'
 import { REFUSALS } from '../../domain/refusal.ts'
-import { Credits, ScopeName, Time, UsageShape } from '../admin/shapes.ts'
+import { ConsideredShape, Credits, ScopeName, Time, UsageShape } from '../admin/shapes.ts'
 
 const nullable = <T extends TSchema>(type: T) => Type.Union([type, Type.Null()])
 const said = (description: string) => ({ description })
@@ -41,6 +41,11 @@ const AnsweredToolCall = Type.Object({
   function: Type.Optional(Type.Object({ name: Type.String(), arguments: Type.String(said('JSON, as text.')) })),
 })
 
+const Metadata = Type.Object(
+  { candidates: Type.Array(ConsideredShape) },
+  said('Only where the request asked for an explanation; in a stream on the first chunk.'),
+)
+
 export const ChatCompletionShape = Type.Object({
   id: Id,
   object: Type.Literal('chat.completion'),
@@ -61,6 +66,7 @@ export const ChatCompletionShape = Type.Object({
     }),
   ),
   usage: CompletionUsageShape,
+  metadata: Type.Optional(Metadata),
 })
 
 export const ChatChunkShape = Type.Object({
@@ -84,6 +90,7 @@ export const ChatChunkShape = Type.Object({
     said('Empty on the usage chunk.'),
   ),
   usage: Type.Optional(nullable(CompletionUsageShape)),
+  metadata: Type.Optional(Metadata),
   error: Type.Optional(ErrorShape.properties.error),
 })
 

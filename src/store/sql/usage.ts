@@ -1,5 +1,6 @@
 // Reports over the usage rows. Request ids sort by time, so a page or a time range is a range of the primary key.
 import { DAY_MS } from '../../domain/key.ts'
+import type { Considered } from '../../domain/routing.ts'
 import type { Attempt, Endpoint, Outcome, RowState, UsageRow, UsageSource } from '../../domain/usage.ts'
 import type { SummaryGroup, SummaryRow, UsageFilter, UsageReports } from '../contract-operator.ts'
 import { type Conditions, conditions } from './conditions.ts'
@@ -7,7 +8,7 @@ import { big, bigOrNull, int, intOrNull, page, type Row, type Sql, text, textOrN
 import { timePrefix } from './time-order.ts'
 
 const USAGE_COLUMNS = `request_id, client_request_id, account_id, key_id, secret_last4, endpoint, model_requested,
-  model_served, provider, attempts, stream, state, outcome, http_status, error_code, finish_reason, prompt_tokens,
+  model_served, provider, attempts, routing, stream, state, outcome, http_status, error_code, finish_reason, prompt_tokens,
   cached_tokens, cache_write_tokens, completion_tokens, reasoning_tokens, usage_source, price_version, price, hold, cost,
   upstream_cost, created_at, first_byte_at, finished_at, client_ip, upstream_id`
 
@@ -91,6 +92,7 @@ function readUsage(row: Row): UsageRow {
     modelServed: textOrNull(row.model_served),
     provider: textOrNull(row.provider),
     attempts: row.attempts === null ? [] : (JSON.parse(text(row.attempts)) as Attempt[]),
+    routing: row.routing === null ? [] : (JSON.parse(text(row.routing)) as Considered[]),
     stream: int(row.stream) !== 0,
     state: text(row.state) as RowState,
     outcome: textOrNull(row.outcome) as Outcome | null,

@@ -1,0 +1,84 @@
+// Which models may answer a chat: the one that it asks for and those to fall back to, as far as the chat fits them.
+import { type Model, modelNotFound } from './catalog.ts'
+import type { Chat } from './chat.ts'
+import { promptBound, surelyExceeds } from './prompt.ts'
+import { Refusal } from './refusal.ts'
+import type { Considered } from './routing.ts'
+
+export type Models = readonly [Model, ...Model[]]
+
+export type Lineup = {
+  // In the caller's order.
+  readonly models: Models
+  // Those that the caller names and that cannot answer it.
+  readonly unfit: readonly Considered[]
+}
+
+// The first is refused by its own limits. A prompt that is too long for it goes to one of the others, if the caller lists
+// one that takes it.
+export function lineUp(chat: Chat, find: (name: string) => Model | undefined): Lineup {
+  const asked = find(chat.model)
+  if (asked === undefined) throw modelNotFound(chat.model)
+  checkLimits(chat, asked)
+  const isTooLong = exceeds(chat, asked)
+  if (chat.wishes.models.length === 0) {
+    if (isTooLong) throw tooLong(asked)
+    return { models: [asked], unfit: NONE }
+  }
+
+  const fitting = isTooLong ? [] : [asked]
+  const unfit: Considered[] = isTooLong ? [left(asked.id, 'does_not_fit')] : []
+  const seen = new Set([asked])
+  for (const name of chat.wishes.models) {
+    const model = find(name)
+    if (model === undefined) unfit.push(left(name, 'unknown_model'))
+    if (model === undefined || seen.has(model)) continue
+    seen.add(model)
+    if (takesMedia(chat, model) && !exceeds(chat, model)) fitting.push(model)
+    else unfit.push(left(model.id, 'does_not_fit'))
+  }
+  const [first, ...others] = fitting
+  if (first === undefined) throw tooLong(asked)
+  return { models: [first, ...others], unfit }
+}
+
+// What an answer of this model may be at most, given what the caller and its balance allow.
+export function outputBoundOf(model: Model, capTokens: number | null): number {
+  return capTokens === null ? model.maxOutputTokens : Math.min(capTokens, model.maxOutputTokens)
+}
+
+const NONE: readonly Considered[] = []
+
+function left(model: string, reason: Considered['reason']): Considered {
+  return { model, provider: null, position: null, reason }
+}
+
+function checkLimits(chat: Chat, model: Model): void {
+  if (chat.maxTokens !== null && chat.maxTokens > model.maxOutputTokens) {
+    throw new Refusal('invalid_value', {
+      param: chat.maxTokensName,
+      message: `${chat.maxTokensName} is at most ${model.maxOutputTokens} for this model.`,
+    })
+  }
+  for (const { kind, param } of chat.media) {
+    if (!model.inputModalities.includes(kind)) {
+      throw new Refusal('unsupported_value', { param, message: `The model takes no ${kind} input.` })
+    }
+  }
+}
+
+function takesMedia(chat: Chat, model: Model): boolean {
+  return chat.media.every(({ kind }) => model.inputModalities.includes(kind))
+}
+
+// Certainly, whatever the tokenizer.
+function exceeds(chat: Chat, model: Model): boolean {
+  return promptBound(chat, model) > model.contextLength && surelyExceeds(chat, model.contextLength)
+}
+
+function tooLong(model: Model): Refusal {
+  return new Refusal('context_length_exceeded', {
+    param: 'messages',
+    message: `The prompt is longer than the model's context of ${model.contextLength} tokens.`,
+  })
+}

@@ -1,0 +1,94 @@
+// What a request asks of routing: `models` and `provider` of its body, in OpenRouter's words, which also say prices per
+// million tokens.
+import { PROVIDER_WISHES, UNKEPT_WISHES } from './chat-schema.ts'
+import { type Pico, parseDecimal } from './credits.ts'
+import { Refusal } from './refusal.ts'
+import { NO_WISHES, type Strategy, type Wishes } from './routing.ts'
+
+type GivenWishes = {
+  readonly order?: readonly string[]
+  readonly only?: readonly string[]
+  readonly ignore?: readonly string[]
+  readonly allow_fallbacks?: boolean
+  readonly sort?: keyof typeof SORTS
+  readonly max_price?: Readonly<Record<string, number | string>>
+  readonly require_parameters?: boolean
+}
+
+// Before the schema sees it: an explicit null means absent, and what is not known is left out and named.
+export function tidyWishes(body: Readonly<Record<string, unknown>>, leftOut: string[]): void {
+  const { provider } = body
+  if (typeof provider !== 'object' || provider === null || Array.isArray(provider)) return
+  const wishes = provider as Record<string, unknown>
+  for (const [name, value] of Object.entries(wishes)) {
+    if (value === null) delete wishes[name]
+    else if (UNKEPT_WISHES[name]?.(value) === false) throw unkept(`provider.${name}`)
+    else if (!PROVIDER_WISHES.includes(name)) {
+      delete wishes[name]
+      if (leftOut.length < NAMED_MAX && !(name in UNKEPT_WISHES)) leftOut.push(`provider.${name.slice(0, 64)}`)
+    }
+  }
+  const { max_price: prices } = wishes
+  if (typeof prices !== 'object' || prices === null) return
+  for (const [name, value] of Object.entries(prices)) {
+    if (value === null) delete (prices as Record<string, unknown>)[name]
+  }
+}
+
+// Of a body that the schema has found right.
+export function readWishes(body: Readonly<Record<string, unknown>>): Wishes {
+  if (body.models === undefined && body.provider === undefined) return NO_WISHES
+  const given = (body.provider ?? {}) as GivenWishes
+  return {
+    models: (body.models as readonly string[] | undefined) ?? NO_WISHES.models,
+    order: given.order ?? NO_WISHES.order,
+    only: given.only,
+    ignore: given.ignore ?? NO_WISHES.ignore,
+    allowFallbacks: given.allow_fallbacks ?? true,
+    sort: given.sort === undefined ? undefined : SORTS[given.sort],
+    maxPrice: {
+      ...priceOf(given, 'prompt', MILLIONTHS),
+      ...priceOf(given, 'completion', MILLIONTHS),
+      ...priceOf(given, 'request', PICO),
+    },
+    requireParameters: given.require_parameters ?? false,
+  }
+}
+
+// Throughput is not measured here; who begins soonest stands in for it.
+const SORTS = { price: 'cheapest', latency: 'fastest', throughput: 'fastest' } as const satisfies Record<
+  string,
+  Strategy
+>
+
+const NAMED_MAX = 32
+// Per million tokens, millionths of a credit are pico-credits per token.
+const MILLIONTHS = 6
+const PICO = 12
+
+function priceOf(given: GivenWishes, name: 'prompt' | 'completion' | 'request', decimals: number) {
+  const value = given.max_price?.[name]
+  if (value === undefined) return {}
+  const price = readPrice(value, decimals)
+  if (price === undefined) {
+    const param = `provider.max_price.${name}`
+    throw new Refusal('invalid_value', { param, message: `${param} must be a price, such as "2.5".` })
+  }
+  return { [name]: price }
+}
+
+// A bound finer than a price can be is cut, which no price notices.
+function readPrice(value: number | string, decimals: number): Pico | undefined {
+  const text = String(value)
+  // With an exponent a small number is less than any price is.
+  if (typeof value === 'number' && value < 1 && text.includes('e')) return 0n
+  const price = parseDecimal(
+    text.replace(/(\.\d+)$/, fraction => fraction.slice(0, decimals + 1)),
+    decimals,
+  )
+  return price === undefined || price < 0n ? undefined : price
+}
+
+function unkept(param: string): Refusal {
+  return new Refusal('unsupported_value', { param, message: `${param} with this value cannot be promised here.` })
+}
