@@ -2,7 +2,14 @@
 import type { Nano, Tokens } from './credits.ts'
 import type { Considered } from './routing.ts'
 
-export const ENDPOINTS = ['chat.completions', 'models', 'key.introspect', 'usage', 'unknown'] as const
+export const ENDPOINTS = [
+  'chat.completions',
+  'chat.completions.quote',
+  'models',
+  'key.introspect',
+  'usage',
+  'unknown',
+] as const
 export type Endpoint = (typeof ENDPOINTS)[number]
 
 export const ROW_STATES = ['open', 'settled', 'recovered'] as const

@@ -1,6 +1,7 @@
 // What every store promises, whatever engine is under it. The gate is the only way in: nothing is dispatched or answered
 // without its row, and the transaction that writes the row is the one that checks key, account, day and credits.
-import type { Nano, Pico, Tokens } from '../domain/credits.ts'
+import type { Nano, Tokens } from '../domain/credits.ts'
+import type { HoldAsk, KeyFunds } from '../domain/hold.ts'
 import type { Balance, Bearer } from '../domain/key.ts'
 import type { Outcome, RequestFacts, UsageSource } from '../domain/usage.ts'
 import type { Accounts, CatalogStore, Events, Keys, Settings, UsageReports } from './contract-operator.ts'
@@ -57,15 +58,8 @@ export type FreeEntry = {
 }
 
 // An open row that holds what the request may cost at most.
-export type HoldEntry = {
+export type HoldEntry = HoldAsk & {
   readonly kind: 'hold'
-  // Prompt and request price at their dearest, not yet rounded.
-  readonly base: Pico
-  // Of all choices together, per token of output.
-  readonly outputPrice: Pico
-  readonly outputTokens: number
-  // The caller named no maximum: half of what is available may cap the output instead of refusing, down to this many.
-  readonly outputTokensMin: number | null
   readonly priceVersion: string
   readonly price: string
 }
@@ -95,7 +89,7 @@ export type Verdict =
       readonly affordableTokens: number
     }
 
-export type Purse = { readonly balance: Balance; readonly keyRemaining: Nano | null }
+export type Purse = { readonly balance: Balance; readonly key: KeyFunds }
 
 export type Settlement = {
   readonly requestId: string

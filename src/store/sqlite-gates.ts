@@ -2,11 +2,12 @@
 // are read once a batch, changed in memory by the rules of `books`, and written back once; the CHECKs of the schema
 // stand behind them. In one batch each operation succeeds or is refused alone.
 import { type Nano, NO_TOKENS } from '../domain/credits.ts'
+import { decideHold } from '../domain/hold.ts'
 import { dayOf } from '../domain/key.ts'
 import type { RequestFacts } from '../domain/usage.ts'
 import type { Checkpoint, GateAsk, HoldEntry, Purse, RefusedRow, Settled, Settlement, Verdict } from './contract.ts'
 import type { BatchResult } from './group-commit.ts'
-import { bookCost, decideHold, takeHold } from './sql/books.ts'
+import { bookCost, takeHold } from './sql/books.ts'
 import { type AccountPage, type Desk, type KeyPage, openDesk } from './sqlite-desk.ts'
 import type { SqliteSql } from './sqlite-sql.ts'
 import { hotStatements } from './sqlite-statements.ts'
@@ -251,7 +252,7 @@ function isAway(error: unknown): boolean {
 function purseOf(account: AccountPage, key: KeyPage): Purse {
   return {
     balance: { available: account.available, held: account.held, spent: account.spent, owed: account.owed },
-    keyRemaining: key.creditLimit === null ? null : key.creditLimit - key.spent - key.held,
+    key: { creditLimit: key.creditLimit, spent: key.spent, held: key.held },
   }
 }
 

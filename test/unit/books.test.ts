@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { decideHold } from '../../src/domain/hold.ts'
 import type { HoldEntry } from '../../src/store/contract.ts'
-import { type Books, bookCost, decideHold, type KeyBooks, takeHold } from '../../src/store/sql/books.ts'
+import { type Books, bookCost, type KeyBooks, takeHold } from '../../src/store/sql/books.ts'
 
 const account = (available: bigint, more: Partial<Books> = {}): Books => ({
   available,

@@ -69,7 +69,10 @@ const RESULTS = [
       outputTokens: 0,
       day: 5,
       dayCount: 6,
-      purse: { balance: { available: 7n, held: 8n, spent: 9n, owed: 10n }, keyRemaining: null },
+      purse: {
+        balance: { available: 7n, held: 8n, spent: 9n, owed: 10n },
+        key: { creditLimit: null, spent: 11n, held: 12n },
+      },
     },
   },
   { ok: true, value: { kind: 'stale' } },

@@ -1,32 +1,28 @@
 // POST /v1/chat/completions: reads and checks the body of an admitted call and hands it to its life.
 import { enter } from '../../admit/enter.ts'
 import type { EndpointRule } from '../../admit/permit.ts'
-import { parseChat } from '../../domain/chat.ts'
 import type { Nano } from '../../domain/credits.ts'
 import type { Pass } from '../../domain/handoff.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { MODEL_NAME_MAX, storable } from '../../domain/usage.ts'
 import { complete, type GatewayNeeds } from '../../gateway.ts'
 import type { Bodies } from '../bodies.ts'
-import { parseJsonObject, requireJson } from '../json-body.ts'
 import { jsonSink, type Pace } from '../json-sink.ts'
 import type { Case, ReplyNeeds } from '../reply.ts'
-import { readBody } from '../request.ts'
 import { sseSink } from '../sse-sink.ts'
+import { type ChatBodyNeeds, readChat } from './chat-body.ts'
 import { exactly, type Served, type V1Endpoint } from './endpoint.ts'
 
-export type ChatNeeds = GatewayNeeds & {
-  readonly bodies: Bodies
-  readonly reply: ReplyNeeds
-  readonly bodyBytesMax: number
-  readonly bodyTimeoutMs: number
-  readonly jsonDepthMax: number
-  readonly pace: Pace
-  readonly streams: { delta(by: 1 | -1): void }
-  // Whether callers may ask why they were routed as they were, and by which header, in lower case.
-  readonly explainAllowed: boolean
-  readonly explainHeader: string
-}
+export type ChatNeeds = GatewayNeeds &
+  ChatBodyNeeds & {
+    readonly bodies: Bodies
+    readonly reply: ReplyNeeds
+    readonly pace: Pace
+    readonly streams: { delta(by: 1 | -1): void }
+    // Whether callers may ask why they were routed as they were, and by which header, in lower case.
+    readonly explainAllowed: boolean
+    readonly explainHeader: string
+  }
 
 const rule: EndpointRule = {
   endpoint: 'chat.completions',
@@ -45,7 +41,7 @@ async function serve(it: Case, pass: Pass, needs: ChatNeeds): Promise<Served> {
   let modelRequested: string | null = null
   let stream = false
   try {
-    const chat = parseChat(await readJson(it, body.reserve, needs))
+    const chat = await readChat(it, body.reserve, needs)
     modelRequested = chat.model
     stream = chat.stream
     const connection = {
@@ -91,21 +87,6 @@ async function serve(it: Case, pass: Pass, needs: ChatNeeds): Promise<Served> {
 
 function wantsExplanation(it: Case, { explainAllowed, explainHeader }: ChatNeeds): boolean {
   return explainAllowed && it.req.headers[explainHeader] === '1'
-}
-
-async function readJson(
-  it: Case,
-  reserve: (bytes: number) => void,
-  needs: ChatNeeds,
-): Promise<Record<string, unknown>> {
-  requireJson(it.req)
-  const bytes = await readBody(it.req, it.res, {
-    bytesMax: needs.bodyBytesMax,
-    timeoutMs: needs.bodyTimeoutMs,
-    alarms: needs.alarms,
-    reserve,
-  })
-  return parseJsonObject(bytes, needs.jsonDepthMax)
 }
 
 const COUNTED = new Set([

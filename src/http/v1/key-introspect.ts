@@ -4,6 +4,7 @@ import type { Granted } from '../../admit/enter.ts'
 import type { EndpointRule } from '../../admit/permit.ts'
 import { formatCredits } from '../../domain/credits.ts'
 import type { Pass } from '../../domain/handoff.ts'
+import { leastLeft } from '../../domain/hold.ts'
 import { isoTime, isoTimeOrNull } from '../../domain/wire-time.ts'
 import { exactly, type V1Endpoint } from './endpoint.ts'
 import { type FreeNeeds, type FreeWork, freeEndpoint } from './free.ts'
@@ -20,8 +21,8 @@ function introspection(pass: Pass, granted: Granted, { limits }: FreeNeeds) {
   const rpm = limits.rpm(key)
   const daily = limits.daily(pass.bearer)
   assert(granted.purse !== null)
-  const { balance, keyRemaining } = granted.purse
-  const left = keyRemaining === null || keyRemaining > balance.available ? balance.available : keyRemaining
+  const { balance } = granted.purse
+  const left = leastLeft(balance, granted.purse.key)
   return {
     object: 'key',
     id: key.id,
@@ -47,7 +48,7 @@ function introspection(pass: Pass, granted: Granted, { limits }: FreeNeeds) {
     },
     balance: {
       currency: 'credits',
-      remaining: formatCredits(left > 0n ? left : 0n),
+      remaining: formatCredits(left),
       held: formatCredits(balance.held),
       owed: formatCredits(balance.owed),
     },

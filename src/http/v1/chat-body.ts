@@ -1,0 +1,24 @@
+// The body of a chat request, whether it is to be answered or only quoted: read within its bounds, parsed and checked.
+import { type Chat, parseChat } from '../../domain/chat.ts'
+import type { Alarms } from '../../lib/alarms.ts'
+import { parseJsonObject, requireJson } from '../json-body.ts'
+import type { Case } from '../reply.ts'
+import { readBody } from '../request.ts'
+
+export type ChatBodyNeeds = {
+  readonly bodyBytesMax: number
+  readonly bodyTimeoutMs: number
+  readonly jsonDepthMax: number
+  readonly alarms: Alarms
+}
+
+export async function readChat(it: Case, reserve: (bytes: number) => void, needs: ChatBodyNeeds): Promise<Chat> {
+  requireJson(it.req)
+  const bytes = await readBody(it.req, it.res, {
+    bytesMax: needs.bodyBytesMax,
+    timeoutMs: needs.bodyTimeoutMs,
+    alarms: needs.alarms,
+    reserve,
+  })
+  return parseChat(parseJsonObject(bytes, needs.jsonDepthMax))
+}
