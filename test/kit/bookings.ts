@@ -10,7 +10,12 @@ export type UsageRow = {
   readonly model_requested: string | null
   readonly model_served: string | null
   readonly provider: string | null
-  readonly attempts: readonly { readonly provider: string; readonly outcome: string; readonly status: number | null }[]
+  readonly attempts: readonly {
+    readonly provider: string
+    readonly model: string
+    readonly outcome: string
+    readonly status: number | null
+  }[]
   readonly state: string
   readonly outcome: string
   readonly http_status: number
@@ -22,6 +27,7 @@ export type UsageRow = {
   readonly completion_tokens: number
   readonly reasoning_tokens: number
   readonly usage_source: string
+  readonly price: { readonly prompt: string; readonly completion: string } | null
   readonly hold: string
   readonly cost: string
   readonly upstream_id: string | null
