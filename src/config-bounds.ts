@@ -47,6 +47,8 @@ const TABLE = {
   // A chat
   // A cap that a low balance imposes is not lower than this; below it the request gets 402.
   outputCapMinTokens: 256,
+  // How long a quote takes an answer to be where the caller names no maximum.
+  quotedOutputTokens: 512,
 
   // Upstreams
   attemptsMax: 3,

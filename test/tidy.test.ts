@@ -21,9 +21,11 @@ const ROOMS: Rooms = [
   ['route/', [CONTRACT, 'upstream/', 'domain/', 'lib/']],
   ['relay/', ['domain/', 'lib/']],
   ['gateway.ts', ['admit/', 'route/', 'relay/', 'settle/', CONTRACT, 'domain/', 'lib/']],
+  // The same life, as far as it can be told without calling anybody.
+  ['quote.ts', ['admit/', 'route/', 'settle/', CONTRACT, 'domain/', 'lib/']],
   // The door admits before an endpoint is chosen, and endpoints that cost nothing pass the gate themselves: hence admit,
   // and of the store's contract what they read.
-  ['http/', ['gateway.ts', 'admin/', 'relay/sink.ts', 'admit/', CONTRACT, 'domain/', 'lib/']],
+  ['http/', ['gateway.ts', 'quote.ts', 'admin/', 'relay/sink.ts', 'admit/', CONTRACT, 'domain/', 'lib/']],
   // config.ts and the files it is made of: config-env.ts, config-file.ts, …
   ['config', ['domain/', 'lib/']],
   // What a first start makes, and how the process ends.

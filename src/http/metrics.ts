@@ -2,9 +2,11 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Counter, Gauge, Histogram, type Metric, Registry } from '@prometheus-io/client'
 import type { FailureKind } from '../domain/failure.ts'
+import type { FleetView } from '../domain/fleet-view.ts'
 import type { Endpoint } from '../domain/usage.ts'
 import { type Count, counterTally, histogramTally, type Spread, type TallyMetric } from '../lib/tally.ts'
 import type { RequestReport } from './door.ts'
+import { fleetMetrics } from './fleet-metrics.ts'
 
 export type Metrics = {
   request(report: RequestReport): void
@@ -16,6 +18,10 @@ export type Metrics = {
   lateSettlement(): void
   unwrittenRefusal(): void
   swept(rows: number): void
+  // What routing sounds an alarm about: a breaker, a credential.
+  fleetAlarm(kind: string): void
+  // From here on the upstreams stand in the metrics too.
+  watch(fleet: () => FleetView): void
   streams: { delta(by: 1 | -1): void }
   text(): Promise<string>
   readonly contentType: string
@@ -80,7 +86,7 @@ export function gatewayMetrics(live: { readonly inFlight: () => number; readonly
   })
   const alarms = new Counter({
     name: 'turnpike_alarms_total',
-    help: 'Things an operator should look at: clamped usage, late settlements, recovered rows.',
+    help: 'Things an operator should look at: clamped usage, late settlements, recovered rows, breakers, credentials.',
     labelNames: ['alarm'],
     registers,
   })
@@ -180,6 +186,8 @@ export function gatewayMetrics(live: { readonly inFlight: () => number; readonly
     lateSettlement: () => alarms.inc({ alarm: 'settlement_late' }),
     unwrittenRefusal: () => unwritten.inc(),
     swept: rows => alarms.inc({ alarm: 'rows_recovered' }, rows),
+    fleetAlarm: kind => alarms.inc({ alarm: kind }),
+    watch: fleet => fleetMetrics(registry, fleet),
     streams: {
       delta(by) {
         streamsNow += by

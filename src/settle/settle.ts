@@ -5,15 +5,15 @@ import { type Models, outputBoundOf } from '../domain/chat-models.ts'
 import { costOf, type Nano, NO_TOKENS, type Tokens } from '../domain/credits.ts'
 import { upstreamCostOf } from '../domain/dollars.ts'
 import { refusalFor } from '../domain/failure.ts'
-import type { Delivery, OutputSeen, Receipt } from '../domain/handoff.ts'
+import type { Delivery, Receipt } from '../domain/handoff.ts'
 import { judge, readUsage, unknowns } from '../domain/metering.ts'
-import { promptTexts } from '../domain/prompt.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { UsageSource } from '../domain/usage.ts'
 import type { Alarms } from '../lib/alarms.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Roster } from '../lib/roster.ts'
 import type { Gates, Settlement } from '../store/contract.ts'
+import { outputEstimate, promptEstimate, type TokenCounter } from './estimate.ts'
 
 // A granted hold: released on every way out, unless it was settled.
 export type Held = {
@@ -28,11 +28,6 @@ export type Held = {
   settled: boolean
   // Takes it off the list of those that live.
   forget(): void
-}
-
-// Texts are counted account by account.
-export type TokenCounter = {
-  count(text: string | readonly string[], accountId: string): Promise<{ readonly tokens: number }>
 }
 
 export type SettleNeeds = {
@@ -126,20 +121,6 @@ export async function release(held: Held, needs: SettleNeeds): Promise<void> {
   )
 }
 
-// What an estimate of the prompt counts: its texts, its tools, and a few tokens of framing a message.
-async function estimatePrompt({ chat, accountId }: Held, model: Model, counter: TokenCounter): Promise<number> {
-  const texts = [...promptTexts(chat.messages)]
-  for (const name of ['tools', 'functions', 'response_format']) {
-    if (chat.forwarded[name] !== undefined) texts.push(JSON.stringify(chat.forwarded[name]))
-  }
-  const { tokens } = await counter.count(texts, accountId)
-  return tokens + 4 * chat.messages.length + 3 + chat.media.length * model.mediaMaxTokens
-}
-
-async function estimateOutput(output: OutputSeen, { accountId }: Held, counter: TokenCounter): Promise<number> {
-  return (await counter.count(output.text, accountId)).tokens + Math.ceil(output.bytesBeyond / 2)
-}
-
 type Bill = {
   readonly tokens: Tokens
   readonly source: UsageSource
@@ -156,8 +137,8 @@ async function price(held: Held, delivery: Delivery, needs: SettleNeeds): Promis
   const seen = { output: delivery.output.any, finished: delivery.finishReason !== null }
   const unknown = unknowns(reported, seen)
   const estimates = {
-    prompt: unknown.prompt ? await estimatePrompt(held, model, needs.counter) : 0,
-    completion: unknown.completion ? await estimateOutput(delivery.output, held, needs.counter) : 0,
+    prompt: unknown.prompt ? await promptEstimate(chat, model, held.accountId, needs.counter) : 0,
+    completion: unknown.completion ? await outputEstimate(delivery.output, held.accountId, needs.counter) : 0,
   }
   const bounds = { prompt: model.contextLength, completion: chat.n * outputBoundOf(model, held.capTokens) }
   const judged = judge(reported, bounds, seen, estimates)

@@ -2,11 +2,11 @@
 import { ChatRequest } from '../../domain/chat-schema.ts'
 import type { RefusalCode } from '../../domain/refusal.ts'
 import { CLIENT_REQUEST_ID_MAX } from '../../domain/usage.ts'
-import { ChatChunkShape, ChatCompletionShape } from '../v1/shapes.ts'
+import { ChatChunkShape, ChatCompletionShape, ChatQuoteShape } from '../v1/shapes.ts'
 import type { Brand, Operation, Parameter, Response } from './openapi-document.ts'
 import { v1Errors } from './openapi-errors.ts'
 import { CHAT_COMPLETION, CHAT_REQUEST, CHAT_STREAM } from './openapi-examples.ts'
-import { chatHeaders } from './openapi-headers.ts'
+import { chatHeaders, v1Headers } from './openapi-headers.ts'
 import { described } from './openapi-schemas.ts'
 
 const CODES: readonly RefusalCode[] = [
@@ -47,6 +47,31 @@ export function chatOperation(brand: Brand): Operation {
   }
   return {
     ...v1Operation(about, [CLIENT_REQUEST_ID], { '200': answer, ...v1Errors(CODES, brand) }),
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: described(ChatRequest), example: CHAT_REQUEST } },
+    },
+  }
+}
+
+// What a chat and its quote are both refused with.
+const QUOTED: readonly RefusalCode[] = CODES.slice(0, CODES.indexOf('insufficient_credits'))
+
+export function quoteOperation(brand: Brand): Operation {
+  const about: About = [
+    'quoteChatCompletion',
+    'Chat',
+    'What a chat would cost and who would serve it, without calling anybody',
+    'The same body, the same scope. The estimate takes the prompt as the tokenizer counts it, and an answer of `max_tokens`, or of 512 tokens where that is absent; ' +
+      'the worst case is what no answer can exceed. It counts as a request, and costs nothing.',
+  ]
+  const answer: Response = {
+    description: 'The quote.',
+    headers: v1Headers(brand, []),
+    content: { 'application/json': { schema: described(ChatQuoteShape) } },
+  }
+  return {
+    ...v1Operation(about, [CLIENT_REQUEST_ID], { '200': answer, ...v1Errors(QUOTED, brand) }),
     requestBody: {
       required: true,
       content: { 'application/json': { schema: described(ChatRequest), example: CHAT_REQUEST } },

@@ -16,6 +16,7 @@ import {
 import {
   ChatChunkShape,
   ChatCompletionShape,
+  ChatQuoteShape,
   CompletionUsageShape,
   ErrorShape,
   KeyIntrospectionShape,
@@ -35,6 +36,7 @@ const NAMED: Readonly<Record<string, TSchema>> = {
   ChatCompletion: ChatCompletionShape,
   ChatCompletionChunk: ChatChunkShape,
   CompletionUsage: CompletionUsageShape,
+  ChatQuote: ChatQuoteShape,
   Model: ModelShape,
   ModelList: ModelListShape,
   KeyIntrospection: KeyIntrospectionShape,

@@ -5,7 +5,7 @@ import { ENDPOINTS, MODEL_NAME_MAX } from '../../domain/usage.ts'
 import { PAGE_DEFAULT, PAGE_MAX } from '../../store/contract-operator.ts'
 import { UsageShape } from '../admin/shapes.ts'
 import { KeyIntrospectionShape, ModelListShape, ModelShape, UsageListShape } from '../v1/shapes.ts'
-import { type About, CLIENT_REQUEST_ID, chatOperation, v1Operation } from './openapi-chat.ts'
+import { type About, CLIENT_REQUEST_ID, chatOperation, quoteOperation, v1Operation } from './openapi-chat.ts'
 import type { Brand, Parameter, Paths, Response } from './openapi-document.ts'
 import { v1Errors } from './openapi-errors.ts'
 import { v1Headers } from './openapi-headers.ts'
@@ -30,6 +30,7 @@ export function v1Paths(brand: Brand): Paths {
   })
   return {
     '/v1/chat/completions': { post: chatOperation(brand) },
+    '/v1/chat/completions/quote': { post: quoteOperation(brand) },
     '/v1/models': get(
       [
         'listModels',

@@ -161,6 +161,39 @@ export const KeyIntrospectionShape = Type.Object({
   last_used_at: nullable(Time),
 })
 
+const Verdict = Type.String(said('`ok`, or the code that a chat would be refused with.'))
+const Figures = Type.Object({ estimated: Count, worst_case: Count })
+
+export const ChatQuoteShape = Type.Object({
+  object: Type.Literal('chat.completion.quote'),
+  model: Type.String(said('The model that would be tried first; the costs are of this one.')),
+  allowed: Type.Boolean(said('Whether every limit would let the same chat through now.')),
+  candidates: Type.Array(ConsideredShape),
+  tokens: Type.Object({ prompt: Figures, completion: Figures }),
+  cost: Type.Object({ currency: Type.Literal('credits'), estimated: Credits, worst_case: Credits }),
+  hold: Type.String(said('Credits that would be set aside: of all models that may be tried, for the dearest.')),
+  output_cap: nullable(Type.Integer(said('Tokens that a low balance would cap each choice at.'))),
+  limits: Type.Object({
+    rpm: Type.Object({ verdict: Verdict, limit: Count, remaining: Count, reset: Count }),
+    daily: Type.Object({
+      verdict: Verdict,
+      limit: nullable(Count),
+      used: Count,
+      remaining: nullable(Count),
+      resets_at: Time,
+    }),
+    concurrent: Type.Object({ verdict: Verdict, limit: Count, in_use: Count }),
+    credits: Type.Object({
+      verdict: Verdict,
+      limit: nullable(Type.Enum(['account', 'key'], said('Whose credits do not suffice.'))),
+      available: Credits,
+      owed: Credits,
+      required: Credits,
+      affordable_max_tokens: Count,
+    }),
+  }),
+})
+
 export const UsageListShape = Type.Object({
   object: Type.Literal('list'),
   data: Type.Array(UsageShape),

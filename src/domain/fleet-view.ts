@@ -1,0 +1,31 @@
+// What is known of the upstreams, as an operator sees it: how every target and every credential stands. No secret is in it.
+
+export const TARGET_STATES = ['closed', 'open', 'half_open'] as const
+export const CREDENTIAL_STATES = ['active', 'suspected', 'limited', 'dead'] as const
+
+export type TargetView = {
+  readonly provider: string
+  // The provider's name for it.
+  readonly model: string
+  // Of its breaker: while that is open, nothing is sent there.
+  readonly state: (typeof TARGET_STATES)[number]
+  // Of the recent past; null while nothing is known.
+  readonly successRate: number | null
+  readonly firstByteMs: number | null
+  readonly inFlight: number
+  // Since the process started.
+  readonly requests: number
+  readonly failures: number
+  // Milliseconds since 1970; null unless it is open.
+  readonly openUntil: number | null
+}
+
+export type CredentialView = {
+  readonly provider: string
+  readonly id: string
+  readonly state: (typeof CREDENTIAL_STATES)[number]
+  // When a limited one is used again, or a dead one asked about; null for the others.
+  readonly until: number | null
+}
+
+export type FleetView = { readonly targets: readonly TargetView[]; readonly credentials: readonly CredentialView[] }

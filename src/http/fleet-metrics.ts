@@ -1,0 +1,56 @@
+// The upstreams in the metrics: one series for each target and credential of the catalog, read when somebody asks.
+import { Gauge, type Registry } from '@prometheus-io/client'
+import { CREDENTIAL_STATES, type FleetView, TARGET_STATES, type TargetView } from '../domain/fleet-view.ts'
+
+export function fleetMetrics(registry: Registry, view: () => FleetView): void {
+  const target = (name: string, help: string, read: (target: TargetView) => number | null) => {
+    new Gauge({
+      name,
+      help,
+      labelNames: ['provider', 'model'],
+      registers: [registry],
+      collect() {
+        this.reset()
+        for (const each of view().targets) {
+          const value = read(each)
+          if (value !== null) this.set({ provider: each.provider, model: each.model }, value)
+        }
+      },
+    })
+  }
+  target('turnpike_target_success_ratio', 'Share of recent calls of a target that succeeded.', each => each.successRate)
+  target('turnpike_target_first_byte_seconds', 'Usual time to the first content of a target.', each =>
+    each.firstByteMs === null ? null : each.firstByteMs / 1000,
+  )
+  target('turnpike_target_in_flight', 'Calls of a target that are under way.', each => each.inFlight)
+  target('turnpike_target_requests', 'Calls of a target since the start.', each => each.requests)
+  target('turnpike_target_failures', 'Failed calls of a target since the start.', each => each.failures)
+
+  states('turnpike_target_state', "1 for the state that a target's breaker is in.", TARGET_STATES, 'model', () =>
+    view().targets.map(({ provider, model, state }) => ({ provider, model, state })),
+  )
+  states('turnpike_credential_state', '1 for the state that a credential is in.', CREDENTIAL_STATES, 'credential', () =>
+    view().credentials.map(({ provider, id, state }) => ({ provider, credential: id, state })),
+  )
+
+  function states<Which extends 'model' | 'credential'>(
+    name: string,
+    help: string,
+    all: readonly string[],
+    which: Which,
+    read: () => readonly (Readonly<Record<Which, string>> & { readonly provider: string; readonly state: string })[],
+  ): void {
+    new Gauge({
+      name,
+      help,
+      labelNames: ['provider', which, 'state'],
+      registers: [registry],
+      collect() {
+        this.reset()
+        for (const { state: now, ...each } of read()) {
+          for (const state of all) this.set({ ...each, state }, state === now ? 1 : 0)
+        }
+      },
+    })
+  }
+}

@@ -1,0 +1,108 @@
+// POST /v1/chat/completions/quote: the body of a chat, answered with what it would cost and who would serve it.
+import { enter } from '../../admit/enter.ts'
+import type { EndpointRule } from '../../admit/permit.ts'
+import { formatCredits } from '../../domain/credits.ts'
+import type { Pass } from '../../domain/handoff.ts'
+import { leastLeft } from '../../domain/hold.ts'
+import { Refusal } from '../../domain/refusal.ts'
+import { isoTime } from '../../domain/wire-time.ts'
+import { type Quote, type QuoteNeeds, quote } from '../../quote.ts'
+import type { Bodies } from '../bodies.ts'
+import { type Case, commonHeaders, costHeader, type ReplyNeeds, sendJson } from '../reply.ts'
+import { type ChatBodyNeeds, readChat } from './chat-body.ts'
+import { exactly, type Served, type V1Endpoint } from './endpoint.ts'
+
+export type ChatQuoteNeeds = QuoteNeeds & ChatBodyNeeds & { readonly bodies: Bodies; readonly reply: ReplyNeeds }
+
+const rule: EndpointRule = {
+  endpoint: 'chat.completions.quote',
+  method: 'POST',
+  scope: 'chat.completions',
+  evenIfSuspended: false,
+}
+
+export function chatQuote(needs: ChatQuoteNeeds): V1Endpoint {
+  return { rule, match: exactly('/v1/chat/completions/quote'), serve: (it, pass) => serve(it, pass, needs) }
+}
+
+async function serve(it: Case, pass: Pass, needs: ChatQuoteNeeds): Promise<Served> {
+  const body = needs.bodies.open(pass.bearer.account.id)
+  try {
+    const chat = await readChat(it, body.reserve, needs)
+    const quoted = await quote(pass, rule, chat, needs)
+    const headers = [...commonHeaders(it, undefined, needs.reply), ...costHeader(0n, needs.reply)]
+    sendJson(it, 200, JSON.stringify(quoteObject(quoted, pass, needs)), headers)
+    return { status: 200, outcome: 'completed', model: quoted.model, cost: 0n }
+  } catch (error) {
+    if (error instanceof Refusal && !pass.hasRow) await enterRefused(error)
+    throw error
+  } finally {
+    body.release()
+  }
+
+  async function enterRefused({ status, code }: Refusal): Promise<void> {
+    const entry = { kind: 'free', outcome: 'refused', httpStatus: status, errorCode: code } as const
+    await enter(pass, { rule, modelRequested: null, stream: false, entry }, needs)
+  }
+}
+
+function quoteObject(quoted: Quote, pass: Pass, needs: ChatQuoteNeeds) {
+  const { decision } = quoted
+  const limits = limitsObject(quoted, pass, needs)
+  return {
+    object: 'chat.completion.quote',
+    model: quoted.model,
+    // Whether the same chat would be let through now; nothing is promised for later.
+    allowed: Object.values(limits).every(({ verdict }) => verdict === 'ok'),
+    candidates: quoted.considered,
+    tokens: {
+      prompt: { estimated: quoted.prompt.estimate, worst_case: quoted.prompt.bound },
+      completion: { estimated: quoted.output.estimate, worst_case: quoted.output.bound },
+    },
+    cost: {
+      currency: 'credits',
+      estimated: formatCredits(quoted.estimated),
+      worst_case: formatCredits(quoted.worstCase),
+    },
+    hold: formatCredits(decision.kind === 'fits' ? decision.hold : decision.required),
+    output_cap: quoted.outputCap,
+    limits,
+  }
+}
+
+function limitsObject({ decision, granted }: Quote, pass: Pass, { limits }: ChatQuoteNeeds) {
+  const { bearer } = pass
+  const { key } = bearer
+  const rpm = limits.rpm(key)
+  const inFlight = limits.inFlight(key.id)
+  const purse = granted.purse
+  return {
+    rpm: {
+      verdict: rpm.remaining > 0 ? 'ok' : 'rate_limit_exceeded',
+      limit: rpm.limit,
+      remaining: rpm.remaining,
+      reset: rpm.resetSeconds,
+    },
+    daily: {
+      verdict: key.dailyLimit === null || granted.dayCount < key.dailyLimit ? 'ok' : 'daily_limit_exceeded',
+      limit: key.dailyLimit,
+      used: granted.dayCount,
+      remaining: key.dailyLimit === null ? null : Math.max(0, key.dailyLimit - granted.dayCount),
+      resets_at: isoTime(limits.daily(bearer).resetsAt),
+    },
+    // Without this very request.
+    concurrent: {
+      verdict: inFlight - 1 < key.maxConcurrent ? 'ok' : 'concurrency_exceeded',
+      limit: key.maxConcurrent,
+      in_use: Math.max(0, inFlight - 1),
+    },
+    credits: {
+      verdict: decision.kind === 'fits' ? 'ok' : decision.heldByOthers ? 'credits_held' : 'insufficient_credits',
+      limit: decision.kind === 'fits' ? null : decision.limit,
+      available: formatCredits(purse === null ? 0n : leastLeft(purse.balance, purse.key)),
+      owed: formatCredits(purse?.balance.owed ?? 0n),
+      required: formatCredits(decision.kind === 'fits' ? decision.hold : decision.required),
+      affordable_max_tokens: decision.kind === 'fits' ? decision.outputTokens : decision.affordableTokens,
+    },
+  } as const
+}

@@ -1,0 +1,29 @@
+// What the tokenizer makes of a prompt and of an answer, where nobody else has counted them.
+import type { Model } from '../domain/catalog.ts'
+import type { Chat } from '../domain/chat.ts'
+import type { OutputSeen } from '../domain/handoff.ts'
+import { promptTexts } from '../domain/prompt.ts'
+
+// Texts are counted account by account.
+export type TokenCounter = {
+  count(text: string | readonly string[], accountId: string): Promise<{ readonly tokens: number }>
+}
+
+// Its texts, its tools, and a few tokens of framing a message.
+export async function promptEstimate(
+  chat: Chat,
+  model: Model,
+  accountId: string,
+  counter: TokenCounter,
+): Promise<number> {
+  const texts = [...promptTexts(chat.messages)]
+  for (const name of ['tools', 'functions', 'response_format']) {
+    if (chat.forwarded[name] !== undefined) texts.push(JSON.stringify(chat.forwarded[name]))
+  }
+  const { tokens } = await counter.count(texts, accountId)
+  return tokens + 4 * chat.messages.length + 3 + chat.media.length * model.mediaMaxTokens
+}
+
+export async function outputEstimate(output: OutputSeen, accountId: string, counter: TokenCounter): Promise<number> {
+  return (await counter.count(output.text, accountId)).tokens + Math.ceil(output.bytesBeyond / 2)
+}
