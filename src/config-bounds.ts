@@ -58,6 +58,35 @@ const TABLE = {
   endAfterDoneMs: 2 * SECOND,
   connectionsPerProviderMax: 16_384,
 
+  // Routing
+  // Failures in a row that open a target's breaker, or such a part of the requests of the last while, once there are some.
+  breakerFailuresInARowMax: 5,
+  breakerErrorPercentMax: 50,
+  breakerRequestsMin: 20,
+  breakerWindowMs: 15 * SECOND,
+  // How long it stays open, twice as long each time that the target is not well again.
+  breakerOpenMs: 5 * SECOND,
+  breakerOpenMsMax: 30 * SECOND,
+  // The one request that shows whether a target is well again may take so long until another may show it.
+  breakerTrialMsMax: 30 * SECOND,
+  // With all targets of a model open, one request in so long is sent all the same.
+  lastResortEveryMs: 1 * SECOND,
+  // What an upstream may ask us to wait, and how long a credential is set aside that is limited without a word.
+  retryAfterMsMax: 5 * MINUTE,
+  limitedMsDefault: 1 * SECOND,
+  // Second tries: such a part of the requests of the last seconds, and a reserve that the accounts share.
+  retryPercentMax: 20,
+  retryReserveMax: 10,
+  retryWindowSeconds: 10,
+  retryAccountSeenMs: 10 * MINUTE,
+  retryAccountsMax: 10_000,
+  // Questions of our own to upstreams.
+  probeTimeoutMs: 10 * SECOND,
+  probesAtOnceMax: 16,
+  probeEveryMs: 5 * SECOND,
+  deadCredentialProbedEveryMs: 1 * MINUTE,
+  fleetTendedEveryMs: 1 * SECOND,
+
   // A stream to the client
   keepAliveAfterMs: 10 * SECOND,
   headersLeaveAfterMs: 15 * SECOND,

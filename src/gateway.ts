@@ -1,25 +1,28 @@
 // The life of a request, on one screen: admit → route → relay → settle. Streams and JSON live the same life; they differ
 // only in the sink.
-import { createHmac } from 'node:crypto'
 import { type EnterNeeds, enter } from './admit/enter.ts'
-import { holdEntry } from './admit/hold.ts'
+import { holdEntry, worstCost } from './admit/hold.ts'
 import type { EndpointRule } from './admit/permit.ts'
 import type { Model } from './domain/catalog.ts'
 import type { Chat } from './domain/chat.ts'
-import { type Lineup, lineUp, type Models } from './domain/chat-models.ts'
+import { type Models, outputBoundOf } from './domain/chat-models.ts'
 import type { Nano } from './domain/credits.ts'
 import type { Delivery, Pass } from './domain/handoff.ts'
+import { type Identifiers, identifiersOf, stickyWord } from './domain/identifiers.ts'
 import { MODEL_NAME_MAX, storable } from './domain/usage.ts'
 import type { Failpoint } from './lib/failpoint.ts'
 import type { Seat } from './lib/places.ts'
 import { meter } from './relay/meter.ts'
 import { relay } from './relay/relay.ts'
 import type { Sink } from './relay/sink.ts'
+import type { Choice } from './route/fleet.ts'
+import { type PlanNeeds, plan, within } from './route/plan.ts'
 import { type RouteNeeds, route } from './route/route.ts'
 import { type CheckpointNeeds, keepCheckpoints, type Progress } from './settle/checkpoint.ts'
 import { type Ending, type Held, release, type SettleNeeds, settle } from './settle/settle.ts'
 
 export type GatewayNeeds = EnterNeeds &
+  PlanNeeds &
   RouteNeeds &
   SettleNeeds &
   CheckpointNeeds & {
@@ -52,14 +55,16 @@ export async function complete(
   needs: GatewayNeeds,
 ): Promise<Completed> {
   const { failpoint } = needs
-  const { models, unfit } = lineUp(chat, needs.catalog().model)
+  const identifiers = identifiersOf(chat, pass.bearer.account.id, needs.hmacKey)
+  const planned = plan(chat, stickyWord(identifiers), needs)
   if (failpoint) await failpoint('before_hold')
-  const held = await hold(pass, rule, chat, models, needs)
+  const held = await hold(pass, rule, chat, planned.models, needs)
   let sink: Sink | undefined
   try {
     if (failpoint) await failpoint('after_hold')
-    sink = connection.sink(models[0], held.wasCapped ? held.capTokens : null)
-    const delivery = await deliver(pass, held, unfit, sink, needs)
+    sink = connection.sink(planned.models[0], held.wasCapped ? held.capTokens : null)
+    const choice = held.wasCapped ? within(planned.choice, model => isHeld(model, held)) : planned.choice
+    const delivery = await deliver(pass, held, { choice, identifiers }, sink, needs)
     if (failpoint) await failpoint('before_settle')
     const ending = await settle(held, delivery, needs)
     connection.booked(ending.receipt.cost)
@@ -75,11 +80,14 @@ export async function complete(
   }
 }
 
+// Where it is to go, and what is sent along.
+type Bound = { readonly choice: Choice; readonly identifiers: Identifiers }
+
 // From the first upstream that is called to the last byte that is carried, watched by checkpoints all along.
 async function deliver(
   pass: Pass,
-  held: HeldHere,
-  unfit: Lineup['unfit'],
+  held: Held,
+  { choice, identifiers }: Bound,
   sink: Sink,
   needs: GatewayNeeds,
 ): Promise<Delivery> {
@@ -90,15 +98,13 @@ async function deliver(
   let dispatched: Progress | undefined
   const checkpoints = keepCheckpoints(held, gauge, () => dispatched, needs)
   const place = needs.readOnFor(pass.bearer.account.id)
-  const identifiers = identifiersFor(pass, chat, needs)
 
   const request = {
     requestId,
     accountId: held.accountId,
     chat,
     models,
-    unfit,
-    stickTo: identifiers.session_id ?? identifiers.prompt_cache_key ?? null,
+    stickTo: stickyWord(identifiers),
     client,
     identifiers,
     capTokens: held.capTokens,
@@ -107,7 +113,7 @@ async function deliver(
       dispatched = { provider, model, at }
     },
   }
-  const answering = route(request, needs)
+  const answering = route(request, choice, needs)
   try {
     if (failpoint) await failpoint('after_dispatch')
     const answer = await answering
@@ -168,11 +174,7 @@ async function hold(
   }
 }
 
-// Users, sessions and cache keys of a tenant: upstream they neither collide with another tenant's nor tell who it is.
-function identifiersFor(pass: Pass, chat: Chat, needs: GatewayNeeds): Record<string, string> {
-  const hashed: Record<string, string> = {}
-  for (const [name, value] of Object.entries(chat.identifiers)) {
-    hashed[name] = createHmac('sha256', needs.hmacKey).update(`${pass.bearer.account.id}\n${value}`).digest('base64url')
-  }
-  return hashed
+// A low balance caps an answer by the dearest model; another may be dear by its prompt, whatever the cap.
+function isHeld(model: Model, { chat, hold, capTokens }: Held): boolean {
+  return worstCost(chat, model, outputBoundOf(model, capTokens)) <= hold
 }

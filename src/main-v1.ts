@@ -8,6 +8,7 @@ import { installationKey } from './first-start.ts'
 import { type Door, v1Door } from './http/door.ts'
 import { requestLine } from './http/request-line.ts'
 import { chatCompletions } from './http/v1/chat-completions.ts'
+import { chatQuote } from './http/v1/chat-quote.ts'
 import { keyIntrospect } from './http/v1/key-introspect.ts'
 import { listModels, oneModel } from './http/v1/models.ts'
 import { listUsage, oneUsage, type UsagePage } from './http/v1/usage.ts'
@@ -19,6 +20,9 @@ import { type Roster, roster } from './lib/roster.ts'
 import { tokenCounter } from './lib/tokens.ts'
 import { type Ground, wordsOf } from './main-ground.ts'
 import type { House } from './main-store.ts'
+import { type FleetAlarm, openFleet } from './route/fleet.ts'
+import { snapshot } from './route/snapshot.ts'
+import { tend } from './route/trip.ts'
 import { adapterRegistry } from './upstream/registry.ts'
 
 export type V1 = {
@@ -44,6 +48,20 @@ export function openV1({ store, catalog }: House, drain: Drain, ground: Ground):
   const authenticate = authenticator({ ...bounds, gates, clock, keyPrefix: brand.keyPrefix, onCache })
   const counter = tokenCounter({ timeoutMs: bounds.estimateTimeoutMs })
   const adapters = adapterRegistry(bounds, { clock, onBug })
+  const fleet = openFleet({
+    bounds,
+    catalog: catalog.current,
+    adapters,
+    clock,
+    newId: ground.newId,
+    onAlarm(alarm) {
+      metrics.fleetAlarm(alarm.kind)
+      log.warn(alarm, ALARMS[alarm.kind])
+    },
+    onBug,
+  })
+  metrics.watch(() => snapshot(fleet))
+  const tending = setInterval(tend, bounds.fleetTendedEveryMs, fleet)
   const live = roster<string>()
   const lists = fairQueue<UsagePage>({
     concurrent: bounds.usageListsAtOnceMax,
@@ -67,6 +85,7 @@ export function openV1({ store, catalog }: House, drain: Drain, ground: Ground):
     ...warnings(ground),
     alarms: alarms(clock, onBug),
     adapters,
+    fleet,
     clock,
     random: ground.random,
     counter,
@@ -91,6 +110,7 @@ export function openV1({ store, catalog }: House, drain: Drain, ground: Ground):
     newRequestId: ground.newId,
     endpoints: [
       chatCompletions(gatewayNeeds),
+      chatQuote(gatewayNeeds),
       listModels(entering),
       oneModel(entering),
       keyIntrospect(entering),
@@ -113,10 +133,19 @@ export function openV1({ store, catalog }: House, drain: Drain, ground: Ground):
     live,
     async close() {
       clearInterval(pruning)
+      clearInterval(tending)
+      fleet.close()
       await adapters.close()
       await counter.close()
     },
   }
+}
+
+const ALARMS: Readonly<Record<FleetAlarm['kind'], string>> = {
+  breaker_opened: 'a target fails and is not called for a while',
+  breaker_closed: 'a target is well again',
+  credential_dead: 'a provider refuses a credential, which is set aside',
+  credential_alive: 'a provider takes a credential again',
 }
 
 // What a request's life tells the operator when it does not go as it should.

@@ -5,20 +5,22 @@ import { type EnterNeeds, enter, type Granted } from './admit/enter.ts'
 import { holdEntry, worstCost } from './admit/hold.ts'
 import type { EndpointRule } from './admit/permit.ts'
 import type { Chat } from './domain/chat.ts'
-import { lineUp, outputBoundOf } from './domain/chat-models.ts'
+import { outputBoundOf } from './domain/chat-models.ts'
 import { costOf, type Nano, NO_TOKENS } from './domain/credits.ts'
 import type { Pass } from './domain/handoff.ts'
 import { decideHold, type HoldDecision } from './domain/hold.ts'
+import { identifiersOf, stickyWord } from './domain/identifiers.ts'
 import { promptBound } from './domain/prompt.ts'
 import type { Considered } from './domain/routing.ts'
 import { MODEL_NAME_MAX, storable } from './domain/usage.ts'
-import { type ChooseNeeds, choose } from './route/choose.ts'
+import { type PlanNeeds, plan } from './route/plan.ts'
 import { promptEstimate, type TokenCounter } from './settle/estimate.ts'
 
 export type QuoteNeeds = EnterNeeds &
-  ChooseNeeds & {
+  PlanNeeds & {
     readonly counter: TokenCounter
     readonly outputCapMinTokens: number
+    readonly hmacKey: Buffer
     // How long an answer is taken to be where the caller names no maximum.
     readonly quotedOutputTokens: number
   }
@@ -38,12 +40,9 @@ export type Quote = {
 }
 
 export async function quote(pass: Pass, rule: EndpointRule, chat: Chat, needs: QuoteNeeds): Promise<Quote> {
-  const { models, unfit } = lineUp(chat, needs.catalog().model)
-  const { considered, candidates } = choose(
-    { accountId: pass.bearer.account.id, chat, models, unfit, stickTo: null },
-    needs,
-  )
-  const first = candidates[0]?.model ?? models[0]
+  const identifiers = identifiersOf(chat, pass.bearer.account.id, needs.hmacKey)
+  const { models, choice } = plan(chat, stickyWord(identifiers), needs)
+  const [first] = models
   const promptTokens = await promptEstimate(chat, first, pass.bearer.account.id, needs.counter)
   const outputTokens = Math.min(chat.maxTokens ?? needs.quotedOutputTokens, first.maxOutputTokens)
   const entry = holdEntry(chat, models, needs.outputCapMinTokens)
@@ -55,7 +54,7 @@ export async function quote(pass: Pass, rule: EndpointRule, chat: Chat, needs: Q
   const decision = decideHold(entry, balance, key)
   const isCapped = decision.kind === 'fits' && decision.outputTokens < entry.outputTokens
   return {
-    considered,
+    considered: choice.considered,
     model: first.id,
     prompt: { estimate: promptTokens, bound: promptBound(chat, first) },
     output: { estimate: outputTokens * chat.n, bound: bound * chat.n },

@@ -25,6 +25,8 @@ export class Failure extends Error {
   readonly retryAfter: number | undefined
   // A connection that had served before was closed before anything came: it says nothing about the upstream.
   readonly stale: boolean
+  // Rejected because the prompt does not fit into the model's context: one with a longer context may take it.
+  readonly tooLong: boolean
 
   constructor(
     kind: FailureKind,
@@ -34,6 +36,7 @@ export class Failure extends Error {
       readonly words?: string
       readonly retryAfter?: number
       readonly stale?: boolean
+      readonly tooLong?: boolean
     } = {},
   ) {
     super(message)
@@ -42,6 +45,7 @@ export class Failure extends Error {
     this.words = more.words
     this.retryAfter = more.retryAfter
     this.stale = more.stale ?? false
+    this.tooLong = more.tooLong ?? false
   }
 }
 
@@ -49,16 +53,20 @@ export function mayTryAnother(failure: Failure): boolean {
   return failure.kind !== 'rejected' && failure.kind !== 'cut'
 }
 
-// All attempts failed: which of our answers sums them up. Rejection first, then limits only if all were limits, then slowness.
+// All attempts failed, or nobody could be called: which of our answers sums that up. Rejection first, then limits only if
+// all were limits, then slowness.
 export function refusalFor(failures: readonly Failure[]): Refusal {
   const rejected = failures.find(failure => failure.kind === 'rejected')
   if (rejected !== undefined) return new Refusal('upstream_rejected', rejected.words ? { message: rejected.words } : {})
   if (failures.at(-1)?.kind === 'cut') return new Refusal('service_unavailable', { retryAfter: 5 })
   if (failures.length === 0 || failures.every(failure => failure.kind === 'limited')) {
     const waits = failures.map(failure => failure.retryAfter ?? 1)
-    return new Refusal('provider_unavailable', { retryAfter: Math.max(1, Math.min(...waits, 300)) })
+    const wait = waits.length === 0 ? 1 : Math.min(...waits, RETRY_AFTER_SECONDS_MAX)
+    return new Refusal('provider_unavailable', { retryAfter: Math.max(1, wait) })
   }
   const last = failures.at(-1)
   if (last?.kind === 'timeout' || last?.kind === 'connect_timeout') return new Refusal('upstream_timeout')
   return new Refusal('all_providers_failed')
 }
+
+export const RETRY_AFTER_SECONDS_MAX = 300

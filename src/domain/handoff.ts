@@ -94,7 +94,7 @@ export type Flow = {
 
 // An upstream that began to answer, or the failures of all that were tried.
 export type Answer = {
-  // The one that served; the one that was asked for when none did.
+  // The one that served; when none did, the one that was called last, or that would have been called first.
   readonly model: Model
   readonly attempts: readonly Attempt[]
   // Every target that could have served, in the order in which they were to be tried, and why.

@@ -29,9 +29,9 @@ export function relay(answer: Answer, sink: Sink, client: Client, gauge: Meter, 
   })
   if (served === undefined) {
     const last = answer.attempts.at(-1)
-    return Promise.resolve(
-      delivery(last === undefined || last.outcome === 'client_left' ? 'client_left' : 'upstream_failed'),
-    )
+    // Nobody was called: either there was nobody to call, and a failure says so, or the caller left before.
+    const left = last === undefined ? answer.failures.length === 0 : last.outcome === 'client_left'
+    return Promise.resolve(delivery(left ? 'client_left' : 'upstream_failed'))
   }
 
   return new Promise(resolve => {

@@ -1,11 +1,88 @@
-// In which order the targets of a model are tried: by priority, inside one priority by weighted chance. Pure but for the
-// chance, which comes in.
-import type { Target } from '../domain/catalog.ts'
+// In which order candidates of one model are tried, by each strategy. Whoever ranks the same is drawn by weight. Pure but
+// for the chance, which comes in.
+import type { Chat } from '../domain/chat.ts'
+import { sumOf } from '../domain/credits.ts'
+import type { Strategy } from '../domain/routing.ts'
+import type { Candidate } from './fleet.ts'
+import { firstByteMs } from './health.ts'
 
-export function rank(targets: readonly Target[], random: () => number): readonly Target[] {
-  if (targets.length < 2) return targets
-  return targets
-    .map(target => ({ target, draw: -Math.log(1 - random()) / Math.max(target.weight, Number.MIN_VALUE) }))
-    .sort((a, b) => a.target.priority - b.target.priority || a.draw - b.draw)
-    .map(entry => entry.target)
+export type Ranked = {
+  readonly candidate: Candidate
+  // Lower goes first.
+  readonly score: number
+  // Those of one group are as good as each other for a request that would rather stay where its prompts are known.
+  readonly group: number
+}
+
+export type Circumstances = {
+  readonly chat: Pick<Chat, 'promptBytes' | 'stream' | 'n' | 'maxTokens'>
+  readonly nowMs: number
+  readonly random: () => number
+}
+
+export function rank(candidates: readonly Candidate[], strategy: Strategy, at: Circumstances): readonly Ranked[] {
+  const ranked = SCORES[strategy](candidates, at)
+  if (ranked.length < 2) return ranked
+  return ranked
+    .map(entry => ({ entry, draw: -Math.log(1 - at.random()) / weightOf(entry.candidate) }))
+    .sort((a, b) => compare(a.entry.score, b.entry.score) || compare(a.draw, b.draw))
+    .map(({ entry }) => entry)
+}
+
+type Scoring = (candidates: readonly Candidate[], at: Circumstances) => readonly Ranked[]
+
+const SCORES: Readonly<Record<Strategy, Scoring>> = {
+  priority: candidates =>
+    candidates.map(candidate => {
+      const { priority } = candidate.target
+      return { candidate, score: priority, group: priority }
+    }),
+  weighted: candidates => candidates.map(candidate => ({ candidate, score: 0, group: 0 })),
+  cheapest: byCost,
+  fastest: byFirstByte,
+  least_busy: candidates =>
+    candidates.map(candidate => {
+      const score = (candidate.state.health.inFlight + 1) / weightOf(candidate)
+      return { candidate, score, group: 0 }
+    }),
+}
+
+// What a request of this prompt and a usual answer would cost the operator; a target that does not say so goes last.
+function byCost(candidates: readonly Candidate[], { chat }: Circumstances): readonly Ranked[] {
+  const tokens = {
+    prompt: Math.ceil(chat.promptBytes / BYTES_PER_TOKEN),
+    cached: 0,
+    cacheWrite: 0,
+    completion: Math.min(chat.maxTokens ?? USUAL_ANSWER_TOKENS, USUAL_ANSWER_TOKENS) * chat.n,
+    reasoning: 0,
+  }
+  const costs = candidates.map(({ target }) => (target.cost === undefined ? undefined : sumOf(tokens, target.cost)))
+  return candidates.map((candidate, index) => {
+    const cost = costs[index]
+    const cheaper = costs.filter(other => other !== undefined && (cost === undefined || other < cost)).length
+    return { candidate, score: cheaper, group: cheaper }
+  })
+}
+
+const BYTES_PER_TOKEN = 4
+const USUAL_ANSWER_TOKENS = 500
+
+// Whoever has not been heard of lately is tried now and then, and at once if it has to show whether it is well again.
+function byFirstByte(candidates: readonly Candidate[], { chat, nowMs, random }: Circumstances): readonly Ranked[] {
+  return candidates.map(candidate => {
+    const { health, breaker } = candidate.state
+    const tookMs = breaker.state === 'closed' ? firstByteMs(health, chat.stream, nowMs) : -1
+    const score = tookMs ?? (random() < EXPLORED_SHARE ? 0 : Number.POSITIVE_INFINITY)
+    return { candidate, score, group: 0 }
+  })
+}
+
+const EXPLORED_SHARE = 0.05
+
+function weightOf({ target }: Candidate): number {
+  return Math.max(target.weight, Number.MIN_VALUE)
+}
+
+function compare(a: number, b: number): number {
+  return a < b ? -1 : a > b ? 1 : 0
 }

@@ -1,230 +1,167 @@
-// Finds an upstream that begins to answer: candidates in order, each until its first content, all within one deadline.
-// Until then a failure is ours to mend and the caller sees nothing of it.
-import type { Model, Target } from '../domain/catalog.ts'
-import type { Chat } from '../domain/chat.ts'
-import { outputBoundOf } from '../domain/chat-models.ts'
+// Finds an upstream that begins to answer: candidates in order, each until its first content, all within one deadline and
+// the budget for second tries. Until then a failure is ours to mend and the caller sees nothing of it.
+import type { Model } from '../domain/catalog.ts'
+import type { Models } from '../domain/chat-models.ts'
 import { Failure, mayTryAnother } from '../domain/failure.ts'
-import type { Answer, AnswerListener, Chunk, Client, Flow, Whole } from '../domain/handoff.ts'
-import type { Considered } from '../domain/routing.ts'
+import type { Answer } from '../domain/handoff.ts'
 import type { Attempt } from '../domain/usage.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { Errand } from '../upstream/adapter.ts'
-import type { Registry } from '../upstream/registry.ts'
-import type { Catalog } from './catalog.ts'
-import { rank } from './rank.ts'
+import { type AttemptNeeds, type AttemptRequest, attempt } from './attempt.ts'
+import type { Badge } from './credentials.ts'
+import type { Candidate, Choice } from './fleet.ts'
+import { numberOf } from './sticky.ts'
+import { broughtBack, setOut, type Trip } from './trip.ts'
 
-export type RouteRequest = {
-  readonly requestId: string
+export type RouteRequest = AttemptRequest & {
   readonly accountId: string
-  readonly chat: Chat
-  // Those that may serve, in the caller's order: the first was asked for, the others are to fall back to.
-  readonly models: readonly [Model, ...Model[]]
-  // What the caller named and what cannot answer it, for the explanation.
-  readonly unfit: readonly Considered[]
-  // Requests with the same word go to the same target while it is well, so that its prompt cache stays warm.
   readonly stickTo: string | null
-  // At most so many tokens a choice, whoever answers; null: as many as the model can.
-  readonly capTokens: number | null
-  readonly identifiers: Readonly<Record<string, string>>
-  readonly client: Client
-  // A place to read on for a caller that left; false: there is none.
-  readOn(): boolean
+  // The first is the one to speak of when nobody served.
+  readonly models: Models
   // Told whenever a request has left for an upstream, so that a checkpoint can say who was called.
   onDispatch(provider: string, model: Model, at: number): void
 }
 
-export type RouteNeeds = {
-  readonly catalog: () => Catalog
-  readonly adapters: Registry
+export type RouteNeeds = AttemptNeeds & {
   readonly clock: Clock
-  readonly random: () => number
   readonly attemptsMax: number
   readonly onFailure: (provider: string, failure: Failure) => void
 }
 
-export async function route(request: RouteRequest, needs: RouteNeeds): Promise<Answer> {
+export async function route(request: RouteRequest, choice: Choice, needs: RouteNeeds): Promise<Answer> {
+  const { clock, fleet } = needs
+  const { considered } = choice
+  let [called] = request.models
   const attempts: Attempt[] = []
   const failures: Failure[] = []
   let dispatchedAt: number | null = null
-  const queue = request.models.flatMap(model => candidates(model, needs))
-  const considered: Considered[] = queue.map(({ model, target }, position) => ({
-    model: model.id,
-    provider: target.provider,
-    position,
-    reason: model === request.models[0] ? ('priority' as const) : ('fallback_model' as const),
-  }))
-  considered.push(...request.unfit)
-  const triedAgain = new Set<Target>()
-  const deadline = needs.clock.monotonic() + timeoutOf(queue[0]?.target, needs)
+  const way = wayThrough(choice, request, needs)
+  const deadline = clock.monotonic() + (choice.queue[0]?.provider.timeouts.totalMs ?? 0)
+  fleet.budget.saw(request.accountId)
 
-  for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-    const { model, target } = next
-    const leftMs = deadline - needs.clock.monotonic()
-    if (request.client.gone || (attempts.length > 0 && leftMs < RETRY_MS_MIN)) break
-    const started = needs.clock.monotonic()
+  for (let trip = way.first(); trip !== undefined; trip = way.next(trip, failures)) {
+    const leftMs = deadline - clock.monotonic()
+    if (request.client.gone || (attempts.length > 0 && leftMs < RETRY_MS_MIN)) {
+      broughtBack(trip)
+      break
+    }
+    const { model, target } = trip.candidate
     const { provider } = target
+    called = model
     dispatchedAt = null
     const onSent = () => {
-      dispatchedAt = needs.clock.now()
+      dispatchedAt = clock.now()
       request.onDispatch(provider, model, dispatchedAt)
     }
-    const begun = await attempt(next, { ...request, totalMsMax: leftMs, onSent }, needs)
-    const ms = Math.round(needs.clock.monotonic() - started)
+    const begun = await tryOnce(trip, request, { totalMsMax: leftMs, onSent }, needs)
+    const ms = Math.round(clock.monotonic() - trip.startedMs)
 
     if (begun === 'client_left') {
-      attempts.push({ provider: target.provider, model: target.model, outcome: 'client_left', status: null, ms })
+      attempts.push({ provider, model: target.model, outcome: 'client_left', status: null, ms })
       break
     }
     if (!(begun instanceof Failure)) {
-      attempts.push({ provider: target.provider, model: target.model, outcome: 'answered', status: 200, ms })
+      attempts.push({ provider, model: target.model, outcome: 'answered', status: 200, ms })
       return { model, attempts, considered, failures, dispatchedAt, served: begun }
     }
-    attempts.push({
-      provider: target.provider,
-      model: target.model,
-      outcome: begun.kind,
-      status: begun.status ?? null,
-      ms,
-    })
+    attempts.push({ provider, model: target.model, outcome: begun.kind, status: begun.status ?? null, ms })
     failures.push(begun)
-    needs.onFailure(target.provider, begun)
-    if (!mayTryAnother(begun) || attempts.length >= needs.attemptsMax || twoServerErrors(failures)) break
-    // A pooled socket may close just as we write on it: that says nothing about the target.
-    if (begun.stale && !triedAgain.has(target)) {
-      triedAgain.add(target)
-      queue.unshift(next)
-    }
+    needs.onFailure(provider, begun)
+    if (attempts.length >= needs.attemptsMax) break
   }
-  return { model: request.models[0], attempts, considered, failures, dispatchedAt, served: undefined }
+  if (attempts.length === 0 && !request.client.gone) failures.push(nobody(choice))
+  return { model: called, attempts, considered, failures, dispatchedAt, served: undefined }
 }
 
 // With less time than this left, another try would only make an upstream work for nobody.
 const RETRY_MS_MIN = 50
 
-type Candidate = { readonly model: Model; readonly target: Target }
-
-function candidates(model: Model, needs: RouteNeeds): readonly Candidate[] {
-  return rank(model.targets, needs.random)
-    .filter(target => needs.catalog().provider(target.provider) !== undefined)
-    .map(target => ({ model, target }))
+async function tryOnce(trip: Trip, request: RouteRequest, leaving: Parameters<typeof attempt>[2], needs: RouteNeeds) {
+  try {
+    return await attempt(trip, request, leaving, needs)
+  } catch (error) {
+    // A bug of ours says nothing about the target.
+    broughtBack(trip)
+    throw error
+  }
 }
 
-// All tries share one deadline: the total timeout of the first.
-function timeoutOf(target: Target | undefined, needs: RouteNeeds): number {
-  return target === undefined ? 0 : (needs.catalog().provider(target.provider)?.timeouts.totalMs ?? 0)
+type Way = {
+  first(): Trip | undefined
+  // Where to go after this trip failed; undefined: nowhere.
+  next(failed: Trip, failures: readonly Failure[]): Trip | undefined
 }
+
+// The way through a choice's candidates: each once, but for another credential where one was refused or limited, and once
+// more over a fresh connection where an old one had gone stale.
+function wayThrough(choice: Choice, request: RouteRequest, { fleet }: RouteNeeds): Way {
+  const { queue, lastResort } = choice
+  const { accountId } = request
+  const stickTo = request.stickTo === null ? undefined : numberOf(request.stickTo)
+  let at = 0
+  let tried: readonly Badge[] = NONE
+  let wasStale = false
+
+  const out = (candidate: Candidate) =>
+    setOut(candidate, { accountId, stickTo, tried, lastResort: lastResort !== undefined }, fleet)
+
+  // Whoever has opened or run out of credentials meanwhile is passed over.
+  function onwards(mayServe: (candidate: Candidate) => boolean): Trip | undefined {
+    tried = NONE
+    wasStale = false
+    for (; at < queue.length; at++) {
+      const candidate = queue[at] as Candidate
+      const trip = mayServe(candidate) ? out(candidate) : undefined
+      if (trip !== undefined) return trip
+    }
+    return undefined
+  }
+
+  // Nobody is sent on before the budget agrees; a trip that it refuses is none.
+  function ifAfforded(trip: Trip | undefined): Trip | undefined {
+    if (trip === undefined || fleet.budget.take(accountId)) return trip
+    broughtBack(trip)
+    return undefined
+  }
+
+  return {
+    first() {
+      if (lastResort !== undefined && !fleet.takeLastResort(lastResort)) return undefined
+      return onwards(anyone)
+    },
+    next({ candidate, badge }, failures) {
+      const failure = failures.at(-1) as Failure
+      if (failure.tooLong) {
+        at += 1
+        return ifAfforded(onwards(({ model }) => model.contextLength > candidate.model.contextLength))
+      }
+      if (!mayTryAnother(failure) || twoServerErrors(failures)) return undefined
+      // A pooled socket may close just as we write on it: that says nothing about the target.
+      if (failure.stale && !wasStale) {
+        wasStale = true
+        return out(candidate)
+      }
+      if (failure.status === 401 || failure.status === 429) {
+        tried = [...tried, badge]
+        const again = out(candidate)
+        if (again !== undefined) return ifAfforded(again)
+      }
+      at += 1
+      return ifAfforded(onwards(anyone))
+    },
+  }
+}
+
+const NONE: readonly Badge[] = []
+const anyone = () => true
 
 // Content that made two servers fall over is not tried on a third.
 function twoServerErrors(failures: readonly Failure[]): boolean {
-  return failures.filter(failure => failure.kind === 'status' && (failure.status ?? 0) >= 500).length >= 2
+  let count = 0
+  for (const { kind, status } of failures) if (kind !== 'limited' && status !== undefined && status >= 500) count += 1
+  return count >= 2
 }
 
-type Serving = NonNullable<Answer['served']>
-
-// Resolves with the first content; what came until then is kept and replayed to whoever listens.
-function attempt(
-  { model, target }: Candidate,
-  request: RouteRequest & Pick<Errand, 'totalMsMax' | 'onSent'>,
-  needs: RouteNeeds,
-): Promise<Serving | Failure | 'client_left'> {
-  const provider = needs.catalog().provider(target.provider)
-  if (provider === undefined) return Promise.resolve(new Failure('refused', 'the provider is gone'))
-  const adapter = needs.adapters.get(provider)
-
-  return new Promise(resolve => {
-    const early: { chunks: Chunk[]; whole: Whole | undefined; ended: { failure: Failure | undefined } | undefined } = {
-      chunks: [],
-      whole: undefined,
-      ended: undefined,
-    }
-    let listener: AnswerListener | undefined
-    let decided = false
-
-    const giveUp = (why: Failure | 'client_left') => {
-      if (decided) return
-      decided = true
-      flow.abort()
-      stay()
-      resolve(why)
-    }
-    let stays: readonly (() => void)[] = []
-    const stay = () => {
-      for (const undo of stays) undo()
-    }
-    const serve = () => {
-      if (decided) return
-      decided = true
-      stay()
-      resolve({
-        provider: target.provider,
-        cost: target.cost,
-        ignored: [
-          ...Object.keys(request.chat.extras).filter(name => !provider.passthrough.includes(name)),
-          ...request.chat.leftOut,
-        ],
-        flow,
-        listen(next) {
-          listener = next
-          if (early.whole !== undefined) next.whole(early.whole)
-          if (early.chunks.length > 0) next.chunks(early.chunks)
-          if (early.ended !== undefined) next.end(early.ended.failure)
-        },
-      })
-    }
-
-    const flow: Flow = adapter.call(
-      {
-        requestId: request.requestId,
-        chat: request.chat,
-        credential: needs.catalog().credentials(target.provider)[0],
-        model: target.model,
-        outputTokens: request.capTokens === null ? null : outputBoundOf(model, request.capTokens),
-        outputBound: outputBoundOf(model, request.capTokens),
-        identifiers: request.identifiers,
-        totalMsMax: request.totalMsMax,
-        onSent: request.onSent,
-      },
-      {
-        chunks(chunks) {
-          if (listener !== undefined) return listener.chunks(chunks)
-          early.chunks.push(...chunks)
-          if (chunks.some(hasContent)) serve()
-          // Without content a chunk says nothing but a count, and the last one has it.
-          else if (!decided && early.chunks.length > EARLY_CHUNKS_MAX) early.chunks.splice(0, early.chunks.length - 1)
-        },
-        whole(whole) {
-          if (listener !== undefined) return listener.whole(whole)
-          early.whole = whole
-        },
-        end(failure) {
-          if (listener !== undefined) return listener.end(failure)
-          early.ended = { failure }
-          if (decided || failure === undefined) return serve()
-          decided = true
-          stay()
-          resolve(failure)
-        },
-      },
-    )
-    // Reasoning that nobody sees is produced before the first content: its count is worth waiting for.
-    const onGone = () => {
-      if (decided) return
-      if (!model.hiddenReasoning || !request.readOn()) giveUp('client_left')
-    }
-    stays = [request.client.onGone(onGone), request.client.onCut(giveUp)]
-  })
-}
-
-const EARLY_CHUNKS_MAX = 64
-
-// The first delta that holds more than a role, or the word that it ended.
-function hasContent(chunk: Chunk): boolean {
-  return chunk.choices.some(choice => {
-    if (choice.finish_reason !== null) return true
-    for (const name in choice.delta) {
-      const value = choice.delta[name]
-      if (name !== 'role' && value !== null && value !== undefined && value !== '') return true
-    }
-    return false
-  })
+// Every breaker is open, every credential limited or dead, or the request's own wishes leave nobody.
+function nobody({ waitMs }: Choice): Failure {
+  return new Failure('limited', 'no target can be called now', { retryAfter: Math.max(1, Math.ceil(waitMs / 1000)) })
 }

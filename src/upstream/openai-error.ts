@@ -1,7 +1,7 @@
 // What an upstream's error means to us, by its status and words. Its own message reaches the caller only where the
 // caller is at fault, cleaned of addresses, keys and markup; the log gets its code alone, since a message may quote the
 // prompt.
-import { Failure } from '../domain/failure.ts'
+import { Failure, RETRY_AFTER_SECONDS_MAX } from '../domain/failure.ts'
 
 export type UpstreamError = {
   readonly status: number
@@ -33,7 +33,7 @@ function failureOf(error: UpstreamError, fields: Record<string, unknown>, unsaid
   const why = note(`status ${status}`, fields)
   if (status === 400 || status === 413 || status === 422) {
     const words = typeof fields.message === 'string' ? clean(fields.message, unsaid) : ''
-    return new Failure('rejected', why, { status, ...(words === '' ? {} : { words }) })
+    return new Failure('rejected', why, { status, tooLong: isTooLong(fields), ...(words === '' ? {} : { words }) })
   }
   if (status === 429 || status === 503 || status === 529) {
     const wait = retryAfterSeconds(error)
@@ -43,6 +43,28 @@ function failureOf(error: UpstreamError, fields: Record<string, unknown>, unsaid
   if (status === 408 || status === 504) return new Failure('timeout', why, { status })
   return new Failure('status', why, { status })
 }
+
+// Few have a code for a prompt that does not fit; the others have words for it.
+function isTooLong({ code, type, message }: Record<string, unknown>): boolean {
+  if (TOO_LONG_CODES.has(code) || TOO_LONG_CODES.has(type)) return true
+  return typeof message === 'string' && TOO_LONG_WORDS.test(message.slice(0, WORDS_READ_MAX))
+}
+
+const TOO_LONG_CODES: ReadonlySet<unknown> = new Set(['context_length_exceeded', 'exceed_context_size_error'])
+
+const TOO_LONG_WORDS = new RegExp(
+  [
+    'maximum (context|prompt|model) length', // OpenAI, Mistral, DeepSeek, xAI, vLLM, Fireworks, Ollama
+    'prompt is too long', // Anthropic
+    'exceeds? (the )?(available )?context (limit|size|window|length)', // Anthropic, llama.cpp, LM Studio
+    'input token count .{0,40}exceeds', // Google
+    'input is too long', // Bedrock
+    'too many (input )?tokens', // Cohere, Bedrock
+    'reduce the length of the (messages|prompt|input)', // OpenAI, Groq
+    'tokens. \\+ .max_new_tokens. must be', // Together
+  ].join('|'),
+  'i',
+)
 
 function errorFields(body: Buffer): Record<string, unknown> {
   try {
@@ -112,8 +134,6 @@ function retryAfterSeconds({ retryAfter, date }: UpstreamError): number | undefi
     : (Date.parse(retryAfter) - Date.parse(date ?? '')) / 1000
   return Number.isFinite(seconds) && seconds >= 0 ? Math.min(seconds, RETRY_AFTER_SECONDS_MAX) : undefined
 }
-
-const RETRY_AFTER_SECONDS_MAX = 300
 
 function isError(status: number): boolean {
   return status >= 400 && status < 600

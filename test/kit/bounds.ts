@@ -2,9 +2,19 @@
 import type { Bounds } from '../../src/config-bounds.ts'
 import type { GatewayOptions } from './gateway.ts'
 
-export function withBounds(bounds: Partial<Bounds>): Pick<GatewayOptions, 'nodeArgs' | 'env'> {
+export function withBounds(bounds: Partial<Bounds>): Required<Pick<GatewayOptions, 'nodeArgs' | 'env'>> {
   return {
     nodeArgs: ['--import', new URL('./bounds-preload.ts', import.meta.url).href],
     env: { TEST_BOUNDS: JSON.stringify(bounds) },
   }
+}
+
+// A gateway that holds nothing against its upstreams: each test of a file finds them as they were at first.
+export const FORGETFUL: Partial<Bounds> = {
+  breakerFailuresInARowMax: 1_000_000,
+  breakerRequestsMin: 1_000_000,
+  retryAfterMsMax: 0,
+  limitedMsDefault: 0,
+  probesAtOnceMax: 0,
+  retryReserveMax: 1_000_000,
 }

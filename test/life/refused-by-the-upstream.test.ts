@@ -2,6 +2,7 @@
 // cost.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { FORGETFUL, withBounds } from '../kit/bounds.ts'
 import { type Gateway, startGateway } from '../kit/gateway.ts'
 import type { Loose } from '../kit/http-call.ts'
 import type { Plan } from '../kit/plan.ts'
@@ -20,7 +21,7 @@ test('failures of upstreams are told by kind, cost nothing, and name no provider
     providers: ['up', 'up2'].map(id => standardProvider(upstream.url, { id, timeouts })),
     models: [standardModel(), standardModel({ id: 'test/two', targets: both })],
   }
-  await using gateway = await startGateway({ config })
+  await using gateway = await startGateway({ ...withBounds(FORGETFUL), config })
   const key = await gateway.createKey({ rpm_limit: 10_000 })
   const words = JSON.stringify({
     error: {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { settledRow } from '../kit/bookings.ts'
+import { FORGETFUL, withBounds } from '../kit/bounds.ts'
 import type { Plan } from '../kit/plan.ts'
 import { openScene } from '../kit/scene.ts'
 import { standardConfig, standardModel, standardProvider } from '../kit/standard-config.ts'
@@ -10,26 +11,28 @@ import { standardConfig, standardModel, standardProvider } from '../kit/standard
 const PRIORITY: Record<string, number> = { first: 0, second: 1, third: 2 }
 const QUICK = { first_byte_stream: 0.4, first_byte_json: 0.4, idle: 0.4, total: 30 }
 // One server plays all three: they are told apart by the model that it is asked for.
-const { gateway, upstream } = await openScene(url =>
-  standardConfig(url, {
-    providers: [
-      ...['first', 'second', 'third'].map(id => standardProvider(url, { id, timeouts: QUICK })),
-      standardProvider(url, { id: 'brief', timeouts: { total: 0.6 } }),
-      standardProvider(url, { id: 'patient' }),
-    ],
-    models: [
-      standardModel({
-        targets: ['third', 'first', 'second'].map(id => ({ provider: id, model: id, priority: PRIORITY[id] })),
-      }),
-      standardModel({
-        id: 'test/brief',
-        targets: [
-          { provider: 'brief', model: 'first', priority: 0 },
-          { provider: 'patient', model: 'second', priority: 1 },
-        ],
-      }),
-    ],
-  }),
+const { gateway, upstream } = await openScene(
+  url =>
+    standardConfig(url, {
+      providers: [
+        ...['first', 'second', 'third'].map(id => standardProvider(url, { id, timeouts: QUICK })),
+        standardProvider(url, { id: 'brief', timeouts: { total: 0.6 } }),
+        standardProvider(url, { id: 'patient' }),
+      ],
+      models: [
+        standardModel({
+          targets: ['third', 'first', 'second'].map(id => ({ provider: id, model: id, priority: PRIORITY[id] })),
+        }),
+        standardModel({
+          id: 'test/brief',
+          targets: [
+            { provider: 'brief', model: 'first', priority: 0 },
+            { provider: 'patient', model: 'second', priority: 1 },
+          ],
+        }),
+      ],
+    }),
+  withBounds(FORGETFUL),
 )
 
 const UNSEEN: readonly (readonly [what: string, plan: Plan, outcome: string])[] = [

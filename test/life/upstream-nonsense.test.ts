@@ -6,6 +6,7 @@ import { createServer } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { test } from 'node:test'
 import { settledRow } from '../kit/bookings.ts'
+import { FORGETFUL, withBounds } from '../kit/bounds.ts'
 import type { Plan } from '../kit/plan.ts'
 import { openScene } from '../kit/scene.ts'
 import { standardConfig, standardModel, standardProvider } from '../kit/standard-config.ts'
@@ -25,7 +26,7 @@ const { gateway, upstream } = await openScene(url => {
       standardModel({ id: 'test/gibberish', targets: [{ provider: 'gibberish', model: 'm' }] }),
     ],
   })
-})
+}, withBounds(FORGETFUL))
 gibberish.unref()
 
 const CANARY = 'answer-canary'

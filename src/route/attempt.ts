@@ -1,0 +1,135 @@
+// One try: the request goes to one target and resolves with its first content; what came until then is kept and replayed
+// to whoever listens. What the target does, to its end, is told to the fleet.
+import type { Chat } from '../domain/chat.ts'
+import { outputBoundOf } from '../domain/chat-models.ts'
+import type { Failure } from '../domain/failure.ts'
+import type { Answer, AnswerListener, Chunk, Client, Flow, Whole } from '../domain/handoff.ts'
+import type { Registry } from '../upstream/registry.ts'
+import type { Fleet } from './fleet.ts'
+import { began, broughtBack, ended, type Trip } from './trip.ts'
+
+export type AttemptRequest = {
+  readonly requestId: string
+  readonly chat: Chat
+  // At most so many tokens a choice, whoever answers; null: as many as the model can.
+  readonly capTokens: number | null
+  readonly identifiers: Readonly<Record<string, string>>
+  readonly client: Client
+  // A place to read on for a caller that left; false: there is none.
+  readOn(): boolean
+}
+
+export type AttemptNeeds = { readonly adapters: Registry; readonly fleet: Fleet }
+
+export type Serving = NonNullable<Answer['served']>
+
+export function attempt(
+  trip: Trip,
+  request: AttemptRequest,
+  leaving: { readonly totalMsMax: number; onSent(): void },
+  { adapters, fleet }: AttemptNeeds,
+): Promise<Serving | Failure | 'client_left'> {
+  const { model, target, provider } = trip.candidate
+  const { chat } = request
+
+  return new Promise(resolve => {
+    const early: { chunks: Chunk[]; whole: Whole | undefined; ended: { failure: Failure | undefined } | undefined } = {
+      chunks: [],
+      whole: undefined,
+      ended: undefined,
+    }
+    let listener: AnswerListener | undefined
+    let decided = false
+
+    const giveUp = (why: Failure | 'client_left') => {
+      if (decided) return
+      decided = true
+      abort()
+      stay()
+      resolve(why)
+    }
+    let stays: readonly (() => void)[] = []
+    const stay = () => {
+      for (const undo of stays) undo()
+    }
+    const serve = () => {
+      if (decided) return
+      decided = true
+      stay()
+      began(trip, chat.stream, fleet)
+      resolve({
+        provider: target.provider,
+        cost: target.cost,
+        ignored: [...Object.keys(chat.extras).filter(name => !provider.passthrough.includes(name)), ...chat.leftOut],
+        flow: { pause: flow.pause, resume: flow.resume, abort, upstreamId: flow.upstreamId },
+        listen(next) {
+          listener = next
+          if (early.whole !== undefined) next.whole(early.whole)
+          if (early.chunks.length > 0) next.chunks(early.chunks)
+          if (early.ended !== undefined) next.end(early.ended.failure)
+        },
+      })
+    }
+
+    const flow: Flow = adapters.get(provider).call(
+      {
+        requestId: request.requestId,
+        chat,
+        credential: trip.badge.credential,
+        model: target.model,
+        outputTokens: request.capTokens === null ? null : outputBoundOf(model, request.capTokens),
+        outputBound: outputBoundOf(model, request.capTokens),
+        identifiers: request.identifiers,
+        totalMsMax: leaving.totalMsMax,
+        onSent: leaving.onSent,
+      },
+      {
+        chunks(chunks) {
+          if (listener !== undefined) return listener.chunks(chunks)
+          early.chunks.push(...chunks)
+          if (chunks.some(hasContent)) serve()
+          // Without content a chunk says nothing but a count, and the last one has it.
+          else if (!decided && early.chunks.length > EARLY_CHUNKS_MAX) early.chunks.splice(0, early.chunks.length - 1)
+        },
+        whole(whole) {
+          if (listener !== undefined) return listener.whole(whole)
+          early.whole = whole
+        },
+        end(failure) {
+          if (failure === undefined) serve()
+          ended(trip, failure, fleet)
+          if (listener !== undefined) return listener.end(failure)
+          early.ended = { failure }
+          if (decided || failure === undefined) return
+          decided = true
+          stay()
+          resolve(failure)
+        },
+      },
+    )
+    const abort = () => {
+      broughtBack(trip)
+      flow.abort()
+    }
+    // Reasoning that nobody sees is produced before the first content: its count is worth waiting for.
+    const onGone = () => {
+      if (decided) return
+      if (!model.hiddenReasoning || !request.readOn()) giveUp('client_left')
+    }
+    stays = [request.client.onGone(onGone), request.client.onCut(giveUp)]
+  })
+}
+
+const EARLY_CHUNKS_MAX = 64
+
+// The first delta that holds more than a role, or the word that it ended.
+function hasContent(chunk: Chunk): boolean {
+  return chunk.choices.some(choice => {
+    if (choice.finish_reason !== null) return true
+    for (const name in choice.delta) {
+      const value = choice.delta[name]
+      if (name !== 'role' && value !== null && value !== undefined && value !== '') return true
+    }
+    return false
+  })
+}

@@ -1,0 +1,208 @@
+// Whether a target may be called. Failures in a row, or too many of all, open the breaker; after a while one request at a
+// time is let through to see whether the target is well again. A failure that the content may have caused counts only as
+// far as other accounts bear it out, so that one tenant's poison cannot switch a target off for all.
+import { add, type Decaying, nothingYet, sumAt, weightAt } from '../lib/decay.ts'
+
+export type BreakerBounds = {
+  readonly breakerFailuresInARowMax: number
+  // Parts of a hundred, and from how many recent requests on they say something.
+  readonly breakerErrorPercentMax: number
+  readonly breakerRequestsMin: number
+  readonly breakerWindowMs: number
+  readonly breakerOpenMs: number
+  readonly breakerOpenMsMax: number
+  readonly breakerTrialMsMax: number
+}
+
+export type Breaker = {
+  state: 'closed' | 'open' | 'half_open'
+  openUntilMs: number
+  // Since when the one request is on its way that shows whether the target is well; of no meaning but in half_open.
+  trialSinceMs: number
+  // How often it opened without being well for long in between: each time it stays open longer.
+  opened: number
+  closedAtMs: number
+  // Failures in a row that no content can cause.
+  certainInARow: number
+  // Every end of a request, with 1 for a failure that no content can cause.
+  readonly ends: Decaying
+  // Failures that content may have caused, by the account whose content it was.
+  readonly doubtful: Map<string, Doubt>
+}
+
+type Doubt = { inARow: number; readonly recent: Decaying }
+
+// Whether content may have caused a failure; of `unsure` not even several accounts make it likely that it did not.
+export type Cause = 'target' | 'maybe_content' | 'unsure'
+
+export function newBreaker(): Breaker {
+  return {
+    state: 'closed',
+    openUntilMs: 0,
+    trialSinceMs: 0,
+    opened: 0,
+    closedAtMs: 0,
+    certainInARow: 0,
+    ends: nothingYet(),
+    doubtful: new Map(),
+  }
+}
+
+// Looks without changing anything: 'trial' would be let through as the one that shows how the target is.
+export function standing(breaker: Breaker, nowMs: number, bounds: BreakerBounds): 'closed' | 'open' | 'trial' {
+  if (breaker.state === 'closed') return 'closed'
+  if (breaker.state === 'open') return nowMs >= breaker.openUntilMs ? 'trial' : 'open'
+  return nowMs - breaker.trialSinceMs >= bounds.breakerTrialMsMax ? 'trial' : 'open'
+}
+
+// The request goes to the target. True: it is open, and this is its trial.
+export function letThrough(breaker: Breaker, nowMs: number): boolean {
+  if (breaker.state === 'closed') return false
+  breaker.state = 'half_open'
+  breaker.trialSinceMs = nowMs
+  return true
+}
+
+// The trial ended and says nothing about the target: its caller left. The next may try.
+export function withdrawn(breaker: Breaker): void {
+  if (breaker.state === 'half_open') breaker.state = 'open'
+}
+
+// True if that closed it. Only its trial can: what was under way when it opened is of another time.
+export function beganWell(breaker: Breaker, trial: boolean, nowMs: number): boolean {
+  if (breaker.state !== 'closed') {
+    if (!trial) return false
+    close(breaker, nowMs)
+    return true
+  }
+  breaker.certainInARow = 0
+  if (breaker.doubtful.size > 0) for (const doubt of breaker.doubtful.values()) doubt.inARow = 0
+  return false
+}
+
+export function endedWell(breaker: Breaker, nowMs: number, bounds: BreakerBounds): void {
+  add(breaker.ends, 0, nowMs, bounds.breakerWindowMs)
+}
+
+export type BreakerFailure = {
+  readonly cause: Cause
+  readonly accountId: string
+  readonly retryAfterMs: number
+  readonly trial: boolean
+}
+
+export type Verdict = 'stays' | 'opened' | 'ask_probe'
+
+export function failed(breaker: Breaker, failure: BreakerFailure, nowMs: number, bounds: BreakerBounds): Verdict {
+  const { cause } = failure
+  add(breaker.ends, cause === 'target' ? 1 : 0, nowMs, bounds.breakerWindowMs)
+  if (cause === 'target') breaker.certainInARow += 1
+  else doubt(breaker, cause === 'unsure' ? '' : failure.accountId, nowMs, bounds)
+
+  if (breaker.state !== 'closed') {
+    if (!failure.trial) return 'stays'
+    if (cause === 'target') open(breaker, nowMs, failure.retryAfterMs, bounds)
+    else {
+      // Content may have failed the trial: a question of our own decides, and meanwhile nobody else is sent there.
+      breaker.state = 'open'
+      breaker.openUntilMs = nowMs + bounds.breakerOpenMs
+    }
+    return cause === 'target' ? 'stays' : 'ask_probe'
+  }
+  if (isTooMuch(countedFailures(breaker, nowMs, bounds), breaker, nowMs, bounds)) {
+    open(breaker, nowMs, failure.retryAfterMs, bounds)
+    return 'opened'
+  }
+  return isTooMuch(allFailures(breaker, nowMs, bounds), breaker, nowMs, bounds) ? 'ask_probe' : 'stays'
+}
+
+// What our own question, which holds no caller's content, came to. True if that opened or closed it.
+export function probed(
+  breaker: Breaker,
+  failure: { readonly retryAfterMs: number } | undefined,
+  nowMs: number,
+  bounds: BreakerBounds,
+): boolean {
+  const wasClosed = breaker.state === 'closed'
+  if (failure === undefined) close(breaker, nowMs)
+  else open(breaker, nowMs, failure.retryAfterMs, bounds)
+  return wasClosed === (failure !== undefined)
+}
+
+// Closed, and yet it fails more often than a target should: others go first.
+export function isUnhealthy(breaker: Breaker, nowMs: number, bounds: BreakerBounds): boolean {
+  if (breaker.ends.sum === 0 && breaker.doubtful.size === 0) return false
+  const seen = weightAt(breaker.ends, nowMs, bounds.breakerWindowMs)
+  if (seen < bounds.breakerRequestsMin / 2) return false
+  return countedFailures(breaker, nowMs, bounds).recent / seen > bounds.breakerErrorPercentMax / 200
+}
+
+function open(breaker: Breaker, nowMs: number, retryAfterMs: number, bounds: BreakerBounds): void {
+  if (breaker.state === 'closed' && nowMs - breaker.closedAtMs > bounds.breakerOpenMsMax) breaker.opened = 0
+  const openMs = Math.min(bounds.breakerOpenMs * 2 ** Math.min(breaker.opened, 20), bounds.breakerOpenMsMax)
+  breaker.opened += 1
+  breaker.state = 'open'
+  breaker.openUntilMs = nowMs + Math.max(openMs, retryAfterMs)
+}
+
+// Well again, or never unwell: what was held against it is forgotten.
+function close(breaker: Breaker, nowMs: number): void {
+  if (breaker.state !== 'closed') breaker.closedAtMs = nowMs
+  breaker.state = 'closed'
+  breaker.certainInARow = 0
+  breaker.ends.sum = 0
+  breaker.ends.weight = 0
+  breaker.doubtful.clear()
+}
+
+type Count = { readonly inARow: number; readonly recent: number }
+
+function isTooMuch({ inARow, recent }: Count, breaker: Breaker, nowMs: number, bounds: BreakerBounds): boolean {
+  if (inARow >= bounds.breakerFailuresInARowMax) return true
+  const seen = weightAt(breaker.ends, nowMs, bounds.breakerWindowMs)
+  return seen >= bounds.breakerRequestsMin && (recent * 100) / seen >= bounds.breakerErrorPercentMax
+}
+
+function allFailures(breaker: Breaker, nowMs: number, bounds: BreakerBounds): Count {
+  let inARow = breaker.certainInARow
+  let recent = sumAt(breaker.ends, nowMs, bounds.breakerWindowMs)
+  for (const doubt of breaker.doubtful.values()) {
+    inARow += doubt.inARow
+    recent += sumAt(doubt.recent, nowMs, bounds.breakerWindowMs)
+  }
+  return { inARow, recent }
+}
+
+// Of the doubtful ones no account's count for more than those of all others together.
+function countedFailures(breaker: Breaker, nowMs: number, bounds: BreakerBounds): Count {
+  const certainRecent = sumAt(breaker.ends, nowMs, bounds.breakerWindowMs)
+  if (breaker.doubtful.size < 2) return { inARow: breaker.certainInARow, recent: certainRecent }
+  const rows: number[] = []
+  const recents: number[] = []
+  for (const [accountId, doubt] of breaker.doubtful) {
+    if (accountId === '') continue
+    rows.push(doubt.inARow)
+    recents.push(sumAt(doubt.recent, nowMs, bounds.breakerWindowMs))
+  }
+  return { inARow: breaker.certainInARow + borneOut(rows), recent: certainRecent + borneOut(recents) }
+}
+
+function borneOut(counts: readonly number[]): number {
+  const total = counts.reduce((sum, count) => sum + count, 0)
+  const others = total - Math.max(0, ...counts)
+  return Math.min(total, 2 * others)
+}
+
+function doubt(breaker: Breaker, accountId: string, nowMs: number, bounds: BreakerBounds): void {
+  let known = breaker.doubtful.get(accountId)
+  if (known === undefined) {
+    known = { inARow: 0, recent: nothingYet() }
+    // Who is put out has waited longest for others to bear it out.
+    if (breaker.doubtful.size >= ACCOUNTS_MAX) breaker.doubtful.delete(breaker.doubtful.keys().next().value as string)
+    breaker.doubtful.set(accountId, known)
+  }
+  known.inARow += 1
+  add(known.recent, 1, nowMs, bounds.breakerWindowMs)
+}
+
+const ACCOUNTS_MAX = 16

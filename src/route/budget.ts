@@ -1,0 +1,94 @@
+// How many second tries there may be: a part of the requests of the last seconds and a reserve, so that a failing fleet is
+// not buried under retries. Each account has what its own requests earned and an equal part of the reserve.
+import type { Clock } from '../lib/clock.ts'
+
+export type BudgetBounds = {
+  readonly retryPercentMax: number
+  readonly retryReserveMax: number
+  readonly retryWindowSeconds: number
+  // An account that was not seen for so long leaves its part of the reserve to the others.
+  readonly retryAccountSeenMs: number
+  readonly retryAccountsMax: number
+}
+
+export type RetryBudget = {
+  // A request came; its first try is free.
+  saw(accountId: string): void
+  // Takes a second try, if there is one.
+  take(accountId: string): boolean
+  prune(): void
+}
+
+export function retryBudget(bounds: BudgetBounds & { readonly clock: Clock }): RetryBudget {
+  const { clock, retryPercentMax, retryReserveMax, retryWindowSeconds } = bounds
+  const accounts = new Map<string, Account>()
+  const reserve = slidingCount(retryWindowSeconds)
+
+  function accountOf(accountId: string, second: number): Account {
+    let account = accounts.get(accountId)
+    if (account === undefined) {
+      account = { requests: slidingCount(retryWindowSeconds), retries: slidingCount(retryWindowSeconds), second }
+      if (accounts.size >= bounds.retryAccountsMax) accounts.delete(accounts.keys().next().value as string)
+      accounts.set(accountId, account)
+    }
+    account.second = second
+    return account
+  }
+
+  return {
+    saw(accountId) {
+      const second = Math.floor(clock.monotonic() / 1000)
+      count(accountOf(accountId, second).requests, second)
+    },
+    take(accountId) {
+      const second = Math.floor(clock.monotonic() / 1000)
+      const { requests, retries } = accountOf(accountId, second)
+      const earned = Math.floor((countedIn(requests, second) * retryPercentMax) / 100)
+      const spent = countedIn(retries, second)
+      if (spent >= earned) {
+        const part = Math.max(1, Math.floor(retryReserveMax / accounts.size))
+        if (spent - earned >= part || countedIn(reserve, second) >= retryReserveMax) return false
+        count(reserve, second)
+      }
+      count(retries, second)
+      return true
+    },
+    prune() {
+      const oldest = Math.floor((clock.monotonic() - bounds.retryAccountSeenMs) / 1000)
+      for (const [accountId, { second }] of accounts) if (second < oldest) accounts.delete(accountId)
+    },
+  }
+}
+
+type Account = { readonly requests: SlidingCount; readonly retries: SlidingCount; second: number }
+
+// A count for each of the last seconds.
+type SlidingCount = { readonly slots: number[]; second: number; sum: number }
+
+function slidingCount(seconds: number): SlidingCount {
+  return { slots: new Array<number>(seconds).fill(0), second: 0, sum: 0 }
+}
+
+function count(counted: SlidingCount, second: number): void {
+  moveOn(counted, second)
+  const slot = second % counted.slots.length
+  counted.slots[slot] = (counted.slots[slot] ?? 0) + 1
+  counted.sum += 1
+}
+
+function countedIn(counted: SlidingCount, second: number): number {
+  moveOn(counted, second)
+  return counted.sum
+}
+
+function moveOn(counted: SlidingCount, second: number): void {
+  const { slots } = counted
+  if (second <= counted.second) return
+  const passed = Math.min(second - counted.second, slots.length)
+  for (let i = 1; i <= passed; i++) {
+    const slot = (second - passed + i) % slots.length
+    counted.sum -= slots[slot] ?? 0
+    slots[slot] = 0
+  }
+  counted.second = second
+}

@@ -1,0 +1,157 @@
+// Who is to serve a request: all targets of its models held against its wishes and their health, put in order, each with
+// the reason for its place. It only looks: nothing is taken, so that a quote may ask as well.
+import type { Model } from '../domain/catalog.ts'
+import type { Chat } from '../domain/chat.ts'
+import type { Models } from '../domain/chat-models.ts'
+import { type Considered, NO_WISHES, type Reason, type Strategy, type Wishes } from '../domain/routing.ts'
+import { isUnhealthy, standing } from './breaker.ts'
+import { barred, freeAtMs } from './credentials.ts'
+import type { Candidate, Choice, Fleet } from './fleet.ts'
+import { type Circumstances, type Ranked, rank } from './rank.ts'
+import { stick } from './sticky.ts'
+import { placeAsked, unfitModel, unwantedProvider } from './wishes.ts'
+
+export type ChooseRequest = {
+  readonly chat: Chat
+  // Those that may serve, in the caller's order: the first was asked for, the others are to fall back to.
+  readonly models: Models
+  // What the caller names and what cannot answer it, for the explanation.
+  readonly unfit: readonly Considered[]
+  // Requests with the same word go to the same target while it is well, so that its prompt cache stays warm.
+  readonly stickTo: string | null
+}
+
+export type ChooseNeeds = { readonly fleet: Fleet; readonly random: () => number }
+
+export function choose(request: ChooseRequest, needs: ChooseNeeds): Choice {
+  const { fleet } = needs
+  const { wishes } = request.chat
+  const nowMs = fleet.clock.monotonic()
+  if (request.models.length === 1 && wishes === NO_WISHES) {
+    const all = fleet.candidates(request.models[0])
+    const only = all[0]
+    if (only !== undefined && all.length === 1 && blockOf(only, nowMs, fleet) === undefined) return only.alone
+  }
+
+  const at: Circumstances = { chat: request.chat, nowMs, random: needs.random }
+  const sorted = request.models.map((model, index) => sort(model, index, request, at, fleet))
+  const placed = sorted.flatMap(entry => entry.placed)
+  const out = [...sorted.flatMap(entry => entry.out), ...request.unfit]
+  const blocked = sorted.flatMap(entry => entry.blocked)
+  if (!wishes.allowFallbacks) {
+    for (const { candidate } of placed.splice(1)) out.push(notTried(candidate, 'no_fallbacks'))
+  }
+  if (placed.length === 0) return whenBlocked(blocked, out, request.models[0], nowMs, fleet)
+  return {
+    queue: placed.map(({ candidate }) => candidate),
+    considered: [
+      ...placed.map(({ candidate, reason }, position) => considered(candidate, position, reason)),
+      ...blocked.map(({ candidate, reason }) => notTried(candidate, reason)),
+      ...out,
+    ],
+    lastResort: undefined,
+    waitMs: 0,
+    unwanted: false,
+  }
+}
+
+type Placed = { readonly candidate: Candidate; readonly reason: Reason }
+type Blocked = Placed & { readonly untilMs: number | undefined }
+type Sorted = { readonly placed: Placed[]; readonly blocked: readonly Blocked[]; readonly out: Considered[] }
+
+// The candidates of one model: who is well, in order; who is not, behind them; who cannot be called now; who may not serve.
+function sort(model: Model, index: number, request: ChooseRequest, at: Circumstances, fleet: Fleet): Sorted {
+  const { chat, stickTo } = request
+  const { wishes } = chat
+  const well: Candidate[] = []
+  const unwell: Candidate[] = []
+  const blocked: Blocked[] = []
+  const out: Considered[] = []
+  const unfit = unfitModel(model, chat)
+  for (const candidate of fleet.candidates(model)) {
+    const unwanted = unfit ?? unwantedProvider(candidate.provider.id, wishes)
+    const block = unwanted === undefined ? blockOf(candidate, at.nowMs, fleet) : undefined
+    if (unwanted !== undefined) out.push(notTried(candidate, unwanted))
+    else if (block !== undefined) blocked.push(block)
+    else if (isUnhealthy(candidate.state.breaker, at.nowMs, fleet.bounds)) unwell.push(candidate)
+    else well.push(candidate)
+  }
+
+  const strategy = wishes.sort ?? model.strategy
+  const asked = (ranked: readonly Ranked[]) => (wishes.order.length === 0 ? ranked : inAskedOrder(ranked, wishes))
+  const first = asked(rank(well, strategy, at))
+  const isNamed = (candidate: Candidate) => placeAsked(candidate.provider.id, wishes) < wishes.order.length
+  const stuck = stickTo === null ? first : stick(first, stickTo)
+  const placed = stuck.map(({ candidate }, position): Placed => {
+    if (index > 0) return { candidate, reason: 'fallback_model' }
+    if (isNamed(candidate)) return { candidate, reason: 'requested_order' }
+    return { candidate, reason: stickTo !== null && position === 0 ? 'sticky' : REASON_OF[strategy] }
+  })
+  const behind = asked(rank(unwell, strategy, at)).map(({ candidate }): Placed => ({ candidate, reason: 'unhealthy' }))
+  return { placed: [...placed, ...behind], blocked, out }
+}
+
+// Whoever is named goes first, and those of one provider are a group of their own: nothing may put another before them.
+function inAskedOrder(ranked: readonly Ranked[], wishes: Wishes): readonly Ranked[] {
+  const place = ({ candidate }: Ranked) => placeAsked(candidate.provider.id, wishes)
+  return ranked
+    .map(entry => {
+      const at = place(entry)
+      return at < wishes.order.length ? { ...entry, group: Number.MIN_SAFE_INTEGER + at } : entry
+    })
+    .sort((a, b) => place(a) - place(b))
+}
+
+const REASON_OF: Readonly<Record<Strategy, Reason>> = {
+  priority: 'priority',
+  weighted: 'weight',
+  cheapest: 'cheapest',
+  fastest: 'fastest',
+  least_busy: 'least_busy',
+}
+
+// Why it cannot be called at this moment, and until when.
+function blockOf(candidate: Candidate, nowMs: number, fleet: Fleet): Blocked | undefined {
+  const { breaker } = candidate.state
+  if (standing(breaker, nowMs, fleet.bounds) === 'open') {
+    // A trial is on its way: it will be known soon.
+    const untilMs = Math.max(breaker.openUntilMs, nowMs)
+    return { candidate, reason: 'breaker_open', untilMs }
+  }
+  const reason = barred(candidate.keyring, candidate.target.model, nowMs)
+  if (reason === undefined) return undefined
+  return { candidate, reason, untilMs: freeAtMs(candidate.keyring, candidate.target.model) }
+}
+
+// Nobody can be called. One request now and then goes to the least bad all the same: the fleet may have healed.
+function whenBlocked(
+  blocked: readonly Blocked[],
+  out: readonly Considered[],
+  model: Model,
+  nowMs: number,
+  fleet: Fleet,
+): Choice {
+  const leastBad = blocked
+    .filter(({ reason }) => reason !== 'no_credential')
+    .reduce<Blocked | undefined>(
+      (best, entry) => ((best?.untilMs ?? Infinity) <= (entry.untilMs ?? 0) ? best : entry),
+      undefined,
+    )
+  const tried = leastBad !== undefined && fleet.hasLastResort(model.id) ? leastBad : undefined
+  const notTaken = blocked.filter(entry => entry !== tried).map(({ candidate, reason }) => notTried(candidate, reason))
+  return {
+    queue: tried === undefined ? [] : [tried.candidate],
+    considered: [...(tried === undefined ? [] : [considered(tried.candidate, 0, 'last_resort')]), ...notTaken, ...out],
+    lastResort: tried === undefined ? undefined : model.id,
+    waitMs: Math.max(0, (leastBad?.untilMs ?? nowMs) - nowMs),
+    unwanted: blocked.length === 0,
+  }
+}
+
+function considered({ model, provider }: Candidate, position: number, reason: Reason): Considered {
+  return { model: model.id, provider: provider.id, position, reason }
+}
+
+function notTried({ model, provider }: Candidate, reason: Reason): Considered {
+  return { model: model.id, provider: provider.id, position: null, reason }
+}

@@ -1,0 +1,211 @@
+// All targets of the catalog with what is known of each: health, breaker, and by which credentials its provider can be
+// called. It outlives a change of the catalog, but for a provider that has moved.
+import type { Credential, Model, Provider, Target } from '../domain/catalog.ts'
+import type { Considered } from '../domain/routing.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Registry } from '../upstream/registry.ts'
+import { type Breaker, type BreakerBounds, newBreaker } from './breaker.ts'
+import { type BudgetBounds, type RetryBudget, retryBudget } from './budget.ts'
+import type { Catalog } from './catalog.ts'
+import { type Badge, type CredentialBounds, forgetPastLimits, type Keyring, newBadge } from './credentials.ts'
+import { type Health, newHealth } from './health.ts'
+import { type Probes, probes } from './probe.ts'
+
+export type FleetBounds = BreakerBounds &
+  BudgetBounds &
+  CredentialBounds & {
+    readonly probeTimeoutMs: number
+    readonly probesAtOnceMax: number
+    // At most one question about a target in so long.
+    readonly probeEveryMs: number
+    // When all targets of a model are open, one request in so long goes to the least bad.
+    readonly lastResortEveryMs: number
+  }
+
+export type FleetNeeds = {
+  readonly bounds: FleetBounds
+  readonly catalog: () => Catalog
+  readonly adapters: Registry
+  readonly clock: Clock
+  readonly newId: () => string
+  readonly onAlarm: (alarm: FleetAlarm) => void
+  readonly onBug: (error: unknown) => void
+}
+
+export type FleetAlarm =
+  | { readonly kind: 'breaker_opened' | 'breaker_closed'; readonly provider: string; readonly model: string }
+  | { readonly kind: 'credential_dead' | 'credential_alive'; readonly provider: string; readonly credential: string }
+
+// What is known of a provider's model, whichever of our models it serves.
+export type TargetState = {
+  readonly key: string
+  readonly provider: string
+  readonly model: string
+  readonly health: Health
+  readonly breaker: Breaker
+  probedAtMs: number
+}
+
+export type Candidate = {
+  readonly model: Model
+  readonly target: Target
+  readonly provider: Provider
+  readonly state: TargetState
+  readonly keyring: Keyring
+  // The whole choice, when there is no other: made once, since most requests have only this one.
+  readonly alone: Choice
+}
+
+// In which order to try whom, and why.
+export type Choice = {
+  readonly queue: readonly Candidate[]
+  readonly considered: readonly Considered[]
+  // Nobody can be called, and the one in the queue is to be tried all the same, if no other request for this model was
+  // this second.
+  readonly lastResort: string | undefined
+  // With an empty queue: when to come again.
+  readonly waitMs: number
+  // Nobody may serve, by the request's own wishes.
+  readonly unwanted: boolean
+}
+
+export type Fleet = {
+  candidates(model: Model): readonly Candidate[]
+  readonly bounds: FleetBounds
+  readonly clock: Clock
+  readonly budget: RetryBudget
+  readonly probes: Probes
+  readonly onAlarm: (alarm: FleetAlarm) => void
+  // Whether a request may be the one that is sent although all is open; taking it is another matter.
+  hasLastResort(modelId: string): boolean
+  takeLastResort(modelId: string): boolean
+  // In the order in which the catalog names them.
+  targets(): Iterable<TargetState>
+  badges(): Iterable<Badge>
+  provider(id: string): Provider | undefined
+  prune(): void
+  close(): void
+}
+
+export function openFleet(needs: FleetNeeds): Fleet {
+  const { bounds, clock } = needs
+  let prepared: Catalog | undefined
+  let states = new Map<string, TargetState>()
+  let keyrings = new Map<string, { readonly address: string; readonly keyring: Keyring }>()
+  let byModel = new WeakMap<Model, readonly Candidate[]>()
+  const lastResorts = new Map<string, number>()
+  const budget = retryBudget({ ...bounds, clock })
+  const asking = probes({ ...bounds, ...needs })
+
+  // All at once, so that what the new catalog does not name is forgotten.
+  function prepare(catalog: Catalog): void {
+    prepared = catalog
+    const before = { states, keyrings }
+    states = new Map()
+    keyrings = new Map()
+    byModel = new WeakMap()
+    lastResorts.clear()
+    for (const model of catalog.models) byModel.set(model, candidatesOf(model, catalog, before))
+  }
+
+  function candidatesOf(model: Model, catalog: Catalog, before = { states, keyrings }): readonly Candidate[] {
+    return model.targets.flatMap(target => {
+      const provider = catalog.provider(target.provider)
+      if (provider === undefined) return []
+      const address = `${provider.kind} ${provider.baseUrl}`
+      const moved = before.keyrings.get(provider.id)?.address !== address
+      let known = keyrings.get(provider.id)
+      if (known === undefined) {
+        const old = moved ? [] : (before.keyrings.get(provider.id)?.keyring.badges ?? [])
+        known = { address, keyring: keyringOf(provider.id, catalog.credentials(provider.id), old) }
+        keyrings.set(provider.id, known)
+      }
+      const key = `${provider.id}\n${target.model}`
+      let state = states.get(key)
+      if (state === undefined) {
+        state = (moved ? undefined : before.states.get(key)) ?? newState(key, target)
+        states.set(key, state)
+      }
+      return [candidateOf(model, target, provider, state, known.keyring)]
+    })
+  }
+
+  function hasLastResort(modelId: string): boolean {
+    const takenMs = lastResorts.get(modelId)
+    return takenMs === undefined || clock.monotonic() - takenMs >= bounds.lastResortEveryMs
+  }
+
+  return {
+    candidates(model) {
+      const catalog = needs.catalog()
+      if (catalog !== prepared) prepare(catalog)
+      let found = byModel.get(model)
+      if (found === undefined) {
+        // Of a catalog that has been replaced since the request began.
+        found = candidatesOf(model, catalog)
+        byModel.set(model, found)
+      }
+      return found
+    },
+    bounds,
+    clock,
+    budget,
+    probes: asking,
+    onAlarm: needs.onAlarm,
+    hasLastResort,
+    takeLastResort(modelId) {
+      const isFree = hasLastResort(modelId)
+      if (isFree) lastResorts.set(modelId, clock.monotonic())
+      return isFree
+    },
+    targets() {
+      const catalog = needs.catalog()
+      if (catalog !== prepared) prepare(catalog)
+      return states.values()
+    },
+    *badges() {
+      for (const { keyring } of keyrings.values()) yield* keyring.badges
+    },
+    provider: id => needs.catalog().provider(id),
+    prune() {
+      const nowMs = clock.monotonic()
+      for (const { keyring } of keyrings.values()) for (const badge of keyring.badges) forgetPastLimits(badge, nowMs)
+      asking.prune()
+      budget.prune()
+    },
+    close: () => asking.close(),
+  }
+}
+
+function newState(key: string, { provider, model }: Target): TargetState {
+  const never = Number.NEGATIVE_INFINITY
+  return { key, provider, model, health: newHealth(), breaker: newBreaker(), probedAtMs: never }
+}
+
+// What is known of a credential holds as long as its secret is the same.
+function keyringOf(provider: string, credentials: readonly Credential[], old: readonly Badge[]): Keyring {
+  if (credentials.length === 0) {
+    const none = old.find(badge => badge.credential === undefined)
+    return { badges: [none ?? newBadge(provider, undefined)], turn: 0 }
+  }
+  const badges = credentials.map(credential => {
+    const known = old.find(({ credential: had }) => had?.id === credential.id && had.secret === credential.secret)
+    return known ?? newBadge(provider, credential)
+  })
+  return { badges, turn: 0 }
+}
+
+function candidateOf(
+  model: Model,
+  target: Target,
+  provider: Provider,
+  state: TargetState,
+  keyring: Keyring,
+): Candidate {
+  const considered = [{ model: model.id, provider: provider.id, position: 0, reason: 'priority' as const }] as const
+  const queue: Candidate[] = []
+  const alone: Choice = { queue, considered, lastResort: undefined, waitMs: 0, unwanted: false }
+  const candidate: Candidate = { model, target, provider, state, keyring, alone }
+  queue.push(candidate)
+  return candidate
+}

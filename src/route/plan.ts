@@ -1,0 +1,58 @@
+// The plan for a request: which models may answer it, and who is to be tried in which order. Made before anything is held,
+// since the hold is for those that may be tried.
+import type { Model } from '../domain/catalog.ts'
+import type { Chat } from '../domain/chat.ts'
+import { lineUp, type Models } from '../domain/chat-models.ts'
+import { Refusal } from '../domain/refusal.ts'
+import type { Catalog } from './catalog.ts'
+import { type ChooseNeeds, choose } from './choose.ts'
+import type { Choice } from './fleet.ts'
+
+export type PlanNeeds = ChooseNeeds & { readonly catalog: () => Catalog }
+
+export type Plan = {
+  // Those that may be tried; where nobody can be called now, the first that might have been.
+  readonly models: Models
+  readonly choice: Choice
+}
+
+export function plan(chat: Chat, stickTo: string | null, needs: PlanNeeds): Plan {
+  const { models, unfit } = lineUp(chat, needs.catalog().model)
+  const choice = choose({ chat, models, unfit, stickTo }, needs)
+  if (choice.unwanted) throw nobodyWanted()
+  return { models: models.length === 1 ? models : modelsOf(choice, models), choice }
+}
+
+// The choice without the models that are too dear for what could be held.
+export function within(choice: Choice, isAffordable: (model: Model) => boolean): Choice {
+  const dear = new Set(choice.queue.map(({ model }) => model).filter(model => !isAffordable(model)))
+  if (dear.size === 0) return choice
+  const ids = new Set([...dear].map(({ id }) => id))
+  const [kept, left] = [
+    choice.considered.filter(({ model }) => !ids.has(model)),
+    choice.considered.filter(({ model }) => ids.has(model)),
+  ]
+  let position = 0
+  return {
+    ...choice,
+    queue: choice.queue.filter(({ model }) => !dear.has(model)),
+    considered: [
+      ...kept.map(entry => (entry.position === null ? entry : { ...entry, position: position++ })),
+      ...left.map(entry =>
+        entry.position === null ? entry : { ...entry, position: null, reason: 'unaffordable' as const },
+      ),
+    ],
+  }
+}
+
+function modelsOf({ queue }: Choice, otherwise: Models): Models {
+  const [first, ...others] = new Set(queue.map(({ model }) => model))
+  return first === undefined ? [otherwise[0]] : [first, ...others]
+}
+
+function nobodyWanted(): Refusal {
+  return new Refusal('unsupported_value', {
+    param: 'provider',
+    message: 'No provider of this model meets what provider asks.',
+  })
+}

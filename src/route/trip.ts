@@ -1,0 +1,193 @@
+// One try at one target, from its taking to its end, and what it teaches: the target's health, its breaker, and the
+// credential that was used. A caller that leaves teaches nothing.
+import type { Failure } from '../domain/failure.ts'
+import {
+  beganWell,
+  endedWell as breakerEndedWell,
+  type Cause,
+  failed,
+  letThrough,
+  probed,
+  standing,
+  withdrawn,
+} from './breaker.ts'
+import { type Badge, barred, nextBadge, served, setAside } from './credentials.ts'
+import type { Candidate, Fleet, TargetState } from './fleet.ts'
+import { beganToAnswer, endedBadly, endedWell, tookRequest } from './health.ts'
+
+export type Trip = {
+  readonly candidate: Candidate
+  readonly badge: Badge
+  readonly accountId: string
+  // It shows whether an open target is well again.
+  readonly trial: boolean
+  readonly startedMs: number
+  over: boolean
+}
+
+export type TripWish = {
+  readonly accountId: string
+  readonly stickTo: number | undefined
+  // Badges that this request has tried there.
+  readonly tried: readonly Badge[]
+  // All is open or limited, and this is the request that is sent all the same.
+  readonly lastResort: boolean
+}
+
+// Undefined: there is no way to it at this moment.
+export function setOut(candidate: Candidate, wish: TripWish, fleet: Fleet): Trip | undefined {
+  const { state, keyring, target } = candidate
+  const nowMs = fleet.clock.monotonic()
+  if (!wish.lastResort && standing(state.breaker, nowMs, fleet.bounds) === 'open') return undefined
+  const how = { stickTo: wish.stickTo, tried: wish.tried, evenLimited: wish.lastResort }
+  const badge = nextBadge(keyring, target.model, nowMs, how)
+  if (badge === undefined) return undefined
+  tookRequest(state.health)
+  const trial = letThrough(state.breaker, nowMs)
+  return { candidate, badge, accountId: wish.accountId, trial, startedMs: nowMs, over: false }
+}
+
+// The first content came.
+export function began(trip: Trip, stream: boolean, fleet: Fleet): void {
+  const { state, target } = trip.candidate
+  const nowMs = fleet.clock.monotonic()
+  beganToAnswer(state.health, stream, nowMs - trip.startedMs, nowMs)
+  served(trip.badge, target.model)
+  if (trip.badge.state === 'suspected') trip.badge.state = 'active'
+  if (beganWell(state.breaker, trip.trial, nowMs)) alarm('breaker_closed', state, fleet)
+}
+
+// It came to its end, with or without a failure. Told once; what comes later is not heard.
+export function ended(trip: Trip, failure: Failure | undefined, fleet: Fleet): void {
+  if (trip.over) return
+  if (failure !== undefined && saysNothing(failure)) {
+    broughtBack(trip)
+    return
+  }
+  trip.over = true
+  const { state } = trip.candidate
+  state.health.inFlight -= 1
+  const nowMs = fleet.clock.monotonic()
+  if (failure === undefined) {
+    endedWell(state.health, nowMs)
+    breakerEndedWell(state.breaker, nowMs, fleet.bounds)
+    return
+  }
+  endedBadly(state.health, nowMs)
+  const cause = learn(trip, failure, nowMs, fleet)
+  if (cause === undefined) {
+    if (trip.trial) withdrawn(state.breaker)
+    return
+  }
+  const retryAfterMs = waitMsOf(failure, fleet)
+  const verdict = failed(
+    state.breaker,
+    { cause, accountId: trip.accountId, retryAfterMs, trial: trip.trial },
+    nowMs,
+    fleet.bounds,
+  )
+  if (verdict === 'opened') alarm('breaker_opened', state, fleet)
+  if (verdict === 'ask_probe') askAboutTarget(trip, fleet)
+}
+
+// Ended by us or by a caller that left: it says nothing about the target.
+export function broughtBack(trip: Trip): void {
+  if (trip.over) return
+  trip.over = true
+  const { health, breaker } = trip.candidate.state
+  health.inFlight -= 1
+  if (trip.trial) withdrawn(breaker)
+}
+
+// To be done now and then: dead credentials are asked about and come back by themselves, and what is past is forgotten.
+export function tend(fleet: Fleet): void {
+  const nowMs = fleet.clock.monotonic()
+  for (const badge of fleet.badges()) {
+    if (badge.state !== 'dead' || badge.probeAtMs > nowMs) continue
+    badge.probeAtMs = nowMs + fleet.bounds.deadCredentialProbedEveryMs
+    askAboutBadge(badge, badge.probeModel, fleet)
+  }
+  fleet.prune()
+}
+
+// A request of the caller's that was refused as it deserved, or what we cut off ourselves.
+function saysNothing(failure: Failure): boolean {
+  return failure.kind === 'rejected' || failure.kind === 'cut' || failure.stale
+}
+
+// What the credential has to do with it; undefined: all of it, the target is not to blame.
+function learn(trip: Trip, failure: Failure, nowMs: number, fleet: Fleet): Cause | undefined {
+  const { badge, candidate } = trip
+  const { keyring, target } = candidate
+  if (failure.kind === 'credential' && failure.status === 401 && badge.credential !== undefined) {
+    if (badge.state === 'active') badge.state = 'suspected'
+    askAboutBadge(badge, target.model, fleet)
+    return undefined
+  }
+  if (failure.kind === 'limited' && failure.status === 429) {
+    setAside(badge, target.model, failure.retryAfter, nowMs, fleet.bounds)
+    return barred(keyring, target.model, nowMs) === undefined ? undefined : 'target'
+  }
+  return causeOf(failure)
+}
+
+function causeOf(failure: Failure): Cause {
+  if (NO_CONTENT_CAN_CAUSE.has(failure.kind)) return 'target'
+  // What a provider forbids is often the input.
+  return failure.kind === 'credential' ? 'unsure' : 'maybe_content'
+}
+
+const NO_CONTENT_CAN_CAUSE: ReadonlySet<string> = new Set(['refused', 'dns', 'tls', 'reset', 'connect_timeout'])
+
+function askAboutTarget({ candidate, badge }: Trip, fleet: Fleet): void {
+  const { state, target, provider } = candidate
+  const nowMs = fleet.clock.monotonic()
+  if (nowMs - state.probedAtMs < fleet.bounds.probeEveryMs) return
+  const question = { provider, model: target.model, credential: badge.credential }
+  const asked = fleet.probes.ask(state.key, question, failure => {
+    if (failure?.kind === 'credential' && failure.status === 401 && badge.credential !== undefined) {
+      return judge(badge, target.model, failure, fleet)
+    }
+    const isWell = failure === undefined || failure.kind === 'rejected'
+    if (failure !== undefined && !isWell && saysNothing(failure)) return
+    const found = isWell ? undefined : { retryAfterMs: waitMsOf(failure, fleet) }
+    if (!probed(state.breaker, found, fleet.clock.monotonic(), fleet.bounds)) return
+    alarm(isWell ? 'breaker_closed' : 'breaker_opened', state, fleet)
+  })
+  if (asked) state.probedAtMs = nowMs
+}
+
+function askAboutBadge(badge: Badge, model: string, fleet: Fleet): void {
+  const provider = fleet.provider(badge.provider)
+  const { credential } = badge
+  if (provider === undefined || credential === undefined) return
+  const about = `${badge.provider}\n\n${credential.id}`
+  fleet.probes.ask(about, { provider, model, credential }, failure => judge(badge, model, failure, fleet))
+}
+
+// What a question by this credential came to. Only a second 401 confirms the suspicion; whoever was dead is alive again
+// only by an answer.
+function judge(badge: Badge, model: string, failure: Failure | undefined, fleet: Fleet): void {
+  const { provider, credential } = badge
+  if (credential === undefined) return
+  if (failure?.kind === 'credential' && failure.status === 401) {
+    badge.probeModel = model
+    badge.probeAtMs = fleet.clock.monotonic() + fleet.bounds.deadCredentialProbedEveryMs
+    if (badge.state === 'dead') return
+    badge.state = 'dead'
+    fleet.onAlarm({ kind: 'credential_dead', provider, credential: credential.id })
+  } else if (badge.state !== 'dead') {
+    badge.state = 'active'
+  } else if (failure === undefined || failure.kind === 'rejected' || failure.status === 429) {
+    badge.state = 'active'
+    fleet.onAlarm({ kind: 'credential_alive', provider, credential: credential.id })
+  }
+}
+
+function waitMsOf(failure: Failure | undefined, { bounds }: Fleet): number {
+  return Math.min((failure?.retryAfter ?? 0) * 1000, bounds.retryAfterMsMax)
+}
+
+function alarm(kind: 'breaker_opened' | 'breaker_closed', { provider, model }: TargetState, fleet: Fleet): void {
+  fleet.onAlarm({ kind, provider, model })
+}

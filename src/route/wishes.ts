@@ -1,0 +1,40 @@
+// What a request asks of routing, held against one candidate: whether it may serve, and its place in the asked order. Pure.
+import type { Model } from '../domain/catalog.ts'
+import type { Chat } from '../domain/chat.ts'
+import type { Reason, Wishes } from '../domain/routing.ts'
+
+// Why no target of this model may serve; undefined: they may.
+export function unfitModel(model: Model, chat: Chat): Reason | undefined {
+  const { wishes } = chat
+  if (isAbove(model, wishes)) return 'above_max_price'
+  if (wishes.requireParameters && !takesAll(model, chat)) return 'unsupported_parameters'
+  return undefined
+}
+
+export function unwantedProvider(provider: string, wishes: Wishes): Reason | undefined {
+  if (wishes.only !== undefined && !wishes.only.includes(provider)) return 'not_in_only'
+  if (wishes.ignore.includes(provider)) return 'ignored'
+  // Whoever names an order and wants no fallbacks wants nobody else.
+  if (!wishes.allowFallbacks && wishes.order.length > 0 && !wishes.order.includes(provider)) return 'no_fallbacks'
+  return undefined
+}
+
+// Lower goes first; those that are not named go after all that are.
+export function placeAsked(provider: string, { order }: Wishes): number {
+  const at = order.indexOf(provider)
+  return at < 0 ? order.length : at
+}
+
+function isAbove({ prices }: Model, { maxPrice }: Wishes): boolean {
+  return (['prompt', 'completion', 'request'] as const).some(name => {
+    const most = maxPrice[name]
+    return most !== undefined && prices[name] > most
+  })
+}
+
+// The parameters that the request really uses, by the names that models list.
+function takesAll({ supportedParameters }: Model, chat: Chat): boolean {
+  const takes = (name: string) => supportedParameters.includes(name)
+  if (chat.maxTokens !== null && !takes('max_tokens') && !takes('max_completion_tokens')) return false
+  return Object.keys(chat.forwarded).every(takes) && Object.keys(chat.extras).every(takes)
+}
