@@ -43,7 +43,7 @@ for (const stream of [false, true]) {
     const served = [
       await rowOf(stream),
       await rowOf(stream, ['dear']),
-      // Two answers of 5xx would end the search; a credential that is refused does not.
+      // Two answers of 5xx would end the search; a model that is not there does not.
       await rowOf(stream, ['dear', 'cheap']),
     ]
 
@@ -106,7 +106,7 @@ test('a target that changes its cost changes no price, and the next start takes 
 // A chat of which these targets refuse us, and the row it leaves.
 async function rowOf(stream: boolean, refusing: readonly string[] = []): Promise<Loose> {
   upstream.reset()
-  for (const { model } of targets) upstream.script(refusing.includes(model) ? { status: 401 } : { usage }, model)
+  for (const { model } of targets) upstream.script(refusing.includes(model) ? { status: 404 } : { usage }, model)
   const { headers } = await gateway.chat({ stream }, { key: caller.secret })
   return (await settledRow(gateway, headers['x-request-id'])) as unknown as Loose
 }

@@ -70,7 +70,10 @@ test('every endpoint is there: /v1, the admin table, operations', () => {
   const reads = ['/models', '/models/{id}', '/key/introspect', '/usage', '/usage/{request_id}'].map(
     path => `GET /v1${path}`,
   )
-  assert.deepEqual(there.toSorted(), ['POST /v1/chat/completions', ...reads, ...admin, ...others].toSorted())
+  assert.deepEqual(
+    there.toSorted(),
+    ['POST /v1/chat/completions', 'POST /v1/chat/completions/quote', ...reads, ...admin, ...others].toSorted(),
+  )
 })
 
 test('every reference resolves', () => {
