@@ -1,6 +1,8 @@
 // A provider as the configuration file declares it: its wire and address, its credentials, and how it departs from others.
 import { BOUNDS, TIMEOUTS } from './config-bounds.ts'
+import { QUIRK_KEYS, readHeaders, readQuirks } from './config-quirks.ts'
 import {
+  type Fields,
   fail,
   type Place,
   readChoice,
@@ -11,40 +13,124 @@ import {
   readText,
   readTexts,
 } from './config-yaml.ts'
-import { type Credential, NO_QUIRKS, type Provider, type Timeouts } from './domain/catalog.ts'
+import {
+  type Credential,
+  NO_QUIRKS,
+  PROVIDER_KINDS,
+  type Provider,
+  type ProviderKind,
+  type Timeouts,
+} from './domain/catalog.ts'
+import {
+  isSdkKind,
+  PRESET_NAMES,
+  PRESETS,
+  type Preset,
+  SDK_PRESETS,
+  type SdkKind,
+  sdkBaseUrl,
+} from './domain/presets.ts'
 
 // Credentials stay in memory: they are no part of what is stored of a provider that a file declares.
 export type FileProvider = Provider & { readonly credentials: readonly Credential[] }
 
-const PROVIDER_KEYS = ['id', 'kind', 'base_url', 'api_key', 'api_keys', 'passthrough', 'max_tokens_field', 'timeouts']
+const SETTING_KEYS = ['region', 'project', 'location']
+const PROVIDER_KEYS = [
+  ...[
+    'id',
+    'kind',
+    'preset',
+    'base_url',
+    'api_key',
+    'api_keys',
+    'passthrough',
+    'max_tokens_field',
+    'timeouts',
+    'headers',
+  ],
+  ...QUIRK_KEYS,
+  ...SETTING_KEYS,
+]
 const PROVIDER_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 
 export function readProvider(place: Place): FileProvider {
   const fields = readFields(place, PROVIDER_KEYS)
   const id = readName(fields.need('id'), PROVIDER_ID, 'must be 1 to 64 letters, digits, dots, dashes or underscores')
-  const kind = readChoice(fields.need('kind'), ['openai', 'demo'])
-  const baseUrl = kind === 'demo' ? '' : readBaseUrl(fields.need('base_url'))
-  const one = fields.optional('api_key', place => [readSecret(place)], [])
-  const several = fields.optional(
-    'api_keys',
-    place => readList(place, BOUNDS.credentialsPerProviderMax).map(readSecret),
-    [],
+  const kind = readChoice(fields.need('kind'), PROVIDER_KINDS)
+  refuseOthers(fields, kind)
+  const credentials = readSecrets(fields, kind).map((secret, index) => ({ id: `file-${index + 1}`, secret }))
+  const timeouts = fields.optional('timeouts', readTimeouts, TIMEOUTS)
+  const wire = isSdkKind(kind) ? readSdkWire(fields, kind) : readOpenaiWire(fields, kind)
+  if (wire.needsKey && credentials.length === 0) fields.need('api_key')
+  const { needsKey: _, ...rest } = wire
+  return { id, kind, credentials, timeouts, ...rest }
+}
+
+type Wire = Omit<Provider, 'id' | 'kind' | 'timeouts'> & { readonly needsKey: boolean }
+
+// A key that says something about another wire is a slip of the pen.
+function refuseOthers(fields: Fields, kind: ProviderKind): void {
+  const settings: readonly string[] = isSdkKind(kind) ? SDK_PRESETS[kind].settings : []
+  const wrong = SETTING_KEYS.filter(name => !settings.includes(name))
+  if (kind !== 'openai') wrong.push('preset', ...QUIRK_KEYS)
+  for (const name of wrong) fields.optional(name, entry => fail(entry, `says nothing to kind ${kind}`), undefined)
+}
+
+function readOpenaiWire(fields: Fields, kind: ProviderKind): Wire {
+  const preset = fields.optional<Preset | undefined>(
+    'preset',
+    entry => PRESETS[readChoice(entry, PRESET_NAMES)],
+    undefined,
   )
+  const own = fields.optional<string | undefined>('base_url', readBaseUrl, undefined)
+  const baseUrl = kind === 'demo' ? '' : (own ?? preset?.baseUrl ?? readBaseUrl(fields.need('base_url')))
   return {
-    id,
-    kind,
     baseUrl,
-    credentials: [...one, ...several].map((secret, index) => ({ id: `file-${index + 1}`, secret })),
-    quirks: NO_QUIRKS,
+    // At another address than the usual one somebody else may ask for the key.
+    needsKey: preset?.needsKey === true && (own === undefined || preset.baseUrl === null),
+    quirks: readQuirks(fields, preset?.quirks ?? NO_QUIRKS),
     settings: {},
-    passthrough: fields.optional('passthrough', place => readTexts(place, BOUNDS.namesPerListMax), []),
+    passthrough: readPassthrough(fields, preset?.passthrough ?? []),
     maxTokensField: fields.optional(
       'max_tokens_field',
-      place => readChoice(place, ['max_tokens', 'max_completion_tokens']),
-      usualMaxTokensField(baseUrl),
+      entry => readChoice(entry, ['max_tokens', 'max_completion_tokens']),
+      preset?.maxTokensField ?? usualMaxTokensField(baseUrl),
     ),
-    timeouts: fields.optional('timeouts', readTimeouts, TIMEOUTS),
   }
+}
+
+function readSdkWire(fields: Fields, kind: SdkKind): Wire {
+  const preset = SDK_PRESETS[kind]
+  const settings: Record<string, string> = {}
+  for (const name of preset.settings) {
+    const value = fields.optional<string | undefined>(name, readSetting, undefined)
+    if (value !== undefined) settings[name] = value
+  }
+  // A signature is made for a region, whatever the address.
+  if (kind === 'bedrock') fields.need('region')
+  if (settings.project !== undefined) fields.need('location')
+  if (settings.location !== undefined) fields.need('project')
+  return {
+    baseUrl: fields.optional('base_url', readBaseUrl, sdkBaseUrl(kind, settings) ?? ''),
+    needsKey: true,
+    quirks: { ...NO_QUIRKS, headers: fields.optional('headers', readHeaders, {}) },
+    settings,
+    passthrough: readPassthrough(fields, preset.passthrough),
+    maxTokensField: 'max_tokens',
+  }
+}
+
+// It becomes a part of a host's name or of a path.
+function readSetting(place: Place): string {
+  return readName(
+    place,
+    /^[a-z0-9](?:[a-z0-9.:-]{0,61}[a-z0-9])?$/,
+    'must be 1 to 63 small letters, digits, dots or dashes',
+  )
+}
+
+function readPassthrough(fields: Fields, usual: readonly string[]): readonly string[] {
+  return fields.optional('passthrough', place => readTexts(place, BOUNDS.namesPerListMax), usual)
 }
 
 function readBaseUrl(place: Place): string {
@@ -55,12 +141,24 @@ function readBaseUrl(place: Place): string {
   return url.href.replace(/\/+$/, '')
 }
 
+function readSecrets(fields: Fields, kind: ProviderKind): readonly string[] {
+  const read = (place: Place) => (kind === 'vertex' ? readServiceAccount(place) : readSecret(place))
+  const one = fields.optional('api_key', place => [read(place)], [])
+  const several = fields.optional('api_keys', place => readList(place, BOUNDS.credentialsPerProviderMax).map(read), [])
+  return [...one, ...several]
+}
+
 // It becomes a header, so it must fit into one.
 function readSecret(place: Place): string {
   const secret = readText(place, 4096)
   return /^[\x21-\x7e]+$/.test(secret) ? secret : fail(place, 'must not be empty, and of visible ASCII characters only')
 }
 
+// An API key, or the JSON of a service account as it is or in base64.
+function readServiceAccount(place: Place): string {
+  const secret = readText(place, 16_384)
+  return /^[\x20-\x7e]+$/.test(secret) ? secret : fail(place, 'must not be empty, and of visible ASCII characters only')
+}
 // OpenAI's own newer models refuse `max_tokens`; everybody else knows that name.
 function usualMaxTokensField(baseUrl: string): Provider['maxTokensField'] {
   const host = URL.parse(baseUrl)?.hostname ?? ''

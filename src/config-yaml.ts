@@ -86,6 +86,19 @@ export function readFields(place: Place, known: readonly string[]): Fields {
   }
 }
 
+// A mapping whose names are the operator's own.
+export function readMapping(place: Place, max: number): readonly { readonly name: string; readonly place: Place }[] {
+  const { isMap, isScalar } = place.file.yaml
+  const node = resolve(place)
+  if (!isMap(node)) fail(place, 'must be a mapping of names to values')
+  if (node.items.length > max) fail(place, `has more than ${max} entries`)
+  return (node.items as Yaml.Pair<Yaml.Node, Yaml.Node | null>[]).map(pair => {
+    const name = isScalar(pair.key) ? String(pair.key.value) : '?'
+    const line = place.file.lineOf(pair.value, place.file.lineOf(pair.key, place.line))
+    return { name, place: { node: pair.value, key: `${place.key}.${name}`, line, file: place.file } }
+  })
+}
+
 export function readList(place: Place, max: number): readonly Place[] {
   const node = resolve(place)
   if (!place.file.yaml.isSeq<Yaml.Node>(node)) fail(place, 'must be a list')

@@ -29,11 +29,13 @@ export type Provider = {
 // How a provider of the openai kind departs from OpenAI's own wire: data, so that another one needs no code.
 export type Quirks = {
   readonly authHeader: 'authorization' | 'api-key'
+  // Follows the base URL; `{model}` stands for the provider's name of the model.
+  readonly path: string
   // Added to the address of every call, such as Azure's api-version.
   readonly query: Readonly<Record<string, string>>
   // Sent with every call; no secrets.
   readonly headers: Readonly<Record<string, string>>
-  // Fields that it refuses, and that are therefore left out.
+  // Fields that it refuses, and that are therefore left out; `messages.name` is the field of a message.
   readonly leavesOut: readonly string[]
   // Whether it takes `stream_options`, without which most report no usage.
   readonly streamOptions: boolean
@@ -43,6 +45,7 @@ export type Quirks = {
 
 export const NO_QUIRKS: Quirks = {
   authHeader: 'authorization',
+  path: '/chat/completions',
   query: {},
   headers: {},
   leavesOut: [],

@@ -31,6 +31,7 @@ export function attempt(
 ): Promise<Serving | Failure | 'client_left'> {
   const { model, target, provider } = trip.candidate
   const { chat } = request
+  const adapter = adapters.get(provider)
 
   return new Promise(resolve => {
     const early: { chunks: Chunk[]; whole: Whole | undefined; ended: { failure: Failure | undefined } | undefined } = {
@@ -60,7 +61,7 @@ export function attempt(
       resolve({
         provider: target.provider,
         cost: target.cost,
-        ignored: [...Object.keys(chat.extras).filter(name => !provider.passthrough.includes(name)), ...chat.leftOut],
+        ignored: adapter.ignored(chat),
         flow: { pause: flow.pause, resume: flow.resume, abort, upstreamId: flow.upstreamId },
         listen(next) {
           listener = next
@@ -71,7 +72,7 @@ export function attempt(
       })
     }
 
-    const flow: Flow = adapters.get(provider).call(
+    const flow: Flow = adapter.call(
       {
         requestId: request.requestId,
         chat,

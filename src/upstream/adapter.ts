@@ -26,6 +26,8 @@ export type Errand = {
 export type Adapter = {
   readonly provider: Provider
   call(errand: Errand, listener: AnswerListener): Flow
+  // Names of the caller's fields that this wire does not forward.
+  ignored(chat: Chat): readonly string[]
   // Its provider has changed: what is under way goes on to its end, nothing is kept for later.
   retire(): void
   close(): Promise<void>

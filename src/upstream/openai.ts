@@ -5,11 +5,12 @@ import { Failure } from '../domain/failure.ts'
 import type { AnswerListener } from '../domain/handoff.ts'
 import type { Clock } from '../lib/clock.ts'
 import { remembered } from '../lib/remembered.ts'
-import type { Adapter, Errand } from './adapter.ts'
+import type { Adapter } from './adapter.ts'
 import { headerLines, type OutwardFlow, outward } from './call.ts'
 import type { OutwardHandler } from './call-line.ts'
 import { failureOfStatus, type Unsaid, type UpstreamError } from './openai-error.ts'
 import { jsonReader, type Reader, type ReaderBounds, streamReader } from './openai-readers.ts'
+import { requestWriter } from './openai-request.ts'
 
 export type WireNeeds = { readonly clock: Clock; readonly onBug: (error: unknown) => void }
 export type WireBounds = ReaderBounds & { readonly connectionsPerProviderMax: number }
@@ -18,7 +19,8 @@ const ERROR_BYTES_MAX = 65_536
 
 export function openaiAdapter(provider: Provider, bounds: WireBounds, needs: WireNeeds): Adapter {
   const url = new URL(provider.baseUrl)
-  const path = `${url.pathname.replace(/\/+$/, '')}/chat/completions${queryOf(provider)}`
+  const path = pathOf(url, provider)
+  const requests = requestWriter(provider)
   const wire = outward({
     url,
     headers: {
@@ -49,9 +51,9 @@ export function openaiAdapter(provider: Provider, bounds: WireBounds, needs: Wir
       const reader = stream ? streamReader(listener, setup, state, abort) : jsonReader(listener, setup, state, abort)
       const request = {
         requestId: errand.requestId,
-        path,
+        path: path(errand.model),
         head,
-        body: requestBody(errand, provider),
+        body: requests.body(errand),
         firstByteMs: stream ? provider.timeouts.firstByteStreamMs : provider.timeouts.firstByteJsonMs,
         totalMs: Math.min(provider.timeouts.totalMs, errand.totalMsMax),
         onSent: errand.onSent,
@@ -59,44 +61,24 @@ export function openaiAdapter(provider: Provider, bounds: WireBounds, needs: Wir
       flow = wire.send(request, byStatus(reader, listener, abort, stream, setup.unsaid))
       return { pause: flow.pause, resume: flow.resume, abort: flow.abort, upstreamId: () => state.upstreamId }
     },
+    ignored: requests.ignored,
     retire: wire.retire,
     close: wire.close,
   }
 }
 
-function queryOf({ quirks }: Provider): string {
+// By the provider's name of the model; most do not have it there.
+function pathOf(url: URL, { quirks }: Provider): (model: string) => string {
+  const base = url.pathname.replace(/\/+$/, '')
   const query = new URLSearchParams(quirks.query).toString()
-  return query === '' ? '' : `?${query}`
+  const path = `${base}${quirks.path}${query === '' ? '' : `?${query}`}`
+  if (!quirks.path.includes('{model}')) return () => path
+  return model => path.replaceAll('{model}', () => encodeURIComponent(model))
 }
 
 function authorization({ secret }: Credential, { quirks }: Provider): string {
   return quirks.authHeader === 'authorization' ? `Bearer ${secret}` : secret
 }
-
-function requestBody(errand: Errand, provider: Provider): string {
-  const { chat } = errand
-  const fields: Record<string, unknown> = { model: errand.model, ...chat.forwarded, ...errand.identifiers }
-  for (const name of provider.passthrough) {
-    if (Object.hasOwn(chat.extras, name)) fields[name] = withinCap(name, chat.extras[name], errand.outputBound)
-  }
-  if (errand.outputTokens !== null) fields[provider.maxTokensField] = errand.outputTokens
-  if (chat.stream) {
-    fields.stream = true
-    // Usage is always asked for, whatever the caller asked.
-    fields.stream_options = { include_usage: true }
-  }
-  // The messages were serialised when they were measured.
-  return `${JSON.stringify(fields).slice(0, -1)},"messages":${chat.messagesJson}}`
-}
-
-// A budget for thinking is output too: one above the cap would be produced and never paid for.
-function withinCap(name: string, value: unknown, cap: number): unknown {
-  if (typeof value === 'number') return BUDGETS.has(name) ? Math.min(value, cap) : value
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([inner, part]) => [inner, withinCap(inner, part, cap)]))
-}
-
-const BUDGETS = new Set(['budget_tokens', 'max_tokens', 'thinking_budget', 'reasoning_budget', 'thinkingBudget'])
 
 // Looks at the status and type first: an answer goes to its reader, anything else is collected for its error message.
 function byStatus(

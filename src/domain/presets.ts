@@ -1,0 +1,303 @@
+// What is known of providers before anybody configures one: where they are, how they depart from OpenAI's wire, under which
+// variable their key usually is. Data only; docs/providers.md tells the same in a table.
+import { NO_QUIRKS, type Provider, type ProviderKind, type Quirks } from './catalog.ts'
+
+export type Preset = {
+  // Null where every customer has an address of their own.
+  readonly baseUrl: string | null
+  // The environment variable that usually holds its key; null where there is no usual one.
+  readonly apiKeyVariable: string | null
+  readonly needsKey: boolean
+  readonly quirks: Quirks
+  readonly passthrough: readonly string[]
+  readonly maxTokensField: Provider['maxTokensField']
+  // What does not work there, in words for operators.
+  readonly limitations: readonly string[]
+}
+
+// Sampling fields that OpenAI does not know; whoever is as strict as OpenAI refuses them.
+const BEYOND_OPENAI = ['min_p', 'min_tokens', 'repetition_penalty', 'session_id', 'top_a', 'top_k', 'typical_p']
+// What only OpenAI itself reads, and strict others refuse.
+const OPENAI_ALONE = [
+  'modalities',
+  'prompt_cache_key',
+  'prompt_cache_options',
+  'prompt_cache_retention',
+  'safety_identifier',
+  'verbosity',
+]
+// What other providers want back of an earlier answer.
+const THOUGHTS = ['messages.reasoning', 'messages.reasoning_content', 'messages.reasoning_details']
+
+// Of those that run anybody's models few know the role `developer`, and everybody knows `system`.
+const NO_DEVELOPER: Quirks = { ...NO_QUIRKS, developerRole: false }
+
+const AZURE = {
+  apiKeyVariable: 'AZURE_OPENAI_API_KEY',
+  needsKey: true,
+  passthrough: [],
+  maxTokensField: 'max_completion_tokens',
+} as const
+
+export const PRESETS = {
+  openai: {
+    baseUrl: 'https://api.openai.com/v1',
+    apiKeyVariable: 'OPENAI_API_KEY',
+    needsKey: true,
+    quirks: { ...NO_QUIRKS, leavesOut: BEYOND_OPENAI },
+    passthrough: [],
+    maxTokensField: 'max_completion_tokens',
+    limitations: ['reasoning models refuse most sampling fields'],
+  },
+  azure: {
+    ...AZURE,
+    baseUrl: null,
+    quirks: { ...NO_QUIRKS, authHeader: 'api-key', leavesOut: BEYOND_OPENAI },
+    limitations: [
+      'base_url is https://RESOURCE.openai.azure.com/openai/v1',
+      "a target's model is the deployment's name",
+    ],
+  },
+  'azure-deployments': {
+    ...AZURE,
+    baseUrl: null,
+    quirks: {
+      ...NO_QUIRKS,
+      authHeader: 'api-key',
+      path: '/openai/deployments/{model}/chat/completions',
+      query: { 'api-version': '2024-10-21' },
+      leavesOut: BEYOND_OPENAI,
+    },
+    limitations: [
+      'base_url is https://RESOURCE.openai.azure.com',
+      "a target's model is the deployment's name",
+      'models that came later than the api-version need a newer one in query',
+    ],
+  },
+  openrouter: {
+    baseUrl: 'https://openrouter.ai/api/v1',
+    apiKeyVariable: 'OPENROUTER_API_KEY',
+    needsKey: true,
+    quirks: NO_DEVELOPER,
+    passthrough: ['include_reasoning', 'reasoning', 'transforms'],
+    maxTokensField: 'max_tokens',
+    limitations: ['it routes by itself; models and provider of a request are read here and not sent on'],
+  },
+  groq: {
+    baseUrl: 'https://api.groq.com/openai/v1',
+    apiKeyVariable: 'GROQ_API_KEY',
+    needsKey: true,
+    quirks: {
+      ...NO_DEVELOPER,
+      leavesOut: ['logit_bias', 'logprobs', 'top_logprobs', 'messages.name', ...BEYOND_OPENAI, ...OPENAI_ALONE],
+    },
+    passthrough: ['include_reasoning', 'reasoning_format'],
+    maxTokensField: 'max_completion_tokens',
+    limitations: ['n must be 1'],
+  },
+  together: {
+    baseUrl: 'https://api.together.xyz/v1',
+    apiKeyVariable: 'TOGETHER_API_KEY',
+    needsKey: true,
+    quirks: NO_DEVELOPER,
+    passthrough: [],
+    maxTokensField: 'max_tokens',
+    limitations: ['not every model takes tools or a JSON schema'],
+  },
+  fireworks: {
+    baseUrl: 'https://api.fireworks.ai/inference/v1',
+    apiKeyVariable: 'FIREWORKS_API_KEY',
+    needsKey: true,
+    quirks: NO_DEVELOPER,
+    passthrough: [],
+    maxTokensField: 'max_tokens',
+    limitations: ['not every model takes tools or pictures'],
+  },
+  mistral: {
+    baseUrl: 'https://api.mistral.ai/v1',
+    apiKeyVariable: 'MISTRAL_API_KEY',
+    needsKey: true,
+    quirks: {
+      ...NO_DEVELOPER,
+      streamOptions: false,
+      leavesOut: [
+        ...['function_call', 'functions', 'logit_bias', 'logprobs', 'metadata', 'seed', 'service_tier'],
+        ...['top_logprobs', 'user', 'messages.name', 'messages.refusal'],
+        ...THOUGHTS,
+        ...BEYOND_OPENAI,
+        ...OPENAI_ALONE,
+      ],
+    },
+    passthrough: ['prompt_mode', 'random_seed', 'safe_prompt'],
+    maxTokensField: 'max_tokens',
+    limitations: ['refuses every field that it does not know', 'seed is random_seed there'],
+  },
+  deepseek: {
+    baseUrl: 'https://api.deepseek.com/v1',
+    apiKeyVariable: 'DEEPSEEK_API_KEY',
+    needsKey: true,
+    quirks: NO_DEVELOPER,
+    passthrough: ['thinking'],
+    maxTokensField: 'max_tokens',
+    limitations: ['of response_format only json_object', 'n must be 1'],
+  },
+  xai: {
+    baseUrl: 'https://api.x.ai/v1',
+    apiKeyVariable: 'XAI_API_KEY',
+    needsKey: true,
+    quirks: NO_DEVELOPER,
+    passthrough: [],
+    maxTokensField: 'max_completion_tokens',
+    limitations: ['reasoning models refuse stop and penalties', 'search has a price of its own and is not offered'],
+  },
+  cerebras: {
+    baseUrl: 'https://api.cerebras.ai/v1',
+    apiKeyVariable: 'CEREBRAS_API_KEY',
+    needsKey: true,
+    quirks: {
+      ...NO_DEVELOPER,
+      leavesOut: ['frequency_penalty', 'logit_bias', 'presence_penalty', ...BEYOND_OPENAI, ...OPENAI_ALONE],
+    },
+    passthrough: [],
+    maxTokensField: 'max_completion_tokens',
+    limitations: ['n must be 1'],
+  },
+  deepinfra: {
+    baseUrl: 'https://api.deepinfra.com/v1/openai',
+    apiKeyVariable: 'DEEPINFRA_API_KEY',
+    needsKey: true,
+    quirks: NO_DEVELOPER,
+    passthrough: [],
+    maxTokensField: 'max_tokens',
+    limitations: ['not every model takes tools or pictures'],
+  },
+  nvidia: {
+    baseUrl: 'https://integrate.api.nvidia.com/v1',
+    apiKeyVariable: 'NVIDIA_API_KEY',
+    needsKey: true,
+    quirks: NO_DEVELOPER,
+    passthrough: [],
+    maxTokensField: 'max_tokens',
+    limitations: ['which fields are taken differs from model to model'],
+  },
+  ollama: {
+    baseUrl: 'http://127.0.0.1:11434/v1',
+    apiKeyVariable: null,
+    needsKey: false,
+    quirks: NO_DEVELOPER,
+    passthrough: [],
+    maxTokensField: 'max_tokens',
+    limitations: [
+      'tool_choice, logit_bias and n are ignored',
+      'the context is as long as the server was told, not the model',
+    ],
+  },
+  vllm: {
+    baseUrl: 'http://127.0.0.1:8000/v1',
+    apiKeyVariable: null,
+    needsKey: false,
+    quirks: NO_DEVELOPER,
+    passthrough: ['chat_template_kwargs', 'include_stop_str_in_output', 'skip_special_tokens', 'structured_outputs'],
+    maxTokensField: 'max_tokens',
+    limitations: ['tools need the server to be started with a parser for them'],
+  },
+  lmstudio: {
+    baseUrl: 'http://127.0.0.1:1234/v1',
+    apiKeyVariable: null,
+    needsKey: false,
+    quirks: NO_DEVELOPER,
+    passthrough: [],
+    maxTokensField: 'max_tokens',
+    limitations: ['of response_format only json_schema', 'n must be 1'],
+  },
+  llamacpp: {
+    baseUrl: 'http://127.0.0.1:8080/v1',
+    apiKeyVariable: null,
+    needsKey: false,
+    quirks: NO_DEVELOPER,
+    passthrough: ['chat_template_kwargs'],
+    maxTokensField: 'max_tokens',
+    limitations: [
+      'tools need the server to be started with --jinja',
+      'it listens where Turnpike does: move one of them',
+    ],
+  },
+} as const satisfies Readonly<Record<string, Preset>>
+
+export type PresetName = keyof typeof PRESETS
+export const PRESET_NAMES = Object.keys(PRESETS) as readonly PresetName[]
+
+// The wires that are spoken through the AI SDK's packages.
+export type SdkKind = Exclude<ProviderKind, 'openai' | 'demo'>
+
+export type SdkPreset = {
+  // What has to be installed beside Turnpike.
+  readonly package: string
+  readonly apiKeyVariable: string | null
+  // Keys of the configuration that its address is made of, beside or instead of `base_url`.
+  readonly settings: readonly string[]
+  readonly passthrough: readonly string[]
+}
+
+export const SDK_PRESETS: Readonly<Record<SdkKind, SdkPreset>> = {
+  anthropic: {
+    package: '@ai-sdk/anthropic',
+    apiKeyVariable: 'ANTHROPIC_API_KEY',
+    settings: [],
+    passthrough: ['reasoning', 'thinking'],
+  },
+  google: {
+    package: '@ai-sdk/google',
+    apiKeyVariable: 'GEMINI_API_KEY',
+    settings: [],
+    passthrough: ['reasoning', 'thinking'],
+  },
+  vertex: {
+    package: '@ai-sdk/google-vertex',
+    apiKeyVariable: null,
+    settings: ['project', 'location'],
+    passthrough: ['reasoning', 'thinking'],
+  },
+  bedrock: {
+    package: '@ai-sdk/amazon-bedrock',
+    apiKeyVariable: null,
+    settings: ['region'],
+    passthrough: ['reasoning', 'thinking'],
+  },
+  cohere: {
+    package: '@ai-sdk/cohere',
+    apiKeyVariable: 'COHERE_API_KEY',
+    settings: [],
+    passthrough: ['reasoning', 'thinking'],
+  },
+}
+
+export function isSdkKind(kind: ProviderKind): kind is SdkKind {
+  return Object.hasOwn(SDK_PRESETS, kind)
+}
+
+// Where a provider of such a kind is unless told; undefined when its settings do not say. Vertex without a project is its
+// express mode, which goes by an API key alone.
+export function sdkBaseUrl(kind: SdkKind, settings: Readonly<Record<string, string>>): string | undefined {
+  const { project, location, region } = settings
+  if (kind === 'anthropic') return 'https://api.anthropic.com/v1'
+  if (kind === 'google') return 'https://generativelanguage.googleapis.com/v1beta'
+  if (kind === 'cohere') return 'https://api.cohere.com/v2'
+  if (kind === 'bedrock')
+    return region === undefined ? undefined : `https://bedrock-runtime.${region}.${awsDomain(region)}`
+  if (project === undefined) return 'https://aiplatform.googleapis.com/v1/publishers/google'
+  if (location === undefined) return undefined
+  return `https://${vertexHost(location)}/v1beta1/projects/${project}/locations/${location}/publishers/google`
+}
+
+function vertexHost(location: string): string {
+  if (location === 'global') return 'aiplatform.googleapis.com'
+  return location === 'eu' || location === 'us'
+    ? `aiplatform.${location}.rep.googleapis.com`
+    : `${location}-aiplatform.googleapis.com`
+}
+
+function awsDomain(region: string): string {
+  if (region.startsWith('cn-')) return 'amazonaws.com.cn'
+  return region.startsWith('eusc-') ? 'amazonaws.eu' : 'amazonaws.com'
+}

@@ -1,0 +1,78 @@
+// What is sent to a provider that speaks OpenAI's wire: the caller's fields but those that this provider refuses, under the
+// names that it knows. Worked out once for a provider is what does not depend on the chat.
+import type { Provider } from '../domain/catalog.ts'
+import type { Chat } from '../domain/chat.ts'
+import type { Message } from '../domain/prompt.ts'
+import type { Errand } from './adapter.ts'
+
+export type RequestWriter = {
+  body(errand: Errand): string
+  // Names of the caller's fields that are not in it.
+  ignored(chat: Chat): readonly string[]
+}
+
+const MESSAGES = 'messages.'
+
+export function requestWriter({ quirks, passthrough, maxTokensField }: Provider): RequestWriter {
+  const leftOut = quirks.leavesOut.filter(name => !name.startsWith(MESSAGES))
+  const leftOutOfMessages = quirks.leavesOut
+    .filter(name => name.startsWith(MESSAGES))
+    .map(name => name.slice(MESSAGES.length))
+
+  const takesAll = quirks.developerRole && leftOutOfMessages.length === 0
+
+  // The messages were serialised when they were measured; only one that cannot go as it is makes it necessary again.
+  function messages({ messages, messagesJson }: Chat): string {
+    return !takesAll && messages.some(isOdd) ? JSON.stringify(messages.map(plain)) : messagesJson
+  }
+
+  function isOdd(message: Message): boolean {
+    if (!quirks.developerRole && message.role === 'developer') return true
+    for (const name of leftOutOfMessages) if (message[name] !== undefined) return true
+    return false
+  }
+
+  function plain(message: Message): Message {
+    if (!isOdd(message)) return message
+    const fields: Record<string, unknown> & Message = { ...message }
+    for (const name of leftOutOfMessages) delete fields[name]
+    return !quirks.developerRole && message.role === 'developer' ? { ...fields, role: 'system' } : fields
+  }
+
+  return {
+    body(errand) {
+      const { chat } = errand
+      const fields: Record<string, unknown> = { model: errand.model, ...chat.forwarded, ...errand.identifiers }
+      for (const name of leftOut) if (fields[name] !== undefined) fields[name] = undefined
+      for (const name of passthrough) {
+        if (Object.hasOwn(chat.extras, name)) fields[name] = withinCap(name, chat.extras[name], errand.outputBound)
+      }
+      if (errand.outputTokens !== null) fields[maxTokensField] = errand.outputTokens
+      if (chat.stream) {
+        fields.stream = true
+        // Usage is always asked for, whatever the caller asked.
+        if (quirks.streamOptions) fields.stream_options = { include_usage: true }
+      }
+      return `${JSON.stringify(fields).slice(0, -1)},"messages":${messages(chat)}}`
+    },
+    ignored(chat) {
+      const names = [...Object.keys(chat.extras).filter(name => !passthrough.includes(name)), ...chat.leftOut]
+      for (const name of leftOut) {
+        if (Object.hasOwn(chat.forwarded, name) || Object.hasOwn(chat.identifiers, name)) names.push(name)
+      }
+      for (const name of leftOutOfMessages) {
+        if (chat.messages.some(message => message[name] !== undefined)) names.push(`${MESSAGES}${name}`)
+      }
+      return names
+    },
+  }
+}
+
+// A budget for thinking is output too: one above the cap would be produced and never paid for.
+function withinCap(name: string, value: unknown, cap: number): unknown {
+  if (typeof value === 'number') return BUDGETS.has(name) ? Math.min(value, cap) : value
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([inner, part]) => [inner, withinCap(inner, part, cap)]))
+}
+
+const BUDGETS = new Set(['budget_tokens', 'max_tokens', 'thinking_budget', 'reasoning_budget', 'thinkingBudget'])

@@ -1,0 +1,144 @@
+// Providers in the configuration file: presets and their overrides, the settings of each kind, and slips of the pen.
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { loadConfig } from '../../src/config.ts'
+import { NO_QUIRKS } from '../../src/domain/catalog.ts'
+import { PRESET_NAMES, PRESETS } from '../../src/domain/presets.ts'
+
+for (const name of PRESET_NAMES) {
+  test(`the preset ${name} gives everything that the file does not`, () => {
+    const preset = PRESETS[name]
+    const address = preset.baseUrl === null ? ', base_url: "https://r.example"' : ''
+
+    const provider = read(`{ id: p, kind: openai, preset: ${name}${address}, api_key: k }`)
+
+    assert.equal(provider.baseUrl, preset.baseUrl ?? 'https://r.example')
+    assert.deepEqual(provider.quirks, preset.quirks)
+    assert.deepEqual(provider.passthrough, preset.passthrough)
+    assert.equal(provider.maxTokensField, preset.maxTokensField)
+  })
+}
+
+test('each key of the file is stronger than the preset', () => {
+  const provider =
+    read(`{ id: p, kind: openai, preset: mistral, base_url: "http://127.0.0.1:1/x/", auth_header: api-key,
+    path: "/d/{model}", query: { v: "1" }, headers: { X-A: b }, leaves_out: [seed], stream_options: true,
+    developer_role: true, passthrough: [a], max_tokens_field: max_completion_tokens }`)
+
+  assert.deepEqual(
+    [provider.baseUrl, provider.quirks, provider.passthrough, provider.maxTokensField],
+    [
+      'http://127.0.0.1:1/x',
+      {
+        authHeader: 'api-key',
+        path: '/d/{model}',
+        query: { v: '1' },
+        headers: { 'x-a': 'b' },
+        leavesOut: ['seed'],
+        streamOptions: true,
+        developerRole: true,
+      },
+      ['a'],
+      'max_completion_tokens',
+    ],
+  )
+})
+
+test('without a preset a provider has no quirks', () => {
+  assert.deepEqual(read('{ id: p, kind: openai, base_url: "http://127.0.0.1:1" }').quirks, NO_QUIRKS)
+})
+
+const ADDRESSES: readonly (readonly [provider: string, baseUrl: string, settings: object])[] = [
+  ['kind: anthropic', 'https://api.anthropic.com/v1', {}],
+  ['kind: google', 'https://generativelanguage.googleapis.com/v1beta', {}],
+  ['kind: cohere', 'https://api.cohere.com/v2', {}],
+  ['kind: vertex', 'https://aiplatform.googleapis.com/v1/publishers/google', {}],
+  [
+    'kind: vertex, project: p-1, location: europe-west4',
+    'https://europe-west4-aiplatform.googleapis.com/v1beta1/projects/p-1/locations/europe-west4/publishers/google',
+    { project: 'p-1', location: 'europe-west4' },
+  ],
+  [
+    'kind: vertex, project: p-1, location: global',
+    'https://aiplatform.googleapis.com/v1beta1/projects/p-1/locations/global/publishers/google',
+    { project: 'p-1', location: 'global' },
+  ],
+  ['kind: bedrock, region: us-east-1', 'https://bedrock-runtime.us-east-1.amazonaws.com', { region: 'us-east-1' }],
+  ['kind: anthropic, base_url: "http://127.0.0.1:9/v1/"', 'http://127.0.0.1:9/v1', {}],
+]
+for (const [provider, baseUrl, settings] of ADDRESSES) {
+  test(`${provider}: is at ${baseUrl}`, () => {
+    const found = read(`{ id: p, ${provider}, api_key: k }`)
+
+    assert.deepEqual([found.baseUrl, found.settings], [baseUrl, settings])
+  })
+}
+
+test('the JSON of a service account has spaces, and is taken as it is', () => {
+  const json = '{"type": "service_account", "private_key": "-----BEGIN PRIVATE KEY-----"}'
+
+  assert.equal(read(`{ id: p, kind: vertex, api_key: '${json}' }`).credentials[0]?.secret, json)
+})
+
+const SLIPS: readonly (readonly [slip: string, provider: string, complaint: RegExp])[] = [
+  [
+    'an unknown preset',
+    'kind: openai, preset: acme',
+    /turnpike\.yaml:2: providers\[0\]\.preset: must be one of openai/,
+  ],
+  [
+    'a preset of another kind',
+    'kind: anthropic, preset: groq',
+    /:2: providers\[0\]\.preset: says nothing to kind anthropic/,
+  ],
+  [
+    'a quirk of another kind',
+    'kind: google, developer_role: false',
+    /:2: providers\[0\]\.developer_role: says nothing/,
+  ],
+  [
+    'a setting of another kind',
+    'kind: openai, region: x, base_url: "http://a"',
+    /\.region: says nothing to kind openai/,
+  ],
+  ['a preset that needs an address', 'kind: openai, preset: azure, api_key: k', /\.base_url: is missing/],
+  ['a preset that needs a key', 'kind: openai, preset: groq', /\.api_key: is missing/],
+  ['a kind that needs a key', 'kind: anthropic', /\.api_key: is missing/],
+  ['a region that is missing', 'kind: bedrock, api_key: k', /\.region: is missing/],
+  ['a location that is missing', 'kind: vertex, api_key: k, project: p', /\.location: is missing/],
+  ['a project that is missing', 'kind: vertex, api_key: k, location: l', /\.project: is missing/],
+  ['a region that is none', 'kind: bedrock, api_key: k, region: "a/b"', /\.region: must be/],
+  ['a path with a query', 'kind: openai, base_url: "http://a", path: "/a?b"', /\.path: must begin with a slash/],
+  [
+    'a path with another placeholder',
+    'kind: openai, base_url: "http://a", path: "/{deployment}"',
+    /\.path: must begin/,
+  ],
+  ['a header of ours', 'kind: openai, base_url: "http://a", headers: { Host: b }', /\.headers\.Host: is written by/],
+  [
+    'a secret among the headers',
+    'kind: cohere, api_key: k, headers: { authorization: b }',
+    /\.authorization: is written/,
+  ],
+  ['a header that is none', 'kind: openai, base_url: "http://a", headers: { "a b": c }', /is not the name of a header/],
+  ['a header of two lines', 'kind: openai, base_url: "http://a", headers: { a: "b\\nc" }', /control characters/],
+  ['a query that is no mapping', 'kind: openai, base_url: "http://a", query: [a]', /\.query: must be a mapping/],
+]
+for (const [slip, provider, complaint] of SLIPS) {
+  test(`refused with its line and key: ${slip}`, () => {
+    assert.throws(() => read(`{ id: p, ${provider} }`), complaint)
+  })
+}
+
+function read(provider: string) {
+  const dir = mkdtempSync(join(tmpdir(), 'turnpike-provider-'))
+  try {
+    writeFileSync(join(dir, 'turnpike.yaml'), `providers:\n  - ${provider}\n`)
+    return loadConfig({}, dir).catalog!.providers[0]!
+  } finally {
+    rmSync(dir, { recursive: true })
+  }
+}
