@@ -34,7 +34,7 @@ import {
 // Credentials stay in memory: they are no part of what is stored of a provider that a file declares.
 export type FileProvider = Provider & { readonly credentials: readonly Credential[] }
 
-const SETTING_KEYS = ['region', 'project', 'location']
+const SETTING_KEYS = ['region', 'project', 'location', 'token_url']
 const PROVIDER_KEYS = [
   ...[
     'id',
@@ -103,7 +103,7 @@ function readSdkWire(fields: Fields, kind: SdkKind): Wire {
   const preset = SDK_PRESETS[kind]
   const settings: Record<string, string> = {}
   for (const name of preset.settings) {
-    const value = fields.optional<string | undefined>(name, readSetting, undefined)
+    const value = fields.optional<string | undefined>(name, name === 'token_url' ? readBaseUrl : readSetting, undefined)
     if (value !== undefined) settings[name] = value
   }
   // A signature is made for a region, whatever the address.

@@ -255,7 +255,7 @@ export const SDK_PRESETS: Readonly<Record<SdkKind, SdkPreset>> = {
   vertex: {
     package: '@ai-sdk/google-vertex',
     apiKeyVariable: null,
-    settings: ['project', 'location'],
+    settings: ['project', 'location', 'token_url'],
     passthrough: ['reasoning', 'thinking'],
   },
   bedrock: {

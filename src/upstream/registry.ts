@@ -1,7 +1,9 @@
 // One adapter for each provider of the catalog, made when it is first needed and kept until the provider changes.
 import { isDeepStrictEqual } from 'node:util'
 import type { Provider } from '../domain/catalog.ts'
+import { isSdkKind } from '../domain/presets.ts'
 import type { Adapter } from './adapter.ts'
+import { sdkAdapter } from './ai-sdk.ts'
 import { demoAdapter } from './demo.ts'
 import { openaiAdapter, type WireBounds, type WireNeeds } from './openai.ts'
 
@@ -10,8 +12,14 @@ export type Registry = { get(provider: Provider): Adapter; close(): Promise<void
 export function adapterRegistry(bounds: WireBounds, needs: WireNeeds): Registry {
   const adapters = new Map<string, { adapter: Adapter; provider: Provider }>()
 
+  function adapterOf(provider: Provider): Adapter {
+    const { kind } = provider
+    if (kind === 'demo') return demoAdapter(provider)
+    return isSdkKind(kind) ? sdkAdapter(provider, kind, bounds, needs) : openaiAdapter(provider, bounds, needs)
+  }
+
   function make(provider: Provider): Adapter {
-    const adapter = provider.kind === 'demo' ? demoAdapter(provider) : openaiAdapter(provider, bounds, needs)
+    const adapter = adapterOf(provider)
     adapters.set(provider.id, { adapter, provider })
     return adapter
   }

@@ -1,0 +1,175 @@
+// What the AI SDK's packages report, in OpenAI's words: the parts of a stream as chunks, a result as a whole, counts in
+// OpenAI's meaning. Pure but for what it remembers of one stream.
+import type {
+  LanguageModelV4FinishReason,
+  LanguageModelV4GenerateResult,
+  LanguageModelV4StreamPart,
+  LanguageModelV4Usage,
+  SharedV4ProviderMetadata,
+} from '@ai-sdk/provider'
+import { Failure } from '../domain/failure.ts'
+import type { Chunk, ChunkChoice, Whole } from '../domain/handoff.ts'
+import type { SdkKind } from '../domain/presets.ts'
+import { OPTIONS_NAME, type ThoughtDetail, thoughtDetail } from './ai-sdk-thoughts.ts'
+
+// Gives the chunks that a part of a stream becomes; throws the Failure that it tells of.
+export type PartReader = (part: LanguageModelV4StreamPart) => readonly Chunk[]
+
+export function partReader(kind: SdkKind): PartReader {
+  const calls = new Map<string, { readonly index: number; hasArguments: boolean }>()
+  const thoughts = new Map<string, number>()
+
+  function thought(id: string, text: string, metadata: SharedV4ProviderMetadata | undefined): readonly Chunk[] {
+    const index = thoughts.get(id) ?? thoughts.size
+    thoughts.set(id, index)
+    const detail = kind === 'cohere' ? undefined : thoughtDetail({ text, metadata, index }, kind)
+    if (text === '' && detail === undefined) return []
+    return said({
+      ...(text === '' ? {} : { reasoning_content: text }),
+      ...(detail === undefined ? {} : { reasoning_details: [detail] }),
+    })
+  }
+
+  function beginCall(id: string, name: string, metadata: SharedV4ProviderMetadata | undefined): Chunk {
+    const call = { index: calls.size, hasArguments: false }
+    calls.set(id, call)
+    return chunk({ tool_calls: [{ index: call.index, ...toolCall(id, name, '', metadata, kind) }] })
+  }
+
+  function goOn(id: string, text: string): readonly Chunk[] {
+    const call = calls.get(id)
+    if (call === undefined || text === '') return []
+    call.hasArguments = true
+    return said({ tool_calls: [{ index: call.index, function: { arguments: text } }] })
+  }
+
+  return part => {
+    switch (part.type) {
+      case 'text-delta':
+        return part.delta === '' ? [] : said({ content: part.delta })
+      case 'reasoning-start':
+        // What is hidden comes whole; a signature comes again with the words.
+        return thought(part.id, '', hiddenOnly(part.providerMetadata, kind))
+      case 'reasoning-delta':
+        return thought(part.id, part.delta, part.providerMetadata)
+      case 'reasoning-end':
+        return thought(part.id, '', part.providerMetadata)
+      case 'tool-input-start':
+        return part.providerExecuted === true ? [] : [beginCall(part.id, part.toolName, part.providerMetadata)]
+      case 'tool-input-delta':
+        return goOn(part.id, part.delta)
+      case 'tool-call': {
+        if (part.providerExecuted === true) return []
+        const begun = calls.has(part.toolCallId)
+          ? []
+          : [beginCall(part.toolCallId, part.toolName, part.providerMetadata)]
+        // Its arguments come once, whether they came in pieces before or not.
+        if (calls.get(part.toolCallId)?.hasArguments === true) return begun
+        return [...begun, ...goOn(part.toolCallId, part.input)]
+      }
+      case 'finish':
+        return [
+          chunk({}, finishReason(part.finishReason, calls.size > 0)),
+          { choices: [], usage: usageOf(part.usage), fingerprint: undefined },
+        ]
+      default:
+        return []
+    }
+  }
+}
+
+export function wholeOf(result: LanguageModelV4GenerateResult, kind: SdkKind): Whole {
+  const texts: string[] = []
+  const thoughts: string[] = []
+  const details: ThoughtDetail[] = []
+  const calls: object[] = []
+  for (const part of result.content) {
+    if (part.type === 'text') texts.push(part.text)
+    else if (part.type === 'reasoning') {
+      thoughts.push(part.text)
+      const heard = { text: part.text, metadata: part.providerMetadata, index: details.length }
+      const detail = kind === 'cohere' ? undefined : thoughtDetail(heard, kind)
+      if (detail !== undefined) details.push(detail)
+    } else if (part.type === 'tool-call' && part.providerExecuted !== true) {
+      calls.push(toolCall(part.toolCallId, part.toolName, part.input, part.providerMetadata, kind))
+    }
+  }
+  const message = {
+    role: 'assistant',
+    content: texts.length === 0 && calls.length > 0 ? null : texts.join(''),
+    refusal: null,
+    ...(thoughts.length === 0 ? {} : { reasoning_content: thoughts.join('') }),
+    ...(details.length === 0 ? {} : { reasoning_details: details }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+  }
+  const finish_reason = finishReason(result.finishReason, calls.length > 0)
+  return {
+    choices: [{ index: 0, message, logprobs: null, finish_reason }],
+    usage: usageOf(result.usage),
+    fingerprint: undefined,
+  }
+}
+
+// In OpenAI's meaning: what was cached is part of the prompt, what was thought is part of the completion. A count that the
+// upstream did not give is not made up.
+export function usageOf({ inputTokens, outputTokens, raw }: LanguageModelV4Usage): object | undefined {
+  if (inputTokens.total === undefined && outputTokens.total === undefined) return undefined
+  const { total, cacheWrite } = inputTokens
+  // Cohere's package hands it on unread.
+  const cached = inputTokens.cacheRead ?? (typeof raw?.cached_tokens === 'number' ? raw.cached_tokens : undefined)
+  return {
+    prompt_tokens: total,
+    completion_tokens: outputTokens.total,
+    total_tokens: (total ?? 0) + (outputTokens.total ?? 0),
+    prompt_tokens_details: { cached_tokens: cached ?? 0, cache_write_tokens: cacheWrite ?? 0 },
+    completion_tokens_details: { reasoning_tokens: outputTokens.reasoning ?? 0 },
+  }
+}
+
+const REASONS = {
+  stop: 'stop',
+  length: 'length',
+  'content-filter': 'content_filter',
+  'tool-calls': 'tool_calls',
+  other: 'stop',
+} as const
+
+function finishReason({ unified, raw }: LanguageModelV4FinishReason, hasCalls: boolean): string {
+  // The packages close a stream that was cut off as if it had ended, but without the upstream's own word for it.
+  if (unified === 'interrupted' || (unified === 'other' && raw === undefined))
+    throw new Failure('broke', 'the answer ended without a reason')
+  if (unified === 'error') throw new Failure('broke', 'the upstream ended the answer with an error')
+  return hasCalls && unified === 'stop' ? 'tool_calls' : REASONS[unified]
+}
+
+function toolCall(
+  id: string,
+  name: string,
+  text: string,
+  metadata: SharedV4ProviderMetadata | undefined,
+  kind: SdkKind,
+): object {
+  const signature = metadata?.[OPTIONS_NAME[kind]]?.thoughtSignature
+  return {
+    id,
+    type: 'function',
+    function: { name, arguments: text },
+    // As Google's own OpenAI-shaped answers have it.
+    ...(typeof signature === 'string' ? { extra_content: { google: { thought_signature: signature } } } : {}),
+  }
+}
+
+function hiddenOnly(
+  metadata: SharedV4ProviderMetadata | undefined,
+  kind: SdkKind,
+): SharedV4ProviderMetadata | undefined {
+  return metadata?.[OPTIONS_NAME[kind]]?.redactedData === undefined ? undefined : metadata
+}
+
+function said(delta: ChunkChoice['delta']): readonly Chunk[] {
+  return [chunk(delta)]
+}
+
+function chunk(delta: ChunkChoice['delta'], finish_reason: string | null = null): Chunk {
+  return { choices: [{ index: 0, delta, finish_reason }], usage: undefined, fingerprint: undefined }
+}

@@ -1,0 +1,51 @@
+// What goes wrong between us and an AI SDK package, as a Failure. Their errors hold the whole request and answer, so nothing
+// of them reaches the log but a name, and the caller only what is the caller's to mend.
+import { Failure } from '../domain/failure.ts'
+import type { SdkKind } from '../domain/presets.ts'
+import { failureOfError, failureOfStatus, type Unsaid, type UpstreamError } from './openai-error.ts'
+
+// Anything that a package threw, or that its stream reported.
+export function failureOfSdk(error: unknown, unsaid: Unsaid): Failure {
+  const known = failureWithin(error)
+  if (known !== undefined) return known
+  const { name, message, statusCode, type } = fieldsOf(error)
+  // The package has no way to say what the caller wants.
+  if (CALLERS_DOING.has(name)) return failureOfError({ status: 400, message }, unsaid)
+  if (CREDENTIALS.has(name)) return new Failure('credential', 'the credential cannot be used for this wire')
+  // An error in the middle of a stream, which the package read for us.
+  if (!(error instanceof Error)) return failureOfError({ status: statusCode, type, message }, unsaid)
+  return new Failure('nonsense', `the upstream sent something else than an answer: ${name.slice(0, 64)}`, {
+    status: 200,
+  })
+}
+
+// A status that is not 200. Google says of a wrong key that the request is wrong.
+export function failureOfSdkStatus(error: UpstreamError, kind: SdkKind, unsaid: Unsaid): Failure {
+  const isGoogle = kind === 'google' || kind === 'vertex'
+  const isKey = isGoogle && error.status === 400 && error.body.includes('API_KEY_INVALID')
+  return failureOfStatus(isKey ? { ...error, status: 401 } : error, unsaid)
+}
+
+const CALLERS_DOING: ReadonlySet<string> = new Set([
+  'AI_InvalidArgumentError',
+  'AI_InvalidPromptError',
+  'AI_UnsupportedFunctionalityError',
+])
+const CREDENTIALS: ReadonlySet<string> = new Set(['AI_LoadAPIKeyError', 'AI_LoadSettingError'])
+
+// The packages wrap what our wire threw, sometimes more than once.
+function failureWithin(error: unknown): Failure | undefined {
+  let inner = error
+  for (let depth = 0; depth < DEPTH_MAX && inner instanceof Error; depth++) {
+    if (inner instanceof Failure) return inner
+    inner = inner.cause
+  }
+  return undefined
+}
+
+const DEPTH_MAX = 8
+
+function fieldsOf(error: unknown): { name: string; message: unknown; statusCode: unknown; type: unknown } {
+  const { name, message, statusCode, type } = (error ?? {}) as Record<string, unknown>
+  return { name: typeof name === 'string' ? name : 'unknown', message, statusCode, type }
+}

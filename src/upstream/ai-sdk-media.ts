@@ -1,0 +1,87 @@
+// Pictures, sounds and files of a chat in the AI SDK's words. They are inline; a picture may be an address where the
+// provider fetches it itself. Pure.
+import type { LanguageModelV4FilePart } from '@ai-sdk/provider'
+import { Failure } from '../domain/failure.ts'
+import type { SdkKind } from '../domain/presets.ts'
+import type { Part } from '../domain/prompt.ts'
+
+const FETCHES_PICTURES: ReadonlySet<SdkKind> = new Set(['anthropic', 'cohere'])
+
+export function mediaPart(part: Part, kind: SdkKind): LanguageModelV4FilePart {
+  if (part.type === 'image_url') return picture(part.image_url as { url: string; detail?: string }, kind)
+  if (part.type === 'input_audio') return sound(part.input_audio as { data: string; format: string })
+  return file(part.file as { file_data: string; filename?: string }, kind)
+}
+
+// The caller's doing: told in our words, before anybody is called.
+export function cannot(words: string): Failure {
+  return new Failure('rejected', 'the wire cannot say it', { words })
+}
+
+function picture({ url, detail }: { url: string; detail?: string }, kind: SdkKind): LanguageModelV4FilePart {
+  const details = kind === 'cohere' && detail !== undefined ? { providerOptions: { cohere: { detail } } } : {}
+  if (/^data:/i.test(url)) return { type: 'file', ...inline(url, 'image/*'), ...details }
+  if (!FETCHES_PICTURES.has(kind))
+    throw cannot("This model's provider takes pictures only as data: URLs, not by their address.")
+  return { type: 'file', mediaType: 'image/*', data: { type: 'url', url: new URL(url) }, ...details }
+}
+
+function sound({ data, format }: { data: string; format: string }): LanguageModelV4FilePart {
+  return { type: 'file', ...inline(data, format === 'mp3' ? 'audio/mpeg' : 'audio/wav') }
+}
+
+function file(given: { file_data: string; filename?: string }, kind: SdkKind): LanguageModelV4FilePart {
+  const named = given.filename === undefined ? {} : { filename: given.filename }
+  const { mediaType, data } = inline(given.file_data, typeByName(given.filename))
+  if (kind !== 'cohere') return { type: 'file', mediaType, data, ...named }
+  // Its documents are texts.
+  if (!mediaType.startsWith('text/')) throw cannot("This model's provider takes files of text only.")
+  return {
+    type: 'file',
+    mediaType,
+    data: { type: 'text', text: Buffer.from(data.data, 'base64').toString() },
+    ...named,
+  }
+}
+
+type Inline = { readonly mediaType: string; readonly data: { readonly type: 'data'; readonly data: string } }
+
+// Base64 as it is, or a data: URL, which names its type and may be written in percent signs.
+function inline(text: string, usualType: string): Inline {
+  const url = /^data:([^,]*),/i.exec(text.slice(0, HEAD_MAX))
+  if (url === null) return { mediaType: usualType, data: { type: 'data', data: bare(text) } }
+  const [type = '', ...flags] = (url[1] as string).split(';')
+  const rest = text.slice(url[0].length)
+  const isBase64 = flags.some(flag => flag.trim().toLowerCase() === 'base64')
+  const data = isBase64 ? bare(rest) : Buffer.from(unescaped(rest)).toString('base64')
+  return { mediaType: type.trim().toLowerCase() || usualType, data: { type: 'data', data } }
+}
+
+const HEAD_MAX = 1024
+
+function bare(base64: string): string {
+  return /\s/.test(base64) ? base64.replace(/\s+/g, '') : base64
+}
+
+function unescaped(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw cannot('A data: URL in the messages cannot be read.')
+  }
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  csv: 'text/csv',
+  htm: 'text/html',
+  html: 'text/html',
+  jpeg: 'image/jpeg',
+  jpg: 'image/jpeg',
+  md: 'text/markdown',
+  png: 'image/png',
+  txt: 'text/plain',
+}
+
+function typeByName(name: string | undefined): string {
+  return TYPES[name?.split('.').at(-1)?.toLowerCase() ?? ''] ?? 'application/pdf'
+}

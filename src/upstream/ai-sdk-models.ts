@@ -1,0 +1,69 @@
+// Makes a model of each AI SDK package. Everything it needs is handed to it: it reads no environment, looks for no
+// credentials, and calls only through the function it is given. A package is loaded when it is first called.
+import type { LanguageModelV4 } from '@ai-sdk/provider'
+import type { Credential, Provider, ProviderKind } from '../domain/catalog.ts'
+import { isSdkKind, SDK_PRESETS, type SdkKind } from '../domain/presets.ts'
+import type { FetchFunction } from './outward-fetch.ts'
+import { serviceAccountOf } from './vertex-token.ts'
+
+export type ModelSetup = {
+  readonly provider: Provider
+  readonly credential: Credential
+  readonly model: string
+  readonly send: FetchFunction
+}
+
+export function sdkModel(kind: SdkKind, setup: ModelSetup): Promise<LanguageModelV4> {
+  return MAKERS[kind](setup)
+}
+
+// In words what has to be installed before these providers can be called; undefined when nothing is missing.
+export function missingPackages(
+  providers: readonly { readonly kind: ProviderKind }[],
+  resolve: (name: string) => unknown = import.meta.resolve,
+): string | undefined {
+  const kinds = new Set(providers.map(({ kind }) => kind).filter(isSdkKind))
+  const missing = [...kinds].filter(kind => !isThere(SDK_PRESETS[kind].package, resolve))
+  if (missing.length === 0) return undefined
+  const packages = missing.map(kind => SDK_PRESETS[kind].package)
+  return `providers of kind ${missing.join(', ')} need a package that is not installed: npm install ${packages.join(' ')}`
+}
+
+function isThere(name: string, resolve: (name: string) => unknown): boolean {
+  try {
+    resolve(name)
+    return true
+  } catch {
+    return false
+  }
+}
+
+// What is not given would be taken from the environment, so everything is, if only as an empty text.
+const MAKERS: Readonly<Record<SdkKind, (setup: ModelSetup) => Promise<LanguageModelV4>>> = {
+  async anthropic({ provider, credential, model, send }) {
+    const { createAnthropic } = await import('@ai-sdk/anthropic')
+    return createAnthropic({ baseURL: provider.baseUrl, apiKey: credential.secret, fetch: send })(model)
+  },
+  async google({ provider, credential, model, send }) {
+    const { createGoogle } = await import('@ai-sdk/google')
+    return createGoogle({ baseURL: provider.baseUrl, apiKey: credential.secret, fetch: send })(model)
+  },
+  // With an API key the package calls nobody for a token. For a service account the adapter puts the token in its place.
+  async vertex({ provider, credential, model, send }) {
+    const { createGoogleVertex } = await import('@ai-sdk/google-vertex/edge')
+    const apiKey = serviceAccountOf(credential).account === undefined ? credential.secret : 'a-token-instead'
+    return createGoogleVertex({ baseURL: provider.baseUrl, apiKey, project: '', location: '', fetch: send })(model)
+  },
+  async bedrock({ provider, credential, model, send }) {
+    const { createAmazonBedrock } = await import('@ai-sdk/amazon-bedrock')
+    const common = { baseURL: provider.baseUrl, region: provider.settings.region ?? '', fetch: send }
+    const [accessKeyId = '', secretAccessKey, sessionToken] = credential.secret.split(':')
+    if (secretAccessKey === undefined) return createAmazonBedrock({ ...common, apiKey: credential.secret })(model)
+    const signed = { accessKeyId, secretAccessKey, ...(sessionToken === undefined ? {} : { sessionToken }) }
+    return createAmazonBedrock({ ...common, apiKey: '', ...signed })(model)
+  },
+  async cohere({ provider, credential, model, send }) {
+    const { createCohere } = await import('@ai-sdk/cohere')
+    return createCohere({ baseURL: provider.baseUrl, apiKey: credential.secret, fetch: send })(model)
+  },
+}

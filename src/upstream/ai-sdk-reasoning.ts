@@ -1,0 +1,128 @@
+// How long a model may think, in each wire's own way. Thoughts are output: with them and without, no more is asked for than
+// the cap that was held. Pure.
+import type { LanguageModelV4CallOptions } from '@ai-sdk/provider'
+import type { Provider } from '../domain/catalog.ts'
+import type { Chat } from '../domain/chat.ts'
+import type { SdkKind } from '../domain/presets.ts'
+import type { Errand } from './adapter.ts'
+import { cannot } from './ai-sdk-media.ts'
+
+export type Thinking = Pick<LanguageModelV4CallOptions, 'maxOutputTokens' | 'reasoning'> & {
+  // Of the wire's own options.
+  readonly own: Readonly<Record<string, unknown>>
+}
+
+// Shares of the cap, where a provider wants a number.
+const SHARES = { minimal: 0.1, low: 0.2, medium: 0.5, high: 0.8, xhigh: 0.9, max: 0.95 } as const
+type Effort = 'none' | keyof typeof SHARES
+const EFFORTS: readonly string[] = ['none', ...Object.keys(SHARES)]
+
+// A thought shorter than this is refused by those that count them.
+const BUDGET_MIN = 1024
+
+export function thinkingOf(errand: Errand, provider: Provider, kind: SdkKind): Thinking {
+  const cap = errand.outputTokens ?? errand.outputBound
+  const sent = errand.outputTokens ?? undefined
+  const wish = wishOf(errand.chat, provider.passthrough)
+  if (kind === 'anthropic' || kind === 'bedrock') return claudeOr(errand.model, wish, cap, sent, kind)
+  if (wish === undefined) return { ...capped(sent), own: {} }
+  if (kind === 'cohere') return { ...capped(sent), own: { thinking: cohereThinking(wish, cap) } }
+  return { ...capped(sent), ...geminiThinking(errand.model, wish, cap) }
+}
+
+type Wish = { readonly effort: Effort | undefined; readonly budget: number | undefined }
+
+// In OpenAI's words, and in Anthropic's and OpenRouter's where the operator lets them through.
+function wishOf({ forwarded, extras }: Chat, passthrough: readonly string[]): Wish | undefined {
+  const allowed = (name: string) =>
+    passthrough.includes(name) && Object.hasOwn(extras, name) ? record(extras[name], name) : {}
+  const thinking = allowed('thinking')
+  const reasoning = allowed('reasoning')
+  const off = thinking.type === 'disabled' || reasoning.enabled === false
+  const on = thinking.type === 'enabled' || thinking.type === 'adaptive' || reasoning.enabled === true
+  const budget = [thinking.budget_tokens, reasoning.max_tokens].find(
+    value => Number.isInteger(value) && Number(value) > 0,
+  )
+  const effort = off ? 'none' : (forwarded.reasoning_effort ?? reasoning.effort ?? (on ? 'medium' : undefined))
+  if (effort === undefined && budget === undefined) return undefined
+  if (effort !== undefined && !EFFORTS.includes(String(effort)))
+    throw cannot(`reasoning_effort is one of ${EFFORTS.join(', ')} for this model's provider.`)
+  return { effort: effort as Effort | undefined, budget: off ? undefined : (budget as number | undefined) }
+}
+
+// Claude. Until 4.5 it thought within a budget, which the package adds to the cap; since then it finds its own measure
+// within the cap. On Bedrock there are others too, and whoever cannot think is not told to.
+function claudeOr(
+  model: string,
+  wish: Wish | undefined,
+  cap: number,
+  sent: number | undefined,
+  kind: SdkKind,
+): Thinking {
+  // Anthropic must be told a cap.
+  const always = kind === 'anthropic' ? cap : sent
+  if (wish === undefined) return { ...capped(always), own: {} }
+  const isClaude = model.includes('claude')
+  if (kind === 'bedrock' && !isClaude)
+    return { ...capped(sent ?? cap), ...effortOf(boundedEffort(model, wish)), own: {} }
+  if (wish.effort === 'none') return { ...capped(always), reasoning: 'none', own: {} }
+  if (isClaude && !BUDGETED.test(model))
+    return { ...capped(cap), ...effortOf(wish.effort ?? effortFor(wish, cap)), own: {} }
+  const budget = budgetOf(wish, cap)
+  // Too little to think and speak.
+  if (budget < BUDGET_MIN || budget >= cap) return { ...capped(always), own: {} }
+  const own = { type: 'enabled', budgetTokens: budget }
+  return { maxOutputTokens: cap - budget, own: kind === 'anthropic' ? { thinking: own } : { reasoningConfig: own } }
+}
+
+const BUDGETED = /claude-(?:instant|v?2|3)|claude-(?:opus|sonnet|haiku)-4(?:@|-(?:[015](?!\d)|20))/
+
+// Nova takes no cap beside much thinking, so it may not think that much.
+function boundedEffort(model: string, { effort }: Wish): Effort | undefined {
+  const isMuch = effort === 'high' || effort === 'xhigh' || effort === 'max'
+  return isMuch && model.includes('nova') ? 'medium' : effort
+}
+
+// Its thoughts count within its cap. Up to 2.5 it wants a number, since then a level.
+function geminiThinking(model: string, wish: Wish, cap: number): Omit<Thinking, 'maxOutputTokens'> {
+  if (wish.effort === 'none') return { reasoning: 'none', own: {} }
+  if (!/gemini-2\.5|robotics-er-1\.5/.test(model))
+    return {
+      ...effortOf(wish.effort ?? effortFor(wish, cap)),
+      own: { thinkingConfig: { includeThoughts: true } },
+    }
+  const thinkingBudget = Math.max(GEMINI_BUDGET_MIN, Math.min(budgetOf(wish, cap), GEMINI_BUDGET_MAX))
+  return { own: { thinkingConfig: { includeThoughts: true, thinkingBudget } } }
+}
+
+const GEMINI_BUDGET_MIN = 512
+const GEMINI_BUDGET_MAX = 24_576
+
+function cohereThinking(wish: Wish, cap: number): object {
+  return wish.effort === 'none' ? { type: 'disabled' } : { type: 'enabled', tokenBudget: budgetOf(wish, cap) }
+}
+
+function budgetOf({ effort, budget }: Wish, cap: number): number {
+  const wanted = budget ?? cap * SHARES[effort === undefined || effort === 'none' ? 'medium' : effort]
+  return Math.floor(Math.min(wanted, cap * SHARES.max))
+}
+
+// The level that comes nearest to a number.
+function effortFor({ budget }: Wish, cap: number): Effort {
+  const share = (budget ?? 0) / cap
+  if (share <= SHARES.low) return 'low'
+  return share <= SHARES.medium ? 'medium' : 'high'
+}
+
+function effortOf(effort: Effort | undefined): Pick<Thinking, 'reasoning'> {
+  return effort === undefined ? {} : { reasoning: effort }
+}
+
+function capped(maxOutputTokens: number | undefined): Pick<Thinking, 'maxOutputTokens'> {
+  return maxOutputTokens === undefined ? {} : { maxOutputTokens }
+}
+
+function record(value: unknown, name: string): Readonly<Record<string, unknown>> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+  throw cannot(`${name} must be an object.`)
+}

@@ -1,0 +1,155 @@
+// Every wire but OpenAI's: spoken by the AI SDK's packages over our own sockets. This file holds the call together; what is
+// said and heard is translated by its neighbours.
+import type { LanguageModelV4StreamPart, SharedV4Warning } from '@ai-sdk/provider'
+import type { Credential, Provider } from '../domain/catalog.ts'
+import type { Chat } from '../domain/chat.ts'
+import { Failure } from '../domain/failure.ts'
+import type { AnswerListener } from '../domain/handoff.ts'
+import type { SdkKind } from '../domain/presets.ts'
+import { storable } from '../domain/usage.ts'
+import { remembered } from '../lib/remembered.ts'
+import type { Adapter, Errand } from './adapter.ts'
+import { partReader, wholeOf } from './ai-sdk-answer.ts'
+import { failureOfSdk } from './ai-sdk-error.ts'
+import { sdkModel } from './ai-sdk-models.ts'
+import { callOptions, ignoredBy } from './ai-sdk-request.ts'
+import { sdkWire } from './ai-sdk-wire.ts'
+import type { WireBounds, WireNeeds } from './openai.ts'
+
+export function sdkAdapter(provider: Provider, kind: SdkKind, bounds: WireBounds, needs: WireNeeds): Adapter {
+  const wire = sdkWire(provider, kind, bounds, needs)
+  // What a package said of a chat that it cannot send to this very model.
+  const warned = remembered((_: Chat): string[] => [])
+
+  return {
+    provider,
+    call(errand, listener) {
+      const stop = new AbortController()
+      const state = { paused: false, over: false, upstreamId: null as string | null, go: () => {} }
+      const end = (failure: Failure | undefined) => {
+        if (state.over) return
+        state.over = true
+        listener.end(failure)
+      }
+      const note = (warnings: readonly SharedV4Warning[]) => warned(errand.chat).push(...unsupported(warnings))
+      speak(errand, listener, state, stop.signal, note)
+        .then(
+          () => end(undefined),
+          error => {
+            end(failureOfSdk(error, wire.unsaid(errand.credential)))
+            stop.abort()
+          },
+        )
+        .catch(needs.onBug)
+      return {
+        pause() {
+          state.paused = true
+        },
+        resume() {
+          state.paused = false
+          state.go()
+        },
+        abort() {
+          state.over = true
+          stop.abort()
+          state.go()
+        },
+        upstreamId: () => state.upstreamId,
+      }
+    },
+    ignored: chat => [...new Set([...ignoredBy(chat, provider, kind), ...warned(chat)])],
+    retire: wire.retire,
+    close: wire.close,
+  }
+
+  async function speak(
+    errand: Errand,
+    listener: AnswerListener,
+    state: Speaking,
+    signal: AbortSignal,
+    note: (warnings: readonly SharedV4Warning[]) => void,
+  ): Promise<void> {
+    const options = { ...callOptions(errand, provider, kind), abortSignal: signal }
+    const model = await modelFor(errand, signal)
+    if (errand.chat.stream) {
+      const { stream } = await model.doStream(options)
+      await readStream(stream, listener, state, note)
+      return
+    }
+    const result = await model.doGenerate(options)
+    if (state.over) return
+    note(result.warnings)
+    state.upstreamId = idOf(result.response?.id)
+    listener.whole(wholeOf(result, kind))
+  }
+
+  async function modelFor(errand: Errand, signal: AbortSignal) {
+    const credential = needed(errand.credential)
+    const send = await wire.send(errand, credential)
+    const model = await sdkModel(kind, { provider, credential, model: errand.model, send })
+    signal.throwIfAborted()
+    return model
+  }
+
+  // Reads no faster than whoever listens; what is not read stays with the upstream.
+  async function readStream(
+    stream: ReadableStream<LanguageModelV4StreamPart>,
+    listener: AnswerListener,
+    state: Speaking,
+    note: (warnings: readonly SharedV4Warning[]) => void,
+  ): Promise<void> {
+    const read = partReader(kind)
+    const reader = stream.getReader()
+    let finished = false
+    for (let next = await reader.read(); !next.done; next = await reader.read()) {
+      const part = next.value
+      if (state.over) return
+      if (part.type === 'error') throw part.error
+      if (part.type === 'stream-start') note(part.warnings)
+      else if (part.type === 'response-metadata') state.upstreamId ??= idOf(part.id)
+      const chunks = read(part)
+      if (chunks.length > 0) listener.chunks(chunks)
+      finished ||= part.type === 'finish'
+      while (state.paused && !state.over) await resumed(state)
+    }
+    if (!finished) throw new Failure('broke', 'the stream ended without a finish')
+  }
+}
+
+type Speaking = { paused: boolean; over: boolean; upstreamId: string | null; go: () => void }
+
+function resumed(state: Speaking): Promise<void> {
+  return new Promise(resolve => {
+    state.go = resolve
+  })
+}
+
+function needed(credential: Credential | undefined): Credential {
+  if (credential === undefined) throw new Failure('credential', 'the provider has no credential')
+  return credential
+}
+
+function idOf(id: string | undefined): string | null {
+  return id === undefined ? null : storable(id, 256)
+}
+
+// By the package's names; what a caller cannot have sent is left out.
+const FIELDS: Readonly<Record<string, string>> = {
+  frequencyPenalty: 'frequency_penalty',
+  presencePenalty: 'presence_penalty',
+  reasoning: 'reasoning_effort',
+  responseFormat: 'response_format',
+  seed: 'seed',
+  stopSequences: 'stop',
+  temperature: 'temperature',
+  toolChoice: 'tool_choice',
+  topK: 'top_k',
+  topP: 'top_p',
+}
+
+function unsupported(warnings: readonly SharedV4Warning[]): string[] {
+  return warnings.flatMap(warning => {
+    const name = warning.type === 'unsupported' ? FIELDS[warning.feature] : undefined
+    return name === undefined ? [] : [name]
+  })
+}

@@ -1,0 +1,159 @@
+// Stands in for `fetch` where a package wants one: POST of a text over our own wire, with its timeouts and bounds, its
+// backpressure and its Failures. Only a 200 becomes a Response; everything else is a Failure before the package sees it.
+import { Failure } from '../domain/failure.ts'
+import type { ResponseHeaders } from '../lib/http-response.ts'
+import { type AnswerBounds, answerGuard, type Guard } from './answer-guard.ts'
+import { headerLines, type Outward, type OutwardFlow } from './call.ts'
+import type { OutwardHandler, OutwardRequest } from './call-line.ts'
+import type { UpstreamError } from './openai-error.ts'
+
+export type FetchFunction = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
+
+export type FetchSetup = Pick<OutwardRequest, 'requestId' | 'firstByteMs' | 'totalMs' | 'onSent'> & {
+  // The only host that may be called.
+  readonly origin: string
+  // Over what the package sends; an empty value takes a header away.
+  readonly headers: Readonly<Record<string, string>>
+  // Whether anything else than a stream is nonsense.
+  readonly stream: boolean
+  readonly bounds: AnswerBounds
+  // What a status that is not 200 means.
+  readonly failure: (error: UpstreamError) => Failure
+}
+
+const ERROR_BYTES_MAX = 65_536
+// What may wait in memory for whoever reads it.
+const WAITING_BYTES = 65_536
+
+export function outwardFetch(wire: Outward, setup: FetchSetup): FetchFunction {
+  return (input, init = {}) =>
+    new Promise((resolve, reject) => {
+      const url = new URL(input instanceof Request ? input.url : input)
+      const { body, signal } = init
+      if (url.origin !== setup.origin) throw new Failure('refused', 'a call to another host than the one configured')
+      if (typeof body !== 'string') throw new TypeError('only a text can be sent')
+      signal?.throwIfAborted()
+
+      let flow: OutwardFlow | undefined
+      const stop = () => flow?.abort()
+      const answer = answerOf(setup, {
+        resolve,
+        reject,
+        stop,
+        resume: () => flow?.resume(),
+        pause: () => flow?.pause(),
+      })
+      flow = wire.send(
+        {
+          requestId: setup.requestId,
+          path: `${url.pathname}${url.search}`,
+          head: headerLines(headersOf(init.headers, setup.headers)),
+          body,
+          firstByteMs: setup.firstByteMs,
+          totalMs: setup.totalMs,
+          onSent: setup.onSent,
+        },
+        answer,
+      )
+      signal?.addEventListener('abort', () => answer.fail(signal.reason), { once: true })
+    })
+}
+
+// Written by the wire itself, or told to nobody.
+const OURS = new Set(['connection', 'content-length', 'host', 'transfer-encoding', 'user-agent', 'accept-encoding'])
+
+function headersOf(given: RequestInit['headers'], ours: FetchSetup['headers']): Record<string, string> {
+  const headers: Record<string, string> = {}
+  for (const [name, value] of new Headers(given)) if (!OURS.has(name)) headers[name] = value
+  for (const [name, value] of Object.entries(ours)) {
+    if (value === '') delete headers[name]
+    else headers[name] = value
+  }
+  return headers
+}
+
+type Ends = {
+  resolve(response: Response): void
+  reject(reason: unknown): void
+  stop(): void
+  pause(): void
+  resume(): void
+}
+
+// From the first sign of the upstream to the last: a Response whose body is read at its reader's pace, or a rejection.
+function answerOf(setup: FetchSetup, ends: Ends): OutwardHandler & { fail(reason: unknown): void } {
+  let refused: Omit<UpstreamError, 'body'> | undefined
+  let body: ReadableStreamDefaultController<Uint8Array> | undefined
+  let guard: Guard | undefined
+  const pieces: Buffer[] = []
+  let bytes = 0
+  let over = false
+
+  const fail = (reason: unknown) => {
+    if (over) return
+    over = true
+    ends.stop()
+    if (body === undefined) ends.reject(reason)
+    else body.error(reason)
+  }
+  const refuse = (error: Omit<UpstreamError, 'body'>) =>
+    fail(setup.failure({ ...error, body: Buffer.concat(pieces).subarray(0, ERROR_BYTES_MAX) }))
+
+  return {
+    fail,
+    start(status, headers) {
+      const encoding = headers.get('content-encoding')
+      const type = headers.get('content-type') ?? ''
+      if (status !== 200) {
+        refused = { status, retryAfter: headers.get('retry-after'), date: headers.get('date') }
+        return
+      }
+      if (encoding !== undefined && encoding !== 'identity')
+        return fail(new Failure('nonsense', 'the answer is encoded although identity was asked for', { status }))
+      if (setup.stream && !STREAMS.test(type))
+        return fail(new Failure('nonsense', 'a stream was asked for, something else came', { status }))
+      guard = answerGuard(type, setup.bounds)
+      const stream = new ReadableStream<Uint8Array>(
+        {
+          start: controller => {
+            body = controller
+          },
+          pull: ends.resume,
+          cancel: ends.stop,
+        },
+        { highWaterMark: WAITING_BYTES, size: chunk => chunk?.byteLength ?? 0 },
+      )
+      ends.resolve(new Response(stream, { status, headers: shownHeaders(headers) }))
+    },
+    data(chunk) {
+      if (over) return
+      if (refused !== undefined) {
+        bytes += chunk.length
+        pieces.push(Buffer.from(chunk))
+        if (bytes > ERROR_BYTES_MAX) refuse(refused)
+        return
+      }
+      const excess = guard?.(chunk)
+      if (excess !== undefined) return fail(new Failure('oversize', excess))
+      // The bytes are lent: a copy is what stays.
+      body?.enqueue(new Uint8Array(chunk))
+      if ((body?.desiredSize ?? 1) <= 0) ends.pause()
+    },
+    end(failure) {
+      if (over) return
+      if (refused !== undefined) return refuse(refused)
+      if (failure !== undefined) return fail(failure)
+      over = true
+      body?.close()
+    },
+  }
+}
+
+const STREAMS = /^(?:text\/event-stream|application\/vnd\.amazon\.eventstream)\b/
+
+function shownHeaders(headers: ResponseHeaders): Headers {
+  const shown = new Headers()
+  // What no header may hold is not worth an answer.
+  for (const [name, value] of headers) if (/^[\t\x20-\x7e]*$/.test(value)) shown.set(name, value)
+  return shown
+}
