@@ -8,11 +8,14 @@ import type { Store } from './store/contract.ts'
 import type { DeclaredCatalog } from './store/contract-operator.ts'
 import { DATABASE_FILE, lockDataDir } from './store/lock.ts'
 import { openSqlite } from './store/sqlite.ts'
+import { missingPackages } from './upstream/ai-sdk-models.ts'
 
 export type House = { readonly store: Store; readonly catalog: LiveCatalog }
 
 export async function openHouse(ground: Ground): Promise<House> {
   const { config } = ground
+  const missing = missingPackages(config.catalog?.providers ?? [])
+  if (missing !== undefined) throw new BadConfig(missing)
   takeDataDir(config.dataDir)
   const store = await openStore(ground)
   const stored = await store.catalog.provision(declared(config, ground.newId))

@@ -112,7 +112,7 @@ export function wholeOf(result: LanguageModelV4GenerateResult, kind: SdkKind): W
 
 // In OpenAI's meaning: what was cached is part of the prompt, what was thought is part of the completion. A count that the
 // upstream did not give is not made up.
-export function usageOf({ inputTokens, outputTokens, raw }: LanguageModelV4Usage): object | undefined {
+function usageOf({ inputTokens, outputTokens, raw }: LanguageModelV4Usage): object | undefined {
   if (inputTokens.total === undefined && outputTokens.total === undefined) return undefined
   const { total, cacheWrite } = inputTokens
   // Cohere's package hands it on unread.
@@ -139,7 +139,8 @@ function finishReason({ unified, raw }: LanguageModelV4FinishReason, hasCalls: b
   if (unified === 'interrupted' || (unified === 'other' && raw === undefined))
     throw new Failure('broke', 'the answer ended without a reason')
   if (unified === 'error') throw new Failure('broke', 'the upstream ended the answer with an error')
-  return hasCalls && unified === 'stop' ? 'tool_calls' : REASONS[unified]
+  // Who asks for tools says so, under whatever name the upstream has for it.
+  return hasCalls && REASONS[unified] === 'stop' ? 'tool_calls' : REASONS[unified]
 }
 
 function toolCall(

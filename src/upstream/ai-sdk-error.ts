@@ -8,7 +8,8 @@ import { failureOfError, failureOfStatus, type Unsaid, type UpstreamError } from
 export function failureOfSdk(error: unknown, unsaid: Unsaid): Failure {
   const known = failureWithin(error)
   if (known !== undefined) return known
-  const { name, message, statusCode, type } = fieldsOf(error)
+  const { name, message, statusCode, type, code } = fieldsOf(error)
+  if (code === 'ERR_MODULE_NOT_FOUND') return new Failure('refused', "the wire's package is not installed")
   // The package has no way to say what the caller wants.
   if (CALLERS_DOING.has(name)) return failureOfError({ status: 400, message }, unsaid)
   if (CREDENTIALS.has(name)) return new Failure('credential', 'the credential cannot be used for this wire')
@@ -17,6 +18,12 @@ export function failureOfSdk(error: unknown, unsaid: Unsaid): Failure {
   return new Failure('nonsense', `the upstream sent something else than an answer: ${name.slice(0, 64)}`, {
     status: 200,
   })
+}
+
+// An event that is JSON but not what the package knows: upstreams learn new ones, which must not break an answer. If it
+// was one that mattered, the answer ends without a reason, and that is noticed.
+export function isUnknownShape(error: unknown): boolean {
+  return fieldsOf(error).name === 'AI_TypeValidationError'
 }
 
 // A status that is not 200. Google says of a wrong key that the request is wrong.
@@ -45,7 +52,9 @@ function failureWithin(error: unknown): Failure | undefined {
 
 const DEPTH_MAX = 8
 
-function fieldsOf(error: unknown): { name: string; message: unknown; statusCode: unknown; type: unknown } {
-  const { name, message, statusCode, type } = (error ?? {}) as Record<string, unknown>
-  return { name: typeof name === 'string' ? name : 'unknown', message, statusCode, type }
+type Fields = Readonly<Record<'message' | 'statusCode' | 'type' | 'code', unknown>> & { readonly name: string }
+
+function fieldsOf(error: unknown): Fields {
+  const { name, message, statusCode, type, code } = (error ?? {}) as Record<string, unknown>
+  return { name: typeof name === 'string' ? name : 'unknown', message, statusCode, type, code }
 }

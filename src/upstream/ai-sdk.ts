@@ -10,7 +10,7 @@ import { storable } from '../domain/usage.ts'
 import { remembered } from '../lib/remembered.ts'
 import type { Adapter, Errand } from './adapter.ts'
 import { partReader, wholeOf } from './ai-sdk-answer.ts'
-import { failureOfSdk } from './ai-sdk-error.ts'
+import { failureOfSdk, isUnknownShape } from './ai-sdk-error.ts'
 import { sdkModel } from './ai-sdk-models.ts'
 import { callOptions, ignoredBy } from './ai-sdk-request.ts'
 import { sdkWire } from './ai-sdk-wire.ts'
@@ -104,6 +104,7 @@ export function sdkAdapter(provider: Provider, kind: SdkKind, bounds: WireBounds
     for (let next = await reader.read(); !next.done; next = await reader.read()) {
       const part = next.value
       if (state.over) return
+      if (part.type === 'error' && isUnknownShape(part.error)) continue
       if (part.type === 'error') throw part.error
       if (part.type === 'stream-start') note(part.warnings)
       else if (part.type === 'response-metadata') state.upstreamId ??= idOf(part.id)
