@@ -79,7 +79,7 @@ export function sdkAdapter(provider: Provider, kind: SdkKind, bounds: WireBounds
     const result = await model.doGenerate(options)
     if (state.over) return
     note(result.warnings)
-    state.upstreamId = idOf(result.response?.id)
+    state.upstreamId = idOf(result.response?.id ?? ownIdOf(result.response?.body))
     listener.whole(wholeOf(result, kind))
   }
 
@@ -128,6 +128,12 @@ function resumed(state: Speaking): Promise<void> {
 function needed(credential: Credential | undefined): Credential {
   if (credential === undefined) throw new Failure('credential', 'the provider has no credential')
   return credential
+}
+
+// Where a package does not read it.
+function ownIdOf(body: unknown): string | undefined {
+  const id = (body as { readonly id?: unknown } | null | undefined)?.id
+  return typeof id === 'string' ? id : undefined
 }
 
 function idOf(id: string | undefined): string | null {
