@@ -91,8 +91,9 @@ function geminiThinking(model: string, wish: Wish, cap: number): Omit<Thinking, 
       ...effortOf(wish.effort ?? effortFor(wish, cap)),
       own: { thinkingConfig: { includeThoughts: true } },
     }
-  const thinkingBudget = Math.max(GEMINI_BUDGET_MIN, Math.min(budgetOf(wish, cap), GEMINI_BUDGET_MAX))
-  return { own: { thinkingConfig: { includeThoughts: true, thinkingBudget } } }
+  const budget = Math.min(budgetOf(wish, cap), GEMINI_BUDGET_MAX)
+  const budgeted = budget < GEMINI_BUDGET_MIN ? {} : { thinkingBudget: budget }
+  return { own: { thinkingConfig: { includeThoughts: true, ...budgeted } } }
 }
 
 const GEMINI_BUDGET_MIN = 512

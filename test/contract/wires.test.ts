@@ -10,7 +10,7 @@ import type { Loose } from '../kit/http-call.ts'
 import { assertRefusal } from '../kit/refusal.ts'
 import { assertChatCompletion, assertChunk } from '../kit/schemas.ts'
 import type { StreamChunk } from '../kit/sse.ts'
-import { WIRES, wiresConfig } from '../kit/wires.ts'
+import { WIRES, type Wire, wiresConfig } from '../kit/wires.ts'
 
 const TEXT = 'The quick brown fox jumps over the lazy dog.'
 const usage = { prompt_tokens: 12, completion_tokens: 10, total_tokens: 22 }
@@ -39,6 +39,30 @@ const tools = [weather, time].map(({ name }) => ({
   type: 'function',
   function: { name, description: `the ${name}`, parameters: { type: 'object', properties: {} } },
 }))
+
+const GEMINI = [
+  'odd',
+  'logprobs',
+  'parallel_tool_calls',
+  'user',
+  'session_id',
+  'messages.name',
+  'messages.content.cache_control',
+]
+const IGNORED: Readonly<Record<Wire['kind'], readonly string[]>> = {
+  openai: ['odd'],
+  anthropic: [
+    ...['odd', 'logprobs', 'seed', 'session_id', 'response_format', 'messages.name'],
+    'messages.content.cache_control.ttl',
+  ],
+  google: GEMINI,
+  vertex: GEMINI,
+  bedrock: [
+    ...['odd', 'logprobs', 'seed', 'top_k', 'user', 'session_id', 'response_format', 'messages.name'],
+    'messages.content.cache_control.ttl',
+  ],
+  cohere: GEMINI,
+}
 
 const aimock = await startAimock(FIXTURES)
 const gateway = await startGateway({ config: wiresConfig(aimock.url.replace(/\/v1$/, '')) })
@@ -199,6 +223,19 @@ for (const { kind, model } of WIRES) {
     })
   }
 
+  test(`${kind}: what could not be said is named, as JSON and as a stream`, async () => {
+    const content = [{ type: 'text', text: 'say it', cache_control: { type: 'ephemeral', ttl: '1h' } }]
+    const messages = [{ role: 'user', name: 'bob', content }]
+    const asked = { logprobs: true, seed: 1, top_k: 5, user: 'u', session_id: 's', parallel_tool_calls: false, odd: 1 }
+
+    const whole = await ask('', { ...asked, messages, response_format: { type: 'json_object' } })
+    const stream = await ask('', { ...asked, messages, stream: true })
+
+    assert.equal(whole.status, 200, whole.text)
+    assert.deepEqual(ignoredOf(whole.headers), IGNORED[kind].toSorted())
+    assert.deepEqual(ignoredOf(stream.headers), IGNORED[kind].filter(name => name !== 'response_format').toSorted())
+  })
+
   if (kind !== 'openai') {
     test(`${kind}: several choices are refused before anybody is called`, async () => {
       const before = aimock.requests.length
@@ -210,6 +247,10 @@ for (const { kind, model } of WIRES) {
       assert.equal(aimock.requests.length, before)
     })
   }
+}
+
+function ignoredOf(headers: Readonly<Record<string, unknown>>): readonly string[] {
+  return String(headers['x-svc-ignored-fields']).split(', ').sort()
 }
 
 type Delta = { readonly reasoning_content?: string }
