@@ -8,11 +8,14 @@ import { failureOfError, failureOfStatus, type Unsaid, type UpstreamError } from
 export function failureOfSdk(error: unknown, unsaid: Unsaid): Failure {
   const known = failureWithin(error)
   if (known !== undefined) return known
-  const { name, message, statusCode, type, code } = fieldsOf(error)
+  const { name, message, statusCode, type, code, responseBody } = fieldsOf(error)
   if (code === 'ERR_MODULE_NOT_FOUND') return new Failure('refused', "the wire's package is not installed")
   // The package has no way to say what the caller wants.
   if (CALLERS_DOING.has(name)) return failureOfError({ status: 400, message }, unsaid)
   if (CREDENTIALS.has(name)) return new Failure('credential', 'the credential cannot be used for this wire')
+  // An error at the beginning of a stream, which the package takes for the status that should have been.
+  if (typeof statusCode === 'number' && statusCode >= 400 && error instanceof Error)
+    return failureOfStatus({ status: statusCode, body: Buffer.from(String(responseBody ?? '')) }, unsaid)
   // An error in the middle of a stream, which the package read for us.
   if (!(error instanceof Error)) return failureOfError({ status: statusCode, type, message }, unsaid)
   return new Failure('nonsense', `the upstream sent something else than an answer: ${name.slice(0, 64)}`, {
@@ -52,9 +55,11 @@ function failureWithin(error: unknown): Failure | undefined {
 
 const DEPTH_MAX = 8
 
-type Fields = Readonly<Record<'message' | 'statusCode' | 'type' | 'code', unknown>> & { readonly name: string }
+type Fields = Readonly<Record<'message' | 'statusCode' | 'type' | 'code' | 'responseBody', unknown>> & {
+  readonly name: string
+}
 
 function fieldsOf(error: unknown): Fields {
-  const { name, message, statusCode, type, code } = (error ?? {}) as Record<string, unknown>
-  return { name: typeof name === 'string' ? name : 'unknown', message, statusCode, type, code }
+  const { name, message, statusCode, type, code, responseBody } = (error ?? {}) as Record<string, unknown>
+  return { name: typeof name === 'string' ? name : 'unknown', message, statusCode, type, code, responseBody }
 }

@@ -1,5 +1,6 @@
 // Stands in for `fetch` where a package wants one: POST of a text over our own wire, with its timeouts and bounds, its
 // backpressure and its Failures. Only a 200 becomes a Response; everything else is a Failure before the package sees it.
+import { setImmediate as immediately } from 'node:timers/promises'
 import { Failure } from '../domain/failure.ts'
 import type { ResponseHeaders } from '../lib/http-response.ts'
 import { type AnswerBounds, answerGuard, type Guard } from './answer-guard.ts'
@@ -83,7 +84,7 @@ type Ends = {
 // From the first sign of the upstream to the last: a Response whose body is read at its reader's pace, or a rejection.
 function answerOf(setup: FetchSetup, ends: Ends): OutwardHandler & { fail(reason: unknown): void } {
   let refused: Omit<UpstreamError, 'body'> | undefined
-  let body: ReadableStreamDefaultController<Uint8Array> | undefined
+  let body: Body | undefined
   let guard: Guard | undefined
   const pieces: Buffer[] = []
   let bytes = 0
@@ -94,7 +95,7 @@ function answerOf(setup: FetchSetup, ends: Ends): OutwardHandler & { fail(reason
     over = true
     ends.stop()
     if (body === undefined) ends.reject(reason)
-    else body.error(reason)
+    else body.end({ reason })
   }
   const refuse = (error: Omit<UpstreamError, 'body'>) =>
     fail(setup.failure({ ...error, body: Buffer.concat(pieces).subarray(0, ERROR_BYTES_MAX) }))
@@ -113,17 +114,8 @@ function answerOf(setup: FetchSetup, ends: Ends): OutwardHandler & { fail(reason
       if (setup.stream && !STREAMS.test(type))
         return fail(new Failure('nonsense', 'a stream was asked for, something else came', { status }))
       guard = answerGuard(type, setup.bounds)
-      const stream = new ReadableStream<Uint8Array>(
-        {
-          start: controller => {
-            body = controller
-          },
-          pull: ends.resume,
-          cancel: ends.stop,
-        },
-        { highWaterMark: WAITING_BYTES, size: chunk => chunk?.byteLength ?? 0 },
-      )
-      ends.resolve(new Response(stream, { status, headers: shownHeaders(headers) }))
+      body = bodyOf(ends)
+      ends.resolve(new Response(body.stream, { status, headers: shownHeaders(headers) }))
     },
     data(chunk) {
       if (over) return
@@ -136,15 +128,14 @@ function answerOf(setup: FetchSetup, ends: Ends): OutwardHandler & { fail(reason
       const excess = guard?.(chunk)
       if (excess !== undefined) return fail(new Failure('oversize', excess))
       // The bytes are lent: a copy is what stays.
-      body?.enqueue(new Uint8Array(chunk))
-      if ((body?.desiredSize ?? 1) <= 0) ends.pause()
+      body?.push(new Uint8Array(chunk))
     },
     end(failure) {
       if (over) return
       if (refused !== undefined) return refuse(refused)
       if (failure !== undefined) return fail(failure)
       over = true
-      body?.close()
+      body?.end(undefined)
     },
   }
 }
@@ -156,4 +147,51 @@ function shownHeaders(headers: ResponseHeaders): Headers {
   // What no header may hold is not worth an answer.
   for (const [name, value] of headers) if (/^[\t\x20-\x7e]*$/.test(value)) shown.set(name, value)
   return shown
+}
+
+type Body = {
+  readonly stream: ReadableStream<Uint8Array>
+  push(piece: Uint8Array): void
+  end(trouble: { readonly reason: unknown } | undefined): void
+}
+
+// What came before a trouble is still read before the trouble is heard of, and nobody waits with more than a little.
+function bodyOf({ pause, resume, stop }: Ends): Body {
+  const waiting: Uint8Array[] = []
+  let bytes = 0
+  let ended: { readonly trouble: { readonly reason: unknown } | undefined } | undefined
+  let wake = () => {}
+
+  async function pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+    while (waiting.length === 0 && ended === undefined) {
+      resume()
+      await new Promise<void>(resolve => {
+        wake = resolve
+      })
+    }
+    const piece = waiting.shift()
+    if (piece !== undefined) {
+      bytes -= piece.byteLength
+      controller.enqueue(piece)
+    } else if (ended?.trouble === undefined) controller.close()
+    else {
+      // An error overtakes what is still on its way through the package's own streams.
+      await immediately()
+      controller.error(ended.trouble.reason)
+    }
+  }
+
+  return {
+    stream: new ReadableStream<Uint8Array>({ pull, cancel: stop }, { highWaterMark: 0 }),
+    push(piece) {
+      waiting.push(piece)
+      bytes += piece.byteLength
+      if (bytes >= WAITING_BYTES) pause()
+      wake()
+    },
+    end(trouble) {
+      ended = { trouble }
+      wake()
+    },
+  }
 }

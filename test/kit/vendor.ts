@@ -14,7 +14,7 @@ export type VendorAnswer = {
   readonly pieces: readonly (string | Buffer)[]
   readonly pieceDelayMs?: number
   // After the last piece: nothing more, or the socket goes.
-  readonly then?: 'hang' | 'die'
+  readonly last?: 'hang' | 'die'
   // Said again and again, as fast as it is read.
   readonly endless?: string | Buffer
 }
@@ -46,22 +46,23 @@ export async function startVendor(): Promise<Vendor> {
     const seen = { path: req.url ?? '', headers: req.headers, text, body: parsed(text), bytes: 0, closedAt: undefined }
     const entry: VendorRequest = seen
     requests.push(entry)
-    res.once('close', () => {
+    const closed = once(res, 'close').then(() => {
       entry.closedAt = Date.now()
     })
     const answer = queue.shift() ?? { status: 500, pieces: ['nothing was planned'] }
     res.writeHead(answer.status ?? 200, { 'content-type': answer.type ?? 'application/json', ...answer.headers })
     const write = async (piece: string | Buffer) => {
       entry.bytes += Buffer.byteLength(piece)
-      if (!res.write(piece)) await Promise.race([once(res, 'drain'), once(res, 'close')])
+      if (!res.write(piece)) await Promise.race([new Promise(resolve => res.once('drain', resolve)), closed])
     }
     for (const piece of answer.pieces) {
       await write(piece)
       if (answer.pieceDelayMs !== undefined) await setTimeout(answer.pieceDelayMs)
     }
     while (answer.endless !== undefined && !res.destroyed) await write(answer.endless)
-    if (answer.then === 'die') res.destroy()
-    else if (answer.then === undefined) res.end()
+    // What was written is let go first.
+    if (answer.last === 'die') setImmediate(() => res.destroy())
+    else if (answer.last === undefined) res.end()
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
