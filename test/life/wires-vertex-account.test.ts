@@ -1,0 +1,117 @@
+// Vertex as a service account: its key signs a request for a token, the token serves every call until it grows old, and a
+// service that gives none is a credential's trouble.
+import assert from 'node:assert/strict'
+import { generateKeyPairSync, verify } from 'node:crypto'
+import { test } from 'node:test'
+import * as google from '../fixtures/wires/google.ts'
+import { settledRow } from '../kit/bookings.ts'
+import { startGateway } from '../kit/gateway.ts'
+import { assertRefusal } from '../kit/refusal.ts'
+import { standardModel } from '../kit/standard-config.ts'
+import { jsonAnswer, startVendor } from '../kit/vendor.ts'
+
+const pair = generateKeyPairSync('rsa', { modulusLength: 2048 })
+const account = {
+  type: 'service_account',
+  client_email: 'gate@p-1.iam.gserviceaccount.com',
+  private_key: pair.privateKey.export({ type: 'pkcs8', format: 'pem' }),
+  private_key_id: 'key-1',
+}
+const AUDIENCE = 'https://oauth2.googleapis.com/token'
+
+test('a service account gets one token for many calls', async t => {
+  await using vendor = await startVendor()
+  await using tokens = await startVendor()
+  const provider = (id: string, api_key: string) => ({
+    id,
+    kind: 'vertex',
+    project: 'p-1',
+    location: 'europe-west4',
+    base_url: `${vendor.origin}/v1/projects/p-1/locations/europe-west4/publishers/google`,
+    token_url: `${tokens.origin}/token`,
+    api_key,
+  })
+  const json = JSON.stringify(account)
+  const providers = [
+    provider('base64', Buffer.from(json).toString('base64')),
+    provider('plain', json),
+    provider('broken', JSON.stringify({ ...account, private_key: 'no key' })),
+    provider('unknown', JSON.stringify(account)),
+  ]
+  const models = providers.map(({ id }) =>
+    standardModel({ id: `test/${id}`, targets: [{ provider: id, model: 'gemini-2.5-pro' }] }),
+  )
+  await using gateway = await startGateway({ config: { providers, models } })
+  const ask = (id: string) => gateway.chat({ model: `test/${id}` })
+
+  await t.test('calls that come together wait for one token, and later ones use it', async () => {
+    tokens.next({ ...jsonAnswer({ access_token: 'ya29.first', expires_in: 3599, token_type: 'Bearer' }) })
+    for (let i = 0; i < 4; i++) vendor.next(jsonAnswer(google.json))
+
+    const answers = await Promise.all([ask('base64'), ask('base64'), ask('base64')])
+    answers.push(await ask('base64'))
+
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 200, 200, 200],
+    )
+    assert.equal(tokens.requests.length, 1)
+    for (const { headers } of vendor.requests) {
+      assert.equal(headers.authorization, 'Bearer ya29.first')
+      assert.equal(headers['x-goog-api-key'], undefined)
+    }
+  })
+
+  await t.test('the request for it is signed by the account, for an hour', () => {
+    const { text, path } = tokens.requests[0]!
+    const form = new URLSearchParams(text)
+    const [header = '', claims = '', signature = ''] = (form.get('assertion') ?? '').split('.')
+
+    assert.equal(path, '/token')
+    assert.equal(form.get('grant_type'), 'urn:ietf:params:oauth:grant-type:jwt-bearer')
+    const signed = Buffer.from(`${header}.${claims}`)
+    assert.ok(verify('RSA-SHA256', signed, pair.publicKey, Buffer.from(signature, 'base64url')))
+    assert.deepEqual(decoded(header), { alg: 'RS256', typ: 'JWT', kid: 'key-1' })
+    const { iat, exp, ...said } = decoded(claims) as { iat: number; exp: number }
+    assert.deepEqual(said, {
+      iss: account.client_email,
+      scope: 'https://www.googleapis.com/auth/cloud-platform',
+      aud: AUDIENCE,
+    })
+    assert.equal(exp - iat, 3600)
+    assert.ok(Math.abs(Date.now() / 1000 - iat) < 60)
+  })
+
+  await t.test('a token that is nearly over is renewed', async () => {
+    tokens.next(jsonAnswer({ access_token: 'ya29.short', expires_in: 200 }))
+    tokens.next(jsonAnswer({ access_token: 'ya29.next', expires_in: 3599 }))
+    for (let i = 0; i < 2; i++) vendor.next(jsonAnswer(google.json))
+
+    await ask('plain')
+    await ask('plain')
+
+    assert.deepEqual(
+      vendor.requests.slice(-2).map(({ headers }) => headers.authorization),
+      ['Bearer ya29.short', 'Bearer ya29.next'],
+    )
+  })
+
+  await t.test('a token that is refused, missing or cannot be signed for suspects the credential', async () => {
+    tokens.next({ status: 400, pieces: ['{"error":"invalid_grant"}'] })
+    tokens.next(jsonAnswer({ expires_in: 3599 }))
+    const before = vendor.requests.length
+
+    for (const id of ['unknown', 'unknown', 'broken']) {
+      const answer = await ask(id)
+
+      assertRefusal(answer, 'all_providers_failed')
+      const row = await settledRow(gateway, answer.headers['x-request-id'])
+      assert.deepEqual([row.attempts[0]?.outcome, row.cost], ['credential', '0'])
+    }
+    assert.equal(vendor.requests.length, before)
+  })
+})
+
+function decoded(text: string): unknown {
+  return JSON.parse(Buffer.from(text, 'base64url').toString())
+}

@@ -1,0 +1,63 @@
+// The guards of answers that somebody else puts together: what is within its bound passes, however it is cut; one byte more
+// does not.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { answerGuard } from '../../src/upstream/answer-guard.ts'
+import { amazonAnswer } from '../kit/vendor.ts'
+
+const bounds = { answerBytesMax: 100, sseEventBytesMax: 64 }
+const SSE = 'text/event-stream; charset=utf-8'
+const FRAMES = 'application/vnd.amazon.eventstream'
+
+test('a whole answer', () => {
+  assert.equal(first(guarded('application/json', [Buffer.alloc(60), Buffer.alloc(40)])), undefined)
+  assert.match(first(guarded('application/json', [Buffer.alloc(60), Buffer.alloc(41)])) ?? '', /over 100 bytes/)
+})
+
+test('events of any number within their bound pass, however they are cut and whichever line end they have', () => {
+  const event = fc.tuple(fc.stringMatching(/^[a-z]{0,50}$/), fc.constantFrom('\n', '\r\n'))
+  fc.assert(
+    fc.property(fc.array(event, { maxLength: 20 }), fc.integer({ min: 1, max: 40 }), (events, size) => {
+      const text = events.map(([data, eol]) => `data: ${data}${eol}${eol}`).join('')
+
+      assert.equal(first(guarded(SSE, cut(Buffer.from(text), size))), undefined)
+    }),
+  )
+})
+
+test('an event over its bound does not pass, in one line or in many', () => {
+  for (const text of [`data: ${'x'.repeat(70)}`, 'data: x\n'.repeat(9), `\n\ndata: x\n\ndata: ${'x'.repeat(60)}\n`]) {
+    for (const size of [1, 7, 1000]) {
+      assert.match(first(guarded(SSE, cut(Buffer.from(text), size))) ?? '', /over 64 bytes/, text)
+    }
+  }
+})
+
+test("Amazon's frames within their bound pass, however they are cut; one that says it is longer does not", () => {
+  const { pieces } = amazonAnswer([{ a: {} }, { bc: { d: 'e' } }])
+  const frames = Buffer.concat(pieces.map(piece => Buffer.from(piece)))
+  const roomy = { ...bounds, sseEventBytesMax: 200 }
+
+  for (let size = 1; size <= frames.length; size++) {
+    assert.equal(first(guarded(FRAMES, cut(frames, size), roomy)), undefined)
+    assert.match(first(guarded(FRAMES, cut(frames, size))) ?? '', /over 64 bytes/)
+  }
+})
+
+test('a frame that says it is shorter than its own length ends by itself', () => {
+  assert.equal(first(guarded(FRAMES, cut(Buffer.alloc(100), 3))), undefined)
+})
+
+function guarded(type: string, chunks: readonly Buffer[], within = bounds): readonly (string | undefined)[] {
+  const guard = answerGuard(type, within)
+  return chunks.map(chunk => guard(chunk))
+}
+
+function first(words: readonly (string | undefined)[]): string | undefined {
+  return words.find(word => word !== undefined)
+}
+
+function cut(bytes: Buffer, size: number): readonly Buffer[] {
+  return Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) => bytes.subarray(i * size, (i + 1) * size))
+}
