@@ -6,10 +6,11 @@ import type { SdkKind } from '../domain/presets.ts'
 import type { Part } from '../domain/prompt.ts'
 
 const FETCHES_PICTURES: ReadonlySet<SdkKind> = new Set(['anthropic', 'cohere'])
+const HEARS: ReadonlySet<SdkKind> = new Set(['google', 'vertex'])
 
 export function mediaPart(part: Part, kind: SdkKind): LanguageModelV4FilePart {
   if (part.type === 'image_url') return picture(part.image_url as { url: string; detail?: string }, kind)
-  if (part.type === 'input_audio') return sound(part.input_audio as { data: string; format: string })
+  if (part.type === 'input_audio') return sound(part.input_audio as { data: string; format: string }, kind)
   return file(part.file as { file_data: string; filename?: string }, kind)
 }
 
@@ -26,7 +27,8 @@ function picture({ url, detail }: { url: string; detail?: string }, kind: SdkKin
   return { type: 'file', mediaType: 'image/*', data: { type: 'url', url: new URL(url) }, ...details }
 }
 
-function sound({ data, format }: { data: string; format: string }): LanguageModelV4FilePart {
+function sound({ data, format }: { data: string; format: string }, kind: SdkKind): LanguageModelV4FilePart {
+  if (!HEARS.has(kind)) throw cannot("This model's provider takes no sounds.")
   return { type: 'file', ...inline(data, format === 'mp3' ? 'audio/mpeg' : 'audio/wav') }
 }
 

@@ -268,8 +268,9 @@ const REFUSED: readonly (readonly [what: string, kinds: readonly string[], reque
     picture('https://pictures.example/a.png'),
     /data: URLs/,
   ],
-  ['a sound', ['anthropic'], sound(), /not supported/],
+  ['a sound', ['anthropic', 'bedrock', 'cohere'], sound(), /takes no sounds/],
   ['a file that is no text', ['cohere'], file('a.pdf'), /files of text/],
+  ['a file that it cannot read', ['anthropic'], file('a.html'), /not supported/],
 ]
 for (const [what, kinds, request, words] of REFUSED) {
   for (const kind of kinds) {
@@ -293,6 +294,12 @@ test('a picture by its address is handed on where the vendor fetches it', async 
 
   assert.deepEqual(at(body, 'messages.0.content.0.source'), { type: 'url', url })
   assert.equal(at(other, 'messages.0.content.0.image_url.url'), url)
+})
+
+test('a sound reaches those that hear', async () => {
+  const { body } = await sent('test/vertex', sound())
+
+  assert.deepEqual(at(body, 'contents.0.parts.0.inlineData'), { mimeType: 'audio/wav', data: 'AAAA' })
 })
 
 test('a form without a schema reaches those that know it', async () => {

@@ -1,0 +1,46 @@
+// What the AI SDK's packages throw and report, as Failures of the same kinds as on OpenAI's wire; and nothing that they quote
+// reaches the log.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { APICallError, LoadAPIKeyError, TypeValidationError, UnsupportedFunctionalityError } from '@ai-sdk/provider'
+import { Failure } from '../../src/domain/failure.ts'
+import { failureOfSdk, isUnknownShape } from '../../src/upstream/ai-sdk-error.ts'
+
+const CANARY = 'prompt-canary'
+const call = (more: object) =>
+  new APICallError({ message: CANARY, url: 'https://host.example/x', requestBodyValues: { prompt: CANARY }, ...more })
+const reset = new Failure('reset', 'gone', { stale: true })
+
+const CASES: readonly (readonly [what: string, error: unknown, kind: string, status?: number])[] = [
+  ['our own failure', reset, 'reset'],
+  ['our own failure in two wrappings', call({ cause: new Error('x', { cause: reset }) }), 'reset'],
+  ['an answer of another shape', call({ message: 'Invalid JSON response', statusCode: 200 }), 'nonsense', 200],
+  ['a status that the package made of an event', call({ statusCode: 529, responseBody: '{}' }), 'limited', 529],
+  ['an event of an error with a status', { message: CANARY, type: 'x', statusCode: 500 }, 'status', 500],
+  ['an event of an error that is the caller’s', { message: 'too long', statusCode: 400 }, 'rejected', 400],
+  ['an event of an error without a status', { message: CANARY, type: 'odd' }, 'status', 200],
+  ['what it cannot say', new UnsupportedFunctionalityError({ functionality: 'video' }), 'rejected', 400],
+  ['a key that is missing', new LoadAPIKeyError({ message: CANARY }), 'credential'],
+  ['a package that is missing', Object.assign(new Error('x'), { code: 'ERR_MODULE_NOT_FOUND' }), 'refused'],
+  ['anything else', new TypeError(CANARY), 'nonsense', 200],
+  ['nothing at all', undefined, 'status', 200],
+]
+for (const [what, error, kind, status] of CASES) {
+  test(`${what} is a failure of kind ${kind}`, () => {
+    const failure = failureOfSdk(error, ['host.example'])
+
+    assert.deepEqual([failure.kind, failure.status], [kind, status])
+    assert.ok(!failure.message.includes(CANARY))
+  })
+}
+
+test('what the package cannot say is told to the caller in its words', () => {
+  const { words } = failureOfSdk(new UnsupportedFunctionalityError({ functionality: 'media type: video/x' }), [])
+
+  assert.match(words ?? '', /media type: video\/x/)
+})
+
+test('an event of a shape that the package does not know is told from one that is no JSON', () => {
+  assert.equal(isUnknownShape(new TypeValidationError({ value: {}, cause: undefined })), true)
+  assert.equal(isUnknownShape(new SyntaxError('x')), false)
+})
