@@ -7,6 +7,7 @@ import * as bedrock from '../fixtures/wires/bedrock.ts'
 import * as cohere from '../fixtures/wires/cohere.ts'
 import * as google from '../fixtures/wires/google.ts'
 import { settledRow } from '../kit/bookings.ts'
+import { FORGETFUL, withBounds } from '../kit/bounds.ts'
 import { startGateway } from '../kit/gateway.ts'
 import { assertChatCompletion, assertChunk } from '../kit/schemas.ts'
 import type { StreamChunk } from '../kit/sse.ts'
@@ -43,7 +44,10 @@ const RECORDINGS: readonly Recording[] = [
 ]
 
 const vendor = await startVendor()
-const gateway = await startGateway({ config: wiresConfig(vendor.origin) })
+const gateway = await startGateway({
+  ...withBounds(FORGETFUL),
+  config: wiresConfig(vendor.origin),
+})
 after(async () => {
   const { ok, output } = await gateway.audit()
   await gateway[Symbol.asyncDispose]()

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { createHash, createHmac } from 'node:crypto'
 import { after, test } from 'node:test'
+import { FORGETFUL, withBounds } from '../kit/bounds.ts'
 import { startGateway } from '../kit/gateway.ts'
 import { assertRefusal } from '../kit/refusal.ts'
 import { standardModel } from '../kit/standard-config.ts'
@@ -57,9 +58,11 @@ const models = [
   }),
   ...thinkers.map(([provider, model]) => standardModel({ id: `think/${model}`, targets: [{ provider, model }] })),
 ]
+const forgetful = withBounds(FORGETFUL)
 const gateway = await startGateway({
+  nodeArgs: forgetful.nodeArgs,
   config: { providers: [...config.providers, signed], models: [...config.models, ...models] },
-  env: AMBIENT,
+  env: { ...forgetful.env, ...AMBIENT },
 })
 after(async () => {
   await gateway[Symbol.asyncDispose]()

@@ -5,6 +5,7 @@ import { after, test } from 'node:test'
 import type { Fixture } from '@copilotkit/aimock'
 import { startAimock } from '../kit/aimock.ts'
 import { settledRow } from '../kit/bookings.ts'
+import { FORGETFUL, withBounds } from '../kit/bounds.ts'
 import { startGateway } from '../kit/gateway.ts'
 import type { Loose } from '../kit/http-call.ts'
 import { assertRefusal } from '../kit/refusal.ts'
@@ -65,7 +66,10 @@ const IGNORED: Readonly<Record<Wire['kind'], readonly string[]>> = {
 }
 
 const aimock = await startAimock(FIXTURES)
-const gateway = await startGateway({ config: wiresConfig(aimock.url.replace(/\/v1$/, '')) })
+const gateway = await startGateway({
+  ...withBounds(FORGETFUL),
+  config: wiresConfig(aimock.url.replace(/\/v1$/, '')),
+})
 after(async () => {
   const { ok, output } = await gateway.audit()
   await gateway[Symbol.asyncDispose]()
