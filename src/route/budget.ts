@@ -22,12 +22,13 @@ export type RetryBudget = {
 export function retryBudget(bounds: BudgetBounds & { readonly clock: Clock }): RetryBudget {
   const { clock, retryPercentMax, retryReserveMax, retryWindowSeconds } = bounds
   const accounts = new Map<string, Account>()
-  const reserve = slidingCount(retryWindowSeconds)
+  const window = () => slidingCount(retryWindowSeconds)
+  const reserve = window()
 
   function accountOf(accountId: string, second: number): Account {
     let account = accounts.get(accountId)
     if (account === undefined) {
-      account = { requests: slidingCount(retryWindowSeconds), retries: slidingCount(retryWindowSeconds), second }
+      account = { requests: window(), spent: window(), fromReserve: window(), second }
       if (accounts.size >= bounds.retryAccountsMax) accounts.delete(accounts.keys().next().value as string)
       accounts.set(accountId, account)
     }
@@ -42,15 +43,16 @@ export function retryBudget(bounds: BudgetBounds & { readonly clock: Clock }): R
     },
     take(accountId) {
       const second = Math.floor(clock.monotonic() / 1000)
-      const { requests, retries } = accountOf(accountId, second)
-      const earned = Math.floor((countedIn(requests, second) * retryPercentMax) / 100)
-      const spent = countedIn(retries, second)
-      if (spent >= earned) {
-        const part = Math.max(1, Math.floor(retryReserveMax / accounts.size))
-        if (spent - earned >= part || countedIn(reserve, second) >= retryReserveMax) return false
-        count(reserve, second)
+      const account = accountOf(accountId, second)
+      const earned = (countedIn(account.requests, second) * retryPercentMax) / 100
+      if (countedIn(account.spent, second) + 1 <= earned) {
+        count(account.spent, second)
+        return true
       }
-      count(retries, second)
+      const part = Math.max(1, Math.floor(retryReserveMax / accounts.size))
+      if (countedIn(account.fromReserve, second) >= part || countedIn(reserve, second) >= retryReserveMax) return false
+      count(account.fromReserve, second)
+      count(reserve, second)
       return true
     },
     prune() {
@@ -60,7 +62,14 @@ export function retryBudget(bounds: BudgetBounds & { readonly clock: Clock }): R
   }
 }
 
-type Account = { readonly requests: SlidingCount; readonly retries: SlidingCount; second: number }
+type Account = {
+  readonly requests: SlidingCount
+  // Second tries that its own requests earned, and those beyond.
+  readonly spent: SlidingCount
+  readonly fromReserve: SlidingCount
+  // When it was last seen.
+  second: number
+}
 
 // A count for each of the last seconds.
 type SlidingCount = { readonly slots: number[]; second: number; sum: number }

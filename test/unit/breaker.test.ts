@@ -1,0 +1,199 @@
+// The breaker of a target: what opens it, what must not, and how it closes again.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { BOUNDS } from '../../src/config-bounds.ts'
+import {
+  type Breaker,
+  type BreakerFailure,
+  beganWell,
+  endedWell,
+  failed,
+  isUnhealthy,
+  letThrough,
+  newBreaker,
+  probed,
+  standing,
+  type Verdict,
+  withdrawn,
+} from '../../src/route/breaker.ts'
+
+const IN_A_ROW = BOUNDS.breakerFailuresInARowMax
+const OPEN_MS = BOUNDS.breakerOpenMs
+
+test('failures in a row that no content can cause open it, whoever saw them', () => {
+  const breaker = newBreaker()
+
+  const verdicts = Array.from({ length: IN_A_ROW }, () => fail(breaker, { cause: 'target', accountId: 'alice' }))
+
+  assert.deepEqual(verdicts, [...Array(IN_A_ROW - 1).fill('stays'), 'opened'])
+  assert.equal(standing(breaker, 0, BOUNDS), 'open')
+})
+
+test('one success in between begins the row anew', () => {
+  const breaker = newBreaker()
+  for (let i = 0; i < IN_A_ROW - 1; i++) fail(breaker, { cause: 'target' })
+  beganWell(breaker, false, 0)
+
+  assert.equal(fail(breaker, { cause: 'target' }), 'stays')
+})
+
+test('however many failures of one account that content may have caused ask for a probe and never open it', () => {
+  fc.assert(
+    fc.property(fc.array(fc.boolean(), { minLength: 1, maxLength: 300 }), others => {
+      const breaker = newBreaker()
+      for (const [i, isOther] of others.entries()) {
+        if (isOther) succeed(breaker, i)
+        else assert.notEqual(fail(breaker, { cause: 'maybe_content', accountId: 'poisoner' }, i), 'opened')
+      }
+      assert.equal(standing(breaker, 300, BOUNDS), 'closed')
+      assert.equal(isUnhealthy(breaker, 300, BOUNDS), false)
+    }),
+  )
+  const breaker = newBreaker()
+  const verdicts = Array.from({ length: IN_A_ROW }, () => fail(breaker, { cause: 'maybe_content' }))
+  assert.equal(verdicts.at(-1), 'ask_probe')
+})
+
+test('once other accounts see as many they count, and one that saw a thousand counts no more than they', () => {
+  const shared = newBreaker()
+  const verdicts = Array.from({ length: 6 }, (_, i) =>
+    fail(shared, { cause: 'maybe_content', accountId: i % 2 === 0 ? 'alice' : 'bob' }),
+  )
+  const poisoned = newBreaker()
+  for (let i = 0; i < 1000; i++) fail(poisoned, { cause: 'maybe_content', accountId: 'poisoner' })
+  const unlucky = fail(poisoned, { cause: 'maybe_content', accountId: 'bob' })
+
+  assert.equal(verdicts.at(-1), 'opened')
+  assert.equal(unlucky, 'ask_probe')
+  assert.equal(poisoned.state, 'closed')
+})
+
+test('what a provider forbids opens nothing however many accounts see it; a probe decides', () => {
+  const breaker = newBreaker()
+
+  const verdicts = Array.from({ length: 50 }, (_, i) => fail(breaker, { cause: 'unsure', accountId: `account-${i}` }))
+
+  assert.ok(!verdicts.includes('opened'))
+  assert.equal(verdicts.at(-1), 'ask_probe')
+})
+
+test('a probe that fails opens it, and one that is answered forgets what was held against it', () => {
+  const breaker = newBreaker()
+  for (let i = 0; i < IN_A_ROW; i++) fail(breaker, { cause: 'maybe_content' })
+
+  assert.equal(probed(breaker, undefined, 0, BOUNDS), false)
+  assert.equal(fail(breaker, { cause: 'maybe_content' }), 'stays')
+  assert.equal(probed(breaker, { retryAfterMs: 0 }, 0, BOUNDS), true)
+  assert.equal(standing(breaker, 0, BOUNDS), 'open')
+  assert.equal(probed(breaker, undefined, 0, BOUNDS), true)
+  assert.equal(standing(breaker, 0, BOUNDS), 'closed')
+})
+
+test('half of the requests failing open it even if they never fail in a row; before that others go first', () => {
+  const breaker = newBreaker()
+  const verdicts: Verdict[] = []
+  for (let i = 0; i < 40 && breaker.state === 'closed'; i++) {
+    if (i === 16) assert.equal(isUnhealthy(breaker, i, BOUNDS), true)
+    succeed(breaker, i)
+    verdicts.push(fail(breaker, { cause: 'target' }, i))
+  }
+
+  assert.equal(verdicts.at(-1), 'opened')
+  assert.equal(verdicts.length, BOUNDS.breakerRequestsMin / 2 + 1)
+})
+
+test('old failures fade', () => {
+  const breaker = newBreaker()
+  for (let i = 0; i < 15; i++) {
+    succeed(breaker, 0)
+    if (i % 3 > 0) fail(breaker, { cause: 'target' }, 0)
+  }
+  assert.equal(isUnhealthy(breaker, 0, BOUNDS), true)
+
+  assert.equal(isUnhealthy(breaker, 10 * BOUNDS.breakerWindowMs, BOUNDS), false)
+})
+
+test('after its time one request at a time is let through, and its success closes it', () => {
+  const breaker = opened()
+  assert.equal(standing(breaker, OPEN_MS - 1, BOUNDS), 'open')
+  assert.equal(standing(breaker, OPEN_MS, BOUNDS), 'trial')
+
+  assert.equal(letThrough(breaker, OPEN_MS), true)
+  assert.equal(standing(breaker, OPEN_MS, BOUNDS), 'open')
+  assert.equal(beganWell(breaker, false, OPEN_MS), false, 'one that was under way before closes nothing')
+  assert.equal(beganWell(breaker, true, OPEN_MS), true)
+
+  assert.equal(standing(breaker, OPEN_MS, BOUNDS), 'closed')
+})
+
+test('a trial whose caller left, or that takes too long, leaves the way to the next', () => {
+  const breaker = opened()
+  letThrough(breaker, OPEN_MS)
+  assert.equal(standing(breaker, OPEN_MS + BOUNDS.breakerTrialMsMax, BOUNDS), 'trial')
+  withdrawn(breaker)
+
+  assert.equal(standing(breaker, OPEN_MS, BOUNDS), 'trial')
+})
+
+test('each failed trial keeps it open twice as long, up to a bound, and a long time of being well forgets that', () => {
+  const breaker = opened()
+  let nowMs = 0
+  const waits: number[] = []
+  for (let i = 0; i < 5; i++) {
+    waits.push(breaker.openUntilMs - nowMs)
+    nowMs = breaker.openUntilMs
+    letThrough(breaker, nowMs)
+    fail(breaker, { cause: 'target', trial: true }, nowMs)
+  }
+  assert.deepEqual(waits, [5000, 10_000, 20_000, 30_000, 30_000])
+
+  letThrough(breaker, breaker.openUntilMs)
+  beganWell(breaker, true, breaker.openUntilMs)
+  const later = breaker.openUntilMs + BOUNDS.breakerOpenMsMax + 1
+  for (let i = 0; i < IN_A_ROW; i++) fail(breaker, { cause: 'target' }, later)
+  assert.equal(breaker.openUntilMs - later, OPEN_MS)
+})
+
+test('a trial that content may have failed asks a probe instead of keeping it open ever longer', () => {
+  const breaker = opened()
+  letThrough(breaker, OPEN_MS)
+
+  assert.equal(fail(breaker, { cause: 'maybe_content', trial: true }, OPEN_MS), 'ask_probe')
+  assert.equal(standing(breaker, OPEN_MS, BOUNDS), 'open')
+  assert.equal(breaker.openUntilMs, 2 * OPEN_MS)
+})
+
+test('an upstream that asks for a longer wait gets it', () => {
+  const breaker = newBreaker()
+  for (let i = 0; i < IN_A_ROW; i++) fail(breaker, { cause: 'target', retryAfterMs: 90_000 })
+
+  assert.equal(standing(breaker, 89_999, BOUNDS), 'open')
+  assert.equal(standing(breaker, 90_000, BOUNDS), 'trial')
+})
+
+test('whatever befalls it, it remembers a bounded number of accounts', () => {
+  const breaker = newBreaker()
+  for (let i = 0; i < 1000; i++) {
+    fail(breaker, { cause: 'maybe_content', accountId: `account-${i}` })
+    beganWell(breaker, false, 0)
+  }
+
+  assert.ok(breaker.doubtful.size <= 16)
+})
+
+function fail(breaker: Breaker, failure: Partial<BreakerFailure>, nowMs = 0): Verdict {
+  const usual = { cause: 'target', accountId: 'alice', retryAfterMs: 0, trial: false } as const
+  return failed(breaker, { ...usual, ...failure }, nowMs, BOUNDS)
+}
+
+function succeed(breaker: Breaker, nowMs: number): void {
+  beganWell(breaker, false, nowMs)
+  endedWell(breaker, nowMs, BOUNDS)
+}
+
+function opened(): Breaker {
+  const breaker = newBreaker()
+  for (let i = 0; i < IN_A_ROW; i++) fail(breaker, { cause: 'target' })
+  return breaker
+}

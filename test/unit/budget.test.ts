@@ -1,0 +1,82 @@
+// The budget of second tries: never more than a fifth of the recent requests and the reserve, and to each account its part.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { BOUNDS } from '../../src/config-bounds.ts'
+import { retryBudget } from '../../src/route/budget.ts'
+import { manualClock } from '../kit/manual-clock.ts'
+
+const WINDOW_MS = BOUNDS.retryWindowSeconds * 1000
+
+test('over any ten seconds there are at most a fifth of the requests and the reserve', () => {
+  const step = fc.record({
+    afterMs: fc.nat(1500),
+    account: fc.constantFrom('alice', 'bob', 'carol'),
+    requests: fc.nat(20),
+    tries: fc.nat(10),
+  })
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), steps => {
+      const { clock, budget } = open()
+      const requests: number[] = []
+      const retries: number[] = []
+      for (const { afterMs, account, requests: came, tries } of steps) {
+        clock.advance(afterMs)
+        const second = Math.floor(clock.monotonic() / 1000)
+        for (let i = 0; i < came; i++) {
+          budget.saw(account)
+          requests.push(second)
+        }
+        for (let i = 0; i < tries; i++) {
+          if (!budget.take(account)) continue
+          retries.push(second)
+          // What was earned when earlier tries were taken may have passed since; twice the window holds it all.
+          const recent = (times: readonly number[], windows: number) =>
+            times.filter(at => at > second - windows * BOUNDS.retryWindowSeconds).length
+          assert.ok(recent(retries, 1) <= 0.2 * recent(requests, 2) + BOUNDS.retryReserveMax)
+        }
+      }
+    }),
+  )
+})
+
+test('one account alone has the whole reserve and a fifth of what it asked', () => {
+  const { clock, budget } = open()
+
+  assert.equal(takeAll('alice', budget), 10)
+  for (let i = 0; i < 50; i++) budget.saw('alice')
+  assert.equal(takeAll('alice', budget), 10)
+  clock.advance(WINDOW_MS + 1000)
+  assert.equal(takeAll('alice', budget), 10)
+})
+
+test('of several accounts none takes more than its part of the reserve, and keeps what it earned itself', () => {
+  const { budget } = open()
+  for (const account of ['alice', 'bob']) budget.saw(account)
+  for (let i = 0; i < 25; i++) budget.saw('bob')
+
+  assert.equal(takeAll('alice', budget), 5)
+  assert.equal(takeAll('bob', budget), 5 + 5)
+})
+
+test('an account that was not seen for long leaves its part to the others', () => {
+  const { clock, budget } = open()
+  for (const account of ['alice', 'bob']) budget.saw(account)
+  clock.advance(BOUNDS.retryAccountSeenMs + 2000)
+  budget.saw('alice')
+  budget.prune()
+
+  assert.equal(takeAll('alice', budget), 10)
+})
+
+function open() {
+  const clock = manualClock()
+  clock.advance(60_000)
+  return { clock, budget: retryBudget({ ...BOUNDS, clock }) }
+}
+
+function takeAll(account: string, budget: ReturnType<typeof retryBudget>): number {
+  let taken = 0
+  while (taken < 1000 && budget.take(account)) taken += 1
+  return taken
+}
