@@ -173,7 +173,7 @@ function allFailures(breaker: Breaker, nowMs: number, bounds: BreakerBounds): Co
   return { inARow, recent }
 }
 
-// Of the doubtful ones no account's count for more than those of all others together.
+// Of the doubtful ones no account's count for more than one above those of all others together.
 function countedFailures(breaker: Breaker, nowMs: number, bounds: BreakerBounds): Count {
   const certainRecent = sumAt(breaker.ends, nowMs, bounds.breakerWindowMs)
   if (breaker.doubtful.size < 2) return { inARow: breaker.certainInARow, recent: certainRecent }
@@ -190,7 +190,7 @@ function countedFailures(breaker: Breaker, nowMs: number, bounds: BreakerBounds)
 function borneOut(counts: readonly number[]): number {
   const total = counts.reduce((sum, count) => sum + count, 0)
   const others = total - Math.max(0, ...counts)
-  return Math.min(total, 2 * others)
+  return others === 0 ? 0 : Math.min(total, 2 * others + 1)
 }
 
 function doubt(breaker: Breaker, accountId: string, nowMs: number, bounds: BreakerBounds): void {

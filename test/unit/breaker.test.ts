@@ -57,7 +57,7 @@ test('however many failures of one account that content may have caused ask for 
 
 test('once other accounts see as many they count, and one that saw a thousand counts no more than they', () => {
   const shared = newBreaker()
-  const verdicts = Array.from({ length: 6 }, (_, i) =>
+  const verdicts = Array.from({ length: IN_A_ROW }, (_, i) =>
     fail(shared, { cause: 'maybe_content', accountId: i % 2 === 0 ? 'alice' : 'bob' }),
   )
   const poisoned = newBreaker()

@@ -1,0 +1,333 @@
+// The way of one request through the fleet, and what its tries teach about targets: under a virtual clock, so that waits of
+// minutes are over at once.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Failure, refusalFor } from '../../src/domain/failure.ts'
+import type { Client } from '../../src/domain/handoff.ts'
+import { snapshot } from '../../src/route/snapshot.ts'
+import { tend } from '../../src/route/trip.ts'
+import {
+  type Behaviour,
+  type Member,
+  modelOf,
+  openWorld,
+  type Told,
+  WELL,
+  type World,
+  worldCatalog,
+} from '../kit/fleet.ts'
+
+const REFUSED = failing(new Failure('refused', 'refused'))
+const SERVER_ERROR = failing(new Failure('status', 'status 500', { status: 500 }))
+const FORBIDDEN = failing(new Failure('credential', 'status 403', { status: 403 }))
+const UNKNOWN_KEY = failing(new Failure('credential', 'status 401', { status: 401 }))
+const limited = (retryAfter?: number) =>
+  failing(new Failure('limited', 'status 429', { status: 429, ...(retryAfter === undefined ? {} : { retryAfter }) }))
+const isProbe = (requestId: string) => requestId.startsWith('probe-')
+
+test('a target that is down is found out after five requests and left alone, then tried by one, then by all', async () => {
+  const a = member('a', REFUSED)
+  const world = openWorld([a, member('b', WELL, 1)])
+  for (let i = 0; i < 10; i++) await world.answer()
+  assert.equal(world.calls.filter(({ provider }) => provider === 'a').length, 5)
+  assert.deepEqual(world.alarms, [{ kind: 'breaker_opened', provider: 'a', model: 'up' }])
+
+  a.behave = WELL
+  world.clock.advance(5000)
+  const asked = Promise.all(Array.from({ length: 5 }, () => world.ask()))
+  await world.run(world.clock.monotonic() + 1000)
+  const trials = (await asked).map(providerOf)
+  const after = providerOf(await world.answer())
+
+  assert.deepEqual(trials, ['a', 'b', 'b', 'b', 'b'])
+  assert.equal(after, 'a')
+  assert.equal(world.alarms.at(-1)?.kind, 'breaker_closed')
+})
+
+test('server errors of one account ask a question without its content, and only its failure opens the breaker', async () => {
+  const poisoned = member('a', call => (isProbe(call.requestId) ? WELL : SERVER_ERROR)(call, 0))
+  const broken = member('a', SERVER_ERROR)
+
+  for (const [a, opens] of [
+    [poisoned, false],
+    [broken, true],
+  ] as const) {
+    const world = openWorld([a])
+    for (let i = 0; i < 5; i++) await world.answer()
+    await world.run(world.clock.monotonic() + 1000)
+
+    const probe = world.calls.filter(({ requestId }) => isProbe(requestId))
+    assert.deepEqual(
+      probe.map(({ outputTokens, model }) => [outputTokens, model]),
+      [[1, 'up']],
+    )
+    assert.equal(snapshot(world.fleet).targets[0]?.state, opens ? 'open' : 'closed')
+  }
+})
+
+test('server errors that two accounts see open it without a question', async () => {
+  const world = openWorld([member('a', SERVER_ERROR)])
+  for (let i = 0; i < 5; i++) await world.answer({ account: i % 2 === 0 ? 'alice' : 'bob' })
+
+  assert.equal(snapshot(world.fleet).targets[0]?.state, 'open')
+  assert.equal(world.calls.filter(({ requestId }) => isProbe(requestId)).length, 0)
+})
+
+test('a poisoner is asked about at most once in five seconds', async () => {
+  const world = openWorld([member('a', call => (isProbe(call.requestId) ? WELL : SERVER_ERROR)(call, 0))])
+  for (let i = 0; i < 200; i++) await world.answer()
+
+  const seconds = world.clock.monotonic() / 1000
+  assert.ok(world.calls.filter(({ requestId }) => isProbe(requestId)).length <= seconds / 5 + 1)
+})
+
+test('with all open one request a second goes to the least bad, and the others are told when to come again', async () => {
+  const world = openWorld([member('a', limited(40)), member('b', limited(20), 1)])
+  await world.answer()
+  const before = world.calls.length
+
+  const told = await Promise.all([world.answer(), world.ask(), world.ask()])
+  const [tried, ...refused] = told.map(({ answer }) => answer)
+
+  assert.deepEqual(
+    tried?.attempts.map(({ provider }) => provider),
+    ['b'],
+  )
+  assert.equal(world.calls.length, before + 1)
+  for (const answer of refused) {
+    assert.deepEqual(answer.attempts, [])
+    const refusal = refusalFor(answer.failures)
+    assert.deepEqual([refusal.code, refusal.detail.retryAfter], ['provider_unavailable', 20])
+  }
+  world.clock.advance(1000)
+  assert.equal((await world.answer()).answer.attempts.length, 1)
+})
+
+test('a limit holds until its Retry-After, up to five minutes', async () => {
+  const a = member('a', limited(10_000))
+  const world = openWorld([a, member('b', WELL, 1)])
+  await world.answer()
+  a.behave = WELL
+
+  assert.equal(providerOf(await world.answer()), 'b')
+  world.clock.advance(299_000)
+  assert.equal(providerOf(await world.answer()), 'b')
+  world.clock.advance(1000)
+  assert.equal(providerOf(await world.answer()), 'a')
+})
+
+test('credentials take turns; a limited one is passed over for that model until its time, and the request is mended by the next', async () => {
+  const a = member('a', WELL, 0, ['one', 'two', 'three'])
+  const world = openWorld([a])
+  for (let i = 0; i < 6; i++) await world.answer()
+  assert.deepEqual(credentials(world), ['one', 'two', 'three', 'one', 'two', 'three'])
+
+  a.behave = call => (call.credential?.id === 'one' ? limited(30) : WELL)(call, 0)
+  const mended = await world.answer()
+  for (let i = 0; i < 4; i++) await world.answer()
+
+  assert.deepEqual(outcomes(mended), ['limited', 'answered'])
+  assert.deepEqual(credentials(world).slice(6), ['one', 'two', 'three', 'two', 'three', 'two'])
+  assert.equal(snapshot(world.fleet).credentials[0]?.state, 'limited')
+  a.behave = WELL
+  world.clock.advance(30_000)
+  for (let i = 0; i < 3; i++) await world.answer()
+  assert.deepEqual(credentials(world).slice(12), ['three', 'one', 'two'])
+})
+
+test('a refused credential is asked about, set aside with one alarm, and comes back by itself', async () => {
+  const dead = (call: Parameters<Behaviour>[0]) => call.credential?.id === 'one'
+  const a = member('a', call => (dead(call) ? UNKNOWN_KEY : WELL)(call, 0), 0, ['one', 'two'])
+  const world = openWorld([a])
+
+  const mended = await world.answer()
+  await world.run(world.clock.monotonic() + 1000)
+  for (let i = 0; i < 3; i++) await world.answer()
+
+  assert.deepEqual(outcomes(mended), ['credential', 'answered'])
+  assert.deepEqual(world.alarms, [{ kind: 'credential_dead', provider: 'a', credential: 'one' }])
+  assert.deepEqual(credentials(world), ['one', 'two', 'two', 'two', 'two'])
+
+  a.behave = WELL
+  tend(world.fleet)
+  assert.equal(world.calls.length, 6, 'not before its time')
+  world.clock.advance(60_000)
+  tend(world.fleet)
+  await world.run(world.clock.monotonic() + 1000)
+  for (let i = 0; i < 2; i++) await world.answer()
+  assert.equal(world.alarms.at(-1)?.kind, 'credential_alive')
+  assert.deepEqual(new Set(credentials(world).slice(-2)), new Set(['one', 'two']))
+})
+
+test('a 401 that the question does not confirm sets nothing aside, and a 403 never does', async () => {
+  for (const trouble of [UNKNOWN_KEY, FORBIDDEN]) {
+    const a = member('a', call => (isProbe(call.requestId) ? WELL : trouble)(call, 0), 0, ['one'])
+    const world = openWorld([a])
+    for (let i = 0; i < 20; i++) await world.answer()
+    await world.run(world.clock.monotonic() + 1000)
+
+    const { targets, credentials: keys } = snapshot(world.fleet)
+    assert.deepEqual([targets[0]?.state, keys[0]?.state], ['closed', 'active'])
+    assert.deepEqual(world.alarms, [])
+  }
+})
+
+test('a provider whose credentials are all dead is no candidate, and the others serve', async () => {
+  const world = openWorld([member('a', UNKNOWN_KEY, 0, ['one']), member('b', WELL, 1)])
+  await world.answer()
+  await world.run(world.clock.monotonic() + 1000)
+
+  const { answer } = await world.answer()
+
+  assert.deepEqual(
+    answer.considered.map(({ provider, reason }) => [provider, reason]),
+    [
+      ['b', 'priority'],
+      ['a', 'no_credential'],
+    ],
+  )
+})
+
+test('a session keeps its credential while that can serve', async () => {
+  const world = openWorld([member('a', WELL, 0, ['one', 'two', 'three'])])
+  for (let i = 0; i < 5; i++) await world.answer({ stickTo: 'session' })
+
+  assert.equal(new Set(credentials(world)).size, 1)
+})
+
+test('second tries end with the budget: the reserve and a fifth of the requests', async () => {
+  const bounds = { breakerFailuresInARowMax: 1000, breakerRequestsMin: 1000 }
+  const world = openWorld([member('a', REFUSED), member('b', WELL, 1)], { bounds })
+  let served = 0
+  for (let i = 0; i < 100; i++) if (providerOf(await world.answer()) !== undefined) served += 1
+
+  assert.ok(served >= 28 && served <= 30, String(served))
+})
+
+test('a prompt that is too long goes on only to a listed model with a longer context', async () => {
+  const tooLong = failing(new Failure('rejected', 'status 400', { status: 400, tooLong: true }))
+  const members = [member('a', call => (call.model === 'big' ? WELL : tooLong)(call, 0)), member('b', tooLong, 1)]
+  const small = modelOf('small', members)
+  const same = modelOf('same', members)
+  const targets = [{ provider: 'a', model: 'big', priority: 0, weight: 1 }]
+  const big = modelOf('big', members, 'priority', { contextLength: 20_000, maxOutputTokens: 500, targets })
+  const world = openWorld(members)
+  world.replace(worldCatalog(members, [small, same, big]))
+
+  const alone = await world.answer({ models: [small] })
+  const mended = await world.answer({ models: [small, same, big], outputTokens: 800 })
+
+  assert.deepEqual(outcomes(alone), ['rejected'])
+  assert.equal(refusalFor(alone.answer.failures).code, 'upstream_rejected')
+  assert.deepEqual(outcomes(mended), ['rejected', 'answered'])
+  assert.equal(mended.answer.model.id, 'big')
+  assert.deepEqual(
+    world.calls.slice(1).map(({ outputTokens }) => outputTokens),
+    [800, 500],
+    'each model gets no higher cap than its own',
+  )
+})
+
+test('what breaks after its first content counts against the target', async () => {
+  const world = openWorld([member('a', () => ({ afterMs: 10, lastsMs: 10, breaks: new Failure('reset', 'reset') }))])
+  for (let i = 0; i < 19; i++) await world.answer()
+  const before = snapshot(world.fleet).targets[0]
+  for (let i = 0; i < 3; i++) await world.answer()
+  const after = snapshot(world.fleet).targets[0]
+
+  assert.deepEqual([before?.state, before?.successRate, before?.inFlight, before?.failures], ['closed', 0, 0, 19])
+  assert.equal(after?.state, 'open', 'it began well each time, and yet too many failed')
+})
+
+test("a caller that leaves is nobody's failure, and gives the trial back", async () => {
+  const a = member('a', REFUSED)
+  const world = openWorld([a])
+  for (let i = 0; i < 5; i++) await world.answer()
+  a.behave = () => ({ afterMs: 60_000 })
+  world.clock.advance(5000)
+  const { client, leave } = leaver()
+
+  const left = world.ask({ client })
+  await world.run(world.clock.monotonic() + 100)
+  leave()
+  const told = await left
+
+  assert.deepEqual(outcomes(told), ['client_left'])
+  const { inFlight, failures, state } = snapshot(world.fleet).targets[0] ?? {}
+  assert.deepEqual([inFlight, failures, state], [0, 5, 'open'])
+  a.behave = WELL
+  assert.equal(providerOf(await world.answer()), 'a')
+})
+
+test('what is known outlives another catalog, but for a provider that has moved and a credential that is new', async () => {
+  const members = [member('stays', REFUSED, 0, ['one']), member('moves', REFUSED, 1)]
+  const world = openWorld(members)
+  for (let i = 0; i < 6; i++) await world.answer()
+  const elsewhere = members.map(one => (one.id === 'moves' ? { ...one, baseUrl: 'http://elsewhere.test/v1' } : one))
+
+  world.replace(worldCatalog(elsewhere, [world.model]))
+  const states = snapshot(world.fleet).targets.map(({ provider, state, requests }) => [provider, state, requests > 0])
+  world.replace(worldCatalog(elsewhere.slice(1), [modelOf('m', elsewhere.slice(1))]))
+
+  assert.deepEqual(states, [
+    ['stays', 'open', true],
+    ['moves', 'closed', false],
+  ])
+  assert.deepEqual(
+    snapshot(world.fleet).targets.map(({ provider }) => provider),
+    ['moves'],
+    'what the catalog does not name is forgotten',
+  )
+})
+
+test('the snapshot tells states and times by the wall clock, and no secret', async () => {
+  const world = openWorld([member('a', REFUSED, 0, ['one'])])
+  for (let i = 0; i < 5; i++) await world.answer()
+
+  const view = snapshot(world.fleet)
+
+  assert.deepEqual(view.targets, [
+    {
+      provider: 'a',
+      model: 'up',
+      state: 'open',
+      successRate: 0,
+      firstByteMs: null,
+      inFlight: 0,
+      requests: 5,
+      failures: 5,
+      openUntil: world.clock.now() + 5000,
+    },
+  ])
+  assert.deepEqual(view.credentials, [{ provider: 'a', id: 'one', state: 'active', until: null }])
+  assert.doesNotMatch(JSON.stringify(view), /secret/)
+})
+
+function member(id: string, behave: Behaviour, priority = 0, keys: readonly string[] = []): Member {
+  return { id, behave, target: { priority }, credentials: keys.map(key => ({ id: key, secret: `secret-${key}` })) }
+}
+
+function failing(failure: Failure): Behaviour {
+  return () => ({ afterMs: 1, failure })
+}
+
+function providerOf({ answer }: Told): string | undefined {
+  return answer.served?.provider
+}
+
+function outcomes({ answer }: Told): string[] {
+  return answer.attempts.map(({ outcome }) => outcome)
+}
+
+function credentials(world: World): (string | undefined)[] {
+  return world.calls.filter(({ requestId }) => !isProbe(requestId)).map(({ credential }) => credential)
+}
+
+function leaver(): { readonly client: Client; leave(): void } {
+  let listener = () => {}
+  const onGone = (next: () => void) => {
+    listener = next
+    return () => undefined
+  }
+  return { client: { gone: false, onGone, onCut: () => () => undefined }, leave: () => listener() }
+}
