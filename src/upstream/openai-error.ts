@@ -61,7 +61,7 @@ const TOO_LONG_WORDS = new RegExp(
     'input is too long', // Bedrock
     'too many (input )?tokens', // Cohere, Bedrock
     'reduce the length of the (messages|prompt|input)', // OpenAI, Groq
-    'tokens. \\+ .max_new_tokens. must be', // Together
+    'tokens \\+ .max_new_tokens. must be', // Together
   ].join('|'),
   'i',
 )

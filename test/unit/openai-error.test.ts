@@ -1,0 +1,47 @@
+// What vendors say when a prompt does not fit, told from everything else that they reject.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { failureOfError, failureOfStatus } from '../../src/upstream/openai-error.ts'
+
+const TOO_LONG: readonly (readonly [vendor: string, error: Record<string, unknown>])[] = [
+  ['OpenAI', { code: 'context_length_exceeded', message: 'Please check your input.' }],
+  ['OpenAI, in words', { message: "This model's maximum context length is 8192 tokens. However, you requested 9000." }],
+  ['Anthropic', { type: 'invalid_request_error', message: 'prompt is too long: 210000 tokens > 200000 maximum' }],
+  [
+    'Anthropic, with the cap',
+    { message: 'input length and `max_tokens` exceed context limit: 199000 + 8192 > 200000' },
+  ],
+  ['Google', { message: 'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).' }],
+  ['Mistral', { message: 'Prompt contains 40000 tokens, too large for model with 32768 maximum context length' }],
+  ['Groq', { message: 'Please reduce the length of the messages or completion.' }],
+  ['xAI', { message: "This model's maximum prompt length is 131072 but the request contains 140000 tokens." }],
+  ['vLLM', { message: 'The prompt (total length 5000) is longer than the maximum model length of 4096.' }],
+  ['llama.cpp', { type: 'exceed_context_size_error', message: 'the request exceeds the available context size' }],
+  ['Bedrock', { message: 'Input is too long for requested model.' }],
+  ['Cohere', { message: 'too many tokens: total number of tokens in the prompt cannot exceed 4081' }],
+  ['Together', { message: '`inputs` tokens + `max_new_tokens` must be <= 4097. Given: 5000' }],
+  ['Fireworks', { message: 'The prompt is too long: 10000, model maximum context length: 4096' }],
+]
+
+for (const [vendor, error] of TOO_LONG) {
+  test(`a prompt that is too long, as ${vendor} says it`, () => {
+    const body = Buffer.from(JSON.stringify({ error }))
+
+    assert.equal(failureOfStatus({ status: 400, body }, []).tooLong, true)
+    assert.equal(failureOfError({ ...error, status: 400 }, []).tooLong, true)
+    assert.equal(failureOfStatus({ status: 500, body }, []).tooLong, false, 'only of what is rejected')
+  })
+}
+
+test('other rejections are not taken for it', () => {
+  for (const message of [
+    'max_tokens is too large: 100000. This model supports at most 4096 completion tokens.',
+    'Invalid value for temperature',
+    'The image is too large',
+    'stop has too many entries',
+  ]) {
+    const body = Buffer.from(JSON.stringify({ error: { message } }))
+    assert.equal(failureOfStatus({ status: 400, body }, []).tooLong, false, message)
+  }
+  assert.equal(failureOfStatus({ status: 400, body: Buffer.from('<html>') }, []).tooLong, false)
+})
