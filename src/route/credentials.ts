@@ -96,7 +96,7 @@ export function freeAtMs(keyring: Keyring, model: string): number | undefined {
   return soonest
 }
 
-export function isLimited(badge: Badge, model: string, nowMs: number): boolean {
+function isLimited(badge: Badge, model: string, nowMs: number): boolean {
   if (badge.limitedUntilMs.size === 0) return false
   return (badge.limitedUntilMs.get(model) ?? 0) > nowMs
 }
