@@ -4,6 +4,7 @@ import type { Chat } from '../domain/chat.ts'
 import { outputBoundOf } from '../domain/chat-models.ts'
 import type { Failure } from '../domain/failure.ts'
 import type { Answer, AnswerListener, Chunk, Client, Flow, Whole } from '../domain/handoff.ts'
+import type { Errand } from '../upstream/adapter.ts'
 import type { Registry } from '../upstream/registry.ts'
 import type { Fleet } from './fleet.ts'
 import { began, broughtBack, ended, type Trip } from './trip.ts'
@@ -21,12 +22,14 @@ export type AttemptRequest = {
 
 export type AttemptNeeds = { readonly adapters: Registry; readonly fleet: Fleet }
 
-export type Serving = NonNullable<Answer['served']>
+export type Leaving = Pick<Errand, 'totalMsMax' | 'onSent'>
+
+type Serving = NonNullable<Answer['served']>
 
 export function attempt(
   trip: Trip,
   request: AttemptRequest,
-  leaving: { readonly totalMsMax: number; onSent(): void },
+  leaving: Leaving,
   { adapters, fleet }: AttemptNeeds,
 ): Promise<Serving | Failure | 'client_left'> {
   const { model, target, provider } = trip.candidate

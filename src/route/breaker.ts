@@ -131,7 +131,8 @@ export function probed(
 
 // Closed, and yet it fails more often than a target should: others go first.
 export function isUnhealthy(breaker: Breaker, nowMs: number, bounds: BreakerBounds): boolean {
-  if (breaker.ends.sum === 0 && breaker.doubtful.size === 0) return false
+  // One that is to show whether it is well again stands where it would if it were.
+  if (breaker.state !== 'closed' || (breaker.ends.sum === 0 && breaker.doubtful.size === 0)) return false
   const seen = weightAt(breaker.ends, nowMs, bounds.breakerWindowMs)
   if (seen < bounds.breakerRequestsMin / 2) return false
   return countedFailures(breaker, nowMs, bounds).recent / seen > bounds.breakerErrorPercentMax / 200

@@ -40,14 +40,17 @@ export function barred(keyring: Keyring, model: string, nowMs: number): 'no_cred
   return alive ? 'rate_limited' : 'no_credential'
 }
 
+export type BadgeWish = {
+  readonly stickTo: number | undefined
+  // Those that this request has tried there.
+  readonly tried: readonly Badge[]
+  // Nobody can be called, and this is the request that is sent all the same.
+  readonly lastResort: boolean
+}
+
 // The next in turn that is neither dead, limited nor tried; a suspected one only if there is no other. The same number
 // to stick to gives the same one as long as it can serve, since prompt caches are an organisation's own.
-export function nextBadge(
-  keyring: Keyring,
-  model: string,
-  nowMs: number,
-  how: { readonly stickTo: number | undefined; readonly tried: readonly Badge[]; readonly evenLimited: boolean },
-): Badge | undefined {
+export function nextBadge(keyring: Keyring, model: string, nowMs: number, how: BadgeWish): Badge | undefined {
   const { badges } = keyring
   const first = how.stickTo ?? keyring.turn
   let suspected: Badge | undefined
@@ -55,7 +58,7 @@ export function nextBadge(
     const at = (first + i) % badges.length
     const badge = badges[at] as Badge
     if (badge.state === 'dead' || how.tried.includes(badge)) continue
-    if (!how.evenLimited && isLimited(badge, model, nowMs)) continue
+    if (!how.lastResort && isLimited(badge, model, nowMs)) continue
     if (badge.state === 'suspected') {
       suspected ??= badge
       continue
@@ -80,9 +83,9 @@ export function setAside(
   badge.limitedUntilMs.set(model, nowMs + waitMs)
 }
 
-// An answer: the limit is over, whatever was said before.
-export function served(badge: Badge, model: string): void {
-  if (badge.limitedUntilMs.size > 0) badge.limitedUntilMs.delete(model)
+// It answered although it was limited.
+export function noLongerLimited(badge: Badge, model: string): void {
+  badge.limitedUntilMs.delete(model)
 }
 
 // When the first of them may be used again for a model; undefined when waiting alone helps none.

@@ -6,42 +6,42 @@ import { Failure, mayTryAnother } from '../domain/failure.ts'
 import type { Answer } from '../domain/handoff.ts'
 import type { Attempt } from '../domain/usage.ts'
 import type { Clock } from '../lib/clock.ts'
-import { type AttemptNeeds, type AttemptRequest, attempt } from './attempt.ts'
+import { type AttemptNeeds, type AttemptRequest, attempt, type Leaving } from './attempt.ts'
 import type { Badge } from './credentials.ts'
-import type { Candidate, Choice } from './fleet.ts'
+import type { Candidate, Choice, Fleet } from './fleet.ts'
 import { numberOf } from './sticky.ts'
-import { broughtBack, setOut, type Trip } from './trip.ts'
+import { broughtBack, neverLeft, setOut, type Trip, type TripWish } from './trip.ts'
 
 export type RouteRequest = AttemptRequest & {
-  readonly accountId: string
-  readonly stickTo: string | null
-  // The first is the one to speak of when nobody served.
-  readonly models: Models
-  // Told whenever a request has left for an upstream, so that a checkpoint can say who was called.
-  onDispatch(provider: string, model: Model, at: number): void
-}
+    readonly accountId: string
+    readonly stickTo: string | null
+    // The first is the one to speak of when nobody was called.
+    readonly models: Models
+    // Told whenever a request has left for an upstream, so that a checkpoint can say who was called.
+    onDispatch(provider: string, model: Model, at: number): void
+  }
 
 export type RouteNeeds = AttemptNeeds & {
-  readonly clock: Clock
-  readonly attemptsMax: number
-  readonly onFailure: (provider: string, failure: Failure) => void
-}
+    readonly clock: Clock
+    readonly attemptsMax: number
+    readonly onFailure: (provider: string, failure: Failure) => void
+  }
 
 export async function route(request: RouteRequest, choice: Choice, needs: RouteNeeds): Promise<Answer> {
   const { clock, fleet } = needs
   const { considered } = choice
   let [called] = request.models
+  const walk = walkThrough(choice, request)
   const attempts: Attempt[] = []
   const failures: Failure[] = []
   let dispatchedAt: number | null = null
-  const way = wayThrough(choice, request, needs)
   const deadline = clock.monotonic() + (choice.queue[0]?.provider.timeouts.totalMs ?? 0)
   fleet.budget.saw(request.accountId)
 
-  for (let trip = way.first(); trip !== undefined; trip = way.next(trip, failures)) {
+  for (let trip = setOff(choice, walk, fleet); trip !== undefined; trip = afterFailure(walk, trip, failures, fleet)) {
     const leftMs = deadline - clock.monotonic()
     if (request.client.gone || (attempts.length > 0 && leftMs < RETRY_MS_MIN)) {
-      broughtBack(trip)
+      neverLeft(trip)
       break
     }
     const { model, target } = trip.candidate
@@ -75,7 +75,7 @@ export async function route(request: RouteRequest, choice: Choice, needs: RouteN
 // With less time than this left, another try would only make an upstream work for nobody.
 const RETRY_MS_MIN = 50
 
-async function tryOnce(trip: Trip, request: RouteRequest, leaving: Parameters<typeof attempt>[2], needs: RouteNeeds) {
+async function tryOnce(trip: Trip, request: RouteRequest, leaving: Leaving, needs: RouteNeeds) {
   try {
     return await attempt(trip, request, leaving, needs)
   } catch (error) {
@@ -85,74 +85,63 @@ async function tryOnce(trip: Trip, request: RouteRequest, leaving: Parameters<ty
   }
 }
 
-type Way = {
-  first(): Trip | undefined
-  // Where to go after this trip failed; undefined: nowhere.
-  next(failed: Trip, failures: readonly Failure[]): Trip | undefined
+// Where a request is on its way through the candidates: each once, but for another credential where one was refused or
+// limited, and once more over a fresh connection where an old one had gone stale.
+type Walk = TripWish & {
+  readonly queue: readonly Candidate[]
+  at: number
+  tried: readonly Badge[]
+  wasStale: boolean
 }
 
-// The way through a choice's candidates: each once, but for another credential where one was refused or limited, and once
-// more over a fresh connection where an old one had gone stale.
-function wayThrough(choice: Choice, request: RouteRequest, { fleet }: RouteNeeds): Way {
-  const { queue, lastResort } = choice
-  const { accountId } = request
-  const stickTo = request.stickTo === null ? undefined : numberOf(request.stickTo)
-  let at = 0
-  let tried: readonly Badge[] = NONE
-  let wasStale = false
-
-  const out = (candidate: Candidate) =>
-    setOut(candidate, { accountId, stickTo, tried, lastResort: lastResort !== undefined }, fleet)
-
-  // Whoever has opened or run out of credentials meanwhile is passed over.
-  function onwards(mayServe: (candidate: Candidate) => boolean): Trip | undefined {
-    tried = NONE
-    wasStale = false
-    for (; at < queue.length; at++) {
-      const candidate = queue[at] as Candidate
-      const trip = mayServe(candidate) ? out(candidate) : undefined
-      if (trip !== undefined) return trip
-    }
-    return undefined
-  }
-
-  // Nobody is sent on before the budget agrees; a trip that it refuses is none.
-  function ifAfforded(trip: Trip | undefined): Trip | undefined {
-    if (trip === undefined || fleet.budget.take(accountId)) return trip
-    broughtBack(trip)
-    return undefined
-  }
-
-  return {
-    first() {
-      if (lastResort !== undefined && !fleet.takeLastResort(lastResort)) return undefined
-      return onwards(anyone)
-    },
-    next({ candidate, badge }, failures) {
-      const failure = failures.at(-1) as Failure
-      if (failure.tooLong) {
-        at += 1
-        return ifAfforded(onwards(({ model }) => model.contextLength > candidate.model.contextLength))
-      }
-      if (!mayTryAnother(failure) || twoServerErrors(failures)) return undefined
-      // A pooled socket may close just as we write on it: that says nothing about the target.
-      if (failure.stale && !wasStale) {
-        wasStale = true
-        return out(candidate)
-      }
-      if (failure.status === 401 || failure.status === 429) {
-        tried = [...tried, badge]
-        const again = out(candidate)
-        if (again !== undefined) return ifAfforded(again)
-      }
-      at += 1
-      return ifAfforded(onwards(anyone))
-    },
-  }
+function walkThrough({ queue, lastResort }: Choice, { accountId, stickTo }: RouteRequest): Walk {
+  const number = stickTo === null ? undefined : numberOf(stickTo)
+  return { accountId, stickTo: number, lastResort: lastResort !== undefined, queue, at: 0, tried: NONE, wasStale: false }
 }
 
 const NONE: readonly Badge[] = []
-const anyone = () => true
+
+// A last resort is for one request at a time.
+function setOff({ lastResort }: Choice, walk: Walk, fleet: Fleet): Trip | undefined {
+  return lastResort === undefined || fleet.takeLastResort(lastResort) ? onwards(walk, fleet) : undefined
+}
+
+// To the next candidate that can be called; whoever has opened or run out of credentials meanwhile is passed over.
+function onwards(walk: Walk, fleet: Fleet, contextLengthMin = 0): Trip | undefined {
+  walk.tried = NONE
+  walk.wasStale = false
+  for (; walk.at < walk.queue.length; walk.at++) {
+    const candidate = walk.queue[walk.at] as Candidate
+    if (candidate.model.contextLength < contextLengthMin) continue
+    const trip = setOut(candidate, walk, fleet)
+    if (trip !== undefined) return trip
+  }
+  return undefined
+}
+
+// Where to go after a failure; undefined: nowhere.
+function afterFailure(walk: Walk, failed: Trip, failures: readonly Failure[], fleet: Fleet): Trip | undefined {
+  const { candidate, badge } = failed
+  const failure = failures.at(-1) as Failure
+  if (!failure.tooLong && (!mayTryAnother(failure) || twoServerErrors(failures))) return undefined
+  // A pooled socket may close just as we write on it: that says nothing about the target.
+  if (failure.stale && !walk.wasStale) {
+    walk.wasStale = true
+    return setOut(candidate, walk, fleet)
+  }
+  let next: Trip | undefined
+  if (failure.status === 401 || failure.status === 429) {
+    walk.tried = [...walk.tried, badge]
+    next = setOut(candidate, walk, fleet)
+  }
+  if (next === undefined) {
+    walk.at += 1
+    next = onwards(walk, fleet, failure.tooLong ? candidate.model.contextLength + 1 : 0)
+  }
+  if (next === undefined || fleet.budget.take(walk.accountId)) return next
+  neverLeft(next)
+  return undefined
+}
 
 // Content that made two servers fall over is not tried on a third.
 function twoServerErrors(failures: readonly Failure[]): boolean {

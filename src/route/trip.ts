@@ -11,7 +11,7 @@ import {
   standing,
   withdrawn,
 } from './breaker.ts'
-import { type Badge, barred, nextBadge, served, setAside } from './credentials.ts'
+import { type Badge, type BadgeWish, barred, nextBadge, noLongerLimited, setAside } from './credentials.ts'
 import type { Candidate, Fleet, TargetState } from './fleet.ts'
 import { beganToAnswer, endedBadly, endedWell, tookRequest } from './health.ts'
 
@@ -21,30 +21,25 @@ export type Trip = {
   readonly accountId: string
   // It shows whether an open target is well again.
   readonly trial: boolean
+  // It was sent although its credential was limited or its breaker open.
+  readonly lastResort: boolean
   readonly startedMs: number
   over: boolean
 }
 
-export type TripWish = {
-  readonly accountId: string
-  readonly stickTo: number | undefined
-  // Badges that this request has tried there.
-  readonly tried: readonly Badge[]
-  // All is open or limited, and this is the request that is sent all the same.
-  readonly lastResort: boolean
-}
+export type TripWish = BadgeWish & { readonly accountId: string }
 
 // Undefined: there is no way to it at this moment.
 export function setOut(candidate: Candidate, wish: TripWish, fleet: Fleet): Trip | undefined {
   const { state, keyring, target } = candidate
   const nowMs = fleet.clock.monotonic()
   if (!wish.lastResort && standing(state.breaker, nowMs, fleet.bounds) === 'open') return undefined
-  const how = { stickTo: wish.stickTo, tried: wish.tried, evenLimited: wish.lastResort }
-  const badge = nextBadge(keyring, target.model, nowMs, how)
+  const badge = nextBadge(keyring, target.model, nowMs, wish)
   if (badge === undefined) return undefined
   tookRequest(state.health)
   const trial = letThrough(state.breaker, nowMs)
-  return { candidate, badge, accountId: wish.accountId, trial, startedMs: nowMs, over: false }
+  const { accountId, lastResort } = wish
+  return { candidate, badge, accountId, trial, lastResort, startedMs: nowMs, over: false }
 }
 
 // The first content came.
@@ -52,7 +47,8 @@ export function began(trip: Trip, stream: boolean, fleet: Fleet): void {
   const { state, target } = trip.candidate
   const nowMs = fleet.clock.monotonic()
   beganToAnswer(state.health, stream, nowMs - trip.startedMs, nowMs)
-  served(trip.badge, target.model)
+  // What was sent before a limit was told knows nothing of it.
+  if (trip.lastResort) noLongerLimited(trip.badge, target.model)
   if (trip.badge.state === 'suspected') trip.badge.state = 'active'
   if (beganWell(state.breaker, trip.trial, nowMs)) alarm('breaker_closed', state, fleet)
 }
@@ -97,6 +93,13 @@ export function broughtBack(trip: Trip): void {
   const { health, breaker } = trip.candidate.state
   health.inFlight -= 1
   if (trip.trial) withdrawn(breaker)
+}
+
+// It was not sent at all: no time, no budget, nobody there to wait for it.
+export function neverLeft(trip: Trip): void {
+  if (trip.over) return
+  broughtBack(trip)
+  trip.candidate.state.health.requests -= 1
 }
 
 // To be done now and then: dead credentials are asked about and come back by themselves, and what is past is forgotten.

@@ -2,6 +2,7 @@
 // of it, in figures beside a random choice and an oracle that knows who is well. Printed, and held to what is promised.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { BOUNDS } from '../../src/config-bounds.ts'
 import { Failure } from '../../src/domain/failure.ts'
 import { STRATEGIES, type Strategy } from '../../src/domain/routing.ts'
 import { type Behaviour, chance, type Doing, type Member, openWorld } from '../kit/fleet.ts'
@@ -92,8 +93,10 @@ test('every strategy serves more than a random choice does when something is wro
 
 test('a healed target is used again within its probe interval', () => {
   for (const strategy of STRATEGIES) {
-    const { backAfterMs } = of('one down', strategy)
-    assert.ok(backAfterMs <= 31_000, `${strategy}: ${backAfterMs} ms`)
+    for (const scene of ['one down', 'one cannot be connected to', 'a brown-out']) {
+      const { backAfterMs } = of(scene, strategy)
+      assert.ok(backAfterMs <= BOUNDS.breakerOpenMsMax + 2000, `${scene}, ${strategy}: ${backAfterMs} ms`)
+    }
   }
 })
 
