@@ -238,6 +238,44 @@ test('what breaks after its first content counts against the target', async () =
   assert.equal(world.alarms[0]?.kind, 'breaker_opened', 'it began well each time, and yet too many failed')
 })
 
+test('rejected requests and connections that had gone stale say nothing about a target', async () => {
+  const a = member('a', failing(new Failure('rejected', 'status 400', { status: 400 })))
+  const world = openWorld([a, member('b', WELL, 1)])
+  for (let i = 0; i < 30; i++) assert.deepEqual(outcomes(await world.answer()), ['rejected'])
+  let calls = 0
+  const stale = new Failure('reset', 'closed before anything came', { stale: true })
+  a.behave = (call, nowMs) => (calls++ % 2 === 0 ? failing(stale) : WELL)(call, nowMs)
+  for (let i = 0; i < 30; i++) assert.deepEqual(outcomes(await world.answer()), ['reset', 'answered'])
+
+  const { state, failures, successRate } = snapshot(world.fleet).targets[0] ?? {}
+  assert.deepEqual([state, failures, successRate], ['closed', 0, 1])
+  assert.deepEqual(world.alarms, [])
+})
+
+test('a try that the budget refuses is not counted as sent', async () => {
+  const bounds = { retryReserveMax: 0, retryPercentMax: 0 }
+  const world = openWorld([member('a', REFUSED), member('b', WELL, 1)], { bounds })
+  await world.answer()
+
+  const counts = snapshot(world.fleet).targets.map(({ requests, inFlight }) => [requests, inFlight])
+  assert.deepEqual(counts, [
+    [1, 0],
+    [0, 0],
+  ])
+})
+
+test('an answer that was under way before a limit was told does not lift it', async () => {
+  const a = member('a', () => ({ afterMs: 500 }), 0, ['one'])
+  const world = openWorld([a, member('b', WELL, 1)])
+  const early = world.ask()
+  a.behave = limited(60)
+  await world.answer()
+  await world.run(1000)
+  await early
+
+  assert.equal(providerOf(await world.answer()), 'b')
+})
+
 test("a caller that leaves is nobody's failure, and gives the trial back", async () => {
   const a = member('a', REFUSED)
   const world = openWorld([a])
