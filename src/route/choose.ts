@@ -131,12 +131,10 @@ function whenBlocked(
   nowMs: number,
   fleet: Fleet,
 ): Choice {
-  const leastBad = blocked
-    .filter(({ reason }) => reason !== 'no_credential')
-    .reduce<Blocked | undefined>(
-      (best, entry) => ((best?.untilMs ?? Infinity) <= (entry.untilMs ?? 0) ? best : entry),
-      undefined,
-    )
+  const leastBad = blocked.reduce<Blocked | undefined>(
+    (best, entry) => (best !== undefined && badness(best) <= badness(entry) ? best : entry),
+    undefined,
+  )
   const tried = leastBad !== undefined && fleet.hasLastResort(model.id) ? leastBad : undefined
   const notTaken = blocked.filter(entry => entry !== tried).map(({ candidate, reason }) => notTried(candidate, reason))
   return {
@@ -146,6 +144,11 @@ function whenBlocked(
     waitMs: Math.max(0, (leastBad?.untilMs ?? nowMs) - nowMs),
     unwanted: blocked.length === 0,
   }
+}
+
+// Whom waiting helps, and whom it helps soonest, goes before one whose credentials are all refused.
+function badness({ untilMs }: Blocked): number {
+  return untilMs ?? Number.POSITIVE_INFINITY
 }
 
 function considered({ model, provider }: Candidate, position: number, reason: Reason): Considered {

@@ -48,16 +48,22 @@ export type BadgeWish = {
   readonly lastResort: boolean
 }
 
-// The next in turn that is neither dead, limited nor tried; a suspected one only if there is no other. The same number
+// The next in turn that is neither dead, limited nor tried; a suspected one only if there is no other, and a dead one only
+// as the last resort: an operator may have mended it where we cannot see. The same number
 // to stick to gives the same one as long as it can serve, since prompt caches are an organisation's own.
 export function nextBadge(keyring: Keyring, model: string, nowMs: number, how: BadgeWish): Badge | undefined {
   const { badges } = keyring
   const first = how.stickTo ?? keyring.turn
   let suspected: Badge | undefined
+  let dead: Badge | undefined
   for (let i = 0; i < badges.length; i++) {
     const at = (first + i) % badges.length
     const badge = badges[at] as Badge
-    if (badge.state === 'dead' || how.tried.includes(badge)) continue
+    if (how.tried.includes(badge)) continue
+    if (badge.state === 'dead') {
+      dead ??= badge
+      continue
+    }
     if (!how.lastResort && isLimited(badge, model, nowMs)) continue
     if (badge.state === 'suspected') {
       suspected ??= badge
@@ -66,7 +72,7 @@ export function nextBadge(keyring: Keyring, model: string, nowMs: number, how: B
     keyring.turn = (at + 1) % badges.length
     return badge
   }
-  return suspected
+  return suspected ?? (how.lastResort ? dead : undefined)
 }
 
 export function setAside(

@@ -13,19 +13,19 @@ import { numberOf } from './sticky.ts'
 import { broughtBack, neverLeft, setOut, type Trip, type TripWish } from './trip.ts'
 
 export type RouteRequest = AttemptRequest & {
-    readonly accountId: string
-    readonly stickTo: string | null
-    // The first is the one to speak of when nobody was called.
-    readonly models: Models
-    // Told whenever a request has left for an upstream, so that a checkpoint can say who was called.
-    onDispatch(provider: string, model: Model, at: number): void
-  }
+  readonly accountId: string
+  readonly stickTo: string | null
+  // The first is the one to speak of when nobody was called.
+  readonly models: Models
+  // Told whenever a request has left for an upstream, so that a checkpoint can say who was called.
+  onDispatch(provider: string, model: Model, at: number): void
+}
 
 export type RouteNeeds = AttemptNeeds & {
-    readonly clock: Clock
-    readonly attemptsMax: number
-    readonly onFailure: (provider: string, failure: Failure) => void
-  }
+  readonly clock: Clock
+  readonly attemptsMax: number
+  readonly onFailure: (provider: string, failure: Failure) => void
+}
 
 export async function route(request: RouteRequest, choice: Choice, needs: RouteNeeds): Promise<Answer> {
   const { clock, fleet } = needs
@@ -96,7 +96,15 @@ type Walk = TripWish & {
 
 function walkThrough({ queue, lastResort }: Choice, { accountId, stickTo }: RouteRequest): Walk {
   const number = stickTo === null ? undefined : numberOf(stickTo)
-  return { accountId, stickTo: number, lastResort: lastResort !== undefined, queue, at: 0, tried: NONE, wasStale: false }
+  return {
+    accountId,
+    stickTo: number,
+    lastResort: lastResort !== undefined,
+    queue,
+    at: 0,
+    tried: NONE,
+    wasStale: false,
+  }
 }
 
 const NONE: readonly Badge[] = []

@@ -49,7 +49,7 @@ export function began(trip: Trip, stream: boolean, fleet: Fleet): void {
   beganToAnswer(state.health, stream, nowMs - trip.startedMs, nowMs)
   // What was sent before a limit was told knows nothing of it.
   if (trip.lastResort) noLongerLimited(trip.badge, target.model)
-  if (trip.badge.state === 'suspected') trip.badge.state = 'active'
+  if (trip.badge.state !== 'active') trusted(trip.badge, fleet)
   if (beganWell(state.breaker, trip.trial, nowMs)) alarm('breaker_closed', state, fleet)
 }
 
@@ -84,6 +84,16 @@ export function ended(trip: Trip, failure: Failure | undefined, fleet: Fleet): v
   )
   if (verdict === 'opened') alarm('breaker_opened', state, fleet)
   if (verdict === 'ask_probe') askAboutTarget(trip, fleet)
+}
+
+// It was taken, whatever was thought of it.
+function trusted(badge: Badge, fleet: Fleet): void {
+  const { provider, credential } = badge
+  const wasDead = badge.state === 'dead'
+  badge.state = 'active'
+  if (wasDead && credential !== undefined) {
+    fleet.onAlarm({ kind: 'credential_alive', provider, credential: credential.id })
+  }
 }
 
 // Ended by us or by a caller that left: it says nothing about the target.
@@ -182,8 +192,7 @@ function judge(badge: Badge, model: string, failure: Failure | undefined, fleet:
   } else if (badge.state !== 'dead') {
     badge.state = 'active'
   } else if (failure === undefined || failure.kind === 'rejected' || failure.status === 429) {
-    badge.state = 'active'
-    fleet.onAlarm({ kind: 'credential_alive', provider, credential: credential.id })
+    trusted(badge, fleet)
   }
 }
 

@@ -7,6 +7,7 @@ import type { Failure } from '../../src/domain/failure.ts'
 import type { Answer, Client } from '../../src/domain/handoff.ts'
 import type { Strategy, Wishes } from '../../src/domain/routing.ts'
 import { type Catalog, catalogOf, liveCatalog } from '../../src/route/catalog.ts'
+import { type ChooseNeeds, type ChooseRequest, choose } from '../../src/route/choose.ts'
 import { type Fleet, type FleetAlarm, type FleetBounds, openFleet } from '../../src/route/fleet.ts'
 import { type RouteNeeds, type RouteRequest, route } from '../../src/route/route.ts'
 import type { Adapter, Errand } from '../../src/upstream/adapter.ts'
@@ -54,7 +55,7 @@ export type World = {
   readonly clock: ManualClock
   readonly model: Model
   readonly fleet: Fleet
-  readonly needs: RouteNeeds
+  readonly needs: RouteNeeds & ChooseNeeds
   readonly alarms: FleetAlarm[]
   // Every call that an upstream got, questions of our own among them.
   readonly calls: Called[]
@@ -63,7 +64,7 @@ export type World = {
   ask(asked?: Ask): Promise<Told>
   // The same, and lets as much time pass as it takes.
   answer(asked?: Ask): Promise<Told>
-  request(asked?: Ask): RouteRequest
+  request(asked?: Ask): RouteRequest & ChooseRequest
   run(untilMs: number): Promise<void>
   replace(catalog: Catalog): void
 }
@@ -110,6 +111,7 @@ export function openWorld(
         }
         return { pause: () => undefined, resume: () => undefined, abort, upstreamId: () => null }
       },
+      ignored: () => [],
       retire: () => undefined,
       close: async () => undefined,
     }),
@@ -127,7 +129,7 @@ export function openWorld(
   const fleet = openFleet({ bounds, catalog: catalog.current, adapters, clock, newId, onAlarm, onBug })
   const needs = { fleet, random, adapters, clock, attemptsMax: 3, catalog: catalog.current, onFailure: () => undefined }
 
-  function request(asked: Ask = {}): RouteRequest {
+  function request(asked: Ask = {}): RouteRequest & ChooseRequest {
     const chat = asked.body === undefined ? CHAT : parseChat({ ...BODY, ...asked.body })
     return {
       requestId: `request-${ids++}`,
@@ -135,8 +137,8 @@ export function openWorld(
       chat: asked.wishes === undefined ? chat : { ...chat, wishes: asked.wishes },
       models: asked.models ?? [model],
       stickTo: asked.stickTo ?? null,
-      outputTokens: asked.outputTokens ?? null,
-      outputBound: asked.outputTokens ?? 1000,
+      unfit: [],
+      capTokens: asked.outputTokens ?? null,
       identifiers: {},
       client: asked.client ?? STAYS,
       readOn: () => false,
@@ -146,7 +148,8 @@ export function openWorld(
 
   async function ask(asked?: Ask): Promise<Told> {
     const startedMs = clock.monotonic()
-    const answer = await route(request(asked), needs)
+    const wanted = request(asked)
+    const answer = await route(wanted, choose(wanted, needs), needs)
     const tookMs = clock.monotonic() - startedMs
     const { served } = answer
     if (served === undefined) return { answer, broke: undefined, tookMs }

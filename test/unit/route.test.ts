@@ -188,6 +188,28 @@ test('a provider whose credentials are all dead is no candidate, and the others 
   )
 })
 
+test('where only dead credentials are left, one request a second is sent all the same, and an answer revives them', async () => {
+  let isWell = false
+  const a: Member['behave'] = (errand, nowMs) => (isWell ? WELL : UNKNOWN_KEY)(errand, nowMs)
+  const world = openWorld([member('a', a, 0, ['one'])])
+  await world.answer()
+  await world.run(world.clock.monotonic() + 1000)
+  assert.equal(snapshot(world.fleet).credentials[0]?.state, 'dead')
+
+  const first = await world.answer()
+  const second = await world.answer()
+  assert.deepEqual([first.answer.attempts.length, second.answer.attempts.length], [1, 0])
+
+  isWell = true
+  await world.run(world.clock.monotonic() + 1000)
+  const third = await world.answer()
+  assert.ok(third.answer.served)
+  assert.deepEqual(
+    [snapshot(world.fleet).credentials[0]?.state, world.alarms.at(-1)?.kind],
+    ['active', 'credential_alive'],
+  )
+})
+
 test('a session keeps its credential while that can serve', async () => {
   const world = openWorld([member('a', WELL, 0, ['one', 'two', 'three'])])
   for (let i = 0; i < 5; i++) await world.answer({ stickTo: 'session' })
