@@ -24,6 +24,9 @@ export type Provider = {
   readonly quirks: Quirks
   // What a wire wants to know beside an address: a region, a project.
   readonly settings: Readonly<Record<string, string>>
+  // Its address was entered through the API: only public addresses may be connected to. What a file declares is the
+  // operator's own word.
+  readonly publicOnly?: boolean
 }
 
 // How a provider of the openai kind departs from OpenAI's own wire: data, so that another one needs no code.

@@ -11,6 +11,7 @@ const KINDS: Readonly<Record<string, FailureKind>> = {
   EHOSTUNREACH: 'refused',
   ENETUNREACH: 'refused',
   EADDRNOTAVAIL: 'refused',
+  ENOTPUBLIC: 'refused',
   ENOTFOUND: 'dns',
   EAI_AGAIN: 'dns',
   ETIMEDOUT: 'connect_timeout',

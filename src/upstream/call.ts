@@ -1,11 +1,12 @@
 // The only place that opens sockets outward: an HTTP/1.1 client with one job, POST of a text to one host.
 // Bounded in time and size, never follows a redirect, asks for no encoding, and turns everything that can go wrong on a
 // wire into a Failure.
-import { connect as connectTcp, isIP, type OnReadOpts, type Socket } from 'node:net'
+import { connect as connectTcp, isIP, type LookupFunction, type OnReadOpts, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import type { Timeouts } from '../domain/catalog.ts'
 import { Failure } from '../domain/failure.ts'
 import type { Clock } from '../lib/clock.ts'
+import { hostOf, isPublicAddress, NotPublic, publicLookup } from '../lib/egress.ts'
 import { BadResponse, responseReader } from '../lib/http-response.ts'
 import { type Circumstances, ConnectTimeout, failureOf } from './call-failure.ts'
 import {
@@ -28,6 +29,8 @@ export type Outward = {
 export type OutwardSetup = {
   // Scheme, host and port.
   readonly url: URL
+  // Connect to addresses on the public internet and to no others.
+  readonly publicOnly?: boolean | undefined
   // Sent with every request, beside Host and what the length needs.
   readonly headers: Readonly<Record<string, string>>
   readonly timeouts: Timeouts
@@ -122,7 +125,7 @@ export function outward(setup: OutwardSetup): Outward {
   }
 
   function openLine(exchange: Exchange): void {
-    const socket = openSocket(setup.url, session, {
+    const socket = openSocket(setup, session, {
       buffer: ARRIVED,
       callback(bytes) {
         arrived(line, bytes)
@@ -275,11 +278,11 @@ export function outward(setup: OutwardSetup): Outward {
   }
 }
 
-function openSocket(url: URL, session: Buffer | undefined, onread: OnReadOpts): Socket {
+function openSocket({ url, publicOnly }: OutwardSetup, session: Buffer | undefined, onread: OnReadOpts): Socket {
   const isTls = url.protocol === 'https:'
-  const host = url.hostname.replace(/^\[|\]$/g, '')
+  const host = hostOf(url)
   const port = Number(url.port || (isTls ? 443 : 80))
-  const options = { host, port, noDelay: true, keepAlive: true, onread }
+  const options = { host, port, noDelay: true, keepAlive: true, onread, ...(publicOnly ? guardedHost(host) : {}) }
   if (!isTls) return connectTcp(options)
   const servername = isIP(host) === 0 ? host : ''
   return connectTls({
@@ -288,6 +291,13 @@ function openSocket(url: URL, session: Buffer | undefined, onread: OnReadOpts): 
     ALPNProtocols: ['http/1.1'],
     ...(session === undefined ? {} : { session }),
   })
+}
+
+// An address is not looked up, so one that is not public is given a name instead, for which the look-up fails.
+function guardedHost(host: string): { readonly host: string; readonly lookup: LookupFunction } {
+  const isAddress = isIP(host) !== 0
+  if (!isAddress || isPublicAddress(host)) return { host, lookup: publicLookup }
+  return { host: 'not-public', lookup: (_name, _options, callback) => callback(new NotPublic(host), '') }
 }
 
 function preambleOf({ url, headers }: OutwardSetup): string {

@@ -29,6 +29,7 @@ export function openaiAdapter(provider: Provider, bounds: WireBounds, needs: Wir
       'user-agent': 'turnpike',
       ...provider.quirks.headers,
     },
+    publicOnly: provider.publicOnly,
     timeouts: provider.timeouts,
     connectionsMax: bounds.connectionsPerProviderMax,
     clock: needs.clock,

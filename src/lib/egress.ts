@@ -1,0 +1,76 @@
+// Which addresses lie on the public internet. Where an upstream's address was entered through the API, nothing else may be
+// connected to: not this machine, not its network, not the cloud's metadata, in whatever form the address is written.
+import { lookup as lookupName } from 'node:dns'
+import type { LookupFunction } from 'node:net'
+import { parseAddress, parseCidrs } from './cidr.ts'
+
+// Of IPv4 whatever IANA does not call globally reachable, multicast, and the address by which Azure's machines reach
+// their host.
+const NOT_PUBLIC_IPV4 = parseCidrs([
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+  '168.63.129.16',
+])
+// Of IPv6 only global unicast is public, so that mapped, compatible, NAT64, unique local, link-local, site-local and
+// multicast addresses need no list; out of it fall the ranges that wrap another address or stand for none.
+const GLOBAL_IPV6 = parseCidrs(['2000::/3'])
+const NOT_PUBLIC_IPV6 = parseCidrs(['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'])
+
+export function isPublicAddress(text: string): boolean {
+  const address = parseAddress(text)
+  if (address === undefined) return false
+  if (address.family === 4) return !NOT_PUBLIC_IPV4.has(address)
+  return GLOBAL_IPV6.has(address) && !NOT_PUBLIC_IPV6.has(address)
+}
+
+export class NotPublic extends Error {
+  readonly code = 'ENOTPUBLIC'
+  constructor(host: string) {
+    super(`${host} is not an address on the public internet`)
+  }
+}
+
+// A URL's host, without the brackets that IPv6 has there.
+export function hostOf(url: URL): string {
+  return url.hostname.replace(/^\[|\]$/g, '')
+}
+
+// Resolves if every address of the host is public, else rejects and says why.
+export async function requirePublic(host: string): Promise<void> {
+  const addresses = parseAddress(host) === undefined ? await addressesOf(host) : [host]
+  if (!addresses.every(isPublicAddress)) throw new NotPublic(host)
+}
+
+function addressesOf(host: string): Promise<readonly string[]> {
+  return new Promise((resolve, reject) => {
+    lookupName(host, { all: true }, (error, found) => {
+      if (error === null) resolve(found.map(({ address }) => address))
+      else reject(error)
+    })
+  })
+}
+
+// For a socket: gives public addresses only, at the moment of connecting, so that a name that has changed since it was
+// looked at leads nowhere.
+export const publicLookup: LookupFunction = (host, options, callback) => {
+  lookupName(host, { ...options, all: true }, (error, found) => {
+    if (error !== null) return callback(error, '')
+    const open = found.filter(({ address }) => isPublicAddress(address))
+    const [first] = open
+    if (first === undefined) return callback(new NotPublic(host), '')
+    return options.all ? callback(null, open) : callback(null, first.address, first.family)
+  })
+}
