@@ -1,0 +1,51 @@
+// Seals secrets that must be kept: AES-256-GCM under a key derived for this purpose alone. What is sealed is bound to a
+// context, so that it cannot be moved to another row, and names the key that sealed it.
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+
+export type Seal = {
+  // Names the key without telling it.
+  readonly keyId: string
+  seal(secret: string, context: readonly string[]): string
+  // Throws if another key sealed it, for another context, or if it was changed.
+  open(sealed: string, context: readonly string[]): string
+}
+
+const CIPHER = 'aes-256-gcm'
+const FORM = 'v1'
+const IV_BYTES = 12
+const TAG_BYTES = 16
+
+export function sealWith(master: Buffer, purpose: string): Seal {
+  const key = derived(master, `turnpike seal ${purpose}`, 32)
+  const keyId = derived(master, `turnpike key id ${purpose}`, 6).toString('hex')
+
+  return {
+    keyId,
+    seal(secret, context) {
+      const iv = randomBytes(IV_BYTES)
+      const cipher = createCipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES })
+      cipher.setAAD(bound(context))
+      const bytes = Buffer.concat([iv, cipher.update(secret, 'utf8'), cipher.final(), cipher.getAuthTag()])
+      return `${FORM}.${keyId}.${bytes.toString('base64url')}`
+    },
+    open(sealed, context) {
+      const [form, by, text = ''] = sealed.split('.')
+      if (form !== FORM || by !== keyId) throw new Error('it was sealed with another key')
+      const bytes = Buffer.from(text, 'base64url')
+      if (bytes.length < IV_BYTES + TAG_BYTES) throw new Error('it is cut short')
+      const opener = createDecipheriv(CIPHER, key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })
+      opener.setAAD(bound(context))
+      opener.setAuthTag(bytes.subarray(-TAG_BYTES))
+      return Buffer.concat([opener.update(bytes.subarray(IV_BYTES, -TAG_BYTES)), opener.final()]).toString('utf8')
+    },
+  }
+}
+
+function derived(master: Buffer, info: string, length: number): Buffer {
+  return Buffer.from(hkdfSync('sha256', master, '', info, length))
+}
+
+// JSON, so that no two contexts are written alike.
+function bound(context: readonly string[]): Buffer {
+  return Buffer.from(JSON.stringify(context))
+}
