@@ -5,6 +5,7 @@ import { type FileProvider, readProvider } from './config-provider.ts'
 import {
   type Fields,
   fail,
+  openYaml,
   type Place,
   readChoice,
   readFields,
@@ -20,7 +21,21 @@ import type { Exchange } from './domain/dollars.ts'
 import { STRATEGIES } from './domain/routing.ts'
 
 export type FileModel = Omit<Model, 'createdAt' | 'priceVersion'>
-export type FileCatalog = { readonly providers: readonly FileProvider[]; readonly models: readonly FileModel[] }
+export type FileCatalog = {
+  readonly providers: readonly FileProvider[]
+  readonly models: readonly FileModel[]
+  readonly exchange: Exchange
+}
+
+// One provider, as an operator sends it: JSON is YAML, so the same rules are applied by the same code. Placeholders are not
+// honoured.
+export function readProviderDocument(document: object): FileProvider {
+  return readProvider(openDocument(document))
+}
+
+export function readModelDocument(document: object, known: Omit<Known, 'undeclared'>): FileModel {
+  return readModel(openDocument(document), { ...known, undeclared: 'names a provider that does not exist' }).value
+}
 
 export function readCatalog(file: Fields): FileCatalog {
   const providers = entries(file, 'providers', BOUNDS.providersMax).map(place => ({
@@ -30,16 +45,25 @@ export function readCatalog(file: Fields): FileCatalog {
   const ids = new Set<string>()
   for (const { place, value } of providers) claim(ids, value.id, place, 'id')
 
-  const known = { providers: ids, exchange: readExchange(file) }
+  const undeclared = 'names a provider that this file does not declare'
+  const known = { providers: ids, exchange: readExchange(file), undeclared }
   const models = entries(file, 'models', BOUNDS.modelsMax).map(place => readModel(place, known))
   const names = new Set<string>()
   for (const { place, value } of models) claim(names, value.id, place, 'id')
   for (const { place, value } of models) for (const alias of value.aliases) claim(names, alias, place, 'aliases')
-  return { providers: providers.map(read => read.value), models: models.map(read => read.value) }
+  return {
+    providers: providers.map(read => read.value),
+    models: models.map(read => read.value),
+    exchange: known.exchange,
+  }
 }
 
-// What the rest of the file says that a model depends on.
-type Known = { readonly providers: ReadonlySet<string>; readonly exchange: Exchange }
+function openDocument(document: object): Place {
+  return openYaml('', JSON.stringify(document), undefined)
+}
+
+// What a model depends on beside itself, and how a target's provider that is not there is complained of.
+type Known = { readonly providers: ReadonlySet<string>; readonly exchange: Exchange; readonly undeclared: string }
 type Read<T> = { readonly place: Place; readonly value: T }
 
 const MODEL_ID = /^[A-Za-z0-9][A-Za-z0-9._:@/+-]{0,255}$/
@@ -108,14 +132,14 @@ function ownerOf(id: string, targets: readonly Target[]): string {
   return id.includes('/') ? id.slice(0, id.indexOf('/')) : (targets[0]?.provider ?? '')
 }
 
-function readTargets(place: Place, size: Size, { providers, exchange }: Known): readonly Target[] {
+function readTargets(place: Place, size: Size, { providers, exchange, undeclared }: Known): readonly Target[] {
   const places = readList(place, BOUNDS.targetsPerModelMax)
   if (places.length === 0) fail(place, 'must name at least one target')
   const seen = new Set<string>()
   return places.map(entry => {
     const fields = readFields(entry, ['provider', 'model', 'priority', 'weight', 'cost'])
     const provider = readText(fields.need('provider'))
-    if (!providers.has(provider)) fail(fields.need('provider'), 'names a provider that this file does not declare')
+    if (!providers.has(provider)) fail(fields.need('provider'), undeclared)
     const model = readName(
       fields.need('model'),
       /^[\x21-\x7e]+$/,

@@ -45,12 +45,12 @@ export function token(env: Environment, name: string, min: number): string | und
   return value
 }
 
-export function encryptionKey(env: Environment): string | undefined {
-  const value = read(env, 'TURNPIKE_ENCRYPTION_KEY')
+export function encryptionKey(env: Environment, name: string): string | undefined {
+  const value = read(env, name)
   if (value === undefined) return undefined
   if (/^[0-9a-fA-F]{64}$/.test(value)) return value.toLowerCase()
   if (/^[A-Za-z0-9+/_-]{43}=?$/.test(value)) return Buffer.from(value, 'base64').toString('hex')
-  throw new BadConfig('TURNPIKE_ENCRYPTION_KEY must be 32 bytes, in hex or base64')
+  throw new BadConfig(`${name} must be 32 bytes, in hex or base64`)
 }
 
 export function trustedProxies(env: Environment): readonly string[] | undefined {

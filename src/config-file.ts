@@ -1,5 +1,6 @@
 // The configuration file: what it declares and which settings it changes. Everything in it is optional, nothing in it is
 // guessed, and a bad file changes nothing.
+import { createHash } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { BOUNDS } from './config-bounds.ts'
 import { type FileCatalog, readCatalog } from './config-catalog.ts'
@@ -35,16 +36,21 @@ import { BadCidr, parseCidrs } from './lib/cidr.ts'
 export type Brand = { readonly keyPrefix: string; readonly headerPrefix: string }
 
 export type FileSettings = {
-  readonly catalog: FileCatalog
+  readonly catalog: FileCatalog & FileText
   readonly brand: Brand
   readonly defaults: KeyDefaults
   readonly trustedProxies: readonly string[]
   readonly corsOrigins: readonly string[]
   // Whether callers may ask why they were routed as they were.
   readonly explain: boolean
+  // Whether an address entered through the API may be a private one.
+  readonly allowPrivateUpstreams: boolean
   readonly drainDelayMs: number
   readonly drainMaxMs: number
 }
+
+// Which text this was, and what it took from the environment, by the names of the variables.
+export type FileText = { readonly digest: string; readonly taken: ReadonlyMap<string, string> }
 
 export const NO_FILE: Omit<FileSettings, 'catalog'> = {
   brand: { keyPrefix: 'svc_live_', headerPrefix: 'X-Svc-' },
@@ -60,19 +66,30 @@ export const NO_FILE: Omit<FileSettings, 'catalog'> = {
   trustedProxies: [],
   corsOrigins: [],
   explain: true,
+  allowPrivateUpstreams: false,
   drainDelayMs: BOUNDS.drainDelayMs,
   drainMaxMs: BOUNDS.drainMaxMs,
 }
 
-const SETTINGS = ['defaults', 'brand', 'trusted_proxies', 'cors_origins', 'explain', 'drain_delay', 'drain_max']
+const SETTINGS = [
+  'defaults',
+  'brand',
+  'trusted_proxies',
+  'cors_origins',
+  'explain',
+  'allow_private_upstreams',
+  'drain_delay',
+  'drain_max',
+]
 const KEYS = ['providers', 'models', ...EXCHANGE_KEYS, ...SETTINGS]
 
 export function readConfigFile(path: string, env: Readonly<Record<string, string | undefined>>): FileSettings {
-  const root = openYaml(path, readBounded(path), env)
+  const text = readBounded(path)
+  const root = openYaml(path, text, env)
   // An empty file, or one of comments only, declares an empty catalog.
   const file: Fields = isNull(root) ? noFields(root) : readFields(root, KEYS)
   return {
-    catalog: readCatalog(file),
+    catalog: { ...readCatalog(file), digest: createHash('sha256').update(text).digest('hex'), taken: root.file.taken },
     brand: file.optional('brand', readBrand, NO_FILE.brand),
     defaults: file.optional('defaults', readDefaults, NO_FILE.defaults),
     trustedProxies: file.optional(
@@ -82,6 +99,7 @@ export function readConfigFile(path: string, env: Readonly<Record<string, string
     ),
     corsOrigins: file.optional('cors_origins', readOrigins, NO_FILE.corsOrigins),
     explain: file.optional('explain', readFlag, NO_FILE.explain),
+    allowPrivateUpstreams: file.optional('allow_private_upstreams', readFlag, NO_FILE.allowPrivateUpstreams),
     drainDelayMs: file.optional('drain_delay', place => readSeconds(place, 3600), NO_FILE.drainDelayMs),
     drainMaxMs: file.optional('drain_max', place => readSeconds(place, 24 * 3600), NO_FILE.drainMaxMs),
   }

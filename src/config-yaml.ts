@@ -8,9 +8,17 @@ import { BOUNDS } from './config-bounds.ts'
 // The configuration cannot be used; the message says which variable, or which file, line and key.
 export class BadConfig extends Error {
   override readonly name = 'BadConfig'
+  // Which key, and what is wrong with it, where it is about one.
+  readonly at: { readonly key: string; readonly problem: string } | undefined
+
+  constructor(message: string, at?: BadConfig['at']) {
+    super(message)
+    this.at = at
+  }
 }
 
-type Environment = Readonly<Record<string, string | undefined>>
+// Undefined: the text comes from elsewhere than the operator's own file, and placeholders in it are refused.
+type Environment = Readonly<Record<string, string | undefined>> | undefined
 
 // A value and where it stands.
 export type Place = {
@@ -23,6 +31,8 @@ export type Place = {
 type YamlFile = {
   readonly name: string
   readonly env: Environment
+  // What was taken from the environment, by the variable's name.
+  readonly taken: Map<string, string>
   readonly document: Yaml.Document
   readonly yaml: typeof Yaml
   lineOf(node: Yaml.Node | null, otherwise: number): number
@@ -54,12 +64,13 @@ export function openYaml(name: string, text: string, env: Environment): Place {
   }
 
   const lineOf = (node: Yaml.Node | null, otherwise: number) => (node?.range ? lineAt(lines, node.range[0]) : otherwise)
-  const file = { name, env, document, yaml, lineOf }
+  const file = { name, env, taken: new Map<string, string>(), document, yaml, lineOf }
   return { node: document.contents, key: '', line: lineOf(document.contents, 1), file }
 }
 
 export function fail(place: Place, problem: string): never {
-  throw new BadConfig(`${place.file.name}:${place.line}: ${place.key === '' ? '' : `${place.key}: `}${problem}`)
+  const { key, line, file } = place
+  throw new BadConfig(`${file.name}:${line}: ${key === '' ? '' : `${key}: `}${problem}`, { key, problem })
 }
 
 // The entries of a mapping. A key that is not known is refused: a slip of the pen must not become a default.
@@ -173,8 +184,12 @@ function scalar(place: Place): Yaml.Scalar {
 
 function interpolate(text: string, place: Place): string {
   return text.replace(/\$\{([^}]*)\}/g, (_, name: string) => {
+    const { env, taken } = place.file
+    if (env === undefined) fail(place, 'must not hold a placeholder: those are for the configuration file alone')
     if (!/^[A-Za-z_]\w*$/.test(name)) fail(place, 'has a placeholder that names no variable')
-    return place.file.env[name] ?? fail(place, `the environment variable ${name} is not set`)
+    const value = env[name] ?? fail(place, `the environment variable ${name} is not set`)
+    taken.set(name, value)
+    return value
   })
 }
 

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { BOUNDS, type Bounds } from './config-bounds.ts'
 import type { FileCatalog } from './config-catalog.ts'
+import { type Detected, detectProviders } from './config-detect.ts'
 import {
   adminListen,
   encryptionKey,
@@ -17,7 +18,7 @@ import {
   token,
   trustedProxies,
 } from './config-env.ts'
-import { type Brand, NO_FILE, readConfigFile } from './config-file.ts'
+import { type Brand, type FileText, NO_FILE, readConfigFile } from './config-file.ts'
 import { BadConfig } from './config-yaml.ts'
 import type { KeyDefaults } from './domain/key.ts'
 import type { LogLevel } from './lib/log.ts'
@@ -35,6 +36,8 @@ export type Config = {
   readonly adminToken: string | undefined
   // 32 bytes as 64 hex digits, in whichever way they were given.
   readonly encryptionKey: string | undefined
+  // What was sealed under it is sealed anew under the other one.
+  readonly encryptionKeyPrevious: string | undefined
   readonly metricsToken: string | undefined
   readonly trustedProxies: readonly string[]
   readonly logLevel: LogLevel
@@ -42,8 +45,11 @@ export type Config = {
   readonly defaults: KeyDefaults
   readonly corsOrigins: readonly string[]
   readonly explain: boolean
+  readonly allowPrivateUpstreams: boolean
   // Undefined: there is no file.
-  readonly catalog: FileCatalog | undefined
+  readonly catalog: (FileCatalog & FileText) | undefined
+  // What the environment holds keys for; empty where there is a file.
+  readonly detected: Detected
   readonly bounds: Bounds
   readonly failpoints: Failpoints
 }
@@ -56,10 +62,12 @@ const KNOWN = [
   'CONFIG',
   'ADMIN_TOKEN',
   'ENCRYPTION_KEY',
+  'ENCRYPTION_KEY_PREVIOUS',
   'METRICS_TOKEN',
   'TRUSTED_PROXIES',
   'WORKERS',
   'DETECT_PROVIDERS',
+  'ALLOW_PRIVATE_UPSTREAMS',
   'LOG_LEVEL',
   'URL',
   'FAILPOINTS',
@@ -77,7 +85,8 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
     dataDir: dataDirOf(env, cwd),
     configFile,
     adminToken: token(env, 'TURNPIKE_ADMIN_TOKEN', 16),
-    encryptionKey: encryptionKey(env),
+    encryptionKey: encryptionKey(env, 'TURNPIKE_ENCRYPTION_KEY'),
+    encryptionKeyPrevious: encryptionKey(env, 'TURNPIKE_ENCRYPTION_KEY_PREVIOUS'),
     metricsToken: token(env, 'TURNPIKE_METRICS_TOKEN', 1),
     trustedProxies: trustedProxies(env) ?? file.trustedProxies,
     logLevel: logLevel(env),
@@ -85,7 +94,9 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
     defaults: file.defaults,
     corsOrigins: file.corsOrigins,
     explain: file.explain,
+    allowPrivateUpstreams: flag(env, 'TURNPIKE_ALLOW_PRIVATE_UPSTREAMS', file.allowPrivateUpstreams),
     catalog: file.catalog,
+    detected: detectProviders(flag(env, 'TURNPIKE_DETECT_PROVIDERS', true) && file.catalog === undefined ? env : {}),
     bounds: { ...BOUNDS, drainDelayMs: file.drainDelayMs, drainMaxMs: file.drainMaxMs },
     failpoints: failpoints(env),
   })
@@ -108,6 +119,11 @@ export function loadDataDir(env: NodeJS.ProcessEnv = process.env, cwd: string = 
   return dataDirOf(env, cwd)
 }
 
+// A secret for a command, from the variable that its caller names.
+export function readSecretVariable(name: string, env: NodeJS.ProcessEnv = process.env): string | undefined {
+  return read(env, name)
+}
+
 // The environment as it is, with another configuration file.
 export function environmentWith(configFile: string | undefined): NodeJS.ProcessEnv {
   return configFile === undefined ? process.env : { ...process.env, TURNPIKE_CONFIG: configFile }
@@ -127,8 +143,6 @@ function refuseLater(env: NodeJS.ProcessEnv): void {
   if (env.REDIS_URL) throw new BadConfig('REDIS_URL: Redis is not supported yet; unset it to run one node')
   const workers = read(env, 'TURNPIKE_WORKERS') ?? '1'
   if (workers !== '1') throw new BadConfig('TURNPIKE_WORKERS: more than one process is not supported yet; it must be 1')
-  // Nothing is detected yet, so both values are the same; one that is neither is a mistake all the same.
-  flag(env, 'TURNPIKE_DETECT_PROVIDERS', false)
 }
 
 function findConfigFile(env: NodeJS.ProcessEnv, cwd: string): string | undefined {

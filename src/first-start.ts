@@ -9,7 +9,8 @@ import { BadConfig, type Config } from './config.ts'
 import { TIMEOUTS } from './config-bounds.ts'
 import { NO_QUIRKS } from './domain/catalog.ts'
 import type { Store } from './store/contract.ts'
-import type { DeclaredCatalog, Settings } from './store/contract-operator.ts'
+import type { DeclaredCatalog } from './store/contract-catalog.ts'
+import type { Settings } from './store/contract-operator.ts'
 
 const ACTOR = { name: 'first start', address: 'local' }
 const FIRST_KEY = 'first key'
@@ -159,6 +160,7 @@ export function welcome(
   { url, adminUrl }: { readonly url: string; readonly adminUrl: string | undefined },
   { accountId, made: { adminToken, secret } }: FirstStart,
   model: string,
+  found: Config['detected']['found'],
 ): string {
   const lines = ['', `Turnpike is ready at ${url}`, '']
   if (adminToken !== undefined) lines.push(`  Admin token  ${adminToken}`)
@@ -173,6 +175,7 @@ export function welcome(
       '',
       ...keyLines(adminUrl, adminToken, accountId),
     )
+  for (const { variable, models } of found) lines.push('', `Found ${variable}: ${models.join(', ')}`)
   return `${lines.join('\n')}\n\n`
 }
 

@@ -1,15 +1,20 @@
 // Wires the operator's side: verbs on keys and accounts, reports, who may call them, and whether the gateway is ready.
 import { randomBytes } from 'node:crypto'
 import { accountVerbs } from './admin/accounts.ts'
+import type { ProviderHealth } from './admin/catalog-wire.ts'
 import { keyVerbs } from './admin/keys.ts'
 import { reportVerbs } from './admin/reports.ts'
 import type { Drain } from './drain.ts'
 import { type FirstStart, firstStart } from './first-start.ts'
 import type { AdminNeeds } from './http/admin/admin-api.ts'
 import { addressOfRequest } from './http/peer.ts'
+import { catalogVerbs } from './main-catalog-verbs.ts'
 import type { Ground } from './main-ground.ts'
 import type { House } from './main-store.ts'
 import type { V1 } from './main-v1.ts'
+
+// Until routing tells.
+const NO_HEALTH: ProviderHealth = { targets: [], credentials: [] }
 
 export type Operator = {
   readonly admin: AdminNeeds
@@ -19,7 +24,7 @@ export type Operator = {
   begin(): Promise<FirstStart>
 }
 
-export function openOperator({ store, catalog }: House, v1: V1, drain: Drain, ground: Ground): Operator {
+export function openOperator({ store, catalog, keeper }: House, v1: V1, drain: Drain, ground: Ground): Operator {
   const { config, clock, newId } = ground
   const { forget, forgetAccounts } = v1.authenticator
   // The listener is open before the admin token is known; until then nobody bears it.
@@ -46,6 +51,7 @@ export function openOperator({ store, catalog }: House, v1: V1, drain: Drain, gr
       keys,
       accounts,
       reports: reportVerbs(store),
+      catalog: catalogVerbs({ catalog: store.catalog, keeper, config, healthOf: () => NO_HEALTH, newId, clock }),
       jsonDepthMax: config.bounds.jsonDepthMax,
       onBug: ground.onBug,
     },

@@ -1,16 +1,15 @@
-// Opens what is kept: the data directory for this process alone, the database in it, and the catalog as it is declared.
+// Opens what is kept: the data directory for this process alone, the database in it, and the catalog.
 import { join } from 'node:path'
-import { BadConfig, type Config } from './config.ts'
-import { demoCatalog } from './first-start.ts'
+import { BadConfig } from './config.ts'
+import { type CatalogKeeper, openCatalog } from './main-catalog.ts'
 import type { Ground } from './main-ground.ts'
-import { type Credentials, catalogOf, type LiveCatalog, liveCatalog } from './route/catalog.ts'
+import type { LiveCatalog } from './route/catalog.ts'
 import type { Store } from './store/contract.ts'
-import type { DeclaredCatalog } from './store/contract-operator.ts'
 import { DATABASE_FILE, lockDataDir } from './store/lock.ts'
 import { openSqlite } from './store/sqlite.ts'
 import { missingPackages } from './upstream/ai-sdk-models.ts'
 
-export type House = { readonly store: Store; readonly catalog: LiveCatalog }
+export type House = { readonly store: Store; readonly catalog: LiveCatalog; readonly keeper: CatalogKeeper }
 
 export async function openHouse(ground: Ground): Promise<House> {
   const { config } = ground
@@ -18,8 +17,8 @@ export async function openHouse(ground: Ground): Promise<House> {
   if (missing !== undefined) throw new BadConfig(missing)
   takeDataDir(config.dataDir)
   const store = await openStore(ground)
-  const stored = await store.catalog.provision(declared(config, ground.newId))
-  return { store, catalog: liveCatalog(catalogOf(stored, declaredCredentials(config))) }
+  const keeper = await openCatalog(store, ground)
+  return { store, catalog: keeper.live, keeper }
 }
 
 function takeDataDir(dir: string): void {
@@ -41,18 +40,4 @@ async function openStore({ config, metrics, newId }: Ground): Promise<Store> {
   } catch (error) {
     throw new BadConfig(`the database ${path} cannot be opened: ${(error as Error).message}`)
   }
-}
-
-// Credentials stay in memory; what is stored of a provider has none.
-function declared(config: Config, newId: () => string): DeclaredCatalog {
-  if (config.catalog === undefined) return demoCatalog(newId)
-  const { providers, models } = config.catalog
-  return {
-    providers: providers.map(({ credentials: _secret, ...provider }) => provider),
-    models: models.map(model => ({ ...model, newPriceVersion: newId() })),
-  }
-}
-
-function declaredCredentials({ catalog }: Config): Credentials {
-  return new Map(catalog?.providers.map(({ id, credentials }) => [id, credentials]))
 }

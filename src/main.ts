@@ -1,6 +1,6 @@
 // The life of the process: opens the store, sweeps what a crash left, opens the doors, and drains on SIGTERM. This file
 // and those it is made of (main-*.ts) wire everything; no others know every room.
-import type { Config } from './config.ts'
+import { BadConfig, type Config } from './config.ts'
 import { drainable } from './drain.ts'
 import { DEMO_MODEL, type FirstStart, welcome } from './first-start.ts'
 import { type Ground, openGround, wordsOf } from './main-ground.ts'
@@ -16,16 +16,19 @@ export async function serve(config: Config): Promise<void> {
   const ground = openGround(config)
   const { log, inFlight } = ground
   process.on('exit', log.flush)
-  process.on('SIGHUP', () => log.warn({}, 'SIGHUP ignored: the configuration file is read at start only'))
+  // A signal that comes before there is anything to apply to would otherwise end the process.
+  let reload = () => log.warn({}, 'SIGHUP ignored: the gateway is still starting')
+  process.on('SIGHUP', () => reload())
 
   const house = await openHouse(ground)
+  reload = () => void applyFile(house, ground)
   const drain = drainable({ inFlight, bounds: config.bounds, log })
   const v1 = openV1(house, drain, ground)
   const operator = openOperator(house, v1, drain, ground)
   const listeners = await openListeners(v1, operator, ground)
   const stopSweeping = await startSweeping(house, v1, ground)
   await listeners.listen()
-  await show(await operator.begin(), { url: listeners.url(), adminUrl: listeners.adminUrl() })
+  await show(await operator.begin(), { url: listeners.url(), adminUrl: listeners.adminUrl() }, config)
   log.info({ url: listeners.url(), models: house.catalog.current().models.length }, 'listening')
 
   await drain.finished(listeners.servers)
@@ -54,9 +57,21 @@ async function startSweeping({ store }: House, v1: V1, { config, metrics, log }:
   return keepSweeping(needs, config.bounds)
 }
 
+// By SIGHUP: the file is read again and its catalog is in force at once; a bad file changes nothing.
+async function applyFile({ keeper }: House, { log }: Ground): Promise<void> {
+  try {
+    const { changes, atNextStart } = await keeper.apply(false, { name: 'SIGHUP', address: 'local' })
+    log.info({ changes, atNextStart }, 'the configuration file was applied')
+  } catch (error) {
+    const why = error instanceof BadConfig ? error.message : wordsOf(error)
+    log.error({ err: why }, 'the configuration file was not applied: nothing has changed')
+  }
+}
+
 // Secrets are shown this once, and only then are they for good.
-async function show(first: FirstStart, at: Parameters<typeof welcome>[0]): Promise<void> {
+async function show(first: FirstStart, at: Parameters<typeof welcome>[0], { detected }: Config): Promise<void> {
   const { adminToken, secret } = first.made
-  if (adminToken !== undefined || secret !== undefined) process.stdout.write(welcome(at, first, DEMO_MODEL))
+  if (adminToken !== undefined || secret !== undefined)
+    process.stdout.write(welcome(at, first, DEMO_MODEL, detected.found))
   await first.shown()
 }

@@ -8,7 +8,7 @@ export type Json = Readonly<Record<string, unknown>>
 export type Client = {
   // '/keys' means '/admin/v1/keys'.
   call(
-    method: 'GET' | 'POST' | 'PATCH',
+    method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
     path: string,
     body?: Json,
     headers?: Readonly<Record<string, string>>,
@@ -85,12 +85,16 @@ function parse(text: string): Json | undefined {
 }
 
 async function tokenFromStdin(): Promise<string> {
+  const token = await lineFromStdin(TOKEN_CHARS_MAX)
+  if (!/^[\x21-\x7e]+$/.test(token)) throw new BadUsage('there is no admin token on stdin')
+  return token
+}
+
+export async function lineFromStdin(charsMax: number): Promise<string> {
   let text = ''
   for await (const chunk of process.stdin) {
     text += String(chunk)
-    if (text.includes('\n') || text.length > TOKEN_CHARS_MAX) break
+    if (text.includes('\n') || text.length > charsMax) break
   }
-  const token = text.split('\n')[0]?.trim() ?? ''
-  if (!/^[\x21-\x7e]+$/.test(token)) throw new BadUsage('there is no admin token on stdin')
-  return token
+  return text.split('\n')[0]?.trim() ?? ''
 }

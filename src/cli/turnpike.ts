@@ -11,6 +11,12 @@ const GROUPS: Readonly<Record<string, Group>> = {
   serve: { about: 'start the gateway', load: () => import('./serve.ts') },
   keys: { about: 'create, list, show, update, rotate, end-grace, revoke', load: () => import('./keys.ts') },
   credits: { about: 'add credits to an account', load: () => import('./credits.ts') },
+  providers: {
+    about: 'list, show, create, update, delete, add-credential, remove-credential, health',
+    load: () => import('./providers.ts'),
+  },
+  models: { about: 'list, show, create, update, delete, import', load: () => import('./models.ts') },
+  apply: { about: 'put the configuration file in force in the running gateway', load: () => import('./apply.ts') },
   usage: { about: 'show what one request did and cost', load: () => import('./usage.ts') },
   config: { about: 'check the configuration without starting', load: () => import('./config-check.ts') },
   audit: { about: 'prove that the books are right', load: () => import('./audit.ts') },

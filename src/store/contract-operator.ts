@@ -1,6 +1,5 @@
-// What every store promises the operator's side: keys, accounts, reports, the catalog, events and settings. Each change is
-// one transaction, with the trace of who made it.
-import type { Model, Provider } from '../domain/catalog.ts'
+// What every store promises the operator's side: keys, accounts, reports, events and settings (the catalog:
+// contract-catalog.ts). Each change is one transaction, with the trace of who made it.
 import type { Nano } from '../domain/credits.ts'
 import type { Account, AccountStatus, KeyControls, KeyStatus, KeyWithSecrets } from '../domain/key.ts'
 import type { Endpoint, Outcome, UsageRow } from '../domain/usage.ts'
@@ -103,16 +102,6 @@ export type SummaryRow = {
   readonly completionTokens: number
   readonly cost: Nano
 }
-
-// The catalog lives in the database. What the file declares is provisioned in one transaction; what it no longer
-// declares becomes inactive. `created_at` and `price_version` of what did not change stay as they were.
-export type CatalogStore = {
-  provision(declared: DeclaredCatalog): Promise<StoredCatalog>
-  load(): Promise<StoredCatalog>
-}
-export type DeclaredModel = Omit<Model, 'createdAt' | 'priceVersion'> & { readonly newPriceVersion: string }
-export type DeclaredCatalog = { readonly providers: readonly Provider[]; readonly models: readonly DeclaredModel[] }
-export type StoredCatalog = { readonly providers: readonly Provider[]; readonly models: readonly Model[] }
 
 export type OperatorEvent = {
   readonly id: string

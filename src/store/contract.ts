@@ -4,7 +4,8 @@ import type { Nano, Tokens } from '../domain/credits.ts'
 import type { HoldAsk, KeyFunds } from '../domain/hold.ts'
 import type { Balance, Bearer } from '../domain/key.ts'
 import type { Outcome, RequestFacts, UsageSource } from '../domain/usage.ts'
-import type { Accounts, CatalogStore, Events, Keys, Settings, UsageReports } from './contract-operator.ts'
+import type { CatalogStore } from './contract-catalog.ts'
+import type { Accounts, Events, Keys, Settings, UsageReports } from './contract-operator.ts'
 
 export type Store = {
   readonly gates: Gates

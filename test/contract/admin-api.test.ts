@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { Compile } from 'typebox/compile'
-import { ADMIN, ADMIN_ENDPOINTS, type Endpoint } from '../../src/http/admin/schemas.ts'
+import type { Endpoint } from '../../src/http/admin/endpoint-table.ts'
+import { ADMIN, ADMIN_ENDPOINTS } from '../../src/http/admin/schemas.ts'
 import { openAdminHouse, PRICE } from '../kit/admin-house.ts'
 
 test('a key lives from its creation over rotation to its revoke, and shows each secret once', async () => {

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { NO_QUIRKS, type Provider } from '../../src/domain/catalog.ts'
-import type { DeclaredModel } from '../../src/store/contract-operator.ts'
-import { ENGINES, OPERATOR, openRooms } from '../kit/engines.ts'
+import type { DeclaredCatalog, DeclaredModel, ProvisionOrder } from '../../src/store/contract-catalog.ts'
+import { ENGINES, OPERATOR, openRooms, type Rooms } from '../kit/engines.ts'
 
 for (const { engine, open } of ENGINES) {
   test(`${engine}: what is provisioned is loaded again, sorted by id, with exact prices`, async () => {
     await using rooms = await openRooms(open)
 
-    const stored = await rooms.catalog.provision({
+    const stored = await provision(rooms, {
       providers: [provider('b'), provider('a')],
       models: [model('z'), model('B/m')],
     })
@@ -33,10 +33,10 @@ for (const { engine, open } of ENGINES) {
     const cost = { prompt: 1n, completion: 89_999_999n * 10n ** 18n + 1n, cacheRead: 0n, cacheWrite: 10n, request: 7n }
     const [silent] = model('m').targets
     const stating = { provider: 'b', model: 'm', priority: 1, weight: 1, cost }
-    const before = await rooms.catalog.provision({ providers: [provider('a')], models: [model('m')] })
+    const before = await provision(rooms, { providers: [provider('a')], models: [model('m')] })
 
     const declared = model('m', { newPriceVersion: 'other', targets: [silent!, stating] })
-    const stored = await rooms.catalog.provision({ providers: [provider('a')], models: [declared] })
+    const stored = await provision(rooms, { providers: [provider('a')], models: [declared] })
 
     assert.deepEqual(stored.models[0]?.targets, [silent, stating])
     assert.deepEqual(await rooms.catalog.load(), stored)
@@ -63,22 +63,22 @@ for (const { engine, open } of ENGINES) {
     )
 
     async function provisionOne(declared: DeclaredModel) {
-      return (await rooms.catalog.provision({ providers: [provider('a')], models: [declared] })).models[0]
+      return (await provision(rooms, { providers: [provider('a')], models: [declared] })).models[0]
     }
   })
 
   test(`${engine}: what is no longer declared is inactive, and comes back as it was`, async () => {
     await using rooms = await openRooms(open)
-    const before = await rooms.catalog.provision({ providers: [provider('a')], models: [model('m')] })
+    const before = await provision(rooms, { providers: [provider('a')], models: [model('m')] })
     rooms.clock.advance(1000)
 
-    const none = await rooms.catalog.provision({ providers: [], models: [] })
-    const again = await rooms.catalog.provision({
+    const none = await provision(rooms, { providers: [], models: [] })
+    const again = await provision(rooms, {
       providers: [provider('a')],
       models: [model('m', { newPriceVersion: 'x' })],
     })
 
-    assert.deepEqual(none, { providers: [], models: [] })
+    assert.deepEqual([none.providers, none.models], [[], []])
     assert.deepEqual(again, before)
   })
 
@@ -87,8 +87,8 @@ for (const { engine, open } of ENGINES) {
     await rooms.sql.run(`INSERT INTO provider (id, spec, provisioned, active) VALUES ('own', '{}', 0, 1)`)
     const declared = { providers: [provider('a')], models: [model('m')] }
 
-    await rooms.catalog.provision(declared)
-    const stored = await rooms.catalog.provision(declared)
+    await provision(rooms, declared)
+    const stored = await provision(rooms, declared)
 
     assert.deepEqual(
       stored.providers.map(({ id }) => id),
@@ -99,13 +99,13 @@ for (const { engine, open } of ENGINES) {
 
   test(`${engine}: a provision that fails midway changes nothing`, async () => {
     await using rooms = await openRooms(open)
-    const before = await rooms.catalog.provision({
+    const before = await provision(rooms, {
       providers: [provider('a')],
       models: [model('m', { newPriceVersion: 'v1' })],
     })
     const broken = model('m', { newPriceVersion: 'v1', prices: { ...PRICES, request: 9n } })
 
-    await assert.rejects(rooms.catalog.provision({ providers: [provider('b')], models: [broken] }))
+    await assert.rejects(provision(rooms, { providers: [provider('b')], models: [broken] }))
 
     assert.deepEqual(await rooms.catalog.load(), before)
   })
@@ -135,6 +135,14 @@ for (const { engine, open } of ENGINES) {
     )
     assert.deepEqual([first.hasMore, second.hasMore], [true, false])
   })
+}
+
+const START = { digest: null, evenSuperseded: false, dryRun: false, actor: OPERATOR }
+
+// What is in force once this is.
+async function provision({ catalog }: Rooms, declared: DeclaredCatalog, order: Partial<ProvisionOrder> = {}) {
+  await catalog.provision(declared, { ...START, ...order })
+  return catalog.load()
 }
 
 const PRICES = { prompt: 123_456_789_012n, completion: 1n, cacheRead: 0n, cacheWrite: 2_500_000n, request: 0n }

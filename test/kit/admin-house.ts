@@ -5,20 +5,43 @@ import { fastify } from 'fastify'
 import { accountVerbs } from '../../src/admin/accounts.ts'
 import { keyVerbs } from '../../src/admin/keys.ts'
 import { reportVerbs } from '../../src/admin/reports.ts'
+import { BOUNDS } from '../../src/config-bounds.ts'
 import { NO_FILE } from '../../src/config-file.ts'
 import { priceSnapshot } from '../../src/domain/catalog.ts'
 import { adminApi } from '../../src/http/admin/admin-api.ts'
+import { sealWith } from '../../src/lib/seal.ts'
+import { catalogVerbs } from '../../src/main-catalog-verbs.ts'
 import { idAt } from '../../src/store/sql/time-order.ts'
 import { ENGINES, openRooms } from './engines.ts'
 
 const TOKEN = 'admin-token-of-this-test'
 export const PRICE = priceSnapshot({ prompt: 1n, completion: 2n, cacheRead: 3n, cacheWrite: 4n, request: 5n })
 
+// A credit is a cent here, and callers pay a quarter on top.
+const EXCHANGE = { creditsPerUsd: 100_000_000n, markup: 1_250_000n }
+const HEALTH = {
+  targets: [
+    {
+      model: 'm1',
+      state: 'closed',
+      successRate: 0.5,
+      firstByteMs: 12.5,
+      inFlight: 1,
+      requests: 4,
+      failures: 2,
+      openUntil: null,
+    },
+  ],
+  credentials: [],
+}
+
 export async function openAdminHouse() {
   const rooms = await openRooms(ENGINES[0]!.open)
   const forgotten: string[] = []
   const forgottenAccounts: string[] = []
   const aborted: string[] = []
+  const refreshed: number[] = []
+  const seal = sealWith(randomBytes(32), 'credentials')
   const newId = () => randomUUIDv7()
   const app = fastify({ genReqId: newId, exposeHeadRoutes: false })
   adminApi(app, {
@@ -39,6 +62,20 @@ export async function openAdminHouse() {
     }),
     accounts: accountVerbs({ accounts: rooms.accounts, newId, forgetAccount: id => void forgottenAccounts.push(id) }),
     reports: reportVerbs({ usage: rooms.usage, events: rooms.events }),
+    catalog: catalogVerbs({
+      catalog: rooms.catalog,
+      keeper: {
+        seal,
+        exchange: () => EXCHANGE,
+        credentialsOf: () => [],
+        refresh: async () => void refreshed.push(rooms.clock.now()),
+        apply: () => assert.fail('there is no file here'),
+      },
+      config: { allowPrivateUpstreams: false, bounds: BOUNDS },
+      healthOf: () => HEALTH,
+      newId,
+      clock: rooms.clock,
+    }),
     onBug: error => assert.fail(String(error)),
   })
   const base = await app.listen({ port: 0, host: '127.0.0.1' })
@@ -48,6 +85,8 @@ export async function openAdminHouse() {
     forgotten,
     forgottenAccounts,
     aborted,
+    refreshed,
+    seal,
     async call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
       const sent = body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }
       const type = body === undefined ? {} : { 'content-type': 'application/json' }

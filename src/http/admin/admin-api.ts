@@ -6,16 +6,19 @@ import type { ReportVerbs } from '../../admin/reports.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { accountEndpoints } from './accounts.ts'
 import { nothingHere, type OnBug, refusalOfError, replyRefusal, takeJsonOnly } from './answers.ts'
+import type { CatalogVerbs } from './catalog.ts'
+import { catalogEndpoints } from './catalog.ts'
+import { ADMIN_PREFIX } from './endpoint-table.ts'
 import { eventEndpoints } from './events.ts'
 import { adminGuard, type GuardNeeds } from './guard.ts'
 import { keyEndpoints } from './keys.ts'
-import { ADMIN_PREFIX } from './schemas.ts'
 import { usageEndpoints } from './usage.ts'
 
 export type AdminNeeds = GuardNeeds & {
   readonly keys: KeyVerbs
   readonly accounts: AccountVerbs
   readonly reports: ReportVerbs
+  readonly catalog: CatalogVerbs
   readonly jsonDepthMax: number
   readonly onBug: OnBug
 }
@@ -50,6 +53,7 @@ export function adminApi(app: FastifyInstance, needs: AdminNeeds): void {
 
       keyEndpoints(scope, inside)
       accountEndpoints(scope, inside)
+      catalogEndpoints(scope, inside)
       usageEndpoints(scope, inside)
       eventEndpoints(scope, inside)
     },

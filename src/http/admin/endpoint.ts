@@ -3,8 +3,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Static, TObject } from 'typebox'
 import { type Actor, PAGE_DEFAULT, type Page } from '../../store/contract-operator.ts'
 import { checkBody, checkQuery } from './check.ts'
+import { ADMIN_PREFIX, type Endpoint } from './endpoint-table.ts'
 import type { Guard } from './guard.ts'
-import { ADMIN_PREFIX, type Endpoint } from './schemas.ts'
 
 export type Ask<E> = {
   readonly params: Readonly<Record<string, string>>

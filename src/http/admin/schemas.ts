@@ -1,10 +1,12 @@
 // Every endpoint of the admin API with what it takes and what it answers: the doors check by this table, and the OpenAPI
 // document is made from it.
-import { type TObject, type TSchema, Type } from 'typebox'
+import { Type } from 'typebox'
 import { NAME_MAX, NOTE_MAX } from '../../admin/input.ts'
 import { ALLOWLIST_ENTRIES_MAX, CONCURRENT_LIMIT_MAX, DAILY_LIMIT_MAX, RPM_LIMIT_MAX } from '../../domain/key.ts'
 import { ENDPOINTS, MODEL_NAME_MAX, OUTCOMES } from '../../domain/usage.ts'
-import { PAGE_DEFAULT, PAGE_MAX, SUMMARY_GROUPS } from '../../store/contract-operator.ts'
+import { SUMMARY_GROUPS } from '../../store/contract-operator.ts'
+import { CATALOG } from './catalog-schemas.ts'
+import { CHANGE, CREATE, type Endpoint, endpoint, Id, listOf, paging, READ, strict } from './endpoint-table.ts'
 import {
   AccountShape,
   AccountState,
@@ -20,28 +22,6 @@ import {
   Time,
 } from './shapes.ts'
 
-export const ADMIN_PREFIX = '/admin/v1'
-
-export type Endpoint = {
-  readonly method: 'GET' | 'POST' | 'PATCH'
-  // As OpenAPI writes it: `/admin/v1/keys/{id}`.
-  readonly path: string
-  readonly summary: string
-  readonly query?: TObject
-  readonly headers?: TObject
-  readonly body?: TObject
-  readonly response: TSchema
-  // The first is that of success.
-  readonly statuses: readonly number[]
-}
-
-const strict = { additionalProperties: false }
-const Id = Type.String({ minLength: 1, maxLength: 200 })
-const Limit = Type.Integer({ minimum: 1, maximum: PAGE_MAX, default: PAGE_DEFAULT })
-const paging = {
-  limit: Type.Optional(Limit),
-  after: Type.Optional(Type.String({ description: 'The last id of the page before.', minLength: 1, maxLength: 200 })),
-}
 const Name = Type.String({ minLength: 1, maxLength: NAME_MAX })
 
 const controls = {
@@ -66,12 +46,6 @@ const usageFilter = {
   endpoint: Type.Optional(Type.Enum([...ENDPOINTS, 'all'])),
   outcome: Type.Optional(Type.Enum([...OUTCOMES])),
 }
-
-const listOf = <T extends TSchema>(item: T) =>
-  Type.Object({ object: Type.Literal('list'), data: Type.Array(item), has_more: Type.Boolean() })
-const READ = [200, 400, 401, 404, 429, 503] as const
-const CHANGE = [200, 400, 401, 404, 409, 413, 415, 429, 503] as const
-const CREATE = [201, 400, 401, 413, 415, 429, 503] as const
 
 export const ADMIN = {
   createKey: endpoint('POST', '/keys', 'Create a key; its secret is shown this once', CREATE, KeyWithSecretShape, {
@@ -141,17 +115,7 @@ export const ADMIN = {
   listEvents: endpoint('GET', '/events', "Operators' actions, newest first", READ, listOf(EventShape), {
     query: Type.Object(paging, strict),
   }),
+  ...CATALOG,
 } satisfies Record<string, Endpoint>
 
 export const ADMIN_ENDPOINTS: readonly Endpoint[] = Object.values(ADMIN)
-
-function endpoint<T extends Pick<Endpoint, 'query' | 'headers' | 'body'>>(
-  method: Endpoint['method'],
-  path: string,
-  summary: string,
-  statuses: readonly number[],
-  response: TSchema,
-  takes: T,
-): Omit<Endpoint, 'query' | 'headers' | 'body'> & T {
-  return { method, path: ADMIN_PREFIX + path, summary, statuses, response, ...takes }
-}

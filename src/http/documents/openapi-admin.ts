@@ -1,7 +1,8 @@
 // The admin API as OpenAPI operations, made from the table that its doors check by.
 import type { TObject } from 'typebox'
 import { REFUSALS, type RefusalCode } from '../../domain/refusal.ts'
-import { ADMIN, ADMIN_PREFIX, type Endpoint } from '../admin/schemas.ts'
+import { ADMIN_PREFIX, type Endpoint } from '../admin/endpoint-table.ts'
+import { ADMIN } from '../admin/schemas.ts'
 import type { Media, Operation, Parameter, PathItem, Paths, Schema } from './openapi-document.ts'
 import { plainErrors } from './openapi-errors.ts'
 import { ADMIN_BODIES } from './openapi-examples.ts'
@@ -52,13 +53,19 @@ function parametersOf({ path, query, headers }: Endpoint, room: string): Paramet
     name,
     in: 'path' as const,
     required: true,
-    description: name === 'id' ? `Of the ${room.replace(/s$/, '')}.` : 'What `X-Request-Id` said.',
+    description: PATH_NOTES[name] ?? `Of the ${room.replace(/s$/, '')}.`,
     schema: { type: 'string' },
   }))
   return [...inPath, ...fieldsOf('query', query), ...fieldsOf('header', headers)]
 }
 
+const PATH_NOTES: Readonly<Record<string, string>> = {
+  request_id: 'What `X-Request-Id` said.',
+  credential_id: 'Of the credential.',
+}
+
 const NOTES: Readonly<Record<string, string>> = {
+  'if-match': 'The `version` that the change is based on, such as `"3"`; if it is another one by now: 409.',
   'idempotency-key':
     'Kept for ever, per account: with the same body it gives the same entry again, with another one 422.',
   from: 'Not before this time (ISO 8601).',

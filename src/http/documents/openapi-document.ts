@@ -57,7 +57,7 @@ export type Operation = {
   readonly responses: Readonly<Record<string, Response | Ref>>
 }
 
-type Method = 'get' | 'post' | 'patch'
+type Method = 'get' | 'post' | 'patch' | 'delete'
 export type PathItem = { readonly [method in Method]?: Operation }
 export type Paths = Readonly<Record<string, PathItem>>
 

@@ -57,4 +57,17 @@ export const ADMIN_BODIES: Readonly<Record<string, unknown>> = {
   createAccount: { name: 'research' },
   updateAccount: { status: 'suspended' },
   addCredits: { amount: '10.00', note: 'invoice 1017' },
+  createProvider: { id: 'acme', kind: 'openai', base_url: 'https://api.acme.example/v1', api_key: 'sk-…' },
+  updateProvider: { timeouts: { first_byte_stream: 30 } },
+  addCredential: { api_key: 'sk-…' },
+  createModel: {
+    id: 'acme/m1',
+    context_length: 128_000,
+    max_output_tokens: 16_384,
+    pricing: { prompt: '0.0000025', completion: '0.00001' },
+    targets: [{ provider: 'acme', model: 'm1' }],
+  },
+  updateModel: { pricing: { prompt: '0.000002', completion: '0.000008' } },
+  importModels: { list: 'openai', provider: 'openai', match: 'gpt-4*', markup: '1.2', dry_run: true },
+  applyCatalog: { dry_run: true },
 }

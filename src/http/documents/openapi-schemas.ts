@@ -2,6 +2,14 @@
 // and each field explained.
 import Type, { type TSchema } from 'typebox'
 import { ChatRequest, MESSAGES, PARTS } from '../../domain/chat-schema.ts'
+import {
+  AppliedShape,
+  CatalogModelShape,
+  CredentialShape,
+  HealthShape,
+  ImportShape,
+  ProviderShape,
+} from '../admin/catalog-shapes.ts'
 import { ADMIN } from '../admin/schemas.ts'
 import {
   AccountShape,
@@ -55,6 +63,14 @@ const NAMED: Readonly<Record<string, TSchema>> = {
   UsageSummaryList: ADMIN.summariseUsage.response,
   Event: EventShape,
   EventList: ADMIN.listEvents.response,
+  Credential: CredentialShape,
+  Provider: ProviderShape,
+  ProviderList: ADMIN.listProviders.response,
+  ProviderHealth: HealthShape,
+  CatalogModel: CatalogModelShape,
+  CatalogModelList: ADMIN.listModels.response,
+  CatalogApplied: AppliedShape,
+  PriceImport: ImportShape,
 }
 
 const names = new Map(Object.entries(NAMED).map(([name, schema]) => [JSON.stringify(schema), name]))

@@ -1,0 +1,29 @@
+// The operator's verb that reads the configuration file again: what it says of the catalog is in force at once, or nothing
+// is if the file is bad.
+import type { CatalogChange } from '../store/contract-catalog.ts'
+import type { Actor } from '../store/contract-operator.ts'
+
+export type ApplyObject = {
+  readonly object: 'catalog_apply'
+  readonly dry_run: boolean
+  readonly changes: readonly CatalogChange[]
+  // Settings of the file that differ and are read at start only.
+  readonly at_next_start: readonly string[]
+}
+
+export type ApplyVerb = (dryRun: boolean, actor: Actor) => Promise<ApplyObject>
+
+export type ApplyNeeds = {
+  // Throws a refusal in the words of whoever read the file.
+  apply(
+    dryRun: boolean,
+    actor: Actor,
+  ): Promise<{ readonly changes: readonly CatalogChange[]; readonly atNextStart: readonly string[] }>
+}
+
+export function applyVerb({ apply }: ApplyNeeds): ApplyVerb {
+  return async (dryRun, actor) => {
+    const { changes, atNextStart } = await apply(dryRun, actor)
+    return { object: 'catalog_apply', dry_run: dryRun, changes, at_next_start: atNextStart }
+  }
+}

@@ -1,0 +1,152 @@
+// Takes models and prices over from the installed price list: says what is new, what has another price and what cannot be
+// taken, and saves all of it or nothing.
+import { isDeepStrictEqual } from 'node:util'
+import { type Factor, parseFactor } from '../domain/dollars.ts'
+import { documentOf } from '../domain/list-model.ts'
+import { Refusal } from '../domain/refusal.ts'
+import type { Clock } from '../lib/clock.ts'
+import { type ListedModel, type PriceList, priceListOf } from '../lib/price-list.ts'
+import type { ModelEntry, ModelSave } from '../store/contract-catalog.ts'
+import type { Actor } from '../store/contract-operator.ts'
+import { type CatalogNeeds, merged, thenRefresh } from './catalog-input.ts'
+import { everyEntry, providerIds, refusalOf } from './catalog-models.ts'
+import { pricingOf } from './catalog-wire.ts'
+import { wrong } from './input.ts'
+
+export type ImportOrder = {
+  // The vendor, as the list names it.
+  readonly list: string
+  // Which provider of the catalog serves them; the vendor's name unless given.
+  readonly provider?: string
+  // Part of a name, or a pattern with `*`.
+  readonly match?: string
+  readonly markup?: string
+  readonly prefix?: string
+  readonly upstream_prefix?: string
+  readonly context_length?: number
+  readonly max_output_tokens?: number
+  readonly dry_run?: boolean
+}
+
+export type ImportedModel = {
+  readonly model: string
+  readonly change: 'new' | 'changed' | 'same' | 'skipped'
+  readonly before: ReturnType<typeof pricingOf> | null
+  readonly after: ReturnType<typeof pricingOf> | null
+  readonly notes: readonly string[]
+}
+export type ImportObject = {
+  readonly object: 'price_import'
+  readonly list: string
+  readonly provider: string
+  readonly dry_run: boolean
+  readonly data: readonly ImportedModel[]
+}
+
+export type ImportVerb = (order: ImportOrder, actor: Actor) => Promise<ImportObject>
+
+export function importVerb(needs: CatalogNeeds & { readonly clock: Clock }): ImportVerb {
+  return async (order, actor) => {
+    const list = priceListOf(order.list, needs.clock.now())
+    if (list === undefined)
+      throw wrong('list', 'a vendor of the price list, such as openai, anthropic, google, groq or mistral')
+    const provider = order.provider ?? list.id
+    const providers = await providerIds(needs)
+    if (!providers.has(provider))
+      throw wrong('provider', `the id of a provider of the catalog (there is no ${provider})`)
+    const weighed = await weigh(list, { ...order, provider, markup: readMarkup(order.markup), providers }, needs)
+
+    const saves = weighed.flatMap(({ save }) => (save === undefined ? [] : [save]))
+    const isDry = order.dry_run === true
+    if (!isDry && saves.length > 0) {
+      const saved = await thenRefresh(needs, needs.catalog.saveModels(saves, actor))
+      if ('refused' in saved) throw refusalOf(saved)
+    }
+    return { object: 'price_import', list: list.id, provider, dry_run: isDry, data: weighed.map(({ said }) => said) }
+  }
+}
+
+type Weighed = { readonly said: ImportedModel; readonly save?: ModelSave }
+type Order = Omit<ImportOrder, 'markup'> & {
+  readonly provider: string
+  readonly markup: Factor | undefined
+  readonly providers: ReadonlySet<string>
+}
+
+async function weigh(list: PriceList, order: Order, needs: CatalogNeeds): Promise<readonly Weighed[]> {
+  const names = new Set<string>()
+  const served = new Map<string, ModelEntry>()
+  for await (const entry of everyEntry(
+    page => needs.catalog.models(page),
+    each => each.model.id,
+  )) {
+    if (!entry.active && entry.provisioned) continue
+    for (const name of [entry.model.id, ...entry.model.aliases]) names.add(name)
+    for (const target of entry.model.targets) served.set(`${target.provider} ${target.model}`, entry)
+  }
+  const isAsked = matcher(order.match)
+  return list.models
+    .filter(listed => isAsked(listed.id) && !listed.isDeprecated)
+    .map(listed => weighOne(listed, { order, names, served }, needs))
+}
+
+type Known = { readonly order: Order; readonly names: Set<string>; readonly served: ReadonlyMap<string, ModelEntry> }
+
+function weighOne(listed: ListedModel, { order, names, served }: Known, needs: CatalogNeeds): Weighed {
+  const { provider, prefix = `${provider}/`, upstream_prefix: upstreamPrefix = '' } = order
+  const known = { contextLength: order.context_length, maxOutputTokens: order.max_output_tokens }
+  const document = documentOf(listed, { provider, prefix, upstreamPrefix, ...known })
+  if (typeof document === 'string') return skipped(prefix + listed.id, document)
+  const there = served.get(`${provider} ${upstreamPrefix}${listed.id}`)
+  const alias = prefix === '' || listed.id.includes('/') || names.has(listed.id) ? [] : [listed.id]
+  try {
+    const wanted = { ...document, aliases: alias }
+    const model = { ...needs.reader.model(wanted, order.providers, order.markup), newPriceVersion: needs.newId() }
+    const after = pricingOf(model)
+    const { notes } = listed
+    if (there === undefined) {
+      if (names.has(model.id)) return skipped(model.id, "the id is another model's: state another prefix")
+      for (const name of [model.id, ...alias]) names.add(name)
+      const said = { model: model.id, change: 'new' as const, before: null, after, notes }
+      return { said, save: { model, entered: JSON.stringify(wanted), active: true, basedOn: null } }
+    }
+    const before = pricingOf(there.model)
+    const said = { model: there.model.id, change: 'changed' as const, before, after, notes }
+    if (isDeepStrictEqual(before, after)) return { said: { ...said, change: 'same' } }
+    if (there.provisioned) {
+      return { said: { ...said, change: 'skipped', notes: [...notes, 'the configuration file declares it'] } }
+    }
+    const entered = JSON.stringify(merged(there.entered, { pricing: document.pricing }))
+    const dearer = { ...there.model, prices: model.prices, newPriceVersion: model.newPriceVersion }
+    return { said, save: { model: withoutOrigin(dearer), entered, active: there.active, basedOn: there.version } }
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    return skipped(prefix + listed.id, error.message)
+  }
+}
+
+function skipped(model: string, why: string): Weighed {
+  return { said: { model, change: 'skipped', before: null, after: null, notes: [why] } }
+}
+
+function withoutOrigin<T extends { createdAt: number; priceVersion: string }>(
+  model: T,
+): Omit<T, 'createdAt' | 'priceVersion'> {
+  const { createdAt: _at, priceVersion: _version, ...rest } = model
+  return rest
+}
+
+function readMarkup(text: string | undefined): Factor | undefined {
+  if (text === undefined) return undefined
+  const factor = parseFactor(text)
+  if (factor === undefined) throw wrong('markup', 'a decimal such as "1.2": above 0, at most 6 decimals')
+  return factor
+}
+
+function matcher(pattern: string | undefined): (name: string) => boolean {
+  if (pattern === undefined || pattern === '') return () => true
+  if (!pattern.includes('*')) return name => name.includes(pattern)
+  const parts = pattern.split('*').map(part => part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'))
+  const whole = new RegExp(`^${parts.join('.*')}$`)
+  return name => whole.test(name)
+}

@@ -1,0 +1,64 @@
+// What all changes of the catalog share: the words for what may not be changed, and which version a change is based on.
+import type { Credential, Model, Provider } from '../domain/catalog.ts'
+import type { Factor } from '../domain/dollars.ts'
+import { Refusal } from '../domain/refusal.ts'
+import type { CatalogStore, Stale } from '../store/contract-catalog.ts'
+import type { Document } from './catalog-wire.ts'
+import { wrong } from './input.ts'
+
+export type EnteredModel = Omit<Model, 'createdAt' | 'priceVersion'>
+
+// Reads by the rules of the configuration file; throws a refusal that names the field.
+export type CatalogReader = {
+  provider(document: Document): Provider & { readonly credentials: readonly Credential[] }
+  // Without a markup, that of the configuration file.
+  model(document: Document, providers: ReadonlySet<string>, markup?: Factor): EnteredModel
+}
+
+export type CatalogNeeds = {
+  readonly catalog: CatalogStore
+  readonly reader: CatalogReader
+  // A UUIDv7 with dashes.
+  newId(): string
+  // Puts in force what was saved.
+  refresh(): Promise<void>
+}
+
+// Whatever comes of it: when the commit's answer was lost, it may be there all the same.
+export async function thenRefresh<T>({ refresh }: Pick<CatalogNeeds, 'refresh'>, change: Promise<T>): Promise<T> {
+  try {
+    return await change
+  } finally {
+    await refresh()
+  }
+}
+
+export function staleness(noun: string, id: string, stale: Stale): Refusal {
+  return stale === 'changed'
+    ? conflict(`The ${noun} ${id} was changed meanwhile: read it again.`)
+    : conflict(`The ${noun} ${id} is declared by the configuration file: change it there and run "turnpike apply".`)
+}
+
+export function conflict(message: string, param?: string): Refusal {
+  return new Refusal('conflict', { message, ...(param === undefined ? {} : { param }) })
+}
+
+// `If-Match: "3"`; without it, whatever is there.
+export function readIfMatch(text: string | undefined): number | undefined {
+  if (text === undefined || text === '*') return undefined
+  const match = /^"?(\d{1,15})"?$/.exec(text)
+  if (match === null) throw wrong('If-Match', 'the version of what is changed, like "3"')
+  return Number(match[1])
+}
+
+// `status` stands beside the document and is no part of it.
+export function splitStatus({ status, ...document }: Document): { active: boolean | undefined; document: Document } {
+  if (status !== undefined && status !== 'active' && status !== 'inactive') throw wrong('status', 'active or inactive')
+  return { active: status === undefined ? undefined : status === 'active', document }
+}
+
+// A field that is null is taken out, so that its default stands.
+export function merged(entered: string | null, change: Document): Document {
+  const before = entered === null ? {} : (JSON.parse(entered) as Document)
+  return Object.fromEntries(Object.entries({ ...before, ...change }).filter(([, value]) => value !== null))
+}

@@ -1,0 +1,129 @@
+// The operator's verbs on models. A price is multiplied with the factors of the configuration file when it is saved, and
+// only then: a change of anything else leaves it as it is.
+
+import type { Refusal } from '../domain/refusal.ts'
+import type { ModelEntry, ModelSave, Unsaved } from '../store/contract-catalog.ts'
+import type { Actor, Page } from '../store/contract-operator.ts'
+import {
+  type CatalogNeeds,
+  conflict,
+  merged,
+  readIfMatch,
+  splitStatus,
+  staleness,
+  thenRefresh,
+} from './catalog-input.ts'
+import { type Document, type ModelObject, modelObject } from './catalog-wire.ts'
+import { type List, listOf, unknown, wrong } from './input.ts'
+
+export type ModelVerbs = {
+  create(input: Document, actor: Actor): Promise<ModelObject>
+  get(id: string): Promise<ModelObject>
+  list(page: Page): Promise<List<ModelObject>>
+  update(id: string, change: Document, ifMatch: string | undefined, actor: Actor): Promise<ModelObject>
+  delete(
+    id: string,
+    ifMatch: string | undefined,
+    actor: Actor,
+  ): Promise<{ readonly object: 'model'; id: string; deleted: true }>
+}
+
+export function modelVerbs(needs: CatalogNeeds): ModelVerbs {
+  const { catalog, reader, newId } = needs
+
+  async function save(one: ModelSave, actor: Actor): Promise<ModelObject> {
+    const saved = await thenRefresh(needs, catalog.saveModels([one], actor))
+    if ('refused' in saved) throw refusalOf(saved)
+    const [entry] = saved
+    return modelObject(found(entry))
+  }
+
+  return {
+    async create(input, actor) {
+      const { active = true, document } = splitStatus(input)
+      const model = reader.model(document, await providerIds(needs))
+      const entered = JSON.stringify(document)
+      return save({ model: { ...model, newPriceVersion: newId() }, entered, active, basedOn: null }, actor)
+    },
+
+    async get(id) {
+      return modelObject(found(await catalog.model(id)))
+    },
+
+    async list(page) {
+      return listOf(await catalog.models(page), modelObject)
+    },
+
+    async update(id, change, ifMatch, actor) {
+      const before = found(await catalog.model(id))
+      if (before.provisioned) throw staleness('model', id, 'provisioned')
+      const basedOn = readIfMatch(ifMatch) ?? before.version
+      const { active = before.active, document: given } = splitStatus(change)
+      if (given.id !== undefined && given.id !== id) throw wrong('id', 'the id it has: an id never changes')
+      const document = merged(before.entered, given)
+      const read = reader.model(document, await providerIds(needs))
+      const model = {
+        ...read,
+        // The factors may be others than when these were saved.
+        ...('pricing' in given ? {} : { prices: before.model.prices }),
+        ...('targets' in given ? {} : { targets: before.model.targets }),
+        newPriceVersion: newId(),
+      }
+      return save({ model, entered: JSON.stringify(document), active, basedOn }, actor)
+    },
+
+    async delete(id, ifMatch, actor) {
+      const done = await thenRefresh(needs, catalog.deleteModel(id, readIfMatch(ifMatch), actor))
+      if (done === undefined) throw unknown('model')
+      if (done !== 'deleted') throw staleness('model', id, done)
+      return { object: 'model', id, deleted: true }
+    },
+  }
+}
+
+// File's and operators' alike.
+export async function providerIds({ catalog }: Pick<CatalogNeeds, 'catalog'>): Promise<ReadonlySet<string>> {
+  const ids = new Set<string>()
+  for await (const { provider } of everyEntry(
+    page => catalog.providers(page),
+    each => each.provider.id,
+  )) {
+    ids.add(provider.id)
+  }
+  return ids
+}
+
+const PAGE = 500
+
+export async function* everyEntry<T>(
+  read: (page: Page) => Promise<{ readonly data: readonly T[]; readonly hasMore: boolean }>,
+  idOf: (entry: T) => string,
+): AsyncGenerator<T> {
+  for (let after: string | undefined; ; ) {
+    const { data, hasMore } = await read({ limit: PAGE, after })
+    yield* data
+    const last = data.at(-1)
+    if (!hasMore || last === undefined) return
+    after = idOf(last)
+  }
+}
+
+export function refusalOf({ id, refused, which }: Unsaved): Refusal {
+  switch (refused) {
+    case 'exists':
+      return conflict(`There is a model ${id} already.`, 'id')
+    case 'name':
+      return conflict(`The name ${which} is the id or an alias of another model.`, which === id ? 'id' : 'aliases')
+    case 'provider':
+      return conflict(`There is no provider ${which} any more.`, 'targets')
+    case 'unknown':
+      return unknown('model')
+    default:
+      return staleness('model', id, refused)
+  }
+}
+
+function found(entry: ModelEntry | undefined): ModelEntry {
+  if (entry === undefined) throw unknown('model')
+  return entry
+}

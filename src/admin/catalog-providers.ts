@@ -1,0 +1,153 @@
+// The operator's verbs on providers and their credentials. A secret comes in, is sealed, and is never shown again.
+import type { Credential, Provider } from '../domain/catalog.ts'
+import type { Seal } from '../lib/seal.ts'
+import type { NewCredential, ProviderEntry } from '../store/contract-catalog.ts'
+import type { Actor, Page } from '../store/contract-operator.ts'
+import {
+  type CatalogNeeds,
+  conflict,
+  merged,
+  readIfMatch,
+  splitStatus,
+  staleness,
+  thenRefresh,
+} from './catalog-input.ts'
+import {
+  type Document,
+  type HealthObject,
+  healthObject,
+  last4Of,
+  type ProviderHealth,
+  type ProviderObject,
+  providerObject,
+} from './catalog-wire.ts'
+import { type List, listOf, unknown, wrong } from './input.ts'
+
+export type ProviderVerbs = {
+  create(input: Document, actor: Actor): Promise<ProviderObject>
+  get(id: string): Promise<ProviderObject>
+  list(page: Page): Promise<List<ProviderObject>>
+  update(id: string, change: Document, ifMatch: string | undefined, actor: Actor): Promise<ProviderObject>
+  delete(
+    id: string,
+    ifMatch: string | undefined,
+    actor: Actor,
+  ): Promise<{ readonly object: 'provider'; id: string; deleted: true }>
+  addCredential(id: string, apiKey: string, actor: Actor): Promise<ProviderObject>
+  removeCredential(id: string, credentialId: string, actor: Actor): Promise<ProviderObject>
+  health(id: string): Promise<HealthObject>
+}
+
+export type ProviderNeeds = CatalogNeeds & {
+  readonly seal: Seal
+  readonly credentialsMax: number
+  // Throws the refusal of an address that is not public, where only those are allowed.
+  checkAddress(baseUrl: string): Promise<void>
+  healthOf(providerId: string): ProviderHealth
+  // Those that file or environment hold.
+  declaredCredentials(providerId: string): readonly Credential[]
+}
+
+export function providerVerbs(needs: ProviderNeeds): ProviderVerbs {
+  const { catalog } = needs
+  const write = (entry: ProviderEntry) =>
+    providerObject(entry, needs.declaredCredentials(entry.provider.id), needs.healthOf(entry.provider.id))
+
+  async function read(document: Document) {
+    const { credentials, ...provider } = needs.reader.provider(document)
+    if (provider.baseUrl !== '') await needs.checkAddress(provider.baseUrl)
+    return { provider: { ...provider, publicOnly: true } satisfies Provider, credentials }
+  }
+
+  function sealed(providerId: string, secret: string): NewCredential {
+    const id = `cred_${needs.newId().replaceAll('-', '')}`
+    return { providerId, id, sealed: needs.seal.seal(secret, [providerId, id]), last4: last4Of(secret) }
+  }
+
+  return {
+    async create(input, actor) {
+      const { active = true, document } = splitStatus(input)
+      const { provider, credentials } = await read(document)
+      const secrets = credentials.map(({ secret }) => sealed(provider.id, secret))
+      const made = { provider, entered: JSON.stringify(withoutSecrets(document)), active, credentials: secrets }
+      const entry = await thenRefresh(needs, catalog.createProvider(made, actor))
+      if (entry === 'exists') throw conflict(`There is a provider ${provider.id} already.`, 'id')
+      return write(entry)
+    },
+
+    async get(id) {
+      return write(found(await catalog.provider(id)))
+    },
+
+    async list(page) {
+      return listOf(await catalog.providers(page), write)
+    },
+
+    async update(id, change, ifMatch, actor) {
+      const before = found(await catalog.provider(id))
+      if (before.provisioned) throw staleness('provider', id, 'provisioned')
+      const basedOn = readIfMatch(ifMatch) ?? before.version
+      const { active = before.active, document: given } = splitStatus(change)
+      if (given.id !== undefined && given.id !== id) throw wrong('id', 'the id it has: an id never changes')
+      for (const name of SECRETS) {
+        if (name in given) throw wrong(name, 'nothing here: credentials are added and removed one by one')
+      }
+      const document = merged(before.entered, given)
+      const { provider } = await read(document)
+      const changed = { provider, entered: JSON.stringify(document), active, basedOn }
+      const entry = await thenRefresh(needs, catalog.updateProvider(id, changed, actor))
+      if (entry === 'changed' || entry === 'provisioned') throw staleness('provider', id, entry)
+      return write(found(entry))
+    },
+
+    async delete(id, ifMatch, actor) {
+      const done = await thenRefresh(needs, catalog.deleteProvider(id, readIfMatch(ifMatch), actor))
+      if (done === undefined) throw unknown('provider')
+      if (done === 'changed' || done === 'provisioned') throw staleness('provider', id, done)
+      if (done !== 'deleted') {
+        const names = done.usedBy.slice(0, 5).join(', ') + (done.usedBy.length > 5 ? ', …' : '')
+        throw conflict(
+          `Models name this provider as a target: ${names}. Change or delete them first, or make it inactive.`,
+        )
+      }
+      return { object: 'provider', id, deleted: true }
+    },
+
+    async addCredential(id, apiKey, actor) {
+      const before = found(await catalog.provider(id))
+      if (before.provisioned) throw staleness('provider', id, 'provisioned')
+      // By the rules of its kind.
+      const [credential] = needs.reader.provider({ ...merged(before.entered, {}), api_key: apiKey }).credentials
+      if (credential === undefined) throw wrong('api_key', 'a secret: this kind takes none')
+      const added = catalog.addCredential(sealed(id, credential.secret), needs.credentialsMax, actor)
+      const entry = await thenRefresh(needs, added)
+      if (entry === 'too_many') throw conflict(`A provider has at most ${needs.credentialsMax} credentials.`)
+      if (entry === 'changed' || entry === 'provisioned') throw staleness('provider', id, entry)
+      return write(found(entry))
+    },
+
+    async removeCredential(id, credentialId, actor) {
+      const before = found(await catalog.provider(id))
+      if (before.provisioned) throw staleness('provider', id, 'provisioned')
+      const entry = await thenRefresh(needs, catalog.removeCredential(id, credentialId, actor))
+      if (entry === undefined) throw unknown('credential')
+      return write(entry)
+    },
+
+    async health(id) {
+      found(await catalog.provider(id))
+      return healthObject(id, needs.healthOf(id))
+    },
+  }
+}
+
+const SECRETS = ['api_key', 'api_keys'] as const
+
+function withoutSecrets({ api_key: _one, api_keys: _several, ...document }: Document): Document {
+  return document
+}
+
+function found(entry: ProviderEntry | undefined): ProviderEntry {
+  if (entry === undefined) throw unknown('provider')
+  return entry
+}

@@ -1,0 +1,154 @@
+// Providers and models as operators see them, in the names of the configuration file. Of credentials nothing but their ids
+// and last four characters.
+import { type Credential, type Model, type Provider, type WrittenRates, writeCost } from '../domain/catalog.ts'
+import { formatPrice } from '../domain/credits.ts'
+import { isoTime, isoTimeOrNull } from '../domain/wire-time.ts'
+import type { ModelEntry, ProviderEntry } from '../store/contract-catalog.ts'
+
+// What an operator sends: as the configuration file has it, in JSON.
+export type Document = Readonly<Record<string, unknown>>
+
+// What routing knows of a provider. Times are milliseconds since the epoch.
+export type ProviderHealth = {
+  readonly targets: readonly {
+    readonly model: string
+    readonly state: string
+    readonly successRate: number | null
+    readonly firstByteMs: number | null
+    readonly inFlight: number
+    readonly requests: number
+    readonly failures: number
+    readonly openUntil: number | null
+  }[]
+  readonly credentials: readonly { readonly id: string; readonly state: string; readonly until: number | null }[]
+}
+
+export type CredentialObject = {
+  readonly object: 'credential'
+  readonly id: string
+  readonly last4: string
+  // Null for one that file or environment holds.
+  readonly created_at: string | null
+  readonly state: string
+}
+
+// `declared` are the credentials of a provider that a file declares: they are known to this process and not stored.
+export function providerObject(entry: ProviderEntry, declared: readonly Credential[], health: ProviderHealth) {
+  const { provider } = entry
+  const stateOf = (id: string) => health.credentials.find(each => each.id === id)?.state ?? 'active'
+  const held = entry.provisioned ? declared.map(heldCredential) : entry.credentials
+  return {
+    object: 'provider' as const,
+    id: provider.id,
+    kind: provider.kind,
+    base_url: provider.baseUrl,
+    passthrough: provider.passthrough,
+    max_tokens_field: provider.maxTokensField,
+    timeouts: timeoutsOf(provider),
+    quirks: snakeCased(provider.quirks),
+    settings: provider.settings,
+    status: entry.active ? ('active' as const) : ('inactive' as const),
+    provisioned: entry.provisioned,
+    version: entry.version,
+    created_at: isoTime(entry.createdAt),
+    credentials: held.map(
+      ({ id, last4, createdAt }): CredentialObject => ({
+        object: 'credential',
+        id,
+        last4,
+        created_at: isoTimeOrNull(createdAt),
+        state: stateOf(id),
+      }),
+    ),
+  }
+}
+
+export function modelObject(entry: ModelEntry) {
+  const { model, entered } = entry
+  return {
+    object: 'model' as const,
+    id: model.id,
+    aliases: model.aliases,
+    name: model.name,
+    description: model.description,
+    owned_by: model.ownedBy,
+    context_length: model.contextLength,
+    max_output_tokens: model.maxOutputTokens,
+    input_modalities: model.inputModalities,
+    media_max_tokens: model.mediaMaxTokens,
+    hidden_reasoning: model.hiddenReasoning,
+    supported_parameters: model.supportedParameters,
+    strategy: model.strategy,
+    pricing: pricingOf(model),
+    price_version: model.priceVersion,
+    entered_pricing: entered === null ? null : ((JSON.parse(entered) as Document).pricing as WrittenRates),
+    targets: model.targets.map(({ cost, ...target }) => ({
+      ...target,
+      cost: cost === undefined ? null : writeCost(cost),
+    })),
+    status: entry.active ? ('active' as const) : ('inactive' as const),
+    provisioned: entry.provisioned,
+    version: entry.version,
+    created_at: isoTime(entry.createdAt),
+  }
+}
+
+export function healthObject(provider: string, { targets, credentials }: ProviderHealth) {
+  return {
+    object: 'provider_health' as const,
+    provider,
+    targets: targets.map(target => ({
+      model: target.model,
+      state: target.state,
+      success_rate: target.successRate,
+      first_byte_ms: target.firstByteMs,
+      in_flight: target.inFlight,
+      requests: target.requests,
+      failures: target.failures,
+      open_until: isoTimeOrNull(target.openUntil),
+    })),
+    credentials: credentials.map(({ id, state, until }) => ({ id, state, until: isoTimeOrNull(until) })),
+  }
+}
+
+export type ProviderObject = ReturnType<typeof providerObject>
+export type ModelObject = ReturnType<typeof modelObject>
+export type HealthObject = ReturnType<typeof healthObject>
+
+// What is short has no end that could be shown without showing most of it.
+export function last4Of(secret: string): string {
+  return secret.length < 16 ? '' : secret.slice(-4)
+}
+
+export function pricingOf({ prices }: Pick<Model, 'prices'>) {
+  return {
+    prompt: formatPrice(prices.prompt),
+    completion: formatPrice(prices.completion),
+    input_cache_read: formatPrice(prices.cacheRead),
+    input_cache_write: formatPrice(prices.cacheWrite),
+    request: formatPrice(prices.request),
+  }
+}
+
+function heldCredential({ id, secret }: Credential) {
+  return { id, last4: last4Of(secret), createdAt: null }
+}
+
+function timeoutsOf({ timeouts }: Provider) {
+  return {
+    connect: timeouts.connectMs / 1000,
+    first_byte_stream: timeouts.firstByteStreamMs / 1000,
+    first_byte_json: timeouts.firstByteJsonMs / 1000,
+    idle: timeouts.idleMs / 1000,
+    total: timeouts.totalMs / 1000,
+  }
+}
+
+function snakeCased(fields: object): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [
+      name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`),
+      value,
+    ]),
+  )
+}

@@ -1,0 +1,133 @@
+// What the commands on providers and models share: a document made of options, a secret that is on no command line, and how
+// an object of the catalog is shown.
+import { readSecretVariable } from '../config.ts'
+import { type Client, type Json, lineFromStdin } from './client.ts'
+import { BadUsage, type Input, type Option } from './command.ts'
+import { type Cell, printFields, printJson, printTable } from './table.ts'
+
+export const SET_OPTIONS: Readonly<Record<string, Option>> = {
+  set: {
+    value: 'KEY=VALUE',
+    multiple: true,
+    about: 'any key of the configuration file, as JSON or plain text; may be repeated',
+  },
+}
+
+export const CHANGE_OPTIONS: Readonly<Record<string, Option>> = {
+  unset: { value: 'KEY', multiple: true, about: 'take a key out, so that its default stands; may be repeated' },
+  status: { value: 'STATUS', about: 'active or inactive' },
+}
+
+export const VERSION_OPTION: Readonly<Record<string, Option>> = {
+  'if-version': { value: 'N', about: 'only if it is still of this version' },
+}
+
+export const PAGE_OPTIONS: Readonly<Record<string, Option>> = {
+  limit: { value: 'N', about: 'at most so many (50)' },
+  after: { value: 'ID', about: 'go on after this one' },
+}
+
+export const SECRET_OPTIONS: Readonly<Record<string, Option>> = {
+  'api-key-env': { value: 'NAME', about: 'the variable that holds the secret' },
+  'api-key-stdin': { about: 'read the secret from stdin' },
+}
+
+const SECRET_CHARS_MAX = 16_384
+
+// Never from an argument, where every user of the machine could read it.
+export async function readSecret(input: Input): Promise<string | undefined> {
+  const name = input.text('api-key-env')
+  if (input.flag('api-key-stdin')) {
+    if (name !== undefined || input.flag('token-stdin')) throw new BadUsage('stdin can be one secret only')
+    const line = await lineFromStdin(SECRET_CHARS_MAX)
+    return line === '' ? fail('there is no secret on stdin') : line
+  }
+  return name === undefined ? undefined : (readSecretVariable(name) ?? fail(`the variable ${name} is not set`))
+}
+
+// Options by the keys they stand for, then whatever --set and --unset name.
+export function readDocument(input: Input, named: Json): Json {
+  const document: Record<string, unknown> = {}
+  for (const [key, value] of Object.entries(named)) if (value !== undefined) document[key] = value
+  for (const pair of input.texts('set') ?? []) {
+    const at = pair.indexOf('=')
+    if (at < 1) throw new BadUsage('--set must be KEY=VALUE')
+    document[pair.slice(0, at)] = jsonOrText(pair.slice(at + 1))
+  }
+  for (const key of input.texts('unset') ?? []) document[key] = null
+  const status = input.text('status')
+  return status === undefined ? document : { ...document, status }
+}
+
+export function readCount(input: Input, name: string): number | undefined {
+  const text = input.text(name)
+  if (text !== undefined && !/^\d{1,15}$/.test(text)) throw new BadUsage(`--${name} must be a whole number`)
+  return text === undefined ? undefined : Number(text)
+}
+
+export function ifMatch(input: Input): Readonly<Record<string, string>> {
+  const version = readCount(input, 'if-version')
+  return version === undefined ? {} : { 'if-match': `"${version}"` }
+}
+
+export async function showList(
+  client: Client,
+  path: string,
+  columns: readonly string[],
+  input: Input,
+): Promise<number> {
+  const query = new URLSearchParams()
+  for (const name of ['limit', 'after']) {
+    const value = input.text(name)
+    if (value !== undefined) query.set(name, value)
+  }
+  const answer = await client.call('GET', `${path}?${query}`)
+  if (input.json) {
+    printJson(answer)
+    return 0
+  }
+  const rows = answer.data as readonly Json[]
+  printTable(
+    columns,
+    rows.map(row => columns.map(column => cell(row[column]))),
+  )
+  if (answer.has_more === true) process.stderr.write(`There are more: --after ${rows.at(-1)?.id}\n`)
+  return 0
+}
+
+export function showOne(object: Json, input: Input): number {
+  if (input.json) printJson(object)
+  else
+    printFields(
+      Object.entries(object)
+        .filter(([name]) => name !== 'object')
+        .map(([name, value]) => [name, cell(value)]),
+    )
+  return 0
+}
+
+export function cell(value: unknown): Cell {
+  if (!Array.isArray(value)) return typeof value === 'object' && value !== null ? pairs(value) : (value as Cell)
+  return value.length === 0
+    ? '-'
+    : value.map(each => (typeof each === 'object' ? pairs(each) : String(each))).join(', ')
+}
+
+// `prompt=0.1 completion=0.2`, so that a price can be read.
+function pairs(object: object | null): string {
+  const shown = Object.entries(object ?? {}).filter(([name, value]) => name !== 'object' && value !== null)
+  const text = shown.map(([name, value]) => `${name}=${typeof value === 'object' ? JSON.stringify(value) : value}`)
+  return text.length === 0 ? '-' : text.join(' ')
+}
+
+function jsonOrText(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+function fail(words: string): never {
+  throw new BadUsage(words)
+}

@@ -1,0 +1,149 @@
+// `turnpike models …`: models with their prices and targets, by the admin API, and prices from the installed list.
+import { CLIENT_HELP, CLIENT_OPTIONS, type Json, openClient } from './client.ts'
+import { BadUsage, type Command, type Input, type Option } from './command.ts'
+import {
+  CHANGE_OPTIONS,
+  cell,
+  ifMatch,
+  PAGE_OPTIONS,
+  readCount,
+  readDocument,
+  SET_OPTIONS,
+  showList,
+  showOne,
+  VERSION_OPTION,
+} from './document.ts'
+import { printJson, printTable } from './table.ts'
+
+const FIELDS: Readonly<Record<string, Option>> = {
+  context: { value: 'N', about: 'tokens of context' },
+  'max-output': { value: 'N', about: 'most tokens of output' },
+  prompt: { value: 'USD', about: 'US dollars per token of the prompt, such as 0.0000025' },
+  completion: { value: 'USD', about: 'US dollars per token of output' },
+  target: { value: 'PROVIDER:MODEL', multiple: true, about: 'who serves it, by which name; the first come first' },
+  alias: { value: 'NAME', multiple: true, about: 'another name; may be repeated' },
+}
+const LISTED = ['id', 'status', 'provisioned', 'context_length', 'pricing', 'targets']
+
+export const commands: Readonly<Record<string, Command>> = {
+  list: {
+    usage: 'models list [options]',
+    about: 'Lists models by id, with what callers pay in credits.',
+    options: { ...PAGE_OPTIONS, ...CLIENT_OPTIONS },
+    more: CLIENT_HELP,
+    run: async input => showList(await openClient(input), '/models', LISTED, input),
+  },
+  show: {
+    usage: 'models show ID',
+    about: 'Shows one model.',
+    options: CLIENT_OPTIONS,
+    more: CLIENT_HELP,
+    takes: [1, 1],
+    run: async input => showOne(await (await openClient(input)).call('GET', pathOf(input)), input),
+  },
+  create: {
+    usage: 'models create ID [options]',
+    about: 'Adds a model. Prices are in US dollars; the factors of the configuration file make credits of them.',
+    options: { ...FIELDS, ...SET_OPTIONS, ...CLIENT_OPTIONS },
+    more: CLIENT_HELP,
+    takes: [1, 1],
+    async run(input) {
+      const document = readDocument(input, { id: input.args[0], ...fields(input) })
+      return showOne(await (await openClient(input)).call('POST', '/models', document), input)
+    },
+  },
+  update: {
+    usage: 'models update ID [options]',
+    about: 'Changes what is given and nothing else.',
+    options: { ...FIELDS, ...SET_OPTIONS, ...CHANGE_OPTIONS, ...VERSION_OPTION, ...CLIENT_OPTIONS },
+    more: CLIENT_HELP,
+    takes: [1, 1],
+    async run(input) {
+      const document = readDocument(input, fields(input))
+      if (Object.keys(document).length === 0) throw new BadUsage('nothing to change was given')
+      return showOne(await (await openClient(input)).call('PATCH', pathOf(input), document, ifMatch(input)), input)
+    },
+  },
+  delete: {
+    usage: 'models delete ID [options]',
+    about: 'Deletes a model. Usage records and the prices there were are kept.',
+    options: { ...VERSION_OPTION, ...CLIENT_OPTIONS },
+    more: CLIENT_HELP,
+    takes: [1, 1],
+    run: async input =>
+      showOne(await (await openClient(input)).call('DELETE', pathOf(input), undefined, ifMatch(input)), input),
+  },
+  import: {
+    usage: 'models import VENDOR [options]',
+    about: 'Compares the installed price list with the catalog, and takes it over with --apply.',
+    options: {
+      apply: { about: 'do it; without this the difference is only shown' },
+      provider: { value: 'ID', about: "which provider of the catalog serves them; the vendor's name unless given" },
+      match: { value: 'TEXT', about: 'only names that contain this, or fit a pattern such as gpt-4*' },
+      markup: { value: 'FACTOR', about: 'instead of that of the configuration file, such as 1.2' },
+      prefix: { value: 'TEXT', about: 'before the names in the catalog; "PROVIDER/" unless given' },
+      'upstream-prefix': { value: 'TEXT', about: 'before the names at the provider' },
+      context: { value: 'N', about: 'tokens of context, for models of which it is not known' },
+      'max-output': { value: 'N', about: 'most tokens of output, for models of which it is not known' },
+      all: { about: 'show also what stays the same and what is skipped' },
+      ...CLIENT_OPTIONS,
+    },
+    more: CLIENT_HELP,
+    takes: [1, 1],
+    run: importModels,
+  },
+}
+
+async function importModels(input: Input): Promise<number> {
+  const order = readDocument(input, {
+    list: input.args[0],
+    provider: input.text('provider'),
+    match: input.text('match'),
+    markup: input.text('markup'),
+    prefix: input.text('prefix'),
+    upstream_prefix: input.text('upstream-prefix'),
+    context_length: readCount(input, 'context'),
+    max_output_tokens: readCount(input, 'max-output'),
+    dry_run: !input.flag('apply'),
+  })
+  const answer = await (await openClient(input)).call('POST', '/models/import', order)
+  if (input.json) {
+    printJson(answer)
+    return 0
+  }
+  const all = answer.data as readonly Json[]
+  const shown = all.filter(({ change }) => input.flag('all') || change === 'new' || change === 'changed')
+  printTable(
+    ['change', 'model', 'before', 'after', 'notes'],
+    shown.map(({ change, model, before, after, notes }) => [change, model, before, after, notes].map(cell)),
+  )
+  const count = (change: string) => all.filter(each => each.change === change).length
+  const counts = ['new', 'changed', 'same', 'skipped'].map(change => `${count(change)} ${change}`).join(', ')
+  process.stderr.write(`${counts}${answer.dry_run === true ? '; nothing was saved: --apply does it' : ''}\n`)
+  return 0
+}
+
+function fields(input: Input): Json {
+  const [prompt, completion] = [input.text('prompt'), input.text('completion')]
+  if ((prompt === undefined) !== (completion === undefined)) {
+    throw new BadUsage('--prompt and --completion are given together; other prices by --set pricing=JSON')
+  }
+  return {
+    context_length: readCount(input, 'context'),
+    max_output_tokens: readCount(input, 'max-output'),
+    pricing: prompt === undefined ? undefined : { prompt, completion },
+    targets: input.texts('target')?.map(readTarget),
+    aliases: input.texts('alias'),
+  }
+}
+
+// Each is tried when those before it failed.
+function readTarget(text: string, priority: number): Json {
+  const at = text.indexOf(':')
+  if (at < 1) throw new BadUsage('--target must be PROVIDER:MODEL')
+  return { provider: text.slice(0, at), model: text.slice(at + 1), priority }
+}
+
+function pathOf(input: Input): string {
+  return `/models/${encodeURIComponent(input.args[0] ?? '')}`
+}

@@ -1,0 +1,73 @@
+// A model of the price list as the configuration file would declare it: floats per million tokens become exact decimals per
+// token, once, through their shortest text.
+import type { ListedModel } from '../lib/price-list.ts'
+import { formatPrice, type Pico } from './credits.ts'
+import { factsOf } from './model-facts.ts'
+
+export type ListedAs = {
+  // The catalog's provider that serves it, and what comes before the model's name there.
+  readonly provider: string
+  readonly upstreamPrefix: string
+  // Before the name in the catalog's id.
+  readonly prefix: string
+  // Where neither the list nor we know them.
+  readonly contextLength?: number | undefined
+  readonly maxOutputTokens?: number | undefined
+}
+
+export type ModelDocument = Readonly<Record<string, unknown>> & {
+  readonly id: string
+  readonly pricing: Readonly<Record<string, string>>
+  readonly targets: readonly { readonly provider: string; readonly model: string }[]
+}
+
+// The document, or why there is none.
+export function documentOf(listed: ListedModel, how: ListedAs): ModelDocument | string {
+  const { input, output } = listed.dollars
+  if (input === undefined || output === undefined) return 'the list has no price for text in and out'
+  const facts = factsOf(listed.id)
+  const contextLength = listed.contextLength ?? facts?.contextLength ?? how.contextLength
+  if (contextLength === undefined) return 'the list does not say how long its context is: state a context length'
+  const isBounded = facts !== undefined && facts.maxOutputTokens === null
+  const maxOutputTokens = isBounded ? contextLength : (facts?.maxOutputTokens ?? how.maxOutputTokens)
+  if (maxOutputTokens === undefined) return 'how much it can put out is not known: state a maximum of output tokens'
+  return {
+    id: how.prefix + listed.id,
+    name: listed.name,
+    description: listed.description.replace(/\p{Cc}+/gu, ' ').slice(0, DESCRIPTION_MAX),
+    context_length: contextLength,
+    max_output_tokens: Math.min(maxOutputTokens, contextLength),
+    ...(facts?.hiddenReasoning ? { hidden_reasoning: true } : {}),
+    pricing: pricingOf(listed),
+    targets: [{ provider: how.provider, model: how.upstreamPrefix + listed.id }],
+  }
+}
+
+// Exact but for digits beyond a pico-dollar, which are rounded up.
+export function perToken(dollarsPerMillion: number): string {
+  const match = /^(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(dollarsPerMillion))
+  if (match === null) throw new Error('a listed price is not a number of dollars')
+  const [, whole = '', fraction = '', exponent = '0'] = match
+  // A token is a millionth, a pico-dollar another millionth of that: the digits move by six places and not by twelve.
+  const places = 6 + Number(exponent) - fraction.length
+  const digits = BigInt(whole + fraction)
+  const pico: Pico = places >= 0 ? digits * 10n ** BigInt(places) : ceilDiv(digits, 10n ** BigInt(-places))
+  return formatPrice(pico)
+}
+
+const DESCRIPTION_MAX = 2000
+
+// Thinking is output: where it has a price of its own, the dearer of the two.
+function pricingOf({ dollars }: ListedModel): Readonly<Record<string, string>> {
+  const { input = 0, output = 0, output_reasoning = 0, cache_read, cache_write } = dollars
+  return {
+    prompt: perToken(input),
+    completion: perToken(Math.max(output, output_reasoning)),
+    ...(cache_read === undefined ? {} : { input_cache_read: perToken(cache_read) }),
+    ...(cache_write === undefined ? {} : { input_cache_write: perToken(cache_write) }),
+  }
+}
+
+function ceilDiv(amount: bigint, by: bigint): bigint {
+  return (amount + by - 1n) / by
+}

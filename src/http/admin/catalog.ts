@@ -1,0 +1,81 @@
+// The doors to the catalog: providers, their credentials and health, models, the price list and the configuration file.
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { ApplyVerb } from '../../admin/catalog-apply.ts'
+import type { ImportVerb } from '../../admin/catalog-import.ts'
+import type { ModelVerbs } from '../../admin/catalog-models.ts'
+import type { ProviderVerbs } from '../../admin/catalog-providers.ts'
+import { pageOf, serve } from './endpoint.ts'
+import type { Guard } from './guard.ts'
+import { ADMIN } from './schemas.ts'
+
+export type CatalogVerbs = {
+  readonly providers: ProviderVerbs
+  readonly models: ModelVerbs
+  readonly importModels: ImportVerb
+  readonly apply: ApplyVerb
+}
+
+type Needs = { readonly guard: Guard; readonly catalog: CatalogVerbs }
+
+export function catalogEndpoints(app: FastifyInstance, needs: Needs): void {
+  const { apply } = needs.catalog
+  providerEndpoints(app, needs)
+  modelEndpoints(app, needs)
+  serve(app, ADMIN.applyCatalog, ({ body, actor }) => apply(body.dry_run === true, actor), needs)
+}
+
+function providerEndpoints(app: FastifyInstance, needs: Needs): void {
+  const { providers } = needs.catalog
+  serve(app, ADMIN.createProvider, ({ body, actor }) => providers.create(body, actor), needs)
+  serve(app, ADMIN.listProviders, ({ query }) => providers.list(pageOf(query)), needs)
+  serve(app, ADMIN.getProvider, ({ params }) => providers.get(params.id ?? ''), needs)
+  serve(
+    app,
+    ADMIN.updateProvider,
+    ({ params, body, actor, request }) => providers.update(params.id ?? '', body, ifMatchOf(request), actor),
+    needs,
+  )
+  serve(
+    app,
+    ADMIN.deleteProvider,
+    ({ params, actor, request }) => providers.delete(params.id ?? '', ifMatchOf(request), actor),
+    needs,
+  )
+  serve(
+    app,
+    ADMIN.addCredential,
+    ({ params, body, actor }) => providers.addCredential(params.id ?? '', body.api_key, actor),
+    needs,
+  )
+  serve(
+    app,
+    ADMIN.removeCredential,
+    ({ params, actor }) => providers.removeCredential(params.id ?? '', params.credential_id ?? '', actor),
+    needs,
+  )
+  serve(app, ADMIN.getProviderHealth, ({ params }) => providers.health(params.id ?? ''), needs)
+}
+
+function modelEndpoints(app: FastifyInstance, needs: Needs): void {
+  const { models, importModels } = needs.catalog
+  serve(app, ADMIN.createModel, ({ body, actor }) => models.create(body, actor), needs)
+  serve(app, ADMIN.importModels, ({ body, actor }) => importModels(body, actor), needs)
+  serve(app, ADMIN.listModels, ({ query }) => models.list(pageOf(query)), needs)
+  serve(app, ADMIN.getModel, ({ params }) => models.get(params.id ?? ''), needs)
+  serve(
+    app,
+    ADMIN.updateModel,
+    ({ params, body, actor, request }) => models.update(params.id ?? '', body, ifMatchOf(request), actor),
+    needs,
+  )
+  serve(
+    app,
+    ADMIN.deleteModel,
+    ({ params, actor, request }) => models.delete(params.id ?? '', ifMatchOf(request), actor),
+    needs,
+  )
+}
+
+function ifMatchOf({ headers }: FastifyRequest): string | undefined {
+  return headers['if-match']
+}

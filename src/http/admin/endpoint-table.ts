@@ -1,0 +1,42 @@
+// What the tables of admin endpoints are made of: an endpoint with what it takes and answers, lists and their pages.
+import { type TObject, type TSchema, Type } from 'typebox'
+import { PAGE_DEFAULT, PAGE_MAX } from '../../store/contract-operator.ts'
+
+export const ADMIN_PREFIX = '/admin/v1'
+
+export type Endpoint = {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  // As OpenAPI writes it: `/admin/v1/keys/{id}`.
+  readonly path: string
+  readonly summary: string
+  readonly query?: TObject
+  readonly headers?: TObject
+  readonly body?: TObject
+  readonly response: TSchema
+  // The first is that of success.
+  readonly statuses: readonly number[]
+}
+
+export const strict = { additionalProperties: false }
+export const Id = Type.String({ minLength: 1, maxLength: 200 })
+const Limit = Type.Integer({ minimum: 1, maximum: PAGE_MAX, default: PAGE_DEFAULT })
+export const paging = {
+  limit: Type.Optional(Limit),
+  after: Type.Optional(Type.String({ description: 'The last id of the page before.', minLength: 1, maxLength: 200 })),
+}
+export const listOf = <T extends TSchema>(item: T) =>
+  Type.Object({ object: Type.Literal('list'), data: Type.Array(item), has_more: Type.Boolean() })
+export const READ = [200, 400, 401, 404, 429, 503] as const
+export const CHANGE = [200, 400, 401, 404, 409, 413, 415, 429, 503] as const
+export const CREATE = [201, 400, 401, 413, 415, 429, 503] as const
+
+export function endpoint<T extends Pick<Endpoint, 'query' | 'headers' | 'body'>>(
+  method: Endpoint['method'],
+  path: string,
+  summary: string,
+  statuses: readonly number[],
+  response: TSchema,
+  takes: T,
+): Omit<Endpoint, 'query' | 'headers' | 'body'> & T {
+  return { method, path: ADMIN_PREFIX + path, summary, statuses, response, ...takes }
+}

@@ -1,0 +1,86 @@
+// Wires the operator's verbs on the catalog: the configuration file's own readers, the seal, and where upstreams may be.
+
+import { applyVerb } from './admin/catalog-apply.ts'
+import { importVerb } from './admin/catalog-import.ts'
+import type { CatalogNeeds, CatalogReader } from './admin/catalog-input.ts'
+import { modelVerbs } from './admin/catalog-models.ts'
+import { providerVerbs } from './admin/catalog-providers.ts'
+import type { ProviderHealth } from './admin/catalog-wire.ts'
+import type { Config } from './config.ts'
+import { readModelDocument, readProviderDocument } from './config-catalog.ts'
+import { BadConfig } from './config-yaml.ts'
+import { Refusal } from './domain/refusal.ts'
+import type { CatalogVerbs } from './http/admin/catalog.ts'
+import type { Clock } from './lib/clock.ts'
+import { hostOf, NotPublic, requirePublic } from './lib/egress.ts'
+import type { CatalogKeeper } from './main-catalog.ts'
+import type { CatalogStore } from './store/contract-catalog.ts'
+
+export type CatalogVerbNeeds = {
+  readonly catalog: CatalogStore
+  readonly keeper: Omit<CatalogKeeper, 'live'>
+  readonly config: Pick<Config, 'allowPrivateUpstreams' | 'bounds'>
+  healthOf(providerId: string): ProviderHealth
+  newId(): string
+  readonly clock: Clock
+}
+
+export function catalogVerbs({ catalog, keeper, config, healthOf, newId, clock }: CatalogVerbNeeds): CatalogVerbs {
+  const reader: CatalogReader = {
+    provider: document => asRefusal(() => readProviderDocument(document)),
+    model: (document, providers, markup) =>
+      asRefusal(() => {
+        const exchange = keeper.exchange()
+        return readModelDocument(document, {
+          providers,
+          exchange: markup === undefined ? exchange : { ...exchange, markup },
+        })
+      }),
+  }
+  const needs: CatalogNeeds = { catalog, reader, newId, refresh: keeper.refresh }
+  return {
+    providers: providerVerbs({
+      ...needs,
+      seal: keeper.seal,
+      credentialsMax: config.bounds.credentialsPerProviderMax,
+      checkAddress: config.allowPrivateUpstreams ? async () => undefined : checkAddress,
+      healthOf,
+      declaredCredentials: keeper.credentialsOf,
+    }),
+    models: modelVerbs(needs),
+    importModels: importVerb({ ...needs, clock }),
+    apply: applyVerb({
+      async apply(dryRun, actor) {
+        try {
+          return await keeper.apply(dryRun, actor)
+        } catch (error) {
+          throw error instanceof BadConfig ? new Refusal('invalid_value', { message: error.message }) : error
+        }
+      },
+    }),
+  }
+}
+
+// `targets[0].provider` in a file is `targets.0.provider` in an answer.
+function asRefusal<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof BadConfig)) throw error
+    const { key = '', problem = error.message } = error.at ?? {}
+    const param = key.replace(/\[(\d+)\]/g, '.$1')
+    const code = problem === 'is missing' ? 'missing_field' : 'invalid_value'
+    throw new Refusal(code, param === '' ? { message: `${problem}.` } : { param, message: `${param} ${problem}.` })
+  }
+}
+
+async function checkAddress(baseUrl: string): Promise<void> {
+  const host = hostOf(new URL(baseUrl))
+  try {
+    await requirePublic(host)
+  } catch (error) {
+    const why = error instanceof NotPublic ? 'is not on the public internet' : 'cannot be looked up'
+    const way = 'declare it in the configuration file, or set allow_private_upstreams'
+    throw new Refusal('invalid_value', { param: 'base_url', message: `base_url: ${host} ${why}; ${way}.` })
+  }
+}

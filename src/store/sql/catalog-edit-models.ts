@@ -1,0 +1,98 @@
+// What operators do to models: several saved together or none, each on the version it is based on, no name twice.
+import { priceSnapshot } from '../../domain/catalog.ts'
+import type { ModelEntry, ModelSave, Stale, Unsaved } from '../contract-catalog.ts'
+import type { Actor } from '../contract-operator.ts'
+import { changedFields, priceChange, writeModel } from './catalog-changes.ts'
+import { readModelById, specOfModel } from './catalog-rows.ts'
+import { appendEvent } from './events.ts'
+import { int, type Row, type Sql, type Tx, text } from './sql.ts'
+
+export async function saveModels(
+  sql: Sql,
+  saves: readonly ModelSave[],
+  actor: Actor,
+): Promise<readonly ModelEntry[] | Unsaved> {
+  try {
+    return await sql.transaction(async tx => {
+      const saved: ModelEntry[] = []
+      for (const save of saves) saved.push(await saveModel(tx, save, actor))
+      return saved
+    })
+  } catch (error) {
+    if (error instanceof Refused) return error.why
+    throw error
+  }
+}
+
+// Rolls back what was saved before it.
+class Refused extends Error {
+  readonly why: Unsaved
+  constructor(id: string, refused: Unsaved['refused'], which = id) {
+    super(refused)
+    this.why = { id, refused, which }
+  }
+}
+
+async function saveModel(tx: Tx, save: ModelSave, actor: Actor): Promise<ModelEntry> {
+  const { model, basedOn } = save
+  const stored = await tx.get(
+    'SELECT spec, price, price_version, provisioned, active, version FROM model WHERE id = $1',
+    [model.id],
+  )
+  const stale = basedOn === null ? whyNotNew(stored) : whyNotChanged(stored, basedOn)
+  if (stale !== undefined) throw new Refused(model.id, stale)
+  for (const target of model.targets) {
+    const provider = await tx.get('SELECT provisioned, active FROM provider WHERE id = $1', [target.provider])
+    if (provider === undefined) throw new Refused(model.id, 'provider', target.provider)
+  }
+  const taken = await namesOfOthers(tx, model.id)
+  const twice = [model.id, ...model.aliases].find(name => taken.has(name))
+  if (twice !== undefined) throw new Refused(model.id, 'name', twice)
+
+  await writeModel(tx, model, stored, { provisioned: false, active: save.active, entered: save.entered })
+  await appendEvent(tx, actor, basedOn === null ? 'model.create' : 'model.update', model.id, detailOf(save, stored))
+  return (await readModelById(tx, model.id))!
+}
+
+export async function deleteModel(
+  tx: Tx,
+  id: string,
+  basedOn: number | undefined,
+  actor: Actor,
+): Promise<'deleted' | Stale | undefined> {
+  const stored = await tx.get('SELECT provisioned, active, version FROM model WHERE id = $1', [id])
+  if (stored === undefined) return undefined
+  if (int(stored.provisioned) === 1 && int(stored.active) === 1) return 'provisioned'
+  if (basedOn !== undefined && int(stored.version) !== basedOn) return 'changed'
+  await tx.run('DELETE FROM model WHERE id = $1', [id])
+  await appendEvent(tx, actor, 'model.delete', id)
+  return 'deleted'
+}
+
+// What a file has let go of may be taken up.
+function whyNotNew(stored: Row | undefined): 'exists' | undefined {
+  const isFree = stored === undefined || (int(stored.provisioned) === 1 && int(stored.active) === 0)
+  return isFree ? undefined : 'exists'
+}
+
+function whyNotChanged(stored: Row | undefined, basedOn: number): Stale | 'unknown' | undefined {
+  if (stored === undefined) return 'unknown'
+  if (int(stored.provisioned) === 1) return 'provisioned'
+  return int(stored.version) === basedOn ? undefined : 'changed'
+}
+
+async function namesOfOthers(tx: Tx, id: string): Promise<ReadonlySet<string>> {
+  const rows = await tx.all('SELECT id, spec FROM model WHERE id <> $1 AND (active = 1 OR provisioned = 0)', [id])
+  const aliases = (row: Row) => (JSON.parse(text(row.spec)) as { aliases: readonly string[] }).aliases
+  return new Set(rows.flatMap(row => [text(row.id), ...aliases(row)]))
+}
+
+function detailOf({ model, active }: ModelSave, stored: Row | undefined): Readonly<Record<string, unknown>> {
+  const price = priceChange(model, stored)
+  if (stored === undefined) return { price: JSON.parse(priceSnapshot(model.prices)) }
+  const fields = [
+    ...changedFields(text(stored.spec), specOfModel(model)),
+    ...((int(stored.active) === 1) === active ? [] : ['status']),
+  ]
+  return { fields, ...(price === null ? {} : { price }) }
+}

@@ -1,0 +1,136 @@
+// What operators do to providers and their credentials: each change checks the version that it is based on, leaves an
+// event without any secret, and is one transaction.
+import { isDeepStrictEqual } from 'node:util'
+import type { Provider } from '../../domain/catalog.ts'
+import type { NewCredential, NewProvider, ProviderChange, ProviderEntry, Stale } from '../contract-catalog.ts'
+import type { Actor } from '../contract-operator.ts'
+import { changedFields } from './catalog-changes.ts'
+import { readModel, readProviderById, specOfProvider } from './catalog-rows.ts'
+import { appendEvent } from './events.ts'
+import { int, type Row, type Tx, text } from './sql.ts'
+
+export async function createProvider(
+  tx: Tx,
+  { provider, entered, active, credentials }: NewProvider,
+  actor: Actor,
+): Promise<ProviderEntry | 'exists'> {
+  const { id } = provider
+  const stored = await tx.get('SELECT provisioned, active FROM provider WHERE id = $1', [id])
+  // What a file has let go of may be taken up.
+  if (stored !== undefined && (int(stored.provisioned) === 0 || int(stored.active) === 1)) return 'exists'
+  await tx.run(
+    `INSERT INTO provider (id, spec, provisioned, active, created_at, entered) VALUES ($1, $2, 0, $3, $4, $5)
+     ON CONFLICT (id) DO UPDATE SET spec = excluded.spec, provisioned = 0, active = excluded.active,
+       created_at = excluded.created_at, entered = excluded.entered, version = version + 1`,
+    [id, specOfProvider(provider), active ? 1 : 0, tx.now(), entered],
+  )
+  for (const credential of credentials) await insertCredential(tx, credential)
+  const { kind, baseUrl } = provider
+  await appendEvent(tx, actor, 'provider.create', id, { kind, baseUrl, credentials: credentials.length })
+  return (await readProviderById(tx, id))!
+}
+
+export async function updateProvider(
+  tx: Tx,
+  id: string,
+  change: ProviderChange,
+  actor: Actor,
+): Promise<ProviderEntry | Stale | undefined> {
+  const stored = await readProviderById(tx, id)
+  if (stored === undefined || stored.provisioned) return stored === undefined ? undefined : 'provisioned'
+  if (stored.version !== change.basedOn) return 'changed'
+  const fields = [
+    ...changedFields(specOfProvider(stored.provider), specOfProvider(change.provider)),
+    ...(stored.active === change.active ? [] : ['status']),
+  ]
+  const forgotten = isElsewhere(stored.provider, change.provider)
+    ? await tx.run('DELETE FROM credential WHERE provider_id = $1', [id])
+    : 0
+  await tx.run('UPDATE provider SET spec = $2, entered = $3, active = $4, version = version + 1 WHERE id = $1', [
+    id,
+    specOfProvider(change.provider),
+    change.entered,
+    change.active ? 1 : 0,
+  ])
+  await appendEvent(tx, actor, 'provider.update', id, { fields, credentialsForgotten: forgotten })
+  return readProviderById(tx, id)
+}
+
+export async function deleteProvider(
+  tx: Tx,
+  id: string,
+  basedOn: number | undefined,
+  actor: Actor,
+): Promise<'deleted' | Stale | { readonly usedBy: readonly string[] } | undefined> {
+  const stored = await readProviderById(tx, id)
+  if (stored === undefined) return undefined
+  if (stored.provisioned && stored.active) return 'provisioned'
+  if (basedOn !== undefined && stored.version !== basedOn) return 'changed'
+  const usedBy = await modelsOf(tx, id)
+  if (usedBy.length > 0) return { usedBy }
+  await tx.run('DELETE FROM credential WHERE provider_id = $1', [id])
+  await tx.run('DELETE FROM provider WHERE id = $1', [id])
+  await appendEvent(tx, actor, 'provider.delete', id, { credentialsForgotten: stored.credentials.length })
+  return 'deleted'
+}
+
+export async function addCredential(
+  tx: Tx,
+  credential: NewCredential,
+  max: number,
+  actor: Actor,
+): Promise<ProviderEntry | Stale | 'too_many' | undefined> {
+  const { providerId, id, last4 } = credential
+  const stored = await readProviderById(tx, providerId)
+  if (stored === undefined || stored.provisioned) return stored === undefined ? undefined : 'provisioned'
+  if (stored.credentials.length >= max) return 'too_many'
+  await insertCredential(tx, credential)
+  return noted(tx, providerId, actor, 'provider.credential_add', { credential: id, last4 })
+}
+
+export async function removeCredential(
+  tx: Tx,
+  providerId: string,
+  id: string,
+  actor: Actor,
+): Promise<ProviderEntry | undefined> {
+  const removed = await tx.run('DELETE FROM credential WHERE provider_id = $1 AND id = $2', [providerId, id])
+  if (removed === 0) return undefined
+  return noted(tx, providerId, actor, 'provider.credential_remove', { credential: id })
+}
+
+async function noted(tx: Tx, id: string, actor: Actor, action: string, detail: Readonly<Record<string, unknown>>) {
+  await tx.run('UPDATE provider SET version = version + 1 WHERE id = $1', [id])
+  await appendEvent(tx, actor, action, id, detail)
+  return (await readProviderById(tx, id))!
+}
+
+async function insertCredential(tx: Tx, { providerId, id, sealed, last4 }: NewCredential): Promise<void> {
+  await tx.run('INSERT INTO credential (provider_id, id, sealed, last4, created_at) VALUES ($1, $2, $3, $4, $5)', [
+    providerId,
+    id,
+    sealed,
+    last4,
+    tx.now(),
+  ])
+}
+
+// Whether a secret that was meant for the one would reach somebody else at the other. Settings are part of the address:
+// a region, a project.
+function isElsewhere(before: Provider, after: Provider): boolean {
+  return (
+    before.kind !== after.kind ||
+    before.baseUrl !== after.baseUrl ||
+    !isDeepStrictEqual(before.settings, after.settings)
+  )
+}
+
+async function modelsOf(tx: Tx, providerId: string): Promise<readonly string[]> {
+  const rows: readonly Row[] = await tx.all(
+    'SELECT id, spec, price, price_version, created_at FROM model WHERE active = 1 OR provisioned = 0',
+  )
+  return rows
+    .filter(row => readModel(row).targets.some(target => target.provider === providerId))
+    .map(row => text(row.id))
+    .sort()
+}
