@@ -1,8 +1,8 @@
 // What the store promises of the catalog, of settings and of events, on every engine.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { NO_QUIRKS, type Provider } from '../../src/domain/catalog.ts'
 import type { DeclaredCatalog, DeclaredModel, ProvisionOrder } from '../../src/store/contract-catalog.ts'
+import { model, PRICES, provider } from '../kit/declared.ts'
 import { ENGINES, OPERATOR, openRooms, type Rooms } from '../kit/engines.ts'
 
 for (const { engine, open } of ENGINES) {
@@ -110,6 +110,52 @@ for (const { engine, open } of ENGINES) {
     assert.deepEqual(await rooms.catalog.load(), before)
   })
 
+  test(`${engine}: a file that was superseded by a newer one is applied only on demand`, async () => {
+    await using rooms = await openRooms(open)
+    const [old, next] = [
+      { providers: [provider('old')], models: [] },
+      { providers: [provider('next')], models: [] },
+    ]
+    const names = async (file: DeclaredCatalog, order: Partial<ProvisionOrder>) =>
+      (await provision(rooms, file, order)).providers.map(({ id }) => id)
+
+    assert.deepEqual(await names(old, { digest: '1' }), ['old'])
+    assert.deepEqual(await names(old, { digest: '1' }), ['old'])
+    assert.deepEqual(await names(next, { digest: '2' }), ['next'])
+    assert.deepEqual(await names(old, { digest: '1' }), ['next'])
+    assert.deepEqual(await names(old, { digest: '1', evenSuperseded: true, dryRun: true }), ['next'])
+    assert.deepEqual(await names(old, { digest: '1' }), ['next'])
+    assert.deepEqual(await names(old, { digest: '1', evenSuperseded: true }), ['old'])
+    assert.deepEqual(await names(next, { digest: '2' }), ['old'])
+    assert.deepEqual(await names(old, { digest: '1' }), ['old'])
+  })
+
+  test(`${engine}: a dry run says what would change, prices old and new, and changes nothing`, async () => {
+    await using rooms = await openRooms(open)
+    const before = await provision(rooms, { providers: [provider('a'), provider('b')], models: [model('m')] })
+    const wanted = {
+      providers: [provider('a', { baseUrl: 'http://127.0.0.1:2/v1', maxTokensField: 'max_completion_tokens' })],
+      models: [model('m', { newPriceVersion: 'v2', prices: { ...PRICES, completion: 2n } }), model('n')],
+    }
+
+    const said = await rooms.catalog.provision(wanted, { ...START, dryRun: true })
+
+    assert.deepEqual(
+      said.changes.map(({ what, id, change, fields }) => [what, id, change, fields]),
+      [
+        ['provider', 'a', 'changed', ['base_url', 'max_tokens_field']],
+        ['provider', 'b', 'removed', []],
+        ['model', 'm', 'changed', ['pricing']],
+        ['model', 'n', 'added', []],
+      ],
+    )
+    const { price } = said.changes[2]!
+    assert.deepEqual([price?.before?.completion, price?.after.completion], ['0.000000000001', '0.000000000002'])
+    assert.deepEqual(await rooms.catalog.load(), before)
+    assert.equal((await rooms.events.list({ limit: 9 })).data.length, 1)
+    assert.deepEqual(await rooms.catalog.provision(wanted, START), said)
+  })
+
   test(`${engine}: a setting is what was set last`, async () => {
     await using rooms = await openRooms(open)
 
@@ -143,40 +189,4 @@ const START = { digest: null, evenSuperseded: false, dryRun: false, actor: OPERA
 async function provision({ catalog }: Rooms, declared: DeclaredCatalog, order: Partial<ProvisionOrder> = {}) {
   await catalog.provision(declared, { ...START, ...order })
   return catalog.load()
-}
-
-const PRICES = { prompt: 123_456_789_012n, completion: 1n, cacheRead: 0n, cacheWrite: 2_500_000n, request: 0n }
-
-function provider(id: string): Provider {
-  return {
-    id,
-    kind: 'openai',
-    baseUrl: 'http://127.0.0.1:1/v1',
-    passthrough: [],
-    maxTokensField: 'max_tokens',
-    timeouts: { connectMs: 1, firstByteStreamMs: 2, firstByteJsonMs: 3, idleMs: 4, totalMs: 5 },
-    quirks: NO_QUIRKS,
-    settings: {},
-  }
-}
-
-function model(id: string, more: Partial<DeclaredModel> = {}): DeclaredModel {
-  return {
-    id,
-    aliases: ['alias-' + id],
-    name: id,
-    description: '',
-    ownedBy: 'acme',
-    contextLength: 1000,
-    maxOutputTokens: 100,
-    inputModalities: ['text'],
-    mediaMaxTokens: 0,
-    hiddenReasoning: false,
-    supportedParameters: ['tools'],
-    strategy: 'priority',
-    prices: PRICES,
-    targets: [{ provider: 'a', model: id, priority: 0, weight: 1 }],
-    newPriceVersion: 'v-' + id,
-    ...more,
-  }
 }

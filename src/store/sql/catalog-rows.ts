@@ -63,7 +63,7 @@ export function specOfModel(model: DeclaredModel): string {
   return JSON.stringify({ ...rest, targets: model.targets.map(writeTarget) })
 }
 
-export function readProvider(row: Row): Provider {
+function readProvider(row: Row): Provider {
   return { ...(JSON.parse(text(row.spec)) as Omit<Provider, 'id'>), id: text(row.id) }
 }
 

@@ -1,0 +1,246 @@
+// What the store promises operators who edit the catalog, on every engine.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Provider } from '../../src/domain/catalog.ts'
+import type { DeclaredCatalog, DeclaredModel, ModelSave } from '../../src/store/contract-catalog.ts'
+import { model, PRICES, provider } from '../kit/declared.ts'
+import { ENGINES, OPERATOR, openRooms, type Rooms } from '../kit/engines.ts'
+
+for (const { engine, open } of ENGINES) {
+  test(`${engine}: what an operator adds is in force, survives every file, and is gone when deleted`, async () => {
+    await using rooms = await openRooms(open)
+    await add(rooms, provider('own'))
+    await save(rooms, model('own/m', { targets: [targetAt('own')] }))
+
+    await provision(rooms, { providers: [provider('a')], models: [model('m')] })
+    await provision(rooms, { providers: [], models: [] })
+    const { providers, models, provisioned } = await rooms.catalog.load()
+    const early = await rooms.catalog.deleteProvider('own', undefined, OPERATOR)
+    await rooms.catalog.deleteModel('own/m', undefined, OPERATOR)
+    const late = await rooms.catalog.deleteProvider('own', undefined, OPERATOR)
+
+    assert.deepEqual([ids(providers), ids(models), provisioned], [['own'], ['own/m'], []])
+    assert.deepEqual([early, late], [{ usedBy: ['own/m'] }, 'deleted'])
+    assert.deepEqual(ids((await rooms.catalog.load()).providers), [])
+    assert.equal(await rooms.catalog.deleteProvider('own', undefined, OPERATOR), undefined)
+    assert.equal(await rooms.catalog.deleteModel('own/m', undefined, OPERATOR), undefined)
+  })
+
+  test(`${engine}: what a file declares can be neither changed nor deleted nor given a credential`, async () => {
+    await using rooms = await openRooms(open)
+    await provision(rooms, { providers: [provider('a')], models: [model('m')] })
+    const { catalog } = rooms
+    const change = { provider: provider('a'), entered: '{}', active: true, basedOn: 1 }
+
+    assert.equal(await catalog.createProvider(newOne(provider('a')), OPERATOR), 'exists')
+    assert.equal(await catalog.updateProvider('a', change, OPERATOR), 'provisioned')
+    assert.equal(await catalog.deleteProvider('a', undefined, OPERATOR), 'provisioned')
+    assert.equal(await catalog.addCredential(credential('a', '1'), 9, OPERATOR), 'provisioned')
+    assert.deepEqual(await catalog.saveModels([saved(model('m'))], OPERATOR), refused('m', 'exists'))
+    assert.deepEqual(await catalog.saveModels([saved(model('m'), 1)], OPERATOR), refused('m', 'provisioned'))
+    assert.equal(await catalog.deleteModel('m', undefined, OPERATOR), 'provisioned')
+  })
+
+  test(`${engine}: what a file let go of may be taken up, and a file takes over what it declares`, async () => {
+    await using rooms = await openRooms(open)
+    const file = { providers: [provider('a')], models: [model('m')] }
+    await provision(rooms, file)
+    await provision(rooms, { providers: [], models: [] })
+
+    await add(rooms, provider('a', { maxTokensField: 'max_completion_tokens' }), ['s1'])
+    await save(rooms, model('m', { name: 'taken up' }))
+    const taken = await rooms.catalog.load()
+    await provision(rooms, file)
+    const back = await rooms.catalog.load()
+
+    assert.deepEqual([taken.provisioned, taken.credentials.length, taken.models[0]?.name], [[], 1, 'taken up'])
+    // The file brings its own credentials.
+    assert.deepEqual([back.provisioned, back.credentials.length, back.models[0]?.name], [['a'], 0, 'm'])
+    assert.deepEqual(await rooms.catalog.sealed(), [])
+  })
+
+  test(`${engine}: a change based on an old version is refused, and the newer one stands`, async () => {
+    await using rooms = await openRooms(open)
+    const { catalog } = rooms
+    await add(rooms, provider('own'))
+    const [made] = await save(rooms, model('m', { targets: [targetAt('own')] }))
+    const renamed = model('m', { name: 'first', targets: [targetAt('own')] })
+
+    const first = await catalog.saveModels([saved(renamed, made?.version)], OPERATOR)
+    const second = await catalog.saveModels([saved({ ...renamed, name: 'second' }, made?.version)], OPERATOR)
+    const change = { entered: '{}', active: true, basedOn: 1 }
+    const updates = [
+      await catalog.updateProvider('own', { ...change, provider: provider('own', { passthrough: ['x'] }) }, OPERATOR),
+      await catalog.updateProvider('own', { ...change, provider: provider('own', { passthrough: ['y'] }) }, OPERATOR),
+    ]
+
+    assert.ok(Array.isArray(first))
+    assert.deepEqual(second, refused('m', 'changed'))
+    assert.equal((await catalog.model('m'))?.model.name, 'first')
+    assert.equal(updates[1], 'changed')
+    assert.deepEqual((await catalog.provider('own'))?.provider.passthrough, ['x'])
+    assert.equal(await catalog.deleteModel('m', 1, OPERATOR), 'changed')
+    assert.equal(await catalog.deleteProvider('own', 1, OPERATOR), 'changed')
+  })
+
+  test(`${engine}: another kind, address or setting forgets the credentials in the same transaction`, async () => {
+    const changes: readonly Partial<Provider>[] = [
+      { kind: 'anthropic' },
+      { baseUrl: 'https://elsewhere.example/v1' },
+      { settings: { region: 'other' } },
+    ]
+    for (const change of changes) {
+      await using rooms = await openRooms(open)
+      await add(rooms, provider('own'), ['s1', 's2'])
+
+      await update(rooms, provider('own', { passthrough: ['x'] }))
+      const kept = await rooms.catalog.sealed()
+      rooms.clock.advance(1)
+      await update(rooms, provider('own', change))
+
+      assert.deepEqual([kept.length, (await rooms.catalog.sealed()).length], [2, 0], JSON.stringify(change))
+      const [last] = (await rooms.events.list({ limit: 1 })).data
+      assert.equal(JSON.parse(last?.detail ?? '{}').credentialsForgotten, 2)
+    }
+  })
+
+  test(`${engine}: credentials are added, listed without their secret, bounded, removed and sealed anew`, async () => {
+    await using rooms = await openRooms(open)
+    const { catalog } = rooms
+    await add(rooms, provider('own'), ['s1'])
+
+    const two = await catalog.addCredential(credential('own', 's2'), 2, OPERATOR)
+    const three = await catalog.addCredential(credential('own', 's3'), 2, OPERATOR)
+    await catalog.reseal([{ providerId: 'own', id: 's1', sealed: 'anew' }])
+    const all = await catalog.sealed()
+    const one = await catalog.removeCredential('own', 's2', OPERATOR)
+
+    assert.ok(typeof two === 'object')
+    assert.deepEqual(
+      two.credentials.map(each => Object.keys(each)),
+      [
+        ['id', 'last4', 'createdAt'],
+        ['id', 'last4', 'createdAt'],
+      ],
+    )
+    assert.equal(three, 'too_many')
+    assert.deepEqual(
+      all.map(each => [each.id, each.sealed]),
+      [
+        ['s1', 'anew'],
+        ['s2', 'sealed-s2'],
+      ],
+    )
+    assert.deepEqual(
+      one?.credentials.map(({ id }) => id),
+      ['s1'],
+    )
+    assert.equal(await catalog.removeCredential('own', 's2', OPERATOR), undefined)
+    assert.equal(await catalog.addCredential(credential('nobody', 's9'), 2, OPERATOR), undefined)
+  })
+
+  test(`${engine}: several models are saved together or not at all`, async () => {
+    await using rooms = await openRooms(open)
+    await add(rooms, provider('a'))
+    await save(rooms, model('m'))
+    const fine = saved(model('n'))
+    const bad: readonly (readonly [ModelSave, object])[] = [
+      [saved(model('m')), refused('m', 'exists')],
+      [saved(model('o', { aliases: ['m'] })), refused('o', 'name', 'm')],
+      [saved(model('o', { aliases: ['alias-m'] })), refused('o', 'name', 'alias-m')],
+      [saved(model('alias-m', { aliases: [] })), refused('alias-m', 'name', 'alias-m')],
+      [saved(model('o', { targets: [targetAt('gone')] })), refused('o', 'provider', 'gone')],
+      [saved(model('o'), 1), refused('o', 'unknown')],
+      [saved(model('n')), refused('n', 'exists')],
+    ]
+
+    for (const [one, why] of bad) assert.deepEqual(await rooms.catalog.saveModels([fine, one], OPERATOR), why)
+
+    assert.deepEqual(ids((await rooms.catalog.load()).models), ['m'])
+  })
+
+  test(`${engine}: an operator's price has versions too, and what is inactive is not in force`, async () => {
+    await using rooms = await openRooms(open)
+    const { catalog } = rooms
+    await add(rooms, provider('a'))
+    await save(rooms, model('m', { newPriceVersion: 'v1' }))
+
+    const renamed = await catalog.saveModels([saved(model('m', { newPriceVersion: 'v2', name: 'x' }), 1)], OPERATOR)
+    const prices = { ...PRICES, request: 5n }
+    const dearer = await catalog.saveModels([saved(model('m', { newPriceVersion: 'v3', prices }), 2)], OPERATOR)
+    const off = { ...saved(model('m', { newPriceVersion: 'v4', prices }), 3), active: false }
+    await catalog.saveModels([off], OPERATOR)
+
+    assert.deepEqual([versionOf(renamed), versionOf(dearer)], ['v1', 'v3'])
+    assert.deepEqual((await catalog.load()).models, [])
+    assert.equal((await catalog.model('m'))?.model.priceVersion, 'v3')
+    const kept = await rooms.sql.all("SELECT version FROM price WHERE model_id = 'm' ORDER BY version")
+    assert.deepEqual(
+      kept.map(row => row.version),
+      ['v1', 'v3'],
+    )
+  })
+
+  test(`${engine}: lists go by id and page`, async () => {
+    await using rooms = await openRooms(open)
+    await provision(rooms, {
+      providers: [provider('a'), provider('b'), provider('c')],
+      models: [model('x'), model('y')],
+    })
+
+    const first = await rooms.catalog.providers({ limit: 2 })
+    const second = await rooms.catalog.providers({ limit: 2, after: 'b' })
+    const models = await rooms.catalog.models({ limit: 1 })
+
+    assert.deepEqual([first.data.map(each => each.provider.id), first.hasMore], [['a', 'b'], true])
+    assert.deepEqual([second.data.map(each => each.provider.id), second.hasMore], [['c'], false])
+    assert.deepEqual([models.data.map(each => each.model.id), models.hasMore], [['x'], true])
+  })
+}
+
+function versionOf(answer: Awaited<ReturnType<Rooms['catalog']['saveModels']>>): string | undefined {
+  return 'refused' in answer ? undefined : answer[0]?.model.priceVersion
+}
+
+function ids(list: readonly { readonly id: string }[]): readonly string[] {
+  return list.map(({ id }) => id)
+}
+
+function targetAt(providerId: string) {
+  return { provider: providerId, model: 'm', priority: 0, weight: 1 }
+}
+
+function credential(providerId: string, id: string) {
+  return { providerId, id, sealed: `sealed-${id}`, last4: 'abcd' }
+}
+
+function newOne(one: Provider, credentials: readonly string[] = []) {
+  return { provider: one, entered: '{}', active: true, credentials: credentials.map(id => credential(one.id, id)) }
+}
+
+function saved(one: DeclaredModel, basedOn: number | null = null): ModelSave {
+  return { model: one, entered: '{}', active: true, basedOn }
+}
+
+function refused(id: string, why: string, which = id) {
+  return { id, refused: why, which }
+}
+
+async function add({ catalog }: Rooms, one: Provider, credentials: readonly string[] = []): Promise<void> {
+  assert.notEqual(await catalog.createProvider(newOne(one, credentials), OPERATOR), 'exists')
+}
+
+async function update({ catalog }: Rooms, one: Provider): Promise<void> {
+  const { version = 0 } = (await catalog.provider(one.id)) ?? {}
+  const change = { provider: one, entered: '{}', active: true, basedOn: version }
+  assert.equal(typeof (await catalog.updateProvider(one.id, change, OPERATOR)), 'object')
+}
+
+async function save({ catalog }: Rooms, one: DeclaredModel) {
+  const done = await catalog.saveModels([saved(one)], OPERATOR)
+  return 'refused' in done ? assert.fail(JSON.stringify(done)) : done
+}
+
+async function provision({ catalog }: Rooms, declared: DeclaredCatalog): Promise<void> {
+  await catalog.provision(declared, { digest: null, evenSuperseded: false, dryRun: false, actor: OPERATOR })
+}

@@ -1,0 +1,64 @@
+// Which addresses are public: everything that has ever been a way around such a filter is not.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { hostOf, isPublicAddress, publicLookup, requirePublic } from '../../src/lib/egress.ts'
+
+const NOT_PUBLIC = [
+  ['this host', '0.0.0.0', '0.1.2.3', '::'],
+  ['loopback', '127.0.0.1', '127.255.255.254', '::1'],
+  ['private', '10.0.0.1', '172.16.0.1', '172.31.255.255', '192.168.1.1', 'fc00::1', 'fd00:ec2::254'],
+  ['link-local and metadata', '169.254.169.254', '169.254.0.1', 'fe80::1', 'febf::1', '168.63.129.16'],
+  ['carrier-grade NAT', '100.64.0.1', '100.127.255.255', '100.100.100.200'],
+  ['protocol assignments', '192.0.0.192', '192.88.99.1', '198.18.0.1', '198.19.255.255'],
+  ['documentation', '192.0.2.1', '198.51.100.1', '203.0.113.1', '2001:db8::1', '3fff::1'],
+  ['multicast, reserved, broadcast', '224.0.0.1', '239.1.1.1', '240.0.0.1', '255.255.255.255', 'ff02::1'],
+  ['mapped', '::ffff:127.0.0.1', '::ffff:7f00:1', '::ffff:169.254.169.254', '0:0:0:0:0:ffff:10.0.0.1'],
+  ['compatible and translated', '::127.0.0.1', '::7f00:1', '::ffff:0:127.0.0.1'],
+  ['NAT64', '64:ff9b::7f00:1', '64:ff9b::10.0.0.1', '64:ff9b:1::1'],
+  ['6to4 and Teredo', '2002:7f00:1::', '2002:a00:1::1', '2001::1', '2001:0:7f00:1::'],
+  ['site-local', 'fec0::1', 'feff::1'],
+  ['discard-only and unassigned', '100::1', '4000::1', '5f00::1'],
+  [
+    'no address at all',
+    '',
+    'localhost',
+    '127.1',
+    '0x7f.0.0.1',
+    '2130706433',
+    '0177.0.0.1',
+    'fe80::1%eth0',
+    '10.0.0.1 ',
+  ],
+] as const
+
+for (const [what, ...addresses] of NOT_PUBLIC) {
+  test(`${what} is not public`, () => {
+    for (const address of addresses) assert.equal(isPublicAddress(address), false, address)
+  })
+}
+
+test('addresses of the public internet are, up to the very edges of what is not', () => {
+  const open = ['1.1.1.1', '8.8.8.8', '9.255.255.255', '11.0.0.0', '100.63.255.255', '100.128.0.0', '126.255.255.255']
+  const more = ['172.15.255.255', '172.32.0.0', '192.167.255.255', '223.255.255.255', '2606:4700:4700::1111', '2a00::1']
+
+  for (const address of [...open, ...more]) assert.equal(isPublicAddress(address), true, address)
+})
+
+test('a host of a URL is looked at as the connection will see it, however it was written', async () => {
+  const written = ['2130706433', '0x7f000001', '0177.0.0.1', '127.1', '0', '[::ffff:10.0.0.1]', '[::1]', '①②⑦.⓪.⓪.①']
+  for (const host of written) {
+    await assert.rejects(requirePublic(hostOf(new URL(`http://${host}/v1`))), /public internet/, host)
+  }
+  await requirePublic(hostOf(new URL('https://[2606:4700:4700::1111]/v1')))
+})
+
+test('a name is as public as what it leads to, at the moment of connecting too', async () => {
+  await assert.rejects(requirePublic('localhost'), /public internet/)
+  await assert.rejects(requirePublic('localhost.'), /public internet|ENOTFOUND|EAI_AGAIN/)
+  await assert.rejects(requirePublic('no-such-name.invalid'), /ENOTFOUND|EAI_AGAIN/)
+
+  for (const all of [true, false]) {
+    const error = await new Promise(resolve => publicLookup('localhost', { all }, failure => resolve(failure)))
+    assert.equal((error as { code?: unknown }).code, 'ENOTPUBLIC')
+  }
+})

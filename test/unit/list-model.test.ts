@@ -1,0 +1,88 @@
+// The price list becomes exact decimals: no float arithmetic, nothing guessed, the dearest of what may apply.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { parsePrice } from '../../src/domain/credits.ts'
+import { documentOf, perToken } from '../../src/domain/list-model.ts'
+import { type ListedModel, priceListOf } from '../../src/lib/price-list.ts'
+
+const NOW = Date.parse('2026-11-15')
+const AS = { provider: 'p', prefix: 'p/', upstreamPrefix: '' }
+
+test('dollars per million become dollars per token by their digits', () => {
+  const cases: readonly (readonly [number, string])[] = [
+    [0.15, '0.00000015'],
+    [2.5, '0.0000025'],
+    [10, '0.00001'],
+    [0, '0'],
+    [1e-7, '0.000000000001'],
+    [0.1 + 0.2, '0.000000300001'],
+    [0.08333333333333334, '0.000000083334'],
+    [1e21, '1000000000000000'],
+  ]
+
+  for (const [dollars, text] of cases) assert.equal(perToken(dollars), text)
+})
+
+test('any price of six decimals or fewer is exact, and no price is rounded down', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 1_000_000_000 }), millionths => {
+      assert.equal(parsePrice(perToken(millionths / 1_000_000)), BigInt(millionths))
+    }),
+  )
+  fc.assert(
+    fc.property(fc.double({ min: 0, max: 1e6, noNaN: true }), dollars => {
+      assert.ok(Number(parsePrice(perToken(dollars))) >= Math.floor(dollars * 1e6 * (1 - 1e-15)))
+    }),
+  )
+})
+
+test('a known model is whole: context, maximum, exact prices, its name at the vendor', () => {
+  const listed = find('openai', 'gpt-4o-mini')
+
+  assert.deepEqual(documentOf(listed, { ...AS, upstreamPrefix: 'accounts/' }), {
+    id: 'p/gpt-4o-mini',
+    name: listed.name,
+    description: listed.description,
+    context_length: 128_000,
+    max_output_tokens: 16_384,
+    pricing: { prompt: '0.00000015', completion: '0.0000006', input_cache_read: '0.000000075' },
+    targets: [{ provider: 'p', model: 'accounts/gpt-4o-mini' }],
+  })
+})
+
+test('of tiers and of hours of the day the dearest is taken, and it says so', () => {
+  const tiered = find('google', 'gemini-2.5-pro')
+  const hourly = find('deepseek', 'deepseek-chat')
+
+  assert.deepEqual([tiered.dollars.input, tiered.dollars.output], [2.5, 15])
+  assert.match(tiered.notes.join(), /dearest tier/)
+  assert.deepEqual([hourly.dollars.input, hourly.dollars.output], [0.27, 1.1])
+  assert.match(hourly.notes.join(), /time of day/)
+})
+
+test('of dated prices the one in force is taken, and one to come is named', () => {
+  assert.equal(find('openai', 'o3').dollars.input, 2)
+  assert.equal(find('openai', 'o3', Date.parse('2025-01-01')).dollars.input, 10)
+  const coming = find('google', 'gemini-3.6-flash')
+  assert.equal(coming.dollars.input, 0.75)
+  assert.match(coming.notes.join(), /2027-01-01/)
+})
+
+test('what is not known is asked for and never guessed', () => {
+  assert.match(String(documentOf(find('openai', 'text-embedding-3-small'), AS)), /no price for text/)
+  const bare: ListedModel = { ...find('openai', 'gpt-4o'), id: 'surprise-9', contextLength: undefined }
+  assert.match(String(documentOf(bare, AS)), /context length/)
+  assert.match(String(documentOf({ ...bare, contextLength: 1000 }, AS)), /maximum of output/)
+  const stated = documentOf(bare, { ...AS, contextLength: 1000, maxOutputTokens: 5000 })
+  assert.ok(typeof stated === 'object')
+  assert.deepEqual([stated.context_length, stated.max_output_tokens], [1000, 1000])
+})
+
+test('a vendor that the list does not know is undefined', () => {
+  assert.equal(priceListOf('nobody-at-all', NOW), undefined)
+})
+
+function find(vendor: string, id: string, now = NOW): ListedModel {
+  return priceListOf(vendor, now)?.models.find(model => model.id === id) ?? assert.fail(`${vendor} lists ${id}`)
+}
