@@ -1,0 +1,159 @@
+// The configuration file applied to a running gateway, by command and by signal: all of it or nothing, in force at once,
+// and never an old file again by accident.
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { cli } from '../kit/cli.ts'
+import { type Gateway, startGateway } from '../kit/gateway.ts'
+import { standardConfig, standardModel, standardProvider } from '../kit/standard-config.ts'
+import { until } from '../kit/until.ts'
+import { startUpstream } from '../kit/upstream.ts'
+
+const DEARER = { prompt: '0.000005', completion: '0.00002' }
+
+test('apply says what differs, does nothing when dry, and puts all of it in force at once', async () => {
+  await using upstream = await startUpstream()
+  await using gateway = await startGateway({ config: standardConfig(upstream.url) })
+  await gateway.writeConfig({
+    providers: [standardProvider(upstream.url), standardProvider(upstream.url, { id: 'third' })],
+    models: [standardModel({ pricing: DEARER }), standardModel({ id: 'test/new' })],
+    brand: { key_prefix: 'other_' },
+  })
+
+  const dry = await cli(gateway, ['apply', '--dry-run', '--json'])
+  const early = await gateway.chat({ model: 'test/new' })
+  const done = await cli(gateway, ['apply'])
+  const [late, again] = [await gateway.chat({ model: 'test/new' }), await cli(gateway, ['apply', '--json'])]
+  const { key } = await gateway.createKey()
+
+  assert.deepEqual([dry.code, done.code, early.status, late.status], [0, 0, 404, 200])
+  assert.deepEqual(changesOf(dry.json), [
+    ['provider', 'third', 'added'],
+    ['provider', 'up2', 'removed'],
+    ['model', 'test/m1', 'changed'],
+    ['model', 'test/new', 'added'],
+  ])
+  assert.match(done.stdout, /test\/m1\tpricing\tprompt=0\.0000025 .*\tprompt=0\.000005 /)
+  assert.match(done.stderr, /applied[\s\S]*At the next start only: brand/)
+  assert.deepEqual(again.json.changes, [])
+  // Brand is for the next start.
+  assert.match(String(key.label), /^svc_live_/)
+  assert.equal((await listed(gateway, 'test/m1'))?.pricing.prompt, '0.000005')
+  assert.ok((await gateway.audit()).ok)
+})
+
+test('SIGHUP does the same, and a bad file changes nothing by either way', async t => {
+  await using upstream = await startUpstream()
+  await using gateway = await startGateway({ config: standardConfig(upstream.url) })
+
+  await t.test('a good file', async () => {
+    await gateway.writeConfig(standardConfig(upstream.url, { models: [standardModel({ pricing: DEARER })] }))
+    gateway.signal('SIGHUP')
+    await until('the file is applied', () => gateway.logs.some(line => /was applied/.test(String(line.msg))))
+
+    const { body } = await gateway.admin<{ data: { action: string; actor: string }[] }>('GET', '/events?limit=1')
+    assert.deepEqual(
+      body.data.map(({ action, actor }) => [action, actor]),
+      [['catalog.provision', 'SIGHUP']],
+    )
+    assert.equal((await listed(gateway, 'test/m1'))?.pricing.prompt, '0.000005')
+  })
+
+  await t.test('a bad file', async () => {
+    await writeFile(gateway.configFile, 'models:\n  - id: test/m1\n    context_length: 10\n')
+    gateway.signal('SIGHUP')
+    await until('it is refused', () => gateway.logs.some(line => /not applied/.test(String(line.msg))))
+    const byCommand = await cli(gateway, ['apply'])
+    const byApi = await gateway.admin('POST', '/catalog/apply', {})
+
+    const line = gateway.logs.find(each => /not applied/.test(String(each.msg)))
+    assert.deepEqual([line?.level, /turnpike\.yaml:2/.test(String(line?.err))], ['error', true])
+    assert.deepEqual([byCommand.code, byApi.status], [1, 400])
+    assert.match(byCommand.stderr, /turnpike\.yaml:2: .*models\[0\]\.max_output_tokens: is missing/)
+    assert.equal((await gateway.chat()).status, 200)
+    assert.equal((await listed(gateway, 'test/m1'))?.pricing.prompt, '0.000005')
+  })
+
+  assert.ok((await gateway.audit()).ok)
+})
+
+test('a gateway without a file has none to apply, and says so', async () => {
+  await using gateway = await startGateway()
+
+  const result = await cli(gateway, ['apply'])
+
+  assert.equal(result.code, 1)
+  assert.match(result.stderr, /no configuration file/)
+  assert.equal((await gateway.chat({ model: 'demo/echo' })).status, 200)
+})
+
+test('a file that was superseded is not applied again at start, only by apply', async () => {
+  await using upstream = await startUpstream()
+  const old = standardConfig(upstream.url)
+  await using gateway = await startGateway({ config: old })
+  await gateway.writeConfig(standardConfig(upstream.url, { models: [standardModel({ id: 'test/m2' })] }))
+  await gateway.restart()
+  await gateway.writeConfig(old)
+
+  await gateway.restart()
+
+  assert.ok(gateway.logs.some(line => String(line.level) === 'warn' && /superseded/.test(String(line.msg))))
+  assert.equal(await listed(gateway, 'test/m1'), undefined)
+  // The newer catalog is in force, with the credentials of the same provider.
+  assert.equal((await gateway.chat({ model: 'test/m2' })).status, 200)
+  assert.equal(upstream.journal.at(-1)?.headers.authorization, 'Bearer upstream-secret-canary')
+
+  assert.equal((await cli(gateway, ['apply'])).code, 0)
+  assert.equal((await gateway.chat()).status, 200)
+  const warnings = () => gateway.logs.filter(line => /superseded/.test(String(line.msg))).length
+  const before = warnings()
+  await gateway.restart()
+  assert.deepEqual([warnings(), (await gateway.chat()).status], [before, 200])
+})
+
+test('what a placeholder brings in is used and never stored', async () => {
+  await using upstream = await startUpstream()
+  const secret = 'placeholder-canary-5512'
+  const base = `${upstream.url}/${secret}`
+  const placeholder = '$' + '{UPSTREAM_BASE}'
+  const config = standardConfig('', {
+    providers: [standardProvider(placeholder, { api_key: '$' + '{UPSTREAM_KEY}' })],
+  })
+  await using gateway = await startGateway({ config, env: { UPSTREAM_BASE: base, UPSTREAM_KEY: `${secret}-key` } })
+
+  await gateway.chat()
+  await gateway.restart()
+  await gateway.chat()
+  const shown = await gateway.admin('GET', '/providers/up')
+  await gateway.stop({ hurry: true })
+
+  assert.deepEqual(
+    upstream.journal.map(({ path, headers }) => [path.includes(secret), headers.authorization]),
+    [
+      [true, `Bearer ${secret}-key`],
+      [true, `Bearer ${secret}-key`],
+    ],
+  )
+  assert.equal(shown.body.base_url, placeholder)
+  assertNowhere(gateway, secret)
+})
+
+function changesOf(answer: unknown): readonly (readonly string[])[] {
+  const { changes } = answer as { readonly changes: readonly Readonly<Record<'what' | 'id' | 'change', string>>[] }
+  return changes.map(({ what, id, change }) => [what, id, change])
+}
+
+async function listed(gateway: Gateway, id: string) {
+  const { secret } = await gateway.createKey()
+  const { body } = await gateway.get<{ data: { id: string; pricing: { prompt: string } }[] }>('/v1/models', secret)
+  return body.data.find(model => model.id === id)
+}
+
+function assertNowhere(gateway: Gateway, secret: string): void {
+  for (const name of readdirSync(gateway.dataDir)) {
+    assert.ok(!readFileSync(join(gateway.dataDir, name)).includes(secret), name)
+  }
+  assert.ok(!gateway.lines.join('\n').includes(secret))
+}
