@@ -37,7 +37,8 @@ export function catalogVerbs({ catalog, keeper, config, healthOf, newId, clock }
         })
       }),
   }
-  const needs: CatalogNeeds = { catalog, reader, newId, refresh: keeper.refresh }
+  const { providersMax, modelsMax } = config.bounds
+  const needs: CatalogNeeds = { catalog, reader, newId, providersMax, modelsMax, refresh: keeper.refresh }
   return {
     providers: providerVerbs({
       ...needs,

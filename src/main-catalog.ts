@@ -32,7 +32,7 @@ const START: Actor = { name: 'start', address: 'local' }
 export async function openCatalog(store: Store, ground: Ground): Promise<CatalogKeeper> {
   const { config, newId } = ground
   const seal = await openSeal(store, config)
-  let declared = declaredBy(config, newId)
+  let declared = await withoutOwned(declaredBy(config, newId), store)
   const first = await store.catalog.provision(declared.catalog, {
     digest: declared.digest,
     evenSuperseded: false,
@@ -74,6 +74,21 @@ export async function openCatalog(store: Store, ground: Ground): Promise<Catalog
         return { ...done, atNextStart: atNextStart(config, again) }
       }),
   }
+}
+
+// A file says what is to be; the environment only offers. What an operator entered under the same name stays.
+async function withoutOwned(declared: Declared, { catalog }: Store): Promise<Declared> {
+  if (declared.digest !== null) return declared
+  const owned = new Set<string>()
+  for (const { id } of declared.catalog.providers) {
+    if ((await catalog.provider(id))?.provisioned === false) owned.add(id)
+  }
+  const models = []
+  for (const model of declared.catalog.models) {
+    const isOwned = (await catalog.model(model.id))?.provisioned === false
+    if (!isOwned && !model.targets.some(({ provider }) => owned.has(provider))) models.push(model)
+  }
+  return { ...declared, catalog: { providers: declared.catalog.providers.filter(({ id }) => !owned.has(id)), models } }
 }
 
 function sayStart({ superseded }: Provisioned, { config, log }: Ground): void {

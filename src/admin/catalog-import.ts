@@ -59,7 +59,7 @@ export function importVerb(needs: CatalogNeeds & { readonly clock: Clock }): Imp
     const saves = weighed.flatMap(({ save }) => (save === undefined ? [] : [save]))
     const isDry = order.dry_run === true
     if (!isDry && saves.length > 0) {
-      const saved = await thenRefresh(needs, needs.catalog.saveModels(saves, actor))
+      const saved = await thenRefresh(needs, needs.catalog.saveModels(saves, needs.modelsMax, actor))
       if ('refused' in saved) throw refusalOf(saved)
     }
     return { object: 'price_import', list: list.id, provider, dry_run: isDry, data: weighed.map(({ said }) => said) }

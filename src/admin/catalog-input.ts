@@ -20,6 +20,8 @@ export type CatalogNeeds = {
   readonly reader: CatalogReader
   // A UUIDv7 with dashes.
   newId(): string
+  readonly providersMax: number
+  readonly modelsMax: number
   // Puts in force what was saved.
   refresh(): Promise<void>
 }

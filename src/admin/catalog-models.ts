@@ -32,7 +32,7 @@ export function modelVerbs(needs: CatalogNeeds): ModelVerbs {
   const { catalog, reader, newId } = needs
 
   async function save(one: ModelSave, actor: Actor): Promise<ModelObject> {
-    const saved = await thenRefresh(needs, catalog.saveModels([one], actor))
+    const saved = await thenRefresh(needs, catalog.saveModels([one], needs.modelsMax, actor))
     if ('refused' in saved) throw refusalOf(saved)
     const [entry] = saved
     return modelObject(found(entry))
@@ -116,6 +116,8 @@ export function refusalOf({ id, refused, which }: Unsaved): Refusal {
       return conflict(`The name ${which} is the id or an alias of another model.`, which === id ? 'id' : 'aliases')
     case 'provider':
       return conflict(`There is no provider ${which} any more.`, 'targets')
+    case 'too_many':
+      return conflict('There are as many models as there may be.')
     case 'unknown':
       return unknown('model')
     default:

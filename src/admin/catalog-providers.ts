@@ -53,9 +53,10 @@ export function providerVerbs(needs: ProviderNeeds): ProviderVerbs {
   const write = (entry: ProviderEntry) =>
     providerObject(entry, needs.declaredCredentials(entry.provider.id), needs.healthOf(entry.provider.id))
 
-  async function read(document: Document) {
+  // An address that stays is not looked at again: a name that is gone must not keep its provider from being changed.
+  async function read(document: Document, before?: Provider) {
     const { credentials, ...provider } = needs.reader.provider(document)
-    if (provider.baseUrl !== '') await needs.checkAddress(provider.baseUrl)
+    if (provider.baseUrl !== '' && provider.baseUrl !== before?.baseUrl) await needs.checkAddress(provider.baseUrl)
     return { provider: { ...provider, publicOnly: true } satisfies Provider, credentials }
   }
 
@@ -70,8 +71,9 @@ export function providerVerbs(needs: ProviderNeeds): ProviderVerbs {
       const { provider, credentials } = await read(document)
       const secrets = credentials.map(({ secret }) => sealed(provider.id, secret))
       const made = { provider, entered: JSON.stringify(withoutSecrets(document)), active, credentials: secrets }
-      const entry = await thenRefresh(needs, catalog.createProvider(made, actor))
+      const entry = await thenRefresh(needs, catalog.createProvider(made, needs.providersMax, actor))
       if (entry === 'exists') throw conflict(`There is a provider ${provider.id} already.`, 'id')
+      if (entry === 'too_many') throw conflict(`There are ${needs.providersMax} providers, and no more may be.`)
       return write(entry)
     },
 
@@ -93,7 +95,7 @@ export function providerVerbs(needs: ProviderNeeds): ProviderVerbs {
         if (name in given) throw wrong(name, 'nothing here: credentials are added and removed one by one')
       }
       const document = merged(before.entered, given)
-      const { provider } = await read(document)
+      const { provider } = await read(document, before.provider)
       const changed = { provider, entered: JSON.stringify(document), active, basedOn }
       const entry = await thenRefresh(needs, catalog.updateProvider(id, changed, actor))
       if (entry === 'changed' || entry === 'provisioned') throw staleness('provider', id, entry)

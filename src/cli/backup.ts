@@ -12,7 +12,7 @@ export const commands: Readonly<Record<string, Command>> = {
   '': {
     usage: 'backup FILE',
     about: 'Copies the store into FILE, which must not exist yet.',
-    more: 'The copy holds hashes of secrets but no secret; a key file in the data dir is not part of it.',
+    more: 'The copy holds hashes of secrets and sealed credentials; the key file of the data dir is not part of it.',
     takes: [1, 1],
     async run(input) {
       const source = join(loadDataDir(), DATABASE_FILE)

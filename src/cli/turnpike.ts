@@ -21,6 +21,10 @@ const GROUPS: Readonly<Record<string, Group>> = {
   config: { about: 'check the configuration without starting', load: () => import('./config-check.ts') },
   audit: { about: 'prove that the books are right', load: () => import('./audit.ts') },
   backup: { about: 'copy the store, also while the gateway runs', load: () => import('./backup.ts') },
+  'forget-credentials': {
+    about: 'delete stored provider credentials whose key is lost',
+    load: () => import('./forget-credentials.ts'),
+  },
   restore: { about: 'put a backup into an empty data dir', load: () => import('./restore.ts') },
 }
 
@@ -74,7 +78,7 @@ function say(text: string, asked: boolean): number {
 }
 
 function overview(): string {
-  const lines = Object.entries(GROUPS).map(([name, group]) => `  ${name.padEnd(10)}${group.about}`)
+  const lines = Object.entries(GROUPS).map(([name, group]) => `  ${name.padEnd(20)}${group.about}`)
   return `${styleText('bold', 'turnpike')} – a chat routing gateway\n\n${lines.join('\n')}\n\nEvery command has --help. Settings come from TURNPIKE_* variables and turnpike.yaml.\n`
 }
 

@@ -12,7 +12,7 @@ export type CatalogStore = {
 
   provider(id: string): Promise<ProviderEntry | undefined>
   providers(page: Page): Promise<Paged<ProviderEntry>>
-  createProvider(input: NewProvider, actor: Actor): Promise<ProviderEntry | 'exists'>
+  createProvider(input: NewProvider, max: number, actor: Actor): Promise<ProviderEntry | 'exists' | 'too_many'>
   updateProvider(id: string, change: ProviderChange, actor: Actor): Promise<ProviderEntry | Stale | undefined>
   // One that an active model names stays.
   deleteProvider(
@@ -32,8 +32,8 @@ export type CatalogStore = {
 
   model(id: string): Promise<ModelEntry | undefined>
   models(page: Page): Promise<Paged<ModelEntry>>
-  // All of them or none.
-  saveModels(saves: readonly ModelSave[], actor: Actor): Promise<readonly ModelEntry[] | Unsaved>
+  // All of them or none; and none if there would be more than `max`.
+  saveModels(saves: readonly ModelSave[], max: number, actor: Actor): Promise<readonly ModelEntry[] | Unsaved>
   deleteModel(id: string, basedOn: number | undefined, actor: Actor): Promise<'deleted' | Stale | undefined>
 }
 
@@ -113,7 +113,7 @@ export type ModelSave = {
 export type Unsaved = {
   readonly id: string
   // `name`: an id or alias of another model; `provider`: a target's provider is not there.
-  readonly refused: Stale | 'exists' | 'name' | 'provider' | 'unknown'
+  readonly refused: Stale | 'exists' | 'name' | 'provider' | 'unknown' | 'too_many'
   // Which name or provider.
   readonly which: string
 }

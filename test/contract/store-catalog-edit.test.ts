@@ -32,12 +32,12 @@ for (const { engine, open } of ENGINES) {
     const { catalog } = rooms
     const change = { provider: provider('a'), entered: '{}', active: true, basedOn: 1 }
 
-    assert.equal(await catalog.createProvider(newOne(provider('a')), OPERATOR), 'exists')
+    assert.equal(await catalog.createProvider(newOne(provider('a')), 99, OPERATOR), 'exists')
     assert.equal(await catalog.updateProvider('a', change, OPERATOR), 'provisioned')
     assert.equal(await catalog.deleteProvider('a', undefined, OPERATOR), 'provisioned')
     assert.equal(await catalog.addCredential(credential('a', '1'), 9, OPERATOR), 'provisioned')
-    assert.deepEqual(await catalog.saveModels([saved(model('m'))], OPERATOR), refused('m', 'exists'))
-    assert.deepEqual(await catalog.saveModels([saved(model('m'), 1)], OPERATOR), refused('m', 'provisioned'))
+    assert.deepEqual(await catalog.saveModels([saved(model('m'))], 99, OPERATOR), refused('m', 'exists'))
+    assert.deepEqual(await catalog.saveModels([saved(model('m'), 1)], 99, OPERATOR), refused('m', 'provisioned'))
     assert.equal(await catalog.deleteModel('m', undefined, OPERATOR), 'provisioned')
   })
 
@@ -66,8 +66,8 @@ for (const { engine, open } of ENGINES) {
     const [made] = await save(rooms, model('m', { targets: [targetAt('own')] }))
     const renamed = model('m', { name: 'first', targets: [targetAt('own')] })
 
-    const first = await catalog.saveModels([saved(renamed, made?.version)], OPERATOR)
-    const second = await catalog.saveModels([saved({ ...renamed, name: 'second' }, made?.version)], OPERATOR)
+    const first = await catalog.saveModels([saved(renamed, made?.version)], 99, OPERATOR)
+    const second = await catalog.saveModels([saved({ ...renamed, name: 'second' }, made?.version)], 99, OPERATOR)
     const change = { entered: '{}', active: true, basedOn: 1 }
     const updates = [
       await catalog.updateProvider('own', { ...change, provider: provider('own', { passthrough: ['x'] }) }, OPERATOR),
@@ -153,10 +153,13 @@ for (const { engine, open } of ENGINES) {
       [saved(model('o'), 1), refused('o', 'unknown')],
       [saved(model('n')), refused('n', 'exists')],
     ]
+    const tooMany = await rooms.catalog.saveModels([fine, saved(model('o'))], 2, OPERATOR)
+    assert.deepEqual(tooMany, refused('o', 'too_many'))
 
-    for (const [one, why] of bad) assert.deepEqual(await rooms.catalog.saveModels([fine, one], OPERATOR), why)
+    for (const [one, why] of bad) assert.deepEqual(await rooms.catalog.saveModels([fine, one], 99, OPERATOR), why)
 
     assert.deepEqual(ids((await rooms.catalog.load()).models), ['m'])
+    assert.equal(await rooms.catalog.createProvider(newOne(provider('b')), 1, OPERATOR), 'too_many')
   })
 
   test(`${engine}: an operator's price has versions too, and what is inactive is not in force`, async () => {
@@ -165,11 +168,11 @@ for (const { engine, open } of ENGINES) {
     await add(rooms, provider('a'))
     await save(rooms, model('m', { newPriceVersion: 'v1' }))
 
-    const renamed = await catalog.saveModels([saved(model('m', { newPriceVersion: 'v2', name: 'x' }), 1)], OPERATOR)
+    const renamed = await catalog.saveModels([saved(model('m', { newPriceVersion: 'v2', name: 'x' }), 1)], 99, OPERATOR)
     const prices = { ...PRICES, request: 5n }
-    const dearer = await catalog.saveModels([saved(model('m', { newPriceVersion: 'v3', prices }), 2)], OPERATOR)
+    const dearer = await catalog.saveModels([saved(model('m', { newPriceVersion: 'v3', prices }), 2)], 99, OPERATOR)
     const off = { ...saved(model('m', { newPriceVersion: 'v4', prices }), 3), active: false }
-    await catalog.saveModels([off], OPERATOR)
+    await catalog.saveModels([off], 99, OPERATOR)
 
     assert.deepEqual([versionOf(renamed), versionOf(dearer)], ['v1', 'v3'])
     assert.deepEqual((await catalog.load()).models, [])
@@ -227,7 +230,7 @@ function refused(id: string, why: string, which = id) {
 }
 
 async function add({ catalog }: Rooms, one: Provider, credentials: readonly string[] = []): Promise<void> {
-  assert.notEqual(await catalog.createProvider(newOne(one, credentials), OPERATOR), 'exists')
+  assert.notEqual(await catalog.createProvider(newOne(one, credentials), 99, OPERATOR), 'exists')
 }
 
 async function update({ catalog }: Rooms, one: Provider): Promise<void> {
@@ -237,7 +240,7 @@ async function update({ catalog }: Rooms, one: Provider): Promise<void> {
 }
 
 async function save({ catalog }: Rooms, one: DeclaredModel) {
-  const done = await catalog.saveModels([saved(one)], OPERATOR)
+  const done = await catalog.saveModels([saved(one)], 99, OPERATOR)
   return 'refused' in done ? assert.fail(JSON.stringify(done)) : done
 }
 

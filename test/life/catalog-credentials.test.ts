@@ -82,6 +82,17 @@ test('a wrong key refuses to start; with the previous one beside it everything i
     assert.equal((await gateway.chat()).status, 200)
     assert.deepEqual(new Set(authorizations(upstream)), new Set([`Bearer ${SECRET}`]))
   })
+
+  await t.test('a key that is lost: the credentials are forgotten, everything else stays', async () => {
+    await gateway.stop({ hurry: true })
+    const env = { TURNPIKE_DATA_DIR: gateway.dataDir }
+    const forgotten = await runProcess(['forget-credentials', '--yes', '--json'], dirname(gateway.configFile), env)
+    await gateway.restart({ TURNPIKE_ENCRYPTION_KEY: old })
+
+    assert.deepEqual(JSON.parse(forgotten.stdout), { ok: true, forgotten: 1 })
+    assert.equal((await gateway.chat()).status, 200)
+    assert.equal(upstream.journal.at(-1)?.headers.authorization, undefined)
+  })
 })
 
 test('an address that became private is not connected to, by number or by name; the file may name it', async t => {

@@ -114,6 +114,8 @@ const WRONG: readonly (readonly [args: string, code: number, said: RegExp])[] = 
   ['audit --bogus', 2, /--bogus/],
   ['backup', 2, /usage: turnpike backup FILE/],
   ['restore', 2, /usage: turnpike restore FILE/],
+  ['forget-credentials', 2, /--yes/],
+  ['forget-credentials --yes', 1, /a gateway is running/],
 ]
 
 test('what is wrong is said on stderr in a line or two: 2 for a wrong call, 1 for what could not be done', async t => {
@@ -131,7 +133,7 @@ test('what is wrong is said on stderr in a line or two: 2 for a wrong call, 1 fo
   )
 })
 
-const COMMANDS = `serve|keys create|keys list|keys show|keys update|keys rotate|keys end-grace|keys revoke|credits add|providers list|providers show|providers create|providers update|providers delete|providers add-credential|providers remove-credential|providers health|models list|models show|models create|models update|models delete|models import|apply|usage show|config check|audit|backup|restore`
+const COMMANDS = `serve|keys create|keys list|keys show|keys update|keys rotate|keys end-grace|keys revoke|credits add|providers list|providers show|providers create|providers update|providers delete|providers add-credential|providers remove-credential|providers health|models list|models show|models create|models update|models delete|models import|apply|usage show|config check|audit|backup|forget-credentials|restore`
 
 test('every command has --help, which does nothing else', async t => {
   const nowhere = { TURNPIKE_URL: 'http://127.0.0.1:9', TURNPIKE_DATA_DIR: '/nowhere', TURNPIKE_ADMIN_TOKEN: undefined }

@@ -51,6 +51,18 @@ test('a variable that is gone, or detection that is off, takes the models away a
   assert.deepEqual(third, ['demo/echo'])
 })
 
+test('what an operator entered under the same name is not taken over by the environment', async () => {
+  await using gateway = await startGateway({ env: { TURNPIKE_DETECT_PROVIDERS: undefined } })
+  const document = { id: 'openai', kind: 'openai', base_url: 'https://1.1.1.1/v1', api_key: 'sk-own-0123456789abcdef' }
+  await gateway.admin('POST', '/providers', document)
+
+  await gateway.restart(ENV)
+
+  const { body } = await gateway.admin('GET', '/providers/openai')
+  assert.deepEqual([body.base_url, body.provisioned, body.credentials?.[0]?.last4], [document.base_url, false, 'cdef'])
+  assert.ok((await names(gateway)).every(name => !name.startsWith('openai/')))
+})
+
 test('with a file nothing is detected, and a key that cannot be one is named without it', async () => {
   await using withFile = await startGateway({ config: standardConfig('http://127.0.0.1:9/v1'), env: ENV })
   await using bent = await startGateway({ env: { ...ENV, OPENAI_API_KEY: 'not a key canary' } })

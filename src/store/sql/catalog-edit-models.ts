@@ -1,6 +1,6 @@
 // What operators do to models: several saved together or none, each on the version it is based on, no name twice.
 import { priceSnapshot } from '../../domain/catalog.ts'
-import type { ModelEntry, ModelSave, Stale, Unsaved } from '../contract-catalog.ts'
+import type { DeclaredModel, ModelEntry, ModelSave, Stale, Unsaved } from '../contract-catalog.ts'
 import type { Actor } from '../contract-operator.ts'
 import { changedFields, priceChange, writeModel } from './catalog-changes.ts'
 import { readModelById, specOfModel } from './catalog-rows.ts'
@@ -10,12 +10,18 @@ import { int, type Row, type Sql, type Tx, text } from './sql.ts'
 export async function saveModels(
   sql: Sql,
   saves: readonly ModelSave[],
+  max: number,
   actor: Actor,
 ): Promise<readonly ModelEntry[] | Unsaved> {
   try {
     return await sql.transaction(async tx => {
+      const names = await namesOf(tx)
       const saved: ModelEntry[] = []
-      for (const save of saves) saved.push(await saveModel(tx, save, actor))
+      for (const save of saves) {
+        if (save.basedOn === null && names.size >= max) throw new Refused(save.model.id, 'too_many')
+        saved.push(await saveModel(tx, save, names, actor))
+        names.set(save.model.id, save.model.aliases)
+      }
       return saved
     })
   } catch (error) {
@@ -33,7 +39,7 @@ class Refused extends Error {
   }
 }
 
-async function saveModel(tx: Tx, save: ModelSave, actor: Actor): Promise<ModelEntry> {
+async function saveModel(tx: Tx, save: ModelSave, names: Names, actor: Actor): Promise<ModelEntry> {
   const { model, basedOn } = save
   const stored = await tx.get(
     'SELECT spec, price, price_version, provisioned, active, version FROM model WHERE id = $1',
@@ -45,8 +51,7 @@ async function saveModel(tx: Tx, save: ModelSave, actor: Actor): Promise<ModelEn
     const provider = await tx.get('SELECT provisioned, active FROM provider WHERE id = $1', [target.provider])
     if (provider === undefined) throw new Refused(model.id, 'provider', target.provider)
   }
-  const taken = await namesOfOthers(tx, model.id)
-  const twice = [model.id, ...model.aliases].find(name => taken.has(name))
+  const twice = nameOfAnother(model, names)
   if (twice !== undefined) throw new Refused(model.id, 'name', twice)
 
   await writeModel(tx, model, stored, { provisioned: false, active: save.active, entered: save.entered })
@@ -81,10 +86,22 @@ function whyNotChanged(stored: Row | undefined, basedOn: number): Stale | 'unkno
   return int(stored.version) === basedOn ? undefined : 'changed'
 }
 
-async function namesOfOthers(tx: Tx, id: string): Promise<ReadonlySet<string>> {
-  const rows = await tx.all('SELECT id, spec FROM model WHERE id <> $1 AND (active = 1 OR provisioned = 0)', [id])
-  const aliases = (row: Row) => (JSON.parse(text(row.spec)) as { aliases: readonly string[] }).aliases
-  return new Set(rows.flatMap(row => [text(row.id), ...aliases(row)]))
+// Aliases by the id of their model, of all that are or may become active.
+type Names = Map<string, readonly string[]>
+
+async function namesOf(tx: Tx): Promise<Names> {
+  const rows = await tx.all('SELECT id, spec FROM model WHERE active = 1 OR provisioned = 0')
+  return new Map(rows.map(row => [text(row.id), (JSON.parse(text(row.spec)) as DeclaredModel).aliases]))
+}
+
+function nameOfAnother({ id, aliases }: DeclaredModel, names: Names): string | undefined {
+  const own = [id, ...aliases]
+  for (const [other, others] of names) {
+    if (other === id) continue
+    const twice = own.find(name => name === other || others.includes(name))
+    if (twice !== undefined) return twice
+  }
+  return undefined
 }
 
 function detailOf({ model, active }: ModelSave, stored: Row | undefined): Readonly<Record<string, unknown>> {

@@ -12,12 +12,14 @@ import { int, type Row, type Tx, text } from './sql.ts'
 export async function createProvider(
   tx: Tx,
   { provider, entered, active, credentials }: NewProvider,
+  max: number,
   actor: Actor,
-): Promise<ProviderEntry | 'exists'> {
+): Promise<ProviderEntry | 'exists' | 'too_many'> {
   const { id } = provider
   const stored = await tx.get('SELECT provisioned, active FROM provider WHERE id = $1', [id])
   // What a file has let go of may be taken up.
   if (stored !== undefined && (int(stored.provisioned) === 0 || int(stored.active) === 1)) return 'exists'
+  if (stored === undefined && int((await tx.get('SELECT COUNT(*) AS n FROM provider'))?.n) >= max) return 'too_many'
   await tx.run(
     `INSERT INTO provider (id, spec, provisioned, active, created_at, entered) VALUES ($1, $2, 0, $3, $4, $5)
      ON CONFLICT (id) DO UPDATE SET spec = excluded.spec, provisioned = 0, active = excluded.active,

@@ -13,7 +13,7 @@ export function sqlCatalog(sql: Sql): CatalogStore {
 
     provider: id => readProviderById(sql, id),
     providers: page => listProviders(sql, page),
-    createProvider: (input, actor) => sql.transaction(tx => createProvider(tx, input, actor)),
+    createProvider: (input, max, actor) => sql.transaction(tx => createProvider(tx, input, max, actor)),
     updateProvider: (id, change, actor) => sql.transaction(tx => updateProvider(tx, id, change, actor)),
     deleteProvider: (id, basedOn, actor) => sql.transaction(tx => deleteProvider(tx, id, basedOn, actor)),
     addCredential: (credential, max, actor) => sql.transaction(tx => addCredential(tx, credential, max, actor)),
@@ -28,7 +28,7 @@ export function sqlCatalog(sql: Sql): CatalogStore {
 
     model: id => readModelById(sql, id),
     models: page => listModels(sql, page),
-    saveModels: (saves, actor) => saveModels(sql, saves, actor),
+    saveModels: (saves, max, actor) => saveModels(sql, saves, max, actor),
     deleteModel: (id, basedOn, actor) => sql.transaction(tx => deleteModel(tx, id, basedOn, actor)),
   }
 }
