@@ -38,7 +38,9 @@ export async function thenRefresh<T>({ refresh }: Pick<CatalogNeeds, 'refresh'>,
 export function staleness(noun: string, id: string, stale: Stale): Refusal {
   return stale === 'changed'
     ? conflict(`The ${noun} ${id} was changed meanwhile: read it again.`)
-    : conflict(`The ${noun} ${id} is declared by the configuration file: change it there and run "turnpike apply".`)
+    : conflict(
+        `The ${noun} ${id} is declared by the configuration file, or by a start without one: change the file and run "turnpike apply".`,
+      )
 }
 
 export function conflict(message: string, param?: string): Refusal {

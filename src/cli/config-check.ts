@@ -11,7 +11,7 @@ export const commands: Readonly<Record<string, Command>> = {
     takes: [0, 1],
     async run(input) {
       const config = loadConfig(environmentWith(input.args[0]))
-      const { providers = [], models = [] } = config.catalog ?? {}
+      const { providers, models } = config.catalog ?? config.detected
       const prices = models.map(({ id, prices, targets }) => ({
         id,
         prompt: formatPrice(prices.prompt),
@@ -27,7 +27,7 @@ export const commands: Readonly<Record<string, Command>> = {
       }
       if (input.json) printJson({ ok: true, ...summary })
       else {
-        const file = summary.file ?? 'none: the demo provider will be used'
+        const file = summary.file ?? 'none: the demo provider will be used, and what the environment holds keys for'
         printFields([
           ['file', file],
           ['listen', summary.listen],

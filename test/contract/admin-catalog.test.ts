@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Compile } from 'typebox/compile'
+import { AT_PAR } from '../../src/domain/dollars.ts'
 import type { Endpoint } from '../../src/http/admin/endpoint-table.ts'
 import { ADMIN } from '../../src/http/admin/schemas.ts'
 import { openAdminHouse } from '../kit/admin-house.ts'
@@ -119,7 +120,10 @@ test('a model is priced by the factors when its price is saved, and by nothing e
   await house.call('POST', '/providers', ACME)
 
   const made = await house.call('POST', '/models', M1)
+  const { exchange } = house.money
+  house.money.exchange = AT_PAR
   const renamed = await house.call('PATCH', '/models/acme%2Fm1', { name: 'M1', aliases: ['m1'] })
+  house.money.exchange = exchange
   const pricing = { prompt: '0.000001', completion: '0.000004', input_cache_read: '0' }
   const dearer = await house.call('PATCH', '/models/acme%2Fm1', { pricing })
   const listed = await house.call('GET', '/models?limit=1')

@@ -41,6 +41,7 @@ export async function openAdminHouse() {
   const forgottenAccounts: string[] = []
   const aborted: string[] = []
   const refreshed: number[] = []
+  const money = { exchange: EXCHANGE }
   const seal = sealWith(randomBytes(32), 'credentials')
   const newId = () => randomUUIDv7()
   const app = fastify({ genReqId: newId, exposeHeadRoutes: false })
@@ -66,7 +67,7 @@ export async function openAdminHouse() {
       catalog: rooms.catalog,
       keeper: {
         seal,
-        exchange: () => EXCHANGE,
+        exchange: () => money.exchange,
         credentialsOf: () => [],
         refresh: async () => void refreshed.push(rooms.clock.now()),
         apply: () => assert.fail('there is no file here'),
@@ -86,6 +87,7 @@ export async function openAdminHouse() {
     forgottenAccounts,
     aborted,
     refreshed,
+    money,
     seal,
     async call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
       const sent = body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }

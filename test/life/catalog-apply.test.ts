@@ -79,6 +79,24 @@ test('SIGHUP does the same, and a bad file changes nothing by either way', async
   assert.ok((await gateway.audit()).ok)
 })
 
+test('a stream that runs goes on to its end at the old address, and the next request goes to the new one', async () => {
+  await using upstream = await startUpstream()
+  await using other = await startUpstream()
+  await using gateway = await startGateway({ config: standardConfig(upstream.url) })
+  upstream.next({ words: ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'], chunkDelayMs: 60 })
+  const stream = await gateway.openChat()
+  await stream.nextChunk()
+
+  await gateway.writeConfig(standardConfig(other.url))
+  assert.equal((await cli(gateway, ['apply'])).code, 0)
+  const { content, done } = await stream.rest()
+  const next = await gateway.chat()
+
+  assert.deepEqual([content.endsWith('gh'), done, next.status], [true, true, 200])
+  assert.deepEqual([upstream.journal.length, other.journal.length], [1, 1])
+  assert.ok((await gateway.audit()).ok)
+})
+
 test('a gateway without a file has none to apply, and says so', async () => {
   await using gateway = await startGateway()
 

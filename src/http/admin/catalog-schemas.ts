@@ -39,7 +39,7 @@ export const CATALOG = {
     body: Type.Object(
       {
         id: Id,
-        kind: Type.String({ maxLength: 64 }),
+        kind: Type.Optional(Type.String({ maxLength: 64 })),
         base_url: Type.Optional(Type.String({ maxLength: 2048 })),
         api_key: Type.Optional(Secret),
         status,
