@@ -75,13 +75,13 @@ function asRefusal<T>(read: () => T): T {
   }
 }
 
-async function checkAddress(baseUrl: string): Promise<void> {
-  const host = hostOf(new URL(baseUrl))
+async function checkAddress(url: string, param: string): Promise<void> {
+  const host = hostOf(new URL(url))
   try {
     await requirePublic(host)
   } catch (error) {
     const why = error instanceof NotPublic ? 'is not on the public internet' : 'cannot be looked up'
     const way = 'declare it in the configuration file, or set allow_private_upstreams'
-    throw new Refusal('invalid_value', { param: 'base_url', message: `base_url: ${host} ${why}; ${way}.` })
+    throw new Refusal('invalid_value', { param, message: `${param}: ${host} ${why}; ${way}.` })
   }
 }

@@ -42,7 +42,7 @@ export type ProviderNeeds = CatalogNeeds & {
   readonly seal: Seal
   readonly credentialsMax: number
   // Throws the refusal of an address that is not public, where only those are allowed.
-  checkAddress(baseUrl: string): Promise<void>
+  checkAddress(url: string, param: string): Promise<void>
   healthOf(providerId: string): ProviderHealth
   // Those that file or environment hold.
   declaredCredentials(providerId: string): readonly Credential[]
@@ -56,7 +56,8 @@ export function providerVerbs(needs: ProviderNeeds): ProviderVerbs {
   // An address that stays is not looked at again: a name that is gone must not keep its provider from being changed.
   async function read(document: Document, before?: Provider) {
     const { credentials, ...provider } = needs.reader.provider(document)
-    if (provider.baseUrl !== '' && provider.baseUrl !== before?.baseUrl) await needs.checkAddress(provider.baseUrl)
+    const known = new Set(before === undefined ? [] : addressesOf(before).map(([, url]) => url))
+    for (const [param, url] of addressesOf(provider)) if (!known.has(url)) await needs.checkAddress(url, param)
     return { provider: { ...provider, publicOnly: true } satisfies Provider, credentials }
   }
 
@@ -144,6 +145,12 @@ export function providerVerbs(needs: ProviderNeeds): ProviderVerbs {
 }
 
 const SECRETS = ['api_key', 'api_keys'] as const
+
+// A setting may be an address too.
+function addressesOf({ baseUrl, settings }: Provider): readonly (readonly [param: string, url: string])[] {
+  const all = [['base_url', baseUrl] as const, ...Object.entries(settings)]
+  return all.filter(([, value]) => /^https?:/i.test(value))
+}
 
 function withoutSecrets({ api_key: _one, api_keys: _several, ...document }: Document): Document {
   return document
