@@ -1,6 +1,5 @@
 // Stands in for `fetch` where a package wants one: POST of a text over our own wire, with its timeouts and bounds, its
 // backpressure and its Failures. Only a 200 becomes a Response; everything else is a Failure before the package sees it.
-import { setImmediate as immediately } from 'node:timers/promises'
 import { Failure } from '../domain/failure.ts'
 import type { ResponseHeaders } from '../lib/http-response.ts'
 import { type AnswerBounds, answerGuard, type Guard } from './answer-guard.ts'
@@ -174,11 +173,7 @@ function bodyOf({ pause, resume, stop }: Ends): Body {
       bytes -= piece.byteLength
       controller.enqueue(piece)
     } else if (ended?.trouble === undefined) controller.close()
-    else {
-      // An error overtakes what is still on its way through the package's own streams.
-      await immediately()
-      controller.error(ended.trouble.reason)
-    }
+    else controller.error(ended.trouble.reason)
   }
 
   return {

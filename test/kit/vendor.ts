@@ -52,6 +52,7 @@ export async function startVendor(): Promise<Vendor> {
     const answer = queue.shift() ?? { status: 500, pieces: ['nothing was planned'] }
     res.writeHead(answer.status ?? 200, { 'content-type': answer.type ?? 'application/json', ...answer.headers })
     const write = async (piece: string | Buffer) => {
+      if (res.destroyed) return
       entry.bytes += Buffer.byteLength(piece)
       if (!res.write(piece)) await Promise.race([new Promise(resolve => res.once('drain', resolve)), closed])
     }

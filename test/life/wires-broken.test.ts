@@ -86,7 +86,10 @@ for (const kind of SDK) {
   }
 
   test(`${kind}: a caller that leaves lets the vendor go at once`, async () => {
-    vendor.next(begun(STREAMS[kind], { last: 'hang' }))
+    // It never falls silent, so that nothing else lets it go.
+    const { pieces } = STREAMS[kind]
+    const more = Array.from({ length: 200 }, () => pieces[3]!)
+    vendor.next({ ...STREAMS[kind], pieces: [...pieces.slice(0, 4), ...more], pieceDelayMs: 30 })
     const stream = await gateway.openChat({ model: `test/${kind}` })
     await stream.nextChunk()
     const entry = vendor.requests.at(-1)!
@@ -153,6 +156,15 @@ for (const [kind, answer] of ERRORS) {
     assertRefusal(await ask(kind, { stream: true }), 'provider_unavailable')
   })
 }
+
+test('anthropic: a stream that ends before its first word was none', async () => {
+  vendor.next({ ...STREAMS.anthropic, pieces: STREAMS.anthropic.pieces.slice(0, 1) })
+
+  const answer = await ask('anthropic', { stream: true })
+
+  assertRefusal(answer, 'all_providers_failed')
+  assert.equal((await settledRow(gateway, answer.headers['x-request-id'])).attempts[0]?.outcome, 'broke')
+})
 
 test("google: a wrong key is the operator's trouble, not the caller's", async () => {
   const details = [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'API_KEY_INVALID' }]

@@ -1,0 +1,144 @@
+// What stands in for fetch, against a server that writes exact bytes: what came is read before a trouble is heard of, only
+// the configured host is called, and who gives up is let go.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { TIMEOUTS } from '../../src/config-bounds.ts'
+import { Failure } from '../../src/domain/failure.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { outward } from '../../src/upstream/call.ts'
+import { outwardFetch } from '../../src/upstream/outward-fetch.ts'
+
+const HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n'
+const init = { method: 'POST', body: '{}', headers: { 'X-A': 'b', Host: 'evil', 'user-agent': 'other' } }
+
+test('what came before a connection broke is read before the failure, even through streams of others', async () => {
+  for (const through of [0, 4]) {
+    await using scene = await openScene(socket => socket.end(`${HEAD}5\r\nhello\r\n5\r\nworld\r\n`))
+    const { body } = await scene.send(`${scene.origin}/x`, init)
+    let stream = body as ReadableStream<Uint8Array>
+    for (let i = 0; i < through; i++) stream = stream.pipeThrough(slowly())
+    // The connection has broken before anybody reads.
+    await setTimeout(50)
+    const heard: string[] = []
+
+    const failure = await readInto(heard, stream)
+
+    assert.equal(heard.join(''), 'helloworld')
+    assert.ok(failure instanceof Failure)
+    assert.equal(failure.kind, 'reset')
+  }
+})
+
+test('headers are those of the caller but for what the wire writes itself', async () => {
+  await using scene = await openScene(socket => socket.end(`${HEAD}0\r\n\r\n`))
+
+  await scene.send(`${scene.origin}/x?y=z`, init)
+
+  const lines = scene.received.join('').split('\r\n')
+  assert.equal(lines[0], 'POST /x?y=z HTTP/1.1')
+  assert.deepEqual(
+    lines.filter(line => /^(host|user-agent|x-a|x-team)/i.test(line)),
+    [`host: ${scene.origin.slice('http://'.length)}`, 'user-agent: turnpike', 'x-a: b', 'x-team: blue'],
+  )
+})
+
+test('another host is not called, whatever it is asked for', async () => {
+  await using scene = await openScene(() => undefined)
+
+  await assert.rejects(scene.send('http://127.0.0.1:1/x', init), { kind: 'refused' })
+  await assert.rejects(scene.send(`${scene.origin}/x`, { ...init, body: new Uint8Array(1) }), TypeError)
+  assert.equal(scene.received.length, 0)
+})
+
+test('who gives up is let go, before an answer and in the middle of one', async () => {
+  for (const answer of ['', `${HEAD}5\r\nhello\r\n`]) {
+    await using scene = await openScene(socket => socket.write(answer))
+    const stop = new AbortController()
+    const pending = scene.send(`${scene.origin}/x`, { ...init, signal: stop.signal })
+    pending.catch(() => undefined)
+    while (scene.received.length === 0) await setTimeout(2)
+    const response = answer === '' ? undefined : await pending
+
+    stop.abort()
+
+    if (response === undefined) await assert.rejects(pending, { name: 'AbortError' })
+    else await assert.rejects(response.text(), { name: 'AbortError' })
+    await scene.closed
+  }
+})
+
+test('an error is read no further than its bound, and means what the caller of this says', async () => {
+  const head = `HTTP/1.1 418 No\r\nretry-after: 3\r\ncontent-length: 1000000\r\n\r\n`
+  await using scene = await openScene(socket => socket.write(`${head}${'x'.repeat(200_000)}`))
+
+  await assert.rejects(scene.send(`${scene.origin}/x`, init), { message: '418 after 3 with 65536 bytes' })
+})
+
+// As the packages do it: each piece is parsed and checked in a promise or two.
+function slowly(): TransformStream<Uint8Array, Uint8Array> {
+  return new TransformStream({
+    async transform(piece, controller) {
+      for (let i = 0; i < 4; i++) await Promise.resolve()
+      controller.enqueue(piece)
+    },
+  })
+}
+
+async function readInto(heard: string[], stream: ReadableStream<Uint8Array>): Promise<unknown> {
+  try {
+    for await (const piece of stream) heard.push(Buffer.from(piece).toString())
+  } catch (error) {
+    return error
+  }
+  return undefined
+}
+
+// One server that answers each request with exact bytes, and a stand-in for fetch that may call it.
+async function openScene(answer: (socket: Socket) => void) {
+  const received: string[] = []
+  const closed = Promise.withResolvers<void>()
+  const server = createServer(socket => {
+    socket.on('error', () => undefined)
+    socket.on('close', () => closed.resolve())
+    socket.once('data', bytes => {
+      received.push(bytes.toString())
+      answer(socket)
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const wire = outward({
+    url: new URL(origin),
+    headers: { 'user-agent': 'turnpike' },
+    timeouts: TIMEOUTS,
+    connectionsMax: 4,
+    clock: systemClock,
+    onBug: assert.ifError,
+  })
+  const send = outwardFetch(wire, {
+    requestId: 'r',
+    origin,
+    headers: { 'x-team': 'blue' },
+    stream: true,
+    bounds: { answerBytesMax: 1000, sseEventBytesMax: 1000 },
+    firstByteMs: 5000,
+    totalMs: 5000,
+    onSent: () => undefined,
+    failure: ({ status, retryAfter, body }) =>
+      new Failure('status', `${status} after ${retryAfter} with ${body.length} bytes`),
+  })
+  return {
+    origin,
+    send,
+    received,
+    closed: closed.promise,
+    async [Symbol.asyncDispose]() {
+      await wire.close()
+      server.close()
+    },
+  }
+}
