@@ -10,6 +10,7 @@ import * as google from '../fixtures/wires/google.ts'
 import { settledRow } from '../kit/bookings.ts'
 import { FORGETFUL, withBounds } from '../kit/bounds.ts'
 import { startGateway } from '../kit/gateway.ts'
+import { MIB } from '../kit/memory.ts'
 import { openRaw } from '../kit/raw-http.ts'
 import { assertRefusal } from '../kit/refusal.ts'
 import { assertErrorChunk } from '../kit/schemas.ts'
@@ -228,10 +229,12 @@ test('a caller that does not read slows the vendor down, and nothing piles up', 
   const entry = vendor.requests.at(-1)!
 
   connection.pause()
-  await setTimeout(1500)
-  const soFar = entry.bytes
-  await setTimeout(1000)
+  for (let before = -1; before !== entry.bytes; ) {
+    before = entry.bytes
+    await setTimeout(1000)
+  }
 
-  assert.equal(entry.bytes, soFar)
+  // It stands still, with what the sockets of the kernel hold on both sides of the gateway.
   assert.equal(entry.closedAt, undefined)
+  assert.ok(entry.bytes < 16 * MIB, `the vendor got rid of ${Math.round(entry.bytes / MIB)} MiB`)
 })
