@@ -13,7 +13,7 @@ import { Refusal } from './domain/refusal.ts'
 import type { CatalogVerbs } from './http/admin/catalog.ts'
 import type { Clock } from './lib/clock.ts'
 import { hostOf, NotPublic, requirePublic } from './lib/egress.ts'
-import type { CatalogKeeper } from './main-catalog.ts'
+import { type CatalogKeeper, requirePackages } from './main-catalog.ts'
 import type { CatalogStore } from './store/contract-catalog.ts'
 
 export type CatalogVerbNeeds = {
@@ -27,7 +27,12 @@ export type CatalogVerbNeeds = {
 
 export function catalogVerbs({ catalog, keeper, config, healthOf, newId, clock }: CatalogVerbNeeds): CatalogVerbs {
   const reader: CatalogReader = {
-    provider: document => asRefusal(() => readProviderDocument(document)),
+    provider: document =>
+      asRefusal(() => {
+        const provider = readProviderDocument(document)
+        requirePackages([provider])
+        return provider
+      }),
     model: (document, providers, markup) =>
       asRefusal(() => {
         const exchange = keeper.exchange()

@@ -12,6 +12,7 @@ import { type Catalog, catalogOf, type LiveCatalog, liveCatalog } from './route/
 import type { Store } from './store/contract.ts'
 import type { Provisioned, SealedCredential, StoredCatalog } from './store/contract-catalog.ts'
 import type { Actor } from './store/contract-operator.ts'
+import { missingPackages } from './upstream/ai-sdk-models.ts'
 
 export type CatalogKeeper = {
   readonly live: LiveCatalog
@@ -31,6 +32,7 @@ const START: Actor = { name: 'start', address: 'local' }
 
 export async function openCatalog(store: Store, ground: Ground): Promise<CatalogKeeper> {
   const { config, newId } = ground
+  requirePackages(config.catalog?.providers ?? [])
   const seal = await openSeal(store, config)
   let declared = await withoutOwned(declaredBy(config, newId), store)
   const first = await store.catalog.provision(declared.catalog, {
@@ -64,6 +66,7 @@ export async function openCatalog(store: Store, ground: Ground): Promise<Catalog
       next(async () => {
         const again = loadConfig()
         if (again.catalog === undefined) throw new BadConfig('there is no configuration file to apply')
+        requirePackages(again.catalog.providers)
         const wanted = declaredBy(again, newId)
         const order = { digest: wanted.digest, evenSuperseded: true, dryRun, actor }
         const done = await store.catalog.provision(wanted.catalog, order)
@@ -74,6 +77,11 @@ export async function openCatalog(store: Store, ground: Ground): Promise<Catalog
         return { ...done, atNextStart: atNextStart(config, again) }
       }),
   }
+}
+
+export function requirePackages(providers: readonly Pick<Provider, 'kind'>[]): void {
+  const missing = missingPackages(providers)
+  if (missing !== undefined) throw new BadConfig(missing)
 }
 
 // A file says what is to be; the environment only offers. What an operator entered under the same name stays.
@@ -96,6 +104,8 @@ function sayStart({ superseded }: Provisioned, { config, log }: Ground): void {
     const words = 'the configuration file was superseded by a newer one and is not applied; `turnpike apply` applies it'
     log.warn({ file: config.configFile }, words)
   }
+  const missing = missingPackages(config.detected.providers)
+  if (missing !== undefined) log.warn({ why: missing }, 'a provider key was found and cannot be used')
   for (const { variable, why } of config.detected.unusable) log.warn({ variable, why }, 'a provider key cannot be used')
 }
 
@@ -161,6 +171,7 @@ function atNextStart(running: Config, wanted: Config): readonly string[] {
     defaults: config.defaults,
     trusted_proxies: config.trustedProxies,
     cors_origins: config.corsOrigins,
+    explain: config.explain,
     allow_private_upstreams: config.allowPrivateUpstreams,
     drain_delay: config.bounds.drainDelayMs,
     drain_max: config.bounds.drainMaxMs,

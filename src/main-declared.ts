@@ -7,6 +7,7 @@ import type { Credential, Provider } from './domain/catalog.ts'
 import { AT_PAR, type Exchange } from './domain/dollars.ts'
 import { demoCatalog } from './first-start.ts'
 import type { DeclaredCatalog } from './store/contract-catalog.ts'
+import { missingPackages } from './upstream/ai-sdk-models.ts'
 
 export type Declared = {
   readonly catalog: DeclaredCatalog
@@ -42,9 +43,15 @@ export function hasPlaceholder(provider: Provider): boolean {
 
 function withoutFile({ detected }: Config, newId: () => string) {
   const demo = demoCatalog(newId)
+  // A key that was set for another program must not keep us from starting.
+  const callable = detected.providers.filter(provider => missingPackages([provider]) === undefined)
+  const ids = new Set(callable.map(({ id }) => id))
   return {
-    providers: [...demo.providers.map(provider => ({ ...provider, credentials: [] })), ...detected.providers],
-    models: [...demo.models, ...detected.models],
+    providers: [...demo.providers.map(provider => ({ ...provider, credentials: [] })), ...callable],
+    models: [
+      ...demo.models,
+      ...detected.models.filter(({ targets }) => targets.every(({ provider }) => ids.has(provider))),
+    ],
     taken: new Map<string, string>(),
     digest: null,
     exchange: AT_PAR,

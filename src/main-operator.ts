@@ -1,7 +1,6 @@
 // Wires the operator's side: verbs on keys and accounts, reports, who may call them, and whether the gateway is ready.
 import { randomBytes } from 'node:crypto'
 import { accountVerbs } from './admin/accounts.ts'
-import type { ProviderHealth } from './admin/catalog-wire.ts'
 import { keyVerbs } from './admin/keys.ts'
 import { reportVerbs } from './admin/reports.ts'
 import type { Drain } from './drain.ts'
@@ -12,9 +11,6 @@ import { catalogVerbs } from './main-catalog-verbs.ts'
 import type { Ground } from './main-ground.ts'
 import type { House } from './main-store.ts'
 import type { V1 } from './main-v1.ts'
-
-// Until routing tells.
-const NO_HEALTH: ProviderHealth = { targets: [], credentials: [] }
 
 export type Operator = {
   readonly admin: AdminNeeds
@@ -51,7 +47,7 @@ export function openOperator({ store, catalog, keeper }: House, v1: V1, drain: D
       keys,
       accounts,
       reports: reportVerbs(store),
-      catalog: catalogVerbs({ catalog: store.catalog, keeper, config, healthOf: () => NO_HEALTH, newId, clock }),
+      catalog: catalogVerbs({ catalog: store.catalog, keeper, config, healthOf: v1.healthOf, newId, clock }),
       jsonDepthMax: config.bounds.jsonDepthMax,
       onBug: ground.onBug,
     },

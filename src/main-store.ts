@@ -7,14 +7,11 @@ import type { LiveCatalog } from './route/catalog.ts'
 import type { Store } from './store/contract.ts'
 import { DATABASE_FILE, lockDataDir } from './store/lock.ts'
 import { openSqlite } from './store/sqlite.ts'
-import { missingPackages } from './upstream/ai-sdk-models.ts'
 
 export type House = { readonly store: Store; readonly catalog: LiveCatalog; readonly keeper: CatalogKeeper }
 
 export async function openHouse(ground: Ground): Promise<House> {
   const { config } = ground
-  const missing = missingPackages(config.catalog?.providers ?? [])
-  if (missing !== undefined) throw new BadConfig(missing)
   takeDataDir(config.dataDir)
   const store = await openStore(ground)
   const keeper = await openCatalog(store, ground)

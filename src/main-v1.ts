@@ -3,6 +3,7 @@ import { type Authenticator, authenticator } from './admit/authenticate.ts'
 import { keyLimits } from './admit/limit.ts'
 import { refusalNotes } from './admit/note.ts'
 import type { Failure } from './domain/failure.ts'
+import type { FleetView } from './domain/fleet-view.ts'
 import type { Drain } from './drain.ts'
 import { installationKey } from './first-start.ts'
 import { type Door, v1Door } from './http/door.ts'
@@ -28,6 +29,8 @@ import { adapterRegistry } from './upstream/registry.ts'
 export type V1 = {
   readonly door: Door
   readonly authenticator: Authenticator
+  // What routing knows of a provider's targets and credentials.
+  healthOf(providerId: string): FleetView
   // Requests with an open row of ours.
   readonly live: Roster<string>
   // Ends what is open to upstreams; for when no request is in flight any more.
@@ -131,6 +134,11 @@ export function openV1({ store, catalog }: House, drain: Drain, ground: Ground):
     door,
     authenticator: authenticate,
     live,
+    healthOf(id) {
+      const { targets, credentials } = snapshot(fleet)
+      const ofIt = ({ provider }: { readonly provider: string }) => provider === id
+      return { targets: targets.filter(ofIt), credentials: credentials.filter(ofIt) }
+    },
     async close() {
       clearInterval(pruning)
       clearInterval(tending)

@@ -2,25 +2,17 @@
 // and last four characters.
 import { type Credential, type Model, type Provider, type WrittenRates, writeCost } from '../domain/catalog.ts'
 import { formatPrice } from '../domain/credits.ts'
+import type { CredentialView, TargetView } from '../domain/fleet-view.ts'
 import { isoTime, isoTimeOrNull } from '../domain/wire-time.ts'
 import type { ModelEntry, ProviderEntry } from '../store/contract-catalog.ts'
 
 // What an operator sends: as the configuration file has it, in JSON.
 export type Document = Readonly<Record<string, unknown>>
 
-// What routing knows of a provider. Times are milliseconds since the epoch.
+// What routing knows of a provider.
 export type ProviderHealth = {
-  readonly targets: readonly {
-    readonly model: string
-    readonly state: string
-    readonly successRate: number | null
-    readonly firstByteMs: number | null
-    readonly inFlight: number
-    readonly requests: number
-    readonly failures: number
-    readonly openUntil: number | null
-  }[]
-  readonly credentials: readonly { readonly id: string; readonly state: string; readonly until: number | null }[]
+  readonly targets: readonly Omit<TargetView, 'provider'>[]
+  readonly credentials: readonly Omit<CredentialView, 'provider'>[]
 }
 
 export type CredentialObject = {

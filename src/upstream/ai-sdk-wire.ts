@@ -32,6 +32,7 @@ export function sdkWire(provider: Provider, kind: SdkKind, bounds: WireBounds, n
       url: to,
       headers: { 'accept-encoding': 'identity', 'user-agent': 'turnpike' },
       timeouts,
+      publicOnly: provider.publicOnly,
       connectionsMax: bounds.connectionsPerProviderMax,
       clock: needs.clock,
       onBug: needs.onBug,

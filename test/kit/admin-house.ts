@@ -23,7 +23,7 @@ const HEALTH = {
   targets: [
     {
       model: 'm1',
-      state: 'closed',
+      state: 'closed' as const,
       successRate: 0.5,
       firstByteMs: 12.5,
       inFlight: 1,
