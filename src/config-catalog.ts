@@ -30,7 +30,7 @@ export type FileCatalog = {
 // One provider, as an operator sends it: JSON is YAML, so the same rules are applied by the same code. Placeholders are not
 // honoured.
 export function readProviderDocument(document: object): FileProvider {
-  return readProvider(openDocument(document))
+  return readProvider(openDocument(document), 'later')
 }
 
 export function readModelDocument(document: object, known: Omit<Known, 'undeclared'>): FileModel {

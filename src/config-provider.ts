@@ -53,7 +53,8 @@ const PROVIDER_KEYS = [
 ]
 const PROVIDER_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 
-export function readProvider(place: Place): FileProvider {
+// In a file a provider that needs a key has one; what an operator enters may get its own later.
+export function readProvider(place: Place, keys: 'now' | 'later' = 'now'): FileProvider {
   const fields = readFields(place, PROVIDER_KEYS)
   const id = readName(fields.need('id'), PROVIDER_ID, 'must be 1 to 64 letters, digits, dots, dashes or underscores')
   const kind = readChoice(fields.need('kind'), PROVIDER_KINDS)
@@ -61,7 +62,7 @@ export function readProvider(place: Place): FileProvider {
   const credentials = readSecrets(fields, kind).map((secret, index) => ({ id: `file-${index + 1}`, secret }))
   const timeouts = fields.optional('timeouts', readTimeouts, TIMEOUTS)
   const wire = isSdkKind(kind) ? readSdkWire(fields, kind) : readOpenaiWire(fields, kind)
-  if (wire.needsKey && credentials.length === 0) fields.need('api_key')
+  if (keys === 'now' && wire.needsKey && credentials.length === 0) fields.need('api_key')
   const { needsKey: _, ...rest } = wire
   return { id, kind, credentials, timeouts, ...rest }
 }

@@ -115,6 +115,22 @@ test('addresses that are not public are refused by name when they are saved, how
   assert.equal((await house.rooms.catalog.provider('acme'))?.provider.publicOnly, true)
 })
 
+test('a kind that needs a key may get it later, and is changed without saying it again', async () => {
+  await using house = await openAdminHouse()
+  const claude = { id: 'claude', kind: 'anthropic', base_url: 'https://1.1.1.1/v1' }
+  const vertex = { id: 'vertex', kind: 'vertex', base_url: 'https://1.1.1.1/v1', token_url: 'http://127.0.0.1:9/token' }
+
+  const made = await house.call('POST', '/providers', claude)
+  const added = await house.call('POST', '/providers/claude/credentials', { api_key: SECRET })
+  const changed = await house.call('PATCH', '/providers/claude', { timeouts: { connect: 1 } })
+  const refused = await house.call('POST', '/providers', vertex)
+
+  assert.deepEqual([made.status, added.status, changed.status], [201, 201, 200], changed.text)
+  assert.equal(changed.body.credentials.length, 1)
+  // A setting that is an address is looked at like any other.
+  assert.deepEqual([refused.status, refused.body.error.param], [400, 'token_url'])
+})
+
 test('a model is priced by the factors when its price is saved, and by nothing else', async () => {
   await using house = await openAdminHouse()
   await house.call('POST', '/providers', ACME)

@@ -95,23 +95,25 @@ test('a wrong key refuses to start; with the previous one beside it everything i
   })
 })
 
-test('an address that became private is not connected to, by number or by name; the file may name it', async t => {
+test('an address that became private is not connected to, by number, by name or on another wire', async t => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ env: PRIVATE })
   await enter(gateway, upstream.url)
   await enter(gateway, upstream.url.replace('127.0.0.1', 'localhost'), 'named')
+  await enter(gateway, upstream.url, 'claude', 'anthropic')
   assert.equal((await gateway.chat({ model: 'named/m' })).status, 200)
   const seen = upstream.journal.length
 
   await gateway.restart({ TURNPIKE_ALLOW_PRIVATE_UPSTREAMS: undefined })
 
-  for (const model of ['test/m1', 'named/m']) {
+  for (const [at, model] of ['test/m1', 'named/m', 'claude/m'].entries()) {
     await t.test(model, async () => {
       const { status, body } = await gateway.chat({ model })
 
       assert.deepEqual([status, body.error?.code], [502, 'all_providers_failed'])
       assert.equal(upstream.journal.length, seen)
-      await until('the log says why', () => gateway.logs.some(line => /ENOTPUBLIC/.test(String(line.why))))
+      const told = () => gateway.logs.filter(line => /ENOTPUBLIC/.test(String(line.why))).length
+      await until('the log says why', () => told() > at)
     })
   }
   const refused = await gateway.admin('PATCH', '/providers/own', { base_url: `${upstream.url}/other` })
@@ -119,8 +121,13 @@ test('an address that became private is not connected to, by number or by name; 
   assert.ok((await gateway.audit()).ok)
 })
 
-async function enter(gateway: Gateway, url: string, id = 'own'): Promise<{ credentials: { id: string }[] }> {
-  const document = { id, kind: 'openai', base_url: url, api_key: SECRET }
+async function enter(
+  gateway: Gateway,
+  url: string,
+  id = 'own',
+  kind = 'openai',
+): Promise<{ credentials: { id: string }[] }> {
+  const document = { id, kind, base_url: url, api_key: SECRET }
   const made = await gateway.admin<{ credentials: { id: string }[] }>('POST', '/providers', document)
   const targets = [{ provider: id, model: 'm1' }]
   const model = standardModel({ targets, ...(id === 'own' ? {} : { id: `${id}/m` }) })

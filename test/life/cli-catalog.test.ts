@@ -95,11 +95,14 @@ test('the price list is shown first and taken over with --apply', async () => {
 
 test('health is shown as a table and as JSON', async () => {
   await run('providers', 'create', 'well', '--kind', 'openai', '--base-url', upstream.url)
+  const size = ['--context', '1000', '--max-output', '100', '--prompt', '0', '--completion', '0']
+  await run('models', 'create', 'well/m', ...size, '--target', 'well:m1')
+  await gateway.chat({ model: 'well/m' })
 
   const table = await run('providers', 'health', 'well')
   const json = await run('providers', 'health', 'well', '--json')
 
-  assert.match(table.stdout, /^model\tstate\tsuccess_rate\tfirst_byte_ms/)
+  assert.match(table.stdout, /^model\tstate\tsuccess_rate\tfirst_byte_ms.*\nm1\tclosed\t1\t/)
   assert.deepEqual([json.json.object, json.json.provider], ['provider_health', 'well'])
 })
 
