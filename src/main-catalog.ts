@@ -32,7 +32,6 @@ const START: Actor = { name: 'start', address: 'local' }
 
 export async function openCatalog(store: Store, ground: Ground): Promise<CatalogKeeper> {
   const { config, newId } = ground
-  requirePackages(config.catalog?.providers ?? [])
   const seal = await openSeal(store, config)
   let declared = await withoutOwned(declaredBy(config, newId), store)
   const first = await store.catalog.provision(declared.catalog, {

@@ -1,7 +1,7 @@
 // Opens what is kept: the data directory for this process alone, the database in it, and the catalog.
 import { join } from 'node:path'
 import { BadConfig } from './config.ts'
-import { type CatalogKeeper, openCatalog } from './main-catalog.ts'
+import { type CatalogKeeper, openCatalog, requirePackages } from './main-catalog.ts'
 import type { Ground } from './main-ground.ts'
 import type { LiveCatalog } from './route/catalog.ts'
 import type { Store } from './store/contract.ts'
@@ -12,6 +12,7 @@ export type House = { readonly store: Store; readonly catalog: LiveCatalog; read
 
 export async function openHouse(ground: Ground): Promise<House> {
   const { config } = ground
+  requirePackages(config.catalog?.providers ?? [])
   takeDataDir(config.dataDir)
   const store = await openStore(ground)
   const keeper = await openCatalog(store, ground)
