@@ -4,7 +4,7 @@ import type { Chat } from '../domain/chat.ts'
 import { outputBoundOf } from '../domain/chat-models.ts'
 import type { Failure } from '../domain/failure.ts'
 import type { Answer, AnswerListener, Chunk, Client, Flow, Whole } from '../domain/handoff.ts'
-import type { Errand } from '../upstream/adapter.ts'
+import type { Adapter, Errand } from '../upstream/adapter.ts'
 import type { Registry } from '../upstream/registry.ts'
 import type { Fleet } from './fleet.ts'
 import { began, broughtBack, ended, type Trip } from './trip.ts'
@@ -75,7 +75,9 @@ export function attempt(
       })
     }
 
-    const flow: Flow = adapter.call(
+    const flow = setOff(
+      trip,
+      adapter,
       {
         requestId: request.requestId,
         chat,
@@ -122,6 +124,16 @@ export function attempt(
     }
     stays = [request.client.onGone(onGone), request.client.onCut(giveUp)]
   })
+}
+
+// A bug of ours says nothing about the target.
+function setOff(trip: Trip, adapter: Adapter, errand: Errand, listener: AnswerListener): Flow {
+  try {
+    return adapter.call(errand, listener)
+  } catch (error) {
+    broughtBack(trip)
+    throw error
+  }
 }
 
 const EARLY_CHUNKS_MAX = 64

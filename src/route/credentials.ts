@@ -14,7 +14,8 @@ export type Badge = {
   readonly provider: string
   readonly credential: Credential | undefined
   state: 'active' | 'suspected' | 'dead'
-  // When a dead one is asked about again.
+  // When it was last asked about, and when a dead one is asked about again.
+  askedAtMs: number
   probeAtMs: number
   // The model by which it was found dead, to ask about it again.
   probeModel: string
@@ -26,7 +27,8 @@ export type Badge = {
 export type Keyring = { readonly badges: readonly Badge[]; turn: number }
 
 export function newBadge(provider: string, credential: Credential | undefined): Badge {
-  return { provider, credential, state: 'active', probeAtMs: 0, probeModel: '', limitedUntilMs: new Map() }
+  const askedAtMs = Number.NEGATIVE_INFINITY
+  return { provider, credential, state: 'active', askedAtMs, probeAtMs: 0, probeModel: '', limitedUntilMs: new Map() }
 }
 
 // Why nothing can be sent there now, if so; looks without changing anything.

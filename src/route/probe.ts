@@ -2,7 +2,7 @@
 // is unwell from a caller's content that it cannot bear, and a dead credential from a request that it refuses.
 import type { Credential, Provider } from '../domain/catalog.ts'
 import { parseChat } from '../domain/chat.ts'
-import type { Failure } from '../domain/failure.ts'
+import { Failure } from '../domain/failure.ts'
 import type { Flow } from '../domain/handoff.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Registry } from '../upstream/registry.ts'
@@ -19,7 +19,7 @@ export type ProbeNeeds = {
 export type Probes = {
   // Asks, unless the same question is on its way or too many are: then false, and nothing is told.
   ask(about: string, question: Question, tell: (failure: Failure | undefined) => void): boolean
-  // Gives up those that are past their time; an adapter that keeps its own time leaves none.
+  // Gives up those that are past their time, as unanswered; an adapter that keeps its own time leaves none.
   prune(): void
   close(): void
 }
@@ -31,22 +31,23 @@ export type Question = {
 }
 
 export function probes(needs: ProbeNeeds): Probes {
-  const underWay = new Map<string, { readonly sinceMs: number; flow: Flow | undefined }>()
+  const underWay = new Map<string, Probe>()
 
   function ask(about: string, question: Question, tell: (failure: Failure | undefined) => void): boolean {
     if (underWay.has(about) || underWay.size >= needs.probesAtOnceMax) return false
-    const probe = { sinceMs: needs.clock.monotonic(), flow: undefined as Flow | undefined }
-    underWay.set(about, probe)
     const end = (failure: Failure | undefined) => {
       if (underWay.get(about) !== probe) return
       underWay.delete(about)
       tell(failure)
     }
+    const probe: Probe = { sinceMs: needs.clock.monotonic(), flow: undefined, end }
+    underWay.set(about, probe)
     try {
       probe.flow = send(question, end)
     } catch (error) {
       underWay.delete(about)
       needs.onBug(error)
+      return false
     }
     return true
   }
@@ -66,21 +67,23 @@ export function probes(needs: ProbeNeeds): Probes {
     return needs.adapters.get(provider).call(errand, { chunks: () => undefined, whole: () => undefined, end })
   }
 
-  function giveUp(about: string, flow: Flow | undefined): void {
-    underWay.delete(about)
-    flow?.abort()
-  }
-
   return {
     ask,
     prune() {
       const before = needs.clock.monotonic() - 2 * needs.probeTimeoutMs
-      for (const [about, { sinceMs, flow }] of underWay) if (sinceMs < before) giveUp(about, flow)
+      for (const { sinceMs, flow, end } of underWay.values()) {
+        if (sinceMs >= before) continue
+        flow?.abort()
+        end(new Failure('timeout', 'no answer to a question of ours'))
+      }
     },
     close() {
-      for (const [about, { flow }] of underWay) giveUp(about, flow)
+      for (const { flow } of underWay.values()) flow?.abort()
+      underWay.clear()
     },
   }
 }
+
+type Probe = { readonly sinceMs: number; flow: Flow | undefined; end(failure: Failure | undefined): void }
 
 const QUESTION = parseChat({ model: 'probe', messages: [{ role: 'user', content: 'Say OK.' }], max_tokens: 1 })

@@ -6,11 +6,11 @@ import { Failure, mayTryAnother } from '../domain/failure.ts'
 import type { Answer } from '../domain/handoff.ts'
 import type { Attempt } from '../domain/usage.ts'
 import type { Clock } from '../lib/clock.ts'
-import { type AttemptNeeds, type AttemptRequest, attempt, type Leaving } from './attempt.ts'
+import { type AttemptNeeds, type AttemptRequest, attempt } from './attempt.ts'
 import type { Badge } from './credentials.ts'
 import type { Candidate, Choice, Fleet } from './fleet.ts'
 import { numberOf } from './sticky.ts'
-import { broughtBack, neverLeft, setOut, type Trip, type TripWish } from './trip.ts'
+import { neverLeft, setOut, type Trip, type TripWish } from './trip.ts'
 
 export type RouteRequest = AttemptRequest & {
   readonly accountId: string
@@ -52,7 +52,7 @@ export async function route(request: RouteRequest, choice: Choice, needs: RouteN
       dispatchedAt = clock.now()
       request.onDispatch(provider, model, dispatchedAt)
     }
-    const begun = await tryOnce(trip, request, { totalMsMax: leftMs, onSent }, needs)
+    const begun = await attempt(trip, request, { totalMsMax: leftMs, onSent }, needs)
     const ms = Math.round(clock.monotonic() - trip.startedMs)
 
     if (begun === 'client_left') {
@@ -74,16 +74,6 @@ export async function route(request: RouteRequest, choice: Choice, needs: RouteN
 
 // With less time than this left, another try would only make an upstream work for nobody.
 const RETRY_MS_MIN = 50
-
-async function tryOnce(trip: Trip, request: RouteRequest, leaving: Leaving, needs: RouteNeeds) {
-  try {
-    return await attempt(trip, request, leaving, needs)
-  } catch (error) {
-    // A bug of ours says nothing about the target.
-    broughtBack(trip)
-    throw error
-  }
-}
 
 // Where a request is on its way through the candidates: each once, but for another credential where one was refused or
 // limited, and once more over a fresh connection where an old one had gone stale.

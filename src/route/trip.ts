@@ -133,8 +133,7 @@ function learn(trip: Trip, failure: Failure, nowMs: number, fleet: Fleet): Cause
   const { badge, candidate } = trip
   const { keyring, target } = candidate
   if (failure.kind === 'credential' && failure.status === 401 && badge.credential !== undefined) {
-    if (badge.state === 'active') badge.state = 'suspected'
-    askAboutBadge(badge, target.model, fleet)
+    if (nowMs - badge.askedAtMs >= fleet.bounds.probeEveryMs) askAboutBadge(badge, target.model, fleet)
     return undefined
   }
   if (failure.kind === 'limited' && failure.status === 429) {
@@ -175,7 +174,10 @@ function askAboutBadge(badge: Badge, model: string, fleet: Fleet): void {
   const { credential } = badge
   if (provider === undefined || credential === undefined) return
   const about = `${badge.provider}\n\n${credential.id}`
-  fleet.probes.ask(about, { provider, model, credential }, failure => judge(badge, model, failure, fleet))
+  const tell = (failure: Failure | undefined) => judge(badge, model, failure, fleet)
+  if (!fleet.probes.ask(about, { provider, model, credential }, tell)) return
+  badge.askedAtMs = fleet.clock.monotonic()
+  if (badge.state === 'active') badge.state = 'suspected'
 }
 
 // What a question by this credential came to. Only a second 401 confirms the suspicion; whoever was dead is alive again

@@ -165,7 +165,7 @@ test('a refused credential is asked about, set aside with one alarm, and comes b
 
 test('a 401 that the question does not confirm sets nothing aside, and a 403 never does', async () => {
   for (const trouble of [UNKNOWN_KEY, FORBIDDEN]) {
-    const a = member('a', call => (isProbe(call.requestId) ? WELL : trouble)(call, 0), 0, ['one'])
+    const a = member('a', call => (isProbe(call.requestId) ? { afterMs: 0 } : trouble(call, 0)), 0, ['one'])
     const world = openWorld([a])
     for (let i = 0; i < 20; i++) await world.answer()
     await world.run(world.clock.monotonic() + 1000)
@@ -173,6 +173,28 @@ test('a 401 that the question does not confirm sets nothing aside, and a 403 nev
     const { targets, credentials: keys } = snapshot(world.fleet)
     assert.deepEqual([targets[0]?.state, keys[0]?.state], ['closed', 'active'])
     assert.deepEqual(world.alarms, [])
+    assert.equal(world.calls.filter(({ requestId }) => isProbe(requestId)).length, 1, 'one question in five seconds')
+  }
+})
+
+test('a question that is never answered is given up: it opens the breaker and confirms nothing about a credential', async () => {
+  for (const trouble of [SERVER_ERROR, UNKNOWN_KEY]) {
+    const silent: Behaviour = call => (isProbe(call.requestId) ? { afterMs: 1e9 } : trouble(call, 0))
+    const world = openWorld([member('a', silent, 0, ['one'])])
+    for (let i = 0; i < 5; i++) await world.answer()
+    tend(world.fleet)
+    const before = snapshot(world.fleet)
+    world.clock.advance(30_000)
+    tend(world.fleet)
+    const after = snapshot(world.fleet)
+
+    assert.equal(before.targets[0]?.state, 'closed')
+    if (trouble === SERVER_ERROR) assert.equal(after.targets[0]?.state, 'open')
+    else
+      assert.deepEqual(
+        [before, after].map(view => view.credentials[0]?.state),
+        ['suspected', 'active'],
+      )
   }
 })
 
@@ -341,6 +363,19 @@ test('what is known outlives another catalog, but for a provider that has moved 
     ['moves'],
     'what the catalog does not name is forgotten',
   )
+})
+
+test('a bug in an adapter is told as one and leaves nothing in flight', async () => {
+  const world = openWorld([
+    member('a', () => {
+      throw new Error('a bug')
+    }),
+  ])
+
+  await assert.rejects(world.ask(), /a bug/)
+
+  const { inFlight, failures } = snapshot(world.fleet).targets[0] ?? {}
+  assert.deepEqual([inFlight, failures], [0, 0])
 })
 
 test('the snapshot tells states and times by the wall clock, and no secret', async () => {
