@@ -93,7 +93,7 @@ export function healthObject(provider: string, { targets, credentials }: Provide
       model: target.model,
       state: target.state,
       success_rate: target.successRate,
-      first_byte_ms: target.firstByteMs,
+      first_byte_ms: target.firstByteMs === null ? null : Math.round(target.firstByteMs * 10) / 10,
       in_flight: target.inFlight,
       requests: target.requests,
       failures: target.failures,
