@@ -60,7 +60,7 @@ const TABLE = {
 
   // Routing
   // Failures in a row that open a target's breaker, or such a part of the requests of the last while, once there are some.
-  breakerFailuresInARowMax: 5,
+  breakerFailuresInARowMax: 10,
   breakerErrorPercentMax: 50,
   breakerRequestsMin: 20,
   breakerWindowMs: 15 * SECOND,

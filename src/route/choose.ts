@@ -49,6 +49,7 @@ export function choose(request: ChooseRequest, needs: ChooseNeeds): Choice {
       ...blocked.map(({ candidate, reason }) => notTried(candidate, reason)),
       ...out,
     ],
+    evenBarred: false,
     lastResort: undefined,
     waitMs: 0,
     unwanted: false,
@@ -123,7 +124,9 @@ function blockOf(candidate: Candidate, nowMs: number, fleet: Fleet): Blocked | u
   return { candidate, reason, untilMs: freeAtMs(candidate.keyring, candidate.target.model) }
 }
 
-// Nobody can be called. One request now and then goes to the least bad all the same: the fleet may have healed.
+// Nobody can be called as it should be. Where only credentials stand in the way, they are tried all the same: there is
+// nobody to go to instead, and what the upstream says now is truer than what it said before. Where breakers do, one request
+// now and then goes to the least bad.
 function whenBlocked(
   blocked: readonly Blocked[],
   out: readonly Considered[],
@@ -131,17 +134,21 @@ function whenBlocked(
   nowMs: number,
   fleet: Fleet,
 ): Choice {
-  const leastBad = blocked.reduce<Blocked | undefined>(
-    (best, entry) => (best !== undefined && badness(best) <= badness(entry) ? best : entry),
-    undefined,
-  )
-  const tried = leastBad !== undefined && fleet.hasLastResort(model.id) ? leastBad : undefined
-  const notTaken = blocked.filter(entry => entry !== tried).map(({ candidate, reason }) => notTried(candidate, reason))
+  const inOrder = blocked.toSorted((a, b) => badness(a) - badness(b))
+  const barredOnly = inOrder.filter(({ reason }) => reason !== 'breaker_open')
+  const isLastResort = barredOnly.length === 0
+  const tried = isLastResort && fleet.hasLastResort(model.id) ? inOrder.slice(0, 1) : barredOnly
+  const left = inOrder.filter(entry => !tried.includes(entry))
   return {
-    queue: tried === undefined ? [] : [tried.candidate],
-    considered: [...(tried === undefined ? [] : [considered(tried.candidate, 0, 'last_resort')]), ...notTaken, ...out],
-    lastResort: tried === undefined ? undefined : model.id,
-    waitMs: Math.max(0, (leastBad?.untilMs ?? nowMs) - nowMs),
+    queue: tried.map(({ candidate }) => candidate),
+    considered: [
+      ...tried.map(({ candidate, reason }, at) => considered(candidate, at, isLastResort ? 'last_resort' : reason)),
+      ...left.map(({ candidate, reason }) => notTried(candidate, reason)),
+      ...out,
+    ],
+    evenBarred: true,
+    lastResort: isLastResort ? model.id : undefined,
+    waitMs: Math.max(0, (inOrder[0]?.untilMs ?? nowMs) - nowMs),
     unwanted: blocked.length === 0,
   }
 }

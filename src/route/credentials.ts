@@ -47,7 +47,7 @@ export type BadgeWish = {
   // Those that this request has tried there.
   readonly tried: readonly Badge[]
   // Nobody can be called, and this is the request that is sent all the same.
-  readonly lastResort: boolean
+  readonly evenBarred: boolean
 }
 
 // The next in turn that is neither dead, limited nor tried; a suspected one only if there is no other, and a dead one only
@@ -66,7 +66,7 @@ export function nextBadge(keyring: Keyring, model: string, nowMs: number, how: B
       dead ??= badge
       continue
     }
-    if (!how.lastResort && isLimited(badge, model, nowMs)) continue
+    if (!how.evenBarred && isLimited(badge, model, nowMs)) continue
     if (badge.state === 'suspected') {
       suspected ??= badge
       continue
@@ -74,7 +74,7 @@ export function nextBadge(keyring: Keyring, model: string, nowMs: number, how: B
     keyring.turn = (at + 1) % badges.length
     return badge
   }
-  return suspected ?? (how.lastResort ? dead : undefined)
+  return suspected ?? (how.evenBarred ? dead : undefined)
 }
 
 export function setAside(

@@ -60,8 +60,9 @@ export type Candidate = {
 export type Choice = {
   readonly queue: readonly Candidate[]
   readonly considered: readonly Considered[]
-  // Nobody can be called, and the one in the queue is to be tried all the same, if no other request for this model was
-  // this second.
+  // There is nobody but those whose breaker is open or whose credentials are limited or refused: they are tried all the same.
+  readonly evenBarred: boolean
+  // Only one request in a while is, for the model of this name.
   readonly lastResort: string | undefined
   // With an empty queue: when to come again.
   readonly waitMs: number
@@ -204,7 +205,7 @@ function candidateOf(
 ): Candidate {
   const considered = [{ model: model.id, provider: provider.id, position: 0, reason: 'priority' as const }] as const
   const queue: Candidate[] = []
-  const alone: Choice = { queue, considered, lastResort: undefined, waitMs: 0, unwanted: false }
+  const alone: Choice = { queue, considered, evenBarred: false, lastResort: undefined, waitMs: 0, unwanted: false }
   const candidate: Candidate = { model, target, provider, state, keyring, alone }
   queue.push(candidate)
   return candidate

@@ -84,12 +84,12 @@ type Walk = TripWish & {
   wasStale: boolean
 }
 
-function walkThrough({ queue, lastResort }: Choice, { accountId, stickTo }: RouteRequest): Walk {
+function walkThrough({ queue, evenBarred }: Choice, { accountId, stickTo }: RouteRequest): Walk {
   const number = stickTo === null ? undefined : numberOf(stickTo)
   return {
     accountId,
     stickTo: number,
-    lastResort: lastResort !== undefined,
+    evenBarred,
     queue,
     at: 0,
     tried: NONE,

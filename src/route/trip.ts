@@ -22,7 +22,7 @@ export type Trip = {
   // It shows whether an open target is well again.
   readonly trial: boolean
   // It was sent although its credential was limited or its breaker open.
-  readonly lastResort: boolean
+  readonly evenBarred: boolean
   readonly startedMs: number
   over: boolean
 }
@@ -33,13 +33,13 @@ export type TripWish = BadgeWish & { readonly accountId: string }
 export function setOut(candidate: Candidate, wish: TripWish, fleet: Fleet): Trip | undefined {
   const { state, keyring, target } = candidate
   const nowMs = fleet.clock.monotonic()
-  if (!wish.lastResort && standing(state.breaker, nowMs, fleet.bounds) === 'open') return undefined
+  if (!wish.evenBarred && standing(state.breaker, nowMs, fleet.bounds) === 'open') return undefined
   const badge = nextBadge(keyring, target.model, nowMs, wish)
   if (badge === undefined) return undefined
   tookRequest(state.health)
   const trial = letThrough(state.breaker, nowMs)
-  const { accountId, lastResort } = wish
-  return { candidate, badge, accountId, trial, lastResort, startedMs: nowMs, over: false }
+  const { accountId, evenBarred } = wish
+  return { candidate, badge, accountId, trial, evenBarred, startedMs: nowMs, over: false }
 }
 
 // The first content came.
@@ -48,7 +48,7 @@ export function began(trip: Trip, stream: boolean, fleet: Fleet): void {
   const nowMs = fleet.clock.monotonic()
   beganToAnswer(state.health, stream, nowMs - trip.startedMs, nowMs)
   // What was sent before a limit was told knows nothing of it.
-  if (trip.lastResort) noLongerLimited(trip.badge, target.model)
+  if (trip.evenBarred) noLongerLimited(trip.badge, target.model)
   if (trip.badge.state !== 'active') trusted(trip.badge, fleet)
   if (beganWell(state.breaker, trip.trial, nowMs)) alarm('breaker_closed', state, fleet)
 }

@@ -50,6 +50,8 @@ export type Line = {
   // How many responses it carried to their end.
   answers: number
   idleSinceMs: number
+  // The turn of the event loop from which on whatever came behind its last answer has been read.
+  idleSinceTurn: number
   idleMs: number
   timer: NodeJS.Timeout | undefined
   timerMs: number

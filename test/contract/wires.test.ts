@@ -5,7 +5,6 @@ import { after, test } from 'node:test'
 import type { Fixture } from '@copilotkit/aimock'
 import { startAimock } from '../kit/aimock.ts'
 import { settledRow } from '../kit/bookings.ts'
-import { FORGETFUL, withBounds } from '../kit/bounds.ts'
 import { startGateway } from '../kit/gateway.ts'
 import type { Loose } from '../kit/http-call.ts'
 import { assertRefusal } from '../kit/refusal.ts'
@@ -67,7 +66,6 @@ const IGNORED: Readonly<Record<Wire['kind'], readonly string[]>> = {
 
 const aimock = await startAimock(FIXTURES)
 const gateway = await startGateway({
-  ...withBounds(FORGETFUL),
   config: wiresConfig(aimock.url.replace(/\/v1$/, '')),
 })
 after(async () => {

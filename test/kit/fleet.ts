@@ -71,6 +71,9 @@ export type World = {
 
 export const WELL: Behaviour = () => ({ afterMs: 100, lastsMs: 100 })
 
+// A story about a breaker need not be told ten times over.
+const QUICK = { breakerFailuresInARowMax: 5 }
+
 export function openWorld(
   members: readonly Member[],
   options: { readonly strategy?: Strategy; readonly seed?: number; readonly bounds?: Partial<FleetBounds> } = {},
@@ -124,7 +127,7 @@ export function openWorld(
     throw error
   }
   const newId = () => `probe-${ids++}`
-  const bounds = { ...BOUNDS, ...options.bounds }
+  const bounds = { ...BOUNDS, ...QUICK, ...options.bounds }
   const onAlarm = (alarm: FleetAlarm) => void alarms.push(alarm)
   const fleet = openFleet({ bounds, catalog: catalog.current, adapters, clock, newId, onAlarm, onBug })
   const needs = { fleet, random, adapters, clock, attemptsMax: 3, catalog: catalog.current, onFailure: () => undefined }

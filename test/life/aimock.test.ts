@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AIMOCK_CASES, AIMOCK_TEXT, startAimock } from '../kit/aimock.ts'
-import { FORGETFUL, withBounds } from '../kit/bounds.ts'
 import { type Gateway, standardConfig, startGateway } from '../kit/gateway.ts'
 import type { Loose } from '../kit/http-call.ts'
 import { assertChatCompletion, assertChunk, assertErrorChunk } from '../kit/schemas.ts'
@@ -14,7 +13,6 @@ const FRAMING = 7
 test('an upstream that nobody here wrote is served and billed in every case', async t => {
   await using aimock = await startAimock()
   await using gateway = await startGateway({
-    ...withBounds(FORGETFUL),
     config: standardConfig(aimock.url),
   })
   const { secret: key, accountId } = await gateway.createKey({ credits: '1' })

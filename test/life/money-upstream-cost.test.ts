@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nano, settledRow } from '../kit/bookings.ts'
-import { FORGETFUL, withBounds } from '../kit/bounds.ts'
 import type { Loose } from '../kit/http-call.ts'
 import { openScene } from '../kit/scene.ts'
 import { standardConfig, standardModel } from '../kit/standard-config.ts'
@@ -32,9 +31,8 @@ const targets = [
   { provider: 'up2', model: 'cheap', priority: 1, cost: CHEAP },
   { provider: 'up2', model: 'silent', priority: 2 },
 ]
-const { gateway, upstream } = await openScene(
-  url => standardConfig(url, { credits_per_usd: 12.5, markup: '2', models: [standardModel({ targets })] }),
-  withBounds(FORGETFUL),
+const { gateway, upstream } = await openScene(url =>
+  standardConfig(url, { credits_per_usd: 12.5, markup: '2', models: [standardModel({ targets })] }),
 )
 const caller = await gateway.createKey({ credits: '100' })
 

@@ -41,7 +41,13 @@ const { gateway, upstream } = await openScene(
         }),
       ),
     }),
-  withBounds({ breakerOpenMs: OPEN_MS, breakerOpenMsMax: OPEN_MS, probeEveryMs: 50, retryReserveMax: 1000 }),
+  withBounds({
+    breakerFailuresInARowMax: 5,
+    breakerOpenMs: OPEN_MS,
+    breakerOpenMsMax: OPEN_MS,
+    probeEveryMs: 50,
+    retryReserveMax: 1000,
+  }),
 )
 const poisoner = await gateway.createKey({ rpm_limit: 10_000 })
 const neighbour = await gateway.createKey({ rpm_limit: 10_000 })
@@ -103,14 +109,15 @@ test('server errors of the only account open the breaker once a question of our 
 test('with every breaker open one request a second is tried and the others get 503 with a Retry-After and a row', async () => {
   upstream.reset()
   upstream.script({ status: 429, headers: { 'retry-after': '20' } }, 'last')
-  const first = await gateway.chat({ model: 'test/last' })
+  const limited = []
+  for (let i = 0; i < 5; i++) limited.push((await gateway.chat({ model: 'test/last' })).status)
   const second = await gateway.chat({ model: 'test/last' })
   const third = await gateway.chat({ model: 'test/last', stream: true })
 
-  assert.deepEqual([first.status, second.status, third.status], [503, 503, 503])
+  assert.deepEqual([...limited, second.status, third.status], Array(7).fill(503))
   assert.equal(third.body.error?.code, 'provider_unavailable')
   assert.ok(Number(third.headers['retry-after']) >= 19 && Number(third.headers['retry-after']) <= 20)
-  assert.equal(upstream.journal.length, 2)
+  assert.equal(upstream.journal.length, 6)
   const row = await settledRow(gateway, third.headers['x-request-id'])
   assert.deepEqual([row.outcome, row.cost, row.attempts.length], ['upstream_failed', '0', 0])
 

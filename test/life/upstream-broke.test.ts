@@ -3,12 +3,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nano, settledRow } from '../kit/bookings.ts'
-import { FORGETFUL, withBounds } from '../kit/bounds.ts'
 import type { Plan } from '../kit/plan.ts'
 import { openScene, warmTokenizer } from '../kit/scene.ts'
 import { assertChunk, assertErrorChunk } from '../kit/schemas.ts'
 
-const { gateway, upstream } = await openScene(undefined, withBounds(FORGETFUL))
+const { gateway, upstream } = await openScene()
 await warmTokenizer({ gateway, upstream })
 
 const PROMPT_ESTIMATE = 2 + 4 + 3

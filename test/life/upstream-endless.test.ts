@@ -3,16 +3,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { settledRow } from '../kit/bookings.ts'
-import { FORGETFUL, withBounds } from '../kit/bounds.ts'
 import { MIB, residentBytes } from '../kit/memory.ts'
 import { openScene } from '../kit/scene.ts'
 
-const bounds = withBounds(FORGETFUL)
 // With so small a heap whatever is kept of an endless answer ends the process.
-const { gateway, upstream } = await openScene(undefined, {
-  ...bounds,
-  nodeArgs: [...bounds.nodeArgs, '--max-old-space-size=96'],
-})
+const { gateway, upstream } = await openScene(undefined, { nodeArgs: ['--max-old-space-size=96'] })
 await gateway.chat({ stream: true })
 const before = await residentBytes(gateway)
 

@@ -4,12 +4,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { balanceOf, settledRow } from '../kit/bookings.ts'
-import { FORGETFUL, withBounds } from '../kit/bounds.ts'
 import { UPSTREAM_ID } from '../kit/completion-parts.ts'
 import { openScene } from '../kit/scene.ts'
 import { PROVIDER_KEY_CANARY } from '../kit/standard-config.ts'
 
-const { gateway, upstream } = await openScene(undefined, withBounds(FORGETFUL))
+const { gateway, upstream } = await openScene()
 const caller = await gateway.createKey({ credits: '5' })
 
 const TABLE = [

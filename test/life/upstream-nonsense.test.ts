@@ -112,7 +112,7 @@ test('an answer that is nested too deeply to be written is 502 and free, as JSON
 test('a frame that is nested too deeply ends the stream it is in, and nobody else notices', async () => {
   const words = `data: ${head}{"index":0,"delta":{"content":"Hello"}}]}\n\n`
   const deep = `data: ${head}{"index":0,"delta":{"content":"${CANARY}","x":${DEEP}}}]}\n\n`
-  upstream.next({ rawFrames: [words, `${deep}data: garbage\n\n`] })
+  upstream.next({ rawFrames: [words, `${deep}data: garbage\n\n`], chunkDelayMs: 50 })
 
   const broken = await gateway.openChat()
   const sse = await broken.rest()

@@ -4,7 +4,6 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { balanceOf, settledRow, type UsageRow } from '../kit/bookings.ts'
-import { FORGETFUL, withBounds } from '../kit/bounds.ts'
 import { startFaultProxy } from '../kit/fault-proxy.ts'
 import { freePort } from '../kit/gateway-process.ts'
 import { openScene } from '../kit/scene.ts'
@@ -35,7 +34,7 @@ const { gateway, upstream } = await openScene(url => {
     providers: ids.map(([id, base]) => standardProvider(base, { id, timeouts: id === 'handshake' ? {} : QUICK })),
     models: ids.map(([id]) => standardModel({ id: `test/${id}`, targets: [{ provider: id, model: 'm1' }] })),
   })
-}, withBounds(FORGETFUL))
+})
 
 const UNREACHABLE = [
   ['refused', 502, 'all_providers_failed', /^refused$/],

@@ -8,7 +8,6 @@ import * as bedrock from '../fixtures/wires/bedrock.ts'
 import * as cohere from '../fixtures/wires/cohere.ts'
 import * as google from '../fixtures/wires/google.ts'
 import { settledRow } from '../kit/bookings.ts'
-import { FORGETFUL, withBounds } from '../kit/bounds.ts'
 import { startGateway } from '../kit/gateway.ts'
 import { MIB } from '../kit/memory.ts'
 import { openRaw } from '../kit/raw-http.ts'
@@ -37,7 +36,6 @@ const config = wiresConfig(vendor.origin) as { providers: object[]; models: obje
 const timeouts = { connect: 1, first_byte_stream: 0.6, first_byte_json: 0.6, idle: 0.6 }
 const nobody = { id: 'nobody', kind: 'anthropic', api_key: 'k', base_url: 'http://127.0.0.1:1' }
 const gateway = await startGateway({
-  ...withBounds(FORGETFUL),
   config: {
     providers: [...config.providers.map(provider => ({ ...provider, timeouts })), nobody],
     models: [
