@@ -1,11 +1,11 @@
 // The life of a request, on one screen: admit → route → relay → settle. Streams and JSON live the same life; they differ
 // only in the sink.
 import { type EnterNeeds, enter } from './admit/enter.ts'
-import { holdEntry, worstCost } from './admit/hold.ts'
+import { holdEntry, isCovered } from './admit/hold.ts'
 import type { EndpointRule } from './admit/permit.ts'
 import type { Model } from './domain/catalog.ts'
 import type { Chat } from './domain/chat.ts'
-import { type Models, outputBoundOf } from './domain/chat-models.ts'
+import type { Models } from './domain/chat-models.ts'
 import type { Nano } from './domain/credits.ts'
 import type { Delivery, Pass } from './domain/handoff.ts'
 import { type Identifiers, identifiersOf, stickyWord } from './domain/identifiers.ts'
@@ -63,7 +63,9 @@ export async function complete(
   try {
     if (failpoint) await failpoint('after_hold')
     sink = connection.sink(planned.models[0], held.wasCapped ? held.capTokens : null)
-    const choice = held.wasCapped ? within(planned.choice, model => isHeld(model, held)) : planned.choice
+    const choice = held.wasCapped
+      ? within(planned.choice, model => isCovered(chat, model, held.capTokens, held.hold))
+      : planned.choice
     const delivery = await deliver(pass, held, { choice, identifiers }, sink, needs)
     if (failpoint) await failpoint('before_settle')
     const ending = await settle(held, delivery, needs)
@@ -172,9 +174,4 @@ async function hold(
     forget()
     throw error
   }
-}
-
-// A low balance caps an answer by the dearest model; another may be dear by its prompt, whatever the cap.
-function isHeld(model: Model, { chat, hold, capTokens }: Held): boolean {
-  return worstCost(chat, model, outputBoundOf(model, capTokens)) <= hold
 }

@@ -2,8 +2,9 @@
 // line-up, the same choice, the same hold, and the verdict of every limit.
 import assert from 'node:assert/strict'
 import { type EnterNeeds, enter, type Granted } from './admit/enter.ts'
-import { holdEntry, worstCost } from './admit/hold.ts'
+import { holdEntry, isCovered, worstCost } from './admit/hold.ts'
 import type { EndpointRule } from './admit/permit.ts'
+import type { Model } from './domain/catalog.ts'
 import type { Chat } from './domain/chat.ts'
 import { outputBoundOf } from './domain/chat-models.ts'
 import { costOf, type Nano, NO_TOKENS } from './domain/credits.ts'
@@ -13,7 +14,7 @@ import { identifiersOf, stickyWord } from './domain/identifiers.ts'
 import { promptBound } from './domain/prompt.ts'
 import type { Considered } from './domain/routing.ts'
 import { MODEL_NAME_MAX, storable } from './domain/usage.ts'
-import { type PlanNeeds, plan } from './route/plan.ts'
+import { type PlanNeeds, plan, within } from './route/plan.ts'
 import { promptEstimate, type TokenCounter } from './settle/estimate.ts'
 
 export type QuoteNeeds = EnterNeeds &
@@ -27,11 +28,12 @@ export type QuoteNeeds = EnterNeeds &
 
 export type Quote = {
   readonly considered: readonly Considered[]
-  // Of the first candidate.
+  // The one that would be tried first; the estimates are of this one.
   readonly model: string
   readonly prompt: { readonly estimate: number; readonly bound: number }
   readonly output: { readonly estimate: number; readonly bound: number }
   readonly estimated: Nano
+  // Whoever of them serves.
   readonly worstCase: Nano
   // What a low balance would cap each choice at; null: nothing.
   readonly outputCap: number | null
@@ -40,27 +42,30 @@ export type Quote = {
 }
 
 export async function quote(pass: Pass, rule: EndpointRule, chat: Chat, needs: QuoteNeeds): Promise<Quote> {
-  const identifiers = identifiersOf(chat, pass.bearer.account.id, needs.hmacKey)
-  const { models, choice } = plan(chat, stickyWord(identifiers), needs)
-  const [first] = models
-  const promptTokens = await promptEstimate(chat, first, pass.bearer.account.id, needs.counter)
-  const outputTokens = Math.min(chat.maxTokens ?? needs.quotedOutputTokens, first.maxOutputTokens)
-  const entry = holdEntry(chat, models, needs.outputCapMinTokens)
+  const accountId = pass.bearer.account.id
+  const planned = plan(chat, stickyWord(identifiersOf(chat, accountId, needs.hmacKey)), needs)
+  const [first] = planned.models
+  const promptTokens = await promptEstimate(chat, first, accountId, needs.counter)
+  const entry = holdEntry(chat, planned.models, needs.outputCapMinTokens)
 
   const granted = await enter(pass, ticket(rule, chat), needs)
   assert(granted.purse !== null)
-  const { balance, key } = granted.purse
-  const bound = outputBoundOf(first, chat.maxTokens)
-  const decision = decideHold(entry, balance, key)
+  const decision = decideHold(entry, granted.purse.balance, granted.purse.key)
   const isCapped = decision.kind === 'fits' && decision.outputTokens < entry.outputTokens
+  const outputCap = isCapped ? decision.outputTokens : null
+  const capTokens = outputCap ?? chat.maxTokens
+  const covered = (model: Model) => !isCapped || isCovered(chat, model, capTokens, decision.hold)
+  const bound = outputBoundOf(first, capTokens)
+  const outputTokens = Math.min(chat.maxTokens ?? needs.quotedOutputTokens, bound)
+  const worst = planned.models.filter(covered).map(model => worstCost(chat, model, outputBoundOf(model, capTokens)))
   return {
-    considered: choice.considered,
+    considered: within(planned.choice, covered).considered,
     model: first.id,
     prompt: { estimate: promptTokens, bound: promptBound(chat, first) },
     output: { estimate: outputTokens * chat.n, bound: bound * chat.n },
     estimated: costOf({ ...NO_TOKENS, prompt: promptTokens, completion: outputTokens * chat.n }, first.prices),
-    worstCase: worstCost(chat, first, bound),
-    outputCap: isCapped ? decision.outputTokens : null,
+    worstCase: worst.reduce((most, cost) => (cost > most ? cost : most), 0n),
+    outputCap,
     decision,
     granted,
   }

@@ -29,6 +29,12 @@ export function worstCost(chat: Chat, model: Model, outputTokens: number): Nano 
   return ceilNano(prompt + BigInt(outputTokens) * model.prices.completion * BigInt(chat.n))
 }
 
+// Whether a hold covers whatever this model may answer within the cap. A low balance caps an answer by the dearest model;
+// another may be dear by its prompt, whatever the cap.
+export function isCovered(chat: Chat, model: Model, capTokens: number | null, hold: Nano): boolean {
+  return worstCost(chat, model, outputBoundOf(model, capTokens)) <= hold
+}
+
 function dearestOf(chat: Chat, models: Models): Model {
   return models.reduce((dearest, model) => (fullCost(chat, model) > fullCost(chat, dearest) ? model : dearest))
 }

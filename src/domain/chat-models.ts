@@ -4,6 +4,7 @@ import type { Chat } from './chat.ts'
 import { promptBound, surelyExceeds } from './prompt.ts'
 import { Refusal } from './refusal.ts'
 import type { Considered } from './routing.ts'
+import { MODEL_NAME_MAX, storable } from './usage.ts'
 
 export type Models = readonly [Model, ...Model[]]
 
@@ -50,7 +51,7 @@ export function outputBoundOf(model: Model, capTokens: number | null): number {
 const NONE: readonly Considered[] = []
 
 function left(model: string, reason: Considered['reason']): Considered {
-  return { model, provider: null, position: null, reason }
+  return { model: storable(model, MODEL_NAME_MAX), provider: null, position: null, reason }
 }
 
 function checkLimits(chat: Chat, model: Model): void {

@@ -224,10 +224,13 @@ export const FORWARDED: readonly string[] = Object.keys(fields).filter(name => !
 
 // Of `provider`: what is read of it, and what asks for a promise that is not made here and is therefore refused.
 export const PROVIDER_WISHES: readonly string[] = Object.keys(ROUTING.provider.properties)
-export const UNKEPT_WISHES: Readonly<Record<string, (value: unknown) => boolean>> = {
-  data_collection: value => value === 'allow',
-  zdr: value => value === false,
-}
+export const UNKEPT_WISHES: ReadonlyMap<string, (value: unknown) => boolean> = new Map<
+  string,
+  (value: unknown) => boolean
+>([
+  ['data_collection', value => value === 'allow'],
+  ['zdr', value => value === false],
+])
 
 // Fields known to cost extra or to reach elsewhere, and the values that are harmless all the same.
 export const PRICED_ELSEWHERE: Readonly<Record<string, (value: unknown) => boolean>> = {

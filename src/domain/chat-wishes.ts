@@ -22,10 +22,10 @@ export function tidyWishes(body: Readonly<Record<string, unknown>>, leftOut: str
   const wishes = provider as Record<string, unknown>
   for (const [name, value] of Object.entries(wishes)) {
     if (value === null) delete wishes[name]
-    else if (UNKEPT_WISHES[name]?.(value) === false) throw unkept(`provider.${name}`)
+    else if (UNKEPT_WISHES.get(name)?.(value) === false) throw unkept(`provider.${name}`)
     else if (!PROVIDER_WISHES.includes(name)) {
       delete wishes[name]
-      if (leftOut.length < NAMED_MAX && !(name in UNKEPT_WISHES)) leftOut.push(`provider.${name.slice(0, 64)}`)
+      if (leftOut.length < NAMED_MAX && !UNKEPT_WISHES.has(name)) leftOut.push(`provider.${name.slice(0, 64)}`)
     }
   }
   const { max_price: prices } = wishes

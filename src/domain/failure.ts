@@ -55,7 +55,10 @@ export function mayTryAnother(failure: Failure): boolean {
 
 // All attempts failed, or nobody could be called: which of our answers sums that up. Rejection first, then limits only if
 // all were limits, then slowness.
-export function refusalFor(failures: readonly Failure[]): Refusal {
+export function refusalFor(all: readonly Failure[]): Refusal {
+  // A prompt that is too long for one model says nothing about why a longer one did not serve.
+  const others = all.filter(failure => !failure.tooLong)
+  const failures = others.length === 0 ? all : others
   const rejected = failures.find(failure => failure.kind === 'rejected')
   if (rejected !== undefined) return new Refusal('upstream_rejected', rejected.words ? { message: rejected.words } : {})
   if (failures.at(-1)?.kind === 'cut') return new Refusal('service_unavailable', { retryAfter: 5 })

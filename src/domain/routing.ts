@@ -46,7 +46,7 @@ export const REASONS = [
   'requested_order',
   'sticky',
   'fallback_model',
-  // Behind the others, for as long as it lasts
+  // Behind the others, or only where there is nobody else
   'unhealthy',
   'rate_limited',
   'last_resort',
@@ -63,6 +63,15 @@ export const REASONS = [
   'breaker_open',
 ] as const
 export type Reason = (typeof REASONS)[number]
+
+// By which strategy a candidate has its place.
+export const REASON_OF: Readonly<Record<Strategy, Reason>> = {
+  priority: 'priority',
+  weighted: 'weight',
+  cheapest: 'cheapest',
+  fastest: 'fastest',
+  least_busy: 'least_busy',
+}
 
 // One place in the order.
 export type Considered = {

@@ -1,8 +1,20 @@
 // The upstreams in the metrics: one series for each target and credential of the catalog, read when somebody asks.
-import { Gauge, type Registry } from '@prometheus-io/client'
+import { Counter, Gauge, type Registry } from '@prometheus-io/client'
 import { CREDENTIAL_STATES, type FleetView, TARGET_STATES, type TargetView } from '../domain/fleet-view.ts'
 
-export function fleetMetrics(registry: Registry, view: () => FleetView): void {
+export function fleetMetrics(registry: Registry, look: () => FleetView): void {
+  // One look serves all that are asked for at once.
+  let seen: FleetView | undefined
+  const view = () => {
+    if (seen === undefined) {
+      seen = look()
+      setImmediate(() => {
+        seen = undefined
+      })
+    }
+    return seen
+  }
+
   const target = (name: string, help: string, read: (target: TargetView) => number | null) => {
     new Gauge({
       name,
@@ -23,8 +35,8 @@ export function fleetMetrics(registry: Registry, view: () => FleetView): void {
     each.firstByteMs === null ? null : each.firstByteMs / 1000,
   )
   target('turnpike_target_in_flight', 'Calls of a target that are under way.', each => each.inFlight)
-  target('turnpike_target_requests', 'Calls of a target since the start.', each => each.requests)
-  target('turnpike_target_failures', 'Failed calls of a target since the start.', each => each.failures)
+  count('turnpike_target_requests_total', 'Calls of a target.', each => each.requests)
+  count('turnpike_target_failures_total', 'Failed calls of a target.', each => each.failures)
 
   states('turnpike_target_state', "1 for the state that a target's breaker is in.", TARGET_STATES, 'model', () =>
     view().targets.map(({ provider, model, state }) => ({ provider, model, state })),
@@ -32,6 +44,19 @@ export function fleetMetrics(registry: Registry, view: () => FleetView): void {
   states('turnpike_credential_state', '1 for the state that a credential is in.', CREDENTIAL_STATES, 'credential', () =>
     view().credentials.map(({ provider, id, state }) => ({ provider, credential: id, state })),
   )
+
+  function count(name: string, help: string, read: (target: TargetView) => number): void {
+    new Counter({
+      name,
+      help,
+      labelNames: ['provider', 'model'],
+      registers: [registry],
+      collect() {
+        this.reset()
+        for (const each of view().targets) this.inc({ provider: each.provider, model: each.model }, read(each))
+      },
+    })
+  }
 
   function states<Which extends 'model' | 'credential'>(
     name: string,

@@ -4,7 +4,7 @@ import type { Chat } from '../domain/chat.ts'
 import { outputBoundOf } from '../domain/chat-models.ts'
 import type { Failure } from '../domain/failure.ts'
 import type { Answer, AnswerListener, Chunk, Client, Flow, Whole } from '../domain/handoff.ts'
-import type { Adapter, Errand } from '../upstream/adapter.ts'
+import type { Errand } from '../upstream/adapter.ts'
 import type { Registry } from '../upstream/registry.ts'
 import type { Fleet } from './fleet.ts'
 import { began, broughtBack, ended, type Trip } from './trip.ts'
@@ -34,7 +34,6 @@ export function attempt(
 ): Promise<Serving | Failure | 'client_left'> {
   const { model, target, provider } = trip.candidate
   const { chat } = request
-  const adapter = adapters.get(provider)
 
   return new Promise(resolve => {
     const early: { chunks: Chunk[]; whole: Whole | undefined; ended: { failure: Failure | undefined } | undefined } = {
@@ -64,7 +63,7 @@ export function attempt(
       resolve({
         provider: target.provider,
         cost: target.cost,
-        ignored: adapter.ignored(chat),
+        ignored: adapters.get(provider).ignored(chat),
         flow: { pause: flow.pause, resume: flow.resume, abort, upstreamId: flow.upstreamId },
         listen(next) {
           listener = next
@@ -77,7 +76,7 @@ export function attempt(
 
     const flow = setOff(
       trip,
-      adapter,
+      adapters,
       {
         requestId: request.requestId,
         chat,
@@ -127,9 +126,9 @@ export function attempt(
 }
 
 // A bug of ours says nothing about the target.
-function setOff(trip: Trip, adapter: Adapter, errand: Errand, listener: AnswerListener): Flow {
+function setOff(trip: Trip, adapters: Registry, errand: Errand, listener: AnswerListener): Flow {
   try {
-    return adapter.call(errand, listener)
+    return adapters.get(trip.candidate.provider).call(errand, listener)
   } catch (error) {
     broughtBack(trip)
     throw error

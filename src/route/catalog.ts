@@ -8,6 +8,7 @@ export type Catalog = {
   // By which we may call it; none for one that asks for none.
   credentials(providerId: string): readonly Credential[]
   readonly models: readonly Model[]
+  readonly providers: readonly Provider[]
 }
 
 // The catalog in force. A request keeps the one that it began with.
@@ -38,6 +39,7 @@ export function catalogOf(
     model: name => byName.get(name),
     provider: id => providers.get(id),
     credentials: id => credentials.get(id) ?? NONE,
+    providers: stored.providers,
     models: usable.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
   }
 }

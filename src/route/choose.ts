@@ -3,7 +3,7 @@
 import type { Model } from '../domain/catalog.ts'
 import type { Chat } from '../domain/chat.ts'
 import type { Models } from '../domain/chat-models.ts'
-import { type Considered, NO_WISHES, type Reason, type Strategy, type Wishes } from '../domain/routing.ts'
+import { type Considered, NO_WISHES, REASON_OF, type Reason, type Wishes } from '../domain/routing.ts'
 import { isUnhealthy, standing } from './breaker.ts'
 import { barred, freeAtMs } from './credentials.ts'
 import type { Candidate, Choice, Fleet } from './fleet.ts'
@@ -27,7 +27,7 @@ export function choose(request: ChooseRequest, needs: ChooseNeeds): Choice {
   const { fleet } = needs
   const { wishes } = request.chat
   const nowMs = fleet.clock.monotonic()
-  if (request.models.length === 1 && wishes === NO_WISHES) {
+  if (request.models.length === 1 && wishes === NO_WISHES && request.stickTo === null) {
     const all = fleet.candidates(request.models[0])
     const only = all[0]
     if (only !== undefined && all.length === 1 && blockOf(only, nowMs, fleet) === undefined) return only.alone
@@ -41,7 +41,7 @@ export function choose(request: ChooseRequest, needs: ChooseNeeds): Choice {
   if (!wishes.allowFallbacks) {
     for (const { candidate } of placed.splice(1)) out.push(notTried(candidate, 'no_fallbacks'))
   }
-  if (placed.length === 0) return whenBlocked(blocked, out, request.models[0], nowMs, fleet)
+  if (placed.length === 0) return whenBlocked(blocked, out, nowMs, fleet)
   return {
     queue: placed.map(({ candidate }) => candidate),
     considered: [
@@ -103,14 +103,6 @@ function inAskedOrder(ranked: readonly Ranked[], wishes: Wishes): readonly Ranke
     .sort((a, b) => place(a) - place(b))
 }
 
-const REASON_OF: Readonly<Record<Strategy, Reason>> = {
-  priority: 'priority',
-  weighted: 'weight',
-  cheapest: 'cheapest',
-  fastest: 'fastest',
-  least_busy: 'least_busy',
-}
-
 // Why it cannot be called at this moment, and until when.
 function blockOf(candidate: Candidate, nowMs: number, fleet: Fleet): Blocked | undefined {
   const { breaker } = candidate.state
@@ -127,27 +119,25 @@ function blockOf(candidate: Candidate, nowMs: number, fleet: Fleet): Blocked | u
 // Nobody can be called as it should be. Where only credentials stand in the way, they are tried all the same: there is
 // nobody to go to instead, and what the upstream says now is truer than what it said before. Where breakers do, one request
 // now and then goes to the least bad.
-function whenBlocked(
-  blocked: readonly Blocked[],
-  out: readonly Considered[],
-  model: Model,
-  nowMs: number,
-  fleet: Fleet,
-): Choice {
+function whenBlocked(blocked: readonly Blocked[], out: readonly Considered[], nowMs: number, fleet: Fleet): Choice {
   const inOrder = blocked.toSorted((a, b) => badness(a) - badness(b))
   const barredOnly = inOrder.filter(({ reason }) => reason !== 'breaker_open')
-  const isLastResort = barredOnly.length === 0
-  const tried = isLastResort && fleet.hasLastResort(model.id) ? inOrder.slice(0, 1) : barredOnly
+  const leastBad = barredOnly.length === 0 ? inOrder[0] : undefined
+  const lastResort = leastBad?.candidate.model.id
+  const isTaken = lastResort !== undefined && !fleet.hasLastResort(lastResort)
+  const tried = leastBad === undefined || isTaken ? barredOnly : [leastBad]
   const left = inOrder.filter(entry => !tried.includes(entry))
   return {
     queue: tried.map(({ candidate }) => candidate),
     considered: [
-      ...tried.map(({ candidate, reason }, at) => considered(candidate, at, isLastResort ? 'last_resort' : reason)),
+      ...tried.map(({ candidate, reason }, at) =>
+        considered(candidate, at, leastBad === undefined ? reason : 'last_resort'),
+      ),
       ...left.map(({ candidate, reason }) => notTried(candidate, reason)),
       ...out,
     ],
     evenBarred: true,
-    lastResort: isLastResort ? model.id : undefined,
+    lastResort,
     waitMs: Math.max(0, (inOrder[0]?.untilMs ?? nowMs) - nowMs),
     unwanted: blocked.length === 0,
   }

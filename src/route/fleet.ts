@@ -1,7 +1,7 @@
 // All targets of the catalog with what is known of each: health, breaker, and by which credentials its provider can be
 // called. It outlives a change of the catalog, but for a provider that has moved.
-import type { Credential, Model, Provider, Target } from '../domain/catalog.ts'
-import type { Considered } from '../domain/routing.ts'
+import { type Credential, isElsewhere, type Model, type Provider, type Target } from '../domain/catalog.ts'
+import { type Considered, REASON_OF } from '../domain/routing.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Registry } from '../upstream/registry.ts'
 import { type Breaker, type BreakerBounds, newBreaker } from './breaker.ts'
@@ -83,7 +83,8 @@ export type Fleet = {
   // In the order in which the catalog names them.
   targets(): Iterable<TargetState>
   badges(): Iterable<Badge>
-  provider(id: string): Provider | undefined
+  // Where this credential may be sent: the provider as the catalog in force has it, if it is still one of its own.
+  providerOf(badge: Badge): Provider | undefined
   prune(): void
   close(): void
 }
@@ -92,7 +93,7 @@ export function openFleet(needs: FleetNeeds): Fleet {
   const { bounds, clock } = needs
   let prepared: Catalog | undefined
   let states = new Map<string, TargetState>()
-  let keyrings = new Map<string, { readonly address: string; readonly keyring: Keyring }>()
+  let keyrings = new Map<string, { readonly provider: Provider; readonly keyring: Keyring }>()
   let byModel = new WeakMap<Model, readonly Candidate[]>()
   const lastResorts = new Map<string, number>()
   const budget = retryBudget({ ...bounds, clock })
@@ -105,20 +106,30 @@ export function openFleet(needs: FleetNeeds): Fleet {
     states = new Map()
     keyrings = new Map()
     byModel = new WeakMap()
-    lastResorts.clear()
     for (const model of catalog.models) byModel.set(model, candidatesOf(model, catalog, before))
+    for (const id of lastResorts.keys()) if (catalog.model(id)?.id !== id) lastResorts.delete(id)
+    needs.adapters.keep(catalog.providers)
   }
 
-  function candidatesOf(model: Model, catalog: Catalog, before = { states, keyrings }): readonly Candidate[] {
+  function prepareAnew(): void {
+    const catalog = needs.catalog()
+    if (catalog !== prepared) prepare(catalog)
+  }
+
+  function candidatesOf(
+    model: Model,
+    catalog: Catalog,
+    before: { readonly states: typeof states; readonly keyrings: typeof keyrings },
+  ): readonly Candidate[] {
     return model.targets.flatMap(target => {
       const provider = catalog.provider(target.provider)
       if (provider === undefined) return []
-      const address = `${provider.kind} ${provider.baseUrl}`
-      const moved = before.keyrings.get(provider.id)?.address !== address
+      const had = before.keyrings.get(provider.id)
+      const moved = had === undefined || isElsewhere(had.provider, provider)
       let known = keyrings.get(provider.id)
       if (known === undefined) {
-        const old = moved ? [] : (before.keyrings.get(provider.id)?.keyring.badges ?? [])
-        known = { address, keyring: keyringOf(provider.id, catalog.credentials(provider.id), old) }
+        const old = moved ? undefined : had.keyring
+        known = { provider, keyring: keyringOf(provider.id, catalog.credentials(provider.id), old) }
         keyrings.set(provider.id, known)
       }
       const key = `${provider.id}\n${target.model}`
@@ -138,15 +149,8 @@ export function openFleet(needs: FleetNeeds): Fleet {
 
   return {
     candidates(model) {
-      const catalog = needs.catalog()
-      if (catalog !== prepared) prepare(catalog)
-      let found = byModel.get(model)
-      if (found === undefined) {
-        // Of a catalog that has been replaced since the request began.
-        found = candidatesOf(model, catalog)
-        byModel.set(model, found)
-      }
-      return found
+      prepareAnew()
+      return byModel.get(model) ?? NOBODY
     },
     bounds,
     clock,
@@ -160,14 +164,18 @@ export function openFleet(needs: FleetNeeds): Fleet {
       return isFree
     },
     targets() {
-      const catalog = needs.catalog()
-      if (catalog !== prepared) prepare(catalog)
+      prepareAnew()
       return states.values()
     },
     *badges() {
+      prepareAnew()
       for (const { keyring } of keyrings.values()) yield* keyring.badges
     },
-    provider: id => needs.catalog().provider(id),
+    providerOf(badge) {
+      prepareAnew()
+      const known = keyrings.get(badge.provider)
+      return known?.keyring.badges.includes(badge) ? known.provider : undefined
+    },
     prune() {
       const nowMs = clock.monotonic()
       for (const { keyring } of keyrings.values()) for (const badge of keyring.badges) forgetPastLimits(badge, nowMs)
@@ -178,22 +186,26 @@ export function openFleet(needs: FleetNeeds): Fleet {
   }
 }
 
+const NOBODY: readonly Candidate[] = []
+
 function newState(key: string, { provider, model }: Target): TargetState {
   const never = Number.NEGATIVE_INFINITY
   return { key, provider, model, health: newHealth(), breaker: newBreaker(), probedAtMs: never }
 }
 
 // What is known of a credential holds as long as its secret is the same.
-function keyringOf(provider: string, credentials: readonly Credential[], old: readonly Badge[]): Keyring {
+function keyringOf(provider: string, credentials: readonly Credential[], old: Keyring | undefined): Keyring {
+  const had = old?.badges ?? []
+  const turn = old?.turn ?? 0
   if (credentials.length === 0) {
-    const none = old.find(badge => badge.credential === undefined)
-    return { badges: [none ?? newBadge(provider, undefined)], turn: 0 }
+    const none = had.find(badge => badge.credential === undefined)
+    return { badges: [none ?? newBadge(provider, undefined)], turn }
   }
-  const badges = credentials.map(credential => {
-    const known = old.find(({ credential: had }) => had?.id === credential.id && had.secret === credential.secret)
-    return known ?? newBadge(provider, credential)
+  const badges = credentials.map(({ id, secret }, at) => {
+    const known = had.find(({ credential }) => credential?.id === id && credential.secret === secret)
+    return known ?? newBadge(provider, credentials[at])
   })
-  return { badges, turn: 0 }
+  return { badges, turn: turn % badges.length }
 }
 
 function candidateOf(
@@ -203,7 +215,8 @@ function candidateOf(
   state: TargetState,
   keyring: Keyring,
 ): Candidate {
-  const considered = [{ model: model.id, provider: provider.id, position: 0, reason: 'priority' as const }] as const
+  const reason = REASON_OF[model.strategy]
+  const considered = [{ model: model.id, provider: provider.id, position: 0, reason }] as const
   const queue: Candidate[] = []
   const alone: Choice = { queue, considered, evenBarred: false, lastResort: undefined, waitMs: 0, unwanted: false }
   const candidate: Candidate = { model, target, provider, state, keyring, alone }

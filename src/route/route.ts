@@ -82,6 +82,8 @@ type Walk = TripWish & {
   at: number
   tried: readonly Badge[]
   wasStale: boolean
+  // The prompt does not fit into contexts up to this length.
+  tooShort: number
 }
 
 function walkThrough({ queue, evenBarred }: Choice, { accountId, stickTo }: RouteRequest): Walk {
@@ -94,6 +96,7 @@ function walkThrough({ queue, evenBarred }: Choice, { accountId, stickTo }: Rout
     at: 0,
     tried: NONE,
     wasStale: false,
+    tooShort: 0,
   }
 }
 
@@ -105,12 +108,12 @@ function setOff({ lastResort }: Choice, walk: Walk, fleet: Fleet): Trip | undefi
 }
 
 // To the next candidate that can be called; whoever has opened or run out of credentials meanwhile is passed over.
-function onwards(walk: Walk, fleet: Fleet, contextLengthMin = 0): Trip | undefined {
+function onwards(walk: Walk, fleet: Fleet): Trip | undefined {
   walk.tried = NONE
   walk.wasStale = false
   for (; walk.at < walk.queue.length; walk.at++) {
     const candidate = walk.queue[walk.at] as Candidate
-    if (candidate.model.contextLength < contextLengthMin) continue
+    if (candidate.model.contextLength <= walk.tooShort) continue
     const trip = setOut(candidate, walk, fleet)
     if (trip !== undefined) return trip
   }
@@ -134,7 +137,8 @@ function afterFailure(walk: Walk, failed: Trip, failures: readonly Failure[], fl
   }
   if (next === undefined) {
     walk.at += 1
-    next = onwards(walk, fleet, failure.tooLong ? candidate.model.contextLength + 1 : 0)
+    if (failure.tooLong) walk.tooShort = Math.max(walk.tooShort, candidate.model.contextLength)
+    next = onwards(walk, fleet)
   }
   if (next === undefined || fleet.budget.take(walk.accountId)) return next
   neverLeft(next)

@@ -152,9 +152,10 @@ function causeOf(failure: Failure): Cause {
 const NO_CONTENT_CAN_CAUSE: ReadonlySet<string> = new Set(['refused', 'dns', 'tls', 'reset', 'connect_timeout'])
 
 function askAboutTarget({ candidate, badge }: Trip, fleet: Fleet): void {
-  const { state, target, provider } = candidate
+  const { state, target } = candidate
+  const provider = fleet.providerOf(badge)
   const nowMs = fleet.clock.monotonic()
-  if (nowMs - state.probedAtMs < fleet.bounds.probeEveryMs) return
+  if (provider === undefined || nowMs - state.probedAtMs < fleet.bounds.probeEveryMs) return
   const question = { provider, model: target.model, credential: badge.credential }
   const asked = fleet.probes.ask(state.key, question, failure => {
     if (failure?.kind === 'credential' && failure.status === 401 && badge.credential !== undefined) {
@@ -170,7 +171,8 @@ function askAboutTarget({ candidate, badge }: Trip, fleet: Fleet): void {
 }
 
 function askAboutBadge(badge: Badge, model: string, fleet: Fleet): void {
-  const provider = fleet.provider(badge.provider)
+  // What was forgotten meanwhile, or belongs to another address, is sent nowhere.
+  const provider = fleet.providerOf(badge)
   const { credential } = badge
   if (provider === undefined || credential === undefined) return
   const about = `${badge.provider}\n\n${credential.id}`

@@ -8,9 +8,11 @@ import { refusalFor } from '../domain/failure.ts'
 import type { Delivery, Receipt } from '../domain/handoff.ts'
 import { judge, readUsage, unknowns } from '../domain/metering.ts'
 import type { Refusal } from '../domain/refusal.ts'
+import type { Considered } from '../domain/routing.ts'
 import type { UsageSource } from '../domain/usage.ts'
 import type { Alarms } from '../lib/alarms.ts'
 import type { Clock } from '../lib/clock.ts'
+import { remembered } from '../lib/remembered.ts'
 import type { Roster } from '../lib/roster.ts'
 import type { Gates, Settlement } from '../store/contract.ts'
 import { outputEstimate, promptEstimate, type TokenCounter } from './estimate.ts'
@@ -66,7 +68,7 @@ export async function settle(held: Held, delivery: Delivery, needs: SettleNeeds)
       modelServed: answer.served === undefined ? null : answer.model.id,
       provider: answer.served?.provider ?? null,
       attempts: answer.attempts.length === 0 ? null : JSON.stringify(answer.attempts),
-      routing: JSON.stringify(answer.considered),
+      routing: routingOf(answer.considered),
       tokens: bill.tokens,
       usageSource: bill.source,
       cost: bill.cost,
@@ -84,6 +86,13 @@ export async function settle(held: Held, delivery: Delivery, needs: SettleNeeds)
     httpStatus,
   }
 }
+
+// Most requests have one candidate, and its place is always the same.
+function routingOf(considered: readonly Considered[]): string {
+  return considered.length === 1 ? written(considered) : JSON.stringify(considered)
+}
+
+const written = remembered((considered: readonly Considered[]) => JSON.stringify(considered))
 
 // What the row is to say of the price: nothing, where it says it already.
 export function priceOf(model: Model, held: Held): Pick<Settlement, 'priceVersion' | 'price'> {

@@ -7,10 +7,17 @@ import { sdkAdapter } from './ai-sdk.ts'
 import { demoAdapter } from './demo.ts'
 import { openaiAdapter, type WireBounds, type WireNeeds } from './openai.ts'
 
-export type Registry = { get(provider: Provider): Adapter; close(): Promise<void> }
+export type Registry = {
+  get(provider: Provider): Adapter
+  // Lets go of the others: they end what is under way and keep nothing for later.
+  keep(providers: readonly Provider[]): void
+  close(): Promise<void>
+}
 
 export function adapterRegistry(bounds: WireBounds, needs: WireNeeds): Registry {
-  const adapters = new Map<string, { adapter: Adapter; provider: Provider }>()
+  const current = new Map<string, { readonly adapter: Adapter; readonly provider: Provider }>()
+  // A request keeps the provider that it was planned with, also when the catalog has another by now.
+  const known = new WeakMap<Provider, Adapter>()
 
   function adapterOf(provider: Provider): Adapter {
     const { kind } = provider
@@ -18,27 +25,29 @@ export function adapterRegistry(bounds: WireBounds, needs: WireNeeds): Registry 
     return isSdkKind(kind) ? sdkAdapter(provider, kind, bounds, needs) : openaiAdapter(provider, bounds, needs)
   }
 
-  function make(provider: Provider): Adapter {
-    const adapter = adapterOf(provider)
-    adapters.set(provider.id, { adapter, provider })
+  // Another catalog may well have the same provider.
+  function take(provider: Provider): Adapter {
+    const kept = current.get(provider.id)
+    const isSame = kept !== undefined && isDeepStrictEqual(kept.provider, provider)
+    const adapter = isSame ? kept.adapter : adapterOf(provider)
+    if (!isSame) kept?.adapter.retire()
+    current.set(provider.id, { adapter, provider })
+    known.set(provider, adapter)
     return adapter
   }
 
   return {
-    get(provider) {
-      const kept = adapters.get(provider.id)
-      if (kept?.provider === provider) return kept.adapter
-      if (kept === undefined) return make(provider)
-      // Another catalog, but perhaps the same provider.
-      if (isDeepStrictEqual(kept.provider, provider)) {
-        kept.provider = provider
-        return kept.adapter
+    get: provider => known.get(provider) ?? take(provider),
+    keep(providers) {
+      const named = new Set(providers.map(({ id }) => id))
+      for (const [id, { adapter }] of current) {
+        if (named.has(id)) continue
+        adapter.retire()
+        current.delete(id)
       }
-      kept.adapter.retire()
-      return make(provider)
     },
     close: async () => {
-      await Promise.all([...adapters.values()].map(({ adapter }) => adapter.close()))
+      await Promise.all([...current.values()].map(({ adapter }) => adapter.close()))
     },
   }
 }

@@ -118,6 +118,7 @@ export function openWorld(
       retire: () => undefined,
       close: async () => undefined,
     }),
+    keep: () => undefined,
     close: async () => undefined,
   }
 

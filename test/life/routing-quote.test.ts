@@ -15,7 +15,7 @@ const scene = await openScene(url =>
         id: 'test/dear',
         max_output_tokens: 100,
         pricing: { prompt: '0.0001', completion: '0.0005' },
-        targets: [target('up2', 0)],
+        targets: [{ provider: 'up2', model: 'dear' }],
       }),
     ],
   }),
@@ -90,6 +90,20 @@ test('a low balance caps the quoted answer as it would cap the real one', async 
 
   assert.ok(quoted.body.allowed)
   assert.equal(String(quoted.body.output_cap), answer.headers['x-svc-output-cap'])
+})
+
+test('the worst case is that of the dearest model that may serve', async () => {
+  const rich = await gateway.createKey()
+  const body = { models: ['test/dear'], max_tokens: 50 }
+  const quoted = await quote(body, rich.secret)
+  upstream.script({ status: 404 }, 'up')
+  upstream.script({ status: 404 }, 'up2')
+  const dear = await gateway.chat({ messages, ...body }, { key: rich.secret })
+  upstream.reset()
+
+  assert.equal(dear.body.model, 'test/dear')
+  assert.ok(nano(quoted.body.cost.worst_case) >= nano(dear.headers['x-svc-cost']))
+  assert.equal(quoted.body.cost.worst_case, quoted.body.hold)
 })
 
 test('too few credits are a verdict of the quote, not a refusal of it', async () => {

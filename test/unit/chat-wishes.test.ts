@@ -91,3 +91,11 @@ for (const [body, param] of WRONG) {
     )
   })
 }
+
+test('names that every object has are names like any other', () => {
+  for (const name of ['__proto__', '__defineGetter__', 'hasOwnProperty', 'constructor']) {
+    const provider = JSON.parse(`{"${name}":1}`)
+
+    assert.deepEqual(chat({ provider }).leftOut, [`provider.${name}`])
+  }
+})

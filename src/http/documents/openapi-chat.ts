@@ -46,11 +46,22 @@ export function chatOperation(brand: Brand): Operation {
     },
   }
   return {
-    ...v1Operation(about, [CLIENT_REQUEST_ID], { '200': answer, ...v1Errors(CODES, brand) }),
+    ...v1Operation(about, [CLIENT_REQUEST_ID, explainHeader(brand)], { '200': answer, ...v1Errors(CODES, brand) }),
     requestBody: {
       required: true,
       content: { 'application/json': { schema: described(ChatRequest), example: CHAT_REQUEST } },
     },
+  }
+}
+
+function explainHeader({ headerPrefix }: Brand): Parameter {
+  return {
+    name: `${headerPrefix}Explain`,
+    in: 'header',
+    required: false,
+    description:
+      '`1` adds to the answer, or to the first chunk, who was considered, in which order and why (`metadata.candidates`), unless the operator forbids it.',
+    schema: { type: 'string', enum: ['1'] },
   }
 }
 

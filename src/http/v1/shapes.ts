@@ -166,7 +166,11 @@ const Figures = Type.Object({ estimated: Count, worst_case: Count })
 
 export const ChatQuoteShape = Type.Object({
   object: Type.Literal('chat.completion.quote'),
-  model: Type.String(said('The model that would be tried first; the costs are of this one.')),
+  model: Type.String(
+    said(
+      'The model that would be tried first; the estimate is of this one, the worst case of the dearest that may serve.',
+    ),
+  ),
   allowed: Type.Boolean(said('Whether every limit would let the same chat through now.')),
   candidates: Type.Array(ConsideredShape),
   tokens: Type.Object({ prompt: Figures, completion: Figures }),

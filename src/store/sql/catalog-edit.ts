@@ -1,7 +1,6 @@
 // What operators do to providers and their credentials: each change checks the version that it is based on, leaves an
 // event without any secret, and is one transaction.
-import { isDeepStrictEqual } from 'node:util'
-import type { Provider } from '../../domain/catalog.ts'
+import { isElsewhere } from '../../domain/catalog.ts'
 import type { NewCredential, NewProvider, ProviderChange, ProviderEntry, Stale } from '../contract-catalog.ts'
 import type { Actor } from '../contract-operator.ts'
 import { changedFields } from './catalog-changes.ts'
@@ -115,16 +114,6 @@ async function insertCredential(tx: Tx, { providerId, id, sealed, last4 }: NewCr
     last4,
     tx.now(),
   ])
-}
-
-// Whether a secret that was meant for the one would reach somebody else at the other. Settings are part of the address:
-// a region, a project.
-function isElsewhere(before: Provider, after: Provider): boolean {
-  return (
-    before.kind !== after.kind ||
-    before.baseUrl !== after.baseUrl ||
-    !isDeepStrictEqual(before.settings, after.settings)
-  )
 }
 
 async function modelsOf(tx: Tx, providerId: string): Promise<readonly string[]> {
