@@ -1,7 +1,7 @@
 // The shape of a chat request, as data: these schemas validate what comes in and describe it in the OpenAPI document.
 import Type from 'typebox'
 import { CHOICES_MAX } from './catalog.ts'
-import { MODEL_NAME_MAX } from './usage.ts'
+import { ModelName, Name, ROUTING } from './routing-schema.ts'
 
 const MESSAGES_MAX = 2048
 const STOPS_MAX = 4
@@ -9,7 +9,6 @@ const TOP_LOGPROBS_MAX = 20
 const TOOLS_MAX = 128
 
 const Text = Type.String()
-const Name = Type.String({ minLength: 1, maxLength: 256 })
 const Anything = Type.Record(Type.String(), Type.Unknown())
 const safe = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }
 
@@ -173,34 +172,6 @@ const optional = Object.fromEntries(
   Object.entries(fields).map(([name, schema]) => [name, Type.Optional(schema)]),
 ) as unknown as { [Name in keyof Fields]: ReturnType<typeof Type.Optional<Fields[Name]>> }
 
-const ModelName = Type.String({ minLength: 1, maxLength: MODEL_NAME_MAX })
-const ProviderNames = Type.Optional(Type.Array(Name, { maxItems: 64 }))
-const PriceBound = Type.Optional(Type.Union([Type.Number({ minimum: 0 }), Type.String({ maxLength: 32 })]))
-
-// What a request asks of routing, in OpenRouter's words.
-const ROUTING = {
-  models: Type.Optional(
-    Type.Array(ModelName, { maxItems: 16, description: 'To fall back to, in this order, after `model`.' }),
-  ),
-  provider: Type.Optional(
-    Type.Object({
-      order: ProviderNames,
-      only: ProviderNames,
-      ignore: ProviderNames,
-      allow_fallbacks: Type.Optional(Type.Boolean()),
-      sort: Type.Optional(Type.Enum(['price', 'latency', 'throughput'])),
-      max_price: Type.Optional(
-        Type.Object({
-          prompt: PriceBound,
-          completion: PriceBound,
-          request: PriceBound,
-        }),
-      ),
-      require_parameters: Type.Optional(Type.Boolean()),
-    }),
-  ),
-}
-
 // What is checked at once; the messages follow one by one, by their role.
 export const Envelope = Type.Object({
   model: ModelName,
@@ -221,16 +192,6 @@ export const IDENTIFIERS: readonly string[] = ['user', 'safety_identifier', 'pro
 // Fields that are forwarded to every provider as they are; these others are written by us.
 const ours = ['max_tokens', 'max_completion_tokens', 'stream', 'stream_options', ...IDENTIFIERS]
 export const FORWARDED: readonly string[] = Object.keys(fields).filter(name => !ours.includes(name))
-
-// Of `provider`: what is read of it, and what asks for a promise that is not made here and is therefore refused.
-export const PROVIDER_WISHES: readonly string[] = Object.keys(ROUTING.provider.properties)
-export const UNKEPT_WISHES: ReadonlyMap<string, (value: unknown) => boolean> = new Map<
-  string,
-  (value: unknown) => boolean
->([
-  ['data_collection', value => value === 'allow'],
-  ['zdr', value => value === false],
-])
 
 // Fields known to cost extra or to reach elsewhere, and the values that are harmless all the same.
 export const PRICED_ELSEWHERE: Readonly<Record<string, (value: unknown) => boolean>> = {

@@ -1,9 +1,9 @@
 // What a request asks of routing: `models` and `provider` of its body, in OpenRouter's words, which also say prices per
 // million tokens.
-import { PROVIDER_WISHES, UNKEPT_WISHES } from './chat-schema.ts'
 import { type Pico, parseDecimal } from './credits.ts'
 import { Refusal } from './refusal.ts'
 import { NO_WISHES, type Strategy, type Wishes } from './routing.ts'
+import { PROVIDER_WISHES, UNKEPT_WISHES } from './routing-schema.ts'
 
 type GivenWishes = {
   readonly order?: readonly string[]
