@@ -23,6 +23,17 @@ export function failureOfSdk(error: unknown, unsaid: Unsaid): Failure {
   })
 }
 
+// Anything that was thrown while a chat was put into the vendor's words: nobody has been called, so that it is no vendor's
+// doing. The packages take for granted what a caller need not keep to, and throw whatever comes of it.
+export function failureOfSaying(error: unknown, unsaid: Unsaid): Failure {
+  const failure = failureOfSdk(error, unsaid)
+  if (failure.kind !== 'nonsense' && failure.kind !== 'status') return failure
+  return new Failure('rejected', `the wire cannot say it: ${fieldsOf(error).name.slice(0, 64)}`, { words: UNSAYABLE })
+}
+
+const UNSAYABLE =
+  "This request cannot be put into the words of this model's provider: messages, tools or response_format are malformed."
+
 // An event that is JSON but not what the package knows: upstreams learn new ones, which must not break an answer. If it
 // was one that mattered, the answer ends without a reason, and that is noticed.
 export function isUnknownShape(error: unknown): boolean {

@@ -24,6 +24,7 @@ function picture({ url, detail }: { url: string; detail?: string }, kind: SdkKin
   if (/^data:/i.test(url)) return { type: 'file', ...inline(url, 'image/*'), ...details }
   if (!FETCHES_PICTURES.has(kind))
     throw cannot("This model's provider takes pictures only as data: URLs, not by their address.")
+  if (!URL.canParse(url)) throw cannot('The address of a picture in the messages cannot be read.')
   return { type: 'file', mediaType: 'image/*', data: { type: 'url', url: new URL(url) }, ...details }
 }
 
@@ -50,27 +51,41 @@ type Inline = { readonly mediaType: string; readonly data: { readonly type: 'dat
 
 // Base64 as it is, or a data: URL, which names its type and may be written in percent signs.
 function inline(text: string, usualType: string): Inline {
+  if (!/^data:/i.test(text)) return { mediaType: usualType, data: { type: 'data', data: base64Of(text) } }
   const url = /^data:([^,]*),/i.exec(text.slice(0, HEAD_MAX))
-  if (url === null) return { mediaType: usualType, data: { type: 'data', data: bare(text) } }
+  if (url === null) throw unreadable()
   const [type = '', ...flags] = (url[1] as string).split(';')
-  const rest = text.slice(url[0].length)
+  const rest = unescaped(text.slice(url[0].length))
   const isBase64 = flags.some(flag => flag.trim().toLowerCase() === 'base64')
-  const data = isBase64 ? bare(rest) : Buffer.from(unescaped(rest)).toString('base64')
+  const data = isBase64 ? base64Of(rest) : Buffer.from(rest).toString('base64')
   return { mediaType: type.trim().toLowerCase() || usualType, data: { type: 'data', data } }
 }
 
 const HEAD_MAX = 1024
 
-function bare(base64: string): string {
-  return /\s/.test(base64) ? base64.replace(/\s+/g, '') : base64
+// The packages decode it to see what it is, and stumble over anything else.
+function base64Of(text: string): string {
+  const bare = /\s/.test(text) ? text.replace(/\s+/g, '') : text
+  const odd = bare.search(/[^\w+/-]/)
+  const digits = odd < 0 ? bare.length : odd
+  if (digits % 4 === 1 || !PADDINGS.has(bare.slice(digits)))
+    throw cannot('The bytes of a picture, sound or file in the messages are not base64.')
+  return bare
 }
 
+const PADDINGS: ReadonlySet<string> = new Set(['', '=', '=='])
+
 function unescaped(text: string): string {
+  if (!text.includes('%')) return text
   try {
     return decodeURIComponent(text)
   } catch {
-    throw cannot('A data: URL in the messages cannot be read.')
+    throw unreadable()
   }
+}
+
+function unreadable(): Failure {
+  return cannot('A data: URL in the messages cannot be read.')
 }
 
 const TYPES: Readonly<Record<string, string>> = {

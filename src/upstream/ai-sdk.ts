@@ -10,11 +10,12 @@ import { storable } from '../domain/usage.ts'
 import { remembered } from '../lib/remembered.ts'
 import type { Adapter, Errand } from './adapter.ts'
 import { partReader, wholeOf } from './ai-sdk-answer.ts'
-import { failureOfSdk, isUnknownShape } from './ai-sdk-error.ts'
+import { failureOfSaying, failureOfSdk, isUnknownShape } from './ai-sdk-error.ts'
 import { sdkModel } from './ai-sdk-models.ts'
 import { callOptions, ignoredBy } from './ai-sdk-request.ts'
 import { sdkWire } from './ai-sdk-wire.ts'
 import type { WireBounds, WireNeeds } from './openai.ts'
+import type { Unsaid } from './openai-error.ts'
 
 export function sdkAdapter(provider: Provider, kind: SdkKind, bounds: WireBounds, needs: WireNeeds): Adapter {
   const wire = sdkWire(provider, kind, bounds, needs)
@@ -25,7 +26,7 @@ export function sdkAdapter(provider: Provider, kind: SdkKind, bounds: WireBounds
     provider,
     call(errand, listener) {
       const stop = new AbortController()
-      const state = { paused: false, over: false, upstreamId: null as string | null, go: () => {} }
+      const state = { paused: false, over: false, isSent: false, upstreamId: null as string | null, go: () => {} }
       const end = (failure: Failure | undefined) => {
         if (state.over) return
         state.over = true
@@ -69,14 +70,15 @@ export function sdkAdapter(provider: Provider, kind: SdkKind, bounds: WireBounds
     signal: AbortSignal,
     note: (warnings: readonly SharedV4Warning[]) => void,
   ): Promise<void> {
-    const options = { ...callOptions(errand, provider, kind), abortSignal: signal }
-    const model = await modelFor(errand, signal)
+    const say = <Said>(work: () => Said) => sayable(work, state, wire.unsaid(errand.credential))
+    const options = await say(() => ({ ...callOptions(errand, provider, kind), abortSignal: signal }))
+    const model = await modelFor(noting(errand, state), signal)
     if (errand.chat.stream) {
-      const { stream } = await model.doStream(options)
+      const { stream } = await say(() => model.doStream(options))
       await readStream(stream, listener, state, note)
       return
     }
-    const result = await model.doGenerate(options)
+    const result = await say(() => model.doGenerate(options))
     if (state.over) return
     note(result.warnings)
     state.upstreamId = idOf(result.response?.id ?? ownIdOf(result.response?.body))
@@ -117,7 +119,26 @@ export function sdkAdapter(provider: Provider, kind: SdkKind, bounds: WireBounds
   }
 }
 
-type Speaking = { paused: boolean; over: boolean; upstreamId: string | null; go: () => void }
+type Speaking = { paused: boolean; over: boolean; isSent: boolean; upstreamId: string | null; go: () => void }
+
+function noting(errand: Errand, state: Speaking): Errand {
+  return {
+    ...errand,
+    onSent() {
+      state.isSent = true
+      errand.onSent()
+    },
+  }
+}
+
+// What is thrown before the request has left comes of what the caller wrote.
+async function sayable<Said>(work: () => Said, state: Speaking, unsaid: Unsaid): Promise<Awaited<Said>> {
+  try {
+    return await work()
+  } catch (error) {
+    throw state.isSent ? error : failureOfSaying(error, unsaid)
+  }
+}
 
 function resumed(state: Speaking): Promise<void> {
   return new Promise(resolve => {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { APICallError, LoadAPIKeyError, TypeValidationError, UnsupportedFunctionalityError } from '@ai-sdk/provider'
 import { Failure } from '../../src/domain/failure.ts'
-import { failureOfSdk, isUnknownShape } from '../../src/upstream/ai-sdk-error.ts'
+import { failureOfSaying, failureOfSdk, isUnknownShape } from '../../src/upstream/ai-sdk-error.ts'
 
 const CANARY = 'prompt-canary'
 const call = (more: object) =>
@@ -43,4 +43,20 @@ test('what the package cannot say is told to the caller in its words', () => {
 test('an event of a shape that the package does not know is told from one that is no JSON', () => {
   assert.equal(isUnknownShape(new TypeValidationError({ value: {}, cause: undefined })), true)
   assert.equal(isUnknownShape(new SyntaxError('x')), false)
+})
+
+test('what is thrown before anything is sent is the caller’s, unless it is our own failure or the credential’s', () => {
+  for (const [error, kind] of [
+    [new TypeError(CANARY), 'rejected'],
+    [CANARY, 'rejected'],
+    [new UnsupportedFunctionalityError({ functionality: 'video' }), 'rejected'],
+    [new LoadAPIKeyError({ message: CANARY }), 'credential'],
+    [call({ cause: reset }), 'reset'],
+  ] as const) {
+    const failure = failureOfSaying(error, [])
+
+    assert.equal(failure.kind, kind)
+    assert.ok(!`${failure.message} ${failure.words}`.includes(CANARY))
+    if (kind === 'rejected') assert.ok(failure.words)
+  }
 })
