@@ -12,8 +12,8 @@ import { type FetchFunction, outwardFetch } from './outward-fetch.ts'
 import { serviceAccountOf, TOKEN_URL, type Tokens, vertexTokens } from './vertex-token.ts'
 
 export type SdkWire = {
-  // A `fetch` for this errand alone.
-  send(errand: Errand, credential: Credential): Promise<FetchFunction>
+  // A `fetch` for this errand alone. Waiting for it is part of the errand's time, and ends with the signal.
+  send(errand: Errand, credential: Credential, signal: AbortSignal): Promise<FetchFunction>
   unsaid(credential: Credential | undefined): Unsaid
   retire(): void
   close(): Promise<void>
@@ -40,20 +40,27 @@ export function sdkWire(provider: Provider, kind: SdkKind, bounds: WireBounds, n
   }
 
   function unsaid(credential: Credential | undefined): Unsaid {
-    return [url.host, ...(credential === undefined ? [] : [credential.secret, ...credential.secret.split(':')])]
+    if (credential === undefined) return [url.host]
+    const { secret } = credential
+    if (kind === 'bedrock') return [url.host, secret, ...secret.split(':')]
+    const account = kind === 'vertex' ? serviceAccountOf(credential).account : undefined
+    if (account === undefined) return [url.host, secret]
+    const token = tokens?.last(credential) ?? ''
+    return [url.host, tokenUrl.host, secret, token, account.key, account.email, account.keyId ?? '']
   }
 
   // A token is asked for on nobody's behalf in particular: it serves every call for an hour.
   function tokenService(): Tokens {
     tokenWire ??= open(tokenUrl)
+    const patienceMs = Math.min(timeouts.firstByteStreamMs, timeouts.totalMs)
     const send = outwardFetch(tokenWire, {
       requestId: 'token',
       origin: tokenUrl.origin,
       headers: {},
       stream: false,
       bounds,
-      firstByteMs: timeouts.firstByteStreamMs,
-      totalMs: timeouts.firstByteStreamMs,
+      firstByteMs: patienceMs,
+      totalMs: patienceMs,
       onSent: () => undefined,
       failure: ({ status }) =>
         new Failure(status < 500 ? 'credential' : 'status', `the token service answered ${status}`, { status }),
@@ -62,26 +69,31 @@ export function sdkWire(provider: Provider, kind: SdkKind, bounds: WireBounds, n
     return tokens
   }
 
-  // In place of the API key that the package believes it has.
-  async function tokenHeaders(credential: Credential): Promise<Readonly<Record<string, string>>> {
+  // Undefined where none is needed.
+  function tokenOf(credential: Credential): Promise<string> | undefined {
     const account = kind === 'vertex' ? serviceAccountOf(credential).account : undefined
-    if (account === undefined) return {}
-    return { 'x-goog-api-key': '', authorization: `Bearer ${await tokenService().get(credential, account)}` }
+    return account === undefined ? undefined : tokenService().get(credential, account)
   }
 
   return {
-    async send(errand, credential) {
+    async send(errand, credential, signal) {
       const { stream } = errand.chat
+      const firstByteMs = stream ? timeouts.firstByteStreamMs : timeouts.firstByteJsonMs
+      const totalMs = Math.min(timeouts.totalMs, errand.totalMsMax)
+      const startedMs = needs.clock.monotonic()
+      const token = tokenOf(credential)
+      const headers =
+        token === undefined ? {} : tokenHeaders(await inTime(token, Math.min(firstByteMs, totalMs), signal))
       const secrets = unsaid(credential)
       let isSent = false
       return outwardFetch(main, {
         requestId: errand.requestId,
         origin: url.origin,
-        headers: { ...provider.quirks.headers, ...(await tokenHeaders(credential)) },
+        headers: { ...provider.quirks.headers, ...headers },
         stream,
         bounds,
-        firstByteMs: stream ? timeouts.firstByteStreamMs : timeouts.firstByteJsonMs,
-        totalMs: Math.min(timeouts.totalMs, errand.totalMsMax),
+        firstByteMs,
+        totalMs: totalMs - (needs.clock.monotonic() - startedMs),
         // A package may go on with a second call; the request has left with the first.
         onSent() {
           if (!isSent) errand.onSent()
@@ -99,5 +111,24 @@ export function sdkWire(provider: Provider, kind: SdkKind, bounds: WireBounds, n
       await main.close()
       await tokenWire?.close()
     },
+  }
+}
+
+// In place of the API key that the package believes it has.
+function tokenHeaders(token: string): Readonly<Record<string, string>> {
+  return { 'x-goog-api-key': '', authorization: `Bearer ${token}` }
+}
+
+// A token is waited for by many, each with a patience of its own.
+async function inTime(token: Promise<string>, patienceMs: number, signal: AbortSignal): Promise<string> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(new Failure('timeout', `no token after ${patienceMs} ms`)), patienceMs)
+  const leave = () => late.reject(signal.reason)
+  signal.addEventListener('abort', leave)
+  try {
+    return await Promise.race([token, late.promise])
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', leave)
   }
 }

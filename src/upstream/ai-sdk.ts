@@ -87,7 +87,8 @@ export function sdkAdapter(provider: Provider, kind: SdkKind, bounds: WireBounds
 
   async function modelFor(errand: Errand, signal: AbortSignal) {
     const credential = needed(errand.credential)
-    const send = await wire.send(errand, credential)
+    signal.throwIfAborted()
+    const send = await wire.send(errand, credential, signal)
     const model = await sdkModel(kind, { provider, credential, model: errand.model, send })
     signal.throwIfAborted()
     return model

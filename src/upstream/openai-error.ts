@@ -11,7 +11,8 @@ export type UpstreamError = {
   readonly date?: string | undefined
 }
 
-// What must not be told whatever it looks like: the provider's key and host.
+// What must not be told whatever it looks like: the provider's key and host. Pieces so short that they would be found in any
+// words are not looked for.
 export type Unsaid = readonly string[]
 
 export function failureOfStatus(error: UpstreamError, unsaid: Unsaid): Failure {
@@ -110,13 +111,14 @@ function note(what: string, { code, type }: Record<string, unknown>): string {
 
 function clean(words: string, unsaid: Unsaid): string {
   let said = words.slice(0, WORDS_READ_MAX).toWellFormed()
-  for (const secret of unsaid) said = said.replaceAll(secret, '[hidden]')
+  for (const secret of unsaid) if (secret.length >= SECRET_CHARS_MIN) said = said.replaceAll(secret, '[hidden]')
   return said
     .replace(/[\u0000-\u001f\u007f]+/g, ' ')
     .replace(/<[^>]{0,200}>/g, ' ')
     .replace(/\b[a-z][a-z0-9+.-]{1,20}:\/\/\S+/gi, '[address]')
     .replace(/\b(?:sk|pk|key|svc|gsk|xai)[-_][\w*-]{6,}\S*/gi, '[key]')
     .replace(/\bAIza[\w-]{6,}/g, '[key]')
+    .replace(/\bya29\.[\w.-]+/g, '[key]')
     .replace(/\b(?:Bearer|Basic)\s+\S+/gi, '[key]')
     .replace(/\b(?=\w*\d)(?=\w*[a-z])\w{32,}/gi, '[key]')
     .replace(/\s+/g, ' ')
@@ -124,6 +126,7 @@ function clean(words: string, unsaid: Unsaid): string {
     .slice(0, WORDS_TOLD_MAX)
 }
 
+const SECRET_CHARS_MIN = 4
 const WORDS_READ_MAX = 4096
 const WORDS_TOLD_MAX = 400
 

@@ -23,7 +23,11 @@ export const serviceAccountOf = remembered(
   }),
 )
 
-export type Tokens = { get(credential: Credential, account: ServiceAccount): Promise<string> }
+export type Tokens = {
+  get(credential: Credential, account: ServiceAccount): Promise<string>
+  // The one that was given last, if only to keep it from being told; empty before the first.
+  last(credential: Credential): string
+}
 
 export type TokenNeeds = { readonly url: string; readonly clock: Clock; readonly send: FetchFunction }
 
@@ -49,6 +53,7 @@ export function vertexTokens(needs: TokenNeeds): Tokens {
       })
       return state.pending
     },
+    last: credential => kept(credential).token,
   }
 }
 

@@ -3,8 +3,10 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, verify } from 'node:crypto'
 import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import * as google from '../fixtures/wires/google.ts'
 import { settledRow } from '../kit/bookings.ts'
+import { FORGETFUL, withBounds } from '../kit/bounds.ts'
 import { startGateway } from '../kit/gateway.ts'
 import { assertRefusal } from '../kit/refusal.ts'
 import { standardModel } from '../kit/standard-config.ts'
@@ -111,6 +113,70 @@ test('a service account gets one token for many calls', async t => {
     assert.equal(vendor.requests.length, before)
   })
 })
+
+test('nothing by which a service account is known reaches the caller', async () => {
+  await using vendor = await startVendor()
+  await using gateway = await startGateway({ config: vertexConfig(vendor.origin, {}) })
+  const token = 'tok-Canary-abc-DEF-ghi'
+  vendor.next(jsonAnswer({ access_token: token, expires_in: 3599 }))
+  const message = `${token} of ${account.client_email}, key ${account.private_key_id}, asked ${vendor.origin.slice(7)}`
+  vendor.next({ status: 400, pieces: [JSON.stringify({ error: { message } })] })
+
+  const answer = await gateway.chat({ model: 'test/vertex' })
+
+  const refusal = assertRefusal(answer, 'upstream_rejected')
+  assert.equal(refusal.message, '[hidden] of [hidden], key [hidden], asked [hidden]')
+})
+
+test('waiting for a token is part of the time that a request has', async t => {
+  await using vendor = await startVendor()
+  const timeouts = { total: 1, first_byte_json: 1 }
+  await using gateway = await startGateway({
+    config: vertexConfig(vendor.origin, { timeouts }),
+    ...withBounds(FORGETFUL),
+  })
+
+  await t.test('a token service that is silent is 504 in time, also for whoever came later', async () => {
+    vendor.next({ pieces: [], last: 'hang' })
+    const startedAt = Date.now()
+
+    const answers = await Promise.all([
+      gateway.chat({ model: 'test/vertex' }),
+      setTimeout(500).then(() => gateway.chat({ model: 'test/vertex' })),
+    ])
+
+    for (const answer of answers) assertRefusal(answer, 'upstream_timeout')
+    assert.ok(Date.now() - startedAt < 5000)
+  })
+
+  await t.test('what the token took is missing for the answer', async () => {
+    vendor.next({ ...jsonAnswer({ access_token: 'ya29.slow', expires_in: 3599 }), pieceDelayMs: 600 })
+    vendor.next({ pieces: [], last: 'hang' })
+    const startedAt = Date.now()
+
+    assertRefusal(await gateway.chat({ model: 'test/vertex' }), 'upstream_timeout')
+
+    assert.ok(Date.now() - startedAt < 1500, `${Date.now() - startedAt} ms`)
+  })
+})
+
+// One host is both the vendor and its token service.
+function vertexConfig(origin: string, more: object): object {
+  const provider = {
+    id: 'vertex',
+    kind: 'vertex',
+    project: 'p-1',
+    location: 'europe-west4',
+    base_url: `${origin}/v1/projects/p-1/locations/europe-west4/publishers/google`,
+    token_url: `${origin}/token`,
+    api_key: JSON.stringify(account),
+    ...more,
+  }
+  return {
+    providers: [provider],
+    models: [standardModel({ id: 'test/vertex', targets: [{ provider: 'vertex', model: 'gemini-2.5-pro' }] })],
+  }
+}
 
 function decoded(text: string): unknown {
   return JSON.parse(Buffer.from(text, 'base64url').toString())

@@ -1,4 +1,4 @@
-// What vendors say when a prompt does not fit, told from everything else that they reject.
+// What vendors say when a prompt does not fit, told from everything else that they reject; and what is kept back of their words.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { failureOfError, failureOfStatus } from '../../src/upstream/openai-error.ts'
@@ -44,4 +44,16 @@ test('other rejections are not taken for it', () => {
     assert.equal(failureOfStatus({ status: 400, body }, []).tooLong, false, message)
   }
   assert.equal(failureOfStatus({ status: 400, body: Buffer.from('<html>') }, []).tooLong, false)
+})
+
+test('secrets are kept out of the words, but for pieces that every sentence holds', () => {
+  const told = (message: string, unsaid: readonly string[]) =>
+    failureOfStatus({ status: 400, body: Buffer.from(JSON.stringify({ error: { message } })) }, unsaid).words
+
+  assert.equal(
+    told('AKIA1 signed with secret', ['AKIA1:secret:', 'AKIA1', 'secret', '']),
+    '[hidden] signed with [hidden]',
+  )
+  assert.equal(told('keep calm', ['k', 'ee', 'cal']), 'keep calm')
+  assert.equal(told('the token ya29.a0-B_c.d-e is old', []), 'the token [key] is old')
 })
