@@ -25,6 +25,8 @@ export class Failure extends Error {
   readonly retryAfter: number | undefined
   // A connection that had served before was closed before anything came: it says nothing about the upstream.
   readonly stale: boolean
+  // A bound of our own was reached before anything was sent: it says nothing about the upstream, and another may be tried.
+  readonly ours: boolean
   // Rejected because the prompt does not fit into the model's context: one with a longer context may take it.
   readonly tooLong: boolean
 
@@ -36,6 +38,7 @@ export class Failure extends Error {
       readonly words?: string
       readonly retryAfter?: number
       readonly stale?: boolean
+      readonly ours?: boolean
       readonly tooLong?: boolean
     } = {},
   ) {
@@ -45,6 +48,7 @@ export class Failure extends Error {
     this.words = more.words
     this.retryAfter = more.retryAfter
     this.stale = more.stale ?? false
+    this.ours = more.ours ?? false
     this.tooLong = more.tooLong ?? false
   }
 }
@@ -54,11 +58,13 @@ export function mayTryAnother(failure: Failure): boolean {
 }
 
 // All attempts failed, or nobody could be called: which of our answers sums that up. Rejection first, then limits only if
-// all were limits, then slowness.
+// all were limits, then slowness. What was ours alone is never laid to an upstream; beside a failure of theirs, theirs counts.
 export function refusalFor(all: readonly Failure[]): Refusal {
+  const theirs = all.filter(failure => !failure.ours)
+  if (theirs.length === 0 && all.length > 0) return new Refusal('service_unavailable', { retryAfter: 1 })
   // A prompt that is too long for one model says nothing about why a longer one did not serve.
-  const others = all.filter(failure => !failure.tooLong)
-  const failures = others.length === 0 ? all : others
+  const others = theirs.filter(failure => !failure.tooLong)
+  const failures = others.length === 0 ? theirs : others
   const rejected = failures.find(failure => failure.kind === 'rejected')
   if (rejected !== undefined) return new Refusal('upstream_rejected', rejected.words ? { message: rejected.words } : {})
   if (failures.at(-1)?.kind === 'cut') return new Refusal('service_unavailable', { retryAfter: 5 })

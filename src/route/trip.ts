@@ -123,9 +123,9 @@ export function tend(fleet: Fleet): void {
   fleet.prune()
 }
 
-// A request of the caller's that was refused as it deserved, or what we cut off ourselves.
+// A request of the caller's that was refused as it deserved, or what we cut off or could not send ourselves.
 function saysNothing(failure: Failure): boolean {
-  return failure.kind === 'rejected' || failure.kind === 'cut' || failure.stale
+  return failure.kind === 'rejected' || failure.kind === 'cut' || failure.stale || failure.ours
 }
 
 // What the credential has to do with it; undefined: all of it, the target is not to blame.

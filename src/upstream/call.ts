@@ -76,7 +76,7 @@ export function outward(setup: OutwardSetup): Outward {
     const line = takeIdle()
     if (line !== undefined) begin(exchange, line)
     else if (lines.size < setup.connectionsMax) openLine(exchange)
-    else setImmediate(end, exchange, new Failure('refused', 'too many connections to this upstream are open'))
+    else setImmediate(end, exchange, tooMany())
 
     return {
       pause() {
@@ -289,6 +289,11 @@ export function outward(setup: OutwardSetup): Outward {
       for (const line of lines) line.socket.destroy()
     },
   }
+}
+
+// As many as we allow ourselves: the upstream may be as well as ever.
+function tooMany(): Failure {
+  return new Failure('refused', 'too many connections to this upstream are open', { ours: true })
 }
 
 function openSocket({ url, publicOnly }: OutwardSetup, session: Buffer | undefined, onread: OnReadOpts): Socket {
