@@ -1,21 +1,20 @@
 // The OpenAI wire, our fast path: one serialisation of the request, one parse of each frame. Serves every provider that
 // speaks it; what differs between them is data on the provider.
 import type { Credential, Provider } from '../domain/catalog.ts'
-import { Failure } from '../domain/failure.ts'
+import type { Failure } from '../domain/failure.ts'
 import type { AnswerListener } from '../domain/handoff.ts'
 import type { Clock } from '../lib/clock.ts'
 import { remembered } from '../lib/remembered.ts'
 import type { Adapter } from './adapter.ts'
+import { type ErrorBody, errorBody, unlikeAnswer } from './answer-head.ts'
 import { headerLines, type OutwardFlow, outward } from './call.ts'
 import type { OutwardHandler } from './call-line.ts'
-import { failureOfStatus, type Unsaid, type UpstreamError } from './openai-error.ts'
+import { failureOfStatus, type Unsaid } from './openai-error.ts'
 import { jsonReader, type Reader, type ReaderBounds, streamReader } from './openai-readers.ts'
 import { requestWriter } from './openai-request.ts'
 
 export type WireNeeds = { readonly clock: Clock; readonly onBug: (error: unknown) => void }
 export type WireBounds = ReaderBounds & { readonly connectionsPerProviderMax: number }
-
-const ERROR_BYTES_MAX = 65_536
 
 export function openaiAdapter(provider: Provider, bounds: WireBounds, needs: WireNeeds): Adapter {
   const url = new URL(provider.baseUrl)
@@ -89,9 +88,7 @@ function byStatus(
   stream: boolean,
   unsaid: Unsaid,
 ): OutwardHandler {
-  let refused: Omit<UpstreamError, 'body'> | undefined
-  const pieces: Buffer[] = []
-  let bytes = 0
+  let refused: ErrorBody | undefined
   let failed = false
   const fail = (failure: Failure) => {
     failed = true
@@ -100,28 +97,22 @@ function byStatus(
   }
   return {
     start(status, headers) {
-      const type = headers.get('content-type') ?? ''
-      const encoding = headers.get('content-encoding')
-      if (status !== 200) {
-        refused = { status, retryAfter: headers.get('retry-after'), date: headers.get('date') }
-      } else if (encoding !== undefined && encoding !== 'identity') {
-        fail(new Failure('nonsense', 'the answer is encoded although identity was asked for', { status }))
-      } else if (stream && !type.startsWith('text/event-stream')) {
-        // Some answer a stream request with a JSON error and status 200.
-        fail(new Failure('nonsense', 'a stream was asked for, something else came', { status }))
-      }
+      refused = errorBody(status, headers)
+      if (refused !== undefined) return
+      const failure = unlikeAnswer(headers, stream ? EVENT_STREAM : undefined)
+      if (failure !== undefined) fail(failure)
     },
     data(chunk) {
       if (failed) return
       if (refused === undefined) return reader.data(chunk)
-      bytes += chunk.length
-      if (bytes <= ERROR_BYTES_MAX) pieces.push(Buffer.from(chunk))
-      else fail(failureOfStatus({ ...refused, body: Buffer.concat(pieces) }, unsaid))
+      if (!refused.take(chunk)) fail(failureOfStatus(refused.whole(), unsaid))
     },
     end(failure) {
       if (failed) return
       if (refused === undefined) return reader.end(failure)
-      listener.end(failureOfStatus({ ...refused, body: Buffer.concat(pieces) }, unsaid))
+      listener.end(failureOfStatus(refused.whole(), unsaid))
     },
   }
 }
+
+const EVENT_STREAM = /^text\/event-stream/

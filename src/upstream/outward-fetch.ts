@@ -3,6 +3,7 @@
 import { Failure } from '../domain/failure.ts'
 import type { ResponseHeaders } from '../lib/http-response.ts'
 import { type AnswerBounds, answerGuard, type Guard } from './answer-guard.ts'
+import { type ErrorBody, errorBody, unlikeAnswer } from './answer-head.ts'
 import { headerLines, type Outward, type OutwardFlow } from './call.ts'
 import type { OutwardHandler, OutwardRequest } from './call-line.ts'
 import type { UpstreamError } from './openai-error.ts'
@@ -21,7 +22,6 @@ export type FetchSetup = Pick<OutwardRequest, 'requestId' | 'firstByteMs' | 'tot
   readonly failure: (error: UpstreamError) => Failure
 }
 
-const ERROR_BYTES_MAX = 65_536
 // What may wait in memory for whoever reads it.
 const WAITING_BYTES = 65_536
 
@@ -82,11 +82,9 @@ type Ends = {
 
 // From the first sign of the upstream to the last: a Response whose body is read at its reader's pace, or a rejection.
 function answerOf(setup: FetchSetup, ends: Ends): OutwardHandler & { fail(reason: unknown): void } {
-  let refused: Omit<UpstreamError, 'body'> | undefined
+  let refused: ErrorBody | undefined
   let body: Body | undefined
   let guard: Guard | undefined
-  const pieces: Buffer[] = []
-  let bytes = 0
   let over = false
 
   const fail = (reason: unknown) => {
@@ -96,32 +94,22 @@ function answerOf(setup: FetchSetup, ends: Ends): OutwardHandler & { fail(reason
     if (body === undefined) ends.reject(reason)
     else body.end({ reason })
   }
-  const refuse = (error: Omit<UpstreamError, 'body'>) =>
-    fail(setup.failure({ ...error, body: Buffer.concat(pieces).subarray(0, ERROR_BYTES_MAX) }))
 
   return {
     fail,
     start(status, headers) {
-      const encoding = headers.get('content-encoding')
-      const type = headers.get('content-type') ?? ''
-      if (status !== 200) {
-        refused = { status, retryAfter: headers.get('retry-after'), date: headers.get('date') }
-        return
-      }
-      if (encoding !== undefined && encoding !== 'identity')
-        return fail(new Failure('nonsense', 'the answer is encoded although identity was asked for', { status }))
-      if (setup.stream && !STREAMS.test(type))
-        return fail(new Failure('nonsense', 'a stream was asked for, something else came', { status }))
-      guard = answerGuard(type, setup.bounds)
+      refused = errorBody(status, headers)
+      if (refused !== undefined) return
+      const failure = unlikeAnswer(headers, setup.stream ? STREAMS : undefined)
+      if (failure !== undefined) return fail(failure)
+      guard = answerGuard(headers.get('content-type') ?? '', setup.bounds)
       body = bodyOf(ends)
       ends.resolve(new Response(body.stream, { status, headers: shownHeaders(headers) }))
     },
     data(chunk) {
       if (over) return
       if (refused !== undefined) {
-        bytes += chunk.length
-        pieces.push(Buffer.from(chunk))
-        if (bytes > ERROR_BYTES_MAX) refuse(refused)
+        if (!refused.take(chunk)) fail(setup.failure(refused.whole()))
         return
       }
       const excess = guard?.(chunk)
@@ -131,7 +119,7 @@ function answerOf(setup: FetchSetup, ends: Ends): OutwardHandler & { fail(reason
     },
     end(failure) {
       if (over) return
-      if (refused !== undefined) return refuse(refused)
+      if (refused !== undefined) return fail(setup.failure(refused.whole()))
       if (failure !== undefined) return fail(failure)
       over = true
       body?.end(undefined)

@@ -1,0 +1,46 @@
+// How an upstream's answer begins, on every wire: an error, whose words are gathered within a bound, or an answer, unless its
+// first lines say that it is something else.
+import { Failure } from '../domain/failure.ts'
+import type { ResponseHeaders } from '../lib/http-response.ts'
+import type { UpstreamError } from './openai-error.ts'
+
+const ERROR_BYTES_MAX = 65_536
+
+// The error that a status other than 200 announces, as its body arrives.
+export type ErrorBody = {
+  // False: that was more than anybody will read.
+  take(chunk: Buffer): boolean
+  whole(): UpstreamError
+}
+
+// Undefined for an answer.
+export function errorBody(status: number, headers: ResponseHeaders): ErrorBody | undefined {
+  if (status === 200) return undefined
+  const pieces: Buffer[] = []
+  let bytes = 0
+  return {
+    take(chunk) {
+      bytes += chunk.length
+      // The bytes are lent: a copy is what stays.
+      pieces.push(Buffer.from(chunk))
+      return bytes <= ERROR_BYTES_MAX
+    },
+    whole: () => ({
+      status,
+      retryAfter: headers.get('retry-after'),
+      date: headers.get('date'),
+      body: Buffer.concat(pieces).subarray(0, ERROR_BYTES_MAX),
+    }),
+  }
+}
+
+// Why what follows a 200 cannot be the answer that was asked for. `stream` is the type of one, where one was asked for: some
+// answer such a request with a JSON error and status 200.
+export function unlikeAnswer(headers: ResponseHeaders, stream: RegExp | undefined): Failure | undefined {
+  const encoding = headers.get('content-encoding')
+  if (encoding !== undefined && encoding !== 'identity')
+    return new Failure('nonsense', 'the answer is encoded although identity was asked for', { status: 200 })
+  if (stream !== undefined && !stream.test(headers.get('content-type') ?? ''))
+    return new Failure('nonsense', 'a stream was asked for, something else came', { status: 200 })
+  return undefined
+}
