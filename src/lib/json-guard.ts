@@ -40,6 +40,11 @@ export function guardJson(bytes: Buffer, depthMax: number): JsonGuard {
   return { verdict: isUtf8(bytes) ? 'ok' : 'bad_utf8', suspicious }
 }
 
+// The same of a text that is known to be JSON. Every level has two brackets, so that a short text need not be looked at.
+export function isNestedDeeper(text: string, depthMax: number): boolean {
+  return text.length > 2 * depthMax && depthOf(text, depthMax) > depthMax
+}
+
 // The dotted path ("messages.2.content") of the first number that is not finite or is an integer beyond the safe ones;
 // the empty path is the value itself. Recursive: only for values whose depth was guarded. Keys are a caller's words, so
 // the path is cut to PATH_CHARS_MAX.
@@ -89,6 +94,39 @@ function endOfString(bytes: Buffer, start: number): number {
     }
   }
   return length
+}
+
+// How deep it goes, as far as `enough`.
+function depthOf(text: string, enough: number): number {
+  let deepest = 0
+  let depth = 0
+  for (let i = 0; i < text.length && deepest <= enough; i++) {
+    const code = text.charCodeAt(i)
+    if (code === QUOTE) i = endOfText(text, i + 1)
+    else if ((code | 0x20) === OPEN) deepest = Math.max(deepest, ++depth)
+    else if ((code | 0x20) === CLOSE) depth--
+  }
+  return deepest
+}
+
+// The index of the closing quote, found as in a buffer.
+function endOfText(text: string, start: number): number {
+  let searchAt = start + STEP_BYTES
+  for (let i = start; i < text.length; i++) {
+    if (i >= searchAt) {
+      i = text.indexOf('"', i)
+      if (i < 0) return text.length
+      let slashes = 0
+      while (text.charCodeAt(i - 1 - slashes) === BACKSLASH) slashes++
+      if (slashes % 2 === 0) return i
+      searchAt = i + STEP_BYTES_MAX
+      continue
+    }
+    const code = text.charCodeAt(i)
+    if (code === QUOTE) return i
+    if (code === BACKSLASH) i++
+  }
+  return text.length
 }
 
 // Built from the leaf up, so that only the path that is wanted costs anything.

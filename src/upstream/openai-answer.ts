@@ -2,13 +2,18 @@
 import { Failure } from '../domain/failure.ts'
 import { type Chunk, type ChunkChoice, FINISH_REASONS, type Whole, type WholeChoice } from '../domain/handoff.ts'
 import { storable } from '../domain/usage.ts'
+import { isNestedDeeper } from '../lib/json-guard.ts'
 import { failureOfError, type Unsaid } from './openai-error.ts'
 
 const KNOWN_REASONS: ReadonlySet<unknown> = new Set(FINISH_REASONS)
 const CHOICES_MAX = 128
+// A frame that is nested much deeper takes more stack than there is to be written again, and would take those down with it
+// that came before it in the same read.
+const DEPTH_MAX = 1000
 
 export function readChunk(data: string, unsaid: Unsaid): { readonly id: string | null; readonly chunk: Chunk } {
   const frame = object(parse(data), unsaid)
+  if (isNestedDeeper(data, DEPTH_MAX)) throw nonsense('nested too deeply')
   const choices = Array.isArray(frame.choices) ? frame.choices.slice(0, CHOICES_MAX).map(chunkChoice) : []
   return { id: idOf(frame.id), chunk: { choices, usage: frame.usage ?? undefined, fingerprint: fingerprintOf(frame) } }
 }

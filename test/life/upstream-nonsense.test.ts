@@ -112,17 +112,23 @@ test('an answer that is nested too deeply to be written is 502 and free, as JSON
 test('a frame that is nested too deeply ends the stream it is in, and nobody else notices', async () => {
   const words = `data: ${head}{"index":0,"delta":{"content":"Hello"}}]}\n\n`
   const deep = `data: ${head}{"index":0,"delta":{"content":"${CANARY}","x":${DEEP}}}]}\n\n`
-  upstream.next({ rawFrames: [words, `${deep}data: garbage\n\n`], chunkDelayMs: 50 })
+  for (const rawFrames of [
+    [words, `${deep}data: garbage\n\n`],
+    // In one read: what came before it is still delivered.
+    [`${words}${deep}`],
+  ]) {
+    upstream.next({ rawFrames, chunkDelayMs: 50 })
 
-  const broken = await gateway.openChat()
-  const sse = await broken.rest()
-  upstream.next({})
-  const next = await gateway.chat({})
+    const broken = await gateway.openChat()
+    const sse = await broken.rest()
+    upstream.next({})
+    const next = await gateway.chat({})
 
-  assert.equal(sse.content, 'Hello')
-  assert.equal(next.status, 200)
-  const row = await settledRow(gateway, broken.headers['x-request-id'])
-  assert.equal(row.outcome, 'upstream_broke')
+    assert.equal(sse.content, 'Hello')
+    assert.equal(next.status, 200)
+    const row = await settledRow(gateway, broken.headers['x-request-id'])
+    assert.equal(row.outcome, 'upstream_broke')
+  }
 })
 
 test('bytes that are no HTTP are 502', async () => {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { systemClock } from '../../src/lib/clock.ts'
-import { guardJson, oddNumberPath } from '../../src/lib/json-guard.ts'
+import { guardJson, isNestedDeeper, oddNumberPath } from '../../src/lib/json-guard.ts'
 
 const guard = (text: string, depthMax = 32) => guardJson(Buffer.from(text), depthMax)
 
@@ -25,6 +25,7 @@ test('nesting is counted as the parser counts it, for any value', () => {
       const expected = depthOf(value) > depthMax ? 'too_deep' : 'ok'
       for (const text of [JSON.stringify(value), JSON.stringify(value, null, 2)]) {
         assert.equal(guard(text, depthMax).verdict, expected)
+        assert.equal(isNestedDeeper(text, depthMax), expected === 'too_deep')
       }
     }),
     { numRuns: 2000 },
@@ -114,3 +115,16 @@ function depthOf(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0
   return 1 + Math.max(0, ...Object.values(value).map(depthOf))
 }
+
+test('brackets in texts of any length, with quotes and backslashes anywhere, are no levels', () => {
+  const unit = fc.constantFrom('\\', '"', '[', '}', 'a'.repeat(40))
+  fc.assert(
+    fc.property(fc.string({ unit, maxLength: 400 }), fc.string({ unit, maxLength: 400 }), (one, two) => {
+      const text = JSON.stringify([one, { [two]: [two] }, one])
+
+      assert.equal(isNestedDeeper(text, 2), true)
+      assert.equal(isNestedDeeper(text, 3), false)
+    }),
+    { numRuns: 500 },
+  )
+})
