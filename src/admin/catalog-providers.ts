@@ -33,7 +33,7 @@ export type ProviderVerbs = {
     ifMatch: string | undefined,
     actor: Actor,
   ): Promise<{ readonly object: 'provider'; id: string; deleted: true }>
-  addCredential(id: string, apiKey: string, actor: Actor): Promise<ProviderObject>
+  addCredential(id: string, apiKey: string, ifMatch: string | undefined, actor: Actor): Promise<ProviderObject>
   removeCredential(id: string, credentialId: string, actor: Actor): Promise<ProviderObject>
   health(id: string): Promise<HealthObject>
 }
@@ -116,13 +116,14 @@ export function providerVerbs(needs: ProviderNeeds): ProviderVerbs {
       return { object: 'provider', id, deleted: true }
     },
 
-    async addCredential(id, apiKey, actor) {
+    async addCredential(id, apiKey, ifMatch, actor) {
       const before = found(await catalog.provider(id))
       if (before.provisioned) throw staleness('provider', id, 'provisioned')
       // By the rules of its kind.
       const [credential] = needs.reader.provider({ ...merged(before.entered, {}), api_key: apiKey }).credentials
       if (credential === undefined) throw wrong('api_key', 'a secret: this kind takes none')
-      const added = catalog.addCredential(sealed(id, credential.secret), needs.credentialsMax, actor)
+      const when = { basedOn: readIfMatch(ifMatch) ?? before.version, max: needs.credentialsMax }
+      const added = catalog.addCredential(sealed(id, credential.secret), when, actor)
       const entry = await thenRefresh(needs, added)
       if (entry === 'too_many') throw conflict(`A provider has at most ${needs.credentialsMax} credentials.`)
       if (entry === 'changed' || entry === 'provisioned') throw staleness('provider', id, entry)

@@ -4,6 +4,7 @@ import { type Credential, type Model, type Provider, type WrittenRates, writeCos
 import { formatPrice } from '../domain/credits.ts'
 import type { CredentialView, TargetView } from '../domain/fleet-view.ts'
 import { isoTime, isoTimeOrNull } from '../domain/wire-time.ts'
+import { snakeCase } from '../lib/snake-case.ts'
 import type { ModelEntry, ProviderEntry } from '../store/contract-catalog.ts'
 
 // What an operator sends: as the configuration file has it, in JSON.
@@ -137,10 +138,5 @@ function timeoutsOf({ timeouts }: Provider) {
 }
 
 function snakeCased(fields: object): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [
-      name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`),
-      value,
-    ]),
-  )
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [snakeCase(name), value]))
 }

@@ -64,16 +64,17 @@ export const commands: Readonly<Record<string, Command>> = {
       showOne(await (await openClient(input)).call('DELETE', pathOf(input), undefined, ifMatch(input)), input),
   },
   'add-credential': {
-    usage: 'providers add-credential ID (--api-key-env NAME | --api-key-stdin)',
+    usage: 'providers add-credential ID (--api-key-env NAME | --api-key-stdin) [options]',
     about: 'Adds a credential beside those that are there. It is sealed, and never shown again.',
-    options: { ...SECRET_OPTIONS, ...CLIENT_OPTIONS },
+    options: { ...SECRET_OPTIONS, ...VERSION_OPTION, ...CLIENT_OPTIONS },
     more: CLIENT_HELP,
     takes: [1, 1],
     async run(input) {
       const secret = await readSecret(input)
       if (secret === undefined) throw new BadUsage('give the secret by --api-key-env or --api-key-stdin')
       const path = `${pathOf(input)}/credentials`
-      return showOne(await (await openClient(input)).call('POST', path, { api_key: secret }), input)
+      const client = await openClient(input)
+      return showOne(await client.call('POST', path, { api_key: secret }, ifMatch(input)), input)
     },
   },
   'remove-credential': {

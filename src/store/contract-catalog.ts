@@ -20,9 +20,10 @@ export type CatalogStore = {
     basedOn: number | undefined,
     actor: Actor,
   ): Promise<'deleted' | Stale | { readonly usedBy: readonly string[] } | undefined>
+  // For the provider as it was read: a secret that was entered for one address must not become another's.
   addCredential(
     credential: NewCredential,
-    max: number,
+    when: { readonly basedOn: number; readonly max: number },
     actor: Actor,
   ): Promise<ProviderEntry | Stale | 'too_many' | undefined>
   removeCredential(providerId: string, id: string, actor: Actor): Promise<ProviderEntry | undefined>

@@ -175,6 +175,21 @@ test('changes meet versions: what was changed meanwhile is a 409, by If-Match to
   }
 })
 
+test('a secret that was meant for one address is not stored when the provider has moved meanwhile', async () => {
+  await using house = await openAdminHouse()
+  const { body } = await house.call('POST', '/providers', ACME)
+  await house.call('PATCH', '/providers/acme', { base_url: 'https://8.8.8.8/v1' })
+  const add = (version: string) =>
+    house.call('POST', '/providers/acme/credentials', { api_key: SECRET }, { 'if-match': version })
+
+  const late = await add(`"${body.version}"`)
+  const none = await house.rooms.catalog.sealed()
+  const anew = await add('"2"')
+
+  assert.deepEqual([late.status, late.body.error.code, none], [409, 'conflict', []])
+  assert.deepEqual([anew.status, anew.body.credentials.length], [201, 1])
+})
+
 test('what the file declares is read-only, in words that say what to do', async () => {
   await using house = await openAdminHouse()
   await provision(house)

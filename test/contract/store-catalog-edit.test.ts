@@ -35,7 +35,7 @@ for (const { engine, open } of ENGINES) {
     assert.equal(await catalog.createProvider(newOne(provider('a')), 99, OPERATOR), 'exists')
     assert.equal(await catalog.updateProvider('a', change, OPERATOR), 'provisioned')
     assert.equal(await catalog.deleteProvider('a', undefined, OPERATOR), 'provisioned')
-    assert.equal(await catalog.addCredential(credential('a', '1'), 9, OPERATOR), 'provisioned')
+    assert.equal(await catalog.addCredential(credential('a', '1'), { basedOn: 1, max: 9 }, OPERATOR), 'provisioned')
     assert.deepEqual(await catalog.saveModels([saved(model('m'))], 99, OPERATOR), refused('m', 'exists'))
     assert.deepEqual(await catalog.saveModels([saved(model('m'), 1)], 99, OPERATOR), refused('m', 'provisioned'))
     assert.equal(await catalog.deleteModel('m', undefined, OPERATOR), 'provisioned')
@@ -109,8 +109,8 @@ for (const { engine, open } of ENGINES) {
     const { catalog } = rooms
     await add(rooms, provider('own'), ['s1'])
 
-    const two = await catalog.addCredential(credential('own', 's2'), 2, OPERATOR)
-    const three = await catalog.addCredential(credential('own', 's3'), 2, OPERATOR)
+    const two = await catalog.addCredential(credential('own', 's2'), { basedOn: 1, max: 2 }, OPERATOR)
+    const three = await catalog.addCredential(credential('own', 's3'), { basedOn: 2, max: 2 }, OPERATOR)
     await catalog.reseal([{ providerId: 'own', id: 's1', sealed: 'anew' }])
     const all = await catalog.sealed()
     const one = await catalog.removeCredential('own', 's2', OPERATOR)
@@ -136,7 +136,7 @@ for (const { engine, open } of ENGINES) {
       ['s1'],
     )
     assert.equal(await catalog.removeCredential('own', 's2', OPERATOR), undefined)
-    assert.equal(await catalog.addCredential(credential('nobody', 's9'), 2, OPERATOR), undefined)
+    assert.equal(await catalog.addCredential(credential('nobody', 's9'), { basedOn: 1, max: 2 }, OPERATOR), undefined)
   })
 
   test(`${engine}: several models are saved together or not at all`, async () => {

@@ -66,9 +66,7 @@ export const CATALOG = {
     'Add a credential',
     [201, ...CHANGE.slice(1)],
     ProviderShape,
-    {
-      body: Type.Object({ api_key: Secret }, strict),
-    },
+    { ...ifMatch, body: Type.Object({ api_key: Secret }, strict) },
   ),
   removeCredential: endpoint(
     'DELETE',

@@ -44,7 +44,8 @@ function providerEndpoints(app: FastifyInstance, needs: Needs): void {
   serve(
     app,
     ADMIN.addCredential,
-    ({ params, body, actor }) => providers.addCredential(params.id ?? '', body.api_key, actor),
+    ({ params, body, actor, request }) =>
+      providers.addCredential(params.id ?? '', body.api_key, ifMatchOf(request), actor),
     needs,
   )
   serve(

@@ -54,7 +54,8 @@ async function saveModel(tx: Tx, save: ModelSave, names: Names, actor: Actor): P
   const twice = nameOfAnother(model, names)
   if (twice !== undefined) throw new Refused(model.id, 'name', twice)
 
-  await writeModel(tx, model, stored, { provisioned: false, active: save.active, entered: save.entered })
+  const owned = { provisioned: false, active: save.active, entered: save.entered }
+  if (!(await writeModel(tx, model, stored, owned))) throw new Refused(model.id, 'changed')
   await appendEvent(tx, actor, basedOn === null ? 'model.create' : 'model.update', model.id, detailOf(save, stored))
   return (await readModelById(tx, model.id))!
 }
@@ -69,7 +70,8 @@ export async function deleteModel(
   if (stored === undefined) return undefined
   if (int(stored.provisioned) === 1 && int(stored.active) === 1) return 'provisioned'
   if (basedOn !== undefined && int(stored.version) !== basedOn) return 'changed'
-  await tx.run('DELETE FROM model WHERE id = $1', [id])
+  const deleted = await tx.run('DELETE FROM model WHERE id = $1 AND version = $2', [id, int(stored.version)])
+  if (deleted === 0) return 'changed'
   await appendEvent(tx, actor, 'model.delete', id)
   return 'deleted'
 }

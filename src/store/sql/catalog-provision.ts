@@ -64,7 +64,7 @@ async function takeTurn(tx: Tx, digest: string, evenSuperseded: boolean): Promis
 }
 
 async function provisionProviders(tx: Tx, { providers }: DeclaredCatalog): Promise<readonly CatalogChange[]> {
-  const before = await rowsById(tx, 'SELECT id, spec, provisioned, active FROM provider')
+  const before = await rowsById(tx, 'SELECT id, spec, provisioned, active, version FROM provider')
   const changes: CatalogChange[] = []
   for (const provider of providers) {
     const { id } = provider
@@ -72,36 +72,48 @@ async function provisionProviders(tx: Tx, { providers }: DeclaredCatalog): Promi
     const stored = before.get(id)
     if (stands(stored, { spec })) continue
     changes.push({ what: 'provider', id, ...howItChanges(stored, spec), price: null })
-    await tx.run(
+    const written = await tx.run(
       `INSERT INTO provider (id, spec, provisioned, active, created_at) VALUES ($1, $2, 1, 1, $3)
        ON CONFLICT (id) DO UPDATE SET spec = excluded.spec, provisioned = 1, active = 1, entered = NULL,
-         version = version + 1`,
-      [id, spec, tx.now()],
+         version = provider.version + 1 WHERE provider.version = $4`,
+      [id, spec, tx.now(), int(stored?.version)],
     )
+    if (written === 0) throw changedMeanwhile('provider', id)
     // The file brings its own; what an operator entered for a provider of this name was meant for another one.
     await tx.run('DELETE FROM credential WHERE provider_id = $1', [id])
   }
   for (const id of goneFrom(before, providers)) {
     changes.push({ what: 'provider', id, change: 'removed', fields: [], price: null })
-    await tx.run('UPDATE provider SET active = 0, version = version + 1 WHERE id = $1', [id])
+    await letGo(tx, 'provider', before.get(id)!)
   }
   return changes
 }
 
 async function provisionModels(tx: Tx, { models }: DeclaredCatalog): Promise<readonly CatalogChange[]> {
-  const before = await rowsById(tx, 'SELECT id, spec, price, price_version, provisioned, active FROM model')
+  const before = await rowsById(tx, 'SELECT id, spec, price, price_version, provisioned, active, version FROM model')
   const changes: CatalogChange[] = []
   for (const model of models) {
     const stored = before.get(model.id)
     if (stands(stored, { spec: specOfModel(model), price: priceSnapshot(model.prices) })) continue
     changes.push(modelChange(model, stored))
-    await writeModel(tx, model, stored, { provisioned: true, active: true, entered: null })
+    const written = await writeModel(tx, model, stored, { provisioned: true, active: true, entered: null })
+    if (!written) throw changedMeanwhile('model', model.id)
   }
   for (const id of goneFrom(before, models)) {
     changes.push({ what: 'model', id, change: 'removed', fields: [], price: null })
-    await tx.run('UPDATE model SET active = 0, version = version + 1 WHERE id = $1', [id])
+    await letGo(tx, 'model', before.get(id)!)
   }
   return changes
+}
+
+async function letGo(tx: Tx, table: CatalogChange['what'], { id, version }: Row): Promise<void> {
+  const gone = `UPDATE ${table} SET active = 0, version = version + 1 WHERE id = $1 AND version = $2`
+  if ((await tx.run(gone, [text(id), int(version)])) === 0) throw changedMeanwhile(table, text(id))
+}
+
+// Rolls everything back: what was read is not what is there.
+function changedMeanwhile(what: CatalogChange['what'], id: string): Error {
+  return new Error(`the ${what} ${id} was changed while the file was applied: apply it again`)
 }
 
 function modelChange(model: DeclaredModel, stored: Row | undefined): CatalogChange {

@@ -8,7 +8,7 @@ import type { Sql } from './sql.ts'
 
 export function sqlCatalog(sql: Sql): CatalogStore {
   return {
-    load: () => load(sql),
+    load: () => sql.transaction(load),
     provision: provisioning(sql),
 
     provider: id => readProviderById(sql, id),
@@ -16,7 +16,7 @@ export function sqlCatalog(sql: Sql): CatalogStore {
     createProvider: (input, max, actor) => sql.transaction(tx => createProvider(tx, input, max, actor)),
     updateProvider: (id, change, actor) => sql.transaction(tx => updateProvider(tx, id, change, actor)),
     deleteProvider: (id, basedOn, actor) => sql.transaction(tx => deleteProvider(tx, id, basedOn, actor)),
-    addCredential: (credential, max, actor) => sql.transaction(tx => addCredential(tx, credential, max, actor)),
+    addCredential: (credential, when, actor) => sql.transaction(tx => addCredential(tx, credential, when, actor)),
     removeCredential: (providerId, id, actor) => sql.transaction(tx => removeCredential(tx, providerId, id, actor)),
     sealed: () => readSealed(sql),
     reseal: credentials =>
