@@ -1,11 +1,13 @@
 // Takes models and prices over from the installed price list: says what is new, what has another price and what cannot be
 // taken, and saves all of it or nothing.
+import { setImmediate } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { type Factor, parseFactor } from '../domain/dollars.ts'
 import { documentOf } from '../domain/list-model.ts'
 import { Refusal } from '../domain/refusal.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type ListedModel, type PriceList, priceListOf } from '../lib/price-list.ts'
+import { starPattern } from '../lib/star-pattern.ts'
 import type { ModelEntry, ModelSave } from '../store/contract-catalog.ts'
 import type { Actor } from '../store/contract-operator.ts'
 import { type CatalogNeeds, merged, thenRefresh } from './catalog-input.ts'
@@ -85,10 +87,17 @@ async function weigh(list: PriceList, order: Order, needs: CatalogNeeds): Promis
     for (const target of entry.model.targets) served.set(`${target.provider} ${target.model}`, entry)
   }
   const isAsked = matcher(order.match)
-  return list.models
-    .filter(listed => isAsked(listed.id) && !listed.isDeprecated)
-    .map(listed => weighOne(listed, { order, names, served }, needs))
+  const asked = list.models.filter(listed => isAsked(listed.id) && !listed.isDeprecated)
+  const weighed: Weighed[] = []
+  for (const listed of asked) {
+    weighed.push(weighOne(listed, { order, names, served }, needs))
+    // Hundreds of them at once would hold up every stream.
+    if (weighed.length % MODELS_PER_TURN === 0) await setImmediate()
+  }
+  return weighed
 }
+
+const MODELS_PER_TURN = 8
 
 type Known = { readonly order: Order; readonly names: Set<string>; readonly served: ReadonlyMap<string, ModelEntry> }
 
@@ -146,7 +155,5 @@ function readMarkup(text: string | undefined): Factor | undefined {
 function matcher(pattern: string | undefined): (name: string) => boolean {
   if (pattern === undefined || pattern === '') return () => true
   if (!pattern.includes('*')) return name => name.includes(pattern)
-  const parts = pattern.split('*').map(part => part.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'))
-  const whole = new RegExp(`^${parts.join('.*')}$`)
-  return name => whole.test(name)
+  return starPattern(pattern)
 }

@@ -91,7 +91,7 @@ export const CATALOG = {
         {
           list: Type.String({ minLength: 1, maxLength: 64 }),
           provider: Text,
-          match: Text,
+          match: Type.Optional(Type.String({ maxLength: 128 })),
           markup: Text,
           prefix: Text,
           upstream_prefix: Text,
