@@ -74,6 +74,7 @@ function refuseOthers(fields: Fields, kind: ProviderKind): void {
   const settings: readonly string[] = isSdkKind(kind) ? SDK_PRESETS[kind].settings : []
   const wrong = SETTING_KEYS.filter(name => !settings.includes(name))
   if (kind !== 'openai') wrong.push('preset', ...QUIRK_KEYS)
+  if (kind === 'demo') wrong.push('api_key', 'api_keys')
   for (const name of wrong) fields.optional(name, entry => fail(entry, `says nothing to kind ${kind}`), undefined)
 }
 
@@ -104,7 +105,8 @@ function readSdkWire(fields: Fields, kind: SdkKind): Wire {
   const preset = SDK_PRESETS[kind]
   const settings: Record<string, string> = {}
   for (const name of preset.settings) {
-    const value = fields.optional<string | undefined>(name, name === 'token_url' ? readBaseUrl : readSetting, undefined)
+    const read = name === 'token_url' ? readBaseUrl : name === 'project' ? readProject : readRegion
+    const value = fields.optional<string | undefined>(name, read, undefined)
     if (value !== undefined) settings[name] = value
   }
   // A signature is made for a region, whatever the address.
@@ -112,7 +114,8 @@ function readSdkWire(fields: Fields, kind: SdkKind): Wire {
   if (settings.project !== undefined) fields.need('location')
   if (settings.location !== undefined) fields.need('project')
   return {
-    baseUrl: fields.optional('base_url', readBaseUrl, sdkBaseUrl(kind, settings) ?? ''),
+    baseUrl:
+      fields.optional<string | undefined>('base_url', readBaseUrl, undefined) ?? usualAddress(fields, kind, settings),
     needsKey: true,
     quirks: { ...NO_QUIRKS, headers: fields.optional('headers', readHeaders, {}) },
     settings,
@@ -121,12 +124,23 @@ function readSdkWire(fields: Fields, kind: SdkKind): Wire {
   }
 }
 
-// It becomes a part of a host's name or of a path.
-function readSetting(place: Place): string {
+function usualAddress(fields: Fields, kind: SdkKind, settings: Readonly<Record<string, string>>): string {
+  const address = sdkBaseUrl(kind, settings) ?? ''
+  if (settings.region === undefined && settings.location === undefined) return address
+  return asBaseUrl(address, fields.need(settings.region === undefined ? 'location' : 'region'))
+}
+
+// A region or location: it becomes a part of a host's name.
+function readRegion(place: Place): string {
+  return readName(place, /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/, 'must be 1 to 32 small letters, digits or dashes')
+}
+
+// It becomes a part of a path; a project of a domain is `example.com:name`.
+function readProject(place: Place): string {
   return readName(
     place,
-    /^[a-z0-9](?:[a-z0-9.:-]{0,61}[a-z0-9])?$/,
-    'must be 1 to 63 small letters, digits, dots or dashes',
+    /^(?:[a-z0-9][a-z0-9.-]{0,62}:)?[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/,
+    'must be 1 to 63 small letters, digits or dashes, after a domain and a colon where it has one',
   )
 }
 
@@ -135,7 +149,11 @@ function readPassthrough(fields: Fields, usual: readonly string[]): readonly str
 }
 
 function readBaseUrl(place: Place): string {
-  const url = URL.parse(readText(place, 2048))
+  return asBaseUrl(readText(place, 2048), place)
+}
+
+function asBaseUrl(text: string, place: Place): string {
+  const url = URL.parse(text)
   if (url === null || !['http:', 'https:'].includes(url.protocol)) fail(place, 'must be an http:// or https:// address')
   if (url.username !== '' || url.password !== '') fail(place, 'must not hold credentials; use api_key')
   if (url.search !== '' || url.hash !== '') fail(place, 'must not have a query or a fragment')

@@ -240,6 +240,8 @@ test('what the file would refuse is refused here, by the name of the field and w
     ['/providers', { ...ACME, id: 'b', surprise: SECRET }, 400, 'surprise'],
     ['/providers', { ...ACME, id: 'b', api_key: `${SECRET} blank` }, 400, 'api_key'],
     ['/providers', { ...ACME, id: 'b', api_key: PLACEHOLDER }, 400, 'api_key'],
+    ['/providers', { id: 'b', kind: 'bedrock', region: 'a:b' }, 400, 'region'],
+    ['/providers', { id: 'b', kind: 'demo', api_key: SECRET }, 400, 'api_key'],
     ['/providers', { ...ACME, id: 'b', timeouts: { connect: -1 } }, 400, 'timeouts.connect'],
     ['/providers', { ...ACME, id: 'b', status: 'asleep' }, 400, 'status'],
     ['/providers', ACME, 409, 'id'],

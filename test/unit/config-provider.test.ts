@@ -66,6 +66,11 @@ const ADDRESSES: readonly (readonly [provider: string, baseUrl: string, settings
     'https://aiplatform.googleapis.com/v1beta1/projects/p-1/locations/global/publishers/google',
     { project: 'p-1', location: 'global' },
   ],
+  [
+    'kind: vertex, project: "example.com:p-1", location: us',
+    'https://aiplatform.us.rep.googleapis.com/v1beta1/projects/example.com:p-1/locations/us/publishers/google',
+    { project: 'example.com:p-1', location: 'us' },
+  ],
   ['kind: bedrock, region: us-east-1', 'https://bedrock-runtime.us-east-1.amazonaws.com', { region: 'us-east-1' }],
   ['kind: anthropic, base_url: "http://127.0.0.1:9/v1/"', 'http://127.0.0.1:9/v1', {}],
 ]
@@ -110,6 +115,12 @@ const SLIPS: readonly (readonly [slip: string, provider: string, complaint: RegE
   ['a region that is missing', 'kind: bedrock, api_key: k', /\.region: is missing/],
   ['a location that is missing', 'kind: vertex, api_key: k, project: p', /\.location: is missing/],
   ['a project that is missing', 'kind: vertex, api_key: k, location: l', /\.project: is missing/],
+  ['a region with a port', 'kind: bedrock, api_key: k, region: "a:b"', /\.region: must be/],
+  ['a region with another host', 'kind: bedrock, api_key: k, region: "a.example"', /\.region: must be/],
+  ['a location with a port', 'kind: vertex, api_key: k, project: p, location: "a:b"', /\.location: must be/],
+  ['a project that leads elsewhere', 'kind: vertex, api_key: k, project: "a:..", location: b', /\.project: must be/],
+  ['a secret for the demo', 'kind: demo, api_key: k', /\.api_key: says nothing to kind demo/],
+  ['secrets for the demo', 'kind: demo, api_keys: [k]', /\.api_keys: says nothing to kind demo/],
   ['a region that is none', 'kind: bedrock, api_key: k, region: "a/b"', /\.region: must be/],
   ['a path with a query', 'kind: openai, base_url: "http://a", path: "/a?b"', /\.path: must begin with a slash/],
   [
