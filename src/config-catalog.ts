@@ -5,6 +5,7 @@ import { type FileProvider, readProvider } from './config-provider.ts'
 import {
   type Fields,
   fail,
+  filled,
   openYaml,
   type Place,
   readChoice,
@@ -25,6 +26,8 @@ export type FileCatalog = {
   readonly providers: readonly FileProvider[]
   readonly models: readonly FileModel[]
   readonly exchange: Exchange
+  // It names neither providers nor models.
+  readonly isSilent: boolean
 }
 
 // One provider, as an operator sends it: JSON is YAML, so the same rules are applied by the same code. Placeholders are not
@@ -55,6 +58,7 @@ export function readCatalog(file: Fields): FileCatalog {
     providers: providers.map(read => read.value),
     models: models.map(read => read.value),
     exchange: known.exchange,
+    isSilent: !has(file, 'providers') && !has(file, 'models'),
   }
 }
 
@@ -98,7 +102,7 @@ function readModel(place: Place, known: Known): Read<FileModel> {
   const targets = readTargets(fields.need('targets'), size, known)
   const value = {
     id,
-    aliases: fields.optional('aliases', entry => readList(entry, BOUNDS.namesPerListMax).map(readModelId), []),
+    aliases: fields.optional('aliases', entry => readAliases(entry, id), []),
     name: fields.optional('name', entry => readText(entry), id),
     description: fields.optional('description', entry => readText(entry, 4096), ''),
     ownedBy: fields.optional('owned_by', entry => readText(entry), ownerOf(id, targets)),
@@ -117,10 +121,20 @@ function readModel(place: Place, known: Known): Read<FileModel> {
 
 function readModelId(place: Place): string {
   return readName(
-    place,
+    filled(place),
     MODEL_ID,
     'must be 1 to 256 letters, digits or . _ : @ / + -, and start with a letter or digit',
   )
+}
+
+function readAliases(place: Place, id: string): readonly string[] {
+  const seen = new Set([id])
+  return readList(place, BOUNDS.namesPerListMax).map(entry => {
+    const alias = readModelId(entry)
+    if (seen.has(alias)) fail(place, `"${alias}" is taken already`)
+    seen.add(alias)
+    return alias
+  })
 }
 
 function readModalities(place: Place): readonly Modality[] {
@@ -138,7 +152,7 @@ function readTargets(place: Place, size: Size, { providers, exchange, undeclared
   const seen = new Set<string>()
   return places.map(entry => {
     const fields = readFields(entry, ['provider', 'model', 'priority', 'weight', 'cost'])
-    const provider = readText(fields.need('provider'))
+    const provider = readText(filled(fields.need('provider')))
     if (!providers.has(provider)) fail(fields.need('provider'), undeclared)
     const model = readName(
       fields.need('model'),
@@ -155,6 +169,10 @@ function readTargets(place: Place, size: Size, { providers, exchange, undeclared
     const cost = fields.optional('cost', value => readCost(value, size, exchange), undefined)
     return cost === undefined ? target : { ...target, cost }
   })
+}
+
+function has(fields: Fields, name: string): boolean {
+  return fields.optional(name, () => true, false)
 }
 
 function entries(fields: Fields, name: string, max: number): readonly Place[] {

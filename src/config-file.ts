@@ -3,13 +3,14 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { BOUNDS } from './config-bounds.ts'
-import { type FileCatalog, readCatalog } from './config-catalog.ts'
+import { type FileCatalog, type FileModel, readCatalog } from './config-catalog.ts'
 import { EXCHANGE_KEYS } from './config-prices.ts'
 import {
   BadConfig,
   type Fields,
   fail,
   isNull,
+  kept,
   openYaml,
   type Place,
   readChoice,
@@ -22,6 +23,7 @@ import {
   readSeconds,
   readTexts,
 } from './config-yaml.ts'
+import type { Provider } from './domain/catalog.ts'
 import { type Nano, parseCredits } from './domain/credits.ts'
 import {
   ALLOWLIST_ENTRIES_MAX,
@@ -49,8 +51,12 @@ export type FileSettings = {
   readonly drainMaxMs: number
 }
 
-// Which text this was, and what it took from the environment, by the names of the variables.
-export type FileText = { readonly digest: string; readonly taken: ReadonlyMap<string, string> }
+// Which text this was, and what may be stored of it: what the environment filled in is in memory alone. Names of providers
+// and models, choices and prices are seen by everybody and stand there as they are.
+export type FileText = {
+  readonly digest: string
+  readonly written: { readonly providers: readonly Provider[]; readonly models: readonly FileModel[] }
+}
 
 export const NO_FILE: Omit<FileSettings, 'catalog'> = {
   brand: { keyPrefix: 'svc_live_', headerPrefix: 'X-Svc-' },
@@ -86,10 +92,10 @@ const KEYS = ['providers', 'models', ...EXCHANGE_KEYS, ...SETTINGS]
 export function readConfigFile(path: string, env: Readonly<Record<string, string | undefined>>): FileSettings {
   const text = readBounded(path)
   const root = openYaml(path, text, env)
-  // An empty file, or one of comments only, declares an empty catalog.
-  const file: Fields = isNull(root) ? noFields(root) : readFields(root, KEYS)
+  const file = fieldsOf(root)
+  const digest = createHash('sha256').update(text).digest('hex')
   return {
-    catalog: { ...readCatalog(file), digest: createHash('sha256').update(text).digest('hex'), taken: root.file.taken },
+    catalog: { ...readCatalog(file), digest, written: asWritten(root) },
     brand: file.optional('brand', readBrand, NO_FILE.brand),
     defaults: file.optional('defaults', readDefaults, NO_FILE.defaults),
     trustedProxies: file.optional(
@@ -103,6 +109,16 @@ export function readConfigFile(path: string, env: Readonly<Record<string, string
     drainDelayMs: file.optional('drain_delay', place => readSeconds(place, 3600), NO_FILE.drainDelayMs),
     drainMaxMs: file.optional('drain_max', place => readSeconds(place, 24 * 3600), NO_FILE.drainMaxMs),
   }
+}
+
+// An empty file, or one of comments only, declares an empty catalog.
+function fieldsOf(root: Place): Fields {
+  return isNull(root) ? noFields(root) : readFields(root, KEYS)
+}
+
+function asWritten(root: Place): FileText['written'] {
+  const { providers, models } = readCatalog(fieldsOf(kept(root)))
+  return { providers: providers.map(({ credentials: _, ...provider }) => provider), models }
 }
 
 function noFields(root: Place): Fields {

@@ -4,6 +4,8 @@ import { QUIRK_KEYS, readHeaders, readQuirks } from './config-quirks.ts'
 import {
   type Fields,
   fail,
+  filled,
+  isUnfilled,
   type Place,
   readChoice,
   readFields,
@@ -52,11 +54,12 @@ const PROVIDER_KEYS = [
   ...SETTING_KEYS,
 ]
 const PROVIDER_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
+const PROVIDER_ID_RULE = 'must be 1 to 64 letters, digits, dots, dashes or underscores'
 
 // In a file a provider that needs a key has one; what an operator enters may get its own later.
 export function readProvider(place: Place, keys: 'now' | 'later' = 'now'): FileProvider {
   const fields = readFields(place, PROVIDER_KEYS)
-  const id = readName(fields.need('id'), PROVIDER_ID, 'must be 1 to 64 letters, digits, dots, dashes or underscores')
+  const id = readName(filled(fields.need('id')), PROVIDER_ID, PROVIDER_ID_RULE)
   const kind = readChoice(fields.need('kind'), PROVIDER_KINDS)
   refuseOthers(fields, kind)
   const credentials = readSecrets(fields, kind).map((secret, index) => ({ id: `file-${index + 1}`, secret }))
@@ -96,7 +99,7 @@ function readOpenaiWire(fields: Fields, kind: ProviderKind): Wire {
     maxTokensField: fields.optional(
       'max_tokens_field',
       entry => readChoice(entry, ['max_tokens', 'max_completion_tokens']),
-      preset?.maxTokensField ?? usualMaxTokensField(baseUrl),
+      preset?.maxTokensField ?? usualMaxTokensField(fields),
     ),
   }
 }
@@ -153,6 +156,7 @@ function readBaseUrl(place: Place): string {
 }
 
 function asBaseUrl(text: string, place: Place): string {
+  if (isUnfilled(text, place)) return text
   const url = URL.parse(text)
   if (url === null || !['http:', 'https:'].includes(url.protocol)) fail(place, 'must be an http:// or https:// address')
   if (url.username !== '' || url.password !== '') fail(place, 'must not hold credentials; use api_key')
@@ -179,7 +183,8 @@ function readServiceAccount(place: Place): string {
   return /^[\x20-\x7e]+$/.test(secret) ? secret : fail(place, 'must not be empty, and of visible ASCII characters only')
 }
 // OpenAI's own newer models refuse `max_tokens`; everybody else knows that name.
-function usualMaxTokensField(baseUrl: string): Provider['maxTokensField'] {
+function usualMaxTokensField(fields: Fields): Provider['maxTokensField'] {
+  const baseUrl = fields.optional('base_url', place => readBaseUrl(filled(place)), '')
   const host = URL.parse(baseUrl)?.hostname ?? ''
   return host === 'api.openai.com' || host.endsWith('.openai.azure.com') ? 'max_completion_tokens' : 'max_tokens'
 }

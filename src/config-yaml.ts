@@ -31,8 +31,8 @@ export type Place = {
 type YamlFile = {
   readonly name: string
   readonly env: Environment
-  // What was taken from the environment, by the variable's name.
-  readonly taken: Map<string, string>
+  // `kept` reads what may be stored: a value that holds a placeholder stays as it is written, and is not checked.
+  readonly placeholders: 'filled' | 'kept'
   readonly document: Yaml.Document
   readonly yaml: typeof Yaml
   lineOf(node: Yaml.Node | null, otherwise: number): number
@@ -64,8 +64,22 @@ export function openYaml(name: string, text: string, env: Environment): Place {
   }
 
   const lineOf = (node: Yaml.Node | null, otherwise: number) => (node?.range ? lineAt(lines, node.range[0]) : otherwise)
-  const file = { name, env, taken: new Map<string, string>(), document, yaml, lineOf }
+  const file: YamlFile = { name, env, placeholders: 'filled', document, yaml, lineOf }
   return { node: document.contents, key: '', line: lineOf(document.contents, 1), file }
+}
+
+// The same place, read with its placeholders as they are written.
+export function kept(place: Place): Place {
+  return { ...place, file: { ...place.file, placeholders: 'kept' } }
+}
+
+// For names and choices, which everybody sees: their placeholders are filled wherever they are read.
+export function filled(place: Place): Place {
+  return { ...place, file: { ...place.file, placeholders: 'filled' } }
+}
+
+export function isUnfilled(text: string, { file }: Place): boolean {
+  return file.placeholders === 'kept' && text.includes('${')
 }
 
 export function fail(place: Place, problem: string): never {
@@ -126,6 +140,7 @@ export function readText(place: Place, max = 256): string {
   const { value } = scalar(place)
   if (typeof value !== 'string') fail(place, 'must be text (put it in quotes)')
   const text = interpolate(value, place)
+  if (isUnfilled(text, place)) return text
   if (text.length > max) fail(place, `is longer than ${max} characters`)
   if (/\p{Cc}/u.test(text) || !text.isWellFormed()) fail(place, 'contains control characters')
   return text
@@ -137,11 +152,11 @@ export function readTexts(place: Place, max: number): readonly string[] {
 
 export function readName(place: Place, pattern: RegExp, rule: string): string {
   const text = readText(place)
-  return pattern.test(text) ? text : fail(place, rule)
+  return isUnfilled(text, place) || pattern.test(text) ? text : fail(place, rule)
 }
 
 export function readChoice<T extends string>(place: Place, choices: readonly T[]): T {
-  const text = readText(place)
+  const text = readText(filled(place))
   return choices.find(choice => choice === text) ?? fail(place, `must be one of ${choices.join(', ')}`)
 }
 
@@ -168,7 +183,7 @@ export function readFlag(place: Place): boolean {
 // A decimal as it is written, quoted or not: the parser's float is never looked at.
 export function readDecimal(place: Place): string {
   const { value, source } = scalar(place)
-  if (typeof value === 'string') return interpolate(value, place)
+  if (typeof value === 'string') return interpolate(value, filled(place))
   return typeof value === 'number' && source !== undefined ? source : fail(place, 'must be a decimal number')
 }
 
@@ -183,13 +198,12 @@ function scalar(place: Place): Yaml.Scalar {
 }
 
 function interpolate(text: string, place: Place): string {
+  const { env } = place.file
+  if (isUnfilled(text, place)) return text
   return text.replace(/\$\{([^}]*)\}/g, (_, name: string) => {
-    const { env, taken } = place.file
     if (env === undefined) fail(place, 'must not hold a placeholder: those are for the configuration file alone')
     if (!/^[A-Za-z_]\w*$/.test(name)) fail(place, 'has a placeholder that names no variable')
-    const value = env[name] ?? fail(place, `the environment variable ${name} is not set`)
-    taken.set(name, value)
-    return value
+    return env[name] ?? fail(place, `the environment variable ${name} is not set`)
   })
 }
 

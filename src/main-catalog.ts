@@ -6,11 +6,11 @@ import type { Credential, Provider } from './domain/catalog.ts'
 import type { Exchange } from './domain/dollars.ts'
 import { installationKey } from './first-start.ts'
 import { type Seal, sealWith } from './lib/seal.ts'
-import { type Declared, declaredBy, hasPlaceholder } from './main-declared.ts'
+import { type Declared, declaredBy } from './main-declared.ts'
 import type { Ground } from './main-ground.ts'
 import { type Catalog, catalogOf, type LiveCatalog, liveCatalog } from './route/catalog.ts'
 import type { Store } from './store/contract.ts'
-import type { Provisioned, SealedCredential, StoredCatalog } from './store/contract-catalog.ts'
+import type { NameClash, Provisioned, SealedCredential, StoredCatalog } from './store/contract-catalog.ts'
 import type { Actor } from './store/contract-operator.ts'
 import { missingPackages } from './upstream/ai-sdk-models.ts'
 
@@ -37,14 +37,24 @@ export async function openCatalog(store: Store, ground: Ground): Promise<Catalog
   const first = await store.catalog.provision(declared.catalog, {
     digest: declared.digest,
     evenSuperseded: false,
+    clashes: 'leave_out',
     dryRun: false,
     actor: START,
   })
   sayStart(first, ground)
+  const told = new Set<string>()
   const live = liveCatalog(await current())
 
   async function current(): Promise<Catalog> {
-    return inForce(await store.catalog.load(), declared, { seal, config })
+    return inForce(await store.catalog.load(), declared, { seal, config, leaveOut })
+  }
+
+  // Once for each: this comes again with every change of the catalog.
+  function leaveOut(what: 'provider' | 'model', id: string): void {
+    if (told.has(`${what} ${id}`)) return
+    told.add(`${what} ${id}`)
+    const words = `a ${what} is left out: the configuration file does not declare it as it was applied`
+    ground.log.warn({ [what]: id }, words)
   }
 
   // One after the other: an older answer of the store must not replace a newer one.
@@ -66,9 +76,11 @@ export async function openCatalog(store: Store, ground: Ground): Promise<Catalog
         const again = loadConfig()
         if (again.catalog === undefined) throw new BadConfig('there is no configuration file to apply')
         requirePackages(again.catalog.providers)
+        if (again.catalog.isSilent) await refuseSilence(store, again)
         const wanted = declaredBy(again, newId)
-        const order = { digest: wanted.digest, evenSuperseded: true, dryRun, actor }
+        const order = { digest: wanted.digest, evenSuperseded: true, clashes: 'refuse', dryRun, actor } as const
         const done = await store.catalog.provision(wanted.catalog, order)
+        if (done.clashes.length > 0) throw new BadConfig(wordsOfClashes(done.clashes, again))
         if (!dryRun) {
           declared = wanted
           live.replace(await current())
@@ -76,6 +88,19 @@ export async function openCatalog(store: Store, ground: Ground): Promise<Catalog
         return { ...done, atNextStart: atNextStart(config, again) }
       }),
   }
+}
+
+// A file that was cut short, or is not there yet, must not take everything away.
+async function refuseSilence({ catalog }: Store, { configFile }: Config): Promise<void> {
+  if ((await catalog.load()).provisioned.length === 0) return
+  const way = 'if that is meant, say so with "providers: []"'
+  throw new BadConfig(`${configFile}: names neither providers nor models and would end all that was declared; ${way}`)
+}
+
+function wordsOfClashes(clashes: readonly NameClash[], { configFile }: Config): string {
+  const named = clashes.slice(0, 5).map(({ model, name, owner }) => `${name} of ${model} (operator's model ${owner})`)
+  const more = clashes.length > named.length ? ', …' : ''
+  return `${configFile}: names that operators' models have already: ${named.join(', ')}${more}; change one of the two`
 }
 
 export function requirePackages(providers: readonly Pick<Provider, 'kind'>[]): void {
@@ -98,7 +123,11 @@ async function withoutOwned(declared: Declared, { catalog }: Store): Promise<Dec
   return { ...declared, catalog: { providers: declared.catalog.providers.filter(({ id }) => !owned.has(id)), models } }
 }
 
-function sayStart({ superseded }: Provisioned, { config, log }: Ground): void {
+function sayStart({ superseded, clashes }: Provisioned, { config, log }: Ground): void {
+  // What the environment offers may be had or not.
+  for (const clash of config.catalog === undefined ? [] : clashes) {
+    log.error(clash, "a name in the configuration file is an operator's already: the operator's model keeps it")
+  }
   if (superseded) {
     const words = 'the configuration file was superseded by a newer one and is not applied; `turnpike apply` applies it'
     log.warn({ file: config.configFile }, words)
@@ -108,25 +137,33 @@ function sayStart({ superseded }: Provisioned, { config, log }: Ground): void {
   for (const { variable, why } of config.detected.unusable) log.warn({ variable, why }, 'a provider key cannot be used')
 }
 
-function inForce(
-  stored: StoredCatalog,
-  declared: Declared,
-  { seal, config }: { readonly seal: Seal; readonly config: Config },
-): Catalog {
+type InForceNeeds = {
+  readonly seal: Seal
+  readonly config: Config
+  leaveOut(what: 'provider' | 'model', id: string): void
+}
+
+// Nobody is called without the secret that was declared for them, and nobody by the name of a placeholder.
+function inForce(stored: StoredCatalog, declared: Declared, { seal, config, leaveOut }: InForceNeeds): Catalog {
   const credentials = new Map<string, readonly Credential[]>()
   for (const each of stored.credentials) {
     const secret = seal.open(each.sealed, [each.providerId, each.id])
     credentials.set(each.providerId, [...(credentials.get(each.providerId) ?? []), { id: each.id, secret }])
   }
+  const left = (what: 'provider' | 'model', id: string): [] => {
+    leaveOut(what, id)
+    return []
+  }
   const isDeclared = new Set(stored.provisioned)
   const providers = stored.providers.flatMap(provider => {
     if (!isDeclared.has(provider.id)) return [config.allowPrivateUpstreams ? anywhere(provider) : provider]
-    const used = declared.behind(provider)
-    if (used === undefined) return hasPlaceholder(provider) ? [] : [provider]
+    const used = declared.providerBehind(provider)
+    if (used === undefined) return left('provider', provider.id)
     credentials.set(provider.id, used.credentials)
     return [used.provider]
   })
-  return catalogOf({ providers, models: stored.models }, credentials)
+  const models = stored.models.flatMap(model => declared.modelBehind(model) ?? left('model', model.id))
+  return catalogOf({ providers, models }, credentials)
 }
 
 function anywhere({ publicOnly: _, ...provider }: Provider): Provider {

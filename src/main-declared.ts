@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Config } from './config.ts'
 import type { FileProvider } from './config-provider.ts'
-import type { Credential, Provider } from './domain/catalog.ts'
+import { type Credential, isElsewhere, type Model, type Provider } from './domain/catalog.ts'
 import { AT_PAR, type Exchange } from './domain/dollars.ts'
 import { demoCatalog } from './first-start.ts'
 import type { DeclaredCatalog } from './store/contract-catalog.ts'
@@ -13,32 +13,55 @@ export type Declared = {
   readonly catalog: DeclaredCatalog
   readonly digest: string | null
   readonly exchange: Exchange
-  // The provider behind what is stored of it, if it is still the declared one.
-  behind(stored: Provider): Used | undefined
+  // What is stored of a provider, with what its placeholders stand for and the credentials that are meant for it. Undefined
+  // if nobody knows them: none of this name is declared, or one that is elsewhere.
+  providerBehind(stored: Provider): Used | undefined
+  // Undefined if it has a placeholder that this declares nothing for.
+  modelBehind(stored: Model): Model | undefined
   // Empty for a provider that is not declared.
   credentialsOf(providerId: string): readonly Credential[]
 }
 type Used = { readonly provider: Provider; readonly credentials: readonly Credential[] }
 
 export function declaredBy(config: Config, newId: () => string): Declared {
-  const { providers, models, taken, digest, exchange } = config.catalog ?? withoutFile(config, newId)
-  const used = new Map(providers.map(provider => [provider.id, split(provider)]))
-  const stored = new Map([...used].map(([id, { provider }]) => [id, masked(provider, taken)]))
+  const { providers, models, written, digest, exchange } = config.catalog ?? withoutFile(config, newId)
+  const used = { providers: byId(providers.map(withoutCredentials)), models: byId(models) }
+  const stored = { providers: byId(written.providers), models: byId(written.models) }
+  const credentialsOf = (id: string) => providers.find(provider => provider.id === id)?.credentials ?? []
   return {
     catalog: {
-      providers: [...stored.values()],
-      models: models.map(model => ({ ...model, newPriceVersion: newId() })),
+      providers: written.providers,
+      models: written.models.map(model => ({ ...model, newPriceVersion: newId() })),
     },
     digest,
     exchange,
-    behind: provider => (isDeepStrictEqual(stored.get(provider.id), provider) ? used.get(provider.id) : undefined),
-    credentialsOf: id => used.get(id)?.credentials ?? [],
+    providerBehind(provider) {
+      const declared = stored.providers.get(provider.id)
+      if (declared === undefined || isElsewhere(declared, provider)) return undefined
+      const whole = filledIn(provider, declared, used.providers.get(provider.id) ?? {})
+      return whole && { provider: whole, credentials: credentialsOf(provider.id) }
+    },
+    modelBehind: model => filledIn(model, stored.models.get(model.id) ?? {}, used.models.get(model.id) ?? {}),
+    credentialsOf,
   }
 }
 
-// A stored address that is only a placeholder's name leads nowhere.
-export function hasPlaceholder(provider: Provider): boolean {
-  return /\$\{\w+\}/.test(JSON.stringify(provider))
+// Field by field: where it is stored as it is declared, what is declared is used. A placeholder that is left leads nowhere.
+function filledIn<T extends object>(stored: T, declared: Partial<T>, used: Partial<T>): T | undefined {
+  const fields = (Object.keys(stored) as (keyof T)[]).map(name => {
+    const isDeclared = name in declared && isDeepStrictEqual(stored[name], declared[name])
+    return isDeclared ? ([name, used[name]] as const) : ([name, stored[name], hasPlaceholder(stored[name])] as const)
+  })
+  return fields.some(([, , isLeft]) => isLeft) ? undefined : (Object.fromEntries(fields) as T)
+}
+
+function hasPlaceholder(value: unknown): boolean {
+  if (typeof value === 'string') return /\$\{\w+\}/.test(value)
+  return typeof value === 'object' && value !== null && Object.values(value).some(hasPlaceholder)
+}
+
+function byId<T extends { readonly id: string }>(list: readonly T[]): ReadonlyMap<string, T> {
+  return new Map(list.map(one => [one.id, one]))
 }
 
 function withoutFile({ detected }: Config, newId: () => string) {
@@ -46,31 +69,15 @@ function withoutFile({ detected }: Config, newId: () => string) {
   // A key that was set for another program must not keep us from starting.
   const callable = detected.providers.filter(provider => missingPackages([provider]) === undefined)
   const ids = new Set(callable.map(({ id }) => id))
-  return {
-    providers: [...demo.providers.map(provider => ({ ...provider, credentials: [] })), ...callable],
-    models: [
-      ...demo.models,
-      ...detected.models.filter(({ targets }) => targets.every(({ provider }) => ids.has(provider))),
-    ],
-    taken: new Map<string, string>(),
-    digest: null,
-    exchange: AT_PAR,
-  }
+  const providers = [...demo.providers.map(provider => ({ ...provider, credentials: [] })), ...callable]
+  const models = [
+    ...demo.models,
+    ...detected.models.filter(({ targets }) => targets.every(({ provider }) => ids.has(provider))),
+  ]
+  const written = { providers: providers.map(withoutCredentials), models }
+  return { providers, models, written, digest: null, exchange: AT_PAR }
 }
 
-function split({ credentials, ...provider }: FileProvider): Used {
-  return { provider, credentials }
-}
-
-// A value that is shorter than this is no secret, and would be found where it is not meant.
-const SECRET_CHARS_MIN = 4
-
-// Through JSON, as the store will read it back.
-function masked(provider: Provider, taken: ReadonlyMap<string, string>): Provider {
-  const secrets = [...taken].filter(([, value]) => value.length >= SECRET_CHARS_MIN)
-  const mask = (name: string, value: unknown) =>
-    typeof value !== 'string' || name === 'id' || name === 'kind'
-      ? value
-      : secrets.reduce((text, [variable, secret]) => text.replaceAll(secret, `\${${variable}}`), value)
-  return JSON.parse(JSON.stringify(provider, mask)) as Provider
+function withoutCredentials({ credentials: _, ...provider }: FileProvider): Provider {
+  return provider
 }

@@ -11,7 +11,7 @@ export const commands: Readonly<Record<string, Command>> = {
     takes: [0, 1],
     async run(input) {
       const config = loadConfig(environmentWith(input.args[0]))
-      const { providers, models } = config.catalog ?? config.detected
+      const { providers, models } = config.catalog?.written ?? config.detected
       const prices = models.map(({ id, prices, targets }) => ({
         id,
         prompt: formatPrice(prices.prompt),

@@ -30,6 +30,14 @@ export type Provider = {
   readonly publicOnly?: boolean
 }
 
+// Whether a secret that was meant for the one would reach somebody else at the other. Settings are part of the address: a
+// region, a project.
+export function isElsewhere(before: Provider, after: Provider): boolean {
+  const [old, next] = [Object.entries(before.settings), Object.entries(after.settings)]
+  const isSame = old.length === next.length && old.every(([name, value]) => after.settings[name] === value)
+  return before.kind !== after.kind || before.baseUrl !== after.baseUrl || !isSame
+}
+
 // How a provider of the openai kind departs from OpenAI's own wire: data, so that another one needs no code.
 export type Quirks = {
   readonly authHeader: 'authorization' | 'api-key'

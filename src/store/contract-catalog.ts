@@ -56,11 +56,20 @@ export type ProvisionOrder = {
   readonly digest: string | null
   // Also a file that was superseded by a newer one.
   readonly evenSuperseded: boolean
+  // A name that an operator's model has: nothing changes, or all does but that name.
+  readonly clashes: 'refuse' | 'leave_out'
   // Says what would change and changes nothing.
   readonly dryRun: boolean
   readonly actor: Actor
 }
-export type Provisioned = { readonly superseded: boolean; readonly changes: readonly CatalogChange[] }
+export type Provisioned = {
+  readonly superseded: boolean
+  readonly changes: readonly CatalogChange[]
+  readonly clashes: readonly NameClash[]
+}
+
+// An id or alias of a declared model that is an id or alias of the operator's model `owner`.
+export type NameClash = { readonly model: string; readonly name: string; readonly owner: string }
 
 export type CatalogChange = {
   readonly what: 'provider' | 'model'

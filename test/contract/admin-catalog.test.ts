@@ -257,6 +257,8 @@ test('what the file would refuse is refused here, by the name of the field and w
     ['/models', { ...M1, id: 'b', targets: [] }, 400, 'targets'],
     ['/models', { ...M1, id: 'b', strategy: 'luck' }, 400, 'strategy'],
     ['/models', { ...M1, id: 'b', name: PLACEHOLDER }, 400, 'name'],
+    ['/models', { ...M1, id: 'b', aliases: ['c', 'c'] }, 400, 'aliases'],
+    ['/models', { ...M1, id: 'b', aliases: ['b'] }, 400, 'aliases'],
     ['/models', { ...M1, id: 'taken' }, 409, 'id'],
     ['/models', { ...M1, id: 'b', aliases: ['taken'] }, 409, 'aliases'],
     ['/models', M1, 409, 'id'],
@@ -380,7 +382,7 @@ function changesOf({ body }: { body: { data: readonly { model: string; change: s
 }
 
 async function provision({ rooms }: House, models = [model('m')]): Promise<void> {
-  const order = { digest: null, evenSuperseded: false, dryRun: false, actor: OPERATOR }
+  const order = { digest: null, evenSuperseded: false, clashes: 'refuse', dryRun: false, actor: OPERATOR } as const
   await rooms.catalog.provision({ providers: [provider('a')], models }, order)
 }
 

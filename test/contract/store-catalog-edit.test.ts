@@ -59,6 +59,41 @@ for (const { engine, open } of ENGINES) {
     assert.deepEqual(await rooms.catalog.sealed(), [])
   })
 
+  test(`${engine}: a name that an operator's model has is refused to a file, or left out of it`, async () => {
+    await using rooms = await openRooms(open)
+    const { catalog } = rooms
+    await add(rooms, provider('own'))
+    await save(rooms, model('own/m', { aliases: ['mine'], targets: [targetAt('own')] }))
+    const file = {
+      providers: [provider('a')],
+      models: [model('m', { aliases: ['x', 'own/m', 'mine'] }), model('mine', { aliases: [] })],
+    }
+    const order = { digest: '1', evenSuperseded: false, dryRun: false, actor: OPERATOR }
+
+    const refused = await catalog.provision(file, { ...order, clashes: 'refuse' })
+    const untouched = await catalog.load()
+    const left = await catalog.provision(file, { ...order, clashes: 'leave_out' })
+    const { models } = await catalog.load()
+
+    assert.deepEqual([ids(untouched.providers), ids(untouched.models)], [['own'], ['own/m']])
+    assert.deepEqual(
+      refused.clashes.map(({ model, name, owner }) => [model, name, owner]),
+      [
+        ['m', 'own/m', 'own/m'],
+        ['m', 'mine', 'own/m'],
+        ['mine', 'mine', 'own/m'],
+      ],
+    )
+    assert.deepEqual(left.clashes, refused.clashes)
+    assert.deepEqual(
+      models.map(({ id, aliases }) => [id, aliases]),
+      [
+        ['m', ['x']],
+        ['own/m', ['mine']],
+      ],
+    )
+  })
+
   test(`${engine}: a change based on an old version is refused, and the newer one stands`, async () => {
     await using rooms = await openRooms(open)
     const { catalog } = rooms
@@ -245,5 +280,11 @@ async function save({ catalog }: Rooms, one: DeclaredModel) {
 }
 
 async function provision({ catalog }: Rooms, declared: DeclaredCatalog): Promise<void> {
-  await catalog.provision(declared, { digest: null, evenSuperseded: false, dryRun: false, actor: OPERATOR })
+  await catalog.provision(declared, {
+    digest: null,
+    evenSuperseded: false,
+    clashes: 'refuse',
+    dryRun: false,
+    actor: OPERATOR,
+  })
 }

@@ -9,7 +9,7 @@ import { model, provider } from '../kit/declared.ts'
 import { ENGINES, OPERATOR, openRooms, type Rooms } from '../kit/engines.ts'
 
 const CREDENTIAL = { providerId: 'a', id: 's1', sealed: 'sealed', last4: 'abcd' }
-const FILE = { digest: null, evenSuperseded: false, dryRun: false, actor: OPERATOR }
+const FILE = { digest: null, evenSuperseded: false, clashes: 'refuse', dryRun: false, actor: OPERATOR } as const
 
 for (const { engine, open } of ENGINES) {
   test(`${engine}: a row that changes between reading and writing is not written over`, async () => {

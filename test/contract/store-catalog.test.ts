@@ -183,7 +183,7 @@ for (const { engine, open } of ENGINES) {
   })
 }
 
-const START = { digest: null, evenSuperseded: false, dryRun: false, actor: OPERATOR }
+const START = { digest: null, evenSuperseded: false, clashes: 'refuse', dryRun: false, actor: OPERATOR } as const
 
 // What is in force once this is.
 async function provision({ catalog }: Rooms, declared: DeclaredCatalog, order: Partial<ProvisionOrder> = {}) {

@@ -9,6 +9,7 @@ import type {
   ProvisionOrder,
 } from '../contract-catalog.ts'
 import { changedFields, priceChange, writeModel } from './catalog-changes.ts'
+import { withFreeNames } from './catalog-names.ts'
 import { specOfModel, specOfProvider } from './catalog-rows.ts'
 import { appendEvent } from './events.ts'
 import { int, type Row, type Sql, type Tx, text } from './sql.ts'
@@ -18,7 +19,7 @@ export function provisioning(sql: Sql): CatalogStore['provision'] {
     try {
       return await sql.transaction(async tx => {
         const done = await provision(tx, declared, order)
-        if (order.dryRun) throw new OnlyAsked(done)
+        if (order.dryRun || (order.clashes === 'refuse' && done.clashes.length > 0)) throw new OnlyAsked(done)
         return done
       })
     } catch (error) {
@@ -28,7 +29,7 @@ export function provisioning(sql: Sql): CatalogStore['provision'] {
   }
 }
 
-// Rolls the transaction back: a dry run does all of it and keeps nothing.
+// Rolls the transaction back: a dry run, or one that is refused, does all of it and keeps nothing.
 class OnlyAsked extends Error {
   readonly answer: Provisioned
   constructor(answer: Provisioned) {
@@ -39,14 +40,16 @@ class OnlyAsked extends Error {
 
 async function provision(tx: Tx, declared: DeclaredCatalog, order: ProvisionOrder): Promise<Provisioned> {
   if (order.digest !== null && !(await takeTurn(tx, order.digest, order.evenSuperseded))) {
-    return { superseded: true, changes: [] }
+    return { superseded: true, changes: [], clashes: [] }
   }
-  const changes = [...(await provisionProviders(tx, declared)), ...(await provisionModels(tx, declared))]
+  const providers = await provisionProviders(tx, declared)
+  const models = await provisionModels(tx, declared)
+  const changes = [...providers, ...models.changes]
   if (changes.length > 0) {
     const changed = changes.map(({ what, id, change }) => `${what} ${id} ${change}`)
     await appendEvent(tx, order.actor, 'catalog.provision', 'catalog', { changed })
   }
-  return { superseded: false, changes }
+  return { superseded: false, changes, clashes: models.clashes }
 }
 
 // Whether the file may be applied. One that was applied before another one is old.
@@ -89,8 +92,9 @@ async function provisionProviders(tx: Tx, { providers }: DeclaredCatalog): Promi
   return changes
 }
 
-async function provisionModels(tx: Tx, { models }: DeclaredCatalog): Promise<readonly CatalogChange[]> {
+async function provisionModels(tx: Tx, declared: DeclaredCatalog): Promise<Pick<Provisioned, 'changes' | 'clashes'>> {
   const before = await rowsById(tx, 'SELECT id, spec, price, price_version, provisioned, active, version FROM model')
+  const { models, clashes } = withFreeNames(declared.models, before)
   const changes: CatalogChange[] = []
   for (const model of models) {
     const stored = before.get(model.id)
@@ -103,7 +107,7 @@ async function provisionModels(tx: Tx, { models }: DeclaredCatalog): Promise<rea
     changes.push({ what: 'model', id, change: 'removed', fields: [], price: null })
     await letGo(tx, 'model', before.get(id)!)
   }
-  return changes
+  return { changes, clashes }
 }
 
 async function letGo(tx: Tx, table: CatalogChange['what'], { id, version }: Row): Promise<void> {
