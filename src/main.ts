@@ -71,7 +71,13 @@ async function applyFile({ keeper }: House, { log }: Ground): Promise<void> {
 // Secrets are shown this once, and only then are they for good.
 async function show(first: FirstStart, at: Parameters<typeof welcome>[0], { detected }: Config): Promise<void> {
   const { adminToken, secret } = first.made
-  if (adminToken !== undefined || secret !== undefined)
-    process.stdout.write(welcome(at, first, DEMO_MODEL, detected.found))
+  if (adminToken !== undefined || secret !== undefined) await print(welcome(at, first, DEMO_MODEL, detected.found))
   await first.shown()
+}
+
+// Rejects if nobody can read it.
+function print(text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(text, error => (error ? reject(error) : resolve()))
+  })
 }

@@ -28,9 +28,16 @@ const GROUPS: Readonly<Record<string, Group>> = {
   restore: { about: 'put a backup into an empty data dir', load: () => import('./restore.ts') },
 }
 
+for (const stream of [process.stdout, process.stderr]) stream.on('error', unread)
 const code = await main(process.argv.slice(2))
 // What failed must end, also where a listener or a thread would keep the process alive.
 if (code !== 0) process.exit(code)
+
+// Whoever reads us may have seen enough (`| head`): what was begun is done to its end, and nobody is told.
+function unread(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error
+  process.exitCode = 1
+}
 
 async function main(argv: readonly string[]): Promise<number> {
   const [name, ...rest] = argv
