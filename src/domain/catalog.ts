@@ -1,5 +1,4 @@
 // The catalog's nouns: providers, models with their prices, and the targets that tie them.
-import { isDeepStrictEqual } from 'node:util'
 import { formatAtto, formatPrice, type Prices, parseAtto, parsePrice, type Rates } from './credits.ts'
 import type { TargetCost } from './dollars.ts'
 import { Refusal } from './refusal.ts'
@@ -63,16 +62,6 @@ export const NO_QUIRKS: Quirks = {
   leavesOut: [],
   streamOptions: true,
   developerRole: true,
-}
-
-// Whether a secret that was meant for the one would reach somebody else at the other. Settings are part of the address:
-// a region, a project.
-export function isElsewhere(before: Provider, after: Provider): boolean {
-  return (
-    before.kind !== after.kind ||
-    before.baseUrl !== after.baseUrl ||
-    !isDeepStrictEqual(before.settings, after.settings)
-  )
 }
 
 // One of the secrets by which we are known to a provider. Its id may be shown, the secret never.

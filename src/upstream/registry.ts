@@ -18,6 +18,8 @@ export function adapterRegistry(bounds: WireBounds, needs: WireNeeds): Registry 
   const current = new Map<string, { readonly adapter: Adapter; readonly provider: Provider }>()
   // A request keeps the provider that it was planned with, also when the catalog has another by now.
   const known = new WeakMap<Provider, Adapter>()
+  const past = new WeakSet<Provider>()
+  let inForce: readonly Provider[] = []
 
   function adapterOf(provider: Provider): Adapter {
     const { kind } = provider
@@ -25,13 +27,14 @@ export function adapterRegistry(bounds: WireBounds, needs: WireNeeds): Registry 
     return isSdkKind(kind) ? sdkAdapter(provider, kind, bounds, needs) : openaiAdapter(provider, bounds, needs)
   }
 
-  // Another catalog may well have the same provider.
+  // Another catalog may well have the same provider. One that comes late, planned with a catalog that is past, gets an
+  // adapter that keeps nothing.
   function take(provider: Provider): Adapter {
     const kept = current.get(provider.id)
     const isSame = kept !== undefined && isDeepStrictEqual(kept.provider, provider)
     const adapter = isSame ? kept.adapter : adapterOf(provider)
-    if (!isSame) kept?.adapter.retire()
-    current.set(provider.id, { adapter, provider })
+    if (past.has(provider)) adapter.retire()
+    else current.set(provider.id, { adapter, provider })
     known.set(provider, adapter)
     return adapter
   }
@@ -39,11 +42,16 @@ export function adapterRegistry(bounds: WireBounds, needs: WireNeeds): Registry 
   return {
     get: provider => known.get(provider) ?? take(provider),
     keep(providers) {
-      const named = new Set(providers.map(({ id }) => id))
-      for (const [id, { adapter }] of current) {
-        if (named.has(id)) continue
-        adapter.retire()
-        current.delete(id)
+      const named = new Set(providers)
+      for (const provider of inForce) if (!named.has(provider)) past.add(provider)
+      inForce = providers
+      for (const [id, { adapter, provider }] of current) {
+        const same = providers.find(each => each.id === id && isDeepStrictEqual(each, provider))
+        if (same !== undefined) known.set(same, adapter)
+        else {
+          adapter.retire()
+          current.delete(id)
+        }
       }
     },
     close: async () => {
