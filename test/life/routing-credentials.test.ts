@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { settledRow } from '../kit/bookings.ts'
 import { withBounds } from '../kit/bounds.ts'
+import type { Plan } from '../kit/plan.ts'
 import { openScene } from '../kit/scene.ts'
 import { standardConfig, standardModel, standardProvider } from '../kit/standard-config.ts'
 import { until } from '../kit/until.ts'
@@ -22,6 +23,7 @@ const { gateway, upstream } = await openScene(
         ...['dying', 'limited', 'doubted'].map(id =>
           standardModel({ id: `test/${id}`, targets: [{ provider: id, model: id }] }),
         ),
+        standardModel({ id: 'test/limited_for_long', targets: [{ provider: 'limited', model: 'limited_for_long' }] }),
         ...['all_dead', 'down'].map(id =>
           standardModel({
             id: `test/${id}`,
@@ -84,16 +86,34 @@ test('a 401 for one tenant that the question does not confirm sets nothing aside
   assert.deepEqual(alarms(SET_ASIDE, 'doubted'), [])
 })
 
-test('a limited credential is passed over until its time while the other serves', async () => {
+test('a limited credential is passed over while the other serves', async () => {
   upstream.reset()
-  upstream.script(entry => (numberOf(entry) === 1 ? { status: 429, headers: { 'retry-after': '1' } } : {}), 'limited')
-  for (let i = 0; i < 4; i++) assert.equal((await gateway.chat({ model: 'test/limited' })).status, 200)
-  assert.deepEqual(upstream.journal.map(numberOf), [1, 2, 2, 2, 2])
+  upstream.script(entry => (numberOf(entry) === 1 ? limitedFor(600) : {}), 'limited_for_long')
+  const answers = []
+  for (let i = 0; i < 4; i++) answers.push(await gateway.chat({ model: 'test/limited_for_long' }))
 
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 200, 200, 200],
+  )
+  assert.deepEqual(upstream.journal.map(numberOf), [1, 2, 2, 2, 2])
+})
+
+test('a limited credential serves again once its time is over, and not before', async () => {
   upstream.reset()
-  await sleep(1050)
-  for (let i = 0; i < 2; i++) await gateway.chat({ model: 'test/limited' })
-  assert.deepEqual(upstream.journal.map(numberOf).toSorted(), [1, 2])
+  upstream.script(entry => (numberOf(entry) === 1 ? limitedFor(1) : {}), 'limited')
+  const triedAt = () => upstream.journal.filter(entry => numberOf(entry) === 1).map(({ startedAt }) => startedAt)
+  const chat = async () => assert.equal((await gateway.chat({ model: 'test/limited' })).status, 200)
+  while (triedAt().length === 0) await chat()
+  upstream.script({}, 'limited')
+  await until('it is used again', async () => {
+    await chat()
+    return triedAt().length > 1
+  })
+
+  const [limitedAt = 0, againAt = 0] = triedAt()
+  // Its clock and ours may round differently.
+  assert.ok(againAt - limitedAt >= 995, `after ${againAt - limitedAt} ms`)
 })
 
 test('a provider whose credentials are all dead is not called, and the next one serves', async () => {
@@ -122,6 +142,10 @@ test('second tries are bounded: the reserve, and a fifth of the requests', async
   assert.ok(served >= 5 && served <= 10 + 60 / 5, `${served} were served`)
   assert.ok(answers.every(({ status }) => status === 200 || status === 502))
 })
+
+function limitedFor(seconds: number): Plan {
+  return { status: 429, headers: { 'retry-after': String(seconds) } }
+}
 
 function numberOf({ headers }: Pick<JournalEntry, 'headers'>): number {
   return Number(String(headers.authorization).at(-1))
