@@ -1,0 +1,72 @@
+// The catalog in force while operators change it at once: what the store said first never replaces what it said last.
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { loadConfig } from '../../src/config.ts'
+import { openCatalog } from '../../src/main-catalog.ts'
+import { openGround } from '../../src/main-ground.ts'
+import type { CatalogStore, StoredCatalog } from '../../src/store/contract-catalog.ts'
+import { openSqlite } from '../../src/store/sqlite.ts'
+import { provider } from '../kit/declared.ts'
+import { OPERATOR } from '../kit/engines.ts'
+import { temporaryFolder } from '../kit/folder.ts'
+
+test('refreshes come one after the other: a slow answer of the store does not undo a later one', async () => {
+  await using house = await openKeeper()
+  const arrival = Promise.withResolvers<void>()
+  const read = Promise.withResolvers<void>()
+  // The store has answered, and the answer takes its time.
+  house.onLoad = async stored => {
+    house.onLoad = undefined
+    read.resolve()
+    await arrival.promise
+    return stored
+  }
+
+  const first = house.keeper.refresh()
+  await read.promise
+  await house.add('added')
+  const second = house.keeper.refresh()
+  await Promise.race([second, new Promise(resolve => setTimeout(resolve, 100))])
+  arrival.resolve()
+  await Promise.all([first, second])
+
+  assert.equal(house.keeper.live.current().provider('added')?.id, 'added')
+})
+
+test('a refresh that failed does not keep the next one from being done', async () => {
+  await using house = await openKeeper()
+  await house.add('added')
+
+  house.onLoad = () => Promise.reject(new Error('the store is away'))
+  await assert.rejects(house.keeper.refresh(), /away/)
+  house.onLoad = undefined
+  await house.keeper.refresh()
+
+  assert.equal(house.keeper.live.current().provider('added')?.id, 'added')
+})
+
+type OnLoad = (stored: StoredCatalog) => Promise<StoredCatalog>
+
+async function openKeeper() {
+  const folder = await temporaryFolder()
+  const config = loadConfig({ TURNPIKE_DATA_DIR: folder.path, TURNPIKE_LOG_LEVEL: 'silent' }, folder.path)
+  const store = await openSqlite({ path: join(folder.path, 'test.db'), owner: 'test' })
+  const load = async () => {
+    const stored = await store.catalog.load()
+    return house.onLoad === undefined ? stored : house.onLoad(stored)
+  }
+  const catalog: CatalogStore = Object.assign(Object.create(store.catalog), { load })
+  const house = {
+    onLoad: undefined as OnLoad | undefined,
+    async add(id: string): Promise<void> {
+      const added = { provider: provider(id), entered: '{}', active: true, credentials: [] }
+      await store.catalog.createProvider(added, 10, OPERATOR)
+    },
+    async [Symbol.asyncDispose]() {
+      await store.close()
+      await folder[Symbol.asyncDispose]()
+    },
+  }
+  return Object.assign(house, { keeper: await openCatalog({ ...store, catalog }, openGround(config)) })
+}
