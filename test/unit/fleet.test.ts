@@ -7,7 +7,7 @@ import { Failure } from '../../src/domain/failure.ts'
 import { STRATEGIES, type Strategy } from '../../src/domain/routing.ts'
 import { type Behaviour, chance, type Doing, type Member, openWorld } from '../kit/fleet.ts'
 
-const MINUTE = 60_000
+const SEEDS = [7, 19, 101]
 const PER_SECOND = 25
 // What a request costs the operator there, and how soon it usually begins to answer.
 const PLAIN = [
@@ -17,85 +17,149 @@ const PLAIN = [
 ] as const
 type Plain = (typeof PLAIN)[number]
 
-// What befalls an upstream at a moment; undefined: it is well.
-type Trouble = (nowMs: number, random: () => number) => Doing | 'slow' | undefined
+// What befalls an upstream at a moment; undefined: it is well. A question of our own holds no content of a caller's.
+type Trouble = (nowMs: number, random: () => number, isOurs: boolean) => Doing | 'slow' | undefined
 const between =
   (from: number, to: number, doing: Trouble): Trouble =>
-  (nowMs, random) =>
-    nowMs >= from && nowMs < to ? doing(nowMs, random) : undefined
+  (nowMs, random, isOurs) =>
+    nowMs >= from && nowMs < to ? doing(nowMs, random, isOurs) : undefined
 const refused = { afterMs: 1, failure: new Failure('refused', 'refused') }
 const unconnected = { afterMs: 1000, failure: new Failure('connect_timeout', 'no connection') }
 const error = { afterMs: 200, failure: new Failure('status', 'status 500', { status: 500 }) }
+const forbidden = { afterMs: 200, failure: new Failure('credential', 'status 403', { status: 403 }) }
+const often =
+  (doing: Doing): Trouble =>
+  (_, random) =>
+    random() < 0.6 ? doing : undefined
 
-// Trouble befalls the one that a strategy likes best: what befalls the others it would hardly notice.
-const SCENES: Readonly<Record<string, () => Trouble>> = {
-  'all well': () => () => undefined,
-  'one down': () => between(10_000, 40_000, () => refused),
-  'one cannot be connected to': () => between(10_000, 40_000, () => unconnected),
-  'a brown-out': () => between(10_000, 40_000, (_, random) => (random() < 0.6 ? error : undefined)),
-  flapping: () => nowMs => (Math.floor(nowMs / 5000) % 2 === 1 ? refused : undefined),
-  'one slow': () => between(10_000, 40_000, () => 'slow'),
-  'one limited': () => limitedTo(5),
+type Scene = {
+  readonly trouble: () => Trouble
+  // How many have it: the one that a strategy likes best, and the one that it likes next.
+  readonly troubled: 1 | 2
+  readonly seconds: number
+  readonly endsMs: number
 }
 
-const figures = new Map<string, Figures>()
-for (const scene of Object.keys(SCENES)) {
-  for (const who of ['random', 'oracle', ...STRATEGIES] as const) {
-    const found = who === 'random' || who === 'oracle' ? without(scene, who) : await simulate(scene, who)
-    figures.set(`${scene}/${who}`, found)
+const MINUTE = { troubled: 1, seconds: 60, endsMs: 40_000 } as const
+// The breaker of one that is away for so long stays open for as long as a breaker may, and then there are requests enough
+// to show when it is called again.
+const LONG = { troubled: 1, seconds: 130, endsMs: 90_000 } as const
+const SCENES: Readonly<Record<string, Scene>> = {
+  'all well': { ...MINUTE, trouble: () => () => undefined },
+  'one down': { ...MINUTE, trouble: () => between(10_000, 40_000, () => refused) },
+  'one cannot be connected to': { ...MINUTE, trouble: () => between(10_000, 40_000, () => unconnected) },
+  'a brown-out': { ...MINUTE, trouble: () => between(10_000, 40_000, often(error)) },
+  flapping: { ...MINUTE, trouble: () => nowMs => (Math.floor(nowMs / 5000) % 2 === 1 ? refused : undefined) },
+  'one slow': { ...MINUTE, trouble: () => between(10_000, 40_000, () => 'slow') },
+  'one limited': { ...MINUTE, trouble: () => limitedTo(5) },
+}
+const LONG_SCENES: Readonly<Record<string, Scene>> = {
+  'down for long': { ...LONG, trouble: () => between(10_000, 90_000, () => refused) },
+  'not connected to for long': { ...LONG, trouble: () => between(10_000, 90_000, () => unconnected) },
+  'a long brown-out': { ...LONG, trouble: () => between(10_000, 90_000, often(error)) },
+}
+// What may be the input's fault opens no breaker: nothing but the budget stands between it and the upstreams.
+const FORBIDDING: Readonly<Record<string, Scene>> = {
+  'two forbid most': {
+    ...MINUTE,
+    troubled: 2,
+    trouble: () => (nowMs, random, isOurs) => (isOurs ? undefined : often(forbidden)(nowMs, random, isOurs)),
+  },
+}
+const ALL = { ...SCENES, ...LONG_SCENES, ...FORBIDDING }
+
+// Trouble befalls the one that a strategy likes best: what befalls the others it would hardly notice.
+const bestOf = (strategy: Strategy): Plain['id'] => (strategy === 'fastest' ? 'b' : 'a')
+const nextBest = { a: 'b', b: 'a' } as const
+
+const figures = new Map<string, Figures[]>()
+for (const [name, scene] of Object.entries(ALL)) {
+  for (const best of ['a', 'b'] as const) {
+    const strategies = STRATEGIES.filter(strategy => bestOf(strategy) === best)
+    for (const who of ['random', 'oracle', ...strategies] as const) {
+      const all = []
+      for (const seed of SEEDS) {
+        const world: Place = { scene, best, seed }
+        all.push(who === 'random' || who === 'oracle' ? without(world, who) : await simulate(world, who))
+      }
+      figures.set(`${name}/${best}/${who}`, all)
+    }
   }
 }
 print()
 
 test('while one of three targets is down, 999 of 1000 requests are served, by every strategy', () => {
   for (const strategy of STRATEGIES) {
-    for (const scene of ['one down', 'one cannot be connected to']) {
-      const { success } = of(scene, strategy)
-      assert.ok(success >= 0.999, `${scene}, ${strategy}: ${success}`)
+    for (const scene of ['one down', 'one cannot be connected to', 'down for long', 'not connected to for long']) {
+      for (const { success } of of(scene, strategy)) assert.ok(success >= 0.999, `${scene}, ${strategy}: ${success}`)
     }
-    for (const scene of ['a brown-out', 'flapping', 'one slow', 'one limited']) {
-      const { success } = of(scene, strategy)
-      assert.ok(success >= 0.995, `${scene}, ${strategy}: ${success}`)
+    for (const scene of ['a brown-out', 'flapping', 'one slow', 'one limited', 'a long brown-out']) {
+      for (const { success } of of(scene, strategy)) assert.ok(success >= 0.995, `${scene}, ${strategy}: ${success}`)
     }
   }
 })
 
-test('whatever happens, upstreams get at most a fifth more calls than there are requests', () => {
-  for (const [name, { extraLoad }] of figures) assert.ok(extraLoad <= 0.2, `${name}: ${extraLoad}`)
+test('with one of three in trouble, upstreams get at most a fifth more calls than there are requests', () => {
+  for (const strategy of STRATEGIES) {
+    for (const scene of Object.keys({ ...SCENES, ...LONG_SCENES })) {
+      for (const { extraLoad } of of(scene, strategy))
+        assert.ok(extraLoad <= 0.2, `${scene}, ${strategy}: ${extraLoad}`)
+    }
+  }
+})
+
+test('with two of three failing in a way that opens no breaker, second tries end with the budget', () => {
+  const [scene] = Object.values(FORBIDDING) as [Scene]
+  const requests = scene.seconds * PER_SECOND
+  const windows = scene.seconds / BOUNDS.retryWindowSeconds + 1
+  const most = (requests * BOUNDS.retryPercentMax) / 100 + windows * BOUNDS.retryReserveMax
+  for (const strategy of STRATEGIES) {
+    for (const { retries } of of('two forbid most', strategy)) {
+      assert.ok(retries <= most, `${strategy}: ${retries} against ${most}`)
+      assert.ok(retries >= (requests * BOUNDS.retryPercentMax) / 100 / 2, `${strategy}: hardly any, ${retries}`)
+    }
+  }
 })
 
 test('with all well nobody is called twice and nobody is asked questions', () => {
-  for (const strategy of STRATEGIES) assert.equal(of('all well', strategy).extraLoad, 0)
+  for (const strategy of STRATEGIES) for (const { extraLoad } of of('all well', strategy)) assert.equal(extraLoad, 0)
 })
 
 test('the cheapest costs at most a tenth more than what an oracle would pay', () => {
   for (const scene of Object.keys(SCENES)) {
-    const [ours, oracle] = [of(scene, 'cheapest').meanCost, of(scene, 'oracle').meanCost]
-    assert.ok(ours <= 1.1 * oracle, `${scene}: ${ours} against ${oracle}`)
+    for (const [ours, oracle] of beside(scene, 'cheapest', 'oracle')) {
+      assert.ok(ours.meanCost <= 1.1 * oracle.meanCost, `${scene}: ${ours.meanCost} against ${oracle.meanCost}`)
+    }
   }
 })
 
 test('the fastest begins sooner than a random choice, and leaves a target that has become slow', () => {
   for (const scene of Object.keys(SCENES)) {
-    const [ours, random] = [of(scene, 'fastest').p95Ms, of(scene, 'random').p95Ms]
-    assert.ok(ours < random, `${scene}: ${ours} against ${random}`)
+    for (const [ours, random] of beside(scene, 'fastest', 'random')) {
+      assert.ok(ours.p95Ms < random.p95Ms, `${scene}: ${ours.p95Ms} against ${random.p95Ms}`)
+    }
   }
-  assert.ok(of('all well', 'fastest').p95Ms < 1.5 * of('all well', 'oracle').p95Ms)
+  for (const [ours, oracle] of beside('all well', 'fastest', 'oracle')) assert.ok(ours.p95Ms < 1.5 * oracle.p95Ms)
 })
 
 test('every strategy serves more than a random choice does when something is wrong', () => {
   for (const strategy of STRATEGIES) {
     for (const scene of ['one down', 'a brown-out', 'flapping', 'one limited']) {
-      assert.ok(of(scene, strategy).success > of(scene, 'random').success, `${scene}, ${strategy}`)
+      for (const [ours, random] of beside(scene, strategy, 'random')) {
+        assert.ok(ours.success > random.success, `${scene}, ${strategy}`)
+      }
     }
   }
 })
 
 test('a healed target is used again within its probe interval', () => {
   for (const strategy of STRATEGIES) {
-    for (const scene of ['one down', 'one cannot be connected to', 'a brown-out']) {
-      const { backAfterMs } = of(scene, strategy)
-      assert.ok(backAfterMs <= BOUNDS.breakerOpenMsMax + 2000, `${scene}, ${strategy}: ${backAfterMs} ms`)
+    for (const [scene, { seconds, endsMs }] of Object.entries(LONG_SCENES)) {
+      const most = BOUNDS.breakerOpenMsMax + 2000
+      assert.ok(seconds * 1000 - endsMs > most, 'there are no requests to show it')
+      for (const { backAfterMs } of of(scene, strategy)) {
+        assert.ok(backAfterMs <= most, `${scene}, ${strategy}: ${backAfterMs} ms`)
+      }
     }
   }
 })
@@ -105,45 +169,54 @@ type Figures = {
   readonly meanCost: number
   readonly p95Ms: number
   readonly extraLoad: number
+  readonly retries: number
   // From the end of the trouble to the first answer of the one that had it.
   readonly backAfterMs: number
 }
 
-async function simulate(scene: string, strategy: Strategy): Promise<Figures> {
-  const random = chance(7)
-  const trouble = SCENES[scene]?.()
-  const best = strategy === 'fastest' ? 'b' : 'a'
-  const members = PLAIN.map(plain => member(plain, plain.id === best ? trouble : undefined, random))
-  const world = openWorld(members, { strategy, seed: 11 })
-  const told: { provider: string | undefined; tookMs: number; endedMs: number }[] = []
-  for (let i = 0; i < PER_SECOND * 60; i++) {
+// Where everybody is put to the same test.
+type Place = { readonly scene: Scene; readonly best: 'a' | 'b'; readonly seed: number }
+
+async function simulate({ scene, best, seed }: Place, strategy: Strategy): Promise<Figures> {
+  const random = chance(seed)
+  const troubles = troublesOf(scene, best)
+  const members = PLAIN.map(plain => member(plain, troubles.get(plain.id), random))
+  const world = openWorld(members, { strategy, seed: seed + 1 })
+  const told: { provider: string | undefined; tookMs: number; startedMs: number }[] = []
+  const requests = scene.seconds * PER_SECOND
+  const arrive = (i: number) => {
+    if (i === requests) return
     world.at((i + random()) * (1000 / PER_SECOND), () => {
+      const startedMs = world.clock.monotonic()
       world.ask({ account: `account-${i % 7}` }).then(({ answer, tookMs }) => {
-        told.push({ provider: answer.served?.provider, tookMs, endedMs: world.clock.monotonic() })
+        told.push({ provider: answer.served?.provider, tookMs, startedMs })
       })
+      arrive(i + 1)
     })
   }
-  await world.run(2 * MINUTE)
+  arrive(0)
+  await world.run(scene.seconds * 2000)
 
-  assert.equal(told.length, PER_SECOND * 60)
-  const back = told.filter(({ provider, endedMs, tookMs }) => provider === best && endedMs - 1000 - tookMs > 40_000)
+  assert.equal(told.length, requests)
+  const back = told.filter(({ provider, startedMs }) => provider === best && startedMs >= scene.endsMs)
+  const questions = world.calls.filter(isQuestion).length
   return figuresOf(
     told.map(({ provider, tookMs }) => ({ plain: PLAIN.find(({ id }) => id === provider), tookMs })),
-    world.calls.length,
-    Math.min(...back.map(({ endedMs }) => endedMs - 40_000)),
+    { calls: world.calls.length, questions },
+    Math.min(...back.map(({ startedMs, tookMs }) => startedMs + tookMs - scene.endsMs)),
   )
 }
 
 // One try each: at random, or by one who knows who is well, and takes the cheapest or the fastest of them.
-function without(scene: string, who: 'random' | 'oracle'): Figures {
-  const random = chance(7)
-  const trouble = SCENES[scene]?.()
+function without({ scene, best, seed }: Place, who: 'random' | 'oracle'): Figures {
+  const random = chance(seed)
+  const troubles = troublesOf(scene, best)
   const told: { plain: Plain | undefined; tookMs: number; cost: number }[] = []
-  for (let i = 0; i < PER_SECOND * 60; i++) {
+  for (let i = 0; i < scene.seconds * PER_SECOND; i++) {
     const nowMs = (i + random()) * (1000 / PER_SECOND)
     const doings = PLAIN.map(plain => ({
       plain,
-      doing: doingOf(plain, plain.id === 'a' ? trouble : undefined, nowMs, random),
+      doing: doingOf(plain, troubles.get(plain.id), { nowMs, isOurs: false }, random),
     }))
     if (who === 'random') {
       const { plain, doing } = doings[Math.floor(random() * 3)] as (typeof doings)[number]
@@ -154,13 +227,21 @@ function without(scene: string, who: 'random' | 'oracle'): Figures {
       told.push({ plain: well[0]?.plain, tookMs: Math.min(...well.map(({ doing }) => doing.afterMs)), cost })
     }
   }
-  const figures = figuresOf(told, told.length, 0)
-  return who === 'random' ? figures : { ...figures, meanCost: mean(told.map(({ cost }) => cost)) }
+  const found = figuresOf(told, { calls: told.length, questions: 0 }, 0)
+  return who === 'random' ? found : { ...found, meanCost: mean(told.map(({ cost }) => cost)) }
+}
+
+function troublesOf({ trouble, troubled }: Scene, best: 'a' | 'b'): ReadonlyMap<string, Trouble> {
+  return new Map([best, nextBest[best]].slice(0, troubled).map(id => [id, trouble()]))
+}
+
+function isQuestion({ requestId }: { readonly requestId: string }): boolean {
+  return requestId.startsWith('probe-')
 }
 
 function member(plain: Plain, trouble: Trouble | undefined, random: () => number): Member {
   const cost = BigInt(plain.cost) * 1_000_000_000n
-  const behave: Behaviour = (_, nowMs) => doingOf(plain, trouble, nowMs, random)
+  const behave: Behaviour = (call, nowMs) => doingOf(plain, trouble, { nowMs, isOurs: isQuestion(call) }, random)
   return {
     id: plain.id,
     behave,
@@ -171,9 +252,14 @@ function member(plain: Plain, trouble: Trouble | undefined, random: () => number
   }
 }
 
-function doingOf(plain: Plain, trouble: Trouble | undefined, nowMs: number, random: () => number): Doing {
+function doingOf(
+  plain: Plain,
+  trouble: Trouble | undefined,
+  { nowMs, isOurs }: { readonly nowMs: number; readonly isOurs: boolean },
+  random: () => number,
+): Doing {
   const jitter = 0.5 + random()
-  const found = trouble?.(nowMs, random)
+  const found = trouble?.(nowMs, random, isOurs)
   if (found !== undefined && found !== 'slow') return found
   return { afterMs: plain.firstByteMs * jitter * (found === 'slow' ? 20 : 1), lastsMs: 1000 }
 }
@@ -195,7 +281,7 @@ function limitedTo(perSecond: number): Trouble {
 
 function figuresOf(
   told: readonly { readonly plain: Plain | undefined; readonly tookMs: number }[],
-  calls: number,
+  { calls, questions }: { readonly calls: number; readonly questions: number },
   backAfterMs: number,
 ): Figures {
   const served = told.filter(({ plain }) => plain !== undefined)
@@ -205,6 +291,7 @@ function figuresOf(
     meanCost: mean(served.map(({ plain }) => plain?.cost ?? 0)),
     p95Ms: times[Math.floor(times.length * 0.95)] ?? 0,
     extraLoad: calls / told.length - 1,
+    retries: calls - questions - told.length,
     backAfterMs,
   }
 }
@@ -213,23 +300,39 @@ function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length
 }
 
-function of(scene: string, who: string): Figures {
-  const found = figures.get(`${scene}/${who}`)
-  assert.ok(found, `${scene}/${who}`)
+// Of each seed.
+function of(scene: string, strategy: Strategy): readonly Figures[] {
+  return at(scene, bestOf(strategy), strategy)
+}
+
+// A strategy and whoever it is held against, both in the world of its trouble.
+function beside(scene: string, strategy: Strategy, other: 'random' | 'oracle'): (readonly [Figures, Figures])[] {
+  const others = at(scene, bestOf(strategy), other)
+  return of(scene, strategy).map((ours, index) => [ours, others[index] as Figures])
+}
+
+function at(scene: string, best: string, who: string): readonly Figures[] {
+  const found = figures.get(`${scene}/${best}/${who}`)
+  assert.ok(found, `${scene}/${best}/${who}`)
   return found
 }
 
 function print(): void {
-  const lines = [...figures].map(([name, { success, meanCost, p95Ms, extraLoad }]) => {
-    const [scene = '', who = ''] = name.split('/')
+  const lines = [...figures].map(([name, all]) => {
+    const [scene = '', best = '', who = ''] = name.split('/')
+    const over = (read: (figures: Figures) => number) => mean(all.map(read))
     const cells = [
-      (success * 100).toFixed(2).padStart(9),
-      meanCost.toFixed(2).padStart(6),
-      Math.round(p95Ms).toString().padStart(8),
-      (extraLoad * 100).toFixed(1).padStart(8),
+      (over(({ success }) => success) * 100).toFixed(2).padStart(9),
+      over(({ meanCost }) => meanCost)
+        .toFixed(2)
+        .padStart(6),
+      Math.round(over(({ p95Ms }) => p95Ms))
+        .toString()
+        .padStart(8),
+      (over(({ extraLoad }) => extraLoad) * 100).toFixed(1).padStart(8),
     ]
-    return `${scene.padEnd(28)}${who.padEnd(12)}${cells.join('  ')}`
+    return `${scene.padEnd(28)}${best.padEnd(4)}${who.padEnd(12)}${cells.join('  ')}`
   })
-  const head = `${'scene'.padEnd(28)}${'by'.padEnd(12)}served, %    cost  p95, ms  extra, %`
+  const head = `${'scene'.padEnd(28)}at  ${'by'.padEnd(12)}served, %    cost  p95, ms  extra, %`
   process.stdout.write(`${[head, ...lines].join('\n')}\n`)
 }
