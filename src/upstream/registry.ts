@@ -27,15 +27,19 @@ export function adapterRegistry(bounds: WireBounds, needs: WireNeeds): Registry 
     return isSdkKind(kind) ? sdkAdapter(provider, kind, bounds, needs) : openaiAdapter(provider, bounds, needs)
   }
 
-  // Another catalog may well have the same provider. One that comes late, planned with a catalog that is past, gets an
-  // adapter that keeps nothing.
   function take(provider: Provider): Adapter {
     const kept = current.get(provider.id)
+    // Another catalog may well have the same provider.
     const isSame = kept !== undefined && isDeepStrictEqual(kept.provider, provider)
     const adapter = isSame ? kept.adapter : adapterOf(provider)
-    if (past.has(provider)) adapter.retire()
-    else current.set(provider.id, { adapter, provider })
     known.set(provider, adapter)
+    if (isSame) return adapter
+    // One that comes late, planned with a catalog that is past, keeps nothing for later.
+    if (past.has(provider)) adapter.retire()
+    else {
+      kept?.adapter.retire()
+      current.set(provider.id, { adapter, provider })
+    }
     return adapter
   }
 
