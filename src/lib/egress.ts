@@ -74,3 +74,12 @@ export const publicLookup: LookupFunction = (host, options, callback) => {
     return options.all ? callback(null, open) : callback(null, first.address, first.family)
   })
 }
+
+// What to connect to where only public addresses may be. An address is not looked up, so one that is not public is given a
+// name instead, for which the look-up fails.
+export function publicHost(host: string): { readonly host: string; readonly lookup: LookupFunction } {
+  // A name has no colon; an address that we cannot read is not public.
+  const isAddress = parseAddress(host) !== undefined || host.includes(':')
+  if (!isAddress || isPublicAddress(host)) return { host, lookup: publicLookup }
+  return { host: 'not-public', lookup: (_name, _options, callback) => callback(new NotPublic(host), '') }
+}

@@ -1,14 +1,15 @@
 // The only place that opens sockets outward: an HTTP/1.1 client with one job, POST of a text to one host.
 // Bounded in time and size, never follows a redirect, asks for no encoding, and turns everything that can go wrong on a
 // wire into a Failure.
-import { connect as connectTcp, isIP, type LookupFunction, type OnReadOpts, type Socket } from 'node:net'
+import { connect as connectTcp, isIP, type OnReadOpts, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import type { Timeouts } from '../domain/catalog.ts'
 import { Failure } from '../domain/failure.ts'
 import type { Clock } from '../lib/clock.ts'
-import { hostOf, isPublicAddress, NotPublic, publicLookup } from '../lib/egress.ts'
+import { hostOf, publicHost } from '../lib/egress.ts'
 import { BadResponse, responseReader } from '../lib/http-response.ts'
 import { type Circumstances, ConnectTimeout, failureOf } from './call-failure.ts'
+import { headerLines } from './call-head.ts'
 import {
   dueMs,
   type Exchange,
@@ -300,7 +301,7 @@ function openSocket({ url, publicOnly }: OutwardSetup, session: Buffer | undefin
   const isTls = url.protocol === 'https:'
   const host = hostOf(url)
   const port = Number(url.port || (isTls ? 443 : 80))
-  const options = { host, port, noDelay: true, keepAlive: true, onread, ...(publicOnly ? guardedHost(host) : {}) }
+  const options = { host, port, noDelay: true, keepAlive: true, onread, ...(publicOnly ? publicHost(host) : {}) }
   if (!isTls) return connectTcp(options)
   const servername = isIP(host) === 0 ? host : ''
   return connectTls({
@@ -311,24 +312,6 @@ function openSocket({ url, publicOnly }: OutwardSetup, session: Buffer | undefin
   })
 }
 
-// An address is not looked up, so one that is not public is given a name instead, for which the look-up fails.
-function guardedHost(host: string): { readonly host: string; readonly lookup: LookupFunction } {
-  const isAddress = isIP(host) !== 0
-  if (!isAddress || isPublicAddress(host)) return { host, lookup: publicLookup }
-  return { host: 'not-public', lookup: (_name, _options, callback) => callback(new NotPublic(host), '') }
-}
-
 function preambleOf({ url, headers }: OutwardSetup): string {
   return headerLines({ host: url.host, connection: 'keep-alive', ...headers })
-}
-
-// Whatever comes from elsewhere, a header stays one line.
-export function headerLines(headers: Readonly<Record<string, string>>): string {
-  return Object.entries(headers)
-    .map(([name, value]) => {
-      if (/[^!#$%&'*+.^_`|~0-9A-Za-z-]/.test(name) || /[^\t\x20-\x7e]/.test(value))
-        throw new Error(`the header ${name.slice(0, 64)} holds an odd character`)
-      return `${name}: ${value}\r\n`
-    })
-    .join('')
 }
