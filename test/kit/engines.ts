@@ -6,15 +6,21 @@ import { join } from 'node:path'
 import type { Clock } from '../../src/lib/clock.ts'
 import type { Actor } from '../../src/store/contract-operator.ts'
 import { migrate } from '../../src/store/migrate.ts'
+import { migratePostgres } from '../../src/store/postgres-migrate.ts'
+import { openPostgresSql } from '../../src/store/postgres-sql.ts'
 import { sqlRooms } from '../../src/store/sql/rooms.ts'
 import type { Sql } from '../../src/store/sql/sql.ts'
 import { sqliteSql } from '../../src/store/sqlite-sql.ts'
 import { type ManualClock, manualClock } from './manual-clock.ts'
+import { freshSchema, hasPostgres } from './postgres.ts'
 
 export type Engine = { readonly engine: string; open(clock: Clock): Promise<OpenEngine> }
 export type OpenEngine = { readonly sql: Sql; close(): Promise<void> }
 
-export const ENGINES: readonly Engine[] = [{ engine: 'sqlite', open: openSqlite }]
+export const ENGINES: readonly Engine[] = [
+  { engine: 'sqlite', open: openSqlite },
+  ...(hasPostgres() ? [{ engine: 'postgres', open: openPostgres }] : []),
+]
 
 export const OPERATOR: Actor = { name: 'operator', address: '192.0.2.7' }
 
@@ -45,6 +51,19 @@ async function openSqlite(clock: Clock): Promise<OpenEngine> {
   }
 }
 
+async function openPostgres(clock: Clock): Promise<OpenEngine> {
+  const schema = await freshSchema()
+  const sql = await openPostgresSql({ url: schema.url, clock, databaseTime: clock.now })
+  await sql.withClient(migratePostgres)
+  return {
+    sql,
+    async close() {
+      await sql.close()
+      await schema[Symbol.asyncDispose]()
+    },
+  }
+}
+
 // In the product each call is a message to the store's thread, done before the next one is read. Here calls of one tick
 // would otherwise meet inside each other's transaction.
 function oneAtATime(sql: Sql): Sql {
@@ -58,7 +77,7 @@ function oneAtATime(sql: Sql): Sql {
     all: (text, params) => queued(() => sql.all(text, params)),
     get: (text, params) => queued(() => sql.get(text, params)),
     run: (text, params) => queued(() => sql.run(text, params)),
-    transaction: work => queued(() => sql.transaction(work)),
+    transaction: (work, alone) => queued(() => sql.transaction(work, alone)),
     now: sql.now,
   }
 }

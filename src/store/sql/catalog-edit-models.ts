@@ -23,7 +23,7 @@ export async function saveModels(
         names.set(save.model.id, save.model.aliases)
       }
       return saved
-    })
+    }, 'catalog')
   } catch (error) {
     if (error instanceof Refused) return error.why
     throw error

@@ -21,7 +21,7 @@ export function provisioning(sql: Sql): CatalogStore['provision'] {
         const done = await provision(tx, declared, order)
         if (order.dryRun || (order.clashes === 'refuse' && done.clashes.length > 0)) throw new OnlyAsked(done)
         return done
-      })
+      }, 'catalog')
     } catch (error) {
       if (error instanceof OnlyAsked) return error.answer
       throw error

@@ -32,7 +32,7 @@ export async function load(tx: Tx): Promise<StoredCatalog> {
 }
 
 export async function readSealed(tx: Tx): Promise<readonly SealedCredential[]> {
-  return (await tx.all('SELECT provider_id, id, sealed FROM credential')).map(readSealedRow)
+  return (await tx.all('SELECT provider_id, id, sealed FROM credential ORDER BY provider_id, id')).map(readSealedRow)
 }
 
 export async function readProviderById(tx: Tx, id: string): Promise<ProviderEntry | undefined> {

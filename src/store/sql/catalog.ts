@@ -4,23 +4,24 @@ import { addCredential, createProvider, deleteProvider, removeCredential, update
 import { deleteModel, saveModels } from './catalog-edit-models.ts'
 import { provisioning } from './catalog-provision.ts'
 import { listModels, listProviders, load, readModelById, readProviderById, readSealed } from './catalog-rows.ts'
-import type { Sql } from './sql.ts'
+import type { Sql, Tx } from './sql.ts'
 
 export function sqlCatalog(sql: Sql): CatalogStore {
+  const alone = <T>(work: (tx: Tx) => Promise<T>) => sql.transaction(work, 'catalog')
   return {
-    load: () => sql.transaction(load),
+    load: () => alone(load),
     provision: provisioning(sql),
 
     provider: id => readProviderById(sql, id),
     providers: page => listProviders(sql, page),
-    createProvider: (input, max, actor) => sql.transaction(tx => createProvider(tx, input, max, actor)),
-    updateProvider: (id, change, actor) => sql.transaction(tx => updateProvider(tx, id, change, actor)),
-    deleteProvider: (id, basedOn, actor) => sql.transaction(tx => deleteProvider(tx, id, basedOn, actor)),
-    addCredential: (credential, when, actor) => sql.transaction(tx => addCredential(tx, credential, when, actor)),
-    removeCredential: (providerId, id, actor) => sql.transaction(tx => removeCredential(tx, providerId, id, actor)),
+    createProvider: (input, max, actor) => alone(tx => createProvider(tx, input, max, actor)),
+    updateProvider: (id, change, actor) => alone(tx => updateProvider(tx, id, change, actor)),
+    deleteProvider: (id, basedOn, actor) => alone(tx => deleteProvider(tx, id, basedOn, actor)),
+    addCredential: (credential, when, actor) => alone(tx => addCredential(tx, credential, when, actor)),
+    removeCredential: (providerId, id, actor) => alone(tx => removeCredential(tx, providerId, id, actor)),
     sealed: () => readSealed(sql),
     reseal: credentials =>
-      sql.transaction(async tx => {
+      alone(async tx => {
         for (const { providerId, id, sealed } of credentials) {
           await tx.run('UPDATE credential SET sealed = $1 WHERE provider_id = $2 AND id = $3', [sealed, providerId, id])
         }
@@ -29,6 +30,6 @@ export function sqlCatalog(sql: Sql): CatalogStore {
     model: id => readModelById(sql, id),
     models: page => listModels(sql, page),
     saveModels: (saves, max, actor) => saveModels(sql, saves, max, actor),
-    deleteModel: (id, basedOn, actor) => sql.transaction(tx => deleteModel(tx, id, basedOn, actor)),
+    deleteModel: (id, basedOn, actor) => alone(tx => deleteModel(tx, id, basedOn, actor)),
   }
 }

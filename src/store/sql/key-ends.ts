@@ -11,14 +11,14 @@ export async function writeEnds(tx: Tx, keyId?: string): Promise<readonly string
   const ended = await tx.all(
     `UPDATE secret SET ended_at = grace_expires_at WHERE hash IN (
        SELECT hash FROM secret WHERE grace_expires_at <= $1 AND ended_at IS NULL ${keyId === undefined ? '' : 'AND key_id = $2'}
-       ORDER BY grace_expires_at LIMIT ${ENDS_MAX})
+       ORDER BY grace_expires_at LIMIT ${ENDS_MAX}) AND ended_at IS NULL
      RETURNING key_id AS id`,
     params,
   )
   const expired = await tx.all(
     `UPDATE api_key SET expired_at = expires_at WHERE id IN (
        SELECT id FROM api_key WHERE expires_at <= $1 AND expired_at IS NULL ${keyId === undefined ? '' : 'AND id = $2'}
-       ORDER BY expires_at LIMIT ${ENDS_MAX})
+       ORDER BY expires_at LIMIT ${ENDS_MAX}) AND expired_at IS NULL
      RETURNING id`,
     params,
   )

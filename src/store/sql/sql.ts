@@ -9,12 +9,17 @@ export type Sql = {
   get(text: string, params?: readonly Param[]): Promise<Row | undefined>
   // How many rows changed.
   run(text: string, params?: readonly Param[]): Promise<number>
-  // All or nothing; inside it the clock stands still. Calls do not nest.
-  transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T>
+  // All or nothing; inside it the clock stands still. Calls do not nest. Engines with several writers let others in
+  // between two statements: a transaction locks the row that it decides on first, or says of what it must be `alone`.
+  // What the database asks to try again is run again from its beginning.
+  transaction<T>(work: (tx: Tx) => Promise<T>, alone?: Alone): Promise<T>
   now(): number
 }
 
 export type Tx = Omit<Sql, 'transaction'>
+
+// The catalog is decided on as a whole: names are unique over models and aliases, and there are so many at most.
+export type Alone = 'catalog'
 
 export function text(value: Row[string] | undefined): string {
   return typeof value === 'string' ? value : String(value ?? '')

@@ -1,0 +1,29 @@
+// What an error from Postgres means for what was asked: try it again, or give the connection up.
+// By SQLSTATE, never by words, which are in the server's language.
+
+// Postgres chose this transaction to give way (serialization, deadlock): nothing of it was done.
+export function isWorthAnotherTry(error: unknown): boolean {
+  const state = sqlState(error)
+  return state === '40001' || state === '40P01'
+}
+
+// Whatever the server did not say itself left the connection in doubt: it broke, or no answer came in time. The server's
+// own farewell (57P..), its refusals to work (08...) and a server that has become read-only (25006) end it as well.
+export function hasLostConnection(error: unknown): boolean {
+  const state = sqlState(error)
+  if (state === undefined) return isFromDriver(error)
+  return /^(08|57P)/.test(state) || state === '25006'
+}
+
+function sqlState(error: unknown): string | undefined {
+  const { code, severity } = error as { code?: unknown; severity?: unknown }
+  return typeof code === 'string' && typeof severity === 'string' ? code : undefined
+}
+
+const DRIVER_WORDS =
+  /^(Connection terminated|Query read timeout|timeout exceeded|Client has encountered|timeout expired)/
+
+function isFromDriver(error: unknown): boolean {
+  const { code, message } = error as { code?: unknown; message?: unknown }
+  return /^E[A-Z]+$/.test(String(code ?? '')) || DRIVER_WORDS.test(String(message ?? ''))
+}

@@ -1,0 +1,65 @@
+// Brings a Postgres database to the newest schema, one file of `migrations-postgres/` after the other. An advisory lock
+// lets one node do it while the others wait, and all of it is one transaction: a start that is killed midway leaves none.
+import { readdirSync, readFileSync } from 'node:fs'
+import type { PoolClient } from 'pg'
+import { LOCK_SPACE } from './postgres-sql.ts'
+
+const FOLDER = new URL('./migrations-postgres/', import.meta.url)
+const MIGRATION_LOCK = 1
+const SERVER_VERSION_MIN = 150_000
+// Another node may be busy with a long one; a start can wait longer than a request.
+const WAIT_MS = 120_000
+
+class UnfitDatabase extends Error {}
+
+export async function migratePostgres(client: PoolClient): Promise<void> {
+  await refuseUnfit(client)
+  await client.query('BEGIN')
+  try {
+    await client.query(`SET LOCAL lock_timeout = ${WAIT_MS}; SET LOCAL statement_timeout = ${WAIT_MS}`)
+    await ask(client, `SELECT pg_advisory_xact_lock(${LOCK_SPACE}, ${MIGRATION_LOCK})`)
+    await bringUp(client)
+    await client.query('COMMIT')
+  } catch (error) {
+    // A connection that is gone has rolled back by itself; what matters is why.
+    await client.query('ROLLBACK').catch(() => {})
+    throw error
+  }
+}
+
+async function refuseUnfit(client: PoolClient): Promise<void> {
+  const [server] = await ask(
+    client,
+    `SELECT current_setting('server_version_num')::int AS version, pg_is_in_recovery()::int AS standby,
+       current_setting('transaction_read_only') AS read_only, current_setting('server_encoding') AS encoding`,
+  )
+  if (Number(server?.version) < SERVER_VERSION_MIN) throw new UnfitDatabase('Postgres 15 or newer is needed')
+  if (Number(server?.standby) === 1 || server?.read_only === 'on') {
+    throw new UnfitDatabase('the server is read-only: nothing could be booked there')
+  }
+  if (server?.encoding !== 'UTF8') throw new UnfitDatabase(`the database is in ${server?.encoding}; it must be in UTF8`)
+}
+
+async function bringUp(client: PoolClient): Promise<void> {
+  await client.query('CREATE TABLE IF NOT EXISTS turnpike_schema (version BIGINT PRIMARY KEY, migrated_at TIMESTAMPTZ)')
+  const [newest] = await ask(client, 'SELECT COALESCE(MAX(version), 0) AS version FROM turnpike_schema')
+  const version = Number(newest?.version)
+  const files = readdirSync(FOLDER)
+    .filter(name => name.endsWith('.sql'))
+    .sort()
+  if (version > files.length) {
+    throw new UnfitDatabase(
+      `the database is of a newer version of Turnpike (schema ${version}, this one knows ${files.length})`,
+    )
+  }
+  for (const [index, file] of files.entries()) {
+    if (index < version) continue
+    await ask(client, readFileSync(new URL(file, FOLDER), 'utf8'))
+    await ask(client, `INSERT INTO turnpike_schema VALUES (${index + 1}, now())`)
+  }
+}
+
+// A migration may take its time, so that the driver's own bound on answers does not hold here.
+async function ask(client: PoolClient, text: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  return (await client.query<Record<string, unknown>>({ text, query_timeout: WAIT_MS } as { text: string })).rows
+}

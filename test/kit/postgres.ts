@@ -1,0 +1,102 @@
+// A Postgres for this test process: the one that DATABASE_URL names, else one of our own from the binaries that are
+// installed, started when the first test asks for it. Each test works in a schema of its own.
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { chownSync, existsSync, globSync, mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import pg from 'pg'
+import { until } from './until.ts'
+
+export type Schema = AsyncDisposable & { readonly url: string }
+
+// Never missing where CI is set: there a server that cannot be had fails the tests.
+export function hasPostgres(): boolean {
+  if (process.env.DATABASE_URL || process.env.CI || binary('initdb') !== undefined) return true
+  process.stderr.write('\nPostgres is not installed and DATABASE_URL is not set: NOTHING IS TESTED ON POSTGRES\n\n')
+  return false
+}
+
+let server: Promise<string> | undefined
+let schemas = 0
+
+export async function freshSchema(): Promise<Schema> {
+  server ??= process.env.DATABASE_URL ? Promise.resolve(process.env.DATABASE_URL) : startServer()
+  const base = await server
+  const name = `test_${process.pid}_${++schemas}`
+  await run(base, `CREATE SCHEMA ${name}`)
+  const url = new URL(base)
+  url.searchParams.set('options', `-c search_path=${name}`)
+  return {
+    url: url.href,
+    [Symbol.asyncDispose]: () => run(base, `DROP SCHEMA ${name} CASCADE`),
+  }
+}
+
+async function run(url: string, text: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(text)
+  } finally {
+    await client.end()
+  }
+}
+
+// Reached by a socket in its own folder, so that no port can be taken by somebody else. It survives nothing, as no test
+// that uses it cuts the power.
+const SETTINGS = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'max_connections=60', 'jit=off']
+const AS_UTF8 = ['--auth=trust', '--username=postgres', '--encoding=UTF8', '--locale=C', '--no-sync']
+
+async function startServer(): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'turnpike-postgres-'))
+  const user = postgresUser()
+  if (user.uid !== undefined && user.gid !== undefined) chownSync(folder, user.uid, user.gid)
+  const data = join(folder, 'data')
+  execFileSync(required('initdb'), [...AS_UTF8, '-D', data], { ...user, stdio: 'ignore' })
+  const settings = SETTINGS.flatMap(setting => ['-c', setting])
+  leash(
+    spawn('sh', ['-c', ON_A_LEASH, folder, required('postgres'), '-D', data, '-k', folder, '-h', '', ...settings], {
+      ...user,
+      stdio: ['pipe', 'ignore', 'ignore'],
+    }),
+  )
+  const url = `postgres://postgres@localhost/postgres?host=${encodeURIComponent(folder)}`
+  await until('Postgres answers', () =>
+    run(url, 'SELECT 1').then(
+      () => true,
+      () => false,
+    ),
+  )
+  return url
+}
+
+// The server ends with the process that holds the other end of this pipe, also if that one is killed.
+const ON_A_LEASH = '"$@" & server=$!; read -r _; kill -QUIT $server; wait $server; rm -rf "$0"'
+
+function leash(child: ChildProcess): void {
+  child.unref()
+  const { stdin } = child
+  if (stdin !== null && 'unref' in stdin && typeof stdin.unref === 'function') stdin.unref()
+}
+
+// Postgres refuses to run as root.
+function postgresUser(): { readonly uid?: number; readonly gid?: number } {
+  if (process.getuid?.() !== 0) return {}
+  const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))
+  return { uid: id('-u'), gid: id('-g') }
+}
+
+function required(name: string): string {
+  const path = binary(name)
+  if (path === undefined) throw new Error(`${name} of Postgres is not installed, and DATABASE_URL is not set`)
+  return path
+}
+
+// Debian keeps them out of the path, one folder per version.
+function binary(name: string): string | undefined {
+  const folders = [
+    ...(process.env.PATH ?? '').split(delimiter),
+    ...globSync('/usr/lib/postgresql/*/bin').sort().reverse(),
+  ]
+  return folders.map(folder => join(folder, name)).find(path => existsSync(path))
+}
