@@ -2,7 +2,7 @@
 // field's name as well; a flat list takes a third of the time, and this is paid for every gate and every settlement.
 import type { GateAsk, Settlement, Verdict } from './contract.ts'
 import type { BatchResult } from './group-commit.ts'
-import type { HotOp, HotResult } from './sqlite-gates.ts'
+import type { HotOp, HotResult } from './hot-rules.ts'
 
 export type FlatBatch = unknown[]
 

@@ -1,83 +1,60 @@
-// The accounts and keys that one transaction touches: read on first use, changed in memory, written back once at its end.
-import type { Nano } from '../domain/credits.ts'
-import type { Books, KeyBooks } from './sql/books.ts'
-import type { HotStatements } from './sqlite-statements.ts'
+// The desk on SQLite: accounts and keys that one transaction touches are read on first use, changed in memory and written
+// back once at its end; rows are written as they come. The transaction is exclusive, so nobody else writes meanwhile.
+import { readAccountPage, readKeyPage, readRowPage } from './hot-pages.ts'
+import type { AccountPage, Desk, KeyPage, RowPage } from './hot-rules.ts'
+import type { Row } from './sql/sql.ts'
+import { type HotStatements, valuesOfBill, valuesOfFacts } from './sqlite-statements.ts'
 
-export type AccountPage = Books & { readonly id: string; readonly status: string; dirty: boolean }
-export type KeyPage = KeyBooks & {
-  readonly id: string
-  readonly version: number
-  readonly dailyLimit: number | null
-  readonly expiresAt: number | null
-  readonly dead: boolean
-  day: number
-  dayCount: number
-  dirty: boolean
-}
+export type SqliteDesk = Desk & { writeBack(): void }
 
-export type Desk = ReturnType<typeof openDesk>
-
-export function openDesk(run: HotStatements, now: number) {
+export function openDesk(run: HotStatements, now: number, owner: string): SqliteDesk {
   const accounts = new Map<string, AccountPage | undefined>()
   const keys = new Map<string, KeyPage | undefined>()
 
-  function account(id: string): AccountPage | undefined {
-    if (!accounts.has(id)) accounts.set(id, readAccount(run.account.get(id)))
-    return accounts.get(id)
-  }
-
-  function key(id: string): KeyPage | undefined {
-    if (!keys.has(id)) keys.set(id, readKey(run.key.get(id)))
-    return keys.get(id)
-  }
-
-  function pages(accountId: string, keyId: string): { account: AccountPage; key: KeyPage } {
-    const found = { account: account(accountId), key: key(keyId) }
-    if (found.account === undefined || found.key === undefined)
-      throw new Error('a usage row names an unknown account or key')
-    return { account: found.account, key: found.key }
-  }
-
-  function writeBack(): void {
-    for (const page of accounts.values()) {
-      if (page?.dirty) run.writeAccount.run(page.available, page.held, page.spent, page.owed, page.id)
-    }
-    for (const page of keys.values()) {
-      if (page?.dirty) run.writeKey.run(page.spent, page.held, page.day, page.dayCount, page.id)
-    }
-  }
-
-  return { now, account, key, pages, writeBack }
-}
-
-function readAccount(row: Record<string, unknown> | undefined): AccountPage | undefined {
-  if (row === undefined) return undefined
-  const { available, held, spent, owed } = row as Record<string, Nano>
   return {
-    id: String(row.id),
-    status: String(row.status),
-    available: available ?? 0n,
-    held: held ?? 0n,
-    spent: spent ?? 0n,
-    owed: owed ?? 0n,
-    dirty: false,
+    now,
+    account(id) {
+      if (!accounts.has(id)) accounts.set(id, read(run.account.get(id), readAccountPage))
+      return accounts.get(id)
+    },
+    key(id) {
+      if (!keys.has(id)) keys.set(id, read(run.key.get(id), readKeyPage))
+      return keys.get(id)
+    },
+    row: requestId => read(run.row.get(requestId), readRowPage),
+    // One process owns the file: whoever else owns an open row is dead.
+    abandoned: live => abandonedRows(run, owner, new Set(live)),
+
+    insertOpen: ({ facts, modelRequested, stream }, { priceVersion, price }, hold) =>
+      run.insertOpen.run(...valuesOfFacts(facts), modelRequested, stream ? 1 : 0, hold, priceVersion, price, owner),
+    insertClosed({ facts, modelRequested, stream, outcome, httpStatus, errorCode, finishedAt }) {
+      const end = [outcome, httpStatus, errorCode, finishedAt] as const
+      run.insertClosed.run(...valuesOfFacts(facts), modelRequested, stream ? 1 : 0, ...end)
+    },
+    closeRow: (to, bill) => run.closeRow.run(to, ...valuesOfBill(bill)),
+    charge: (accountId, requestId, amount) => run.charge.run(accountId, requestId, amount, requestId, now),
+    correct: (accountId, requestId, amount) => run.correct.run(accountId, requestId, amount, requestId, now),
+    checkpoint: (requestId, mark) => run.checkpoint.run(mark, requestId),
+    touch: (hash, at) => run.touch.run(at, hash),
+
+    writeBack() {
+      for (const page of accounts.values()) {
+        if (page?.dirty) run.writeAccount.run(page.available, page.held, page.spent, page.owed, page.id)
+      }
+      for (const page of keys.values()) {
+        if (page?.dirty) run.writeKey.run(page.spent, page.held, page.day, page.dayCount, page.id)
+      }
+    },
   }
 }
 
-function readKey(row: Record<string, unknown> | undefined): KeyPage | undefined {
-  if (row === undefined) return undefined
-  const numberOrNull = (value: unknown) => (value === null ? null : Number(value))
-  return {
-    id: String(row.id),
-    version: Number(row.version),
-    dailyLimit: numberOrNull(row.daily_limit),
-    creditLimit: row.credit_limit as Nano | null,
-    expiresAt: numberOrNull(row.expires_at),
-    dead: row.revoked_at !== null || row.expired_at !== null,
-    spent: row.spent as Nano,
-    held: row.held as Nano,
-    day: Number(row.day),
-    dayCount: Number(row.day_count),
-    dirty: false,
-  }
+function abandonedRows(run: HotStatements, owner: string, live: ReadonlySet<string>): readonly RowPage[] {
+  return run.openRows
+    .all()
+    .filter(row => row.owner !== owner || !live.has(String(row.request_id)))
+    .map(row => readRowPage(row as Row))
+}
+
+function read<T>(row: Record<string, unknown> | undefined, as: (row: Row) => T): T | undefined {
+  return row === undefined ? undefined : as(row as Row)
 }

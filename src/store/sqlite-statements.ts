@@ -1,5 +1,8 @@
 // The statements of the hot path on SQLite, prepared once. Values are bound by position, which is the quickest way in.
 import type { StatementSync } from 'node:sqlite'
+import type { RequestFacts } from '../domain/usage.ts'
+import type { Settlement } from './contract.ts'
+import { ACCOUNT_PAGE, KEY_PAGE, ROW_PAGE } from './hot-pages.ts'
 import type { SqliteSql } from './sqlite-sql.ts'
 
 export type HotStatements = ReturnType<typeof hotStatements>
@@ -14,12 +17,8 @@ export function hotStatements({ db }: SqliteSql) {
   return {
     begin: prepare('BEGIN IMMEDIATE'),
     commit: prepare('COMMIT'),
-    account: prepare('SELECT id, status, available, held, spent, owed FROM account WHERE id = ?'),
-    key: prepare(
-      `SELECT k.id, k.version, k.daily_limit, k.credit_limit, k.expires_at, k.expired_at, k.revoked_at,
-         b.spent, b.held, b.day, b.day_count
-       FROM api_key k JOIN key_balance b ON b.key_id = k.id WHERE k.id = ?`,
-    ),
+    account: prepare(`SELECT ${ACCOUNT_PAGE} FROM account WHERE id = ?`),
+    key: prepare(`SELECT ${KEY_PAGE} FROM api_key k JOIN key_balance b ON b.key_id = k.id WHERE k.id = ?`),
     writeAccount: prepare('UPDATE account SET available = ?, held = ?, spent = ?, owed = ? WHERE id = ?'),
     writeKey: prepare('UPDATE key_balance SET spent = ?, held = ?, day = ?, day_count = ? WHERE key_id = ?'),
     insertOpen: prepare(
@@ -30,7 +29,7 @@ export function hotStatements({ db }: SqliteSql) {
       `INSERT INTO usage (${facts}, model_requested, stream, outcome, http_status, error_code, finished_at, state)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'settled')`,
     ),
-    row: prepare('SELECT state, account_id, key_id, hold, cost FROM usage WHERE request_id = ?'),
+    row: prepare(`SELECT ${ROW_PAGE} FROM usage WHERE request_id = ?`),
     closeRow: prepare(
       `UPDATE usage SET state = ?, outcome = ?, http_status = ?, error_code = ?, finish_reason = ?, model_served = ?,
          provider = ?, attempts = ?, routing = ?, prompt_tokens = ?, cached_tokens = ?, cache_write_tokens = ?, completion_tokens = ?,
@@ -47,6 +46,48 @@ export function hotStatements({ db }: SqliteSql) {
     ),
     checkpoint: prepare(`UPDATE usage SET checkpoint = ? WHERE request_id = ? AND state = 'open'`),
     touch: prepare('UPDATE secret SET last_used_at = MAX(COALESCE(last_used_at, 0), ?) WHERE hash = ?'),
-    openRows: prepare(`SELECT request_id, owner, account_id, key_id, hold, checkpoint FROM usage WHERE state = 'open'`),
+    openRows: prepare(`SELECT ${ROW_PAGE}, owner FROM usage WHERE state = 'open'`),
   }
+}
+
+export function valuesOfFacts(facts: RequestFacts) {
+  return [
+    facts.requestId,
+    facts.clientRequestId,
+    facts.accountId,
+    facts.keyId,
+    facts.secretLast4,
+    facts.endpoint,
+    facts.clientIp,
+    facts.createdAt,
+  ] as const
+}
+
+// In the order of `closeRow`, after the state.
+export function valuesOfBill(bill: Settlement) {
+  const { tokens } = bill
+  return [
+    bill.outcome,
+    bill.httpStatus,
+    bill.errorCode,
+    bill.finishReason,
+    bill.modelServed,
+    bill.provider,
+    bill.attempts,
+    bill.routing,
+    tokens.prompt,
+    tokens.cached,
+    tokens.cacheWrite,
+    tokens.completion,
+    tokens.reasoning,
+    bill.usageSource,
+    bill.cost,
+    bill.upstreamCost,
+    bill.firstByteAt,
+    bill.finishedAt,
+    bill.upstreamId,
+    bill.priceVersion,
+    bill.price,
+    bill.requestId,
+  ] as const
 }

@@ -1,11 +1,12 @@
 // The embedded store: SQLite in a worker thread behind the store's contract, with group commit on this side of it.
 import type { Bearer } from '../domain/key.ts'
 import { startThread } from '../lib/thread.ts'
-import { type Gates, type RefusedRow, type Settled, type Store, StoreAway, type Verdict } from './contract.ts'
+import { type Store, StoreAway } from './contract.ts'
+import { COMMIT_BOUNDS, type CommitBounds, gateSide } from './gate-side.ts'
 import { groupCommit } from './group-commit.ts'
+import type { HotOp, HotResult } from './hot-rules.ts'
 import { type FlatBatch, packOps, unpackResults } from './hot-wire.ts'
 import type { Rooms } from './sql/rooms.ts'
-import type { HotOp, HotResult } from './sqlite-gates.ts'
 import type { Request, Response, WorkerSetup } from './sqlite-worker.ts'
 
 export type SqliteOptions = {
@@ -13,10 +14,8 @@ export type SqliteOptions = {
   readonly owner: string
   // Told after every batch: how many operations shared it and how long it took, for the metrics.
   readonly onCommit?: (ops: number, ms: number) => void
-  readonly bounds?: { readonly batchMax: number; readonly waitingMax: number; readonly behindMax: number }
+  readonly bounds?: CommitBounds
 }
-
-const COMMIT_BOUNDS = { batchMax: 256, waitingMax: 100_000, behindMax: 10_000 }
 
 export async function openSqlite(options: SqliteOptions): Promise<Store> {
   const bounds = options.bounds ?? COMMIT_BOUNDS
@@ -48,7 +47,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     () => new StoreAway('too many writes are waiting for the store'),
   )
 
-  const { flush, ...gates } = sqliteGateSide(hot.submit, bounds.behindMax)
+  const { flush, ...gates } = gateSide(hot.submit, bounds.behindMax)
   return {
     gates: {
       ...gates,
@@ -69,46 +68,6 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
       await writer.ask({ close: true })
       if (reader !== undefined) await (await reader).ask({ close: true })
     },
-  }
-}
-
-type GateSide = Omit<Gates, 'bearer'> & { flush(): void }
-
-function sqliteGateSide(submit: (op: HotOp) => Promise<HotResult>, behindMax: number): GateSide {
-  let behind = 0
-  const touched = new Map<string, number>()
-  let touching = false
-
-  // Written behind: nobody waits for these, and past a bound they are dropped rather than kept.
-  function writeBehind(op: HotOp): void {
-    if (behind >= behindMax) return
-    behind += 1
-    submit(op)
-      .catch(() => undefined)
-      .finally(() => {
-        behind -= 1
-      })
-  }
-
-  function flushTouches(): void {
-    touching = false
-    for (const [hash, at] of touched) writeBehind({ do: 'touch', hash, at })
-    touched.clear()
-  }
-
-  return {
-    gate: ask => submit({ do: 'gate', ask }) as Promise<Verdict>,
-    settle: bill => submit({ do: 'settle', bill }) as Promise<Settled>,
-    checkpoint: mark => writeBehind({ do: 'checkpoint', mark }),
-    note: (row: RefusedRow) => writeBehind({ do: 'note', row }),
-    touch(hash, at) {
-      touched.set(hash, at)
-      if (touching) return
-      touching = true
-      setTimeout(flushTouches, 1000).unref()
-    },
-    sweep: live => submit({ do: 'sweep', live }) as Promise<number>,
-    flush: flushTouches,
   }
 }
 
