@@ -1,10 +1,9 @@
 // The audit's two long passes: over the ledger, then over the usage rows, each once. They judge every entry by itself and
 // leave the sums that balances are compared with.
-import type { DatabaseSync } from 'node:sqlite'
 import { readPriceSnapshot } from '../domain/catalog.ts'
 import { costOf, type Nano, type Prices, type Tokens } from '../domain/credits.ts'
 import { OUTCOMES } from '../domain/usage.ts'
-import type { Tally } from './audit-tally.ts'
+import type { Pass, PassRow, Tally } from './audit-tally.ts'
 
 export type Sums = {
   readonly accounts: Map<string, AccountSums>
@@ -33,26 +32,25 @@ function found<T>(map: Map<string, T>, id: string, fresh: T): T {
   return value
 }
 
-export function auditLedger(db: DatabaseSync, sums: Sums, tally: Tally): void {
-  const entries = db.prepare(
-    `SELECT l.account_id, l.id, l.kind, l.amount, l.request_id, u.account_id AS row_account, u.state
-     FROM ledger l LEFT JOIN usage u ON u.request_id = l.request_id`,
-  )
-  entries.setReadBigInts(true)
-  for (const entry of entries.iterate() as Iterable<Row>) {
-    const account = accountSums(sums, String(entry.account_id))
-    const amount = entry.amount as Nano
-    if (entry.kind === 'topup' || entry.kind === 'adjustment') {
-      account.funded += amount
-      continue
-    }
-    account.charged -= amount
-    const requestId = String(entry.request_id)
-    tally.checked('I7')
-    if (entry.row_account !== entry.account_id) tally.broken('I7', `${requestId}: no row of this account`)
-    // Entries are unique by account and id, so a charge under its request's id is the only one.
-    if (entry.kind === 'charge' && entry.id !== requestId) tally.broken('I7', `${requestId}: a charge of another id`)
-    if (entry.kind === 'correction') noteCorrection(requestId, amount, entry.state, sums, tally)
+export function ledgerPass(sums: Sums, tally: Tally): Pass {
+  return {
+    statement: `SELECT l.account_id, l.id, l.kind, l.amount, l.request_id, u.account_id AS row_account, u.state
+      FROM ledger l LEFT JOIN usage u ON u.request_id = l.request_id`,
+    look(entry) {
+      const account = accountSums(sums, String(entry.account_id))
+      const amount = entry.amount as Nano
+      if (entry.kind === 'topup' || entry.kind === 'adjustment') {
+        account.funded += amount
+        return
+      }
+      account.charged -= amount
+      const requestId = String(entry.request_id)
+      tally.checked('I7')
+      if (entry.row_account !== entry.account_id) tally.broken('I7', `${requestId}: no row of this account`)
+      // Entries are unique by account and id, so a charge under its request's id is the only one.
+      if (entry.kind === 'charge' && entry.id !== requestId) tally.broken('I7', `${requestId}: a charge of another id`)
+      if (entry.kind === 'correction') noteCorrection(requestId, amount, entry.state, sums, tally)
+    },
   }
 }
 
@@ -63,35 +61,32 @@ function noteCorrection(requestId: string, amount: Nano, state: unknown, sums: S
   sums.corrections.set(requestId, (sums.corrections.get(requestId) ?? 0n) + amount)
 }
 
-type Row = Readonly<Record<string, string | number | bigint | null>>
-
-export function auditRows(db: DatabaseSync, sums: Sums, tally: Tally): void {
-  const rows = db.prepare(
-    `SELECT u.request_id, u.account_id, u.key_id, u.endpoint, u.state, u.outcome, u.finished_at, u.hold, u.cost, u.price,
-       u.prompt_tokens, u.cached_tokens, u.cache_write_tokens, u.completion_tokens, u.reasoning_tokens,
-       c.amount AS charge, k.account_id AS key_account
-     FROM usage u LEFT JOIN ledger c ON c.account_id = u.account_id AND c.id = u.request_id AND c.kind = 'charge'
-       LEFT JOIN api_key k ON k.id = u.key_id`,
-  )
-  rows.setReadBigInts(true)
+export function rowPass(sums: Sums, tally: Tally): Pass {
   const prices = priceReader()
-  for (const row of rows.iterate() as Iterable<Row>) {
-    const id = String(row.request_id)
-    const cost = row.cost as Nano
-    addUp(row, id, sums)
-    tally.checked('I2', 'I5', 'I8', 'I9', 'I10', 'I12', 'I13')
-    if (row.key_account !== row.account_id) tally.broken('I2', `${id}: its key is not of its account`)
-    if (!stateFits(row)) tally.broken('I5', `${id}: ${row.state}, ${row.outcome ?? 'no outcome'}`)
-    if (cost < 0n) tally.broken('I8', `${id}: costs ${cost}`)
-    if (cost !== 0n && !mayCost(row)) tally.broken('I10', `${id}: ${row.endpoint}, ${row.outcome}, costs ${cost}`)
-    if (!costRecomputes(row, prices)) tally.broken('I12', `${id}: costs ${cost}`)
-    const booked = -((row.charge as Nano | null) ?? 0n) - (sums.corrections.get(id) ?? 0n)
-    if (booked !== cost) tally.broken('I13', `${id}: costs ${cost}, the ledger says ${booked}`)
-    if (row.state === 'open') tally.broken('I9', `${id}: open`)
+  return {
+    statement: `SELECT u.request_id, u.account_id, u.key_id, u.endpoint, u.state, u.outcome, u.finished_at, u.hold,
+        u.cost, u.price, u.prompt_tokens, u.cached_tokens, u.cache_write_tokens, u.completion_tokens, u.reasoning_tokens,
+        c.amount AS charge, k.account_id AS key_account
+      FROM usage u LEFT JOIN ledger c ON c.account_id = u.account_id AND c.id = u.request_id AND c.kind = 'charge'
+        LEFT JOIN api_key k ON k.id = u.key_id`,
+    look(row) {
+      const id = String(row.request_id)
+      const cost = row.cost as Nano
+      addUp(row, id, sums)
+      tally.checked('I2', 'I5', 'I8', 'I9', 'I10', 'I12', 'I13')
+      if (row.key_account !== row.account_id) tally.broken('I2', `${id}: its key is not of its account`)
+      if (!stateFits(row)) tally.broken('I5', `${id}: ${row.state}, ${row.outcome ?? 'no outcome'}`)
+      if (cost < 0n) tally.broken('I8', `${id}: costs ${cost}`)
+      if (cost !== 0n && !mayCost(row)) tally.broken('I10', `${id}: ${row.endpoint}, ${row.outcome}, costs ${cost}`)
+      if (!costRecomputes(row, prices)) tally.broken('I12', `${id}: costs ${cost}`)
+      const booked = -((row.charge as Nano | null) ?? 0n) - (sums.corrections.get(id) ?? 0n)
+      if (booked !== cost) tally.broken('I13', `${id}: costs ${cost}, the ledger says ${booked}`)
+      if (row.state === 'open') tally.broken('I9', `${id}: open`)
+    },
   }
 }
 
-function addUp(row: Row, id: string, sums: Sums): void {
+function addUp(row: PassRow, id: string, sums: Sums): void {
   const account = accountSums(sums, String(row.account_id))
   const key = keySums(sums, String(row.key_id))
   const cost = row.cost as Nano
@@ -107,19 +102,19 @@ function addUp(row: Row, id: string, sums: Sums): void {
   else if (cost > hold) key.overshoot += cost - hold
 }
 
-function stateFits(row: Row): boolean {
+function stateFits(row: PassRow): boolean {
   if (row.state === 'open') return row.outcome === null && row.finished_at === null && row.cost === 0n
   if (row.finished_at === null) return false
   if (row.state === 'recovered') return row.outcome === 'recovered'
   return row.state === 'settled' && row.outcome !== 'recovered' && OUTCOMES.some(outcome => outcome === row.outcome)
 }
 
-function mayCost(row: Row): boolean {
+function mayCost(row: PassRow): boolean {
   return row.endpoint === 'chat.completions' && row.outcome !== 'refused' && row.outcome !== 'upstream_failed'
 }
 
 // Nothing produced and nothing charged needs no price; all else must come out to the last nano-credit.
-function costRecomputes(row: Row, pricesOf: (snapshot: unknown) => Prices | undefined): boolean {
+function costRecomputes(row: PassRow, pricesOf: (snapshot: unknown) => Prices | undefined): boolean {
   const tokens: Tokens = {
     prompt: Number(row.prompt_tokens),
     cached: Number(row.cached_tokens),

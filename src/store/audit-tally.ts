@@ -35,6 +35,10 @@ export type Tally = {
   findings(): readonly Finding[]
 }
 
+// One look over the rows of a statement; whatever engine reads them. The passes of an audit build on each other.
+export type Pass = { readonly statement: string; look(row: PassRow): void; end?(): void }
+export type PassRow = Readonly<Record<string, string | number | bigint | null>>
+
 const EXAMPLES_MAX = 5
 
 export function openTally(skipped: readonly Invariant[]): Tally {

@@ -2,23 +2,9 @@
 // broken. It reads only, in one transaction, so that what it sees is one moment; rows are streamed, never gathered.
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { auditAccounts, auditKeys } from './audit-balances.ts'
-import { auditLedger, auditRows, newSums } from './audit-rows.ts'
-import { type Finding, openTally, type Tally } from './audit-tally.ts'
+import { type AuditOptions, type AuditReport, auditPasses, NotAuditable, reportOf } from './audit-passes.ts'
+import { openTally, type Pass, type PassRow, type Tally } from './audit-tally.ts'
 import { APPLICATION_ID } from './migrate.ts'
-
-export type AuditOptions = {
-  // No request is in flight, so nothing may be held and no row may be open.
-  readonly idle: boolean
-  readonly now: number
-}
-
-export type AuditReport = { readonly ok: boolean; readonly findings: readonly Finding[] }
-
-// Not a database of ours, or one that cannot be read.
-class NotAuditable extends Error {
-  override readonly name = 'NotAuditable'
-}
 
 export function auditDatabase(path: string, options: AuditOptions): AuditReport {
   if (!existsSync(path)) throw new NotAuditable(`there is no database at ${path}`)
@@ -27,17 +13,19 @@ export function auditDatabase(path: string, options: AuditOptions): AuditReport 
     db.exec('BEGIN')
     refuseForeign(db, path)
     const tally = openTally(options.idle ? [] : ['I9'])
-    const sums = newSums()
     auditFile(db, tally)
-    auditLedger(db, sums, tally)
-    auditRows(db, sums, tally)
-    auditAccounts(db, sums, tally)
-    auditKeys(db, sums, options.now, tally)
-    const findings = tally.findings()
-    return { ok: findings.every(finding => finding.broken === 0), findings }
+    for (const pass of auditPasses(options.now, tally)) run(pass, db)
+    return reportOf(tally)
   } finally {
     db.close()
   }
+}
+
+function run({ statement, look, end }: Pass, db: DatabaseSync): void {
+  const rows = db.prepare(statement)
+  rows.setReadBigInts(true)
+  for (const row of rows.iterate()) look(row as PassRow)
+  end?.()
 }
 
 function refuseForeign(db: DatabaseSync, path: string): void {

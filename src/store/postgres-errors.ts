@@ -1,4 +1,4 @@
-// What an error from Postgres means for what was asked: try it again, or give the connection up.
+// What an error from Postgres means for what was asked: try it again, blame a value in it, or give the connection up.
 // By SQLSTATE, never by words, which are in the server's language.
 
 // Postgres chose this transaction to give way (serialization, deadlock): nothing of it was done.
@@ -7,12 +7,17 @@ export function isWorthAnotherTry(error: unknown): boolean {
   return state === '40001' || state === '40P01'
 }
 
+// A value was refused (out of range, not a text, there already): what else was in the batch is not to blame.
+export function isRefusedValue(error: unknown): boolean {
+  return /^2[23]/.test(sqlState(error) ?? '')
+}
+
 // Whatever the server did not say itself left the connection in doubt: it broke, or no answer came in time. The server's
-// own farewell (57P..), its refusals to work (08...) and a server that has become read-only (25006) end it as well.
+// own farewells (57P.., 25P03, 08...) and a server that has become read-only (25006) end it as well.
 export function hasLostConnection(error: unknown): boolean {
   const state = sqlState(error)
   if (state === undefined) return isFromDriver(error)
-  return /^(08|57P)/.test(state) || state === '25006'
+  return /^(08|57P)/.test(state) || state === '25006' || state === '25P03'
 }
 
 function sqlState(error: unknown): string | undefined {

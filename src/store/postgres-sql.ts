@@ -28,7 +28,7 @@ export type PostgresBounds = {
   readonly answerTimeoutMs: number
 }
 
-const POSTGRES_BOUNDS: PostgresBounds = {
+export const POSTGRES_BOUNDS: PostgresBounds = {
   connectionsMax: 10,
   connectTimeoutMs: 2000,
   lockTimeoutMs: 2000,
@@ -128,7 +128,7 @@ function beginning(alone: Alone | undefined): string {
 }
 
 // Milliseconds since 1970 at this very moment, not at the transaction's beginning.
-const DATABASE_TIME = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
+export const DATABASE_TIME = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
 
 // Outside of transactions the database's clock is what it last said, moved on by our own.
 function databaseTime({ clock, databaseTime }: PostgresSqlOptions) {

@@ -32,7 +32,7 @@ if (hasPostgres()) {
 
     const there = await nodes.first.all(
       `SELECT table_name || '.' || column_name AS name FROM information_schema.columns
-       WHERE table_schema = current_schema() AND table_name <> 'turnpike_schema'`,
+       WHERE table_schema = current_schema() AND table_name NOT IN ('turnpike_schema', 'node')`,
     )
     const here = await sqlite.all(
       `SELECT m.name || '.' || c.name AS name FROM sqlite_schema m JOIN pragma_table_info(m.name) c WHERE m.type = 'table'`,

@@ -2,139 +2,141 @@
 // corrected once, and in a batch each operation succeeds or fails alone.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { bill, checkpoint, openHouse } from '../kit/gates.ts'
+import { bill, checkpoint, GATE_ENGINES, openHouse } from '../kit/gates.ts'
 
-test('a hold is taken with the row and given back with its settlement, and a second settlement books nothing', async () => {
-  await using house = await openHouse(1000n)
-  const { gates } = house.store
+for (const { engine, make } of GATE_ENGINES) {
+  test(`${engine}: a hold is taken with the row and given back with its settlement, and a second settlement books nothing`, async () => {
+    await using house = await openHouse(make, 1000n)
+    const { gates } = house.store
 
-  const verdict = await gates.gate(house.ask('r1'))
-  assert.deepEqual(
-    [verdict.kind, await house.balance()],
-    ['granted', { available: 900n, held: 100n, spent: 0n, owed: 0n }],
-  )
-  const first = await gates.settle(bill('r1', { prompt: 10, completion: 20 }))
-  const second = await gates.settle(bill('r1', { prompt: 99, completion: 99 }))
+    const verdict = await gates.gate(house.ask('r1'))
+    assert.deepEqual(
+      [verdict.kind, await house.balance()],
+      ['granted', { available: 900n, held: 100n, spent: 0n, owed: 0n }],
+    )
+    const first = await gates.settle(bill('r1', { prompt: 10, completion: 20 }))
+    const second = await gates.settle(bill('r1', { prompt: 99, completion: 99 }))
 
-  assert.deepEqual([first, second], ['settled', 'again'])
-  assert.deepEqual(await house.balance(), { available: 950n, held: 0n, spent: 50n, owed: 0n })
-  assert.deepEqual(await house.ledger(), ['charge -50'])
-  assert.equal(await gates.settle(bill('never-gated', { prompt: 1 })), 'unknown')
-})
+    assert.deepEqual([first, second], ['settled', 'again'])
+    assert.deepEqual(await house.balance(), { available: 950n, held: 0n, spent: 50n, owed: 0n })
+    assert.deepEqual(await house.ledger(), ['charge -50'])
+    assert.equal(await gates.settle(bill('never-gated', { prompt: 1 })), 'unknown')
+  })
 
-test('what neither hold nor balance covers is owed, and while it is, nothing new is held', async () => {
-  await using house = await openHouse(150n)
-  const { gates } = house.store
-  await gates.gate(house.ask('r1'))
+  test(`${engine}: what neither hold nor balance covers is owed, and while it is, nothing new is held`, async () => {
+    await using house = await openHouse(make, 150n)
+    const { gates } = house.store
+    await gates.gate(house.ask('r1'))
 
-  await gates.settle(bill('r1', { completion: 100 }))
+    await gates.settle(bill('r1', { completion: 100 }))
 
-  assert.deepEqual(await house.balance(), { available: 0n, held: 0n, spent: 200n, owed: 50n })
-  const verdict = await gates.gate(house.ask('r2'))
-  assert.ok(verdict.kind === 'short' && verdict.owed === 50n)
-})
+    assert.deepEqual(await house.balance(), { available: 0n, held: 0n, spent: 200n, owed: 50n })
+    const verdict = await gates.gate(house.ask('r2'))
+    assert.ok(verdict.kind === 'short' && verdict.owed === 50n)
+  })
 
-test('a sweep recovers the rows of a dead owner at their last checkpoint, and its own only if nobody stands behind them', async () => {
-  await using house = await openHouse(1000n)
-  const dead = house.store.gates
-  for (const id of ['marked', 'unmarked']) await dead.gate(house.ask(id))
-  dead.checkpoint(checkpoint('marked', { prompt: 5 }))
-  dead.checkpoint(checkpoint('marked', { prompt: 5, completion: 7 }))
-  await dead.gate(house.ask('done'))
-  await dead.settle(bill('done', { prompt: 1 }))
-  const next = await house.another()
-  for (const id of ['alive', 'orphaned']) await next.gates.gate(house.ask(id))
+  test(`${engine}: a sweep recovers the rows of a dead owner at their last checkpoint, and its own only if nobody stands behind them`, async () => {
+    await using house = await openHouse(make, 1000n)
+    const dead = house.store.gates
+    for (const id of ['marked', 'unmarked']) await dead.gate(house.ask(id))
+    dead.checkpoint(checkpoint('marked', { prompt: 5 }))
+    dead.checkpoint(checkpoint('marked', { prompt: 5, completion: 7 }))
+    await dead.gate(house.ask('done'))
+    await dead.settle(bill('done', { prompt: 1 }))
+    const next = await house.another()
+    for (const id of ['alive', 'orphaned']) await next.gates.gate(house.ask(id))
 
-  const swept = await next.gates.sweep(['alive'])
+    const swept = await next.gates.sweep(['alive'])
 
-  assert.equal(swept, 3)
-  const stateOf = async (id: string) => {
-    const row = await next.usage.get(id)
-    return [row?.state, row?.outcome, row?.cost]
+    assert.equal(swept, 3)
+    const stateOf = async (id: string) => {
+      const row = await next.usage.get(id)
+      return [row?.state, row?.outcome, row?.cost]
+    }
+    assert.deepEqual(await stateOf('marked'), ['recovered', 'recovered', 19n])
+    assert.deepEqual(await stateOf('unmarked'), ['recovered', 'recovered', 0n])
+    assert.deepEqual(await stateOf('orphaned'), ['recovered', 'recovered', 0n])
+    assert.deepEqual(await stateOf('done'), ['settled', 'completed', 1n])
+    assert.deepEqual(await stateOf('alive'), ['open', null, 0n])
+    assert.deepEqual(await house.balance(), { available: 880n, held: 100n, spent: 20n, owed: 0n })
+    assert.equal(await next.gates.sweep(['alive']), 0)
+    await next.gates.settle(bill('alive', {}))
+  })
+
+  for (const [what, tokens, correction] of [
+    ['more than', { prompt: 5, completion: 20 }, 'correction -26'],
+    ['less than', { prompt: 5, completion: 1 }, 'correction 12'],
+    ['the same as', { prompt: 5, completion: 7 }, undefined],
+  ] as const) {
+    test(`${engine}: an owner that was only paused settles its recovered row once: ${what} the checkpoint said`, async () => {
+      await using house = await openHouse(make, 1000n)
+      const paused = house.store.gates
+      await paused.gate(house.ask('r1'))
+      paused.checkpoint(checkpoint('r1', { prompt: 5, completion: 7 }))
+      await paused.gate(house.ask('r2'))
+      await paused.settle(bill('r2', {}))
+      await (await house.another()).gates.sweep([])
+      const last = bill('r1', tokens)
+
+      const outcomes = [await paused.settle(last), await paused.settle(last)]
+      paused.checkpoint(checkpoint('r1', { completion: 1000 }))
+
+      assert.deepEqual(outcomes, ['corrected', 'again'])
+      assert.deepEqual(await house.ledger(), ['charge -19', ...(correction === undefined ? [] : [correction])])
+      assert.deepEqual(await house.balance(), { available: 1000n - last.cost, held: 0n, spent: last.cost, owed: 0n })
+      const row = await house.store.usage.get('r1')
+      assert.deepEqual([row?.state, row?.outcome, row?.cost], ['settled', 'completed', last.cost])
+    })
   }
-  assert.deepEqual(await stateOf('marked'), ['recovered', 'recovered', 19n])
-  assert.deepEqual(await stateOf('unmarked'), ['recovered', 'recovered', 0n])
-  assert.deepEqual(await stateOf('orphaned'), ['recovered', 'recovered', 0n])
-  assert.deepEqual(await stateOf('done'), ['settled', 'completed', 1n])
-  assert.deepEqual(await stateOf('alive'), ['open', null, 0n])
-  assert.deepEqual(await house.balance(), { available: 880n, held: 100n, spent: 20n, owed: 0n })
-  assert.equal(await next.gates.sweep(['alive']), 0)
-  await next.gates.settle(bill('alive', {}))
-})
 
-for (const [what, tokens, correction] of [
-  ['more than', { prompt: 5, completion: 20 }, 'correction -26'],
-  ['less than', { prompt: 5, completion: 1 }, 'correction 12'],
-  ['the same as', { prompt: 5, completion: 7 }, undefined],
-] as const) {
-  test(`an owner that was only paused settles its recovered row once: ${what} the checkpoint said`, async () => {
-    await using house = await openHouse(1000n)
-    const paused = house.store.gates
-    await paused.gate(house.ask('r1'))
-    paused.checkpoint(checkpoint('r1', { prompt: 5, completion: 7 }))
-    await paused.gate(house.ask('r2'))
-    await paused.settle(bill('r2', {}))
-    await (await house.another()).gates.sweep([])
-    const last = bill('r1', tokens)
+  test(`${engine}: one operation that the database rejects fails alone, and its batch is split until it does`, async () => {
+    await using house = await openHouse(make, 10_000n)
+    const { gates } = house.store
+    await gates.gate(house.ask('taken'))
+    const ids = Array.from({ length: 20 }, (_, i) => (i === 7 ? 'taken' : `r${i}`))
 
-    const outcomes = [await paused.settle(last), await paused.settle(last)]
-    paused.checkpoint(checkpoint('r1', { completion: 1000 }))
+    const results = await Promise.allSettled(ids.map(id => gates.gate(house.ask(id))))
 
-    assert.deepEqual(outcomes, ['corrected', 'again'])
-    assert.deepEqual(await house.ledger(), ['charge -19', ...(correction === undefined ? [] : [correction])])
-    assert.deepEqual(await house.balance(), { available: 1000n - last.cost, held: 0n, spent: last.cost, owed: 0n })
-    const row = await house.store.usage.get('r1')
-    assert.deepEqual([row?.state, row?.outcome, row?.cost], ['settled', 'completed', last.cost])
+    assert.deepEqual(
+      results.flatMap((result, i) => (result.status === 'rejected' ? [i] : [])),
+      [7],
+    )
+    assert.equal(house.batches.at(-1), 20)
+    assert.equal((await house.balance()).held, 2000n)
+    const beyond = ids.map((id, i) => gates.settle(bill(id, {}, i === 3 ? { cost: 2n ** 70n } : {})))
+    const settled = await Promise.allSettled(beyond)
+    assert.deepEqual(
+      settled.flatMap((result, i) => (result.status === 'rejected' ? [i] : [])),
+      [3],
+    )
+    assert.equal(await gates.settle(bill('r3', {})), 'settled')
+  })
+
+  test(`${engine}: a model name with a NUL or half a character in it spoils no neighbour`, async () => {
+    await using house = await openHouse(make, 10_000n)
+    const { gates } = house.store
+    const names = ['good', 'nul\u0000nul', '\ud800', 'x'.repeat(256), 'fine']
+
+    const verdicts = await Promise.all(names.map((name, i) => gates.gate(house.ask(`r${i}`, { modelRequested: name }))))
+
+    assert.deepEqual(
+      verdicts.map(verdict => verdict.kind),
+      names.map(() => 'granted'),
+    )
+    await Promise.all(names.map((_, i) => gates.settle(bill(`r${i}`, { prompt: 1 }))))
+    assert.equal((await house.balance()).spent, 5n)
+  })
+
+  test(`${engine}: of a hundred racing holds in shared batches, exactly those that the balance covers are granted`, async () => {
+    await using house = await openHouse(make, 850n)
+    const { gates } = house.store
+
+    const verdicts = await Promise.all(Array.from({ length: 100 }, (_, i) => gates.gate(house.ask(`r${i}`))))
+
+    const granted = verdicts.flatMap((verdict, i) => (verdict.kind === 'granted' ? [`r${i}`] : []))
+    assert.equal(granted.length, 8)
+    assert.deepEqual(await house.balance(), { available: 50n, held: 800n, spent: 0n, owed: 0n })
+    await Promise.all(granted.map(id => gates.settle(bill(id, {}))))
+    assert.deepEqual(await house.balance(), { available: 850n, held: 0n, spent: 0n, owed: 0n })
   })
 }
-
-test('one operation that the database rejects fails alone, and its batch is split until it does', async () => {
-  await using house = await openHouse(10_000n)
-  const { gates } = house.store
-  await gates.gate(house.ask('taken'))
-  const ids = Array.from({ length: 20 }, (_, i) => (i === 7 ? 'taken' : `r${i}`))
-
-  const results = await Promise.allSettled(ids.map(id => gates.gate(house.ask(id))))
-
-  assert.deepEqual(
-    results.flatMap((result, i) => (result.status === 'rejected' ? [i] : [])),
-    [7],
-  )
-  assert.equal(house.batches.at(-1), 20)
-  assert.equal((await house.balance()).held, 2000n)
-  const beyond = ids.map((id, i) => gates.settle(bill(id, {}, i === 3 ? { cost: 2n ** 70n } : {})))
-  const settled = await Promise.allSettled(beyond)
-  assert.deepEqual(
-    settled.flatMap((result, i) => (result.status === 'rejected' ? [i] : [])),
-    [3],
-  )
-  assert.equal(await gates.settle(bill('r3', {})), 'settled')
-})
-
-test('a model name with a NUL or half a character in it spoils no neighbour', async () => {
-  await using house = await openHouse(10_000n)
-  const { gates } = house.store
-  const names = ['good', 'nul\u0000nul', '\ud800', 'x'.repeat(256), 'fine']
-
-  const verdicts = await Promise.all(names.map((name, i) => gates.gate(house.ask(`r${i}`, { modelRequested: name }))))
-
-  assert.deepEqual(
-    verdicts.map(verdict => verdict.kind),
-    names.map(() => 'granted'),
-  )
-  await Promise.all(names.map((_, i) => gates.settle(bill(`r${i}`, { prompt: 1 }))))
-  assert.equal((await house.balance()).spent, 5n)
-})
-
-test('of a hundred racing holds in shared batches, exactly those that the balance covers are granted', async () => {
-  await using house = await openHouse(850n)
-  const { gates } = house.store
-
-  const verdicts = await Promise.all(Array.from({ length: 100 }, (_, i) => gates.gate(house.ask(`r${i}`))))
-
-  const granted = verdicts.flatMap((verdict, i) => (verdict.kind === 'granted' ? [`r${i}`] : []))
-  assert.equal(granted.length, 8)
-  assert.deepEqual(await house.balance(), { available: 50n, held: 800n, spent: 0n, owed: 0n })
-  await Promise.all(granted.map(id => gates.settle(bill(id, {}))))
-  assert.deepEqual(await house.balance(), { available: 850n, held: 0n, spent: 0n, owed: 0n })
-})

@@ -1,35 +1,57 @@
-// Stores on one database file, each as a process of its own would open it, with an account and a key to spend from.
+// Stores on one database of any engine, each as a process of its own would open it, with an account and a key to spend
+// from.
 import assert from 'node:assert/strict'
 import { randomUUIDv7 } from 'node:crypto'
 import { join } from 'node:path'
 import { priceSnapshot } from '../../src/domain/catalog.ts'
 import { costOf, NO_TOKENS, type Tokens } from '../../src/domain/credits.ts'
+import { systemClock } from '../../src/lib/clock.ts'
 import { auditDatabase } from '../../src/store/audit.ts'
+import type { AuditReport } from '../../src/store/audit-passes.ts'
+import { auditPostgres } from '../../src/store/audit-postgres.ts'
 import type { Checkpoint, GateAsk, Settlement, Store } from '../../src/store/contract.ts'
+import { openPostgres } from '../../src/store/postgres.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import { temporaryFolder } from './folder.ts'
+import { freshSchema, hasPostgres } from './postgres.ts'
 
 const ACTOR = { name: 'test', address: 'local' }
 // Pico-credits a token: a thousandth of a nano-credit, so that one token of either kind costs 1 or 2 nano-credits.
 const PRICES = { prompt: 1000n, completion: 2000n, cacheRead: 1000n, cacheWrite: 1000n, request: 0n }
 const PRICE = priceSnapshot(PRICES)
 
+type OnCommit = (ops: number) => void
+// A database, and how the processes that share it come to it.
+type Database = {
+  // Where it is: a file, or an address.
+  readonly url: string
+  open(owner: string, onCommit?: OnCommit): Promise<Store>
+  audit(): Promise<AuditReport>
+  end(): PromiseLike<void>
+}
+export type GateEngine = { readonly engine: string; make(): Promise<Database> }
+
+export const GATE_ENGINES: readonly GateEngine[] = [
+  { engine: 'sqlite', make: sqliteDatabase },
+  ...(hasPostgres() ? [{ engine: 'postgres', make: postgresDatabase }] : []),
+]
+
 export type House = AsyncDisposable & {
   // How many operations each batch of the first store held.
   readonly batches: readonly number[]
   readonly store: Store
-  // Another process on the same file.
+  readonly url: string
+  // Another process on the same database.
   another(): Promise<Store>
   balance(): Promise<{ available: bigint; held: bigint; spent: bigint; owed: bigint }>
   ledger(): Promise<readonly string[]>
   ask(requestId: string, change?: Partial<GateAsk>): GateAsk
 }
 
-export async function openHouse(available: bigint): Promise<House> {
-  const folder = await temporaryFolder()
-  const path = join(folder.path, 'turnpike.db')
+export async function openHouse(make: GateEngine['make'], available: bigint): Promise<House> {
+  const database = await make()
   const batches: number[] = []
-  const stores = [await openSqlite({ path, owner: 'first', onCommit: ops => batches.push(ops) })]
+  const stores = [await database.open('first', ops => batches.push(ops))]
   const store = stores[0] as Store
   await store.accounts.create({ id: 'acct', name: 'test' }, ACTOR)
   if (available > 0n) {
@@ -42,8 +64,9 @@ export async function openHouse(available: bigint): Promise<House> {
   return {
     batches,
     store,
+    url: database.url,
     async another() {
-      const next = await openSqlite({ path, owner: randomUUIDv7() })
+      const next = await database.open(randomUUIDv7())
       stores.push(next)
       return next
     },
@@ -77,10 +100,33 @@ export async function openHouse(available: bigint): Promise<House> {
     }),
     async [Symbol.asyncDispose]() {
       for (const each of stores) await each.close()
-      const report = auditDatabase(path, { idle: true, now: Date.now() })
-      await folder[Symbol.asyncDispose]()
+      const report = await database.audit()
+      await database.end()
       assert.ok(report.ok, JSON.stringify(report))
     },
+  }
+}
+
+async function sqliteDatabase(): Promise<Database> {
+  const folder = await temporaryFolder()
+  const path = join(folder.path, 'turnpike.db')
+  return {
+    url: path,
+    open: (owner, onCommit = () => {}) => openSqlite({ path, owner, onCommit }),
+    audit: async () => auditDatabase(path, { idle: true, now: Date.now() }),
+    end: () => folder[Symbol.asyncDispose](),
+  }
+}
+
+// Without leases: to each of these processes every other one is dead, as on one file.
+async function postgresDatabase(): Promise<Database> {
+  const schema = await freshSchema()
+  const { url } = schema
+  return {
+    url,
+    open: (owner, onCommit = () => {}) => openPostgres({ url, owner, onCommit, clock: systemClock, leaseMs: 0 }),
+    audit: () => auditPostgres(url, { idle: true, now: Date.now() }),
+    end: () => schema[Symbol.asyncDispose](),
   }
 }
 
@@ -124,9 +170,9 @@ export function checkpoint(requestId: string, tokens: Partial<Tokens>): Checkpoi
   }
 }
 
-function newKey() {
+export function newKey(id = 'key') {
   return {
-    id: 'key',
+    id,
     accountId: 'acct',
     name: 'test',
     scopes: ['chat.completions'] as const,
@@ -136,7 +182,7 @@ function newKey() {
     creditLimit: null,
     maxConcurrent: 100,
     expiresAt: null,
-    secret: { hash: 'a'.repeat(64), prefix: 'svc_live_', last4: 'abcd' },
+    secret: { hash: id.padEnd(64, 'a'), prefix: 'svc_live_', last4: 'abcd' },
   }
 }
 

@@ -173,3 +173,10 @@ CREATE TABLE setting (
   name TEXT COLLATE "C" PRIMARY KEY,
   value TEXT COLLATE "C" NOT NULL
 );
+
+-- The nodes that share this database, by the owner that their rows bear: alive without a gap since, and until when.
+CREATE TABLE node (
+  owner TEXT COLLATE "C" PRIMARY KEY,
+  since BIGINT NOT NULL,
+  renewed_at BIGINT NOT NULL
+);

@@ -1,0 +1,34 @@
+// The passes of an audit in their order: the ledger, the usage rows, and what accounts and keys say of them.
+import { accountPass, changedKeysPass, keyPass } from './audit-balances.ts'
+import { ledgerPass, newSums, rowPass } from './audit-rows.ts'
+import type { Finding, Pass, Tally } from './audit-tally.ts'
+
+export type AuditOptions = {
+  // No request is in flight, so nothing may be held and no row may be open.
+  readonly idle: boolean
+  readonly now: number
+}
+
+export type AuditReport = { readonly ok: boolean; readonly findings: readonly Finding[] }
+
+// Not a database of ours, or one that cannot be read.
+export class NotAuditable extends Error {
+  override readonly name = 'NotAuditable'
+}
+
+export function auditPasses(now: number, tally: Tally): readonly Pass[] {
+  const sums = newSums()
+  const changed = new Set<string>()
+  return [
+    ledgerPass(sums, tally),
+    rowPass(sums, tally),
+    accountPass(sums, tally),
+    changedKeysPass(changed),
+    keyPass(sums, changed, now, tally),
+  ]
+}
+
+export function reportOf(tally: Tally): AuditReport {
+  const findings = tally.findings()
+  return { ok: findings.every(finding => finding.broken === 0), findings }
+}

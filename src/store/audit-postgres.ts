@@ -1,0 +1,43 @@
+// Proves the books on Postgres as `audit` does on SQLite: read only, in one snapshot, rows by cursor and never gathered.
+import type { PoolClient } from 'pg'
+import { systemClock } from '../lib/clock.ts'
+import { type AuditOptions, type AuditReport, auditPasses, NotAuditable, reportOf } from './audit-passes.ts'
+import { openTally, type Pass, type PassRow } from './audit-tally.ts'
+import { openPostgresSql, POSTGRES_BOUNDS } from './postgres-sql.ts'
+
+const ROWS_AT_ONCE = 2000
+// Even the first rows of a long join may take their time.
+const BOUNDS = { ...POSTGRES_BOUNDS, connectionsMax: 1, statementTimeoutMs: 600_000, answerTimeoutMs: 610_000 }
+
+export async function auditPostgres(url: string, options: AuditOptions): Promise<AuditReport> {
+  const sql = await openPostgresSql({ url, clock: systemClock, bounds: BOUNDS })
+  try {
+    return await sql.withClient(async client => {
+      await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+      await refuseForeign(client)
+      // What a file is, Postgres itself answers for.
+      const tally = openTally(options.idle ? ['file'] : ['file', 'I9'])
+      for (const pass of auditPasses(options.now, tally)) await run(pass, client)
+      await client.query('COMMIT')
+      return reportOf(tally)
+    })
+  } finally {
+    await sql.close()
+  }
+}
+
+async function run({ statement, look, end }: Pass, client: PoolClient): Promise<void> {
+  await client.query(`DECLARE pass NO SCROLL CURSOR FOR ${statement}`)
+  for (;;) {
+    const { rows } = await client.query<PassRow>(`FETCH ${ROWS_AT_ONCE} FROM pass`)
+    for (const row of rows) look(row)
+    if (rows.length < ROWS_AT_ONCE) break
+  }
+  await client.query('CLOSE pass')
+  end?.()
+}
+
+async function refuseForeign(client: PoolClient): Promise<void> {
+  const { rows } = await client.query<PassRow>(`SELECT to_regclass('turnpike_schema')::text AS found`)
+  if (rows[0]?.found === null) throw new NotAuditable('the database is not one of Turnpike')
+}

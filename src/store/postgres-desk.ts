@@ -1,0 +1,143 @@
+// The desk on Postgres: what a batch touches is locked and read at its beginning, accounts before keys and each in the
+// order of their ids, so that no two nodes wait for each other. What it changes is written by one statement at its end,
+// balances as deltas, with the CHECKs of the schema behind them.
+import type { PoolClient } from 'pg'
+import type { Settlement } from './contract.ts'
+import { ACCOUNT_PAGE, KEY_PAGE, ROW_PAGE, readAccountPage, readKeyPage, readRowPage } from './hot-pages.ts'
+import type { AccountPage, Desk, HotOp, KeyPage, RowPage } from './hot-rules.ts'
+import { findAbandoned, type Lease } from './postgres-lease.ts'
+import { DATABASE_TIME } from './postgres-sql.ts'
+import { type Changes, noChanges, writeChanges } from './postgres-writes.ts'
+import { int, type Row, text } from './sql/sql.ts'
+
+export type PostgresDesk = Desk & {
+  writeBack(): Promise<void>
+  // A row that is there, or closed, only if this batch was committed; undefined where nothing tells.
+  witness(): Witness | undefined
+  bears(witness: Witness): boolean
+}
+
+export type Witness = { readonly requestId: string; readonly state: string }
+
+export async function openPostgresDesk(
+  client: PoolClient,
+  ops: readonly HotOp[],
+  lease: Lease,
+  unsure: Witness | undefined,
+): Promise<PostgresDesk> {
+  const ask = async (name: string, statement: string, values: unknown[]) =>
+    (await client.query<Row>({ name, text: statement, values })).rows
+  const touched = await whatIsTouched(client, ops, lease, ask)
+  const { accounts, keys } = await lockPages(touched, ask)
+  const wanted = unsure === undefined ? touched.rowIds : [...touched.rowIds, unsure.requestId]
+  const { now, rows } = await readRows(wanted, ask)
+  const before = new Map([...accounts.values(), ...keys.values()].map(page => [page, { ...page }]))
+  const changes = noChanges(lease.owner, now)
+
+  return {
+    now,
+    account: id => accounts.get(id),
+    key: id => keys.get(id),
+    row: requestId => rows.get(requestId),
+    abandoned: () => touched.abandoned.flatMap(id => openOnly(rows.get(id))),
+
+    insertOpen: (request, entry, hold) => changes.insertOpen(request, entry, hold),
+    insertClosed: row => changes.insertClosed(row),
+    closeRow(to, bill) {
+      rows.set(bill.requestId, closed(rows.get(bill.requestId)!, to, bill))
+      changes.close(to, bill)
+    },
+    charge: (accountId, requestId, amount) => changes.book('charge', accountId, requestId, amount),
+    correct: (accountId, requestId, amount) => changes.book('correction', accountId, requestId, amount),
+    checkpoint(requestId, mark) {
+      const row = rows.get(requestId)
+      if (row !== undefined && row.state === 'open') rows.set(requestId, { ...row, checkpoint: mark })
+      changes.mark(requestId, mark)
+    },
+    touch: (hash, at) => changes.touch(hash, at),
+
+    async writeBack() {
+      for (const page of accounts.values()) if (page.dirty) changes.account(page, before.get(page) as AccountPage)
+      for (const page of keys.values()) if (page.dirty) changes.key(page, before.get(page) as KeyPage)
+      await writeChanges(client, changes)
+    },
+    witness: () => witnessOf(changes),
+    bears: witness => rows.get(witness.requestId)?.state === witness.state,
+  }
+}
+
+type Ask = (name: string, statement: string, values: unknown[]) => Promise<readonly Row[]>
+
+type Touched = {
+  readonly accountIds: ReadonlySet<string>
+  readonly keyIds: ReadonlySet<string>
+  readonly rowIds: readonly string[]
+  readonly abandoned: readonly string[]
+}
+
+// A settlement knows only its request. Whose row that is never changes, so it may be read before anything is locked.
+async function whatIsTouched(client: PoolClient, ops: readonly HotOp[], lease: Lease, ask: Ask): Promise<Touched> {
+  const accountIds = new Set<string>()
+  const keyIds = new Set<string>()
+  const rowIds: string[] = []
+  let abandoned: readonly string[] = []
+  for (const op of ops) {
+    if (op.do === 'gate') {
+      accountIds.add(op.ask.facts.accountId)
+      keyIds.add(op.ask.facts.keyId)
+    } else if (op.do === 'settle') rowIds.push(op.bill.requestId)
+    else if (op.do === 'checkpoint') rowIds.push(op.mark.requestId)
+    else if (op.do === 'sweep') abandoned = await findAbandoned(client, op.live, lease)
+  }
+  rowIds.push(...abandoned)
+  if (rowIds.length > 0) {
+    const owners = 'SELECT DISTINCT account_id, key_id FROM usage WHERE request_id = ANY($1)'
+    for (const row of await ask('hot-owners', owners, [rowIds])) {
+      accountIds.add(text(row.account_id))
+      keyIds.add(text(row.key_id))
+    }
+  }
+  return { accountIds, keyIds, rowIds, abandoned }
+}
+
+async function lockPages({ accountIds, keyIds }: Touched, ask: Ask) {
+  const accounts = new Map<string, AccountPage>()
+  const keys = new Map<string, KeyPage>()
+  if (accountIds.size === 0 && keyIds.size === 0) return { accounts, keys }
+  for (const row of await ask('hot-accounts', LOCK_ACCOUNTS, [[...accountIds]])) {
+    accounts.set(text(row.id), readAccountPage(row))
+  }
+  for (const row of await ask('hot-keys', LOCK_KEYS, [[...keyIds]])) keys.set(text(row.id), readKeyPage(row))
+  return { accounts, keys }
+}
+
+// The key's own row too, though nothing here changes it: a revoke waits until the rows of this batch are committed, or
+// this batch waits and finds the key dead.
+const LOCK_ACCOUNTS = `SELECT ${ACCOUNT_PAGE} FROM account WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE`
+const LOCK_KEYS = `SELECT ${KEY_PAGE} FROM api_key k JOIN key_balance b ON b.key_id = k.id WHERE k.id = ANY($1)
+  ORDER BY k.id FOR NO KEY UPDATE OF k, b`
+
+// After the locks: whoever changes the state of a row holds its account, so what is read here stays. So is the time.
+async function readRows(ids: readonly string[], ask: Ask) {
+  const found = await ask('hot-rows', READ_ROWS, [ids])
+  const rows = new Map<string, RowPage>()
+  for (const row of found) if (row.request_id !== null) rows.set(text(row.request_id), readRowPage(row))
+  return { now: int(found[0]?.now), rows }
+}
+
+const READ_ROWS = `SELECT ${DATABASE_TIME} AS now, ${ROW_PAGE}
+  FROM (SELECT 1) one LEFT JOIN usage ON request_id = ANY($1)`
+
+function openOnly(row: RowPage | undefined): readonly RowPage[] {
+  return row?.state === 'open' ? [row] : []
+}
+
+function closed(row: RowPage, state: string, bill: Settlement): RowPage {
+  return { ...row, state, cost: bill.cost, checkpoint: null }
+}
+
+function witnessOf({ inserts, closes }: Changes): Witness | undefined {
+  for (const row of inserts) return { requestId: row.request_id, state: row.state }
+  for (const row of closes.values()) return { requestId: row.request_id, state: row.state }
+  return undefined
+}

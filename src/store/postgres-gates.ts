@@ -1,0 +1,66 @@
+// The hot path on Postgres: a batch of gates, settlements and checkpoints in one transaction, by the rules of
+// `hot-rules`, under the row locks of its desk.
+import type { BatchResult } from './group-commit.ts'
+import { applyOp, type HotOp, type HotResult } from './hot-rules.ts'
+import { openPostgresDesk, type Witness } from './postgres-desk.ts'
+import { hasLostConnection, isRefusedValue, isWorthAnotherTry } from './postgres-errors.ts'
+import type { Lease } from './postgres-lease.ts'
+import type { PostgresSql } from './postgres-sql.ts'
+
+type Results = readonly BatchResult<HotResult>[]
+// A commit that was sent and not answered: what to answer if it was done, and how to tell.
+type Unsure = { readonly results: Results; readonly witness: Witness | undefined }
+type Course = { hasBegun: boolean; unsure: Unsure | undefined }
+
+const TRIES_MAX = 4
+
+export function postgresGates(sql: PostgresSql, lease: Lease) {
+  // A batch whose connection broke is run again. If that happened after its commit was sent, the next run looks first for
+  // what it would have left: it waits for the locks of the one before, which has then ended one way or the other.
+  async function commit(ops: readonly HotOp[]): Promise<Results> {
+    const course: Course = { hasBegun: false, unsure: undefined }
+    for (let tries = 1; ; tries++) {
+      try {
+        return await inTransaction(ops, course)
+      } catch (error) {
+        if (isRefusedValue(error) && ops.length > 1) return inHalves(ops)
+        // A server that cannot even be reached is away; waiting for it again would only keep everybody waiting.
+        const hasBroken = course.hasBegun && hasLostConnection(error)
+        const again = course.unsure !== undefined || isWorthAnotherTry(error) || hasBroken
+        if (tries === TRIES_MAX || !again) return ops.map(() => ({ ok: false, error: error as Error }))
+      }
+    }
+  }
+
+  // Until the culprit stands alone.
+  async function inHalves(ops: readonly HotOp[]): Promise<Results> {
+    const half = ops.length >> 1
+    return [...(await commit(ops.slice(0, half))), ...(await commit(ops.slice(half)))]
+  }
+
+  function inTransaction(ops: readonly HotOp[], course: Course): Promise<Results> {
+    course.hasBegun = false
+    return sql.withClient(async client => {
+      course.hasBegun = true
+      try {
+        await client.query('BEGIN ISOLATION LEVEL READ COMMITTED')
+        const desk = await openPostgresDesk(client, ops, lease, course.unsure?.witness)
+        if (course.unsure?.witness !== undefined && desk.bears(course.unsure.witness)) {
+          await client.query('ROLLBACK')
+          return course.unsure.results
+        }
+        course.unsure = undefined
+        const results = ops.map(op => ({ ok: true as const, value: applyOp(op, desk) }))
+        await desk.writeBack()
+        course.unsure = { results, witness: desk.witness() }
+        await client.query('COMMIT')
+        return results
+      } catch (error) {
+        if (!hasLostConnection(error)) await client.query('ROLLBACK')
+        throw error
+      }
+    })
+  }
+
+  return { commit }
+}

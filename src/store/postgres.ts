@@ -1,0 +1,91 @@
+// The store on Postgres, which many nodes may share: group commit on each node, the operator's rooms over a pool of their
+// own, and reports over another, so that neither a long list nor a long wait stands in front of a commit.
+import type { Clock } from '../lib/clock.ts'
+import { type Store, StoreAway } from './contract.ts'
+import { COMMIT_BOUNDS, type CommitBounds, gateSide } from './gate-side.ts'
+import { groupCommit } from './group-commit.ts'
+import type { HotOp, HotResult } from './hot-rules.ts'
+import { postgresGates } from './postgres-gates.ts'
+import { migratePostgres } from './postgres-migrate.ts'
+import { openPostgresSql, POSTGRES_BOUNDS } from './postgres-sql.ts'
+import { findBearer } from './sql/bearers.ts'
+import { sqlRooms } from './sql/rooms.ts'
+
+export type PostgresOptions = {
+  readonly url: string
+  // This node, anew with every start.
+  readonly owner: string
+  readonly clock: Clock
+  // Told after every batch: how many operations shared it and how long it took, for the metrics.
+  readonly onCommit?: (ops: number, ms: number) => void
+  readonly bounds?: CommitBounds
+  readonly leaseMs?: number
+}
+
+// A node that has not swept for so long is taken for dead; it sweeps every few seconds.
+const LEASE_MS = 20_000
+
+// One batch runs at a time; the second connection is for the batch whose first one broke.
+const HOT = { ...POSTGRES_BOUNDS, connectionsMax: 2 }
+const REPORTS = { ...POSTGRES_BOUNDS, connectionsMax: 2, statementTimeoutMs: 30_000, answerTimeoutMs: 35_000 }
+
+export async function openPostgres(options: PostgresOptions): Promise<Store> {
+  const { url, owner, clock, onCommit } = options
+  const open = (bounds = POSTGRES_BOUNDS) => openPostgresSql({ url, clock, bounds })
+  const [hotSql, roomSql, reportSql] = await Promise.all([open(HOT), open(), open(REPORTS)])
+  const end = () => Promise.all([hotSql.close(), roomSql.close(), reportSql.close()])
+  await hotSql.withClient(migratePostgres).catch(async error => {
+    await end()
+    throw error
+  })
+
+  const { commit } = postgresGates(hotSql, { owner, leaseMs: options.leaseMs ?? LEASE_MS })
+  const bounds = options.bounds ?? COMMIT_BOUNDS
+  const hot = groupCommit<HotOp, HotResult>(
+    async ops => {
+      const started = clock.monotonic()
+      const results = await commit(ops)
+      onCommit?.(ops.length, clock.monotonic() - started)
+      return results.map(result => (result.ok ? result : { ok: false, error: away(result.error) }))
+    },
+    bounds,
+    () => new StoreAway('too many writes are waiting for the store'),
+  )
+  const { flush, ...gates } = gateSide(hot.submit, bounds.behindMax)
+  const rooms = sqlRooms(roomSql)
+  const reports = sqlRooms(reportSql)
+
+  return {
+    gates: { ...gates, bearer: hash => findBearer(hash, roomSql).catch(throwAway) },
+    keys: orAway(rooms.keys),
+    accounts: orAway(rooms.accounts),
+    catalog: orAway(rooms.catalog),
+    settings: orAway(rooms.settings),
+    events: orAway(reports.events),
+    usage: orAway(reports.usage),
+    ping: async () => {
+      await roomSql.get('SELECT 1 AS one').catch(throwAway)
+    },
+    async close() {
+      flush()
+      await hot.drained()
+      await end()
+    },
+  }
+}
+
+type Verbs = Readonly<Record<string, (...args: never[]) => Promise<unknown>>>
+
+// Whatever goes wrong in the database is not the caller's fault.
+function orAway<Room extends Verbs>(room: Room): Room {
+  const verbs = Object.entries(room).map(([name, verb]) => [name, (...args: never[]) => verb(...args).catch(throwAway)])
+  return Object.fromEntries(verbs) as Room
+}
+
+function throwAway(error: unknown): never {
+  throw away(error)
+}
+
+function away(error: unknown): Error {
+  return new StoreAway(error instanceof Error ? error.message : String(error), { cause: error })
+}

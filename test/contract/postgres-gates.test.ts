@@ -1,0 +1,154 @@
+// What the store promises where several nodes share one Postgres: exact money, a revoke that is in force everywhere when
+// it returns, commits whose answer was lost, and rows of dead nodes that are recovered once.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { systemClock } from '../../src/lib/clock.ts'
+import { StoreAway } from '../../src/store/contract.ts'
+import { openPostgres } from '../../src/store/postgres.ts'
+import { commitCutter } from '../kit/commit-cutter.ts'
+import { bill, GATE_ENGINES, newKey, openHouse } from '../kit/gates.ts'
+
+const ACTOR = { name: 'test', address: 'local' }
+const postgres = GATE_ENGINES.find(({ engine }) => engine === 'postgres')
+
+if (postgres !== undefined) {
+  const { make } = postgres
+
+  test('of 500 tries with two keys on two nodes with funds for exactly 100, exactly 100 are granted', async () => {
+    await using house = await openHouse(make, 10_000n)
+    await house.store.keys.create(newKey('key2'), ACTOR)
+    const nodes = [house.store.gates, (await house.another()).gates] as const
+
+    const verdicts = await Promise.all(
+      Array.from({ length: 500 }, async (_, i) => {
+        await setTimeout(i % 50)
+        const ask = house.ask(`r${i}`)
+        const facts = { ...ask.facts, keyId: i % 2 === 0 ? 'key' : 'key2' }
+        return (await nodes[i % 2]!.gate({ ...ask, facts })).kind
+      }),
+    )
+
+    assert.equal(verdicts.filter(kind => kind === 'granted').length, 100)
+    assert.deepEqual(await house.balance(), { available: 0n, held: 10_000n, spent: 0n, owed: 0n })
+    await Promise.all(
+      verdicts.map((kind, i) => (kind === 'granted' ? nodes[(i + 1) % 2]!.settle(bill(`r${i}`, {})) : undefined)),
+    )
+  })
+
+  test('nothing is granted on any node once a revoke on another one has returned', async () => {
+    await using house = await openHouse(make, 1_000_000n)
+    const other = await house.another()
+    let revoked = false
+    const late: string[] = []
+    const granted: string[] = []
+    const traffic = Array.from({ length: 20 }, async (_, client) => {
+      for (let i = 0; i < 15; i++) {
+        const isLate = revoked
+        const id = `r${client}-${i}`
+        const verdict = await house.store.gates.gate(house.ask(id))
+        if (verdict.kind === 'granted') granted.push(id)
+        if (verdict.kind === 'granted' && isLate) late.push(id)
+      }
+    })
+    await setTimeout(30)
+
+    await other.keys.revoke('key', ACTOR)
+    revoked = true
+    const rows = (await other.usage.list({ limit: 1000, endpoint: 'all' })).data.length
+    await Promise.all(traffic)
+
+    assert.deepEqual(late, [])
+    assert.ok(granted.length > 0 && granted.length < 300, `${granted.length} were granted`)
+    assert.equal((await other.usage.list({ limit: 1000, endpoint: 'all' })).data.length, rows)
+    await Promise.all(granted.map(id => house.store.gates.settle(bill(id, {}))))
+  })
+
+  for (const where of ['before', 'after'] as const) {
+    test(`a connection that breaks ${where} the server has done a commit doubles nothing and loses nothing`, async () => {
+      await using house = await openHouse(make, 1000n)
+      await using cutter = await commitCutter(house.url)
+      const node = await openPostgres({ url: cutter.url, owner: 'cut', clock: systemClock })
+
+      const cutAtGate = cutter.cutNext(where)
+      const verdicts = await Promise.all(['r1', 'r2'].map(id => node.gates.gate(house.ask(id))))
+      await cutAtGate
+      assert.deepEqual(
+        verdicts.map(verdict => verdict.kind),
+        ['granted', 'granted'],
+      )
+      assert.deepEqual(await house.balance(), { available: 800n, held: 200n, spent: 0n, owed: 0n })
+      const cutAtSettle = cutter.cutNext(where)
+      const settled = await Promise.all(['r1', 'r2'].map(id => node.gates.settle(bill(id, { prompt: 10 }))))
+      await cutAtSettle
+
+      assert.deepEqual(settled, ['settled', 'settled'])
+      assert.deepEqual(await house.balance(), { available: 980n, held: 0n, spent: 20n, owed: 0n })
+      assert.deepEqual(await house.ledger(), ['charge -10', 'charge -10'])
+      await node.close()
+    })
+  }
+
+  test('a server that cannot be reached is away, and says so soon', async () => {
+    await using house = await openHouse(make, 1000n)
+    const cutter = await commitCutter(house.url)
+    const node = await openPostgres({ url: cutter.url, owner: 'far', clock: systemClock })
+    await node.ping()
+    await cutter[Symbol.asyncDispose]()
+
+    await assert.rejects(node.gates.gate(house.ask('r1')), StoreAway)
+    await assert.rejects(node.gates.settle(bill('r1', {})), StoreAway)
+    await assert.rejects(node.gates.bearer(newKey().secret.hash), StoreAway)
+    await assert.rejects(node.keys.get('key'), StoreAway)
+    await assert.rejects(node.ping(), StoreAway)
+    await node.close()
+  })
+
+  test("a node's rows are left alone while it renews its lease, and recovered once when it has been silent for one", async () => {
+    await using house = await openHouse(make, 1000n)
+    const leased = (owner: string) => openPostgres({ url: house.url, owner, clock: systemClock, leaseMs: 400 })
+    const [dying, ...others] = await Promise.all(['dying', 'second', 'third'].map(leased))
+    await dying!.gates.sweep([])
+    await dying!.gates.gate(house.ask('r1'))
+    const sweepAll = async () => {
+      const swept = await Promise.all(others.map(node => node.gates.sweep([])))
+      return swept.reduce((sum, rows) => sum + rows, 0)
+    }
+
+    let early = await sweepAll()
+    for (let i = 0; i < 6; i++) {
+      await setTimeout(100)
+      await dying!.gates.sweep(['r1'])
+      early += await sweepAll()
+    }
+    let swept = 0
+    for (let i = 0; i < 8; i++) {
+      await setTimeout(100)
+      swept += await sweepAll()
+    }
+
+    assert.deepEqual([early, swept], [0, 1])
+    assert.equal((await house.store.usage.get('r1'))?.state, 'recovered')
+    for (const node of [dying!, ...others]) await node.close()
+  })
+
+  test('after a gap of its own a node leaves the others alone for a whole lease', async () => {
+    await using house = await openHouse(make, 1000n)
+    const leased = (owner: string) => openPostgres({ url: house.url, owner, clock: systemClock, leaseMs: 300 })
+    const [silent, back] = (await Promise.all(['silent', 'back'].map(leased))) as [
+      typeof house.store,
+      typeof house.store,
+    ]
+    for (const node of [silent, back]) await node.gates.sweep([])
+    await silent.gates.gate(house.ask('r1'))
+
+    await setTimeout(500)
+    const afterOutage = await back.gates.sweep([])
+    await silent.gates.sweep(['r1'])
+    const stillThere = (await house.store.usage.get('r1'))?.state
+
+    assert.deepEqual([afterOutage, stillThere], [0, 'open'])
+    await silent.gates.settle(bill('r1', {}))
+    for (const node of [silent, back]) await node.close()
+  })
+}
