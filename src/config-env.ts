@@ -53,6 +53,20 @@ export function encryptionKey(env: Environment, name: string): string | undefine
   throw new BadConfig(`${name} must be 32 bytes, in hex or base64`)
 }
 
+// Of the address only its kind is checked, and nothing of it is repeated: it bears a password. What several nodes share
+// cannot be made by one of them: they are given it.
+export function databaseUrl(env: Environment): string | undefined {
+  const value = read(env, 'DATABASE_URL')
+  if (value === undefined) return undefined
+  if (!/^postgres(ql)?:$/.test(URL.parse(value)?.protocol ?? '')) {
+    throw new BadConfig('DATABASE_URL must be a postgres:// address')
+  }
+  for (const name of ['TURNPIKE_ENCRYPTION_KEY', 'TURNPIKE_ADMIN_TOKEN']) {
+    if (read(env, name) === undefined) throw new BadConfig(`DATABASE_URL needs ${name} as well, the same on every node`)
+  }
+  return value
+}
+
 export function trustedProxies(env: Environment): readonly string[] | undefined {
   const value = read(env, 'TURNPIKE_TRUSTED_PROXIES')
   if (value === undefined) return undefined

@@ -6,6 +6,7 @@ import type { FileCatalog } from './config-catalog.ts'
 import { type Detected, detectProviders } from './config-detect.ts'
 import {
   adminListen,
+  databaseUrl,
   encryptionKey,
   type Failpoints,
   failpoints,
@@ -32,6 +33,8 @@ export type Config = {
   // Undefined: the admin API and the page at the root are served beside /v1.
   readonly adminListen: Listen | 'off' | undefined
   readonly dataDir: string
+  // Undefined: SQLite in the data dir.
+  readonly databaseUrl: string | undefined
   readonly configFile: string | undefined
   readonly adminToken: string | undefined
   // 32 bytes as 64 hex digits, in whichever way they were given.
@@ -83,6 +86,7 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
     port: portNumber('TURNPIKE_PORT', read(env, 'TURNPIKE_PORT') ?? '8080'),
     adminListen: adminListen(env),
     dataDir: dataDirOf(env, cwd),
+    databaseUrl: databaseUrl(env),
     configFile,
     adminToken: token(env, 'TURNPIKE_ADMIN_TOKEN', 16),
     encryptionKey: encryptionKey(env, 'TURNPIKE_ENCRYPTION_KEY'),
@@ -114,9 +118,18 @@ export function loadClientConfig(env: NodeJS.ProcessEnv = process.env): {
   return { url: url.href.replace(/\/+$/, ''), adminToken: token(env, 'TURNPIKE_ADMIN_TOKEN', 1) }
 }
 
-// What a command needs that works on the data dir itself, even where the rest of the configuration is broken.
+// What a command needs that works on the data dir itself, even where the rest of the configuration is broken. A data dir
+// that the gateway does not use is not what is meant.
 export function loadDataDir(env: NodeJS.ProcessEnv = process.env, cwd: string = process.cwd()): string {
+  if (loadDatabaseUrl(env) !== undefined) {
+    throw new BadConfig('DATABASE_URL is set: this command is for SQLite; for Postgres there are pg_dump and its like')
+  }
   return dataDirOf(env, cwd)
+}
+
+// What a command needs that only reads the database.
+export function loadDatabaseUrl(env: NodeJS.ProcessEnv = process.env): string | undefined {
+  return read(env, 'DATABASE_URL')
 }
 
 // A secret for a command, from the variable that its caller names.
@@ -139,7 +152,6 @@ function refuseUnknown(env: NodeJS.ProcessEnv): void {
 
 // Settings of what is not built yet: whoever asks for it is told, and the value that changes nothing is taken.
 function refuseLater(env: NodeJS.ProcessEnv): void {
-  if (env.DATABASE_URL) throw new BadConfig('DATABASE_URL: Postgres is not supported yet; unset it to use SQLite')
   if (env.REDIS_URL) throw new BadConfig('REDIS_URL: Redis is not supported yet; unset it to run one node')
   const workers = read(env, 'TURNPIKE_WORKERS') ?? '1'
   if (workers !== '1') throw new BadConfig('TURNPIKE_WORKERS: more than one process is not supported yet; it must be 1')

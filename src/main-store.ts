@@ -1,4 +1,4 @@
-// Opens what is kept: the data directory for this process alone, the database in it, and the catalog.
+// Opens what is kept: Postgres, or the data directory for this process alone and the database in it; and the catalog.
 import { join } from 'node:path'
 import { BadConfig } from './config.ts'
 import { type CatalogKeeper, openCatalog, requirePackages } from './main-catalog.ts'
@@ -6,6 +6,7 @@ import type { Ground } from './main-ground.ts'
 import type { LiveCatalog } from './route/catalog.ts'
 import type { Store } from './store/contract.ts'
 import { DATABASE_FILE, lockDataDir } from './store/lock.ts'
+import { openPostgres } from './store/postgres.ts'
 import { openSqlite } from './store/sqlite.ts'
 
 export type House = { readonly store: Store; readonly catalog: LiveCatalog; readonly keeper: CatalogKeeper }
@@ -13,8 +14,8 @@ export type House = { readonly store: Store; readonly catalog: LiveCatalog; read
 export async function openHouse(ground: Ground): Promise<House> {
   const { config } = ground
   requirePackages(config.catalog?.providers ?? [])
-  takeDataDir(config.dataDir)
-  const store = await openStore(ground)
+  const store =
+    config.databaseUrl === undefined ? await openEmbedded(ground) : await openShared(config.databaseUrl, ground)
   const keeper = await openCatalog(store, ground)
   return { store, catalog: keeper.live, keeper }
 }
@@ -31,7 +32,16 @@ function lockOf(dir: string) {
   }
 }
 
-async function openStore({ config, metrics, newId }: Ground): Promise<Store> {
+async function openShared(url: string, { clock, metrics, newId }: Ground): Promise<Store> {
+  try {
+    return await openPostgres({ url, owner: newId(), clock, onCommit: metrics.commit })
+  } catch (error) {
+    throw new BadConfig(`DATABASE_URL: the database cannot be opened: ${(error as Error).message}`)
+  }
+}
+
+async function openEmbedded({ config, metrics, newId }: Ground): Promise<Store> {
+  takeDataDir(config.dataDir)
   const path = join(config.dataDir, DATABASE_FILE)
   try {
     return await openSqlite({ path, owner: newId(), onCommit: metrics.commit })

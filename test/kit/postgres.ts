@@ -20,7 +20,7 @@ let server: Promise<string> | undefined
 let schemas = 0
 
 export async function freshSchema(): Promise<Schema> {
-  server ??= process.env.DATABASE_URL ? Promise.resolve(process.env.DATABASE_URL) : startServer()
+  server ??= process.env.DATABASE_URL ? Promise.resolve(process.env.DATABASE_URL) : startServer().then(({ url }) => url)
   const base = await server
   const name = `test_${process.pid}_${++schemas}`
   await run(base, `CREATE SCHEMA ${name}`)
@@ -47,31 +47,45 @@ async function run(url: string, text: string): Promise<void> {
 const SETTINGS = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'max_connections=60', 'jit=off']
 const AS_UTF8 = ['--auth=trust', '--username=postgres', '--encoding=UTF8', '--locale=C', '--no-sync']
 
-async function startServer(): Promise<string> {
+export type PostgresServer = { readonly url: string; stop(): Promise<void>; start(): Promise<void> }
+
+// One of our own even where DATABASE_URL names another, for tests that stop it.
+export async function startServer(): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-postgres-'))
   const user = postgresUser()
   if (user.uid !== undefined && user.gid !== undefined) chownSync(folder, user.uid, user.gid)
   const data = join(folder, 'data')
   execFileSync(required('initdb'), [...AS_UTF8, '-D', data], { ...user, stdio: 'ignore' })
   const settings = SETTINGS.flatMap(setting => ['-c', setting])
-  leash(
-    spawn('sh', ['-c', ON_A_LEASH, folder, required('postgres'), '-D', data, '-k', folder, '-h', '', ...settings], {
-      ...user,
-      stdio: ['pipe', 'ignore', 'ignore'],
-    }),
-  )
+  const command = [required('postgres'), '-D', data, '-k', folder, '-h', '', ...settings]
+  const keeper = spawn('sh', ['-c', ON_A_LEASH, folder, ...command], { ...user, stdio: ['pipe', 'ignore', 'ignore'] })
+  leash(keeper)
   const url = `postgres://postgres@localhost/postgres?host=${encodeURIComponent(folder)}`
-  await until('Postgres answers', () =>
+  const answers = () =>
     run(url, 'SELECT 1').then(
       () => true,
       () => false,
-    ),
-  )
-  return url
+    )
+  await until('Postgres answers', answers)
+  return {
+    url,
+    async stop() {
+      keeper.stdin?.write('stop\n')
+      await until('Postgres has stopped', async () => !(await answers()) && !existsSync(join(data, 'postmaster.pid')))
+    },
+    async start() {
+      keeper.stdin?.write('start\n')
+      await until('Postgres answers', answers)
+    },
+  }
 }
 
 // The server ends with the process that holds the other end of this pipe, also if that one is killed.
-const ON_A_LEASH = '"$@" & server=$!; read -r _; kill -QUIT $server; wait $server; rm -rf "$0"'
+const ON_A_LEASH = `"$@" & server=$!
+  while read -r word; do
+    if [ "$word" = stop ]; then kill -INT $server; wait $server; else "$@" & server=$!; fi
+  done
+  kill -QUIT $server; wait $server; rm -rf "$0"`
 
 function leash(child: ChildProcess): void {
   child.unref()

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { loadClientConfig, loadConfig } from '../../src/config.ts'
+import { loadClientConfig, loadConfig, loadDataDir } from '../../src/config.ts'
 
 const GOOD = `providers:
   - { id: openai, kind: openai, base_url: "https://api.openai.com/v1/", api_key: "\${OPENAI_API_KEY}" }
@@ -311,6 +311,7 @@ const BAD_VARIABLES: readonly (readonly [name: string, value: string])[] = [
   ['TURNPIKE_LOG_LEVEL', 'loud'],
   ['TURNPIKE_FAILPOINTS', 'after_hold=explode'],
   ['DATABASE_URL', 'postgres://localhost/x'],
+  ['DATABASE_URL', 'mysql://localhost/x'],
   ['REDIS_URL', 'redis://localhost'],
 ]
 
@@ -324,6 +325,21 @@ for (const [name, value] of BAD_VARIABLES) {
     })
   })
 }
+
+test('DATABASE_URL is taken where the encryption key and the admin token are given too, and its password is not repeated', () => {
+  using place = openPlace()
+  const url = 'postgres://user:pa55word@localhost/x'
+  const shared = { TURNPIKE_ENCRYPTION_KEY: 'ab'.repeat(32), TURNPIKE_ADMIN_TOKEN: 'sixteen-letters-' }
+
+  assert.equal(loadConfig({ DATABASE_URL: url, ...shared }, place.dir).databaseUrl, url)
+  for (const missing of Object.keys(shared)) {
+    assert.throws(
+      () => loadConfig({ DATABASE_URL: url, ...shared, [missing]: undefined }, place.dir),
+      (error: Error) => error.message.includes(missing) && !error.message.includes('pa55word'),
+    )
+  }
+  assert.throws(() => loadDataDir({ DATABASE_URL: url }, place.dir), /this command is for SQLite/)
+})
 
 test('what Kubernetes injects for a service of our name is ignored', () => {
   using place = openPlace()
