@@ -15,6 +15,8 @@ export type PostgresSqlOptions = {
   readonly url: string
   readonly clock: Clock
   readonly bounds?: PostgresBounds
+  // For connections that only ever look up rows by their keys.
+  readonly byKeyOnly?: boolean
   // What time the database says it is. Only a test has another answer than the database.
   readonly databaseTime?: () => number
 }
@@ -46,7 +48,7 @@ const LOCKS: Readonly<Record<Alone, number>> = { catalog: 2 }
 export async function openPostgresSql(options: PostgresSqlOptions): Promise<PostgresSql> {
   // Only who runs on Postgres pays for loading it.
   const { default: pg } = await import('pg')
-  const pool = new pg.Pool(poolConfig(options.url, options.bounds ?? POSTGRES_BOUNDS))
+  const pool = new pg.Pool(poolConfig(options))
   listenForLoss(pool)
   const time = databaseTime(options)
 
@@ -94,8 +96,9 @@ export async function openPostgresSql(options: PostgresSqlOptions): Promise<Post
   }
 }
 
-function poolConfig(url: string, bounds: PostgresBounds): PoolConfig {
+function poolConfig({ url, bounds = POSTGRES_BOUNDS, byKeyOnly }: PostgresSqlOptions): PoolConfig {
   return {
+    ...(byKeyOnly ? { onConnect: client => client.query(BY_KEY_ONLY) } : {}),
     connectionString: url,
     application_name: 'turnpike',
     max: bounds.connectionsMax,
@@ -121,6 +124,10 @@ function listenForLoss(pool: Pool): void {
   pool.on('error', ignore)
   pool.on('connect', client => client.on('error', ignore))
 }
+
+// A statement is planned once a connection. One that was planned while its tables were young reads all of them ever after,
+// and that gets slower with every row.
+const BY_KEY_ONLY = 'SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off'
 
 function beginning(alone: Alone | undefined): string {
   const lock = alone === undefined ? '' : `SELECT pg_advisory_xact_lock(${LOCK_SPACE}, ${LOCKS[alone]});`

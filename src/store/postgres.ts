@@ -31,8 +31,11 @@ const REPORTS = { ...POSTGRES_BOUNDS, connectionsMax: 2, statementTimeoutMs: 30_
 
 export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const { url, owner, clock, onCommit } = options
-  const open = (bounds = POSTGRES_BOUNDS) => openPostgresSql({ url, clock, bounds })
-  const [hotSql, roomSql, reportSql] = await Promise.all([open(HOT), open(), open(REPORTS)])
+  const [hotSql, roomSql, reportSql] = await Promise.all([
+    openPostgresSql({ url, clock, bounds: HOT, byKeyOnly: true }),
+    openPostgresSql({ url, clock }),
+    openPostgresSql({ url, clock, bounds: REPORTS }),
+  ])
   const end = () => Promise.all([hotSql.close(), roomSql.close(), reportSql.close()])
   await hotSql.withClient(migratePostgres).catch(async error => {
     await end()

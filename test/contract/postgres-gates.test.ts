@@ -104,6 +104,30 @@ if (postgres !== undefined) {
     await node.close()
   })
 
+  test('a server that hangs is away within ten seconds, and used again once it answers', async () => {
+    await using house = await openHouse(make, 1000n)
+    await using cutter = await commitCutter(house.url)
+    const node = await openPostgres({ url: cutter.url, owner: 'hung', clock: systemClock })
+    await node.gates.gate(house.ask('r1'))
+
+    cutter.hang(true)
+    const asked = systemClock.monotonic()
+    const answers = await Promise.allSettled([
+      node.gates.gate(house.ask('r2')),
+      node.gates.settle(bill('r1', { prompt: 10 })),
+      node.keys.get('key'),
+      node.ping(),
+    ])
+    const waitedMs = systemClock.monotonic() - asked
+    cutter.hang(false)
+
+    assert.ok(answers.every(answer => answer.status === 'rejected' && answer.reason instanceof StoreAway))
+    assert.ok(waitedMs < 10_000, `waited ${waitedMs} ms`)
+    assert.equal(await node.gates.settle(bill('r1', { prompt: 10 })), 'settled')
+    assert.deepEqual(await house.balance(), { available: 990n, held: 0n, spent: 10n, owed: 0n })
+    await node.close()
+  })
+
   test("a node's rows are left alone while it renews its lease, and recovered once when it has been silent for one", async () => {
     await using house = await openHouse(make, 1000n)
     const leased = (owner: string) => openPostgres({ url: house.url, owner, clock: systemClock, leaseMs: 400 })

@@ -1,5 +1,5 @@
 // A proxy in front of Postgres that can cut the connection at a COMMIT: before the server hears of it, or when the server
-// has done it and answers.
+// has done it and answers. It can also swallow everything, as a server does that hangs.
 import { connect, createServer, type Socket } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 
@@ -7,6 +7,7 @@ export type CommitCutter = AsyncDisposable & {
   readonly url: string
   // The next COMMIT; resolves when it was cut.
   cutNext(where: 'before' | 'after'): Promise<void>
+  hang(isHanging: boolean): void
 }
 
 const COMMIT = 'COMMIT\0'
@@ -17,6 +18,7 @@ export async function commitCutter(postgresUrl: string): Promise<CommitCutter> {
   const port = Number(behind.port || 5432)
   const reach = () => (folder === null ? connect(port, behind.hostname) : connect(`${folder}/.s.PGSQL.${port}`))
   const open = new Set<Socket>()
+  let isHanging = false
   let armed: { readonly where: 'before' | 'after'; readonly done: () => void } | undefined
 
   const server = createServer(client => {
@@ -32,10 +34,12 @@ export async function commitCutter(postgresUrl: string): Promise<CommitCutter> {
       })
     }
     upstream.on('data', bytes => {
+      if (isHanging) return
       if (!isDeaf) client.write(bytes)
       else client.destroy()
     })
     client.on('data', bytes => {
+      if (isHanging) return
       const cut = armed !== undefined && bytes.toString('latin1').includes(COMMIT) ? armed : undefined
       if (cut !== undefined) armed = undefined
       if (cut?.where === 'before') client.destroy()
@@ -53,6 +57,9 @@ export async function commitCutter(postgresUrl: string): Promise<CommitCutter> {
   return {
     url: url.href,
     cutNext: where => new Promise(done => (armed = { where, done })),
+    hang(hangs) {
+      isHanging = hangs
+    },
     async [Symbol.asyncDispose]() {
       for (const socket of open) socket.destroy()
       server.close()
