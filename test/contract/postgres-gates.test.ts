@@ -3,11 +3,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
+import type { Provider } from '../../src/domain/catalog.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import { StoreAway } from '../../src/store/contract.ts'
+import { type Store, StoreAway } from '../../src/store/contract.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
+import { openPostgresSql } from '../../src/store/postgres-sql.ts'
 import { commitCutter } from '../kit/commit-cutter.ts'
 import { bill, GATE_ENGINES, newKey, openHouse } from '../kit/gates.ts'
+import { until } from '../kit/until.ts'
 
 const ACTOR = { name: 'test', address: 'local' }
 const postgres = GATE_ENGINES.find(({ engine }) => engine === 'postgres')
@@ -39,29 +42,65 @@ if (postgres !== undefined) {
   test('nothing is granted on any node once a revoke on another one has returned', async () => {
     await using house = await openHouse(make, 1_000_000n)
     const other = await house.another()
-    let revoked = false
+    let stage: 'before' | 'revoked' | 'over' = 'before'
     const late: string[] = []
     const granted: string[] = []
+    let refused = 0
     const traffic = Array.from({ length: 20 }, async (_, client) => {
-      for (let i = 0; i < 15; i++) {
-        const isLate = revoked
+      for (let i = 0; stage !== 'over'; i++) {
+        const isLate = stage === 'revoked'
         const id = `r${client}-${i}`
         const verdict = await house.store.gates.gate(house.ask(id))
         if (verdict.kind === 'granted') granted.push(id)
+        else refused += 1
         if (verdict.kind === 'granted' && isLate) late.push(id)
       }
     })
-    await setTimeout(30)
+    await until('the key is in use', () => granted.length > 100)
 
     await other.keys.revoke('key', ACTOR)
-    revoked = true
-    const rows = (await other.usage.list({ limit: 1000, endpoint: 'all' })).data.length
+    stage = 'revoked'
+    const rows = await countRows(other)
+    await until('requests came after it', () => refused > 100)
+    stage = 'over'
     await Promise.all(traffic)
 
     assert.deepEqual(late, [])
-    assert.ok(granted.length > 0 && granted.length < 300, `${granted.length} were granted`)
-    assert.equal((await other.usage.list({ limit: 1000, endpoint: 'all' })).data.length, rows)
+    assert.equal(await countRows(other), rows)
+    assert.equal(granted.length, rows)
     await Promise.all(granted.map(id => house.store.gates.settle(bill(id, {}))))
+  })
+
+  test('a revoke waits for the rows of a batch that has found the key alive, and a batch that waits for it finds it dead', async () => {
+    await using house = await openHouse(make, 1000n)
+    const other = await house.another()
+    const sql = await openPostgresSql({ url: house.url, clock: systemClock })
+    const order: string[] = []
+    const noting = <T>(what: string, work: Promise<T>) => work.finally(() => order.push(what))
+
+    const { gated, revoked } = await sql.transaction(async tx => {
+      await tx.run('LOCK TABLE usage IN SHARE MODE')
+      const gated = noting('gate', house.store.gates.gate(house.ask('r1')))
+      await setTimeout(100)
+      const revoked = noting('revoke', other.keys.revoke('key', ACTOR))
+      await setTimeout(200)
+      assert.deepEqual(order, [])
+      return { gated, revoked }
+    })
+    await revoked
+    assert.deepEqual([(await gated).kind, (await other.usage.get('r1'))?.state], ['granted', 'open'])
+
+    await sql.run('UPDATE api_key SET revoked_at = NULL')
+    const second = house.ask('r2', { keyVersion: (await other.keys.get('key'))!.version })
+    const waiting = await sql.transaction(async tx => {
+      await tx.run('UPDATE api_key SET revoked_at = 1')
+      const waiting = noting('second gate', house.store.gates.gate(second))
+      await setTimeout(100)
+      return { waiting }
+    })
+    assert.equal((await waiting.waiting).kind, 'stale')
+    await sql.close()
+    await house.store.gates.settle(bill('r1', {}))
   })
 
   for (const where of ['before', 'after'] as const) {
@@ -88,6 +127,31 @@ if (postgres !== undefined) {
       await node.close()
     })
   }
+
+  test('of nodes that create the same provider or write down the same ends at once, one does', async () => {
+    await using house = await openHouse(make, 0n)
+    const nodes = [house.store, await house.another(), await house.another()]
+    const provider = {
+      id: 'p',
+      kind: 'openai',
+      baseUrl: 'https://a.example',
+      passthrough: [],
+      maxTokensField: 'max_tokens',
+    }
+    const input = { provider: provider as unknown as Provider, entered: '{}', active: true, credentials: [] }
+    for (let i = 0; i < 20; i++) {
+      await house.store.keys.create({ ...newKey(`key-${i}`), expiresAt: Date.now() + 100 }, ACTOR)
+    }
+    await setTimeout(150)
+
+    const created = await Promise.all(nodes.map(node => node.catalog.createProvider(input, 10, ACTOR)))
+    const ended = await Promise.all(nodes.map(node => node.keys.markEnds()))
+
+    assert.equal(created.filter(entry => entry === 'exists').length, 2)
+    assert.equal(ended.flat().length, 20)
+    const events = (await house.store.events.list({ limit: 1000 })).data.map(event => event.action)
+    assert.equal(events.filter(action => action === 'key.expire').length, 20)
+  })
 
   test('a server that cannot be reached is away, and says so soon', async () => {
     await using house = await openHouse(make, 1000n)
@@ -175,4 +239,9 @@ if (postgres !== undefined) {
     await silent.gates.settle(bill('r1', {}))
     for (const node of [silent, back]) await node.close()
   })
+}
+
+async function countRows({ usage }: Store): Promise<number> {
+  const sums = await usage.summary({ endpoint: 'all' }, 'key')
+  return sums.reduce((total, { requests }) => total + requests, 0)
 }
