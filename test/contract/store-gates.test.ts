@@ -2,6 +2,7 @@
 // corrected once, and in a batch each operation succeeds or fails alone.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { priceSnapshot } from '../../src/domain/catalog.ts'
 import { bill, checkpoint, GATE_ENGINES, openHouse } from '../kit/gates.ts'
 
 for (const { engine, make } of GATE_ENGINES) {
@@ -33,6 +34,24 @@ for (const { engine, make } of GATE_ENGINES) {
     assert.deepEqual(await house.balance(), { available: 0n, held: 0n, spent: 200n, owed: 50n })
     const verdict = await gates.gate(house.ask('r2'))
     assert.ok(verdict.kind === 'short' && verdict.owed === 50n)
+  })
+
+  test(`${engine}: a row that a fallback model was answering is recovered under that model and at its price`, async () => {
+    await using house = await openHouse(make, 1000n)
+    const dead = house.store.gates
+    await dead.gate(house.ask('r1'))
+    const dearer = { prompt: 3000n, completion: 4000n, cacheRead: 3000n, cacheWrite: 3000n, request: 0n }
+    const own = { model: 'dearer', priceVersion: 'v2', price: priceSnapshot(dearer), cost: 43n }
+    dead.checkpoint({ ...checkpoint('r1', { prompt: 5, completion: 7 }), ...own })
+    const next = await house.another()
+
+    await next.gates.sweep([])
+
+    const row = await next.usage.get('r1')
+    assert.deepEqual(
+      [row?.modelServed, row?.priceVersion, row?.price, row?.cost],
+      [own.model, own.priceVersion, own.price, own.cost],
+    )
   })
 
   test(`${engine}: a sweep recovers the rows of a dead owner at their last checkpoint, and its own only if nobody stands behind them`, async () => {
