@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { balanceOf, credits, ledgerOf, nano, settledRow } from '../kit/bookings.ts'
 import { type Gateway, standardConfig, startGateway } from '../kit/gateway.ts'
+import { standardModel } from '../kit/standard-config.ts'
 import { until } from '../kit/until.ts'
 import { startUpstream } from '../kit/upstream.ts'
 
@@ -84,6 +85,30 @@ test('a killed gateway bills what its checkpoints say and nothing else, within 5
 function costOf(row: { readonly prompt_tokens: number; readonly completion_tokens: number }): string {
   return credits(BigInt(row.prompt_tokens) * PROMPT_PRICE + BigInt(row.completion_tokens) * COMPLETION_PRICE)
 }
+
+test('a killed gateway bills what a fallback model was saying at the price of that model', async () => {
+  await using upstream = await startUpstream()
+  const dear = { prompt: '0.00001', completion: '0.00005' }
+  const models = [
+    standardModel({ targets: [{ provider: 'up', model: 'gone' }] }),
+    standardModel({ id: 'test/dear', pricing: dear, targets: [{ provider: 'up2', model: 'dear' }] }),
+  ]
+  await using gateway = await startGateway({ config: standardConfig(upstream.url, { models }) })
+  upstream.script({ status: 404 }, 'gone')
+  upstream.script({ chunks: 1000, chunkDelayMs: 30 }, 'dear')
+  const { headers } = await gateway.openChat({ models: ['test/dear'] })
+  await until('it has a checkpoint', () => checkpoints(gateway) === 1)
+  await gateway.kill()
+  await gateway.restart()
+
+  const row = await settledRow(gateway, headers['x-request-id'])
+
+  assert.deepEqual([row.state, row.model_served, row.provider], ['recovered', 'test/dear', 'up2'])
+  assert.equal(row.price?.completion, dear.completion)
+  const cost = BigInt(row.prompt_tokens) * nano(dear.prompt) + BigInt(row.completion_tokens) * nano(dear.completion)
+  assert.equal(nano(row.cost), cost)
+  assert.ok((await gateway.audit()).ok)
+})
 
 function checkpoints(gateway: Gateway): number {
   const db = new DatabaseSync(join(gateway.dataDir, 'turnpike.db'), { readOnly: true, timeout: 5000 })
