@@ -53,6 +53,25 @@ for (const stream of [false, true]) {
   })
 }
 
+test('a caller that leaves while a fallback model is asked pays for the prompt at the price of that one', async () => {
+  upstream.reset()
+  upstream.script({ status: 404 }, 'cheap')
+  upstream.script({ delayMs: 60_000 }, 'dear')
+  const leaving = new AbortController()
+
+  const left = gateway
+    .chat({ model: 'test/cheap', models: ['test/dear'] }, { signal: leaving.signal })
+    .catch(() => 'left')
+  await upstream.received(2)
+  leaving.abort()
+
+  assert.equal(await left, 'left')
+  const row = await settledRow(gateway, upstream.journal[0]?.requestId)
+  assert.deepEqual([row.outcome, row.price?.prompt], ['client_left', '0.00001'])
+  assert.equal(nano(row.cost), BigInt(row.prompt_tokens) * 10_000n)
+  assert.ok(row.prompt_tokens > 0)
+})
+
 test('the hold covers the dearest model that may be tried, each with its own maximum', async () => {
   upstream.reset()
   upstream.script({ usage })
