@@ -27,10 +27,14 @@ export async function openPostgresDesk(
 ): Promise<PostgresDesk> {
   const ask = async (name: string, statement: string, values: unknown[]) =>
     (await client.query<Row>({ name, text: statement, values })).rows
-  const touched = await whatIsTouched(client, ops, lease, ask)
-  const { accounts, keys } = await lockPages(touched, ask)
+  const touched = whatIsTouched(ops, await abandonedRows(client, ops, lease))
   const wanted = unsure === undefined ? touched.rowIds : [...touched.rowIds, unsure.requestId]
-  const { now, rows } = await readRows(wanted, ask)
+  // Sent together: the server does them one after the other.
+  const [accounts, keys, { now, rows }] = await Promise.all([
+    lockAccounts(touched, ask),
+    lockKeys(touched, ask),
+    readRows(wanted, ask),
+  ])
   const before = new Map([...accounts.values(), ...keys.values()].map(page => [page, { ...page }]))
   const changes = noChanges(lease.owner, now)
 
@@ -75,46 +79,44 @@ type Touched = {
   readonly abandoned: readonly string[]
 }
 
-// A settlement knows only its request. Whose row that is never changes, so it may be read before anything is locked.
-async function whatIsTouched(client: PoolClient, ops: readonly HotOp[], lease: Lease, ask: Ask): Promise<Touched> {
+async function abandonedRows(client: PoolClient, ops: readonly HotOp[], lease: Lease): Promise<readonly string[]> {
+  for (const op of ops) if (op.do === 'sweep') return findAbandoned(client, op.live, lease)
+  return []
+}
+
+function whatIsTouched(ops: readonly HotOp[], abandoned: readonly string[]): Touched {
   const accountIds = new Set<string>()
   const keyIds = new Set<string>()
-  const rowIds: string[] = []
-  let abandoned: readonly string[] = []
+  const rowIds = [...abandoned]
   for (const op of ops) {
     if (op.do === 'gate') {
       accountIds.add(op.ask.facts.accountId)
       keyIds.add(op.ask.facts.keyId)
     } else if (op.do === 'settle') rowIds.push(op.bill.requestId)
     else if (op.do === 'checkpoint') rowIds.push(op.mark.requestId)
-    else if (op.do === 'sweep') abandoned = await findAbandoned(client, op.live, lease)
-  }
-  rowIds.push(...abandoned)
-  if (rowIds.length > 0) {
-    const owners = 'SELECT DISTINCT account_id, key_id FROM usage WHERE request_id = ANY($1)'
-    for (const row of await ask('hot-owners', owners, [rowIds])) {
-      accountIds.add(text(row.account_id))
-      keyIds.add(text(row.key_id))
-    }
   }
   return { accountIds, keyIds, rowIds, abandoned }
 }
 
-async function lockPages({ accountIds, keyIds }: Touched, ask: Ask) {
-  const accounts = new Map<string, AccountPage>()
-  const keys = new Map<string, KeyPage>()
-  if (accountIds.size === 0 && keyIds.size === 0) return { accounts, keys }
-  for (const row of await ask('hot-accounts', LOCK_ACCOUNTS, [[...accountIds]])) {
-    accounts.set(text(row.id), readAccountPage(row))
-  }
-  for (const row of await ask('hot-keys', LOCK_KEYS, [[...keyIds]])) keys.set(text(row.id), readKeyPage(row))
-  return { accounts, keys }
+async function lockAccounts({ accountIds, rowIds }: Touched, ask: Ask): Promise<ReadonlyMap<string, AccountPage>> {
+  const locked = await ask('hot-accounts', LOCK_ACCOUNTS, [[...accountIds], rowIds])
+  return new Map(locked.map(row => [text(row.id), readAccountPage(row)]))
 }
 
-// The key's own row too, though nothing here changes it: a revoke waits until the rows of this batch are committed, or
-// this batch waits and finds the key dead.
-const LOCK_ACCOUNTS = `SELECT ${ACCOUNT_PAGE} FROM account WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE`
-const LOCK_KEYS = `SELECT ${KEY_PAGE} FROM api_key k JOIN key_balance b ON b.key_id = k.id WHERE k.id = ANY($1)
+async function lockKeys({ keyIds, rowIds }: Touched, ask: Ask): Promise<ReadonlyMap<string, KeyPage>> {
+  const locked = await ask('hot-keys', LOCK_KEYS, [[...keyIds], rowIds])
+  return new Map(locked.map(row => [text(row.id), readKeyPage(row)]))
+}
+
+// A settlement knows only its request. Whose row that is never changes, so it may be read before anything is locked.
+//
+// The key's own row is locked too, though nothing here changes it: a revoke waits until the rows of this batch are
+// committed, or this batch waits and finds the key dead.
+const LOCK_ACCOUNTS = `SELECT ${ACCOUNT_PAGE} FROM account WHERE id IN (SELECT unnest($1::text[])
+    UNION SELECT account_id FROM usage WHERE request_id = ANY($2))
+  ORDER BY id FOR NO KEY UPDATE`
+const LOCK_KEYS = `SELECT ${KEY_PAGE} FROM api_key k JOIN key_balance b ON b.key_id = k.id
+  WHERE k.id IN (SELECT unnest($1::text[]) UNION SELECT key_id FROM usage WHERE request_id = ANY($2))
   ORDER BY k.id FOR NO KEY UPDATE OF k, b`
 
 // After the locks: whoever changes the state of a row holds its account, so what is read here stays. So is the time.

@@ -43,20 +43,23 @@ export function postgresGates(sql: PostgresSql, lease: Lease) {
     return sql.withClient(async client => {
       course.hasBegun = true
       try {
-        await client.query('BEGIN ISOLATION LEVEL READ COMMITTED')
-        const desk = await openPostgresDesk(client, ops, lease, course.unsure?.witness)
+        const beginning = client.query('BEGIN ISOLATION LEVEL READ COMMITTED')
+        const [desk] = await Promise.all([openPostgresDesk(client, ops, lease, course.unsure?.witness), beginning])
         if (course.unsure?.witness !== undefined && desk.bears(course.unsure.witness)) {
           await client.query('ROLLBACK')
           return course.unsure.results
         }
         course.unsure = undefined
         const results = ops.map(op => ({ ok: true as const, value: applyOp(op, desk) }))
-        await desk.writeBack()
         course.unsure = { results, witness: desk.witness() }
-        await client.query('COMMIT')
+        // Both are sent before either is answered: a commit behind a failed write rolls back.
+        await Promise.all([desk.writeBack(), client.query('COMMIT')])
         return results
       } catch (error) {
-        if (!hasLostConnection(error)) await client.query('ROLLBACK')
+        if (!hasLostConnection(error)) {
+          course.unsure = undefined
+          await client.query('ROLLBACK')
+        }
         throw error
       }
     })

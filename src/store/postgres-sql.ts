@@ -15,8 +15,8 @@ export type PostgresSqlOptions = {
   readonly url: string
   readonly clock: Clock
   readonly bounds?: PostgresBounds
-  // For connections that only ever look up rows by their keys.
-  readonly byKeyOnly?: boolean
+  // For connections that only ever look up rows by their keys, and that send statements before those ahead are answered.
+  readonly isHot?: boolean
   // What time the database says it is. Only a test has another answer than the database.
   readonly databaseTime?: () => number
 }
@@ -96,9 +96,9 @@ export async function openPostgresSql(options: PostgresSqlOptions): Promise<Post
   }
 }
 
-function poolConfig({ url, bounds = POSTGRES_BOUNDS, byKeyOnly }: PostgresSqlOptions): PoolConfig {
+function poolConfig({ url, bounds = POSTGRES_BOUNDS, isHot }: PostgresSqlOptions): PoolConfig {
   return {
-    ...(byKeyOnly ? { onConnect: client => client.query(BY_KEY_ONLY) } : {}),
+    ...(isHot ? { pipeline: true, onConnect: client => client.query(BY_KEY_ONLY) } : {}),
     connectionString: url,
     application_name: 'turnpike',
     max: bounds.connectionsMax,

@@ -32,7 +32,7 @@ const REPORTS = { ...POSTGRES_BOUNDS, connectionsMax: 2, statementTimeoutMs: 30_
 export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const { url, owner, clock, onCommit } = options
   const [hotSql, roomSql, reportSql] = await Promise.all([
-    openPostgresSql({ url, clock, bounds: HOT, byKeyOnly: true }),
+    openPostgresSql({ url, clock, bounds: HOT, isHot: true }),
     openPostgresSql({ url, clock }),
     openPostgresSql({ url, clock, bounds: REPORTS }),
   ])

@@ -103,6 +103,23 @@ if (postgres !== undefined) {
     await house.store.gates.settle(bill('r1', {}))
   })
 
+  test('a gate that finds its account in the hands of another node judges by what that one leaves', async () => {
+    await using house = await openHouse(make, 1000n)
+    const sql = await openPostgresSql({ url: house.url, clock: systemClock })
+
+    const { waiting } = await sql.transaction(async tx => {
+      await tx.run('UPDATE account SET available = 0, held = 1000')
+      const waiting = house.store.gates.gate(house.ask('r1'))
+      await setTimeout(200)
+      return { waiting }
+    })
+    const verdict = await waiting
+    await sql.run('UPDATE account SET available = 1000, held = 0')
+    await sql.close()
+
+    assert.equal(verdict.kind, 'short')
+  })
+
   for (const where of ['before', 'after'] as const) {
     test(`a connection that breaks ${where} the server has done a commit doubles nothing and loses nothing`, async () => {
       await using house = await openHouse(make, 1000n)
