@@ -1,9 +1,25 @@
 // The test command: style, types and dead code first, then every test. `npm test -- FILE…` runs only those test files.
 import { spawnSync } from 'node:child_process'
 import { globSync } from 'node:fs'
+import { basename } from 'node:path'
+import { hasPostgres, startServer } from './kit/postgres.ts'
 
 const only = process.argv.slice(2)
 const bin = (name: string) => `node_modules/.bin/${name}`
+
+// What is about the embedded store itself: its folder and files, a start that finds nothing, one process alone.
+const EMBEDDED_ONLY = [
+  'backup',
+  'cli',
+  'damaged-database',
+  'first-start',
+  'first-start-detect',
+  'one-process',
+  'package',
+  'refused-for-faults-of-ours',
+  'start-refused',
+  'wires-missing',
+]
 
 if (only.length > 0) {
   tests('tests', only, [])
@@ -11,20 +27,36 @@ if (only.length > 0) {
   step('style', bin('biome'), ['check', '--error-on-warnings', '.'])
   step('types', bin('tsc'), [])
   step('dead code', bin('knip'), [])
+  const servers = await sharedServers()
   // Coverage slows everything in a process down, so it is taken where the code runs in the test's own process. The life
   // of a request is tested against the real process, without it.
   const coverage = ['--experimental-test-coverage', '--test-coverage-include=src/**']
-  tests('unit and contract tests, with coverage', globSync('test/{unit,contract}/*.test.ts').sort(), coverage)
-  tests('life, chaos and client tests', globSync('test/{*,{life,chaos,clients}/*}.test.ts').sort(), [])
+  tests('unit and contract tests, with coverage', globSync('test/{unit,contract}/*.test.ts').sort(), coverage, servers)
+  const life = globSync('test/life/*.test.ts').sort()
+  const rest = globSync('test/{*,{chaos,clients}/*}.test.ts').sort()
+  tests('life, chaos and client tests', [...life, ...rest], [], servers)
+  const shared = life.filter(file => !EMBEDDED_ONLY.includes(basename(file, '.test.ts')))
+  if (servers !== undefined) tests('life tests on Postgres and Redis', shared, [], { ...servers, TEST_STORE: 'shared' })
 }
 
-function tests(what: string, files: readonly string[], flags: readonly string[]): void {
-  step(what, process.execPath, ['--test', '--test-concurrency=3', '--test-timeout=300000', ...flags, ...files])
+// One of each for all tests, which work in schemas and under keys of their own.
+async function sharedServers(): Promise<Readonly<Record<string, string>> | undefined> {
+  if (!hasPostgres()) return undefined
+  return { DATABASE_URL: process.env.DATABASE_URL ?? (await startServer()).url }
 }
 
-function step(what: string, command: string, args: readonly string[]): void {
+function tests(what: string, files: readonly string[], flags: readonly string[], env = {}): void {
+  step(what, process.execPath, ['--test', '--test-concurrency=3', '--test-timeout=300000', ...flags, ...files], env)
+}
+
+function step(
+  what: string,
+  command: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): void {
   const started = performance.now()
-  const { status } = spawnSync(command, args, { stdio: 'inherit' })
+  const { status } = spawnSync(command, args, { stdio: 'inherit', env: { ...process.env, ...env } })
   const seconds = ((performance.now() - started) / 1000).toFixed(1)
   if (status !== 0) {
     process.stderr.write(`\n${what}: failed after ${seconds} s\n`)

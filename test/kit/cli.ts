@@ -17,7 +17,7 @@ export async function cli(gateway: Gateway, args: readonly string[], options: Cl
   const env = {
     TURNPIKE_URL: gateway.url,
     TURNPIKE_ADMIN_TOKEN: gateway.adminToken,
-    TURNPIKE_DATA_DIR: gateway.dataDir,
+    ...gateway.storeEnv,
     ...options.env,
   }
   const result = await runProcess(args, dirname(gateway.configFile), env, options.stdin)

@@ -1,15 +1,18 @@
 // Runs the real gateway as a process of its own on a temporary data dir, and speaks to it as operator and as client.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { freePort, runProcess, type ServerProcess, startProcess } from './gateway-process.ts'
 import { type Answer, httpCall, type Loose } from './http-call.ts'
+import { freshSchema, type Schema } from './postgres.ts'
 import { openStream, type SseStream } from './sse.ts'
 
 export { standardConfig } from './standard-config.ts'
 
 export const ADMIN_TOKEN = 'test-admin-token-0123456789abcdef0123456789abcdef'
+
+const ENCRYPTION_KEY = 'ab'.repeat(32)
 
 export type GatewayOptions = {
   // Written as turnpike.yaml; without it the gateway makes its demo start.
@@ -48,6 +51,10 @@ export type Gateway = {
   readonly adminToken: string
   readonly dataDir: string
   readonly configFile: string
+  // The environment in which a command finds the store.
+  readonly storeEnv: Readonly<Record<string, string | undefined>>
+  // Everything that the store keeps, as one text; best read when the gateway has stopped.
+  stored(): Promise<string>
   // Every line of stdout and stderr since the first start, and those of them that are JSON objects.
   readonly lines: readonly string[]
   readonly logs: readonly Loose[]
@@ -85,6 +92,9 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
   const port = options.port ?? (await freePort())
   const url = `http://127.0.0.1:${port}`
   const lines: string[] = []
+  // The same tests run over either store; what is about the embedded one alone names its folder or its own database.
+  const isShared = process.env.TEST_STORE === 'shared' && !options.dataDir && !options.env?.DATABASE_URL
+  const schema = isShared ? await freshSchema() : undefined
   const env = {
     TURNPIKE_HOST: '127.0.0.1',
     TURNPIKE_PORT: String(port),
@@ -92,6 +102,8 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     ...(options.config === undefined ? {} : { TURNPIKE_CONFIG: configFile }),
     TURNPIKE_ADMIN_TOKEN: ADMIN_TOKEN,
     TURNPIKE_DETECT_PROVIDERS: '0',
+    DATABASE_URL: undefined,
+    ...(schema === undefined ? {} : sharedStore(schema)),
     ...options.env,
   }
   const start = () =>
@@ -112,6 +124,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     server = await start()
   } catch (error) {
     await rm(dir, { recursive: true, force: true })
+    await schema?.[Symbol.asyncDispose]()
     throw error
   }
   let ownKey: Promise<NewKey> | undefined
@@ -184,6 +197,8 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     adminToken: ADMIN_TOKEN,
     dataDir,
     configFile,
+    storeEnv: { TURNPIKE_DATA_DIR: dataDir, DATABASE_URL: env.DATABASE_URL },
+    stored: () => (schema === undefined ? filesIn(dataDir) : schema.dump()),
     lines,
     get logs() {
       return lines.flatMap(parseLog)
@@ -230,8 +245,18 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
     async [Symbol.asyncDispose]() {
       await stop({ hurry: true, timeoutMs: 5000 })
       await rm(dir, { recursive: true, force: true })
+      await schema?.[Symbol.asyncDispose]()
     },
   }
+}
+
+function sharedStore({ url }: Schema): Readonly<Record<string, string | undefined>> {
+  return { DATABASE_URL: url, REDIS_URL: process.env.REDIS_URL, TURNPIKE_ENCRYPTION_KEY: ENCRYPTION_KEY }
+}
+
+async function filesIn(dir: string): Promise<string> {
+  const files = (await readdir(dir)).map(name => readFile(join(dir, name), 'latin1'))
+  return (await Promise.all(files)).join('\n')
 }
 
 function filledChat(body: object, stream: boolean | undefined): object {

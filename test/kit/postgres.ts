@@ -8,7 +8,8 @@ import { delimiter, join } from 'node:path'
 import pg from 'pg'
 import { until } from './until.ts'
 
-export type Schema = AsyncDisposable & { readonly url: string }
+// `dump` gives everything that stands in its tables as one text.
+export type Schema = AsyncDisposable & { readonly url: string; dump(): Promise<string> }
 
 // Never missing where CI is set: there a server that cannot be had fails the tests.
 export function hasPostgres(): boolean {
@@ -41,15 +42,24 @@ export async function freshSchema(): Promise<Schema> {
   url.searchParams.set('options', `-c search_path=${name}`)
   return {
     url: url.href,
-    [Symbol.asyncDispose]: () => run(base, `DROP SCHEMA ${name} CASCADE`),
+    dump: () => dump(url.href, name),
+    async [Symbol.asyncDispose]() {
+      await run(base, `DROP SCHEMA ${name} CASCADE`)
+    },
   }
 }
 
-async function run(url: string, text: string): Promise<void> {
+async function dump(url: string, schema: string): Promise<string> {
+  const tables = await run(url, `SELECT tablename AS line FROM pg_tables WHERE schemaname = '${schema}'`)
+  const rows = await Promise.all(tables.map(table => run(url, `SELECT t::text AS line FROM ${table} t`)))
+  return rows.flat().join('\n')
+}
+
+async function run(url: string, text: string): Promise<readonly string[]> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {
-    await client.query(text)
+    return (await client.query<{ line: string }>(text)).rows.map(({ line }) => line)
   } finally {
     await client.end()
   }
@@ -57,7 +67,7 @@ async function run(url: string, text: string): Promise<void> {
 
 // Reached by a socket in its own folder, so that no port can be taken by somebody else. It survives nothing, as no test
 // that uses it cuts the power.
-const SETTINGS = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'max_connections=60', 'jit=off']
+const SETTINGS = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'max_connections=200', 'jit=off']
 const AS_UTF8 = ['--auth=trust', '--username=postgres', '--encoding=UTF8', '--locale=C', '--no-sync']
 
 export type PostgresServer = { readonly url: string; stop(): Promise<void>; start(): Promise<void> }

@@ -1,9 +1,7 @@
 // The configuration file applied to a running gateway, by command and by signal: all of it or nothing, in force at once,
 // and never an old file again by accident.
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { cli } from '../kit/cli.ts'
 import { type Gateway, startGateway } from '../kit/gateway.ts'
@@ -155,7 +153,7 @@ test('what a placeholder brings in is used and never stored', async () => {
     ],
   )
   assert.equal(shown.body.base_url, placeholder)
-  assertNowhere(gateway, secret)
+  await assertNowhere(gateway, secret)
 })
 
 function changesOf(answer: unknown): readonly (readonly string[])[] {
@@ -169,9 +167,7 @@ async function listed(gateway: Gateway, id: string) {
   return body.data.find(model => model.id === id)
 }
 
-function assertNowhere(gateway: Gateway, secret: string): void {
-  for (const name of readdirSync(gateway.dataDir)) {
-    assert.ok(!readFileSync(join(gateway.dataDir, name)).includes(secret), name)
-  }
+async function assertNowhere(gateway: Gateway, secret: string): Promise<void> {
+  assert.ok(!(await gateway.stored()).includes(secret))
   assert.ok(!gateway.lines.join('\n').includes(secret))
 }

@@ -2,8 +2,7 @@
 // key, and addresses that are looked at again when it comes to connecting.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import { test } from 'node:test'
 import { type Gateway, startGateway } from '../kit/gateway.ts'
 import { freePort, runProcess } from '../kit/gateway-process.ts'
@@ -26,9 +25,7 @@ test('a provider of the API serves at once, over restarts, and its secret is on 
   assert.deepEqual([first.status, second.status], [200, 200])
   assert.deepEqual(authorizations(upstream), [`Bearer ${SECRET}`, `Bearer ${SECRET}`])
   await gateway.stop({ hurry: true })
-  for (const name of readdirSync(gateway.dataDir)) {
-    assert.ok(!readFileSync(join(gateway.dataDir, name)).includes(SECRET), name)
-  }
+  assert.ok(!(await gateway.stored()).includes(SECRET))
   assert.ok(!gateway.lines.join('\n').includes(SECRET))
 })
 
@@ -54,13 +51,14 @@ test('a wrong key refuses to start; with the previous one beside it everything i
   const [old, next] = [randomBytes(32).toString('hex'), randomBytes(32).toString('base64')]
   await using gateway = await startGateway({ env: { ...PRIVATE, TURNPIKE_ENCRYPTION_KEY: old } })
   await enter(gateway, upstream.url)
-  const before = sealedOf(gateway)
+  const before = await sealedOf(gateway)
   await gateway.stop({ hurry: true })
 
   await t.test('a wrong key', async () => {
     const { code, stdout, stderr } = await runProcess(['serve'], dirname(gateway.configFile), {
       TURNPIKE_PORT: String(await freePort()),
-      TURNPIKE_DATA_DIR: gateway.dataDir,
+      ...gateway.storeEnv,
+      TURNPIKE_ADMIN_TOKEN: gateway.adminToken,
       TURNPIKE_ENCRYPTION_KEY: next,
     })
 
@@ -73,7 +71,7 @@ test('a wrong key refuses to start; with the previous one beside it everything i
     await gateway.restart({ TURNPIKE_ENCRYPTION_KEY: next, TURNPIKE_ENCRYPTION_KEY_PREVIOUS: old })
 
     assert.equal((await gateway.chat()).status, 200)
-    assert.notDeepEqual(sealedOf(gateway), before)
+    assert.notDeepEqual(await sealedOf(gateway), before)
   })
 
   await t.test('the new key alone', async () => {
@@ -85,8 +83,8 @@ test('a wrong key refuses to start; with the previous one beside it everything i
 
   await t.test('a key that is lost: the credentials are forgotten, everything else stays', async () => {
     await gateway.stop({ hurry: true })
-    const env = { TURNPIKE_DATA_DIR: gateway.dataDir }
-    const forgotten = await runProcess(['forget-credentials', '--yes', '--json'], dirname(gateway.configFile), env)
+    const command = ['forget-credentials', '--yes', '--json']
+    const forgotten = await runProcess(command, dirname(gateway.configFile), gateway.storeEnv)
     await gateway.restart({ TURNPIKE_ENCRYPTION_KEY: old })
 
     assert.deepEqual(JSON.parse(forgotten.stdout), { ok: true, forgotten: 1 })
@@ -140,13 +138,6 @@ function authorizations(upstream: Upstream): (string | string[] | undefined)[] {
   return upstream.journal.map(({ headers }) => headers.authorization)
 }
 
-function sealedOf(gateway: Gateway): readonly string[] {
-  const bytes = ['turnpike.db', 'turnpike.db-wal'].map(name => {
-    try {
-      return readFileSync(join(gateway.dataDir, name), 'latin1')
-    } catch {
-      return ''
-    }
-  })
-  return [...new Set(bytes.join('').match(/v1\.[0-9a-f]{12}\./g) ?? [])].slice(-1)
+async function sealedOf(gateway: Gateway): Promise<readonly string[]> {
+  return [...new Set((await gateway.stored()).match(/v1\.[0-9a-f]{12}\./g) ?? [])].slice(-1)
 }

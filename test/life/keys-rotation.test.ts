@@ -80,7 +80,8 @@ test('a rotated key has one current secret and at most five old ones in their gr
         [200, []],
       ],
     )
-    assert.deepEqual(again.body, nobody.body)
+    // When the current secret was last used is written behind.
+    assert.deepEqual({ ...again.body, last_used_at: null }, { ...nobody.body, last_used_at: null })
   })
 
   await t.test('a key has six secrets at most, until one of them has ended', async () => {
