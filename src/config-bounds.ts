@@ -100,6 +100,13 @@ const TABLE = {
   estimateTimeoutMs: 2 * SECOND,
   sweepEveryMs: 5 * SECOND,
 
+  // Nodes that share a database
+  // A node that has not swept for so long is taken for dead.
+  nodeLeaseMs: 20 * SECOND,
+  // How often a node asks what the others have done: a change of the catalog is in force everywhere within a second.
+  newsEveryMs: 400,
+  nodesClearedEveryMs: 60 * MINUTE,
+
   // The operator's side
   adminBodyBytesMax: 1 * MIB,
   // How often ends of keys and of old secrets that have passed are written down.

@@ -35,6 +35,8 @@ export type Config = {
   readonly dataDir: string
   // Undefined: SQLite in the data dir.
   readonly databaseUrl: string | undefined
+  // By which operators know this node; undefined: host name and port.
+  readonly nodeName: string | undefined
   readonly configFile: string | undefined
   readonly adminToken: string | undefined
   // 32 bytes as 64 hex digits, in whichever way they were given.
@@ -69,6 +71,7 @@ const KNOWN = [
   'METRICS_TOKEN',
   'TRUSTED_PROXIES',
   'WORKERS',
+  'NODE_NAME',
   'DETECT_PROVIDERS',
   'ALLOW_PRIVATE_UPSTREAMS',
   'LOG_LEVEL',
@@ -87,6 +90,7 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
     adminListen: adminListen(env),
     dataDir: dataDirOf(env, cwd),
     databaseUrl: databaseUrl(env),
+    nodeName: token(env, 'TURNPIKE_NODE_NAME', 1),
     configFile,
     adminToken: token(env, 'TURNPIKE_ADMIN_TOKEN', 16),
     encryptionKey: encryptionKey(env, 'TURNPIKE_ENCRYPTION_KEY'),

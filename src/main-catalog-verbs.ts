@@ -18,7 +18,7 @@ import type { CatalogStore } from './store/contract-catalog.ts'
 
 export type CatalogVerbNeeds = {
   readonly catalog: CatalogStore
-  readonly keeper: Omit<CatalogKeeper, 'live'>
+  readonly keeper: Omit<CatalogKeeper, 'live' | 'revision'>
   readonly config: Pick<Config, 'allowPrivateUpstreams' | 'bounds'>
   healthOf(providerId: string): ProviderHealth
   newId(): string

@@ -4,13 +4,13 @@ import { type Config, loadConfig } from './config.ts'
 import { BadConfig } from './config-yaml.ts'
 import type { Credential, Provider } from './domain/catalog.ts'
 import type { Exchange } from './domain/dollars.ts'
-import { installationKey } from './first-start.ts'
-import { type Seal, sealWith } from './lib/seal.ts'
+import type { Seal } from './lib/seal.ts'
 import { type Declared, declaredBy } from './main-declared.ts'
-import type { Ground } from './main-ground.ts'
+import { type Ground, wordsOf } from './main-ground.ts'
+import { openSeals, type Seals } from './main-seal.ts'
 import { type Catalog, catalogOf, type LiveCatalog, liveCatalog } from './route/catalog.ts'
 import type { Store } from './store/contract.ts'
-import type { NameClash, Provisioned, SealedCredential, StoredCatalog } from './store/contract-catalog.ts'
+import type { NameClash, Provisioned, StoredCatalog } from './store/contract-catalog.ts'
 import type { Actor } from './store/contract-operator.ts'
 import { missingPackages } from './upstream/ai-sdk-models.ts'
 
@@ -22,6 +22,8 @@ export type CatalogKeeper = {
   credentialsOf(providerId: string): readonly Credential[]
   // Puts in force what the store holds now.
   refresh(): Promise<void>
+  // Of what is in force.
+  revision(): number
   // Reads the configuration file again. Throws BadConfig, and then nothing has changed.
   apply(dryRun: boolean, actor: Actor): Promise<Applied>
 }
@@ -32,7 +34,7 @@ const START: Actor = { name: 'start', address: 'local' }
 
 export async function openCatalog(store: Store, ground: Ground): Promise<CatalogKeeper> {
   const { config, newId } = ground
-  const seal = await openSeal(store, config)
+  const seals = await openSeals(store.catalog, config)
   let declared = await withoutOwned(declaredBy(config, newId), store)
   const first = await store.catalog.provision(declared.catalog, {
     digest: declared.digest,
@@ -43,18 +45,50 @@ export async function openCatalog(store: Store, ground: Ground): Promise<Catalog
   })
   sayStart(first, ground)
   const told = new Set<string>()
+  let revision = 0
   const live = liveCatalog(await current())
 
   async function current(): Promise<Catalog> {
-    return inForce(await store.catalog.load(), declared, { seal, config, leaveOut })
+    const stored = await store.catalog.load()
+    if (stored.digest !== declared.digest) readFileAgain(stored.digest)
+    const catalog = await inForce(stored, declared, { seals, config, leaveOut })
+    revision = stored.revision
+    return catalog
   }
 
   // Once for each: this comes again with every change of the catalog.
-  function leaveOut(what: 'provider' | 'model', id: string): void {
+  function leaveOut(what: 'provider' | 'model', id: string, why: string): void {
     if (told.has(`${what} ${id}`)) return
     told.add(`${what} ${id}`)
-    const words = `a ${what} is left out: the configuration file does not declare it as it was applied`
-    ground.log.warn({ [what]: id }, words)
+    ground.log.warn({ [what]: id }, `a ${what} is left out: ${why}`)
+  }
+
+  // Another node has applied a file. Where ours is the same by now, what it declares is ours too: its credentials are
+  // nowhere else. A start that was told that its file is superseded needs no second word.
+  function readFileAgain(applied: string | null): void {
+    if (config.catalog === undefined || applied === null) return
+    const isNews = !told.has(applied) && !first.superseded
+    told.add(applied)
+    try {
+      const again = loadConfig()
+      if (again.catalog?.digest === applied) {
+        requirePackages(again.catalog.providers)
+        declared = declaredBy(again, newId)
+        ground.log.info(
+          { file: again.configFile },
+          'another node has applied the configuration file: it was read again',
+        )
+      } else if (isNews) {
+        ground.log.warn(
+          { file: config.configFile },
+          'another node has applied another configuration file than this one',
+        )
+      }
+    } catch (error) {
+      const why = error instanceof BadConfig ? error.message : wordsOf(error)
+      if (isNews)
+        ground.log.error({ err: why }, 'another node has applied a configuration file; this one cannot be read')
+    }
   }
 
   // One after the other: an older answer of the store must not replace a newer one.
@@ -67,7 +101,8 @@ export async function openCatalog(store: Store, ground: Ground): Promise<Catalog
 
   return {
     live,
-    seal,
+    seal: seals.seal,
+    revision: () => revision,
     exchange: () => declared.exchange,
     credentialsOf: id => declared.credentialsOf(id),
     refresh: () => next(async () => live.replace(await current())),
@@ -138,66 +173,40 @@ function sayStart({ superseded, clashes }: Provisioned, { config, log }: Ground)
 }
 
 type InForceNeeds = {
-  readonly seal: Seal
+  readonly seals: Seals
   readonly config: Config
-  leaveOut(what: 'provider' | 'model', id: string): void
+  leaveOut(what: 'provider' | 'model', id: string, why: string): void
 }
 
+const NOT_DECLARED = 'the configuration file does not declare it as it was applied'
+const NOT_OPENED = 'another key than TURNPIKE_ENCRYPTION_KEY and the one before it has sealed its credentials'
+
 // Nobody is called without the secret that was declared for them, and nobody by the name of a placeholder.
-function inForce(stored: StoredCatalog, declared: Declared, { seal, config, leaveOut }: InForceNeeds): Catalog {
-  const credentials = new Map<string, readonly Credential[]>()
-  for (const each of stored.credentials) {
-    const secret = seal.open(each.sealed, [each.providerId, each.id])
-    credentials.set(each.providerId, [...(credentials.get(each.providerId) ?? []), { id: each.id, secret }])
-  }
-  const left = (what: 'provider' | 'model', id: string): [] => {
-    leaveOut(what, id)
+async function inForce(stored: StoredCatalog, declared: Declared, needs: InForceNeeds): Promise<Catalog> {
+  const credentials = new Map(await needs.seals.open(stored.credentials))
+  const left = (what: 'provider' | 'model', id: string, why: string): [] => {
+    needs.leaveOut(what, id, why)
     return []
   }
   const isDeclared = new Set(stored.provisioned)
+  const isSealed = new Set(stored.credentials.map(({ providerId }) => providerId))
   const providers = stored.providers.flatMap(provider => {
-    if (!isDeclared.has(provider.id)) return [config.allowPrivateUpstreams ? anywhere(provider) : provider]
+    const { id } = provider
+    if (!isDeclared.has(id)) {
+      if (isSealed.has(id) && !credentials.has(id)) return left('provider', id, NOT_OPENED)
+      return [needs.config.allowPrivateUpstreams ? anywhere(provider) : provider]
+    }
     const used = declared.providerBehind(provider)
-    if (used === undefined) return left('provider', provider.id)
-    credentials.set(provider.id, used.credentials)
+    if (used === undefined) return left('provider', id, NOT_DECLARED)
+    credentials.set(id, used.credentials)
     return [used.provider]
   })
-  const models = stored.models.flatMap(model => declared.modelBehind(model) ?? left('model', model.id))
+  const models = stored.models.flatMap(model => declared.modelBehind(model) ?? left('model', model.id, NOT_DECLARED))
   return catalogOf({ providers, models }, credentials)
 }
 
 function anywhere({ publicOnly: _, ...provider }: Provider): Provider {
   return provider
-}
-
-// By which key credentials are sealed. What the previous one sealed is sealed anew; what neither opens ends the start.
-async function openSeal({ catalog }: Store, config: Config): Promise<Seal> {
-  const seal = sealWith(installationKey(config), 'credentials')
-  const { encryptionKeyPrevious } = config
-  const previous = encryptionKeyPrevious && sealWith(Buffer.from(encryptionKeyPrevious, 'hex'), 'credentials')
-  const moved: SealedCredential[] = []
-  for (const credential of await catalog.sealed()) {
-    const context = [credential.providerId, credential.id]
-    if (opens(seal, credential)) continue
-    if (!previous || !opens(previous, credential)) {
-      const key = config.encryptionKey === undefined ? 'the key file encryption.key' : 'TURNPIKE_ENCRYPTION_KEY'
-      const way =
-        'give the key that sealed them, or that one as TURNPIKE_ENCRYPTION_KEY_PREVIOUS to change to a new one'
-      throw new BadConfig(`${key} does not open the stored provider credentials: ${way}`)
-    }
-    moved.push({ ...credential, sealed: seal.seal(previous.open(credential.sealed, context), context) })
-  }
-  if (moved.length > 0) await catalog.reseal(moved)
-  return seal
-}
-
-function opens(seal: Seal, { providerId, id, sealed }: SealedCredential): boolean {
-  try {
-    seal.open(sealed, [providerId, id])
-    return true
-  } catch {
-    return false
-  }
 }
 
 // By the names of the file's keys.

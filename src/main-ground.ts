@@ -1,5 +1,6 @@
 // What every part of the process stands on: configuration, time, chance, ids, the log, the metrics, and who is here now.
 import { randomUUIDv7 } from 'node:crypto'
+import { hostname } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
 import type { Config } from './config.ts'
 import { type Bodies, bodyRoom } from './http/bodies.ts'
@@ -9,6 +10,8 @@ import { type CidrSet, parseCidrs } from './lib/cidr.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
 import { type Log, openLog } from './lib/log.ts'
 import { type Roster, roster } from './lib/roster.ts'
+import { version } from './lib/version.ts'
+import type { NodeFacts } from './store/contract-nodes.ts'
 
 export type Ground = {
   readonly config: Config
@@ -16,6 +19,7 @@ export type Ground = {
   readonly random: () => number
   readonly newId: () => string
   readonly log: Log
+  readonly node: NodeFacts
   readonly metrics: Metrics
   readonly trustedProxies: CidrSet
   readonly inFlight: Roster<InFlight>
@@ -35,6 +39,12 @@ export function openGround(config: Config): Ground {
     random: Math.random,
     newId: randomUUIDv7,
     log,
+    node: {
+      name: config.nodeName ?? `${hostname()}:${config.port}`,
+      version: version(),
+      startedAt: clock.now(),
+      inFlight: () => inFlight.size,
+    },
     metrics: gatewayMetrics({ inFlight: () => inFlight.size, bodyBytes: () => bodies.bytes }),
     trustedProxies: parseCidrs(config.trustedProxies),
     inFlight,

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { accountVerbs } from './admin/accounts.ts'
 import { keyVerbs } from './admin/keys.ts'
+import { nodeVerbs } from './admin/nodes.ts'
 import { reportVerbs } from './admin/reports.ts'
 import type { Drain } from './drain.ts'
 import { type FirstStart, firstStart } from './first-start.ts'
@@ -47,6 +48,7 @@ export function openOperator({ store, catalog, keeper }: House, v1: V1, drain: D
       keys,
       accounts,
       reports: reportVerbs(store),
+      nodes: nodeVerbs(store),
       catalog: catalogVerbs({ catalog: store.catalog, keeper, config, healthOf: v1.healthOf, newId, clock }),
       jsonDepthMax: config.bounds.jsonDepthMax,
       onBug: ground.onBug,

@@ -32,19 +32,20 @@ function lockOf(dir: string) {
   }
 }
 
-async function openShared(url: string, { clock, metrics, newId }: Ground): Promise<Store> {
+async function openShared(url: string, { config, clock, metrics, newId, node }: Ground): Promise<Store> {
   try {
-    return await openPostgres({ url, owner: newId(), clock, onCommit: metrics.commit })
+    const leaseMs = config.bounds.nodeLeaseMs
+    return await openPostgres({ url, owner: newId(), clock, onCommit: metrics.commit, leaseMs, node })
   } catch (error) {
     throw new BadConfig(`DATABASE_URL: the database cannot be opened: ${(error as Error).message}`)
   }
 }
 
-async function openEmbedded({ config, metrics, newId }: Ground): Promise<Store> {
+async function openEmbedded({ config, metrics, newId, node }: Ground): Promise<Store> {
   takeDataDir(config.dataDir)
   const path = join(config.dataDir, DATABASE_FILE)
   try {
-    return await openSqlite({ path, owner: newId(), onCommit: metrics.commit })
+    return await openSqlite({ path, owner: newId(), onCommit: metrics.commit, node })
   } catch (error) {
     throw new BadConfig(`the database ${path} cannot be opened: ${(error as Error).message}`)
   }

@@ -5,6 +5,7 @@ import { drainable } from './drain.ts'
 import { DEMO_MODEL, type FirstStart, welcome } from './first-start.ts'
 import { type Ground, openGround, wordsOf } from './main-ground.ts'
 import { openListeners } from './main-listeners.ts'
+import { watchNodes } from './main-nodes.ts'
 import { openOperator } from './main-operator.ts'
 import { type House, openHouse } from './main-store.ts'
 import { openV1, type V1 } from './main-v1.ts'
@@ -23,16 +24,21 @@ export async function serve(config: Config): Promise<void> {
   const house = await openHouse(ground)
   reload = () => void applyFile(house, ground)
   const drain = drainable({ inFlight, bounds: config.bounds, log })
+  const neighbours = watchNodes(house, drain, ground)
   const v1 = openV1(house, drain, ground)
   const operator = openOperator(house, v1, drain, ground)
   const listeners = await openListeners(v1, operator, ground)
   const stopSweeping = await startSweeping(house, v1, ground)
   await listeners.listen()
-  await show(await operator.begin(), { url: listeners.url(), adminUrl: listeners.adminUrl() }, config)
+  // Of nodes that start at once on an empty database one makes what a first start makes, and has shown it before the next
+  // one looks.
+  const at = { url: listeners.url(), adminUrl: listeners.adminUrl() }
+  await house.store.nodes.inTurn(async () => show(await operator.begin(), at, config))
   log.info({ url: listeners.url(), models: house.catalog.current().models.length }, 'listening')
 
   await drain.finished(listeners.servers)
   stopSweeping()
+  neighbours.stop()
   await v1.close()
   await listeners.close()
   await house.store.close()

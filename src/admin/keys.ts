@@ -85,7 +85,7 @@ export function keyVerbs(needs: KeyNeeds): KeyVerbs {
     },
 
     async revoke(id, abortStreams, actor) {
-      const key = found(await thenForget(id, keys.revoke(id, actor)))
+      const key = found(await thenForget(id, keys.revoke(id, actor, abortStreams)))
       if (abortStreams) await needs.abortStreams(id)
       return write(key)
     },

@@ -1,7 +1,7 @@
 // The command line: finds the command, loads it and nothing else, and turns what goes wrong into words and exit codes:
 // 0 all is well, 1 it failed or a promise is broken, 2 the call or the configuration is wrong.
-import { readFileSync } from 'node:fs'
 import { styleText } from 'node:util'
+import { version } from '../lib/version.ts'
 import { BadUsage, type Command, Failed, runCommand } from './command.ts'
 
 type Group = { readonly about: string; load(): Promise<{ readonly commands: Readonly<Record<string, Command>> }> }
@@ -17,6 +17,7 @@ const GROUPS: Readonly<Record<string, Group>> = {
   },
   models: { about: 'list, show, create, update, delete, import', load: () => import('./models.ts') },
   apply: { about: 'put the configuration file in force in the running gateway', load: () => import('./apply.ts') },
+  nodes: { about: 'list the nodes that share the database', load: () => import('./nodes.ts') },
   usage: { about: 'show what one request did and cost', load: () => import('./usage.ts') },
   config: { about: 'check the configuration without starting', load: () => import('./config-check.ts') },
   audit: { about: 'prove that the books are right', load: () => import('./audit.ts') },
@@ -92,9 +93,4 @@ function overview(): string {
 function verbs(name: string, commands: Readonly<Record<string, Command>>): string {
   const lines = Object.values(commands).map(command => `  turnpike ${command.usage}\n      ${command.about}\n`)
   return `${styleText('bold', `turnpike ${name}`)}\n\n${lines.join('')}`
-}
-
-function version(): string {
-  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
-  return String((JSON.parse(manifest) as { version: unknown }).version)
 }

@@ -27,9 +27,10 @@ export type CatalogStore = {
     actor: Actor,
   ): Promise<ProviderEntry | Stale | 'too_many' | undefined>
   removeCredential(providerId: string, id: string, actor: Actor): Promise<ProviderEntry | undefined>
-  // Every credential there is, and these texts in their place, in one transaction: for another key.
+  // Every credential there is, and these texts in their place, in one transaction: for another key. One that another node
+  // has sealed anew meanwhile stays as it is.
   sealed(): Promise<readonly SealedCredential[]>
-  reseal(credentials: readonly SealedCredential[]): Promise<void>
+  reseal(credentials: readonly ResealedCredential[]): Promise<void>
 
   model(id: string): Promise<ModelEntry | undefined>
   models(page: Page): Promise<Paged<ModelEntry>>
@@ -49,6 +50,10 @@ export type StoredCatalog = {
   readonly credentials: readonly SealedCredential[]
   // Ids of the providers that a file declares.
   readonly provisioned: readonly string[]
+  // Of the file that was applied last, by whichever node; null if none was.
+  readonly digest: string | null
+  // Grows with every change.
+  readonly revision: number
 }
 
 export type ProvisionOrder = {
@@ -97,6 +102,7 @@ export type ProviderEntry = Standing & {
 export type ModelEntry = Standing & { readonly model: Model }
 
 export type SealedCredential = { readonly providerId: string; readonly id: string; readonly sealed: string }
+export type ResealedCredential = SealedCredential & { readonly before: string }
 export type NewCredential = SealedCredential & { readonly last4: string }
 
 export type NewProvider = {

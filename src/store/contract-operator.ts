@@ -24,7 +24,8 @@ export type Keys = {
     actor: Actor,
   ): Promise<KeyWithSecrets | 'not_active' | 'too_many_secrets' | undefined>
   endGrace(id: string, last4: string | undefined, actor: Actor): Promise<KeyWithSecrets | undefined>
-  revoke(id: string, actor: Actor): Promise<KeyWithSecrets | undefined>
+  // `abortStreams` is told to every node.
+  revoke(id: string, actor: Actor, abortStreams?: boolean): Promise<KeyWithSecrets | undefined>
   // Writes down the ends that have passed. Answers the keys that changed.
   markEnds(): Promise<readonly string[]>
 }

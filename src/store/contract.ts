@@ -5,6 +5,7 @@ import type { HoldAsk, KeyFunds } from '../domain/hold.ts'
 import type { Balance, Bearer } from '../domain/key.ts'
 import type { Outcome, RequestFacts, UsageSource } from '../domain/usage.ts'
 import type { CatalogStore } from './contract-catalog.ts'
+import type { Nodes } from './contract-nodes.ts'
 import type { Accounts, Events, Keys, Settings, UsageReports } from './contract-operator.ts'
 
 export type Store = {
@@ -15,6 +16,7 @@ export type Store = {
   readonly catalog: CatalogStore
   readonly events: Events
   readonly settings: Settings
+  readonly nodes: Nodes
   // Resolves when the store answers; rejects when it is away.
   ping(): Promise<void>
   // Flushes what is written behind.

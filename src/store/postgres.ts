@@ -2,11 +2,14 @@
 // own, and reports over another, so that neither a long list nor a long wait stands in front of a commit.
 import type { Clock } from '../lib/clock.ts'
 import { type Store, StoreAway } from './contract.ts'
+import type { NodeFacts } from './contract-nodes.ts'
 import { COMMIT_BOUNDS, type CommitBounds, gateSide } from './gate-side.ts'
 import { groupCommit } from './group-commit.ts'
 import type { HotOp, HotResult } from './hot-rules.ts'
 import { postgresGates } from './postgres-gates.ts'
+import { END_LEASE } from './postgres-lease.ts'
 import { migratePostgres } from './postgres-migrate.ts'
+import { postgresNodes } from './postgres-nodes.ts'
 import { openPostgresSql, POSTGRES_BOUNDS } from './postgres-sql.ts'
 import { findBearer } from './sql/bearers.ts'
 import { sqlRooms } from './sql/rooms.ts'
@@ -19,10 +22,12 @@ export type PostgresOptions = {
   // Told after every batch: how many operations shared it and how long it took, for the metrics.
   readonly onCommit?: (ops: number, ms: number) => void
   readonly bounds?: CommitBounds
+  // A node that has not swept for so long is taken for dead; it sweeps every few seconds.
   readonly leaseMs?: number
+  readonly node?: NodeFacts
 }
 
-// A node that has not swept for so long is taken for dead; it sweeps every few seconds.
+// Of a node that is told no other.
 const LEASE_MS = 20_000
 
 // One batch runs at a time; the second connection is for the batch whose first one broke.
@@ -30,7 +35,7 @@ const HOT = { ...POSTGRES_BOUNDS, connectionsMax: 2 }
 const REPORTS = { ...POSTGRES_BOUNDS, connectionsMax: 2, statementTimeoutMs: 30_000, answerTimeoutMs: 35_000 }
 
 export async function openPostgres(options: PostgresOptions): Promise<Store> {
-  const { url, owner, clock, onCommit } = options
+  const { url, owner, clock, leaseMs = LEASE_MS, onCommit } = options
   const [hotSql, roomSql, reportSql] = await Promise.all([
     openPostgresSql({ url, clock, bounds: HOT, isHot: true }),
     openPostgresSql({ url, clock }),
@@ -42,7 +47,9 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     throw error
   })
 
-  const { commit } = postgresGates(hotSql, { owner, leaseMs: options.leaseMs ?? LEASE_MS })
+  const facts = options.node ?? { name: owner, version: '', startedAt: clock.now(), inFlight: () => 0 }
+  const lease = { owner, leaseMs, facts }
+  const { commit } = postgresGates(hotSql, lease)
   const bounds = options.bounds ?? COMMIT_BOUNDS
   const hot = groupCommit<HotOp, HotResult>(
     async ops => {
@@ -57,6 +64,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const { flush, ...gates } = gateSide(hot.submit, bounds.behindMax)
   const rooms = sqlRooms(roomSql)
   const reports = sqlRooms(reportSql)
+  const { inTurn, ...nodes } = postgresNodes(roomSql, lease)
 
   return {
     gates: { ...gates, bearer: hash => findBearer(hash, roomSql).catch(throwAway) },
@@ -64,6 +72,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     accounts: orAway(rooms.accounts),
     catalog: orAway(rooms.catalog),
     settings: orAway(rooms.settings),
+    nodes: { ...orAway(nodes), inTurn },
     events: orAway(reports.events),
     usage: orAway(reports.usage),
     ping: async () => {
@@ -72,6 +81,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     async close() {
       flush()
       await hot.drained()
+      await roomSql.run(END_LEASE, [owner]).catch(() => undefined)
       await end()
     },
   }

@@ -1,7 +1,9 @@
 // The embedded store: SQLite in a worker thread behind the store's contract, with group commit on this side of it.
 import type { Bearer } from '../domain/key.ts'
+import { systemClock } from '../lib/clock.ts'
 import { startThread } from '../lib/thread.ts'
 import { type Store, StoreAway } from './contract.ts'
+import type { NodeFacts, Nodes } from './contract-nodes.ts'
 import { COMMIT_BOUNDS, type CommitBounds, gateSide } from './gate-side.ts'
 import { groupCommit } from './group-commit.ts'
 import type { HotOp, HotResult } from './hot-rules.ts'
@@ -15,6 +17,7 @@ export type SqliteOptions = {
   // Told after every batch: how many operations shared it and how long it took, for the metrics.
   readonly onCommit?: (ops: number, ms: number) => void
   readonly bounds?: CommitBounds
+  readonly node?: NodeFacts
 }
 
 export async function openSqlite(options: SqliteOptions): Promise<Store> {
@@ -57,6 +60,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     accounts: room('accounts', writer.ask),
     catalog: room('catalog', writer.ask),
     settings: room('settings', writer.ask),
+    nodes: onlyNode(options),
     events: room('events', async message => (await reports()).ask(message)),
     usage: room('usage', async message => (await reports()).ask(message)),
     ping: async () => {
@@ -68,6 +72,20 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
       await writer.ask({ close: true })
       if (reader !== undefined) await (await reader).ask({ close: true })
     },
+  }
+}
+
+// One process owns the file: it is all of the nodes, and has nothing to hear from others.
+function onlyNode({ owner, node }: SqliteOptions): Nodes {
+  return {
+    async list() {
+      const { name = owner, version = '', startedAt = 0, inFlight = () => 0 } = node ?? {}
+      const now = systemClock.now()
+      return [{ id: owner, name, version, startedAt, renewedAt: now, state: 'alive', self: true, inFlight: inFlight() }]
+    },
+    news: async () => ({ catalogRevision: 0, abortedKeys: [], nodesAlive: 1 }),
+    clear: async () => 0,
+    inTurn: work => work(),
   }
 }
 

@@ -26,6 +26,38 @@ for (const { engine, open } of ENGINES) {
     assert.equal(await rooms.catalog.deleteModel('own/m', undefined, OPERATOR), undefined)
   })
 
+  test(`${engine}: every change counts the catalog's revision up, and what changes nothing does not`, async () => {
+    await using rooms = await openRooms(open)
+    const { catalog } = rooms
+    const declared = { providers: [provider('a')], models: [model('m')] }
+    const file = { evenSuperseded: false, clashes: 'refuse', dryRun: false, actor: OPERATOR } as const
+    const changes: readonly (readonly [string, () => Promise<unknown>])[] = [
+      ['create a provider', () => add(rooms, provider('own'), ['s1'])],
+      ['update it', () => update(rooms, provider('own', { passthrough: ['x'] }))],
+      ['add a credential', () => catalog.addCredential(credential('own', 's2'), { basedOn: 2, max: 9 }, OPERATOR)],
+      ['remove one', () => catalog.removeCredential('own', 's1', OPERATOR)],
+      ['save a model', () => save(rooms, model('own/m', { targets: [targetAt('own')] }))],
+      ['delete it', () => catalog.deleteModel('own/m', undefined, OPERATOR)],
+      ['delete the provider', () => catalog.deleteProvider('own', undefined, OPERATOR)],
+      ['apply a file', () => catalog.provision(declared, { ...file, digest: 'one' })],
+      ['apply another one that says the same', () => catalog.provision(declared, { ...file, digest: 'two' })],
+    ]
+
+    for (const [what, change] of changes) {
+      const before = (await catalog.load()).revision
+      await change()
+      assert.ok((await catalog.load()).revision > before, what)
+    }
+
+    const { revision, digest } = await catalog.load()
+    assert.equal(digest, 'two')
+    await catalog.provision(declared, { ...file, digest: 'two' })
+    await catalog.provision({ providers: [], models: [] }, { ...file, digest: 'three', dryRun: true })
+    await catalog.provision({ providers: [], models: [] }, { ...file, digest: 'one' })
+    await catalog.saveModels([saved(model('m'))], 99, OPERATOR)
+    assert.deepEqual([(await catalog.load()).revision, (await catalog.load()).digest], [revision, 'two'])
+  })
+
   test(`${engine}: what a file declares can be neither changed nor deleted nor given a credential`, async () => {
     await using rooms = await openRooms(open)
     await provision(rooms, { providers: [provider('a')], models: [model('m')] })
@@ -146,7 +178,11 @@ for (const { engine, open } of ENGINES) {
 
     const two = await catalog.addCredential(credential('own', 's2'), { basedOn: 1, max: 2 }, OPERATOR)
     const three = await catalog.addCredential(credential('own', 's3'), { basedOn: 2, max: 2 }, OPERATOR)
-    await catalog.reseal([{ providerId: 'own', id: 's1', sealed: 'anew' }])
+    const { sealed: before } = credential('own', 's1')
+    await catalog.reseal([
+      { providerId: 'own', id: 's1', sealed: 'anew', before },
+      { providerId: 'own', id: 's2', sealed: 'too late', before: 'of another key' },
+    ])
     const all = await catalog.sealed()
     const one = await catalog.removeCredential('own', 's2', OPERATOR)
 

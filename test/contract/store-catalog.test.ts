@@ -79,7 +79,7 @@ for (const { engine, open } of ENGINES) {
     })
 
     assert.deepEqual([none.providers, none.models], [[], []])
-    assert.deepEqual(again, before)
+    assert.deepEqual({ ...again, revision: 0 }, { ...before, revision: 0 })
   })
 
   test(`${engine}: the same file twice leaves one event, and what operators added stays theirs`, async () => {

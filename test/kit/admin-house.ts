@@ -4,6 +4,7 @@ import { createHash, randomBytes, randomUUIDv7 } from 'node:crypto'
 import { fastify } from 'fastify'
 import { accountVerbs } from '../../src/admin/accounts.ts'
 import { keyVerbs } from '../../src/admin/keys.ts'
+import { nodeVerbs } from '../../src/admin/nodes.ts'
 import { reportVerbs } from '../../src/admin/reports.ts'
 import { BOUNDS } from '../../src/config-bounds.ts'
 import { NO_FILE } from '../../src/config-file.ts'
@@ -63,6 +64,7 @@ export async function openAdminHouse() {
     }),
     accounts: accountVerbs({ accounts: rooms.accounts, newId, forgetAccount: id => void forgottenAccounts.push(id) }),
     reports: reportVerbs({ usage: rooms.usage, events: rooms.events }),
+    nodes: nodeVerbs({ nodes: { list: async () => [] } }),
     catalog: catalogVerbs({
       catalog: rooms.catalog,
       keeper: {

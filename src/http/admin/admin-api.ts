@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { AccountVerbs } from '../../admin/accounts.ts'
 import type { KeyVerbs } from '../../admin/keys.ts'
+import type { NodeVerbs } from '../../admin/nodes.ts'
 import type { ReportVerbs } from '../../admin/reports.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { accountEndpoints } from './accounts.ts'
@@ -12,12 +13,14 @@ import { ADMIN_PREFIX } from './endpoint-table.ts'
 import { eventEndpoints } from './events.ts'
 import { adminGuard, type GuardNeeds } from './guard.ts'
 import { keyEndpoints } from './keys.ts'
+import { nodeEndpoints } from './nodes.ts'
 import { usageEndpoints } from './usage.ts'
 
 export type AdminNeeds = GuardNeeds & {
   readonly keys: KeyVerbs
   readonly accounts: AccountVerbs
   readonly reports: ReportVerbs
+  readonly nodes: NodeVerbs
   readonly catalog: CatalogVerbs
   readonly jsonDepthMax: number
   readonly onBug: OnBug
@@ -56,6 +59,7 @@ export function adminApi(app: FastifyInstance, needs: AdminNeeds): void {
       catalogEndpoints(scope, inside)
       usageEndpoints(scope, inside)
       eventEndpoints(scope, inside)
+      nodeEndpoints(scope, inside)
     },
     { prefix: ADMIN_PREFIX },
   )

@@ -15,6 +15,7 @@ import {
   KeyShape,
   KeyWithSecretShape,
   LedgerEntryShape,
+  NodeShape,
   OperatorUsageShape,
   ScopeName,
   Status,
@@ -114,6 +115,9 @@ export const ADMIN = {
   getUsage: endpoint('GET', '/usage/{request_id}', 'One usage row', READ, OperatorUsageShape, {}),
   listEvents: endpoint('GET', '/events', "Operators' actions, newest first", READ, listOf(EventShape), {
     query: Type.Object(paging, strict),
+  }),
+  listNodes: endpoint('GET', '/nodes', 'The nodes that share the database', READ, listOf(NodeShape), {
+    query: Type.Object({}, strict),
   }),
   ...CATALOG,
 } satisfies Record<string, Endpoint>

@@ -148,3 +148,15 @@ export const EventShape = Type.Object({
   subject: Type.String(),
   detail: nullable(Type.String()),
 })
+
+export const NodeShape = Type.Object({
+  object: Type.Literal('node'),
+  id: Type.String(),
+  name: Type.String(),
+  version: Type.String(),
+  started_at: Time,
+  renewed_at: Time,
+  state: Type.Enum(['alive', 'silent']),
+  self: Type.Boolean({ description: 'Whether it is the node that answers.' }),
+  requests_in_flight: Type.Integer({ minimum: 0 }),
+})

@@ -59,6 +59,7 @@ const TAGS = [
   { name: 'Admin: catalog', description: 'What the configuration file declares.' },
   { name: 'Admin: usage', description: 'Usage of all keys, row by row or summed.' },
   { name: 'Admin: events', description: 'What operators did, when and from where.' },
+  { name: 'Admin: nodes', description: 'Who shares the database.' },
   { name: 'Operations', description: 'Probes, metrics and documents; no key needed.' },
 ]
 

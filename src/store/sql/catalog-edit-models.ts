@@ -3,6 +3,7 @@ import { priceSnapshot } from '../../domain/catalog.ts'
 import type { DeclaredModel, ModelEntry, ModelSave, Stale, Unsaved } from '../contract-catalog.ts'
 import type { Actor } from '../contract-operator.ts'
 import { changedFields, priceChange, writeModel } from './catalog-changes.ts'
+import { stepRevision } from './catalog-revision.ts'
 import { readModelById, specOfModel } from './catalog-rows.ts'
 import { appendEvent } from './events.ts'
 import { int, type Row, type Sql, type Tx, text } from './sql.ts'
@@ -22,6 +23,7 @@ export async function saveModels(
         saved.push(await saveModel(tx, save, names, actor))
         names.set(save.model.id, save.model.aliases)
       }
+      await stepRevision(tx)
       return saved
     }, 'catalog')
   } catch (error) {

@@ -10,7 +10,8 @@ import type {
 } from '../contract-catalog.ts'
 import { changedFields, priceChange, writeModel } from './catalog-changes.ts'
 import { withFreeNames } from './catalog-names.ts'
-import { specOfModel, specOfProvider } from './catalog-rows.ts'
+import { stepRevision } from './catalog-revision.ts'
+import { lastApplied, specOfModel, specOfProvider } from './catalog-rows.ts'
 import { appendEvent } from './events.ts'
 import { int, type Row, type Sql, type Tx, text } from './sql.ts'
 
@@ -39,9 +40,8 @@ class OnlyAsked extends Error {
 }
 
 async function provision(tx: Tx, declared: DeclaredCatalog, order: ProvisionOrder): Promise<Provisioned> {
-  if (order.digest !== null && !(await takeTurn(tx, order.digest, order.evenSuperseded))) {
-    return { superseded: true, changes: [], clashes: [] }
-  }
+  const turn = order.digest === null ? 'has' : await takeTurn(tx, order.digest, order.evenSuperseded)
+  if (turn === 'superseded') return { superseded: true, changes: [], clashes: [] }
   const providers = await provisionProviders(tx, declared)
   const models = await provisionModels(tx, declared)
   const changes = [...providers, ...models.changes]
@@ -49,21 +49,25 @@ async function provision(tx: Tx, declared: DeclaredCatalog, order: ProvisionOrde
     const changed = changes.map(({ what, id, change }) => `${what} ${id} ${change}`)
     await appendEvent(tx, order.actor, 'catalog.provision', 'catalog', { changed })
   }
+  // Another file may bring other credentials, which are not stored.
+  if (changes.length > 0 || turn === 'takes') await stepRevision(tx)
   return { superseded: false, changes, clashes: models.clashes }
 }
 
 // Whether the file may be applied. One that was applied before another one is old.
-async function takeTurn(tx: Tx, digest: string, evenSuperseded: boolean): Promise<boolean> {
-  const last = await tx.get('SELECT digest, turn FROM applied_file ORDER BY turn DESC LIMIT 1')
-  if (last !== undefined && text(last.digest) === digest) return true
+type Turn = 'has' | 'takes' | 'superseded'
+
+async function takeTurn(tx: Tx, digest: string, evenSuperseded: boolean): Promise<Turn> {
+  const last = await lastApplied(tx)
+  if (last !== undefined && text(last.digest) === digest) return 'has'
   const before = await tx.get('SELECT turn FROM applied_file WHERE digest = $1', [digest])
-  if (before !== undefined && !evenSuperseded) return false
+  if (before !== undefined && !evenSuperseded) return 'superseded'
   await tx.run(
     `INSERT INTO applied_file (digest, turn, applied_at) VALUES ($1, $2, $3)
      ON CONFLICT (digest) DO UPDATE SET turn = excluded.turn, applied_at = excluded.applied_at`,
     [digest, int(last?.turn) + 1, tx.now()],
   )
-  return true
+  return 'takes'
 }
 
 async function provisionProviders(tx: Tx, { providers }: DeclaredCatalog): Promise<readonly CatalogChange[]> {

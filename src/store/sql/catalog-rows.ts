@@ -10,6 +10,7 @@ import {
 } from '../../domain/catalog.ts'
 import type { DeclaredModel, ModelEntry, ProviderEntry, SealedCredential, StoredCatalog } from '../contract-catalog.ts'
 import type { Page, Paged } from '../contract-operator.ts'
+import { readRevision } from './catalog-revision.ts'
 import { conditions } from './conditions.ts'
 import { int, page, type Row, type Tx, text, textOrNull } from './sql.ts'
 
@@ -28,7 +29,14 @@ export async function load(tx: Tx): Promise<StoredCatalog> {
     models: models.map(readModel).sort(byId),
     credentials: credentials.map(readSealedRow).sort(byId),
     provisioned: providers.filter(row => int(row.provisioned) === 1).map(row => text(row.id)),
+    digest: textOrNull((await lastApplied(tx))?.digest),
+    revision: await readRevision(tx),
   }
+}
+
+// The file in force.
+export function lastApplied(tx: Tx): Promise<Row | undefined> {
+  return tx.get('SELECT digest, turn FROM applied_file ORDER BY turn DESC LIMIT 1')
 }
 
 export async function readSealed(tx: Tx): Promise<readonly SealedCredential[]> {

@@ -7,6 +7,9 @@ import { bumpVersion, writeEnds } from './key-ends.ts'
 import { listKeys, readKeyById } from './key-rows.ts'
 import { int, type Param, type Sql, type Tx } from './sql.ts'
 
+// By this event the other nodes hear of it.
+export const ABORT_STREAMS = 'key.abort_streams'
+
 export function sqlKeys(sql: Sql): Keys {
   return {
     create: (input, actor) => sql.transaction(tx => create(tx, input, actor)),
@@ -36,7 +39,7 @@ export function sqlKeys(sql: Sql): Keys {
         return readKeyById(tx, id)
       }),
 
-    revoke: (id, actor) =>
+    revoke: (id, actor, abortStreams = false) =>
       sql.transaction(async tx => {
         if (!(await lock(tx, id))) return undefined
         const now = tx.now()
@@ -44,6 +47,7 @@ export function sqlKeys(sql: Sql): Keys {
           await tx.run('UPDATE secret SET ended_at = $1 WHERE key_id = $2 AND ended_at IS NULL', [now, id])
           await record(tx, id, actor, 'key.revoke')
         }
+        if (abortStreams) await appendEvent(tx, actor, ABORT_STREAMS, id)
         return readKeyById(tx, id)
       }),
 

@@ -1,0 +1,41 @@
+// The operator's look at the nodes: who shares the database, and who of them is alive.
+import { isoTime } from '../domain/wire-time.ts'
+import type { NodeEntry, Nodes } from '../store/contract-nodes.ts'
+import type { List } from './input.ts'
+
+export type NodeObject = {
+  readonly object: 'node'
+  readonly id: string
+  readonly name: string
+  readonly version: string
+  readonly started_at: string
+  readonly renewed_at: string
+  readonly state: NodeEntry['state']
+  readonly self: boolean
+  readonly requests_in_flight: number
+}
+
+export type NodeVerbs = { list(): Promise<List<NodeObject>> }
+
+export function nodeVerbs(needs: { readonly nodes: Pick<Nodes, 'list'> }): NodeVerbs {
+  return {
+    async list() {
+      const nodes = await needs.nodes.list()
+      return { object: 'list', data: nodes.map(nodeObject), has_more: false }
+    },
+  }
+}
+
+function nodeObject(node: NodeEntry): NodeObject {
+  return {
+    object: 'node',
+    id: node.id,
+    name: node.name,
+    version: node.version,
+    started_at: isoTime(node.startedAt),
+    renewed_at: isoTime(node.renewedAt),
+    state: node.state,
+    self: node.self,
+    requests_in_flight: node.inFlight,
+  }
+}

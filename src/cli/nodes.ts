@@ -1,0 +1,26 @@
+// `turnpike nodes`: who shares the database, who is alive, and who answered.
+import { CLIENT_HELP, CLIENT_OPTIONS, openClient } from './client.ts'
+import type { Command } from './command.ts'
+import { type Cell, printJson, printTable } from './table.ts'
+
+const COLUMNS = ['id', 'name', 'version', 'state', 'started_at', 'renewed_at', 'requests_in_flight', 'self'] as const
+
+export const commands: Readonly<Record<string, Command>> = {
+  '': {
+    usage: 'nodes',
+    about: 'Lists the nodes that share the database: name, version, and whether each is alive or silent.',
+    options: CLIENT_OPTIONS,
+    more: CLIENT_HELP,
+    async run(input) {
+      const { data } = await (await openClient(input)).call('GET', '/nodes')
+      const nodes = data as readonly Readonly<Record<string, Cell>>[]
+      if (input.json) printJson(nodes)
+      else
+        printTable(
+          COLUMNS,
+          nodes.map(node => COLUMNS.map(column => node[column])),
+        )
+      return 0
+    },
+  },
+}

@@ -1,0 +1,10 @@
+// The door to the list of nodes.
+import type { FastifyInstance } from 'fastify'
+import type { NodeVerbs } from '../../admin/nodes.ts'
+import { serve } from './endpoint.ts'
+import type { Guard } from './guard.ts'
+import { ADMIN } from './schemas.ts'
+
+export function nodeEndpoints(app: FastifyInstance, needs: { readonly guard: Guard; readonly nodes: NodeVerbs }): void {
+  serve(app, ADMIN.listNodes, () => needs.nodes.list(), needs)
+}

@@ -1,0 +1,65 @@
+// One node among several: asks the store again and again what the others did (a changed catalog, streams to be ended) and
+// follows, and knows how many there are.
+import type { Drain } from './drain.ts'
+import { type Ground, wordsOf } from './main-ground.ts'
+import type { House } from './main-store.ts'
+import type { News } from './store/contract-nodes.ts'
+
+export type Neighbours = {
+  // As last heard, this one among them; at least 1.
+  nodesAlive(): number
+  stop(): void
+}
+
+const NOBODY: Neighbours = { nodesAlive: () => 1, stop: () => undefined }
+
+// The embedded store has one process, which knows what it did itself.
+export function watchNodes(house: House, drain: Pick<Drain, 'cutKey'>, ground: Ground): Neighbours {
+  return ground.config.databaseUrl === undefined ? NOBODY : watch(house, drain, ground)
+}
+
+function watch({ store: { nodes }, keeper }: House, drain: Pick<Drain, 'cutKey'>, { config, log }: Ground): Neighbours {
+  const { newsEveryMs, nodesClearedEveryMs } = config.bounds
+  let heard: News = { catalogRevision: keeper.revision(), abortedKeys: [], nodesAlive: 1 }
+  let isAway = false
+  let timer: NodeJS.Timeout | undefined
+
+  async function hear(): Promise<void> {
+    const before = heard
+    heard = await nodes.news()
+    for (const keyId of heard.abortedKeys) if (!before.abortedKeys.includes(keyId)) drain.cutKey(keyId)
+    if (heard.catalogRevision !== keeper.revision()) await keeper.refresh()
+  }
+
+  // The next question comes only after this one: a store that is slow or away finds no queue of them when it comes back.
+  async function ask(): Promise<void> {
+    try {
+      await hear()
+      if (isAway) log.info({}, 'news of the other nodes are read again')
+      isAway = false
+    } catch (error) {
+      if (!isAway) log.error({ err: wordsOf(error) }, 'news of the other nodes cannot be read; it is tried on')
+      isAway = true
+    }
+    if (!stopped) timer = setTimeout(ask, newsEveryMs)
+  }
+
+  const clear = () =>
+    nodes.clear().then(
+      cleared => cleared > 0 && log.info({ cleared }, 'nodes that were silent for a day are forgotten'),
+      error => log.error({ err: wordsOf(error) }, 'silent nodes could not be cleared away'),
+    )
+
+  let stopped = false
+  void ask()
+  void clear()
+  const clearing = setInterval(clear, nodesClearedEveryMs)
+  return {
+    nodesAlive: () => heard.nodesAlive,
+    stop() {
+      stopped = true
+      clearTimeout(timer)
+      clearInterval(clearing)
+    },
+  }
+}

@@ -1,0 +1,62 @@
+// By which keys provider credentials are sealed and opened. While nodes change to a new key one after the other, credentials
+// under both are met: a node opens what its own key sealed or the one before, and seals anew what the one before did.
+import { BadConfig, type Config } from './config.ts'
+import type { Credential } from './domain/catalog.ts'
+import { installationKey } from './first-start.ts'
+import { lru } from './lib/lru.ts'
+import { type Seal, sealWith } from './lib/seal.ts'
+import type { CatalogStore, ResealedCredential, SealedCredential } from './store/contract-catalog.ts'
+
+export type Seals = {
+  // For what is entered from now on.
+  readonly seal: Seal
+  // What opens, by provider; the others are not in it. What the key before had sealed is sealed anew in the store.
+  open(credentials: readonly SealedCredential[]): Promise<ReadonlyMap<string, readonly Credential[]>>
+}
+
+const REMEMBERED_MAX = 10_000
+
+// What no key of ours opens ends the start.
+export async function openSeals(catalog: CatalogStore, config: Config): Promise<Seals> {
+  const seal = sealWith(installationKey(config), 'credentials')
+  const { encryptionKeyPrevious: previous } = config
+  const before = previous === undefined ? undefined : sealWith(Buffer.from(previous, 'hex'), 'credentials')
+  // A credential's secret never changes, whichever key seals it: one that another node has sealed under a key that we do not
+  // have yet is used on.
+  const known = lru<string, string>(REMEMBERED_MAX)
+
+  async function open(credentials: readonly SealedCredential[]): Promise<ReadonlyMap<string, readonly Credential[]>> {
+    const opened = new Map<string, readonly Credential[]>()
+    const moved: ResealedCredential[] = []
+    for (const credential of credentials) {
+      const { providerId, id, sealed } = credential
+      const context = [providerId, id]
+      const ours = opening(seal, credential)
+      const theirs = ours === undefined && before !== undefined ? opening(before, credential) : undefined
+      if (theirs !== undefined) moved.push({ ...credential, sealed: seal.seal(theirs, context), before: sealed })
+      const secret = ours ?? theirs ?? known.get(context.join(' '))
+      if (secret === undefined) continue
+      known.set(context.join(' '), secret)
+      opened.set(providerId, [...(opened.get(providerId) ?? []), { id, secret }])
+    }
+    if (moved.length > 0) await catalog.reseal(moved)
+    return opened
+  }
+
+  const stored = await catalog.sealed()
+  const opened = await open(stored)
+  if ([...opened.values()].flat().length < stored.length) {
+    const key = config.encryptionKey === undefined ? 'the key file encryption.key' : 'TURNPIKE_ENCRYPTION_KEY'
+    const way = 'give the key that sealed them, or that one as TURNPIKE_ENCRYPTION_KEY_PREVIOUS to change to a new one'
+    throw new BadConfig(`${key} does not open the stored provider credentials: ${way}`)
+  }
+  return { seal, open }
+}
+
+function opening(seal: Seal, { providerId, id, sealed }: SealedCredential): string | undefined {
+  try {
+    return seal.open(sealed, [providerId, id])
+  } catch {
+    return undefined
+  }
+}
