@@ -2,14 +2,17 @@
 // the server dies in the middle of it.
 import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
+import type { Gateway } from './gateway.ts'
 
 // `cost` only of an answer that was complete: a JSON body to its end, a stream to its [DONE] and trailer.
 export type Sighting = { readonly requestId: string; readonly status: number; cost: string | undefined }
 
 export type Crowd = {
   readonly sightings: readonly Sighting[]
-  // Resolves when every caller has noticed that nobody answers any more.
-  dispersed: Promise<unknown>
+  // Resolves when every caller has noticed that nobody answers any more, or was sent home.
+  readonly dispersed: Promise<unknown>
+  // Each caller ends what it has begun and asks no more.
+  sendHome(): void
 }
 
 export type CrowdSetup = {
@@ -24,12 +27,22 @@ export type CrowdSetup = {
 export function gatherCrowd(setup: CrowdSetup): Crowd {
   const sightings: Sighting[] = []
   const agent = new Agent({ keepAlive: true })
-  const callers = Array.from({ length: setup.callers }, (_, caller) => askOn(caller, setup, agent, sightings))
-  return { sightings, dispersed: Promise.all(callers).finally(() => agent.destroy()) }
+  let isOver = false
+  const place: Place = { agent, sightings, isOver: () => isOver }
+  const callers = Array.from({ length: setup.callers }, (_, caller) => askOn(caller, setup, place))
+  return {
+    sightings,
+    dispersed: Promise.all(callers).finally(() => agent.destroy()),
+    sendHome() {
+      isOver = true
+    },
+  }
 }
 
-async function askOn(caller: number, setup: CrowdSetup, agent: Agent, sightings: Sighting[]): Promise<void> {
-  for (let turn = caller; ; turn++) {
+type Place = { readonly agent: Agent; readonly sightings: Sighting[]; isOver(): boolean }
+
+async function askOn(caller: number, setup: CrowdSetup, { agent, sightings, isOver }: Place): Promise<void> {
+  for (let turn = caller; !isOver(); turn++) {
     const key = setup.secrets[turn % setup.secrets.length] ?? ''
     const model = setup.models[turn % setup.models.length]
     const stream = turn % 2 === 0
@@ -69,4 +82,14 @@ async function ask(url: string, question: Question, sightings: Sighting[]): Prom
   const cost =
     incoming.headers['x-svc-cost'] ?? (text.endsWith('data: [DONE]\n\n') ? incoming.trailers['x-svc-cost'] : undefined)
   sighting.cost = incoming.complete ? String(cost) : undefined
+}
+
+// Two keys of one account, one of another, and one that runs out of credits.
+export async function openAccounts(gateway: Gateway): Promise<string[]> {
+  const limits = { rpm_limit: 1_000_000, daily_limit: null }
+  const first = await gateway.createKey(limits)
+  const second = await gateway.createKey({ ...limits, account_id: first.accountId })
+  const other = await gateway.createKey(limits)
+  const poor = await gateway.createKey({ ...limits, credits: '0.01' })
+  return [first, second, other, poor].map(key => key.secret)
 }

@@ -61,3 +61,8 @@ export type Plan = {
   readonly neverEnd?: boolean
   readonly closeAfterMs?: number
 }
+
+// What an upstream does on an ordinary day.
+export const CALM: readonly Plan[] = [{}, { chunkDelayMs: 4 }, { delayMs: 25 }, { status: 500 }]
+// These need an estimate; a new process loads the tokenizer for it, so they come now and then only.
+export const ROUGH: readonly Plan[] = [...CALM, { usage: 'none', chunkDelayMs: 2 }, { dieAfterChunks: 2 }]

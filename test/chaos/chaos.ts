@@ -1,0 +1,81 @@
+// `npm run chaos`: runs the figures of many nodes at any size, by a seed that repeats what was drawn by chance.
+import { parseArgs } from 'node:util'
+import { chance } from '../kit/fleet.ts'
+import { hasPostgres } from '../kit/postgres.ts'
+import type { Figure } from './figures/figure.ts'
+import { FIGURES } from './figures/figures.ts'
+
+const HELP = `npm run chaos -- [FIGURE…] [--size N] [--seed N]
+
+Runs figures on private servers (or on DATABASE_URL and REDIS_URL, if given), all of them unless some are named:
+${FIGURES.map(({ name, about, unit, small }) => `  ${name.padEnd(4)} ${about} (${small} ${unit})`).join('\n')}
+
+  --size N   how many, instead of the size in brackets
+  --seed N   which chance to draw; 1 unless told. What several processes do at once is not repeated exactly.
+`
+
+process.exitCode = await main()
+process.exit()
+
+async function main(): Promise<number> {
+  const asked = ask()
+  if (typeof asked === 'string') {
+    process.stderr.write(`${asked}\n\n${HELP}`)
+    return 2
+  }
+  if (asked.help) {
+    process.stdout.write(HELP)
+    return 0
+  }
+  if (!hasPostgres()) return 2
+  let failed = 0
+  for (const figure of asked.figures) if (!(await reached(figure, asked))) failed += 1
+  return failed === 0 ? 0 : 1
+}
+
+type Asked = {
+  readonly help: boolean
+  readonly figures: readonly Figure[]
+  readonly size?: number
+  readonly seed: number
+}
+
+function ask(): Asked | string {
+  try {
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
+      options: { size: { type: 'string' }, seed: { type: 'string' }, help: { type: 'boolean', short: 'h' } },
+    })
+    const names = positionals.map(name => name.toUpperCase())
+    const unknown = names.find(name => !FIGURES.some(figure => figure.name === name))
+    if (unknown !== undefined) return `there is no figure ${unknown}`
+    const figures = FIGURES.filter(({ name }) => names.length === 0 || names.includes(name))
+    const size = values.size === undefined ? {} : { size: count('--size', values.size) }
+    return { help: values.help ?? false, figures, ...size, seed: count('--seed', values.seed ?? '1') }
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+function count(name: string, text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new Error(`${name} must be a whole number from 1, not ${text}`)
+  return Number(text)
+}
+
+async function reached(figure: Figure, { size = figure.small, seed }: Asked): Promise<boolean> {
+  const started = performance.now()
+  const took = () => `${((performance.now() - started) / 1000).toFixed(0)} s`
+  const say = (done: number) => {
+    if (process.stderr.isTTY) process.stderr.write(`\r${figure.name}  ${done} of ${size} ${figure.unit}, ${took()} `)
+  }
+  try {
+    const result = await figure.run({ size, random: chance(seed), say })
+    process.stdout.write(
+      `\r${figure.name}  ok: ${size} ${figure.unit}, seed ${seed}, ${took()}  ${JSON.stringify(result)}\n`,
+    )
+    return true
+  } catch (error) {
+    process.stdout.write(`\r${figure.name}  NOT REACHED: seed ${seed}, ${took()}\n${(error as Error).stack}\n`)
+    return false
+  }
+}

@@ -1,0 +1,7 @@
+// The figures of many nodes, by name.
+import type { Figure } from './figure.ts'
+import { killNodes } from './kill-nodes.ts'
+import { overdraw } from './overdraw.ts'
+import { revokeNodes } from './revoke-nodes.ts'
+
+export const FIGURES: readonly Figure[] = [killNodes, overdraw, revokeNodes]

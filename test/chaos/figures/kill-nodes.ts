@@ -1,0 +1,56 @@
+// S2: nodes that share Postgres and Redis are killed under load, by turns. No row is lost, nothing is charged twice, and
+// what a dead node held is given back by one that lives.
+import assert from 'node:assert/strict'
+import { setTimeout } from 'node:timers/promises'
+import { withBounds } from '../../kit/bounds.ts'
+import { gatherCrowd, openAccounts } from '../../kit/crowd.ts'
+import { type Gateway, standardConfig } from '../../kit/gateway.ts'
+import { openJudge, postgresBooks, type Tally } from '../../kit/judge.ts'
+import { startNodes } from '../../kit/nodes.ts'
+import { CALM, ROUGH } from '../../kit/plan.ts'
+import { standardModel } from '../../kit/standard-config.ts'
+import { until } from '../../kit/until.ts'
+import { startUpstream } from '../../kit/upstream.ts'
+import type { Figure } from './figure.ts'
+
+const NODES = 3
+// Two of three die in one round; the third goes on serving.
+const DIE_AT_ONCE = 2
+
+export const killNodes: Figure<Tally> = {
+  name: 'S2',
+  about: 'nodes killed under load: lost rows, double charges, stuck holds',
+  unit: 'kills',
+  small: 20,
+  async run({ size, random, say }) {
+    await using upstream = await startUpstream()
+    const models = [standardModel(), standardModel({ id: 'test/m2', targets: [{ provider: 'up2', model: 'm2' }] })]
+    const options = withBounds({ nodeLeaseMs: 2000, sweepEveryMs: 500 })
+    await using nodes = await startNodes(NODES, { ...options, config: standardConfig(upstream.url, { models }) })
+    const secrets = await openAccounts(nodes.all[0] as Gateway)
+    await using books = postgresBooks(nodes.url)
+    const judge = openJudge(books, upstream, () => nodes.all.flatMap(node => node.lines))
+
+    for (let killed = 0; killed < size; killed += DIE_AT_ONCE) {
+      const isRough = (killed / DIE_AT_ONCE) % 5 === 4
+      const plans = isRough ? ROUGH : CALM
+      upstream.script(() => plans[Math.floor(random() * plans.length)] ?? {})
+      const setup = { secrets, callers: 5, leavers: isRough, models: ['test/m1', 'test/m2'] }
+      const crowds = nodes.all.map(node => gatherCrowd({ ...setup, url: node.url }))
+      await until('every crowd is being served', () => crowds.every(crowd => crowd.sightings.length > 2), 30_000)
+      await setTimeout(random() * 150)
+
+      const survivor = Math.floor(random() * NODES)
+      await Promise.all(nodes.all.filter((_, i) => i !== survivor).map(node => node.kill()))
+      crowds[survivor]?.sendHome()
+      await Promise.all(crowds.map(crowd => crowd.dispersed))
+      await judge.judge(crowds.flatMap(crowd => crowd.sightings))
+      await Promise.all(nodes.all.filter((_, i) => i !== survivor).map(node => node.restart()))
+      say(Math.min(size, killed + DIE_AT_ONCE))
+    }
+
+    const { whole, cut, recovered } = judge.tally
+    assert.ok(whole > size && cut > 0 && recovered > size / DIE_AT_ONCE, JSON.stringify(judge.tally))
+    return judge.tally
+  },
+}

@@ -1,0 +1,15 @@
+// The figures of many nodes on Postgres and Redis, at their small size. `npm run chaos` runs them at any.
+import { test } from 'node:test'
+import { chance } from '../kit/fleet.ts'
+import { hasPostgres } from '../kit/postgres.ts'
+import { FIGURES } from './figures/figures.ts'
+
+if (hasPostgres()) {
+  for (const figure of FIGURES) {
+    test(`${figure.name}, ${figure.small} ${figure.unit}: ${figure.about}: none`, async t => {
+      const result = await figure.run({ size: figure.small, random: chance(1), say: () => undefined })
+
+      t.diagnostic(JSON.stringify(result))
+    })
+  }
+}
