@@ -122,6 +122,13 @@ const TABLE = {
   namesPerListMax: 256,
   trustedProxiesMax: 1000,
 
+  // Workers
+  // How long until one that ended by itself is started again: from the first to the second, doubled each time, anew for one
+  // that had run for the third.
+  workerRestartMsMin: 200,
+  workerRestartMsMax: 10 * SECOND,
+  workerSteadyAfterMs: 1 * MINUTE,
+
   // The process
   limitsPrunedEveryMs: 1 * MINUTE,
   drainDelayMs: 5 * SECOND,

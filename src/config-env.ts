@@ -67,6 +67,19 @@ export function databaseUrl(env: Environment): string | undefined {
   return value
 }
 
+const WORKERS_MAX = 64
+
+export function workerCount(env: Environment): number {
+  const value = read(env, 'TURNPIKE_WORKERS') ?? '1'
+  if (!/^\d{1,2}$/.test(value) || Number(value) < 1 || Number(value) > WORKERS_MAX) {
+    throw new BadConfig(`TURNPIKE_WORKERS must be a number of processes, 1 to ${WORKERS_MAX}`)
+  }
+  if (Number(value) > 1 && read(env, 'DATABASE_URL') === undefined) {
+    throw new BadConfig('TURNPIKE_WORKERS above 1 needs DATABASE_URL: the embedded store is for one process')
+  }
+  return Number(value)
+}
+
 export function trustedProxies(env: Environment): readonly string[] | undefined {
   const value = read(env, 'TURNPIKE_TRUSTED_PROXIES')
   if (value === undefined) return undefined

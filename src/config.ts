@@ -18,6 +18,7 @@ import {
   read,
   token,
   trustedProxies,
+  workerCount,
 } from './config-env.ts'
 import { type Brand, type FileText, NO_FILE, readConfigFile } from './config-file.ts'
 import { BadConfig } from './config-yaml.ts'
@@ -37,6 +38,10 @@ export type Config = {
   readonly databaseUrl: string | undefined
   // By which operators know this node; undefined: host name and port.
   readonly nodeName: string | undefined
+  // Processes on one port.
+  readonly workers: number
+  // Whether nodes and workers have their rpm buckets in common.
+  readonly limitsAreShared: boolean
   readonly configFile: string | undefined
   readonly adminToken: string | undefined
   // 32 bytes as 64 hex digits, in whichever way they were given.
@@ -91,6 +96,8 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
     dataDir: dataDirOf(env, cwd),
     databaseUrl: databaseUrl(env),
     nodeName: token(env, 'TURNPIKE_NODE_NAME', 1),
+    workers: workerCount(env),
+    limitsAreShared: read(env, 'REDIS_URL') !== undefined,
     configFile,
     adminToken: token(env, 'TURNPIKE_ADMIN_TOKEN', 16),
     encryptionKey: encryptionKey(env, 'TURNPIKE_ENCRYPTION_KEY'),
@@ -157,8 +164,6 @@ function refuseUnknown(env: NodeJS.ProcessEnv): void {
 // Settings of what is not built yet: whoever asks for it is told, and the value that changes nothing is taken.
 function refuseLater(env: NodeJS.ProcessEnv): void {
   if (env.REDIS_URL) throw new BadConfig('REDIS_URL: Redis is not supported yet; unset it to run one node')
-  const workers = read(env, 'TURNPIKE_WORKERS') ?? '1'
-  if (workers !== '1') throw new BadConfig('TURNPIKE_WORKERS: more than one process is not supported yet; it must be 1')
 }
 
 function findConfigFile(env: NodeJS.ProcessEnv, cwd: string): string | undefined {

@@ -19,6 +19,8 @@ export type DrainNeeds = {
   readonly inFlight: Roster<InFlight>
   readonly bounds: { readonly drainDelayMs: number; readonly drainMaxMs: number }
   readonly log: Log
+  // By a parent that has had so many signals, beside our own.
+  readonly onTold?: ((listener: (signal: string, count: number) => void) => void) | undefined
 }
 
 // What is cut still settles and says so to its caller; this is how long that may take.
@@ -26,7 +28,7 @@ const LAST_WORDS_MS = 5_000
 
 export function drainable(needs: DrainNeeds): Drain {
   let phase: 'serving' | 'closing' | 'closed' = 'serving'
-  const signals = signalCounter()
+  const signals = signalCounter(needs.onTold)
 
   function cut(why: string, keyId?: string): void {
     for (const flight of needs.inFlight) {
@@ -58,16 +60,28 @@ export function drainable(needs: DrainNeeds): Drain {
   }
 }
 
-function signalCounter(): { next(): Promise<string> } {
+// What a service manager sends to parent and worker alike is one signal, though it comes here by two ways.
+function signalCounter(onTold: DrainNeeds['onTold']): { next(): Promise<string> } {
   const seen: string[] = []
   const waiting: ((signal: string) => void)[] = []
+  let counted = 0
+  let own = 0
+
+  function heard(signal: string, count: number): void {
+    if (count <= counted) return
+    counted = count
+    const next = waiting.shift()
+    if (next === undefined) seen.push(signal)
+    else next(signal)
+  }
+
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
-      const next = waiting.shift()
-      if (next === undefined) seen.push(signal)
-      else next(signal)
+      own += 1
+      heard(signal, own)
     })
   }
+  onTold?.(heard)
   return {
     next() {
       const before = seen.shift()

@@ -11,6 +11,7 @@ import { type Clock, systemClock } from './lib/clock.ts'
 import { type Log, openLog } from './lib/log.ts'
 import { type Roster, roster } from './lib/roster.ts'
 import { version } from './lib/version.ts'
+import type { WorkerTree } from './main-worker.ts'
 import type { NodeFacts } from './store/contract-nodes.ts'
 
 export type Ground = {
@@ -27,12 +28,14 @@ export type Ground = {
   readonly onBug: (error: unknown, requestId?: string) => void
 }
 
-export function openGround(config: Config): Ground {
+export function openGround(config: Config, tree?: WorkerTree): Ground {
   const bodiesMax = bodiesBytesMax(config.bounds)
   const clock = systemClock
   const log = openLog(config.logLevel, process.stdout, clock)
   const inFlight = roster<InFlight>()
   const bodies = bodyRoom(bodiesMax, bodiesMax / config.bounds.bodiesPerAccountShare)
+  const metrics = gatewayMetrics({ inFlight: () => inFlight.size, bodyBytes: () => bodies.bytes }, tree?.gather)
+  tree?.answerWith(metrics.asJson)
   return {
     config,
     clock,
@@ -40,12 +43,12 @@ export function openGround(config: Config): Ground {
     newId: randomUUIDv7,
     log,
     node: {
-      name: config.nodeName ?? `${hostname()}:${config.port}`,
+      name: (config.nodeName ?? `${hostname()}:${config.port}`) + (tree === undefined ? '' : `/${tree.number}`),
       version: version(),
       startedAt: clock.now(),
       inFlight: () => inFlight.size,
     },
-    metrics: gatewayMetrics({ inFlight: () => inFlight.size, bodyBytes: () => bodies.bytes }),
+    metrics,
     trustedProxies: parseCidrs(config.trustedProxies),
     inFlight,
     bodies,

@@ -9,12 +9,14 @@ import { watchNodes } from './main-nodes.ts'
 import { openOperator } from './main-operator.ts'
 import { type House, openHouse } from './main-store.ts'
 import { openV1, type V1 } from './main-v1.ts'
+import { joinTree } from './main-worker.ts'
 import { keepSweeping, sweepOnce } from './settle/sweep.ts'
 
 export async function serve(config: Config): Promise<void> {
   // Whatever is made is ours alone, also in a data dir that was there before and is open to others.
   process.umask(0o077)
-  const ground = openGround(config)
+  const tree = joinTree()
+  const ground = openGround(config, tree)
   const { log, inFlight } = ground
   process.on('exit', log.flush)
   // A signal that comes before there is anything to apply to would otherwise end the process.
@@ -23,7 +25,7 @@ export async function serve(config: Config): Promise<void> {
 
   const house = await openHouse(ground)
   reload = () => void applyFile(house, ground)
-  const drain = drainable({ inFlight, bounds: config.bounds, log })
+  const drain = drainable({ inFlight, bounds: config.bounds, log, onTold: tree?.onDrain })
   const neighbours = watchNodes(house, drain, ground)
   const v1 = openV1(house, drain, ground)
   const operator = openOperator(house, v1, drain, ground)
@@ -34,7 +36,9 @@ export async function serve(config: Config): Promise<void> {
   // one looks.
   const at = { url: listeners.url(), adminUrl: listeners.adminUrl() }
   await house.store.nodes.inTurn(async () => show(await operator.begin(), at, config))
-  log.info({ url: listeners.url(), models: house.catalog.current().models.length }, 'listening')
+  const { models } = house.catalog.current()
+  log.info({ url: listeners.url(), node: ground.node.name, pid: process.pid, models: models.length }, 'listening')
+  tree?.ready()
 
   await drain.finished(listeners.servers)
   stopSweeping()

@@ -1,4 +1,5 @@
-// `turnpike serve`: reads the configuration and hands over to the gateway.
+// `turnpike serve`: reads the configuration and hands over to the gateway, or to the parent of several.
+import cluster from 'node:cluster'
 import { loadConfig } from '../config.ts'
 import type { Command } from './command.ts'
 
@@ -11,6 +12,10 @@ export const commands: Readonly<Record<string, Command>> = {
     async run() {
       // Read before anything else is loaded: a mistake in it should be said at once.
       const config = loadConfig()
+      if (config.workers > 1 && cluster.isPrimary) {
+        const { superviseWorkers } = await import('../main-workers.ts')
+        process.exit(await superviseWorkers(config))
+      }
       const { serve } = await import('../main.ts')
       await serve(config)
       // At once, and not by running out of work: while Node takes itself apart, one more SIGTERM would find no handler

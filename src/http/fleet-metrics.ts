@@ -15,10 +15,16 @@ export function fleetMetrics(registry: Registry, look: () => FleetView): void {
     return seen
   }
 
-  const target = (name: string, help: string, read: (target: TargetView) => number | null) => {
+  const target = (
+    name: string,
+    help: string,
+    aggregator: 'average' | 'sum',
+    read: (target: TargetView) => number | null,
+  ) => {
     new Gauge({
       name,
       help,
+      aggregator,
       labelNames: ['provider', 'model'],
       registers: [registry],
       collect() {
@@ -30,11 +36,16 @@ export function fleetMetrics(registry: Registry, look: () => FleetView): void {
       },
     })
   }
-  target('turnpike_target_success_ratio', 'Share of recent calls of a target that succeeded.', each => each.successRate)
-  target('turnpike_target_first_byte_seconds', 'Usual time to the first content of a target.', each =>
+  target(
+    'turnpike_target_success_ratio',
+    'Share of recent calls of a target that succeeded.',
+    'average',
+    each => each.successRate,
+  )
+  target('turnpike_target_first_byte_seconds', 'Usual time to the first content of a target.', 'average', each =>
     each.firstByteMs === null ? null : each.firstByteMs / 1000,
   )
-  target('turnpike_target_in_flight', 'Calls of a target that are under way.', each => each.inFlight)
+  target('turnpike_target_in_flight', 'Calls of a target that are under way.', 'sum', each => each.inFlight)
   count('turnpike_target_requests_total', 'Calls of a target.', each => each.requests)
   count('turnpike_target_failures_total', 'Failed calls of a target.', each => each.failures)
 
@@ -68,6 +79,8 @@ export function fleetMetrics(registry: Registry, look: () => FleetView): void {
     new Gauge({
       name,
       help,
+      // One that is so for one of several processes.
+      aggregator: 'max',
       labelNames: ['provider', which, 'state'],
       registers: [registry],
       collect() {

@@ -24,12 +24,21 @@ export type Metrics = {
   watch(fleet: () => FleetView): void
   streams: { delta(by: 1 | -1): void }
   text(): Promise<string>
+  // As they travel between processes.
+  asJson(): Promise<readonly MetricJson[]>
   readonly contentType: string
 }
 
+// Of every process on this port, to be shown as one.
+export type GatherMetrics = () => Promise<readonly (readonly MetricJson[])[]>
+export type MetricJson = { readonly type: string; readonly [field: string]: unknown }
+
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
 
-export function gatewayMetrics(live: { readonly inFlight: () => number; readonly bodyBytes: () => number }): Metrics {
+export function gatewayMetrics(
+  live: { readonly inFlight: () => number; readonly bodyBytes: () => number },
+  gather?: GatherMetrics,
+): Metrics {
   const registry = new Registry()
   const registers = [registry]
   const hot = <M extends TallyMetric>(metric: M): M => {
@@ -112,6 +121,7 @@ export function gatewayMetrics(live: { readonly inFlight: () => number; readonly
     name: 'turnpike_event_loop_delay_seconds',
     help: 'Event-loop delay since the last scrape.',
     labelNames: ['quantile'],
+    aggregator: 'max',
     registers,
     collect() {
       for (const quantile of [50, 99, 100])
@@ -193,7 +203,12 @@ export function gatewayMetrics(live: { readonly inFlight: () => number; readonly
         streamsNow += by
       },
     },
-    text: () => registry.metrics(),
+    text: async () => (gather === undefined ? registry : sumOf(await gather())).metrics(),
+    asJson: async () => (await registry.getMetricsAsJSON()) as unknown as readonly MetricJson[],
     contentType: registry.contentType,
   }
+}
+
+export function sumOf(all: readonly (readonly MetricJson[])[]): Registry {
+  return Registry.aggregate(all as unknown as object[])
 }

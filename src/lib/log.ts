@@ -17,8 +17,11 @@ export type Log = {
 }
 
 export function openLog(level: LogLevel, out: NodeJS.WriteStream & { readonly fd?: number }, clock: Clock): Log {
+  return logTo(out.isTTY ? terminal(out) : lineWriter(out.fd ?? 1), level, clock)
+}
+
+export function logTo(sink: LineWriter, level: LogLevel, clock: Clock): Log {
   const least = LOG_LEVELS.indexOf(level)
-  const sink = out.isTTY ? terminal(out) : lineWriter(out.fd ?? 1)
   let stamp = { at: Number.NaN, text: '' }
 
   function write(at: LogLevel, facts: Facts, words: string): void {

@@ -1,0 +1,55 @@
+// Metrics of a tree of processes: the parent asks every worker and hands the answers to the one that was scraped. What a
+// worker had counted when it ended is kept, since a sum that falls would look like a restart.
+import type { Worker } from 'node:cluster'
+import { type MetricJson, sumOf } from './http/metrics.ts'
+import { type FromWorker, tell } from './main-worker.ts'
+
+type Metrics = readonly MetricJson[]
+type MetricGatherer = { join(worker: Worker): void; leave(worker: Worker): void }
+
+const ANSWER_WAIT_MS = 2000
+
+export function metricGatherer(): MetricGatherer {
+  // With the last answer of each.
+  const workers = new Map<Worker, Metrics>()
+  const waiting = new Map<number, (metrics: Metrics) => void>()
+  let departed: Metrics = []
+  let asked = 0
+
+  async function gather(id: number, asker: Worker): Promise<void> {
+    await Promise.all([...workers.keys()].map(measure))
+    tell(asker, { turnpike: 'gathered', id, all: [...workers.values(), departed] })
+  }
+
+  // One that does not answer in time has its last answer stand for it.
+  async function measure(worker: Worker): Promise<void> {
+    const id = ++asked
+    const { promise, resolve } = Promise.withResolvers<Metrics | undefined>()
+    waiting.set(id, resolve)
+    const timer = setTimeout(resolve, ANSWER_WAIT_MS, undefined)
+    tell(worker, { turnpike: 'measure', id })
+    const metrics = await promise
+    clearTimeout(timer)
+    waiting.delete(id)
+    if (metrics !== undefined && workers.has(worker)) workers.set(worker, metrics)
+  }
+
+  return {
+    join(worker) {
+      workers.set(worker, [])
+      worker.on('message', (message: FromWorker) => {
+        if (message.turnpike === 'gather') void gather(message.id, worker)
+        else if (message.turnpike === 'metrics') waiting.get(message.id)?.(message.metrics)
+      })
+    },
+    leave(worker) {
+      const counted = workers.get(worker)?.filter(({ type }) => type !== 'gauge') ?? []
+      workers.delete(worker)
+      void sumOf([departed, counted])
+        .getMetricsAsJSON()
+        .then(sum => {
+          departed = sum as unknown as Metrics
+        })
+    },
+  }
+}

@@ -1,0 +1,80 @@
+// A worker's side of the tree of processes that TURNPIKE_WORKERS makes: says when it serves, hears when to drain, and
+// gathers the metrics of all by way of the parent.
+import cluster, { type Worker } from 'node:cluster'
+import type { MetricJson } from './http/metrics.ts'
+
+export type FromWorker =
+  | { readonly turnpike: 'ready' }
+  | { readonly turnpike: 'gather'; readonly id: number }
+  | { readonly turnpike: 'metrics'; readonly id: number; readonly metrics: readonly MetricJson[] }
+export type FromParent =
+  // How many signals to end the parent has had; the second one hurries.
+  | { readonly turnpike: 'drain'; readonly signal: string; readonly count: number }
+  | { readonly turnpike: 'measure'; readonly id: number }
+  | { readonly turnpike: 'gathered'; readonly id: number; readonly all: readonly (readonly MetricJson[])[] }
+
+export type WorkerTree = {
+  // Tells workers of one machine apart.
+  readonly number: number
+  ready(): void
+  onDrain(listener: (signal: string, count: number) => void): void
+  answerWith(metrics: () => Promise<readonly MetricJson[]>): void
+  // The metrics of every worker there is, and of those that were.
+  gather(): Promise<readonly (readonly MetricJson[])[]>
+}
+
+const GATHER_WAIT_MS = 4000
+
+// Undefined in a process that is no worker.
+export function joinTree(): WorkerTree | undefined {
+  const { worker } = cluster
+  if (worker === undefined) return undefined
+  // Else node:cluster ends this process at once, streams and all, when the parent has died. The command's own way to hear
+  // of that drains.
+  worker.exitedAfterDisconnect = true
+  const drains: ((signal: string, count: number) => void)[] = []
+  const gathering = new Map<number, (all: readonly (readonly MetricJson[])[]) => void>()
+  let measure: () => Promise<readonly MetricJson[]> = async () => []
+  let asked = 0
+
+  function tellParent(message: FromWorker): void {
+    if (process.connected) process.send?.(message, undefined, undefined, ignore)
+  }
+
+  process.on('message', (message: FromParent) => {
+    if (message.turnpike === 'drain') for (const listener of drains) listener(message.signal, message.count)
+    else if (message.turnpike === 'gathered') gathering.get(message.id)?.(message.all)
+    else if (message.turnpike === 'measure')
+      void measure().then(metrics => tellParent({ turnpike: 'metrics', id: message.id, metrics }))
+  })
+
+  return {
+    number: worker.id,
+    ready: () => tellParent({ turnpike: 'ready' }),
+    onDrain: listener => void drains.push(listener),
+    answerWith(metrics) {
+      measure = metrics
+    },
+    async gather() {
+      const id = ++asked
+      const { promise, resolve } = Promise.withResolvers<readonly (readonly MetricJson[])[]>()
+      gathering.set(id, resolve)
+      // Of a parent that is gone: ours alone is better than none.
+      const timer = setTimeout(async () => resolve([await measure()]), GATHER_WAIT_MS)
+      tellParent({ turnpike: 'gather', id })
+      try {
+        return await promise
+      } finally {
+        clearTimeout(timer)
+        gathering.delete(id)
+      }
+    },
+  }
+}
+
+export function tell(worker: Worker, message: FromParent): void {
+  if (worker.isConnected()) worker.send(message, undefined, ignore)
+}
+
+// A process that has ended meanwhile is heard of by another way.
+function ignore(): void {}

@@ -1,0 +1,118 @@
+// The parent of several workers on one port: owns the sockets, starts a worker again that ended by itself, passes signals on,
+// and ends when all have drained. It serves nothing itself.
+import cluster, { type Worker } from 'node:cluster'
+import type { Config } from './config.ts'
+import { systemClock } from './lib/clock.ts'
+import { lineWriter } from './lib/line-writer.ts'
+import { type Log, logTo, openLog } from './lib/log.ts'
+import { passLines } from './lib/pass-lines.ts'
+import { type FromWorker, tell } from './main-worker.ts'
+import { metricGatherer } from './main-worker-metrics.ts'
+
+// A person at a terminal sends these to all processes of it at once.
+const AT_TERMINAL = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY
+
+// Gives the exit code.
+export async function superviseWorkers(config: Config): Promise<number> {
+  const { log, adopt } = openOutput(config)
+  const metrics = metricGatherer()
+  // Whether each has come to serve.
+  const alive = new Map<Worker, { isReady: boolean }>()
+  const over = Promise.withResolvers<number>()
+  const backOff = backOffOf(config)
+  let signals = 0
+  let worst = 0
+
+  function start(isFirstStart: boolean, failures: number): Promise<void> {
+    const worker = cluster.fork()
+    const startedAt = systemClock.monotonic()
+    const ready = Promise.withResolvers<void>()
+    const state = { isReady: false }
+    alive.set(worker, state)
+    metrics.join(worker)
+    adopt(worker)
+    worker.on('message', (message: FromWorker) => {
+      if (message.turnpike !== 'ready') return
+      state.isReady = true
+      ready.resolve()
+    })
+    worker.process.once('close', (code, signal) => {
+      alive.delete(worker)
+      metrics.leave(worker)
+      ready.resolve()
+      if (signals > 0) return drained(code, signal)
+      // What keeps the first worker from starting, or is wrong with the configuration, keeps every other from it too.
+      const isHopeless = isFirstStart && !state.isReady && (code === 2 || !isServing)
+      if (isHopeless) return giveUp(code ?? 1)
+      const inARow = systemClock.monotonic() - startedAt >= backOff.steadyAfterMs ? 1 : failures + 1
+      const restartMs = backOff.waitMs(inARow)
+      log.error({ worker: worker.id, code, signal, restartMs }, 'a worker has ended and is started again')
+      setTimeout(() => signals === 0 && start(isFirstStart && !state.isReady, inARow), restartMs)
+    })
+    return ready.promise
+  }
+
+  function drained(code: number | null, signal: string | null): void {
+    // One that had not come as far as to hear of signals is ended by them.
+    const isWell = code === 0 || signal === 'SIGTERM' || signal === 'SIGINT'
+    if (!isWell) worst = Math.max(worst, code ?? 1)
+    if (alive.size === 0) over.resolve(worst)
+  }
+
+  function giveUp(code: number): void {
+    worst = code
+    end('SIGTERM')
+  }
+
+  // By message, since whoever sends signals to all processes of a service would else be heard twice, and twice hurries.
+  function end(signal: NodeJS.Signals): void {
+    signals += 1
+    if (alive.size === 0) over.resolve(worst)
+    for (const [worker, { isReady }] of alive) {
+      tell(worker, { turnpike: 'drain', signal, count: signals })
+      // It may not have come as far as to hear messages, and has no request yet.
+      if (!isReady) worker.process.kill(signal)
+    }
+  }
+
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => end(signal))
+  process.on('SIGHUP', () => {
+    // One that is still starting reads the file anyway.
+    for (const [worker, { isReady }] of alive) if (isReady && !AT_TERMINAL) worker.process.kill('SIGHUP')
+  })
+
+  // The first one alone: it brings up the schema, makes what a first start makes, and says what is wrong, once.
+  let isServing = false
+  await start(true, 0)
+  isServing = alive.size > 0
+  if (isServing && !config.limitsAreShared) {
+    log.warn({ workers: config.workers }, 'without REDIS_URL each worker has rpm buckets of its own')
+  }
+  for (let i = 1; i < config.workers && signals === 0; i++) void start(true, 0)
+  const code = await over.promise
+  log.info({ code }, 'all workers have ended')
+  log.flush()
+  return code
+}
+
+function backOffOf({ bounds }: Config) {
+  const { workerRestartMsMin, workerRestartMsMax, workerSteadyAfterMs } = bounds
+  return {
+    steadyAfterMs: workerSteadyAfterMs,
+    waitMs: (inARow: number) => Math.min(workerRestartMsMax, workerRestartMsMin * 2 ** (inARow - 1)),
+  }
+}
+
+// Pipes cut what several processes write at once wherever they like, so that workers write to the parent and whole lines
+// leave here. A terminal does not, and its lines are for people.
+function openOutput({ logLevel }: Config): { readonly log: Log; adopt(worker: Worker): void } {
+  if (process.stdout.isTTY) return { log: openLog(logLevel, process.stdout, systemClock), adopt: () => undefined }
+  cluster.setupPrimary({ stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
+  const lines = lineWriter(process.stdout.fd)
+  return {
+    log: logTo(lines, logLevel, systemClock),
+    adopt({ process: { stdout } }) {
+      if (stdout !== null) passLines(stdout, lines.write)
+    },
+  }
+}

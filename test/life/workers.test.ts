@@ -1,0 +1,179 @@
+// Several processes on one port: they serve, count and drain as one, and one that dies is replaced.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { standardConfig, startGateway } from '../kit/gateway.ts'
+import { startNodes } from '../kit/nodes.ts'
+import { hasPostgres } from '../kit/postgres.ts'
+import { standardModel } from '../kit/standard-config.ts'
+import { until } from '../kit/until.ts'
+import { startUpstream } from '../kit/upstream.ts'
+
+type NodeList = { readonly data: readonly { readonly name: string; readonly state: string }[] }
+
+const WORKERS = { TURNPIKE_WORKERS: '3' }
+
+test('workers on the embedded store are refused, naming both variables', async () => {
+  await using gateway = await startGateway({ env: WORKERS, awaitReady: false })
+
+  assert.equal(await gateway.exited, 2)
+  assert.match(gateway.lines.join('\n'), /TURNPIKE_WORKERS.*DATABASE_URL/)
+})
+
+test('what keeps workers from starting is said once and ends everything with 2', async () => {
+  const env = {
+    ...WORKERS,
+    DATABASE_URL: 'postgres://127.0.0.1:1/nowhere',
+    TURNPIKE_ENCRYPTION_KEY: 'ab'.repeat(32),
+  }
+  await using gateway = await startGateway({ env, awaitReady: false })
+
+  assert.equal(await gateway.exited, 2)
+  assert.equal(gateway.lines.filter(line => line.includes('cannot be opened')).length, 1, gateway.lines.join('\n'))
+})
+
+if (hasPostgres()) {
+  test('three workers are one gateway', async t => {
+    await using upstream = await startUpstream()
+    const config = standardConfig(upstream.url, { drain_delay: 1 })
+    await using nodes = await startNodes(1, { config, env: WORKERS })
+    const gateway = nodes.all[0]!
+    const key = await gateway.createKey({ credits: '100', rpm_limit: 100_000 })
+    const chat = () => gateway.chat({}, { key: key.secret })
+    const chats = async (count: number) => (await Promise.all(Array.from({ length: count }, chat))).map(statusOf)
+    const counted = async () => {
+      const { text } = await gateway.get('/metrics')
+      const lines = text.split('\n').filter(line => /^turnpike_requests_total\{.*endpoint="chat/.test(line))
+      return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
+    }
+    const listening = () => gateway.logs.filter(line => String(line.msg) === 'listening')
+    await until('all listen', () => listening().length === 3, 30_000)
+
+    await t.test('each is a node of its own, and it is warned of rpm buckets that are not shared', async () => {
+      const { data } = (await gateway.admin<NodeList>('GET', '/nodes')).body
+      const names = data.map(({ name }) => name)
+      assert.deepEqual(names.map(name => name.split('/').at(-1)).sort(), ['1', '2', '3'])
+      assert.ok(gateway.logs.some(line => /without REDIS_URL/.test(String(line.msg))))
+    })
+
+    await t.test('one scrape shows them all, whichever answers', async () => {
+      const before = await counted()
+      assert.deepEqual(new Set(await chats(60)), new Set([200]))
+
+      for (let i = 0; i < 6; i++) assert.equal(await counted(), before + 60)
+      const { text } = await gateway.get('/metrics')
+      assert.equal(text.match(/^turnpike_requests_in_flight /gm)?.length, 1)
+    })
+
+    await t.test('every line of the log is whole', async () => {
+      await chats(300)
+      await until('the log is written', () => gateway.logs.filter(line => String(line.msg) === 'request').length >= 360)
+
+      assert.deepEqual(
+        gateway.lines.filter(line => !(line.startsWith('{') && line.endsWith('}'))),
+        [],
+      )
+      assert.equal(gateway.logs.length, gateway.lines.length)
+    })
+
+    await t.test('SIGHUP puts the file in force in each', async () => {
+      const models = [standardModel(), standardModel({ id: 'test/m2' })]
+      await gateway.writeConfig(standardConfig(upstream.url, { drain_delay: 1, models }))
+      const applied = () =>
+        gateway.logs.filter(line => String(line.msg) === 'the configuration file was applied').length
+
+      gateway.signal('SIGHUP')
+      await until('all have', () => applied() === 3)
+
+      const answers = await Promise.all(
+        Array.from({ length: 9 }, () => gateway.chat({ model: 'test/m2' }, { key: key.secret })),
+      )
+      assert.deepEqual(new Set(answers.map(statusOf)), new Set([200]))
+    })
+
+    await t.test('one that is killed is replaced, the others serve on, and what it had counted stays', async () => {
+      const before = await counted()
+      const victim = Number(listening()[1]?.pid)
+
+      process.kill(victim, 'SIGKILL')
+      await until('it is noticed', () => gateway.logs.some(line => /started again/.test(String(line.msg))))
+      const served = await chats(20)
+      await until('another one listens', () => listening().length === 4, 30_000)
+
+      assert.deepEqual(new Set(served), new Set([200]))
+      assert.equal(await counted(), before + 20)
+      assert.deepEqual(new Set(await chats(20)), new Set([200]))
+    })
+
+    await t.test('SIGTERM lets every stream finish, also if each process is sent it, and the end is 0', async () => {
+      upstream.script({ words: Array.from({ length: 30 }, (_, i) => ` ${i}`), chunkDelayMs: 100 })
+      const streams = await Promise.all(Array.from({ length: 12 }, () => gateway.openChat({}, { key: key.secret })))
+      await Promise.all(streams.map(stream => stream.nextChunk()))
+
+      gateway.signal('SIGTERM')
+      const pids = listening().map(line => Number(line.pid))
+      for (const pid of pids.filter(isAlive)) process.kill(pid, 'SIGTERM')
+      const ends = await Promise.all(streams.map(stream => stream.rest()))
+
+      assert.ok(ends.every(({ done, chunks }) => done && chunks.at(-1)?.error === undefined))
+      assert.equal(await gateway.exited, 0)
+      upstream.reset()
+    })
+
+    await t.test('a parent that is killed takes nobody with it: its workers drain', async () => {
+      await gateway.restart()
+      await until('all listen', () => listening().length === 7, 30_000)
+      upstream.script({ words: Array.from({ length: 20 }, (_, i) => ` ${i}`), chunkDelayMs: 100 })
+      const streams = await Promise.all(Array.from({ length: 6 }, () => gateway.openChat({}, { key: key.secret })))
+      await Promise.all(streams.map(stream => stream.nextChunk()))
+
+      await gateway.kill()
+      const ends = await Promise.all(streams.map(stream => stream.rest()))
+
+      assert.ok(ends.every(({ done, chunks }) => done && chunks.at(-1)?.error === undefined))
+      const pids = listening()
+        .slice(-3)
+        .map(line => Number(line.pid))
+      await until('the workers have ended', () => !pids.some(isAlive))
+    })
+
+    await t.test('a second SIGTERM hurries all of them', async () => {
+      await gateway.restart()
+      await until('all listen', () => listening().length === 10, 30_000)
+      upstream.script({ words: ['one', ' two'], stallAfterChunks: 1 })
+      const streams = await Promise.all(Array.from({ length: 6 }, () => gateway.openChat({}, { key: key.secret })))
+      await Promise.all(streams.map(stream => stream.nextChunk()))
+
+      const draining = () => gateway.logs.filter(line => String(line.msg) === 'draining').length
+      const before = draining()
+      gateway.signal('SIGTERM')
+      await until('all drain', () => draining() === before + 3)
+      gateway.signal('SIGTERM')
+      const ends = await Promise.all(streams.map(stream => stream.rest()))
+
+      assert.ok(ends.every(({ chunks }) => chunks.at(-1)?.error !== undefined))
+      assert.equal(await gateway.exited, 0)
+    })
+  })
+
+  test('the words of a first start are printed once, and the key in them works', async () => {
+    await using nodes = await startNodes(1, { env: WORKERS })
+    const gateway = nodes.all[0]!
+    await until('all listen', () => gateway.logs.filter(line => String(line.msg) === 'listening').length === 3)
+
+    const secrets = gateway.lines.flatMap(line => /First key +(\S+)/.exec(line)?.[1] ?? [])
+    assert.equal(secrets.length, 1)
+    assert.equal((await gateway.chat({ model: 'demo/echo' }, { key: secrets[0]! })).status, 200)
+  })
+}
+
+function statusOf(answer: { readonly status: number }): number {
+  return answer.status
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
