@@ -1,0 +1,58 @@
+// One of three nodes is killed with streams open: the two that are left recover its rows between them, each once.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { withBounds } from '../kit/bounds.ts'
+import { type Gateway, standardConfig } from '../kit/gateway.ts'
+import { startNodes } from '../kit/nodes.ts'
+import { hasPostgres } from '../kit/postgres.ts'
+import { until } from '../kit/until.ts'
+import { startUpstream } from '../kit/upstream.ts'
+
+type NodeList = { readonly data: readonly { readonly state: string; readonly self: boolean }[] }
+type RowList = { readonly data: readonly { readonly state: string; readonly cost: string }[] }
+type Ledger = { readonly data: readonly { readonly kind: string; readonly request_id: string | null }[] }
+
+const STREAMS = 12
+const ROUNDS = 3
+
+if (hasPostgres()) {
+  test('rows of a node that was killed are recovered by the others, once, at what their last checkpoint says', async () => {
+    await using upstream = await startUpstream()
+    const bounds = withBounds({ nodeLeaseMs: 2500, sweepEveryMs: 300 })
+    await using nodes = await startNodes(3, { config: standardConfig(upstream.url), ...bounds })
+    const [first, second, victim] = nodes.all as [Gateway, Gateway, Gateway]
+    const survivors = [first, second]
+    const key = await first.createKey({ credits: '100' })
+    const recoveredBy = (node: Gateway) =>
+      node.logs
+        .filter(line => String(line.msg) === 'rows of a dead process were recovered')
+        .reduce((sum, line) => sum + Number(line.rows), 0)
+    const recovered = () => survivors.reduce((sum, node) => sum + recoveredBy(node), 0)
+
+    for (let round = 1; round <= ROUNDS; round++) {
+      upstream.script({ words: Array.from({ length: 200 }, (_, i) => ` ${i}`), chunkDelayMs: 50 })
+      const open = () => victim.openChat({}, { key: key.secret })
+      const streams = await Promise.all(Array.from({ length: STREAMS }, open))
+      await Promise.all(streams.map(stream => stream.nextChunk()))
+      // Past the first checkpoint.
+      await new Promise(resolve => setTimeout(resolve, 2000))
+      await victim.kill()
+      for (const stream of streams) stream[Symbol.dispose]()
+
+      await until('its lease is over', async () => {
+        const { data } = (await first.admin<NodeList>('GET', '/nodes')).body
+        return data.filter(node => node.state === 'silent').length === round
+      })
+      await until('its rows are recovered', () => recovered() === STREAMS * round, 20_000)
+      await victim.restart()
+    }
+
+    const rows = (await first.admin<RowList>('GET', '/usage?limit=1000')).body.data
+    assert.equal(rows.filter(row => row.state === 'recovered').length, STREAMS * ROUNDS)
+    assert.equal(recovered(), STREAMS * ROUNDS)
+    assert.ok(rows.every(row => Number(row.cost) > 0))
+    const { data } = (await first.admin<Ledger>('GET', `/accounts/${key.accountId}/ledger?limit=1000`)).body
+    const charged = data.filter(entry => entry.kind === 'charge').map(entry => entry.request_id)
+    assert.deepEqual([charged.length, new Set(charged).size], [STREAMS * ROUNDS, STREAMS * ROUNDS])
+  })
+}

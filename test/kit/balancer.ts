@@ -1,0 +1,73 @@
+// A small HTTP load balancer as stands in front of nodes: asks each for /ready, deals requests out in turn to those that say
+// yes, and tries nothing twice, so that whatever a node does wrong reaches the client.
+import { once } from 'node:events'
+import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+export type Balancer = AsyncDisposable & {
+  readonly url: string
+  // Requests that no node could be found for, or whose node failed them.
+  readonly failures: readonly string[]
+}
+
+const ASK_EVERY_MS = 100
+const ASK_TIMEOUT_MS = 1000
+
+export async function startBalancer(ports: readonly number[]): Promise<Balancer> {
+  const agent = new Agent({ keepAlive: true })
+  const ready = new Set<number>()
+  const failures: string[] = []
+  let turn = 0
+
+  async function ask(port: number): Promise<void> {
+    const signal = AbortSignal.timeout(ASK_TIMEOUT_MS)
+    const isReady = await fetch(`http://127.0.0.1:${port}/ready`, { signal }).then(
+      ({ status }) => status === 200,
+      () => false,
+    )
+    if (isReady) ready.add(port)
+    else ready.delete(port)
+  }
+
+  function fail(res: ServerResponse, why: string): void {
+    failures.push(why)
+    if (res.headersSent) res.destroy()
+    else res.writeHead(502).end()
+  }
+
+  function pass(req: IncomingMessage, res: ServerResponse): void {
+    const candidates = [...ready].sort()
+    const port = candidates[turn++ % candidates.length]
+    if (port === undefined) {
+      fail(res, 'no node is ready')
+      return
+    }
+    const { method, url, headers } = req
+    const outward = request({ host: '127.0.0.1', port, method, path: url, headers, agent }, answer => {
+      // What is about the connection to the node is not about the one to the client.
+      const { connection: _, ...rest } = answer.headers
+      res.writeHead(answer.statusCode ?? 502, rest)
+      answer.on('data', chunk => res.write(chunk))
+      answer.on('end', () => res.end())
+      answer.on('error', error => fail(res, `${port} cut an answer: ${error.message}`))
+    })
+    outward.on('error', error => res.headersSent || fail(res, `${port}: ${error.message}`))
+    req.pipe(outward)
+  }
+
+  const askAll = () => Promise.all(ports.map(ask))
+  await askAll()
+  const asking = setInterval(askAll, ASK_EVERY_MS)
+  const server = createServer({ keepAliveTimeout: 60_000 }, pass).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    failures,
+    async [Symbol.asyncDispose]() {
+      clearInterval(asking)
+      server.closeAllConnections()
+      server.close()
+      agent.destroy()
+    },
+  }
+}
