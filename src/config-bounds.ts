@@ -106,6 +106,15 @@ const TABLE = {
   // How often a node asks what the others have done: a change of the catalog is in force everywhere within a second.
   newsEveryMs: 400,
   nodesClearedEveryMs: 60 * MINUTE,
+  // Redis
+  redisCommandMsMax: 250,
+  redisConnectMsMax: 2 * SECOND,
+  // After so many commands in a row without an answer it is away, and tried again in the background.
+  redisFailuresInARowMax: 3,
+  redisRetryMsMin: 100,
+  redisRetryMsMax: 2 * SECOND,
+  redisPingEveryMs: 1 * SECOND,
+  redisCommandsWaitingMax: 20_000,
 
   // The operator's side
   adminBodyBytesMax: 1 * MIB,

@@ -80,6 +80,32 @@ export function workerCount(env: Environment): number {
   return Number(value)
 }
 
+// As above, nothing of the address is repeated. Options behind it would be ignored in silence, so there may be none.
+export function redisUrl(env: Environment): string | undefined {
+  const value = read(env, 'REDIS_URL')
+  if (value === undefined) return undefined
+  const url = URL.parse(value)
+  if (url === null || !/^rediss?:$/.test(url.protocol) || url.hostname === '') {
+    throw new BadConfig('REDIS_URL must be a redis:// or rediss:// address')
+  }
+  if (!/^(\/\d{0,5})?$/.test(url.pathname) || url.search !== '' || url.hash !== '') {
+    throw new BadConfig('REDIS_URL: behind the host there may be the number of a database, as in redis://host:6379/0')
+  }
+  if (!isDecodable(url.username) || !isDecodable(url.password)) {
+    throw new BadConfig('REDIS_URL: the user or the password is not percent-encoded as it should be')
+  }
+  return value
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
 export function trustedProxies(env: Environment): readonly string[] | undefined {
   const value = read(env, 'TURNPIKE_TRUSTED_PROXIES')
   if (value === undefined) return undefined

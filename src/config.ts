@@ -16,6 +16,7 @@ import {
   logLevel,
   portNumber,
   read,
+  redisUrl,
   token,
   trustedProxies,
   workerCount,
@@ -40,8 +41,8 @@ export type Config = {
   readonly nodeName: string | undefined
   // Processes on one port.
   readonly workers: number
-  // Whether nodes and workers have their rpm buckets in common.
-  readonly limitsAreShared: boolean
+  // Undefined: each node counts requests a minute by itself.
+  readonly redisUrl: string | undefined
   readonly configFile: string | undefined
   readonly adminToken: string | undefined
   // 32 bytes as 64 hex digits, in whichever way they were given.
@@ -86,7 +87,6 @@ const KNOWN = [
 
 export function loadConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = process.cwd()): Config {
   refuseUnknown(env)
-  refuseLater(env)
   const configFile = findConfigFile(env, cwd)
   const file = configFile === undefined ? { ...NO_FILE, catalog: undefined } : readConfigFile(configFile, env)
   return deepFreeze({
@@ -97,7 +97,7 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
     databaseUrl: databaseUrl(env),
     nodeName: token(env, 'TURNPIKE_NODE_NAME', 1),
     workers: workerCount(env),
-    limitsAreShared: read(env, 'REDIS_URL') !== undefined,
+    redisUrl: redisUrl(env),
     configFile,
     adminToken: token(env, 'TURNPIKE_ADMIN_TOKEN', 16),
     encryptionKey: encryptionKey(env, 'TURNPIKE_ENCRYPTION_KEY'),
@@ -159,11 +159,6 @@ function refuseUnknown(env: NodeJS.ProcessEnv): void {
     if (/^TURNPIKE_(SERVICE|PORT)_/.test(name) || env[name]?.startsWith('tcp://')) continue
     throw new BadConfig(`${name} is not a known variable; known are ${KNOWN.join(', ')}`)
   }
-}
-
-// Settings of what is not built yet: whoever asks for it is told, and the value that changes nothing is taken.
-function refuseLater(env: NodeJS.ProcessEnv): void {
-  if (env.REDIS_URL) throw new BadConfig('REDIS_URL: Redis is not supported yet; unset it to run one node')
 }
 
 function findConfigFile(env: NodeJS.ProcessEnv, cwd: string): string | undefined {

@@ -23,7 +23,7 @@ export type Operator = {
 
 export function openOperator({ store, catalog, keeper }: House, v1: V1, drain: Drain, ground: Ground): Operator {
   const { config, clock, newId } = ground
-  const { forget, forgetAccounts } = v1.authenticator
+  const { forget, forgetAccounts, abortStreams } = v1.changed
   // The listener is open before the admin token is known; until then nobody bears it.
   const nobody = randomBytes(32)
   let begun: FirstStart | undefined
@@ -37,7 +37,7 @@ export function openOperator({ store, catalog, keeper }: House, v1: V1, drain: D
     newId,
     randomBytes,
     forget,
-    abortStreams: drain.cutKey,
+    abortStreams,
   })
 
   return {

@@ -1,6 +1,7 @@
 // Wires /v1: the stages of a request's life, the endpoints, and the door in front of them.
 import { type Authenticator, authenticator } from './admit/authenticate.ts'
 import { keyLimits } from './admit/limit.ts'
+import { sharedLimits } from './admit/limit-shared.ts'
 import { refusalNotes } from './admit/note.ts'
 import type { Failure } from './domain/failure.ts'
 import type { FleetView } from './domain/fleet-view.ts'
@@ -20,15 +21,24 @@ import { places } from './lib/places.ts'
 import { type Roster, roster } from './lib/roster.ts'
 import { tokenCounter } from './lib/tokens.ts'
 import { type Ground, wordsOf } from './main-ground.ts'
+import type { Neighbours } from './main-nodes.ts'
+import { openRedis } from './main-redis.ts'
 import type { House } from './main-store.ts'
 import { type FleetAlarm, openFleet } from './route/fleet.ts'
 import { snapshot } from './route/snapshot.ts'
 import { tend } from './route/trip.ts'
+import type { Hint } from './store/contract-buckets.ts'
 import { adapterRegistry } from './upstream/registry.ts'
+
+type Around = { readonly drain: Drain; readonly neighbours: Pick<Neighbours, 'nodesAlive'> }
 
 export type V1 = {
   readonly door: Door
   readonly authenticator: Authenticator
+  // What an operator changed, here and, as far as they can be told, on the other nodes.
+  readonly changed: Changed
+  // Whether Redis is used, and is there.
+  redis(): 'none' | 'ok' | 'away'
   // What routing knows of a provider's targets and credentials.
   healthOf(providerId: string): FleetView
   // Requests with an open row of ours.
@@ -37,18 +47,37 @@ export type V1 = {
   close(): Promise<void>
 }
 
-export function openV1({ store, catalog }: House, drain: Drain, ground: Ground): V1 {
+export type Changed = {
+  forget(keyId: string): void
+  forgetAccounts(): void
+  abortStreams(keyId: string): void
+}
+
+export async function openV1({ store, catalog }: House, around: Around, ground: Ground): Promise<V1> {
+  const { drain, neighbours } = around
   const { config, clock, metrics, log, onBug } = ground
   const { bounds, brand } = config
   const { gates } = store
-  const limits = keyLimits({ ...bounds, clock })
+  const onCache = metrics.keyCache
+  const othersMayChangeKeys = config.databaseUrl !== undefined
+  const { keyPrefix } = brand
+  const authenticate = authenticator({ ...bounds, gates, clock, keyPrefix, othersMayChangeKeys, onCache })
+  const redis = await openRedis(ground, hint => heard(hint))
+  const limits =
+    redis === undefined
+      ? keyLimits({ ...bounds, clock })
+      : sharedLimits({
+          ...bounds,
+          clock,
+          buckets: redis.buckets,
+          nodesAlive: neighbours.nodesAlive,
+          onLocal: metrics.watchRedis(redis.buckets.isUp),
+        })
   const notes = refusalNotes({ ...bounds, gates, clock, onUnwritten: metrics.unwrittenRefusal })
   const pruning = setInterval(() => {
     limits.prune()
     notes.prune()
   }, bounds.limitsPrunedEveryMs)
-  const onCache = metrics.keyCache
-  const authenticate = authenticator({ ...bounds, gates, clock, keyPrefix: brand.keyPrefix, onCache })
   const counter = tokenCounter({ timeoutMs: bounds.estimateTimeoutMs })
   const adapters = adapterRegistry(bounds, { clock, onBug })
   const fleet = openFleet({
@@ -81,7 +110,15 @@ export function openV1({ store, catalog }: House, drain: Drain, ground: Ground):
     closing: drain.closing,
     corsOrigins: config.corsOrigins,
   }
-  const entering = { gates, authenticator: authenticate, limits, reply, catalog: catalog.current, usage: store.usage }
+  const entering = {
+    gates,
+    clock,
+    authenticator: authenticate,
+    limits,
+    reply,
+    catalog: catalog.current,
+    usage: store.usage,
+  }
   const gatewayNeeds = {
     ...entering,
     ...bounds,
@@ -130,9 +167,26 @@ export function openV1({ store, catalog }: House, drain: Drain, ground: Ground):
     onBug: ground.onBug,
   })
 
+  function heard(hint: Hint): void {
+    if (hint.kind === 'forget') authenticate.forget(hint.keyId)
+    else if (hint.kind === 'forget_accounts') authenticate.forgetAccounts()
+    else drain.cutKey(hint.keyId)
+  }
+
+  function everywhere(hint: Hint): void {
+    heard(hint)
+    redis?.tell(hint)
+  }
+
   return {
     door,
     authenticator: authenticate,
+    changed: {
+      forget: keyId => everywhere({ kind: 'forget', keyId }),
+      forgetAccounts: () => everywhere({ kind: 'forget_accounts' }),
+      abortStreams: keyId => everywhere({ kind: 'abort_streams', keyId }),
+    },
+    redis: () => (redis === undefined ? 'none' : redis.buckets.isUp() ? 'ok' : 'away'),
     live,
     healthOf(id) {
       const { targets, credentials } = snapshot(fleet)
@@ -142,6 +196,7 @@ export function openV1({ store, catalog }: House, drain: Drain, ground: Ground):
     async close() {
       clearInterval(pruning)
       clearInterval(tending)
+      redis?.close()
       fleet.close()
       await adapters.close()
       await counter.close()

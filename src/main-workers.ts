@@ -85,7 +85,7 @@ export async function superviseWorkers(config: Config): Promise<number> {
   let isServing = false
   await start(true, 0)
   isServing = alive.size > 0
-  if (isServing && !config.limitsAreShared) {
+  if (isServing && config.redisUrl === undefined) {
     log.warn({ workers: config.workers }, 'without REDIS_URL each worker has rpm buckets of its own')
   }
   for (let i = 1; i < config.workers && signals === 0; i++) void start(true, 0)

@@ -27,7 +27,7 @@ export async function serve(config: Config): Promise<void> {
   reload = () => void applyFile(house, ground)
   const drain = drainable({ inFlight, bounds: config.bounds, log, onTold: tree?.onDrain })
   const neighbours = watchNodes(house, drain, ground)
-  const v1 = openV1(house, drain, ground)
+  const v1 = await openV1(house, { drain, neighbours }, ground)
   const operator = openOperator(house, v1, drain, ground)
   const listeners = await openListeners(v1, operator, ground)
   const stopSweeping = await startSweeping(house, v1, ground)

@@ -2,10 +2,11 @@
 // stranger's body is never read.
 import type { Call, Pass } from '../domain/handoff.ts'
 import type { Bearer } from '../domain/key.ts'
+import { Refusal } from '../domain/refusal.ts'
 import type { RequestFacts } from '../domain/usage.ts'
 import type { Gates } from '../store/contract.ts'
 import type { Authenticator } from './authenticate.ts'
-import type { Limits } from './limit.ts'
+import type { Entered, Limits } from './limit.ts'
 import { type EndpointRule, permit } from './permit.ts'
 
 export type AdmitNeeds = {
@@ -21,9 +22,9 @@ export type AdmitNeeds = {
 export type Known = { readonly bearer: Bearer; readonly hasRow: boolean }
 
 export async function admit(call: Call, rule: EndpointRule | undefined, needs: AdmitNeeds): Promise<Pass> {
-  const { bearer, hash } = await needs.authenticator.authenticate(call)
+  const { bearer, hash, isCached } = await needs.authenticator.authenticate(call)
   const facts = () => factsOf(call, pass.bearer, rule)
-  const pass: { -readonly [Field in keyof Pass]: Pass[Field] } = {
+  const pass: Admitted = {
     call,
     endpoint: rule?.endpoint ?? 'unknown',
     bearer,
@@ -35,12 +36,56 @@ export async function admit(call: Call, rule: EndpointRule | undefined, needs: A
   }
   needs.recognised(pass, facts)
 
-  const { endpoint } = permit(call, bearer, rule)
-  const { giveBack, leave } = needs.limits.enter(bearer, endpoint)
-  pass.giveBack = giveBack
-  pass.leave = leave
+  try {
+    const { endpoint } = permit(call, bearer, rule)
+    const entered = needs.limits.enter(bearer, endpoint)
+    seat(pass, entered instanceof Promise ? await entered : entered)
+  } catch (error) {
+    await reconsider(error, pass, rule, isCached, needs)
+  }
   needs.gates.touch(hash, call.receivedAt)
   return pass
+}
+
+type Admitted = { -readonly [Field in keyof Pass]: Pass[Field] }
+
+function seat(pass: Admitted, { giveBack, leave }: Entered): void {
+  pass.giveBack = giveBack
+  pass.leave = leave
+}
+
+// Another node may have changed the key since this one remembered it: a refusal by memory counts only once a record that
+// was read after the request came says the same.
+async function reconsider(
+  error: unknown,
+  pass: Admitted,
+  rule: EndpointRule | undefined,
+  isCached: boolean,
+  needs: AdmitNeeds,
+): Promise<void> {
+  if (!(error instanceof Refusal)) throw error
+  let refusal = error
+  if (isCached && needs.authenticator.othersMayChangeKeys) {
+    const before = pass.bearer
+    pass.bearer = await needs.authenticator.again(pass.call, pass.hash, { since: pass.call.startedMs, known: before })
+    if (differs(before, pass.bearer)) {
+      try {
+        const { endpoint } = permit(pass.call, pass.bearer, rule)
+        return seat(pass, await needs.limits.enter(pass.bearer, endpoint))
+      } catch (now) {
+        if (!(now instanceof Refusal)) throw now
+        refusal = now
+      }
+    }
+  }
+  // Refused before its limits it has asked nobody how they stand, and its headers say it.
+  if (refusal.status !== 429) await needs.limits.look?.(pass.bearer.key)
+  throw refusal
+}
+
+// The account's status is no part of the key's version.
+function differs(before: Bearer, now: Bearer): boolean {
+  return before.key.version !== now.key.version || before.account.status !== now.account.status
 }
 
 function nothing(): void {}

@@ -13,9 +13,11 @@ import { lru } from '../lib/lru.ts'
 import type { Gates } from '../store/contract.ts'
 
 export type Authenticator = {
-  authenticate(call: Call): Promise<{ readonly bearer: Bearer; readonly hash: string }>
+  authenticate(call: Call): Promise<Authenticated>
   // Looks again, past the cache; a key that died meanwhile is refused like an unknown one.
-  again(call: Call, hash: string): Promise<Bearer>
+  again(call: Call, hash: string, ask: Ask): Promise<Bearer>
+  // Whether what is cached here may be changed by others who need not tell.
+  readonly othersMayChangeKeys: boolean
   // How the caller's address stands with its failures; looking debits nothing.
   addressStanding(address: Address | undefined): Standing
   forget(keyId: string): void
@@ -23,7 +25,14 @@ export type Authenticator = {
   forgetAccounts(): void
 }
 
+// Whether the record is one that was remembered, or was read for this call.
+export type Authenticated = { readonly bearer: Bearer; readonly hash: string; readonly isCached: boolean }
+
+// A look-up that began before `since` (monotonic) will not do. Whoever is known waits behind its own account alone.
+export type Ask = { readonly since: number; readonly known?: Bearer }
+
 export type AuthenticateNeeds = {
+  readonly othersMayChangeKeys: boolean
   readonly gates: Pick<Gates, 'bearer'>
   readonly clock: Clock
   readonly keyPrefix: string
@@ -46,12 +55,15 @@ export function authenticator(needs: AuthenticateNeeds): Authenticator {
   // A hash that was just found to be nobody's, until when.
   const strangers = lru<string, number>(needs.unknownKeysCachedMax)
   const failures = lru<string, Bucket>(needs.addressesTrackedMax)
-  const lookups = fairQueue<Bearer | undefined>({
+  const queue = {
     concurrent: needs.unknownKeyLookupsMax,
     waitingMax: needs.unknownKeyLookupsWaitingMax,
     waitingPerOwnerMax: needs.unknownKeyLookupsWaitingPerAddressMax,
-  })
-  const underWay = new Map<string, Promise<Bearer | undefined>>()
+  }
+  // Strangers wait by address; junk from anywhere does not stand in front of keys that are known.
+  const ofStrangers = fairQueue<Bearer | undefined>(queue)
+  const ofKnown = fairQueue<Bearer | undefined>(queue)
+  const underWay = new Map<string, Lookup>()
   // Grows with every `forget`: a look-up that began before it must not fill the cache after it.
   let forgotten = 0
 
@@ -64,15 +76,18 @@ export function authenticator(needs: AuthenticateNeeds): Authenticator {
     const cached = bearers.get(hash)
     if (cached !== undefined && alive(cached)) {
       needs.onCache(true)
-      return { bearer: cached, hash }
+      return { bearer: cached, hash, isCached: true }
     }
     needs.onCache(false)
-    if ((strangers.get(hash) ?? 0) > needs.clock.monotonic()) throw stranger(call)
-    return { bearer: await again(call, hash), hash }
+    if (!needs.othersMayChangeKeys && (strangers.get(hash) ?? 0) > needs.clock.monotonic()) throw stranger(call)
+    return { bearer: await again(call, hash, { since: call.startedMs }), hash, isCached: false }
   }
 
-  async function again(call: Call, hash: string): Promise<Bearer> {
-    const bearer = await lookup(hash, call)
+  async function again(call: Call, hash: string, { since, known }: Ask): Promise<Bearer> {
+    const bearer = await lookup(hash, since, read => {
+      const run = known === undefined ? ofStrangers.run : ofKnown.run
+      return run(known?.account.id ?? block(call.address), read)
+    })
     if (bearer === undefined) {
       strangers.set(hash, needs.clock.monotonic() + needs.unknownKeyCacheMs)
       throw stranger(call)
@@ -80,18 +95,34 @@ export function authenticator(needs: AuthenticateNeeds): Authenticator {
     return bearer
   }
 
-  function lookup(hash: string, call: Call): Promise<Bearer | undefined> {
-    let found = underWay.get(hash)
-    if (found === undefined) {
-      found = lookupNow(hash, block(call.address)).finally(() => underWay.delete(hash))
-      underWay.set(hash, found)
-    }
-    return found
+  // Of one secret one look-up is under way at most, and one waits for it, for all who came after it began.
+  function lookup(hash: string, since: number, queued: Queued): Promise<Bearer | undefined> {
+    const running = underWay.get(hash)
+    if (running === undefined) return begin(hash, queued)
+    if (running.began >= since) return running.found
+    const next = () => begin(hash, queued)
+    running.next ??= running.found.then(next, next)
+    return running.next
   }
 
-  async function lookupNow(hash: string, owner: string): Promise<Bearer | undefined> {
+  function begin(hash: string, queued: Queued): Promise<Bearer | undefined> {
+    const look: Lookup = { began: Number.POSITIVE_INFINITY, found: NOBODY, next: undefined }
+    const read = () => {
+      look.began = needs.clock.monotonic()
+      return readBearer(hash)
+    }
+    underWay.set(hash, look)
+    look.found = queued(read)
+      .catch(refuseIfFull)
+      .finally(() => {
+        if (underWay.get(hash) === look) underWay.delete(hash)
+      })
+    return look.found
+  }
+
+  async function readBearer(hash: string): Promise<Bearer | undefined> {
     const began = forgotten
-    const bearer = await lookups.run(owner, () => needs.gates.bearer(hash)).catch(refuseIfFull)
+    const bearer = await needs.gates.bearer(hash)
     if (bearer !== undefined && began === forgotten) remember(hash, bearer)
     return bearer
   }
@@ -144,6 +175,7 @@ export function authenticator(needs: AuthenticateNeeds): Authenticator {
   return {
     authenticate,
     again,
+    othersMayChangeKeys: needs.othersMayChangeKeys,
     addressStanding: address => standing(failuresOf(address), needs.addressFailuresPerMinute, needs.clock.monotonic()),
     forget,
     // Rare, and forgetting too much costs a look-up each.
@@ -154,6 +186,12 @@ export function authenticator(needs: AuthenticateNeeds): Authenticator {
     },
   }
 }
+
+// When its read began, once it has: until then it will do for everybody.
+type Lookup = { began: number; found: Promise<Bearer | undefined>; next: Promise<Bearer | undefined> | undefined }
+type Queued = (read: () => Promise<Bearer | undefined>) => Promise<Bearer | undefined>
+
+const NOBODY = Promise.resolve(undefined)
 
 function block(address: Address | undefined): string {
   return address === undefined ? 'unreadable' : addressBlock(address)

@@ -2,7 +2,9 @@
 // about the key may turn out stale here; then it looks again.
 import { formatCredits } from '../domain/credits.ts'
 import type { Pass } from '../domain/handoff.ts'
+import type { Key } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
+import type { Clock } from '../lib/clock.ts'
 import type { FreeEntry, Gates, HoldEntry, Verdict } from '../store/contract.ts'
 import type { Authenticator } from './authenticate.ts'
 import type { Limits } from './limit.ts'
@@ -12,6 +14,7 @@ export type EnterNeeds = {
   readonly gates: Pick<Gates, 'gate'>
   readonly authenticator: Authenticator
   readonly limits: Limits
+  readonly clock: Clock
 }
 
 export type Granted = Extract<Verdict, { kind: 'granted' }>
@@ -44,8 +47,10 @@ export async function enter(pass: Pass, ticket: EntryTicket, needs: EnterNeeds):
     }
     if (verdict.kind !== 'stale') throw refusalOf(verdict, pass, needs)
     needs.authenticator.forget(bearer.key.id)
-    pass.bearer = await needs.authenticator.again(pass.call, pass.hash)
+    const since = needs.clock.monotonic()
+    pass.bearer = await needs.authenticator.again(pass.call, pass.hash, { since, known: bearer })
     permitAgain(pass, ticket.rule)
+    if (hasOtherLimits(bearer.key, pass.bearer.key)) await limitAgain(pass, needs)
   }
   throw new Refusal('service_unavailable', { retryAfter: 1, message: 'The key is changing too quickly; try again.' })
 }
@@ -57,6 +62,21 @@ function permitAgain(pass: Pass, rule: EndpointRule): void {
     pass.giveBack()
     throw refusal
   }
+}
+
+// Of the day and the credits the gate knows more than we do.
+function hasOtherLimits(before: Key, now: Key): boolean {
+  return before.rpmLimit !== now.rpmLimit || before.maxConcurrent !== now.maxConcurrent
+}
+
+// What it was let in under no longer holds: it comes in anew.
+async function limitAgain(pass: Pass, { limits }: EnterNeeds): Promise<void> {
+  pass.giveBack()
+  pass.leave()
+  pass.giveBack = () => undefined
+  const { giveBack, leave } = await limits.enter(pass.bearer, pass.endpoint)
+  pass.giveBack = giveBack
+  pass.leave = leave
 }
 
 // These count against nothing, so the rpm token goes back.

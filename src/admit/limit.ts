@@ -17,8 +17,10 @@ import {
 import type { Clock } from '../lib/clock.ts'
 
 export type Limits = {
-  // Takes an rpm token and a place in flight, or refuses. Gives two undos.
-  enter(bearer: Bearer, endpoint: Endpoint): { readonly giveBack: () => void; readonly leave: () => void }
+  // Takes an rpm token and a place in flight, or refuses. A promise only where the nodes share their buckets.
+  enter(bearer: Bearer, endpoint: Endpoint): Entered | Promise<Entered>
+  // Where the nodes share their buckets: asks how this one stands, for an answer that took nothing from it.
+  look?(key: Key): Promise<void>
   // The gate refused a request for credits. It costs no rpm token, so it is counted by itself.
   wasUnpaid(keyId: string): void
   // How the key stands with such refusals once none are left to it; undefined: some are.
@@ -33,9 +35,19 @@ export type Limits = {
   prune(): void
 }
 
+// Two undos: of the token and of the place.
+export type Entered = { readonly giveBack: () => void; readonly leave: () => void }
+
+export type LocalLimits = Omit<Limits, 'enter'> & {
+  enter(bearer: Bearer, endpoint: Endpoint): Entered
+  // The parts of `enter`: what comes before the token, and what comes after it.
+  refuseUnpaid(keyId: string, endpoint: Endpoint): void
+  enterWithToken(bearer: Bearer, giveBack: () => void): Entered
+}
+
 export type LimitNeeds = { readonly clock: Clock; readonly unpaidPerMinute: number }
 
-export function keyLimits({ clock, unpaidPerMinute }: LimitNeeds): Limits {
+export function keyLimits({ clock, unpaidPerMinute }: LimitNeeds): LocalLimits {
   const buckets = new Map<string, { readonly bucket: Bucket; limit: number; version: number }>()
   const unpaid = new Map<string, Bucket>()
   const days = new Map<string, { day: number; count: number }>()
@@ -81,7 +93,8 @@ export function keyLimits({ clock, unpaidPerMinute }: LimitNeeds): Limits {
   }
 
   // Only chats cost something: whoever has no credits may still ask what it has.
-  function refuseUnpaid(keyId: string): void {
+  function refuseUnpaid(keyId: string, endpoint: Endpoint): void {
+    if (endpoint !== 'chat.completions') return
     const bucket = unpaid.get(keyId)
     if (bucket === undefined || unpaidSpent(keyId) === undefined) return
     throw new Refusal('rate_limit_exceeded', {
@@ -91,36 +104,40 @@ export function keyLimits({ clock, unpaidPerMinute }: LimitNeeds): Limits {
     })
   }
 
+  function enterWithToken(bearer: Bearer, giveBack: () => void): Entered {
+    const { key } = bearer
+    if (key.dailyLimit !== null && daily(bearer).used >= key.dailyLimit) {
+      giveBack()
+      throw dailySpent(bearer)
+    }
+    const running = inFlight.get(key.id) ?? 0
+    if (running >= key.maxConcurrent) {
+      giveBack()
+      throw new Refusal('concurrency_exceeded', { retryAfter: 1, metadata: { limit: 'concurrent' } })
+    }
+    inFlight.set(key.id, running + 1)
+    let there = true
+    return {
+      giveBack,
+      leave() {
+        if (!there) return
+        there = false
+        const left = (inFlight.get(key.id) ?? 1) - 1
+        if (left === 0) inFlight.delete(key.id)
+        else inFlight.set(key.id, left)
+      },
+    }
+  }
+
   return {
     enter(bearer, endpoint) {
-      const { key } = bearer
-      if (endpoint === 'chat.completions') refuseUnpaid(key.id)
-      const { bucket, limit } = bucketOf(key)
-      if (!take(bucket, limit, clock.monotonic())) {
-        throw new Refusal('rate_limit_exceeded', { retryAfter: waitSeconds(bucket), metadata: { limit: 'rpm' } })
-      }
-      if (key.dailyLimit !== null && daily(bearer).used >= key.dailyLimit) {
-        giveBack(bucket)
-        throw dailySpent(bearer)
-      }
-      const running = inFlight.get(key.id) ?? 0
-      if (running >= key.maxConcurrent) {
-        giveBack(bucket)
-        throw new Refusal('concurrency_exceeded', { retryAfter: 1, metadata: { limit: 'concurrent' } })
-      }
-      inFlight.set(key.id, running + 1)
-      let there = true
-      return {
-        giveBack: () => giveBack(bucket),
-        leave() {
-          if (!there) return
-          there = false
-          const left = (inFlight.get(key.id) ?? 1) - 1
-          if (left === 0) inFlight.delete(key.id)
-          else inFlight.set(key.id, left)
-        },
-      }
+      refuseUnpaid(bearer.key.id, endpoint)
+      const { bucket, limit } = bucketOf(bearer.key)
+      if (!take(bucket, limit, clock.monotonic())) throw rpmSpent(bucket)
+      return enterWithToken(bearer, () => giveBack(bucket))
     },
+    refuseUnpaid,
+    enterWithToken,
     wasUnpaid(keyId) {
       const now = clock.monotonic()
       let bucket = unpaid.get(keyId)
@@ -154,4 +171,8 @@ export function keyLimits({ clock, unpaidPerMinute }: LimitNeeds): Limits {
       for (const [id, seen] of days) if (seen.day < today) days.delete(id)
     },
   }
+}
+
+export function rpmSpent(bucket: Bucket): Refusal {
+  return new Refusal('rate_limit_exceeded', { retryAfter: waitSeconds(bucket), metadata: { limit: 'rpm' } })
 }

@@ -7,6 +7,7 @@ import type { Endpoint } from '../domain/usage.ts'
 import { type Count, counterTally, histogramTally, type Spread, type TallyMetric } from '../lib/tally.ts'
 import type { RequestReport } from './door.ts'
 import { fleetMetrics } from './fleet-metrics.ts'
+import { redisMetrics } from './redis-metrics.ts'
 
 export type Metrics = {
   request(report: RequestReport): void
@@ -22,6 +23,8 @@ export type Metrics = {
   fleetAlarm(kind: string): void
   // From here on the upstreams stand in the metrics too.
   watch(fleet: () => FleetView): void
+  // From here on Redis does too. Gives what counts the requests that this node limits alone.
+  watchRedis(isUp: () => boolean): () => void
   streams: { delta(by: 1 | -1): void }
   text(): Promise<string>
   // As they travel between processes.
@@ -198,6 +201,7 @@ export function gatewayMetrics(
     swept: rows => alarms.inc({ alarm: 'rows_recovered' }, rows),
     fleetAlarm: kind => alarms.inc({ alarm: kind }),
     watch: fleet => fleetMetrics(registry, fleet),
+    watchRedis: isUp => redisMetrics(registry, isUp),
     streams: {
       delta(by) {
         streamsNow += by

@@ -26,6 +26,12 @@ export function giveBack(bucket: Bucket): void {
   bucket.tokens = Math.min(bucket.limit, bucket.tokens + 1)
 }
 
+// Lets it have so many tokens at most, for now.
+export function lower(bucket: Bucket, limit: number, nowMs: number, tokensMax: number): void {
+  settle(bucket, limit, nowMs)
+  bucket.tokens = Math.min(bucket.tokens, tokensMax)
+}
+
 export function standing(bucket: Bucket, limit: number, nowMs: number): Standing {
   settle(bucket, limit, nowMs)
   return {

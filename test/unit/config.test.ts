@@ -315,7 +315,13 @@ const BAD_VARIABLES: readonly (readonly [name: string, value: string])[] = [
   ['TURNPIKE_FAILPOINTS', 'after_hold=explode'],
   ['DATABASE_URL', 'postgres://localhost/x'],
   ['DATABASE_URL', 'mysql://localhost/x'],
-  ['REDIS_URL', 'redis://localhost'],
+  ['REDIS_URL', 'localhost:6379'],
+  ['REDIS_URL', 'http://localhost:6379'],
+  ['REDIS_URL', 'redis:///0'],
+  ['REDIS_URL', 'redis://localhost:99999'],
+  ['REDIS_URL', 'redis://localhost/main'],
+  ['REDIS_URL', 'redis://localhost/0?family=6'],
+  ['REDIS_URL', 'redis://user:%zz@localhost'],
 ]
 
 for (const [name, value] of BAD_VARIABLES) {
@@ -328,6 +334,18 @@ for (const [name, value] of BAD_VARIABLES) {
     })
   })
 }
+
+test('REDIS_URL is taken with a user, a password and a database, and a password is not repeated where it is refused', () => {
+  using place = openPlace()
+
+  for (const url of ['redis://localhost', 'rediss://me:se%40cret@[::1]:6380/15', 'redis://:se%40cret@cache/']) {
+    assert.equal(loadConfig({ REDIS_URL: url }, place.dir).redisUrl, url)
+  }
+  assert.throws(
+    () => loadConfig({ REDIS_URL: 'redis://me:hunter2@localhost/main' }, place.dir),
+    (error: Error) => error.name === 'BadConfig' && !error.message.includes('hunter2'),
+  )
+})
 
 test('DATABASE_URL is taken where the encryption key and the admin token are given too, and its password is not repeated', () => {
   using place = openPlace()

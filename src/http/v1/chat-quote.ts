@@ -34,7 +34,8 @@ async function serve(it: Case, pass: Pass, needs: ChatQuoteNeeds): Promise<Serve
     sendJson(it, 200, JSON.stringify(quoteObject(quoted, pass, needs)), headers)
     return { status: 200, outcome: 'completed', model: quoted.model, cost: 0n }
   } catch (error) {
-    if (error instanceof Refusal && !pass.hasRow) await enterRefused(error)
+    // What a limit refuses that changed meanwhile counts against nothing.
+    if (error instanceof Refusal && !pass.hasRow && error.status !== 429) await enterRefused(error)
     throw error
   } finally {
     body.release()

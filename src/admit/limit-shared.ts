@@ -1,0 +1,117 @@
+// The limits of a key on one node of many: its requests a minute are counted where all nodes can reach them, and while
+// that is away each node has its share. What is said there last is remembered, for headers and for the share to begin with.
+import type { Key } from '../domain/key.ts'
+import { type Bucket, fullBucket, giveBack, isFull, lower, type Standing, standing, take } from '../lib/bucket.ts'
+import type { BucketSaid, SharedBuckets } from '../store/contract-buckets.ts'
+import { keyLimits, type LimitNeeds, type Limits, rpmSpent } from './limit.ts'
+
+export type SharedLimitNeeds = LimitNeeds & {
+  readonly buckets: SharedBuckets
+  // How many nodes share a limit while nobody can count for all of them.
+  readonly nodesAlive: () => number
+  // A request was counted by this node alone.
+  readonly onLocal: () => void
+}
+
+export function sharedLimits(needs: SharedLimitNeeds): Limits {
+  const local = keyLimits(needs)
+  const rpm = sharedRpm(needs)
+  return {
+    ...local,
+    async enter(bearer, endpoint) {
+      local.refuseUnpaid(bearer.key.id, endpoint)
+      return local.enterWithToken(bearer, await rpm.take(bearer.key))
+    },
+    look: rpm.look,
+    rpm: rpm.standing,
+    prune() {
+      local.prune()
+      rpm.prune()
+    },
+  }
+}
+
+// `said` is the bucket of all nodes as it was last said to be, refilled since; `share` is this node's own, which lives on
+// while the other is there, so that a Redis that comes and goes fills nothing up.
+type Seen = { readonly said: Bucket; readonly share: Bucket; limit: number; version: number; isNews: boolean }
+
+function sharedRpm({ clock, buckets, nodesAlive, onLocal }: SharedLimitNeeds) {
+  const seenKeys = new Map<string, Seen>()
+
+  // The limit is that of the newest record seen, as everywhere.
+  function seenOf(key: Key): Seen {
+    let seen = seenKeys.get(key.id)
+    if (seen === undefined) {
+      const now = clock.monotonic()
+      const { rpmLimit: limit, version } = key
+      seen = { said: fullBucket(limit, now), share: fullBucket(shareOf(limit), now), limit, version, isNews: false }
+      seenKeys.set(key.id, seen)
+    } else if (key.version > seen.version) {
+      seen.limit = key.rpmLimit
+      seen.version = key.version
+    }
+    return seen
+  }
+
+  function hear(seen: Seen, { tokens, limit, version }: BucketSaid): void {
+    if (version < seen.version) return
+    seen.said.tokens = tokens
+    seen.said.limit = limit
+    seen.said.at = clock.monotonic()
+    seen.limit = limit
+    seen.version = version
+    seen.isNews = true
+  }
+
+  function shareOf(limit: number): number {
+    return Math.max(1, Math.floor(limit / Math.max(1, nodesAlive())))
+  }
+
+  // Never more than its part of what was left for all.
+  function ownShare(seen: Seen): { readonly bucket: Bucket; readonly size: number } {
+    const { said, share, limit } = seen
+    const now = clock.monotonic()
+    const size = shareOf(limit)
+    if (seen.isNews) {
+      lower(said, limit, now, limit)
+      lower(share, size, now, (said.tokens * size) / limit)
+      seen.isNews = false
+    }
+    return { bucket: share, size }
+  }
+
+  return {
+    // Gives its undo.
+    async take(key: Key): Promise<() => void> {
+      const said = await buckets.take(key)
+      const seen = seenOf(key)
+      if (said === undefined) {
+        onLocal()
+        const { bucket, size } = ownShare(seen)
+        if (!take(bucket, size, clock.monotonic())) throw rpmSpent(bucket)
+        return () => giveBack(bucket)
+      }
+      hear(seen, said)
+      if (!said.isTaken) throw rpmSpent(seen.said)
+      return () => {
+        giveBack(seen.said)
+        buckets.giveBack(key.id)
+      }
+    },
+    async look(key: Key): Promise<void> {
+      const said = buckets.isUp() ? await buckets.look(key) : undefined
+      if (said !== undefined) hear(seenOf(key), said)
+    },
+    standing(key: Key): Standing {
+      const seen = seenOf(key)
+      const now = clock.monotonic()
+      if (buckets.isUp()) return standing(seen.said, seen.limit, now)
+      const { bucket, size } = ownShare(seen)
+      return { ...standing(bucket, size, now), limit: seen.limit }
+    },
+    prune(): void {
+      const now = clock.monotonic()
+      for (const [id, { said, share }] of seenKeys) if (isFull(said, now) && isFull(share, now)) seenKeys.delete(id)
+    },
+  }
+}

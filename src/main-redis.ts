@@ -1,0 +1,53 @@
+// Opens Redis, where there is one: the buckets that the nodes share, and the hints that they give each other. Without it each
+// node counts by itself.
+import type { Ground } from './main-ground.ts'
+import type { Hint, SharedBuckets } from './store/contract-buckets.ts'
+import { canCount, redisBuckets } from './store/redis-buckets.ts'
+import { publishHint, subscribeHints } from './store/redis-hints.ts'
+import { openRedisLink } from './store/redis-link.ts'
+
+export type SharedLimits = {
+  readonly buckets: SharedBuckets
+  // Tells the other nodes, as far as they can be reached.
+  tell(hint: Hint): void
+  close(): void
+}
+
+export async function openRedis(ground: Ground, hear: (hint: Hint) => void): Promise<SharedLimits | undefined> {
+  const { config, log, random } = ground
+  const { redisUrl: url, bounds } = config
+  if (url === undefined) {
+    if (config.databaseUrl !== undefined) {
+      log.warn({}, 'REDIS_URL is not set: requests a minute are counted by each node for itself')
+    }
+    return undefined
+  }
+  const self = ground.newId()
+  const [counting, hearing] = await Promise.all([
+    openRedisLink({
+      url,
+      bounds,
+      random,
+      begin: canCount,
+      onAway: why => log.warn({ why }, 'Redis is away: each node counts its share of the requests a minute'),
+      onBack: () => log.info({}, 'Redis is back: requests a minute are counted for all nodes again'),
+    }),
+    // Whoever hears nothing looks more often; there is nothing to tell an operator that the other one does not.
+    openRedisLink({
+      url,
+      bounds,
+      random,
+      begin: client => subscribeHints(client, { self, hear }),
+      onAway: () => undefined,
+      onBack: () => undefined,
+    }),
+  ])
+  return {
+    buckets: redisBuckets(counting),
+    tell: hint => publishHint(counting, self, hint),
+    close() {
+      counting.close()
+      hearing.close()
+    },
+  }
+}

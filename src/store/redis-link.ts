@@ -1,0 +1,152 @@
+// A connection to Redis that comes back by itself, for ever. Nothing is queued and nobody waits for long: a command is
+// answered in time, or it has failed; after a few failures in a row, or a broken connection, Redis is away, every command
+// fails at once, and a new connection is tried in the background.
+
+// The little that is asked of a connection just made.
+export type RedisClient = {
+  sendCommand(args: string[]): Promise<unknown>
+  subscribe(channel: string, listener: (message: string) => void): Promise<void>
+}
+
+export type RedisLink = {
+  isUp(): boolean
+  // Rejects when there is no answer in time, at once while Redis is away.
+  send(args: readonly string[]): Promise<unknown>
+  close(): void
+}
+
+export type LinkBounds = {
+  readonly redisCommandMsMax: number
+  readonly redisConnectMsMax: number
+  readonly redisFailuresInARowMax: number
+  readonly redisRetryMsMin: number
+  readonly redisRetryMsMax: number
+  readonly redisPingEveryMs: number
+  readonly redisCommandsWaitingMax: number
+}
+
+export type LinkNeeds = {
+  readonly url: string
+  readonly bounds: LinkBounds
+  readonly random: () => number
+  // What a new connection must be able to do before it is used.
+  begin(client: RedisClient): Promise<unknown>
+  // Each once, when it is away and when it is there again.
+  onAway(why: string): void
+  onBack(): void
+}
+
+// Resolves after the first try, whatever came of it: a Redis that is away is no reason not to start.
+export async function openRedisLink(needs: LinkNeeds): Promise<RedisLink> {
+  const { bounds } = needs
+  // Loaded only where there is a Redis.
+  const { createClient } = await import('@redis/client')
+  const newClient = () =>
+    createClient({
+      url: needs.url,
+      RESP: 2,
+      disableOfflineQueue: true,
+      disableClientInfo: true,
+      commandsQueueMaxLength: bounds.redisCommandsWaitingMax,
+      // Its own timeout ends with the writing of a command; ours with the answer.
+      commandOptions: { timeout: 0 },
+      socket: { connectTimeout: bounds.redisConnectMsMax, reconnectStrategy: false },
+    })
+  type Client = ReturnType<typeof newClient>
+  let client: Client | undefined
+  let isAway = false
+  let isClosed = false
+  let failures = 0
+  let tries = 0
+  let retry: NodeJS.Timeout | undefined
+  const pings = setInterval(ping, bounds.redisPingEveryMs).unref()
+  await connect()
+
+  async function connect(): Promise<void> {
+    const next = newClient()
+    // Without a listener an error of a connection would end the process.
+    next.on('error', (error: unknown) => lose(next, error))
+    try {
+      await within(
+        bounds.redisConnectMsMax,
+        next.connect().then(() => needs.begin(next)),
+      )
+    } catch (error) {
+      next.destroy()
+      return away(error)
+    }
+    if (isClosed) return next.destroy()
+    // Between two turns it may have been lost again.
+    if (!next.isReady) return away(new Error('the connection was closed'))
+    client = next
+    failures = 0
+    tries = 0
+    if (isAway) needs.onBack()
+    isAway = false
+  }
+
+  function lose(which: Client, error: unknown): void {
+    if (which !== client) return
+    client = undefined
+    which.destroy()
+    away(error)
+  }
+
+  // With chance in it, so that a Redis that comes back does not meet all nodes at once.
+  function away(error: unknown): void {
+    if (isClosed) return
+    if (!isAway) needs.onAway(wordsOf(error))
+    isAway = true
+    const ms = Math.min(bounds.redisRetryMsMax, bounds.redisRetryMsMin * 2 ** Math.min(tries++, 16))
+    retry = setTimeout(connect, ms * (0.5 + needs.random() / 2)).unref()
+  }
+
+  async function send(args: readonly string[]): Promise<unknown> {
+    const now = client
+    if (now === undefined) throw new Error('Redis is away')
+    try {
+      const answer = await within(bounds.redisCommandMsMax, now.sendCommand(args as string[]))
+      failures = 0
+      return answer
+    } catch (error) {
+      // Told that a script is not known there, Redis has answered.
+      if (!isUnknownScript(error) && now === client && ++failures >= bounds.redisFailuresInARowMax) lose(now, error)
+      throw error
+    }
+  }
+
+  function ping(): void {
+    if (client !== undefined) send(['PING']).catch(() => undefined)
+  }
+
+  return {
+    isUp: () => client !== undefined,
+    send,
+    close() {
+      isClosed = true
+      clearInterval(pings)
+      clearTimeout(retry)
+      client?.destroy()
+      client = undefined
+    },
+  }
+}
+
+export function isUnknownScript(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('NOSCRIPT')
+}
+
+function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    // An answer that came while this process was busy lies in the socket, and is read before the time is up.
+    const late = () => setImmediate(reject, new Error(`no answer within ${ms} ms`))
+    const timer = setTimeout(late, ms)
+    work.finally(() => clearTimeout(timer)).then(resolve, reject)
+  })
+}
+
+// For the log. An error of several addresses says nothing by itself.
+function wordsOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(wordsOf).join('; ')
+  return error instanceof Error ? error.message : String(error)
+}
