@@ -1,0 +1,168 @@
+// Redis away: at the start, hung, killed, cut off. Each node lets its share through and says so; nobody waits, nobody is
+// refused for it, and it comes back by itself.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startFaultProxy } from '../kit/fault-proxy.ts'
+import { type Gateway, standardConfig, startGateway } from '../kit/gateway.ts'
+import { startNodes } from '../kit/nodes.ts'
+import { hasPostgres } from '../kit/postgres.ts'
+import { hasRedis, startRedis } from '../kit/redis.ts'
+import { until } from '../kit/until.ts'
+import { startUpstream } from '../kit/upstream.ts'
+
+const AWAY = 'Redis is away: each node counts its share of the requests a minute'
+const BACK = 'Redis is back: requests a minute are counted for all nodes again'
+
+if (hasPostgres() && hasRedis()) {
+  test('two nodes whose Redis comes and goes', async t => {
+    await using house = await startNodes(2)
+    const { nodes, redis } = house
+    const [a, b] = nodes as [Gateway, Gateway]
+    const key = await a.createKey({ rpm_limit: 60_000 })
+    const troubles = {
+      hangs: { begin: redis.freeze, end: redis.thaw },
+      'is killed': { begin: redis.kill, end: redis.start },
+    }
+
+    for (const [trouble, { begin, end }] of Object.entries(troubles)) {
+      await t.test(`it ${trouble}: requests go on, quickly, and it is told once`, async () => {
+        const [lines, local] = [toldOf(a).length, await metric(a, 'turnpike_limited_locally_total')]
+        await begin()
+        const first = await Promise.all(Array.from({ length: 20 }, () => a.get('/v1/models', key.secret)))
+        await until('it is away', async () => (await metric(a, 'turnpike_redis_up')) === 0)
+        const startedAt = performance.now()
+        const then = []
+        for (let i = 0; i < 40; i++) then.push(await a.get('/v1/models', key.secret))
+        const ms = performance.now() - startedAt
+
+        assert.deepEqual([...new Set([...first, ...then].map(({ status }) => status))], [200])
+        assert.ok(ms < 40 * 100, `${ms} ms for forty requests`)
+        assert.ok((await metric(a, 'turnpike_limited_locally_total')) >= local + 40)
+        await assertTold(a, lines, [AWAY])
+
+        await end()
+        for (const node of nodes) {
+          await until('it is back', async () => (await metric(node, 'turnpike_redis_up')) === 1)
+        }
+        const after = await metric(a, 'turnpike_limited_locally_total')
+        assert.equal((await a.get('/v1/models', key.secret)).status, 200)
+        assert.equal(await metric(a, 'turnpike_limited_locally_total'), after)
+        await assertTold(a, lines, [AWAY, BACK])
+      })
+    }
+
+    await t.test('a share begins with what Redis last said, and is not filled up by a Redis that flaps', async () => {
+      const low = await a.createKey({ rpm_limit: 6, daily_limit: null })
+      for (let i = 0; i < 4; i++) await a.get('/v1/models', low.secret)
+
+      const admitted: number[] = []
+      for (let round = 0; round < 3; round++) {
+        await redis.kill()
+        await until('it is away', async () => (await metric(a, 'turnpike_redis_up')) === 0)
+        let answer = await a.get('/v1/models', low.secret)
+        let served = 0
+        for (; answer.status === 200; served++) {
+          assert.equal(answer.headers['ratelimit-limit'], '6')
+          answer = await a.get('/v1/models', low.secret)
+        }
+        admitted.push(served)
+        assert.deepEqual([answer.status, answer.headers['ratelimit-remaining']], [429, '0'])
+        assert.ok(Number(answer.headers['retry-after']) > 0)
+        await redis.start()
+        await until('it is back', async () => (await metric(a, 'turnpike_redis_up')) === 1)
+      }
+
+      // Two were left of six; a token comes back every ten seconds.
+      assert.ok(admitted[0] === 2 || admitted[0] === 3, `${admitted}`)
+      assert.ok((admitted[1] ?? 9) <= 1 && (admitted[2] ?? 9) <= 1, `${admitted}`)
+    })
+
+    await t.test('what the gate decides is exact meanwhile: the day and the credits', async () => {
+      await redis.kill()
+      const daily = await a.createKey({ daily_limit: 10 })
+      const poor = await a.createKey({ credits: '0' })
+      const tries = Array.from({ length: 30 }, (_, i) => (i % 2 ? a : b).get('/v1/models', daily.secret))
+
+      const statuses = (await Promise.all(tries)).map(({ status }) => status)
+
+      assert.deepEqual([statuses.filter(is(200)).length, statuses.filter(is(429)).length], [10, 20])
+      assert.deepEqual([(await a.chat({}, { key: poor.secret })).status], [402])
+      await redis.start()
+    })
+
+    assert.ok((await a.audit()).ok)
+  })
+}
+
+if (hasRedis()) {
+  test('a gateway whose Redis is away at the start serves, and uses it once it is there', async () => {
+    await using redis = await startRedis({ password: 'canary-of-redis' })
+    await redis.kill()
+    await using upstream = await startUpstream()
+    await using gateway = await startGateway({ config: standardConfig(upstream.url), env: { REDIS_URL: redis.url } })
+    const key = await gateway.createKey({ rpm_limit: 6, daily_limit: null })
+
+    const without = await gateway.get('/v1/models', key.secret)
+    await redis.start()
+    await until('it is there', async () => (await metric(gateway, 'turnpike_redis_up')) === 1)
+    const withIt = await gateway.get('/v1/models', key.secret)
+
+    assert.deepEqual([without.status, withIt.status], [200, 200])
+    assert.equal(await redis.command('EXISTS', `turnpike:rpm:${key.id}`), 1)
+    await assertTold(gateway, 0, [AWAY, BACK])
+    assert.ok(!gateway.lines.some(line => line.includes('canary-of-redis')))
+    assert.equal(await gateway.stop({ hurry: true }), 0)
+  })
+
+  test('a network that swallows everything, resets, or is slow is survived, each, and drained out of', async () => {
+    await using redis = await startRedis()
+    await using proxy = await startFaultProxy(redis.port)
+    await using upstream = await startUpstream()
+    const env = { REDIS_URL: `redis://127.0.0.1:${proxy.port}` }
+    await using gateway = await startGateway({ config: standardConfig(upstream.url), env })
+    const key = await gateway.createKey({ rpm_limit: 60_000 })
+    const ask = async () => (await gateway.get('/v1/models', key.secret)).status
+
+    const faults = [{ kind: 'blackhole' }, { kind: 'reset' }, { kind: 'refuse' }, { kind: 'latency', ms: 400 }] as const
+    for (const fault of faults) {
+      await proxy.set(fault)
+      const statuses = await Promise.all(Array.from({ length: 20 }, ask))
+      assert.deepEqual([...new Set(statuses)], [200], fault.kind)
+      await until(`${fault.kind}: it is away`, async () => {
+        assert.equal(await ask(), 200)
+        return (await metric(gateway, 'turnpike_redis_up')) === 0
+      })
+      await proxy.set({ kind: 'pass' })
+      await until(`after ${fault.kind}: it is back`, async () => (await metric(gateway, 'turnpike_redis_up')) === 1)
+    }
+    await proxy.set({ kind: 'blackhole' })
+
+    assert.equal(await gateway.stop({ hurry: true }), 0)
+  })
+
+  test('a REDIS_URL that is none ends the start with its name and exit code 2', async () => {
+    await using gateway = await startGateway({ env: { REDIS_URL: 'localhost:6379' }, awaitReady: false })
+
+    assert.equal(await gateway.exited, 2)
+    assert.match(gateway.lines.join('\n'), /REDIS_URL must be a redis:\/\/ or rediss:\/\/ address/)
+  })
+}
+
+function toldOf(node: Gateway): string[] {
+  return node.logs.map(({ msg }) => String(msg)).filter(msg => msg === AWAY || msg === BACK)
+}
+
+// The log is written a moment later.
+async function assertTold(node: Gateway, from: number, lines: readonly string[]): Promise<void> {
+  await until('it is told', () => toldOf(node).length >= from + lines.length)
+  assert.deepEqual(toldOf(node).slice(from), lines)
+}
+
+function is(status: number): (other: number) => boolean {
+  return other => other === status
+}
+
+async function metric(node: Gateway, name: string): Promise<number> {
+  const { text } = await node.get('/metrics')
+  return Number(new RegExp(`^${name} (\\d+)`, 'm').exec(text)?.[1])
+}

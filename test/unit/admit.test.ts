@@ -1,0 +1,219 @@
+// Admission on a node whose store others may change: a refusal by memory is confirmed by a record that is younger than the
+// request, at the cost of one look-up at a time; and on a store of its own a memory is never asked about.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { admit } from '../../src/admit/admit.ts'
+import { authenticator } from '../../src/admit/authenticate.ts'
+import { keyLimits } from '../../src/admit/limit.ts'
+import type { EndpointRule } from '../../src/admit/permit.ts'
+import { BOUNDS } from '../../src/config-bounds.ts'
+import type { Call } from '../../src/domain/handoff.ts'
+import type { Bearer, Key } from '../../src/domain/key.ts'
+import { Refusal } from '../../src/domain/refusal.ts'
+import { parseAddress } from '../../src/lib/cidr.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { StoreAway } from '../../src/store/contract.ts'
+
+const rule: EndpointRule = { endpoint: 'models', method: 'GET', scope: 'models.read', evenIfSuspended: false }
+
+test('a refusal by memory is told only after a look at the store, which may say otherwise', async () => {
+  const house = openHouse({ shared: true })
+  await house.ask()
+
+  house.change({ ...house.key, scopes: [], version: 2 })
+  const stillIn = await house.ask()
+  house.forget()
+  const refused = await house.ask()
+  house.change({ ...house.key, scopes: ['models.read'], version: 3 })
+  const allowed = await house.ask()
+
+  // What is wrongly let in is the gate's to find out.
+  assert.deepEqual([stillIn, refused, allowed], ['in', 'insufficient_scope', 'in'])
+})
+
+test('on a store of its own a node refuses by memory without a look', async () => {
+  const house = openHouse({ shared: false })
+  house.change({ ...house.key, scopes: [] })
+  await house.ask()
+  const looks = house.looks
+
+  for (let i = 0; i < 20; i++) assert.equal(await house.ask(), 'insufficient_scope')
+
+  assert.equal(house.looks, looks)
+})
+
+test('a flood of refusals costs one look-up at a time, and each is told by one that began after it came', async () => {
+  const house = openHouse({ shared: true, lookMs: 20 })
+  house.change({ ...house.key, scopes: [] })
+  await house.ask()
+  const looks = house.looks
+
+  const startedAt = performance.now()
+  const answers: Promise<string>[] = []
+  for (let i = 0; i < 50; i++) {
+    for (let j = 0; j < 20; j++) answers.push(house.ask())
+    await setTimeout(1)
+  }
+  const codes = await Promise.all(answers)
+  const ms = performance.now() - startedAt
+
+  assert.deepEqual([...new Set(codes)], ['insufficient_scope'])
+  assert.equal(house.atOnceMax, 1)
+  assert.ok(house.looks - looks <= Math.ceil(ms / 20) + 1, `${house.looks - looks} looks in ${ms} ms`)
+})
+
+test('a change that was there before a request came is never missed, however many look-ups are under way', async () => {
+  const house = openHouse({ shared: true, lookMs: 10 })
+  house.change({ ...house.key, scopes: [] })
+  await house.ask()
+
+  for (let round = 2; round < 30; round++) {
+    const crowd = Array.from({ length: 5 }, () => house.ask())
+    await setTimeout(round % 12)
+    house.change({ ...house.key, scopes: ['models.read'], version: round * 2 })
+    assert.equal(await house.ask(), 'in')
+    await Promise.all(crowd)
+    house.change({ ...house.key, scopes: [], version: round * 2 + 1 })
+    house.forget()
+    assert.equal(await house.ask(), 'insufficient_scope')
+  }
+})
+
+test('a key that died meanwhile is nobody’s, and a store that is away is our fault', async () => {
+  const house = openHouse({ shared: true })
+  house.change({ ...house.key, scopes: [] })
+  await house.ask()
+
+  house.change('away')
+  const away = await house.ask()
+  house.change(undefined)
+  const dead = await house.ask()
+
+  assert.deepEqual([away, dead], ['StoreAway', 'invalid_api_key'])
+})
+
+test('where others may make keys, one that was unknown a moment ago is looked for again', async () => {
+  for (const [shared, then] of [
+    [true, 'in'],
+    [false, 'invalid_api_key'],
+  ] as const) {
+    const house = openHouse({ shared })
+    house.change(undefined)
+    const unknown = await house.ask()
+    house.change(house.key)
+
+    assert.deepEqual([unknown, await house.ask()], ['invalid_api_key', then])
+  }
+})
+
+test('a limit that was raised elsewhere holds for the request that was refused by the old one', async () => {
+  const house = openHouse({ shared: true })
+  house.change({ ...house.key, rpmLimit: 1 })
+  const first = await house.ask()
+  const spent = await house.ask()
+  house.change({ ...house.key, rpmLimit: 2, version: 2 })
+  const raised = await house.ask()
+  const again = await house.ask()
+
+  assert.deepEqual([first, spent, raised, again], ['in', 'rate_limit_exceeded', 'in', 'rate_limit_exceeded'])
+})
+
+function openHouse({ shared, lookMs = 0 }: { readonly shared: boolean; readonly lookMs?: number }) {
+  const clock = systemClock
+  const seen = { looks: 0, atOnceMax: 0 }
+  const key = keyOf()
+  let kept: Key | 'away' | undefined = key
+  let atOnce = 0
+  const authenticate = authenticator({
+    ...BOUNDS,
+    othersMayChangeKeys: shared,
+    keyPrefix: 'svc_live_',
+    clock,
+    onCache: () => undefined,
+    gates: {
+      async bearer() {
+        const found = kept
+        seen.looks += 1
+        seen.atOnceMax = Math.max(seen.atOnceMax, ++atOnce)
+        await setTimeout(lookMs)
+        atOnce -= 1
+        if (found === 'away') throw new StoreAway('away')
+        return found === undefined ? undefined : bearerOf(found)
+      },
+    },
+  })
+  const limits = keyLimits({ clock, unpaidPerMinute: 600 })
+
+  async function ask(): Promise<string> {
+    const needs = {
+      authenticator: authenticate,
+      limits,
+      gates: { touch: () => undefined },
+      recognised: () => undefined,
+    }
+    try {
+      const pass = await admit(callNow(), rule, needs)
+      pass.leave()
+      return 'in'
+    } catch (error) {
+      if (error instanceof Refusal) return error.code
+      return error instanceof StoreAway ? 'StoreAway' : String(error)
+    }
+  }
+
+  return Object.assign(seen, {
+    key,
+    ask,
+    forget: () => authenticate.forget(key.id),
+    change(to: Key | 'away' | undefined) {
+      kept = to
+    },
+  })
+}
+
+function callNow(): Call {
+  return {
+    requestId: crypto.randomUUID(),
+    clientRequestId: null,
+    method: 'GET',
+    path: '/v1/models',
+    query: '',
+    authorizations: [`Bearer svc_live_${'a'.repeat(43)}`],
+    address: parseAddress('192.0.2.1'),
+    receivedAt: systemClock.now(),
+    startedMs: systemClock.monotonic(),
+    client: { gone: false, onGone: () => () => undefined, onCut: () => () => undefined },
+  }
+}
+
+function keyOf(): Key {
+  return {
+    id: 'key_1',
+    accountId: 'acct_1',
+    name: 'test',
+    version: 1,
+    scopes: ['models.read'],
+    ipAllowlist: [],
+    rpmLimit: 1_000_000,
+    dailyLimit: null,
+    creditLimit: null,
+    maxConcurrent: 10_000,
+    createdAt: 0,
+    expiresAt: null,
+    expiredAt: null,
+    revokedAt: null,
+    lastUsedAt: null,
+  }
+}
+
+function bearerOf(key: Key): Bearer {
+  return {
+    key,
+    label: 'svc_live_…aaaa',
+    secret: { last4: 'aaaa', graceExpiresAt: null, lastUsedAt: null },
+    account: { id: 'acct_1', name: 'test', status: 'active' },
+    day: 0,
+    dayCount: 0,
+  }
+}
