@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { globSync } from 'node:fs'
 import { basename } from 'node:path'
 import { hasPostgres, startServer } from './kit/postgres.ts'
+import { hasRedis, sharedRedis } from './kit/redis.ts'
 
 const only = process.argv.slice(2)
 const bin = (name: string) => `node_modules/.bin/${name}`
@@ -41,8 +42,8 @@ if (only.length > 0) {
 
 // One of each for all tests, which work in schemas and under keys of their own.
 async function sharedServers(): Promise<Readonly<Record<string, string>> | undefined> {
-  if (!hasPostgres()) return undefined
-  return { DATABASE_URL: process.env.DATABASE_URL ?? (await startServer()).url }
+  if (!hasPostgres() || !hasRedis()) return undefined
+  return { DATABASE_URL: process.env.DATABASE_URL ?? (await startServer()).url, REDIS_URL: await sharedRedis() }
 }
 
 function tests(what: string, files: readonly string[], flags: readonly string[], env = {}): void {

@@ -35,7 +35,19 @@ const ROOMS: Rooms = [
   ['main', ['']],
   // `serve` hands over to main; `audit`, `backup` and `restore` work on the store's files while no gateway need run; what
   // people read and write is in credits.
-  ['cli/', ['main.ts', 'main-workers.ts', 'config', 'store/audit', 'store/lock.ts', 'domain/credits.ts', 'lib/']],
+  [
+    'cli/',
+    [
+      'main.ts',
+      'main-workers.ts',
+      'config',
+      'store/audit',
+      'store/forget-credentials.ts',
+      'store/lock.ts',
+      'domain/credits.ts',
+      'lib/',
+    ],
+  ],
 ]
 
 // A tree in which all is well, and which looks in places as if it were not.

@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util'
 import { chance } from '../kit/fleet.ts'
 import { hasPostgres } from '../kit/postgres.ts'
+import { hasRedis } from '../kit/redis.ts'
 import type { Figure } from './figures/figure.ts'
 import { FIGURES } from './figures/figures.ts'
 
@@ -27,7 +28,7 @@ async function main(): Promise<number> {
     process.stdout.write(HELP)
     return 0
   }
-  if (!hasPostgres()) return 2
+  if (!hasPostgres() || !hasRedis()) return 2
   let failed = 0
   for (const figure of asked.figures) if (!(await reached(figure, asked))) failed += 1
   return failed === 0 ? 0 : 1

@@ -2,9 +2,10 @@
 import { test } from 'node:test'
 import { chance } from '../kit/fleet.ts'
 import { hasPostgres } from '../kit/postgres.ts'
+import { hasRedis } from '../kit/redis.ts'
 import { FIGURES } from './figures/figures.ts'
 
-if (hasPostgres()) {
+if (hasPostgres() && hasRedis()) {
   for (const figure of FIGURES) {
     test(`${figure.name}, ${figure.small} ${figure.unit}: ${figure.about}: none`, async t => {
       const result = await figure.run({ size: figure.small, random: chance(1), say: () => undefined })

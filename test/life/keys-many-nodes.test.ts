@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Gateway, NewKey } from '../kit/gateway.ts'
-import { startNodes } from '../kit/nodes.ts'
 import { hasPostgres } from '../kit/postgres.ts'
 import { hasRedis, type RedisServer } from '../kit/redis.ts'
+import { startRedisNodes } from '../kit/redis-nodes.ts'
 import { until } from '../kit/until.ts'
 
 type Changes = { readonly tight: object; readonly loose: object; readonly refused: readonly [number, string] }
@@ -42,7 +42,7 @@ const WEATHER: Readonly<Record<string, (redis: RedisServer) => unknown>> = {
 
 if (hasPostgres() && hasRedis()) {
   test('what one node changes is in force on the other with its next request', async t => {
-    await using house = await startNodes(2)
+    await using house = await startRedisNodes(2)
     const [here, there] = house.nodes as [Gateway, Gateway]
 
     for (const [weather, make] of Object.entries(WEATHER)) {
@@ -58,7 +58,7 @@ if (hasPostgres() && hasRedis()) {
   })
 
   test('the same without any Redis, and the start warns that requests a minute are not shared', async t => {
-    await using house = await startNodes(2, { withoutRedis: true })
+    await using house = await startRedisNodes(2, { withoutRedis: true })
     const [here, there] = house.nodes as [Gateway, Gateway]
 
     for (const [what, changes] of Object.entries(CHANGES)) {
@@ -72,7 +72,7 @@ if (hasPostgres() && hasRedis()) {
   })
 
   test('of requests in flight: the limit that is in force is the newest, on the node where they are', async () => {
-    await using house = await startNodes(2)
+    await using house = await startRedisNodes(2)
     const [here, there] = house.nodes as [Gateway, Gateway]
     const key = await here.createKey({ rpm_limit: 6000, max_concurrent: 5 })
     house.upstream.script({ delayMs: 4000 })
@@ -89,7 +89,7 @@ if (hasPostgres() && hasRedis()) {
   })
 
   test('a revoke that ends streams ends them on the other node too', async () => {
-    await using house = await startNodes(2)
+    await using house = await startRedisNodes(2)
     const [here, there] = house.nodes as [Gateway, Gateway]
     const key = await here.createKey()
     house.upstream.next({ words: Array.from({ length: 100 }, () => ' word'), chunkDelayMs: 100 })
@@ -105,7 +105,7 @@ if (hasPostgres() && hasRedis()) {
   })
 
   test('nodes tell each other which keys changed: the next look is at the new record', async () => {
-    await using house = await startNodes(2)
+    await using house = await startRedisNodes(2)
     const [here, there] = house.nodes as [Gateway, Gateway]
     const key = await here.createKey({ rpm_limit: 6000 })
     const misses = async () =>

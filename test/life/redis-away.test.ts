@@ -4,9 +4,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startFaultProxy } from '../kit/fault-proxy.ts'
 import { type Gateway, standardConfig, startGateway } from '../kit/gateway.ts'
-import { startNodes } from '../kit/nodes.ts'
 import { hasPostgres } from '../kit/postgres.ts'
 import { hasRedis, startRedis } from '../kit/redis.ts'
+import { startRedisNodes } from '../kit/redis-nodes.ts'
 import { until } from '../kit/until.ts'
 import { startUpstream } from '../kit/upstream.ts'
 
@@ -15,7 +15,7 @@ const BACK = 'Redis is back: requests a minute are counted for all nodes again'
 
 if (hasPostgres() && hasRedis()) {
   test('two nodes whose Redis comes and goes', async t => {
-    await using house = await startNodes(2)
+    await using house = await startRedisNodes(2)
     const { nodes, redis } = house
     const [a, b] = nodes as [Gateway, Gateway]
     const key = await a.createKey({ rpm_limit: 60_000 })

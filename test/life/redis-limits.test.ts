@@ -7,15 +7,15 @@ import { Pool } from 'undici'
 import { withBounds } from '../kit/bounds.ts'
 import type { Gateway } from '../kit/gateway.ts'
 import type { Answer } from '../kit/http-call.ts'
-import { startNodes } from '../kit/nodes.ts'
 import { hasPostgres } from '../kit/postgres.ts'
 import { hasRedis } from '../kit/redis.ts'
+import { startRedisNodes } from '../kit/redis-nodes.ts'
 import { assertRefusal } from '../kit/refusal.ts'
 
 if (hasPostgres() && hasRedis()) {
   test('four nodes share one limit', async t => {
     // On a machine that is busy with tests an answer may take longer than the product waits for it.
-    await using house = await startNodes(4, withBounds({ redisCommandMsMax: 60_000 }))
+    await using house = await startRedisNodes(4, withBounds({ redisCommandMsMax: 60_000 }))
     const { nodes, redis } = house
     const [a, b] = nodes as [Gateway, Gateway]
 

@@ -6,11 +6,10 @@ import { withBounds } from '../../kit/bounds.ts'
 import { gatherCrowd, openAccounts } from '../../kit/crowd.ts'
 import { type Gateway, standardConfig } from '../../kit/gateway.ts'
 import { openJudge, postgresBooks, type Tally } from '../../kit/judge.ts'
-import { startNodes } from '../../kit/nodes.ts'
 import { CALM, ROUGH } from '../../kit/plan.ts'
+import { startRedisNodes } from '../../kit/redis-nodes.ts'
 import { standardModel } from '../../kit/standard-config.ts'
 import { until } from '../../kit/until.ts'
-import { startUpstream } from '../../kit/upstream.ts'
 import type { Figure } from './figure.ts'
 
 const NODES = 3
@@ -23,29 +22,30 @@ export const killNodes: Figure<Tally> = {
   unit: 'kills',
   small: 20,
   async run({ size, random, say }) {
-    await using upstream = await startUpstream()
     const models = [standardModel(), standardModel({ id: 'test/m2', targets: [{ provider: 'up2', model: 'm2' }] })]
     const options = withBounds({ nodeLeaseMs: 2000, sweepEveryMs: 500 })
-    await using nodes = await startNodes(NODES, { ...options, config: standardConfig(upstream.url, { models }) })
-    const secrets = await openAccounts(nodes.all[0] as Gateway)
-    await using books = postgresBooks(nodes.url)
-    const judge = openJudge(books, upstream, () => nodes.all.flatMap(node => node.lines))
+    const config = (url: string) => standardConfig(url, { models })
+    await using house = await startRedisNodes(NODES, { ...options, config })
+    const { nodes, upstream } = house
+    const secrets = await openAccounts(nodes[0] as Gateway)
+    await using books = postgresBooks(house.url)
+    const judge = openJudge(books, upstream, () => nodes.flatMap(node => node.lines))
 
     for (let killed = 0; killed < size; killed += DIE_AT_ONCE) {
       const isRough = (killed / DIE_AT_ONCE) % 5 === 4
       const plans = isRough ? ROUGH : CALM
       upstream.script(() => plans[Math.floor(random() * plans.length)] ?? {})
       const setup = { secrets, callers: 5, leavers: isRough, models: ['test/m1', 'test/m2'] }
-      const crowds = nodes.all.map(node => gatherCrowd({ ...setup, url: node.url }))
+      const crowds = nodes.map(node => gatherCrowd({ ...setup, url: node.url }))
       await until('every crowd is being served', () => crowds.every(crowd => crowd.sightings.length > 2), 30_000)
       await setTimeout(random() * 150)
 
       const survivor = Math.floor(random() * NODES)
-      await Promise.all(nodes.all.filter((_, i) => i !== survivor).map(node => node.kill()))
+      await Promise.all(nodes.filter((_, i) => i !== survivor).map(node => node.kill()))
       crowds[survivor]?.sendHome()
       await Promise.all(crowds.map(crowd => crowd.dispersed))
       await judge.judge(crowds.flatMap(crowd => crowd.sightings))
-      await Promise.all(nodes.all.filter((_, i) => i !== survivor).map(node => node.restart()))
+      await Promise.all(nodes.filter((_, i) => i !== survivor).map(node => node.restart()))
       say(Math.min(size, killed + DIE_AT_ONCE))
     }
 

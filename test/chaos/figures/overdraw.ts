@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict'
 import { balanceOf, credits } from '../../kit/bookings.ts'
 import { type Gateway, standardConfig } from '../../kit/gateway.ts'
-import { startNodes } from '../../kit/nodes.ts'
+import { startRedisNodes } from '../../kit/redis-nodes.ts'
 import { standardModel } from '../../kit/standard-config.ts'
-import { startUpstream } from '../../kit/upstream.ts'
 import type { Figure } from './figure.ts'
 
 const NODES = 2
@@ -19,11 +18,11 @@ export const overdraw: Figure = {
   unit: 'tries',
   small: 500,
   async run({ size, random, say }) {
-    await using upstream = await startUpstream()
     const pricing = { prompt: '0', completion: '0', request: credits(PRICE) }
-    const config = standardConfig(upstream.url, { models: [standardModel({ pricing })] })
-    await using nodes = await startNodes(NODES, { config })
-    const first = nodes.all[0] as Gateway
+    const config = (url: string) => standardConfig(url, { models: [standardModel({ pricing })] })
+    await using house = await startRedisNodes(NODES, { config })
+    const { nodes, upstream } = house
+    const first = nodes[0] as Gateway
     const unlimited = { rpm_limit: 1_000_000, daily_limit: null, max_concurrent: 1000 }
     const caller = await first.createKey({ credits: credits(PRICE * BigInt(FUNDED)), ...unlimited })
     const other = await first.createKey({ account_id: caller.accountId, ...unlimited })
@@ -32,7 +31,7 @@ export const overdraw: Figure = {
     const statuses = new Map<number, number>()
     for (let tried = 0; tried < size; tried += AT_ONCE) {
       const asked = Array.from({ length: Math.min(AT_ONCE, size - tried) }, async () => {
-        const node = nodes.all[Math.floor(random() * NODES)] as Gateway
+        const node = nodes[Math.floor(random() * NODES)] as Gateway
         const { status } = await node.chat(
           { max_tokens: 5 },
           { key: random() < 0.5 ? caller.secret : other.secret, timeoutMs: 60_000 },

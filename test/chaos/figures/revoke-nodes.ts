@@ -1,9 +1,8 @@
 // S6: keys are revoked at one node while all nodes serve them. No request that starts after the revoke has returned is
 // admitted anywhere.
-import { type Gateway, standardConfig } from '../../kit/gateway.ts'
-import { startNodes } from '../../kit/nodes.ts'
+import type { Gateway } from '../../kit/gateway.ts'
+import { startRedisNodes } from '../../kit/redis-nodes.ts'
 import { makeMany, shutOutUnderLoad } from '../../kit/shut-out.ts'
-import { startUpstream } from '../../kit/upstream.ts'
 import type { Figure } from './figure.ts'
 
 const NODES = 3
@@ -15,9 +14,9 @@ export const revokeNodes: Figure = {
   unit: 'revokes',
   small: 100,
   async run({ size, random, say }) {
-    await using upstream = await startUpstream()
-    await using nodes = await startNodes(NODES, { config: standardConfig(upstream.url) })
-    const first = nodes.all[0] as Gateway
+    await using house = await startRedisNodes(NODES)
+    const { nodes, upstream } = house
+    const first = nodes[0] as Gateway
     const { id: accountId } = await first.createAccount()
     await first.addCredits(accountId, '100000')
     const free = { account_id: accountId, rpm_limit: 1_000_000, daily_limit: null, max_concurrent: 1000 }
@@ -25,10 +24,10 @@ export const revokeNodes: Figure = {
     for (let revoked = 0; revoked < size; revoked += AT_ONCE) {
       const keys = await makeMany(Math.min(AT_ONCE, size - revoked), () => first.createKey(free))
       const turns = keys.map(({ id, secret }) => {
-        const node = nodes.all[Math.floor(random() * NODES)] as Gateway
+        const node = nodes[Math.floor(random() * NODES)] as Gateway
         return { secret, shutOut: () => node.admin('POST', `/keys/${id}/revoke`, {}) }
       })
-      const urls = nodes.all.map(node => node.url)
+      const urls = nodes.map(node => node.url)
       await shutOutUnderLoad(urls, turns)
       say(revoked + keys.length)
     }
