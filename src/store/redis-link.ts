@@ -67,10 +67,9 @@ export async function openRedisLink(needs: LinkNeeds): Promise<RedisLink> {
     // Without a listener an error of a connection would end the process.
     next.on('error', (error: unknown) => lose(next, error))
     try {
-      await within(
-        bounds.redisConnectMsMax,
-        next.connect().then(() => needs.begin(next)),
-      )
+      await within(bounds.redisConnectMsMax, next.connect())
+      // One that has been away must first be as quick as it has to be.
+      await within(isAway ? bounds.redisCommandMsMax : bounds.redisConnectMsMax, needs.begin(next))
     } catch (error) {
       next.destroy()
       return away(error)
@@ -80,7 +79,6 @@ export async function openRedisLink(needs: LinkNeeds): Promise<RedisLink> {
     if (!next.isReady) return away(new Error('the connection was closed'))
     client = next
     failures = 0
-    tries = 0
     if (isAway) needs.onBack()
     isAway = false
   }
@@ -115,8 +113,15 @@ export async function openRedisLink(needs: LinkNeeds): Promise<RedisLink> {
     }
   }
 
+  // What is still well after a while is tried again soon when it is not.
   function ping(): void {
-    if (client !== undefined) send(['PING']).catch(() => undefined)
+    if (client === undefined) return
+    send(['PING']).then(
+      () => {
+        tries = 0
+      },
+      () => undefined,
+    )
   }
 
   return {
@@ -141,7 +146,16 @@ function within<T>(ms: number, work: Promise<T>): Promise<T> {
     // An answer that came while this process was busy lies in the socket, and is read before the time is up.
     const late = () => setImmediate(reject, new Error(`no answer within ${ms} ms`))
     const timer = setTimeout(late, ms)
-    work.finally(() => clearTimeout(timer)).then(resolve, reject)
+    work.then(
+      answer => {
+        clearTimeout(timer)
+        resolve(answer)
+      },
+      error => {
+        clearTimeout(timer)
+        reject(error)
+      },
+    )
   })
 }
 

@@ -92,10 +92,12 @@ if (hasRedis()) {
     house.buckets.giveBack(key.id)
     house.buckets.giveBack(key.id)
     const said = await house.buckets.look(newKey(5))
+    const kept = String(await redis.sendCommand(['GET', name]))
     const left = Number(await redis.sendCommand(['PTTL', name]))
     const full = await house.buckets.look(key)
 
     assert.equal(before, 0)
+    assert.match(kept, /^5 5 1 /)
     assert.ok(left > 60_000 && left <= 70_000, `${left}`)
     assert.deepEqual([said?.tokens, full?.tokens], [5, 5])
     assert.ok(Number(await redis.sendCommand(['PTTL', name])) > 60_000)

@@ -2,10 +2,11 @@
 // promised is that nobody waits for long, that it comes back by itself, and that an operator is told once.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { BOUNDS } from '../../src/config-bounds.ts'
 import { canCount } from '../../src/store/redis-buckets.ts'
 import { openRedisLink } from '../../src/store/redis-link.ts'
-import { freePort } from '../kit/gateway-process.ts'
+import { startFaultProxy } from '../kit/fault-proxy.ts'
 import { hasRedis, startRedis } from '../kit/redis.ts'
 import { until } from '../kit/until.ts'
 
@@ -67,17 +68,42 @@ if (hasRedis()) {
     assert.deepEqual(house.told.map(kind), ['away', 'back'])
   })
 
-  test('a Redis that may not be written to is away until it may', async () => {
+  const unwritable = {
+    'a replica': { make: ['REPLICAOF', '127.0.0.1', '1'], end: ['REPLICAOF', 'NO', 'ONE'], why: /READONLY/ },
+    'out of memory': {
+      make: ['CONFIG', 'SET', 'maxmemory', '1'],
+      end: ['CONFIG', 'SET', 'maxmemory', '0'],
+      why: /OOM/,
+    },
+  }
+  for (const [what, { make, end, why }] of Object.entries(unwritable)) {
+    test(`a Redis that may not be written to, ${what}, is away until it may`, async () => {
+      await using redis = await startRedis()
+      await redis.command(...make)
+      await using house = await openLink(redis.url)
+
+      const before = house.link.isUp()
+      await redis.command(...end)
+      await until('it is there', house.link.isUp)
+
+      assert.equal(before, false)
+      assert.match(house.told[0] ?? '', why)
+    })
+  }
+
+  test('a Redis that answers, but too late, is away for good and does not come and go', async () => {
     await using redis = await startRedis()
-    await redis.command('REPLICAOF', '127.0.0.1', String(await freePort()))
-    await using house = await openLink(redis.url)
+    await using proxy = await startFaultProxy(redis.port)
+    await using house = await openLink(`redis://127.0.0.1:${proxy.port}`)
 
-    const before = house.link.isUp()
-    await redis.command('REPLICAOF', 'NO', 'ONE')
-    await until('it is there', house.link.isUp)
+    await proxy.set({ kind: 'latency', ms: 400 })
+    await until('it is away', () => !house.link.isUp())
+    await setTimeout(3000)
+    const meanwhile = house.told.map(kind)
+    await proxy.set({ kind: 'pass' })
+    await until('it is back', house.link.isUp)
 
-    assert.equal(before, false)
-    assert.match(house.told[0] ?? '', /READONLY/)
+    assert.deepEqual([meanwhile, house.told.map(kind)], [['away'], ['away', 'back']])
   })
 
   test('a password is used; a wrong one means that Redis is away, and is not told', async () => {

@@ -2,6 +2,7 @@
 // a revoke too: whatever Redis does, and without any.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createClient } from '@redis/client'
 import type { Gateway, NewKey } from '../kit/gateway.ts'
 import { hasPostgres } from '../kit/postgres.ts'
 import { hasRedis, type RedisServer } from '../kit/redis.ts'
@@ -51,7 +52,7 @@ if (hasPostgres() && hasRedis()) {
         await t.test(`${weather}: ${what}`, () => changedBothWays(here, there, changes))
       }
       await t.test(`${weather}: an account suspended and set free`, () => suspendedAndFreed(here, there))
-      await t.test(`${weather}: a revoke`, () => revoked(here, there))
+      await t.test(`${weather}: 25 revokes under load`, () => revoked(here, there))
       await t.test(`${weather}: an old secret that is ended`, () => ended(here, there))
     }
     for (const node of house.nodes) assert.ok((await node.audit()).ok)
@@ -65,7 +66,7 @@ if (hasPostgres() && hasRedis()) {
       await t.test(what, () => changedBothWays(here, there, changes))
     }
     await t.test('an account suspended and set free', () => suspendedAndFreed(here, there))
-    await t.test('a revoke', () => revoked(here, there))
+    await t.test('25 revokes under load', () => revoked(here, there))
 
     const warnings = here.logs.filter(line => String(line.msg).startsWith('REDIS_URL is not set'))
     assert.equal(warnings.length, 1)
@@ -104,9 +105,12 @@ if (hasPostgres() && hasRedis()) {
     assert.ok((await there.audit()).ok)
   })
 
-  test('nodes tell each other which keys changed: the next look is at the new record', async () => {
+  test('nodes tell each other which keys changed, by their ids and nothing else', async () => {
     await using house = await startRedisNodes(2)
     const [here, there] = house.nodes as [Gateway, Gateway]
+    const heard: string[] = []
+    const listener = await createClient({ url: house.redis.url }).connect()
+    await listener.subscribe('turnpike:hints', message => void heard.push(message))
     const key = await here.createKey({ rpm_limit: 6000 })
     const misses = async () =>
       Number(/^turnpike_key_cache_total\{result="miss"\} (\d+)/m.exec((await there.get('/metrics')).text)?.[1])
@@ -121,7 +125,17 @@ if (hasPostgres() && hasRedis()) {
       return (await misses()) > before
     })
 
+    await here.admin('POST', `/keys/${key.id}/rotate`, {})
+    await here.admin('POST', `/keys/${key.id}/end-grace`, {})
+    await here.admin('POST', `/keys/${key.id}/revoke`, { abort_streams: true })
+    await here.admin('PATCH', `/accounts/${key.accountId}`, { status: 'suspended' })
+    await until('all is told', () => heard.length === 6)
+    listener.destroy()
+
     assert.equal(remembered, before)
+    const told = heard.map(message => message.replace(/^[0-9a-f-]{36} /, ''))
+    const forget = `forget ${key.id}`
+    assert.deepEqual(told, [forget, forget, forget, forget, `abort_streams ${key.id}`, 'forget_accounts'])
   })
 }
 
@@ -151,13 +165,26 @@ async function suspendedAndFreed(here: Gateway, there: Gateway): Promise<void> {
   assert.deepEqual(statuses, [200, 403, 200, 403, 200])
 }
 
+// Callers that ask all the time: whatever they begin after the revoke returned must be refused.
 async function revoked(here: Gateway, there: Gateway): Promise<void> {
-  const key = await here.createKey()
-  const before = await there.get('/v1/models', key.secret)
-  await here.admin('POST', `/keys/${key.id}/revoke`, {})
-  const after = await there.get('/v1/models', key.secret)
+  const accountId = (await here.createKey()).accountId
+  for (let i = 0; i < 25; i++) {
+    const key = await here.createKey({ account_id: accountId, rpm_limit: 100_000 })
+    let isRevoked = false
+    const callers = Array.from({ length: 4 }, async () => {
+      for (;;) {
+        const beganAfter = isRevoked
+        const { status } = await there.get('/v1/models', key.secret)
+        if (beganAfter || status !== 200) return { beganAfter, status }
+      }
+    })
+    assert.equal((await there.get('/v1/models', key.secret)).status, 200)
+    await here.admin('POST', `/keys/${key.id}/revoke`, {})
+    isRevoked = true
 
-  assert.deepEqual([before.status, after.status], [200, 401])
+    for (const { status } of await Promise.all(callers)) assert.equal(status, 401)
+    assert.equal((await there.get('/v1/models', key.secret)).status, 401)
+  }
 }
 
 async function ended(here: Gateway, there: Gateway): Promise<void> {

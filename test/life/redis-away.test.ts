@@ -1,10 +1,17 @@
 // Redis away: at the start, hung, killed, cut off. Each node lets its share through and says so; nobody waits, nobody is
 // refused for it, and it comes back by itself.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { type AddressInfo, connect } from 'node:net'
+import { join } from 'node:path'
 import { test } from 'node:test'
+import { createServer } from 'node:tls'
+import { CERTIFICATE, PRIVATE_KEY } from '../fixtures/localhost-tls.ts'
 import { startFaultProxy } from '../kit/fault-proxy.ts'
+import { temporaryFolder } from '../kit/folder.ts'
 import { type Gateway, standardConfig, startGateway } from '../kit/gateway.ts'
-import { hasPostgres } from '../kit/postgres.ts'
+import { hasPostgres, startServer } from '../kit/postgres.ts'
 import { hasRedis, startRedis } from '../kit/redis.ts'
 import { startRedisNodes } from '../kit/redis-nodes.ts'
 import { until } from '../kit/until.ts'
@@ -138,6 +145,66 @@ if (hasRedis()) {
     await proxy.set({ kind: 'blackhole' })
 
     assert.equal(await gateway.stop({ hurry: true }), 0)
+  })
+
+  test('rediss:// is TLS, and a certificate that nobody vouches for is not taken', async () => {
+    await using redis = await startRedis({ password: 'secret' })
+    const server = createServer({ key: PRIVATE_KEY, cert: CERTIFICATE }, secure => {
+      const plain = connect(redis.port, '127.0.0.1')
+      secure.on('error', () => plain.destroy()).pipe(plain)
+      plain.on('error', () => secure.destroy()).pipe(secure)
+    })
+    server.on('tlsClientError', () => undefined).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    await using folder = await temporaryFolder()
+    writeFileSync(join(folder.path, 'ca.pem'), CERTIFICATE)
+    const { port } = server.address() as AddressInfo
+    const env = { REDIS_URL: `rediss://:secret@localhost:${port}` }
+    await using trusting = await startGateway({ env: { ...env, NODE_EXTRA_CA_CERTS: join(folder.path, 'ca.pem') } })
+    await using wary = await startGateway({ env })
+
+    const up = [await metric(trusting, 'turnpike_redis_up'), await metric(wary, 'turnpike_redis_up')]
+    server.close()
+
+    assert.deepEqual(up, [1, 0])
+    assert.ok(wary.logs.some(({ why }) => String(why).startsWith('self-signed certificate')))
+  })
+
+  test('with the database away too it is a 503, and with both back all is well', { skip: !hasPostgres() }, async () => {
+    await using redis = await startRedis()
+    const postgres = await startServer()
+    await using upstream = await startUpstream()
+    const env = { DATABASE_URL: postgres.url, TURNPIKE_ENCRYPTION_KEY: 'ab'.repeat(32), REDIS_URL: redis.url }
+    await using gateway = await startGateway({ config: standardConfig(upstream.url), env })
+    const key = await gateway.createKey({ scopes: ['chat.completions'] })
+    const ask = async () => [
+      (await gateway.chat({}, { key: key.secret })).status,
+      (await gateway.get('/v1/models', key.secret)).status,
+      (await gateway.get('/v1/models', `${key.secret.slice(0, -4)}0000`)).status,
+    ]
+
+    const before = await ask()
+    await Promise.all([postgres.stop(), redis.kill()])
+    const away = [await ask(), await ask()]
+    await redis.start()
+    const redisBack = await ask()
+    await postgres.start()
+    await until('the gateway is ready again', async () => (await gateway.get('/ready')).status === 200)
+    const back = await ask()
+
+    // A refusal by memory that nobody can confirm is not told.
+    assert.deepEqual(before, [200, 403, 401])
+    assert.deepEqual(
+      [...away, redisBack],
+      [
+        [503, 503, 503],
+        [503, 503, 503],
+        [503, 503, 503],
+      ],
+    )
+    assert.deepEqual(back, [200, 403, 401])
+    assert.ok((await gateway.audit()).ok)
+    await postgres.stop()
   })
 
   test('a REDIS_URL that is none ends the start with its name and exit code 2', async () => {
