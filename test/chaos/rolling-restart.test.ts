@@ -13,7 +13,7 @@ import { startUpstream } from '../kit/upstream.ts'
 // More for a full run.
 const RESTARTS = Number(process.env.RESTARTS ?? 2)
 const STREAMS = Number(process.env.STREAMS ?? 30)
-const WORDS = Array.from({ length: 30 }, (_, i) => ` ${i}`)
+const WORDS = Array.from({ length: 20 }, (_, i) => ` ${i}`)
 
 if (hasPostgres()) {
   test(`${RESTARTS} rolling restarts of three nodes with ${STREAMS} open streams: none cut, none failed`, async t => {

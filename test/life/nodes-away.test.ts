@@ -1,0 +1,51 @@
+// News of the other nodes when the database is away for a while; and the only node there is on the embedded store.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { cli } from '../kit/cli.ts'
+import { type Gateway, standardConfig, startGateway } from '../kit/gateway.ts'
+import { hasPostgres, startServer } from '../kit/postgres.ts'
+import { standardModel } from '../kit/standard-config.ts'
+import { until } from '../kit/until.ts'
+import { startUpstream } from '../kit/upstream.ts'
+
+type NodeList = { readonly data: readonly { readonly name: string; readonly state: string; readonly self: boolean }[] }
+
+test('on the embedded store the list of nodes has one entry, by the name that it was given', async () => {
+  await using gateway = await startGateway({ env: { TURNPIKE_NODE_NAME: 'gw-7' } })
+
+  const { data } = (await gateway.admin<NodeList>('GET', '/nodes')).body
+  const printed = await cli(gateway, ['nodes'])
+
+  assert.deepEqual(
+    data.map(node => [node.name, node.state, node.self]),
+    [['gw-7', 'alive', true]],
+  )
+  assert.match(printed.stdout, /\tgw-7\t/)
+  assert.equal((await gateway.admin('GET', '/nodes?x=1')).status, 400)
+})
+
+if (hasPostgres()) {
+  test('a database that is away is said once, the gateway lives on, and a change after it is in force again', async () => {
+    const postgres = await startServer()
+    await using upstream = await startUpstream()
+    const env = { DATABASE_URL: postgres.url, TURNPIKE_ENCRYPTION_KEY: 'ab'.repeat(32) }
+    const start = () => startGateway({ config: standardConfig(upstream.url), env })
+    await using first = await start()
+    await using second = await start()
+    const said = (node: Gateway, words: RegExp) => node.logs.filter(line => words.test(String(line.msg))).length
+
+    await postgres.stop()
+    await until('it is noticed', () => said(first, /news of the other nodes cannot be read/) > 0)
+    await new Promise(resolve => setTimeout(resolve, 1500))
+    await postgres.start()
+    await until('it is back', () => said(first, /news of the other nodes are read again/) === 1, 20_000)
+    await until('both are ready', async () => (await second.get('/ready')).status === 200, 20_000)
+    const model = standardModel({ id: 'late/m1' })
+    assert.equal((await second.admin('POST', '/models', model)).status, 201)
+    await new Promise(resolve => setTimeout(resolve, 1000))
+
+    assert.equal(said(first, /news of the other nodes cannot be read/), 1)
+    assert.equal((await first.chat({ model: 'late/m1' })).status, 200)
+    assert.ok((await first.audit()).ok)
+  })
+}

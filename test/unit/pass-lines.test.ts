@@ -1,0 +1,36 @@
+// Whole lines out of a stream that is cut anywhere.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { PassThrough } from 'node:stream'
+import { test } from 'node:test'
+import { passLines } from '../../src/lib/pass-lines.ts'
+
+test('lines come out whole, however the bytes were cut, also within a character', async () => {
+  const text = '{"a":1}\n{"ü":"€😀"}\n\nlast\n'
+  for (let size = 1; size <= Buffer.byteLength(text); size++) {
+    const bytes = Buffer.from(text)
+    const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) =>
+      bytes.subarray(i * size, (i + 1) * size),
+    )
+
+    assert.deepEqual(await passed(chunks), ['{"a":1}\n', '{"ü":"€😀"}\n', '\n', 'last\n'], `cut every ${size} bytes`)
+  }
+})
+
+test('what is unfinished at the end is finished, and what never ends is not kept', async () => {
+  assert.deepEqual(await passed([Buffer.from('whole\nhalf')]), ['whole\n', 'half\n'])
+
+  const endless = await passed(Array.from({ length: 5 }, () => Buffer.alloc(512 * 1024, 'x')))
+  assert.ok(endless.length > 1)
+  assert.ok(endless.every(line => line.endsWith('\n')))
+})
+
+async function passed(chunks: readonly Buffer[]): Promise<readonly string[]> {
+  const from = new PassThrough()
+  const lines: string[] = []
+  passLines(from, line => lines.push(line))
+  for (const chunk of chunks) from.write(chunk)
+  from.end()
+  await once(from, 'end')
+  return lines
+}
