@@ -16,6 +16,8 @@ export type FromParent =
 export type WorkerTree = {
   // Tells workers of one machine apart.
   readonly number: number
+  // The address is the tree's already, and requests come as soon as this worker listens too.
+  readonly isLater: boolean
   ready(): void
   onDrain(listener: (signal: string, count: number) => void): void
   answerWith(metrics: () => Promise<readonly MetricJson[]>): void
@@ -50,6 +52,7 @@ export function joinTree(): WorkerTree | undefined {
 
   return {
     number: worker.id,
+    isLater: worker.id > 1,
     ready: () => tellParent({ turnpike: 'ready' }),
     onDrain: listener => void drains.push(listener),
     answerWith(metrics) {

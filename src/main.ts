@@ -31,11 +31,15 @@ export async function serve(config: Config): Promise<void> {
   const operator = openOperator(house, v1, drain, ground)
   const listeners = await openListeners(v1, operator, ground)
   const stopSweeping = await startSweeping(house, v1, ground)
-  await listeners.listen()
   // Of nodes that start at once on an empty database one makes what a first start makes, and has shown it before the next
   // one looks.
-  const at = { url: listeners.url(), adminUrl: listeners.adminUrl() }
-  await house.store.nodes.inTurn(async () => show(await operator.begin(), at, config))
+  const begin = () =>
+    house.store.nodes.inTurn(async () => {
+      await show(await operator.begin(), { url: listeners.url(), adminUrl: listeners.adminUrl() }, config)
+    })
+  if (tree?.isLater) await begin()
+  await listeners.listen()
+  if (!tree?.isLater) await begin()
   const { models } = house.catalog.current()
   log.info({ url: listeners.url(), node: ground.node.name, pid: process.pid, models: models.length }, 'listening')
   tree?.ready()
