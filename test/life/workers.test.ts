@@ -156,7 +156,7 @@ if (hasPostgres()) {
   test('the words of a first start are printed once, and the key in them works', async () => {
     await using nodes = await startNodes(1, { env: WORKERS })
     const gateway = nodes.all[0]!
-    await until('all listen', () => gateway.logs.filter(line => String(line.msg) === 'listening').length === 3)
+    await until('all listen', () => gateway.logs.filter(line => String(line.msg) === 'listening').length === 3, 30_000)
 
     const secrets = gateway.lines.flatMap(line => /First key +(\S+)/.exec(line)?.[1] ?? [])
     assert.equal(secrets.length, 1)
