@@ -33,7 +33,16 @@ export function sharedLimits(needs: SharedLimitNeeds): Limits {
 
 // `said` is the bucket of all nodes as it was last said to be, refilled since; `share` is this node's own, which lives on
 // while the other is there, so that a Redis that comes and goes fills nothing up.
-type Seen = { readonly said: Bucket; readonly share: Bucket; limit: number; version: number; isNews: boolean }
+type Seen = {
+  readonly said: Bucket
+  readonly share: Bucket
+  limit: number
+  version: number
+  // Something was said since the share was last looked at.
+  isNews: boolean
+  // The last request was counted by the share.
+  isAlone: boolean
+}
 
 function sharedRpm({ clock, buckets, nodesAlive, onLocal }: SharedLimitNeeds) {
   const seenKeys = new Map<string, Seen>()
@@ -44,7 +53,8 @@ function sharedRpm({ clock, buckets, nodesAlive, onLocal }: SharedLimitNeeds) {
     if (seen === undefined) {
       const now = clock.monotonic()
       const { rpmLimit: limit, version } = key
-      seen = { said: fullBucket(limit, now), share: fullBucket(shareOf(limit), now), limit, version, isNews: false }
+      const [said, share] = [fullBucket(limit, now), fullBucket(shareOf(limit), now)]
+      seen = { said, share, limit, version, isNews: false, isAlone: false }
       seenKeys.set(key.id, seen)
     } else if (key.version > seen.version) {
       seen.limit = key.rpmLimit
@@ -61,6 +71,7 @@ function sharedRpm({ clock, buckets, nodesAlive, onLocal }: SharedLimitNeeds) {
     seen.limit = limit
     seen.version = version
     seen.isNews = true
+    seen.isAlone = false
   }
 
   function shareOf(limit: number): number {
@@ -87,6 +98,7 @@ function sharedRpm({ clock, buckets, nodesAlive, onLocal }: SharedLimitNeeds) {
       const seen = seenOf(key)
       if (said === undefined) {
         onLocal()
+        seen.isAlone = true
         const { bucket, size } = ownShare(seen)
         if (!take(bucket, size, clock.monotonic())) throw rpmSpent(bucket)
         return () => giveBack(bucket)
@@ -105,7 +117,7 @@ function sharedRpm({ clock, buckets, nodesAlive, onLocal }: SharedLimitNeeds) {
     standing(key: Key): Standing {
       const seen = seenOf(key)
       const now = clock.monotonic()
-      if (buckets.isUp()) return standing(seen.said, seen.limit, now)
+      if (buckets.isUp() && !seen.isAlone) return standing(seen.said, seen.limit, now)
       const { bucket, size } = ownShare(seen)
       return { ...standing(bucket, size, now), limit: seen.limit }
     },

@@ -33,13 +33,14 @@ if (hasRedis()) {
     redis.freeze()
     const first = await timed(() => house.link.send(['PING']))
     await until('it is away', () => !house.link.isUp())
-    const later = await timed(() => house.link.send(['PING']))
-    const whole = await timed(() => Promise.allSettled(Array.from({ length: 1000 }, () => house.link.send(['PING']))))
+    const later = await timed(async () => {
+      for (let i = 0; i < 40; i++) await assert.rejects(house.link.send(['PING']))
+    })
     redis.thaw()
     await until('it is back', house.link.isUp)
 
     assert.ok(first.failed && first.ms >= BOUNDS.redisCommandMsMax - 5, `${first.ms}`)
-    assert.ok(later.failed && later.ms < 100 && whole.ms < 500, `${later.ms} and ${whole.ms}`)
+    assert.ok(later.ms < 10 * BOUNDS.redisCommandMsMax, `${later.ms}`)
     assert.equal(await house.link.send(['PING']), 'PONG')
     assert.deepEqual(house.told.map(kind), ['away', 'back'])
   })

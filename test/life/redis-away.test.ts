@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { createServer } from 'node:tls'
 import { CERTIFICATE, PRIVATE_KEY } from '../fixtures/localhost-tls.ts'
+import { withBounds } from '../kit/bounds.ts'
 import { startFaultProxy } from '../kit/fault-proxy.ts'
 import { temporaryFolder } from '../kit/folder.ts'
 import { type Gateway, standardConfig, startGateway } from '../kit/gateway.ts'
@@ -22,7 +23,8 @@ const BACK = 'Redis is back: requests a minute are counted for all nodes again'
 
 if (hasPostgres() && hasRedis()) {
   test('two nodes whose Redis comes and goes', async t => {
-    await using house = await startRedisNodes(2)
+    // On a machine that is busy with tests an answer may take longer than the product waits for it.
+    await using house = await startRedisNodes(2, withBounds({ redisCommandMsMax: 1000 }))
     const { nodes, redis } = house
     const [a, b] = nodes as [Gateway, Gateway]
     const key = await a.createKey({ rpm_limit: 60_000 })
@@ -62,6 +64,7 @@ if (hasPostgres() && hasRedis()) {
       const low = await a.createKey({ rpm_limit: 6, daily_limit: null })
       for (let i = 0; i < 4; i++) await a.get('/v1/models', low.secret)
 
+      const startedAt = performance.now()
       const admitted: number[] = []
       for (let round = 0; round < 3; round++) {
         await redis.kill()
@@ -79,9 +82,11 @@ if (hasPostgres() && hasRedis()) {
         await until('it is back', async () => (await metric(a, 'turnpike_redis_up')) === 1)
       }
 
-      // Two were left of six; a token comes back every ten seconds.
-      assert.ok(admitted[0] === 2 || admitted[0] === 3, `${admitted}`)
-      assert.ok((admitted[1] ?? 9) <= 1 && (admitted[2] ?? 9) <= 1, `${admitted}`)
+      // Two were left of six; a token comes back every ten seconds, there and here.
+      const seconds = (performance.now() - startedAt) / 1000
+      const [first = 0, ...others] = admitted
+      assert.ok(first >= 2 && first <= 3 + seconds / 10, `${admitted}`)
+      assert.ok(first + others.reduce((a, b) => a + b) <= 3 + seconds / 10, `${admitted} in ${seconds} s`)
     })
 
     await t.test('what the gate decides is exact meanwhile: the day and the credits', async () => {

@@ -57,6 +57,20 @@ test('a share begins with its part of what Redis last said, and refills by its o
   assert.deepEqual([atFirst, tenSecondsLater], [10, 5])
 })
 
+test('an answer that did not come in time means the share too, also while Redis is thought to be there', async () => {
+  const house = openHouse({ limit: 60, nodes: 3 })
+  house.says = { isTaken: true, tokens: 30, limit: 60, version: 1 }
+  await house.enter()
+  house.says = 'late'
+  await house.enter()
+
+  const late = house.limits.rpm(house.key)
+  house.says = { isTaken: true, tokens: 29, limit: 60, version: 1 }
+  await house.enter()
+
+  assert.deepEqual([late.remaining, house.limits.rpm(house.key).remaining], [9, 29])
+})
+
 test('a Redis that comes and goes does not fill a share up, whatever it says', async () => {
   const house = openHouse({ limit: 100, nodes: 2 })
   house.says = undefined
@@ -127,16 +141,18 @@ test('full buckets are forgotten, others are not', async () => {
 function openHouse({ limit = 60, nodes = 1 } = {}) {
   const clock = manualClock()
   const key = keyOf(limit)
-  // Of `says` undefined means that it is away.
-  const world = { nodes, says: undefined as BucketSaid | undefined, givenBack: 0, local: 0 }
+  // Undefined: it is away.
+  const says: BucketSaid | 'late' | undefined = undefined
+  const world = { nodes, says: says as BucketSaid | 'late' | undefined, givenBack: 0, local: 0 }
+  const answer = async () => (world.says === 'late' ? undefined : world.says)
   const limits = sharedLimits({
     clock,
     unpaidPerMinute: 600,
     nodesAlive: () => world.nodes,
     onLocal: () => void world.local++,
     buckets: {
-      take: async () => world.says,
-      look: async () => world.says,
+      take: answer,
+      look: answer,
       giveBack: () => void world.givenBack++,
       isUp: () => world.says !== undefined,
     },
