@@ -2,6 +2,7 @@
 // a revoke too: whatever Redis does, and without any.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { createClient } from '@redis/client'
 import { withBounds } from '../kit/bounds.ts'
 import type { Gateway, NewKey } from '../kit/gateway.ts'
@@ -113,7 +114,8 @@ if (hasPostgres() && hasRedis()) {
     await using house = await startRedisNodes(2, PATIENT)
     const [here, there] = house.nodes as [Gateway, Gateway]
     const heard: string[] = []
-    const listener = await createClient({ url: house.redis.url }).connect()
+    const listener = createClient({ url: house.redis.url }).on('error', () => undefined)
+    await listener.connect()
     await listener.subscribe('turnpike:hints', message => void heard.push(message))
     const key = await here.createKey({ rpm_limit: 6000 })
     const misses = async () =>
@@ -123,23 +125,26 @@ if (hasPostgres() && hasRedis()) {
     await there.get('/v1/models', key.secret)
     const remembered = await misses()
 
-    await patch(here, key, { name: 'another' })
+    // A hint is best effort: on a busy machine the other node may not be listening yet.
     await until('it was forgotten there', async () => {
+      await patch(here, key, { name: 'another' })
+      await setTimeout(100)
       await there.get('/v1/models', key.secret)
       return (await misses()) > before
     })
+    heard.length = 0
 
     await here.admin('POST', `/keys/${key.id}/rotate`, {})
     await here.admin('POST', `/keys/${key.id}/end-grace`, {})
     await here.admin('POST', `/keys/${key.id}/revoke`, { abort_streams: true })
     await here.admin('PATCH', `/accounts/${key.accountId}`, { status: 'suspended' })
-    await until('all is told', () => heard.length === 6)
+    await until('all is told', () => heard.length === 5)
     listener.destroy()
 
     assert.equal(remembered, before)
     const told = heard.map(message => message.replace(/^[0-9a-f-]{36} /, ''))
     const forget = `forget ${key.id}`
-    assert.deepEqual(told, [forget, forget, forget, forget, `abort_streams ${key.id}`, 'forget_accounts'])
+    assert.deepEqual(told, [forget, forget, forget, `abort_streams ${key.id}`, 'forget_accounts'])
   })
 }
 
