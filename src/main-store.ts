@@ -6,6 +6,7 @@ import type { Ground } from './main-ground.ts'
 import type { LiveCatalog } from './route/catalog.ts'
 import type { Store } from './store/contract.ts'
 import { DATABASE_FILE, lockDataDir } from './store/lock.ts'
+import { movedAway } from './store/move-note.ts'
 import { openPostgres } from './store/postgres.ts'
 import { openSqlite } from './store/sqlite.ts'
 
@@ -22,6 +23,8 @@ export async function openHouse(ground: Ground): Promise<House> {
 
 function takeDataDir(dir: string): void {
   if (lockOf(dir) === 'taken') throw new BadConfig(`another process is using the data directory ${dir}`)
+  const elsewhere = movedAway(dir)
+  if (elsewhere !== undefined) throw new BadConfig(elsewhere)
 }
 
 function lockOf(dir: string) {

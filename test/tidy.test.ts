@@ -33,7 +33,7 @@ const ROOMS: Rooms = [
   ['drain.ts', ['http/', 'domain/', 'lib/']],
   // main.ts and the files it is made of: main-store.ts, main-v1.ts, …
   ['main', ['']],
-  // `serve` hands over to main; `audit`, `backup` and `restore` work on the store's files while no gateway need run; what
+  // `serve` hands over to main; `audit`, `backup`, `restore` and `migrate` work on the store itself while no gateway need run; what
   // people read and write is in credits.
   [
     'cli/',
@@ -44,6 +44,7 @@ const ROOMS: Rooms = [
       'store/audit',
       'store/forget-credentials.ts',
       'store/lock.ts',
+      'store/move',
       'domain/credits.ts',
       'lib/',
     ],

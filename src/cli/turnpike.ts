@@ -26,6 +26,7 @@ const GROUPS: Readonly<Record<string, Group>> = {
     about: 'delete stored provider credentials whose key is lost',
     load: () => import('./forget-credentials.ts'),
   },
+  migrate: { about: 'move an installation from SQLite to Postgres', load: () => import('./migrate.ts') },
   restore: { about: 'put a backup into an empty data dir', load: () => import('./restore.ts') },
 }
 

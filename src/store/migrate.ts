@@ -35,6 +35,10 @@ export function migrate(db: DatabaseSync): void {
   }
 }
 
+export function newestSchema(): number {
+  return migrationFiles().length
+}
+
 function migrationFiles(): readonly string[] {
   return readdirSync(FOLDER)
     .filter(name => name.endsWith('.sql'))

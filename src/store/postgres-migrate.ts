@@ -10,20 +10,39 @@ const SERVER_VERSION_MIN = 150_000
 // Another node may be busy with a long one; a start can wait longer than a request.
 const WAIT_MS = 120_000
 
+// What a move from another database leaves here: from which source, and whether it is done.
+export const MOVE_TABLE = 'turnpike_move'
+
 class UnfitDatabase extends Error {}
 
-export async function migratePostgres(client: PoolClient): Promise<void> {
+// `moving` is the move that does this itself; half of one is no database that anybody else could start on.
+export async function migratePostgres(client: PoolClient, moving?: string): Promise<void> {
   await refuseUnfit(client)
   await client.query('BEGIN')
   try {
-    await client.query(`SET LOCAL lock_timeout = ${WAIT_MS}; SET LOCAL statement_timeout = ${WAIT_MS}`)
-    await ask(client, `SELECT pg_advisory_xact_lock(${LOCK_SPACE}, ${MIGRATION_LOCK})`)
+    await lockMigrations(client)
+    if (moving === undefined) await refuseHalfMoved(client)
     await bringUp(client)
     await client.query('COMMIT')
   } catch (error) {
     // A connection that is gone has rolled back by itself; what matters is why.
     await client.query('ROLLBACK').catch(() => {})
     throw error
+  }
+}
+
+// Until the end of the transaction.
+export async function lockMigrations(client: PoolClient): Promise<void> {
+  await client.query(`SET LOCAL lock_timeout = ${WAIT_MS}; SET LOCAL statement_timeout = ${WAIT_MS}`)
+  await ask(client, `SELECT pg_advisory_xact_lock(${LOCK_SPACE}, ${MIGRATION_LOCK})`)
+}
+
+async function refuseHalfMoved(client: PoolClient): Promise<void> {
+  const [table] = await ask(client, `SELECT to_regclass('${MOVE_TABLE}')::text AS found`)
+  if (table?.found === null) return
+  const halves = await ask(client, `SELECT source FROM ${MOVE_TABLE} WHERE state <> 'done'`)
+  if (halves.length > 0) {
+    throw new UnfitDatabase('a move into it is not finished: run the same "turnpike migrate" again')
   }
 }
 

@@ -1,0 +1,85 @@
+// For tests of moving to Postgres: a data dir with as many rows as wanted whose books are right, and the comparison of
+// every value of every table on both sides.
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import pg from 'pg'
+import { STAYS, sourceShape } from '../../src/store/move-plan.ts'
+
+// Clones the one charged row that is there, with its charge, so often, and books that on its account and key.
+export function multiplyRows(dataDir: string, times: number): void {
+  const db = new DatabaseSync(join(dataDir, 'turnpike.db'), { timeout: 5000 })
+  try {
+    db.exec('PRAGMA synchronous = OFF; BEGIN IMMEDIATE')
+    const row = db.prepare('SELECT * FROM usage WHERE cost > 0 LIMIT 1').get() ?? {}
+    const charge = db.prepare('SELECT * FROM ledger WHERE id = ?').get(row.request_id ?? '') ?? {}
+    const insertRow = inserter(db, 'usage', row)
+    const insertCharge = inserter(db, 'ledger', charge)
+    for (let i = 0; i < times; i++) {
+      // Older than what the gateway writes, in the form of its ids.
+      const id = `01900000-0000-7000-8000-${i.toString(16).padStart(12, '0')}`
+      insertRow({ ...row, request_id: id, client_request_id: AWKWARD[i % AWKWARD.length] ?? null })
+      insertCharge({ ...charge, id, request_id: id })
+    }
+    const spent = BigInt(String(row.cost)) * BigInt(times)
+    db.prepare('UPDATE account SET spent = spent + ?, available = available - ? WHERE id = ?').run(
+      spent,
+      spent,
+      row.account_id ?? '',
+    )
+    db.prepare('UPDATE key_balance SET spent = spent + ? WHERE key_id = ?').run(spent, row.key_id ?? '')
+    db.exec('COMMIT')
+  } finally {
+    db.close()
+  }
+}
+
+// What a line of text could get wrong.
+const AWKWARD: readonly (string | null)[] = [
+  null,
+  'a\tb',
+  'a\\b\\N',
+  '\\.',
+  'line\nline\r',
+  '',
+  '{"a":"\\u00e9"}',
+  'é😀\u2028',
+]
+
+type Cells = Record<string, string | number | bigint | null | Uint8Array>
+
+function inserter(db: DatabaseSync, table: string, row: object): (row: Cells) => void {
+  const names = Object.keys(row)
+  const statement = db.prepare(`INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`)
+  return cells => void statement.run(...names.map(name => cells[name] ?? null))
+}
+
+// Every value of every row of every table that is moved. Gives how many rows that were.
+export async function assertSameRows(dataDir: string, url: string): Promise<number> {
+  const db = new DatabaseSync(join(dataDir, 'turnpike.db'), { readOnly: true })
+  const client = new pg.Client({ connectionString: url, types: { getTypeParser: () => (text: string) => text } })
+  await client.connect()
+  let compared = 0
+  try {
+    for (const [table, columns] of Object.entries(sourceShape(db))) {
+      if (STAYS.includes(table)) continue
+      const names = columns.map(column => column.name).join(', ')
+      const order = columns.filter(column => column.key > 0).sort((a, b) => a.key - b.key)
+      const text = `SELECT ${names} FROM ${table} ORDER BY ${order.map(column => column.name).join(', ')}`
+      const here = db.prepare(text)
+      here.setReadBigInts(true)
+      const rows = here.all().map(row => Object.values(row).map(value => (value === null ? null : storable(value))))
+      const there = (await client.query<unknown[]>({ text, rowMode: 'array' })).rows
+      assert.deepEqual(there, rows, table)
+      compared += rows.length
+    }
+  } finally {
+    await client.end()
+    db.close()
+  }
+  return compared
+}
+
+function storable(value: unknown): string {
+  return String(value).replaceAll('\u0000', '\ufffd')
+}
