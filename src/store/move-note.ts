@@ -4,7 +4,7 @@ import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync
 import { join } from 'node:path'
 import { syncFolder } from '../lib/sync-to-disk.ts'
 
-export const MOVE_FILE = 'turnpike.moved.json'
+const MOVE_FILE = 'turnpike.moved.json'
 
 export type MoveNote = {
   // Names the source, also in the target.

@@ -10,7 +10,7 @@ import { until } from './until.ts'
 
 export type Nginx = AsyncDisposable & { readonly url: string; readonly passesTrailers: boolean }
 
-export const NGINX_CONFIG = join(ROOT, 'deploy/nginx/nginx.conf')
+const NGINX_CONFIG = join(ROOT, 'deploy/nginx/nginx.conf')
 const TRAILERS_SINCE = [1, 27, 2]
 
 const alive = new Set<ChildProcess>()

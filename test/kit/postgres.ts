@@ -72,14 +72,14 @@ const AS_UTF8 = ['--auth=trust', '--username=postgres', '--encoding=UTF8', '--lo
 
 export type PostgresServer = { readonly url: string; stop(): Promise<void>; start(): Promise<void> }
 
-// One of our own even where DATABASE_URL names another, for tests that stop it.
-export async function startServer(): Promise<PostgresServer> {
+// One of our own even where DATABASE_URL names another, for tests that stop it, and with other settings for measurements.
+export async function startServer(own: readonly string[] = SETTINGS): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-postgres-'))
   const user = postgresUser()
   if (user.uid !== undefined && user.gid !== undefined) chownSync(folder, user.uid, user.gid)
   const data = join(folder, 'data')
   execFileSync(required('initdb'), [...AS_UTF8, '-D', data], { ...user, stdio: 'ignore' })
-  const settings = SETTINGS.flatMap(setting => ['-c', setting])
+  const settings = own.flatMap(setting => ['-c', setting])
   const command = [required('postgres'), '-D', data, '-k', folder, '-h', '', ...settings]
   const keeper = spawn('sh', ['-c', ON_A_LEASH, folder, ...command], { ...user, stdio: ['pipe', 'ignore', 'ignore'] })
   leash(keeper)

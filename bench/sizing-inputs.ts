@@ -1,0 +1,46 @@
+// The measured figures that the sizing table is computed from, each in this one place: replace them by your own machine's
+// with `npm run sizing -- --measure` and `npm run bench -- --scale`.
+
+// What one chat costs the database, all of it: the gate, the settlement, and its share of balances, leases and vacuum.
+export type PostgresInputs = {
+  // Of a node under full load, where many share one.
+  readonly transactions: number
+  readonly rowsWritten: number
+  readonly walBytes: number
+  readonly diskBytes: number
+  readonly cpuUs: number
+}
+
+export type Inputs = {
+  // Of one node, JSON chats, with Postgres and Redis.
+  readonly nodeCpuUs: number
+  // Of one node, a stream of 50 chunks.
+  readonly nodeStreamCpuUs: number
+  readonly postgres: PostgresInputs
+  // How long a node's transaction takes, with its fsync and the way there and back; the next gathers meanwhile.
+  readonly batchMs: number
+  readonly redisOps: number
+  readonly redisCpuUs: number
+  // How much of a core is planned with, so that a node may fail and a peak may come.
+  readonly utilisation: number
+  // What one Postgres and one Redis may have at most.
+  readonly postgresCoresMax: number
+  readonly postgresWalBytesMax: number
+  readonly redisCoresMax: number
+}
+
+export const INPUTS: Inputs = {
+  // 1.5 × what the README has for the embedded store: the most that `npm run bench -- --scale` lets pass.
+  nodeCpuUs: 270,
+  nodeStreamCpuUs: 860,
+  // `npm run sizing -- --measure`, 8,000 chats, 64 at once, 8 accounts, Postgres 15; other programs kept both cores busy.
+  postgres: { transactions: 0.106, rowsWritten: 4.1, walBytes: 2680, diskBytes: 1200, cpuUs: 387 },
+  batchMs: 3,
+  redisOps: 1,
+  // redis-benchmark with the script of the buckets, on the same busy cores.
+  redisCpuUs: 37,
+  utilisation: 0.6,
+  postgresCoresMax: 64,
+  postgresWalBytesMax: 500e6,
+  redisCoresMax: 1,
+}
