@@ -118,6 +118,9 @@ const TABLE = {
 
   // The operator's side
   adminBodyBytesMax: 1 * MIB,
+  operatorsMax: 1000,
+  // Whoever logs in more often ends the oldest of their sessions.
+  sessionsPerOperatorMax: 100,
   // How often ends of keys and of old secrets that have passed are written down.
   keyEndsEveryMs: 1 * SECOND,
 

@@ -1,13 +1,19 @@
 // Wires the operator's side: verbs on keys and accounts, reports, who may call them, and whether the gateway is ready.
 import { randomBytes } from 'node:crypto'
 import { accountVerbs } from './admin/accounts.ts'
+import { eventVerbs } from './admin/events.ts'
 import { keyVerbs } from './admin/keys.ts'
 import { nodeVerbs } from './admin/nodes.ts'
+import { operatorVerbs } from './admin/operators.ts'
 import { reportVerbs } from './admin/reports.ts'
+import { sessionVerbs } from './admin/sessions.ts'
+import { type SettingsVerb, settingsVerb } from './admin/settings.ts'
+import type { Config } from './config.ts'
 import type { Drain } from './drain.ts'
 import { type FirstStart, firstStart } from './first-start.ts'
 import type { AdminNeeds } from './http/admin/admin-api.ts'
-import { addressOfRequest } from './http/peer.ts'
+import { addressOfRequest, tlsOfRequest } from './http/peer.ts'
+import { version } from './lib/version.ts'
 import { catalogVerbs } from './main-catalog-verbs.ts'
 import type { Ground } from './main-ground.ts'
 import type { House } from './main-store.ts'
@@ -24,8 +30,6 @@ export type Operator = {
 export function openOperator({ store, catalog, keeper }: House, v1: V1, drain: Drain, ground: Ground): Operator {
   const { config, clock, newId } = ground
   const { forget, forgetAccounts, abortStreams } = v1.changed
-  // The listener is open before the admin token is known; until then nobody bears it.
-  const nobody = randomBytes(32)
   let begun: FirstStart | undefined
   const accounts = accountVerbs({ accounts: store.accounts, newId, forgetAccount: forgetAccounts })
   const keys = keyVerbs({
@@ -39,16 +43,30 @@ export function openOperator({ store, catalog, keeper }: House, v1: V1, drain: D
     forget,
     abortStreams,
   })
+  const { sessionsPerOperatorMax } = config.bounds
+  const sessions = sessionVerbs({ sessions: store.sessions, sessionsPerOperatorMax, newId, randomBytes })
 
   return {
     admin: {
       clock,
-      adminTokenHash: () => begun?.adminTokenHash ?? nobody,
+      // The listener is open before the admin token is known; until then nobody bears one.
+      operatorOf: async hash => (begun === undefined ? undefined : store.operators.bearer(hash)),
+      sessionOf: async secret => (begun === undefined ? undefined : sessions.find(secret)),
       addressOf: addressOfRequest(ground.trustedProxies),
+      cameByTls: tlsOfRequest(ground.trustedProxies),
       keys,
       accounts,
       reports: reportVerbs(store),
       nodes: nodeVerbs(store),
+      events: eventVerbs(store),
+      operators: operatorVerbs({
+        operators: store.operators,
+        operatorsMax: config.bounds.operatorsMax,
+        newId,
+        randomBytes,
+      }),
+      sessions,
+      settings: settingsOf(config, v1.redis),
       catalog: catalogVerbs({ catalog: store.catalog, keeper, config, healthOf: v1.healthOf, newId, clock }),
       jsonDepthMax: config.bounds.jsonDepthMax,
       onBug: ground.onBug,
@@ -63,8 +81,28 @@ export function openOperator({ store, catalog, keeper }: House, v1: V1, drain: D
       )
     },
     async begin() {
-      begun = await firstStart(config, { store, accounts, keys, newId })
-      return begun
+      const first = await firstStart(config, { store, accounts, keys, newId })
+      await store.operators.setRoot(first.adminTokenHash.toString('hex'))
+      begun = first
+      return first
     },
   }
+}
+
+function settingsOf(config: Config, redis: V1['redis']): SettingsVerb {
+  const { adminListen } = config
+  return settingsVerb({
+    version: version(),
+    engine: config.databaseUrl === undefined ? 'sqlite' : 'postgres',
+    redis,
+    brand: { key_prefix: config.brand.keyPrefix, header_prefix: config.brand.headerPrefix },
+    defaults: config.defaults,
+    usage_retention_days: null,
+    trusted_proxies: config.trustedProxies,
+    cors_origins: config.corsOrigins,
+    admin_listen: typeof adminListen === 'object' ? `${adminListen.host}:${adminListen.port}` : null,
+    config_file: config.configFile ?? null,
+    explain: config.explain,
+    allow_private_upstreams: config.allowPrivateUpstreams,
+  })
 }

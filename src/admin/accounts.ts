@@ -3,8 +3,20 @@ import { formatCredits } from '../domain/credits.ts'
 import type { Account, AccountStatus } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
 import { isoTime } from '../domain/wire-time.ts'
-import type { Accounts, Actor, LedgerEntry, LedgerKind, Page } from '../store/contract-operator.ts'
-import { type List, listOf, missing, readCredits, readName, readNote, unknown, wrong } from './input.ts'
+import type { AccountFilter, Accounts, Actor, LedgerEntry, LedgerKind, Page } from '../store/contract-operator.ts'
+import {
+  changedMeanwhile,
+  conflict,
+  type List,
+  listOf,
+  missing,
+  readCredits,
+  readIfMatch,
+  readName,
+  readNote,
+  unknown,
+  wrong,
+} from './input.ts'
 
 export type AccountChange = { readonly name?: string; readonly status?: AccountStatus }
 export type CreditsInput = { readonly amount: string; readonly note?: string | null }
@@ -15,6 +27,7 @@ export type AccountObject = {
   readonly name: string
   readonly status: AccountStatus
   readonly balance: { readonly available: string; readonly held: string; readonly spent: string; readonly owed: string }
+  readonly version: number
   readonly created_at: string
 }
 
@@ -32,8 +45,8 @@ export type LedgerObject = {
 export type AccountVerbs = {
   create(input: { readonly name: string }, actor: Actor): Promise<AccountObject>
   get(id: string): Promise<AccountObject>
-  list(page: Page): Promise<List<AccountObject>>
-  update(id: string, change: AccountChange, actor: Actor): Promise<AccountObject>
+  list(filter: AccountFilter): Promise<List<AccountObject>>
+  update(id: string, change: AccountChange, ifMatch: string | undefined, actor: Actor): Promise<AccountObject>
   addCredits(id: string, input: CreditsInput, idempotencyKey: string | undefined, actor: Actor): Promise<LedgerObject>
   ledger(id: string, page: Page): Promise<List<LedgerObject>>
 }
@@ -58,15 +71,17 @@ export function accountVerbs(needs: AccountNeeds): AccountVerbs {
       return accountObject(found(await accounts.get(id)))
     },
 
-    async list(page) {
-      return listOf(await accounts.list(page), accountObject)
+    async list(filter) {
+      return listOf(await accounts.list(filter), accountObject)
     },
 
-    async update(id, { name, status }, actor) {
+    async update(id, { name, status }, ifMatch, actor) {
       if (name === undefined && status === undefined) return accountObject(found(await accounts.get(id)))
       const patch = { name: name === undefined ? undefined : readName(name), status }
       try {
-        return accountObject(found(await accounts.update(id, patch, actor)))
+        const account = await accounts.update(id, patch, actor, readIfMatch(ifMatch))
+        if (account === 'changed') throw changedMeanwhile('account', id)
+        return accountObject(found(account))
       } finally {
         // Also when the commit's answer was lost: forgetting too much costs one look-up.
         await needs.forgetAccount(id)
@@ -81,8 +96,8 @@ export function accountVerbs(needs: AccountNeeds): AccountVerbs {
       const entry = await accounts.addCredits(credits, actor)
       if (entry === undefined) throw unknown('account')
       if (entry === 'mismatch') throw new Refusal('idempotency_mismatch')
-      if (entry === 'too_low') throw conflict('The account has less than this available.')
-      if (entry === 'too_high') throw conflict('The account would hold more than can be counted.')
+      if (entry === 'too_low') throw conflict('The account has less than this available.', 'amount')
+      if (entry === 'too_high') throw conflict('The account would hold more than can be counted.', 'amount')
       return ledgerObject(entry)
     },
 
@@ -100,16 +115,12 @@ function readIdempotencyKey(text: string | undefined): string {
   return text
 }
 
-function conflict(message: string): Refusal {
-  return new Refusal('conflict', { param: 'amount', message })
-}
-
 function found(account: Account | undefined): Account {
   if (account === undefined) throw unknown('account')
   return account
 }
 
-function accountObject({ id, name, status, balance, createdAt }: Account): AccountObject {
+function accountObject({ id, name, status, balance, version, createdAt }: Account): AccountObject {
   return {
     object: 'account',
     id,
@@ -121,6 +132,7 @@ function accountObject({ id, name, status, balance, createdAt }: Account): Accou
       spent: formatCredits(balance.spent),
       owed: formatCredits(balance.owed),
     },
+    version,
     created_at: isoTime(createdAt),
   }
 }

@@ -1,10 +1,11 @@
 // What all changes of the catalog share: the words for what may not be changed, and which version a change is based on.
 import type { Credential, Model, Provider } from '../domain/catalog.ts'
 import type { Factor } from '../domain/dollars.ts'
-import { Refusal } from '../domain/refusal.ts'
+import type { Refusal } from '../domain/refusal.ts'
 import type { CatalogStore, Stale } from '../store/contract-catalog.ts'
+import type { Actor, Page } from '../store/contract-operator.ts'
 import type { Document } from './catalog-wire.ts'
-import { wrong } from './input.ts'
+import { changedMeanwhile, conflict, type List, wrong } from './input.ts'
 
 export type EnteredModel = Omit<Model, 'createdAt' | 'priceVersion'>
 
@@ -14,6 +15,16 @@ export type CatalogReader = {
   // Without a markup, that of the configuration file.
   model(document: Document, providers: ReadonlySet<string>, markup?: Factor): EnteredModel
 }
+
+// What can be done with an entry of either kind.
+export type EntryVerbs<Noun extends string, Entry> = {
+  create(input: Document, actor: Actor): Promise<Entry>
+  get(id: string): Promise<Entry>
+  list(page: Page): Promise<List<Entry>>
+  update(id: string, change: Document, ifMatch: string | undefined, actor: Actor): Promise<Entry>
+  delete(id: string, ifMatch: string | undefined, actor: Actor): Promise<Deleted<Noun>>
+}
+export type Deleted<Noun extends string> = { readonly object: Noun; readonly id: string; readonly deleted: true }
 
 export type CatalogNeeds = {
   readonly catalog: CatalogStore
@@ -37,22 +48,10 @@ export async function thenRefresh<T>({ refresh }: Pick<CatalogNeeds, 'refresh'>,
 
 export function staleness(noun: string, id: string, stale: Stale): Refusal {
   return stale === 'changed'
-    ? conflict(`The ${noun} ${id} was changed meanwhile: read it again.`)
+    ? changedMeanwhile(noun, id)
     : conflict(
         `The ${noun} ${id} is declared by the configuration file, or by a start without one: change the file and run "turnpike apply".`,
       )
-}
-
-export function conflict(message: string, param?: string): Refusal {
-  return new Refusal('conflict', { message, ...(param === undefined ? {} : { param }) })
-}
-
-// `If-Match: "3"`; without it, whatever is there.
-export function readIfMatch(text: string | undefined): number | undefined {
-  if (text === undefined || text === '*') return undefined
-  const match = /^"?(\d{1,15})"?$/.exec(text)
-  if (match === null) throw wrong('If-Match', 'the version of what is changed, like "3"')
-  return Number(match[1])
 }
 
 // `status` stands beside the document and is no part of it.

@@ -4,29 +4,11 @@
 import type { Refusal } from '../domain/refusal.ts'
 import type { ModelEntry, ModelSave, Unsaved } from '../store/contract-catalog.ts'
 import type { Actor, Page } from '../store/contract-operator.ts'
-import {
-  type CatalogNeeds,
-  conflict,
-  merged,
-  readIfMatch,
-  splitStatus,
-  staleness,
-  thenRefresh,
-} from './catalog-input.ts'
-import { type Document, type ModelObject, modelObject } from './catalog-wire.ts'
-import { type List, listOf, unknown, wrong } from './input.ts'
+import { type CatalogNeeds, type EntryVerbs, merged, splitStatus, staleness, thenRefresh } from './catalog-input.ts'
+import { type ModelObject, modelObject } from './catalog-wire.ts'
+import { conflict, listOf, readIfMatch, unknown, wrong } from './input.ts'
 
-export type ModelVerbs = {
-  create(input: Document, actor: Actor): Promise<ModelObject>
-  get(id: string): Promise<ModelObject>
-  list(page: Page): Promise<List<ModelObject>>
-  update(id: string, change: Document, ifMatch: string | undefined, actor: Actor): Promise<ModelObject>
-  delete(
-    id: string,
-    ifMatch: string | undefined,
-    actor: Actor,
-  ): Promise<{ readonly object: 'model'; id: string; deleted: true }>
-}
+export type ModelVerbs = EntryVerbs<'model', ModelObject>
 
 export function modelVerbs(needs: CatalogNeeds): ModelVerbs {
   const { catalog, reader, newId } = needs

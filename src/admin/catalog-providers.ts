@@ -2,16 +2,8 @@
 import type { Credential, Provider } from '../domain/catalog.ts'
 import type { Seal } from '../lib/seal.ts'
 import type { NewCredential, ProviderEntry } from '../store/contract-catalog.ts'
-import type { Actor, Page } from '../store/contract-operator.ts'
-import {
-  type CatalogNeeds,
-  conflict,
-  merged,
-  readIfMatch,
-  splitStatus,
-  staleness,
-  thenRefresh,
-} from './catalog-input.ts'
+import type { Actor } from '../store/contract-operator.ts'
+import { type CatalogNeeds, type EntryVerbs, merged, splitStatus, staleness, thenRefresh } from './catalog-input.ts'
 import {
   type Document,
   type HealthObject,
@@ -21,18 +13,9 @@ import {
   type ProviderObject,
   providerObject,
 } from './catalog-wire.ts'
-import { type List, listOf, unknown, wrong } from './input.ts'
+import { conflict, listOf, readIfMatch, unknown, wrong } from './input.ts'
 
-export type ProviderVerbs = {
-  create(input: Document, actor: Actor): Promise<ProviderObject>
-  get(id: string): Promise<ProviderObject>
-  list(page: Page): Promise<List<ProviderObject>>
-  update(id: string, change: Document, ifMatch: string | undefined, actor: Actor): Promise<ProviderObject>
-  delete(
-    id: string,
-    ifMatch: string | undefined,
-    actor: Actor,
-  ): Promise<{ readonly object: 'provider'; id: string; deleted: true }>
+export type ProviderVerbs = EntryVerbs<'provider', ProviderObject> & {
   addCredential(id: string, apiKey: string, ifMatch: string | undefined, actor: Actor): Promise<ProviderObject>
   removeCredential(id: string, credentialId: string, actor: Actor): Promise<ProviderObject>
   health(id: string): Promise<HealthObject>

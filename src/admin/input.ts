@@ -56,6 +56,16 @@ export function readTime(param: string, text: string): number {
   return at
 }
 
+// From one moment up to, but not including, another.
+export function readRange({ from, to }: { readonly from?: string; readonly to?: string }) {
+  const range = {
+    from: from === undefined ? undefined : readTime('from', from),
+    to: to === undefined ? undefined : readTime('to', to),
+  }
+  if ((range.from ?? 0) > (range.to ?? TIME_MAX)) throw wrong('from', 'a time that is not after `to`')
+  return range
+}
+
 export function readCredits(param: string, text: string): Nano {
   const amount = parseCredits(text)
   if (amount === undefined) throw wrong(param, 'a decimal string with at most nine decimals, like "10.00"')
@@ -72,4 +82,20 @@ export function missing(param: string): Refusal {
 
 export function unknown(noun: string): Refusal {
   return new Refusal('not_found', { message: `There is no ${noun} with this id.` })
+}
+
+export function changedMeanwhile(noun: string, id: string): Refusal {
+  return conflict(`The ${noun} ${id} was changed meanwhile: read it again.`)
+}
+
+export function conflict(message: string, param?: string): Refusal {
+  return new Refusal('conflict', { message, ...(param === undefined ? {} : { param }) })
+}
+
+// `If-Match: "3"`; without it, whatever is there.
+export function readIfMatch(text: string | undefined): number | undefined {
+  if (text === undefined || text === '*') return undefined
+  const match = /^"?(\d{1,15})"?$/.exec(text)
+  if (match === null) throw wrong('If-Match', 'the version of what is changed, like "3"')
+  return Number(match[1])
 }

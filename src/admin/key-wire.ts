@@ -28,6 +28,8 @@ export type KeyObject = {
   readonly daily_limit: number | null
   readonly credit_limit: string | null
   readonly max_concurrent: number
+  // Grows with every change of the key or its secrets.
+  readonly version: number
   readonly created_at: string
   readonly expires_at: string | null
   readonly revoked_at: string | null
@@ -55,6 +57,7 @@ export function keyObject(key: KeyWithSecrets, now: number): KeyObject {
     daily_limit: key.dailyLimit,
     credit_limit: key.creditLimit === null ? null : formatCredits(key.creditLimit),
     max_concurrent: key.maxConcurrent,
+    version: key.version,
     created_at: isoTime(key.createdAt),
     expires_at: isoTimeOrNull(key.expiresAt),
     revoked_at: isoTimeOrNull(key.revokedAt),

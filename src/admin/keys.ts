@@ -6,14 +6,26 @@ import { Refusal } from '../domain/refusal.ts'
 import { encodeBase62 } from '../lib/base62.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Actor, KeyFilter, Keys, NewSecret } from '../store/contract-operator.ts'
-import { type List, listOf, missing, readCidrs, readCredits, readFuture, readName, unknown, wrong } from './input.ts'
+import {
+  changedMeanwhile,
+  type List,
+  listOf,
+  missing,
+  readCidrs,
+  readCredits,
+  readFuture,
+  readIfMatch,
+  readName,
+  unknown,
+  wrong,
+} from './input.ts'
 import { type KeyChange, type KeyInput, type KeyObject, type KeyWithSecret, keyObject } from './key-wire.ts'
 
 export type KeyVerbs = {
   create(input: KeyInput, actor: Actor): Promise<KeyWithSecret>
   get(id: string): Promise<KeyObject>
   list(filter: KeyFilter): Promise<List<KeyObject>>
-  update(id: string, change: KeyChange, actor: Actor): Promise<KeyObject>
+  update(id: string, change: KeyChange, ifMatch: string | undefined, actor: Actor): Promise<KeyObject>
   rotate(id: string, actor: Actor): Promise<KeyWithSecret>
   endGrace(id: string, last4: string | undefined, actor: Actor): Promise<KeyObject>
   revoke(id: string, abortStreams: boolean, actor: Actor): Promise<KeyObject>
@@ -66,8 +78,10 @@ export function keyVerbs(needs: KeyNeeds): KeyVerbs {
       return listOf(await keys.list(filter), write)
     },
 
-    async update(id, change, actor) {
-      const key = await thenForget(id, keys.update(id, readChange(change, clock.now()), actor))
+    async update(id, change, ifMatch, actor) {
+      const patch = readChange(change, clock.now())
+      const key = await thenForget(id, keys.update(id, patch, actor, readIfMatch(ifMatch)))
+      if (key === 'changed') throw changedMeanwhile('key', id)
       if (key === 'revoked') throw new Refusal('conflict', { message: 'The key is revoked; that is final.' })
       return write(found(key))
     },

@@ -1,10 +1,9 @@
-// What operators read: usage rows, their sums, and the trace of their own actions.
+// What operators read: usage rows and their sums.
 import { formatCredits } from '../domain/credits.ts'
 import type { Endpoint, Outcome } from '../domain/usage.ts'
 import { type OperatorUsageObject, operatorUsageObject } from '../domain/usage-wire.ts'
-import { isoTime } from '../domain/wire-time.ts'
-import type { Events, OperatorEvent, Page, SummaryGroup, SummaryRow, UsageReports } from '../store/contract-operator.ts'
-import { type List, listOf, readTime, unknown } from './input.ts'
+import type { Page, SummaryGroup, SummaryRow, UsageReports } from '../store/contract-operator.ts'
+import { type List, listOf, readRange, unknown } from './input.ts'
 
 export type UsageQuery = {
   readonly from?: string
@@ -27,16 +26,13 @@ export type SummaryObject = {
   readonly cost: string
 }
 
-export type EventObject = Omit<OperatorEvent, 'at'> & { readonly object: 'event'; readonly at: string }
-
 export type ReportVerbs = {
   usage(query: UsageQuery, page: Page): Promise<List<OperatorUsageObject>>
   usageOf(requestId: string): Promise<OperatorUsageObject>
   summary(query: UsageQuery, groupBy: SummaryGroup): Promise<List<SummaryObject>>
-  events(page: Page): Promise<List<EventObject>>
 }
 
-export function reportVerbs(needs: { readonly usage: UsageReports; readonly events: Events }): ReportVerbs {
+export function reportVerbs(needs: { readonly usage: UsageReports }): ReportVerbs {
   return {
     async usage(query, page) {
       return listOf(await needs.usage.list({ ...readQuery(query), ...page }), operatorUsageObject)
@@ -52,21 +48,12 @@ export function reportVerbs(needs: { readonly usage: UsageReports; readonly even
       const rows = await needs.usage.summary(readQuery(query), groupBy)
       return { object: 'list', data: rows.map(summaryObject), has_more: false }
     },
-
-    async events(page) {
-      return listOf(await needs.events.list(page), event => ({
-        ...event,
-        object: 'event' as const,
-        at: isoTime(event.at),
-      }))
-    },
   }
 }
 
 function readQuery(query: UsageQuery) {
   return {
-    from: query.from === undefined ? undefined : readTime('from', query.from),
-    to: query.to === undefined ? undefined : readTime('to', query.to),
+    ...readRange(query),
     keyId: query.key_id,
     accountId: query.account_id,
     model: query.model,

@@ -62,6 +62,8 @@ export type Account = {
   readonly name: string
   readonly status: AccountStatus
   readonly balance: Balance
+  // Grows with every change of name or status.
+  readonly version: number
   readonly createdAt: number
 }
 

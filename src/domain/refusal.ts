@@ -61,6 +61,8 @@ export const REFUSALS = {
   service_unavailable: entry(503, 'api_error', 'The service cannot take this request right now.'),
   internal_error: entry(500, 'api_error', 'Something went wrong on our side.'),
   // The admin API's own.
+  csrf_failed: entry(403, 'permission_error', 'A change by session needs its CSRF token in X-CSRF-Token.'),
+  operator_is_viewer: entry(403, 'permission_error', 'This operator may look at everything and change nothing.'),
   conflict: entry(409, 'invalid_request_error', 'The change conflicts with the current state.'),
   too_many_secrets: entry(
     409,

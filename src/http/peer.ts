@@ -15,6 +15,15 @@ export function addressOfRequest(trusted: CidrSet): (request: FastifyRequest) =>
   }
 }
 
+// By TLS, which ends at a proxy in front of us; only one that we trust is believed.
+export function tlsOfRequest(trusted: CidrSet): (request: FastifyRequest) => boolean {
+  return request => {
+    const peer = parseAddress(request.socket.remoteAddress ?? '')
+    const said = request.raw.headersDistinct['x-forwarded-proto']?.[0]
+    return peer !== undefined && trusted.has(peer) && /^https\s*(?:,|$)/i.test(said ?? '')
+  }
+}
+
 // Of a request that could not be parsed only the socket's peer is known.
 export function addressStandingOf(authenticate: Pick<Authenticator, 'addressStanding'>): (socket: Socket) => Standing {
   return socket => authenticate.addressStanding(parseAddress(socket.remoteAddress ?? ''))

@@ -17,7 +17,13 @@ export type Keys = {
   create(input: NewKey, actor: Actor): Promise<KeyWithSecrets | 'no_account'>
   get(id: string): Promise<KeyWithSecrets | undefined>
   list(filter: KeyFilter): Promise<Paged<KeyWithSecrets>>
-  update(id: string, patch: Partial<KeyControls>, actor: Actor): Promise<KeyWithSecrets | 'revoked' | undefined>
+  // With a version that is not the key's any more: `changed`.
+  update(
+    id: string,
+    patch: Partial<KeyControls>,
+    actor: Actor,
+    basedOn?: number,
+  ): Promise<KeyWithSecrets | 'revoked' | 'changed' | undefined>
   rotate(
     id: string,
     next: NewSecret,
@@ -41,16 +47,19 @@ export type KeyFilter = Page & {
 export type Accounts = {
   create(input: { readonly id: string; readonly name: string }, actor: Actor): Promise<Account>
   get(id: string): Promise<Account | undefined>
-  list(page: Page): Promise<Paged<Account>>
+  list(filter: AccountFilter): Promise<Paged<Account>>
   update(
     id: string,
     patch: { readonly name?: string | undefined; readonly status?: AccountStatus | undefined },
     actor: Actor,
-  ): Promise<Account | undefined>
+    basedOn?: number,
+  ): Promise<Account | 'changed' | undefined>
   // Same idempotency key and body: the same entry again. Other body: `mismatch`. Below zero available: `too_low`.
   addCredits(input: NewCredits, actor: Actor): Promise<LedgerEntry | 'mismatch' | 'too_low' | 'too_high' | undefined>
   ledger(accountId: string, page: Page): Promise<Paged<LedgerEntry> | undefined>
 }
+
+export type AccountFilter = Page & { readonly status?: AccountStatus | undefined; readonly q?: string | undefined }
 
 export type NewCredits = {
   readonly id: string
@@ -113,7 +122,15 @@ export type OperatorEvent = {
   readonly subject: string
   readonly detail: string | null
 }
-export type Events = { list(page: Page): Promise<Paged<OperatorEvent>> }
+export type EventFilter = Page & {
+  readonly actor?: string | undefined
+  // All of it, or the part before its dot.
+  readonly action?: string | undefined
+  readonly subject?: string | undefined
+  readonly from?: number | undefined
+  readonly to?: number | undefined
+}
+export type Events = { list(filter: EventFilter): Promise<Paged<OperatorEvent>> }
 
 export type Settings = {
   get(name: string): Promise<string | undefined>

@@ -4,6 +4,7 @@ import type { Nano, Tokens } from '../domain/credits.ts'
 import type { HoldAsk, KeyFunds } from '../domain/hold.ts'
 import type { Balance, Bearer } from '../domain/key.ts'
 import type { Outcome, RequestFacts, UsageSource } from '../domain/usage.ts'
+import type { Operators, Sessions } from './contract-access.ts'
 import type { CatalogStore } from './contract-catalog.ts'
 import type { Nodes } from './contract-nodes.ts'
 import type { Accounts, Events, Keys, Settings, UsageReports } from './contract-operator.ts'
@@ -17,6 +18,8 @@ export type Store = {
   readonly events: Events
   readonly settings: Settings
   readonly nodes: Nodes
+  readonly operators: Operators
+  readonly sessions: Sessions
   // Resolves when the store answers; rejects when it is away.
   ping(): Promise<void>
   // Flushes what is written behind.

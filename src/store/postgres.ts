@@ -73,6 +73,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     catalog: orAway(rooms.catalog),
     settings: orAway(rooms.settings),
     nodes: { ...orAway(nodes), inTurn },
+    operators: orAway(rooms.operators),
+    sessions: orAway(rooms.sessions),
     events: orAway(reports.events),
     usage: orAway(reports.usage),
     ping: async () => {

@@ -61,6 +61,8 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     catalog: room('catalog', writer.ask),
     settings: room('settings', writer.ask),
     nodes: onlyNode(options),
+    operators: room('operators', writer.ask),
+    sessions: room('sessions', writer.ask),
     events: room('events', async message => (await reports()).ask(message)),
     usage: room('usage', async message => (await reports()).ask(message)),
     ping: async () => {

@@ -111,9 +111,39 @@ for (const { engine, open } of ENGINES) {
     const first = await rooms.accounts.list({ limit: 1 })
     const second = await rooms.accounts.list({ limit: 1, after: first.data[0]?.id })
 
-    assert.deepEqual([suspended?.name, suspended?.status], ['one', 'suspended'])
+    assert.ok(typeof suspended === 'object')
+    assert.deepEqual([suspended.name, suspended.status, suspended.version], ['one', 'suspended', 2])
     assert.deepEqual([first.data[0]?.id, first.hasMore], ['acct_2', true])
     assert.deepEqual([second.data[0]?.id, second.hasMore], [ACCOUNT, false])
+  })
+
+  test(`${engine}: a change based on an older version is refused and changes nothing, and credits are no change`, async () => {
+    await using rooms = await openWithAccount()
+    await rooms.accounts.addCredits(
+      { id: 'e1', accountId: ACCOUNT, amount: 5n, note: null, idempotencyKey: 'x' },
+      OPERATOR,
+    )
+
+    const first = await rooms.accounts.update(ACCOUNT, { name: 'first' }, OPERATOR, 1)
+    const late = await rooms.accounts.update(ACCOUNT, { name: 'late' }, OPERATOR, 1)
+    const nobody = await rooms.accounts.update('acct_nobody', { name: 'x' }, OPERATOR, 1)
+
+    assert.deepEqual([typeof first, late, nobody], ['object', 'changed', undefined])
+    assert.equal((await rooms.accounts.get(ACCOUNT))?.name, 'first')
+  })
+
+  test(`${engine}: accounts are found by a part of name or id and by status, wildcards being letters`, async () => {
+    await using rooms = await openWithAccount()
+    await rooms.accounts.create({ id: 'acct_2', name: 'Fifty%' }, OPERATOR)
+    await rooms.accounts.update(ACCOUNT, { status: 'suspended' }, OPERATOR)
+    const found = async (filter: object) =>
+      (await rooms.accounts.list({ limit: 9, ...filter })).data.map(account => account.id)
+
+    assert.deepEqual(await found({ q: 'fifty' }), ['acct_2'])
+    assert.deepEqual(await found({ q: '%' }), ['acct_2'])
+    assert.deepEqual(await found({ q: 'acct_2' }), ['acct_2'])
+    assert.deepEqual(await found({ status: 'suspended' }), [ACCOUNT])
+    assert.deepEqual(await found({ status: 'suspended', q: 'fifty' }), [])
   })
 
   test(`${engine}: after any sequence of top-ups, adjustments, holds and charges the sums hold`, async () => {

@@ -3,9 +3,12 @@ import assert from 'node:assert/strict'
 import { createHash, randomBytes, randomUUIDv7 } from 'node:crypto'
 import { fastify } from 'fastify'
 import { accountVerbs } from '../../src/admin/accounts.ts'
+import { eventVerbs } from '../../src/admin/events.ts'
 import { keyVerbs } from '../../src/admin/keys.ts'
 import { nodeVerbs } from '../../src/admin/nodes.ts'
+import { operatorVerbs } from '../../src/admin/operators.ts'
 import { reportVerbs } from '../../src/admin/reports.ts'
+import { sessionVerbs } from '../../src/admin/sessions.ts'
 import { BOUNDS } from '../../src/config-bounds.ts'
 import { NO_FILE } from '../../src/config-file.ts'
 import { priceSnapshot } from '../../src/domain/catalog.ts'
@@ -15,7 +18,7 @@ import { catalogVerbs } from '../../src/main-catalog-verbs.ts'
 import { idAt } from '../../src/store/sql/time-order.ts'
 import { ENGINES, openRooms } from './engines.ts'
 
-const TOKEN = 'admin-token-of-this-test'
+export const TOKEN = 'admin-token-of-this-test'
 export const PRICE = priceSnapshot({ prompt: 1n, completion: 2n, cacheRead: 3n, cacheWrite: 4n, request: 5n })
 
 // A credit is a cent here, and callers pay a quarter on top.
@@ -45,10 +48,14 @@ export async function openAdminHouse() {
   const money = { exchange: EXCHANGE }
   const seal = sealWith(randomBytes(32), 'credentials')
   const newId = () => randomUUIDv7()
+  const sessions = sessionVerbs({ sessions: rooms.sessions, sessionsPerOperatorMax: 3, newId, randomBytes })
+  await rooms.operators.setRoot(createHash('sha256').update(TOKEN).digest('hex'))
   const app = fastify({ genReqId: newId, exposeHeadRoutes: false })
   adminApi(app, {
     clock: rooms.clock,
-    adminTokenHash: () => createHash('sha256').update(TOKEN).digest(),
+    operatorOf: rooms.operators.bearer,
+    sessionOf: sessions.find,
+    cameByTls: request => request.headers['x-forwarded-proto'] === 'https',
     addressOf: request => request.ip,
     jsonDepthMax: 32,
     keys: keyVerbs({
@@ -63,8 +70,12 @@ export async function openAdminHouse() {
       abortStreams: id => void aborted.push(id),
     }),
     accounts: accountVerbs({ accounts: rooms.accounts, newId, forgetAccount: id => void forgottenAccounts.push(id) }),
-    reports: reportVerbs({ usage: rooms.usage, events: rooms.events }),
     nodes: nodeVerbs({ nodes: { list: async () => [] } }),
+    reports: reportVerbs({ usage: rooms.usage }),
+    events: eventVerbs({ events: rooms.events }),
+    operators: operatorVerbs({ operators: rooms.operators, operatorsMax: 5, newId, randomBytes }),
+    sessions,
+    settings: () => assert.fail('not asked here'),
     catalog: catalogVerbs({
       catalog: rooms.catalog,
       keeper: {
@@ -91,13 +102,14 @@ export async function openAdminHouse() {
     refreshed,
     money,
     seal,
-    async call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
+    base,
+    async call(method: string, path: string, body?: unknown, headers: Record<string, string | undefined> = {}) {
       const sent = body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }
       const type = body === undefined ? {} : { 'content-type': 'application/json' }
       const response = await fetch(`${base}/admin/v1${path}`, {
         method,
         ...sent,
-        headers: { authorization: `Bearer ${TOKEN}`, ...type, ...headers },
+        headers: defined({ authorization: `Bearer ${TOKEN}`, ...type, ...headers }),
       })
       const text = await response.text()
       const isJson = text !== '' && response.headers.get('content-type')?.includes('json')
@@ -119,4 +131,9 @@ export async function openAdminHouse() {
       await rooms[Symbol.asyncDispose]()
     },
   }
+}
+
+// A header that is undefined is not sent.
+function defined(headers: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter((each): each is [string, string] => each[1] !== undefined))
 }

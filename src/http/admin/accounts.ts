@@ -1,7 +1,7 @@
 // The doors to accounts, their credits and their ledger.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { AccountVerbs } from '../../admin/accounts.ts'
-import { pageOf, serve } from './endpoint.ts'
+import { ifMatchOf, pageOf, serve } from './endpoint.ts'
 import type { Guard } from './guard.ts'
 import { ADMIN } from './schemas.ts'
 
@@ -11,9 +11,19 @@ export function accountEndpoints(
 ): void {
   const { accounts } = needs
   serve(app, ADMIN.createAccount, ({ body, actor }) => accounts.create(body, actor), needs)
-  serve(app, ADMIN.listAccounts, ({ query }) => accounts.list(pageOf(query)), needs)
+  serve(
+    app,
+    ADMIN.listAccounts,
+    ({ query }) => accounts.list({ ...pageOf(query), status: query.status, q: query.q?.toWellFormed() }),
+    needs,
+  )
   serve(app, ADMIN.getAccount, ({ params }) => accounts.get(params.id ?? ''), needs)
-  serve(app, ADMIN.updateAccount, ({ params, body, actor }) => accounts.update(params.id ?? '', body, actor), needs)
+  serve(
+    app,
+    ADMIN.updateAccount,
+    ({ params, body, actor, request }) => accounts.update(params.id ?? '', body, ifMatchOf(request), actor),
+    needs,
+  )
   serve(
     app,
     ADMIN.addCredits,

@@ -1,30 +1,34 @@
 // The admin API as one Fastify plugin: guard first, then paths, then bodies, then the operator's verbs.
 import type { FastifyInstance } from 'fastify'
 import type { AccountVerbs } from '../../admin/accounts.ts'
+import type { EventVerbs } from '../../admin/events.ts'
 import type { KeyVerbs } from '../../admin/keys.ts'
 import type { NodeVerbs } from '../../admin/nodes.ts'
 import type { ReportVerbs } from '../../admin/reports.ts'
 import { Refusal } from '../../domain/refusal.ts'
+import { type AccessNeeds, accessEndpoints } from './access.ts'
 import { accountEndpoints } from './accounts.ts'
 import { nothingHere, type OnBug, refusalOfError, replyRefusal, takeJsonOnly } from './answers.ts'
 import type { CatalogVerbs } from './catalog.ts'
 import { catalogEndpoints } from './catalog.ts'
 import { ADMIN_PREFIX } from './endpoint-table.ts'
 import { eventEndpoints } from './events.ts'
-import { adminGuard, type GuardNeeds } from './guard.ts'
+import { accessOf, adminGuard, type GuardNeeds } from './guard.ts'
 import { keyEndpoints } from './keys.ts'
 import { nodeEndpoints } from './nodes.ts'
 import { usageEndpoints } from './usage.ts'
 
-export type AdminNeeds = GuardNeeds & {
-  readonly keys: KeyVerbs
-  readonly accounts: AccountVerbs
-  readonly reports: ReportVerbs
-  readonly nodes: NodeVerbs
-  readonly catalog: CatalogVerbs
-  readonly jsonDepthMax: number
-  readonly onBug: OnBug
-}
+export type AdminNeeds = GuardNeeds &
+  Omit<AccessNeeds, 'guard'> & {
+    readonly keys: KeyVerbs
+    readonly accounts: AccountVerbs
+    readonly reports: ReportVerbs
+    readonly events: EventVerbs
+    readonly nodes: NodeVerbs
+    readonly catalog: CatalogVerbs
+    readonly jsonDepthMax: number
+    readonly onBug: OnBug
+  }
 
 // The server must make `request.id` a UUIDv7 of its own (`genReqId`): it is what X-Request-Id says.
 export function adminApi(app: FastifyInstance, needs: AdminNeeds): void {
@@ -46,7 +50,7 @@ export function adminApi(app: FastifyInstance, needs: AdminNeeds): void {
           'cache-control': 'no-store',
           'x-content-type-options': 'nosniff',
         })
-        await inside.guard.check(request)
+        if (accessOf(request) !== 'open') await inside.guard.check(request)
         if (request.is404) throw nothingHere(request)
         if (request.headers['content-encoding'] !== undefined) throw new Refusal('unsupported_media_type')
       })
@@ -60,6 +64,7 @@ export function adminApi(app: FastifyInstance, needs: AdminNeeds): void {
       usageEndpoints(scope, inside)
       eventEndpoints(scope, inside)
       nodeEndpoints(scope, inside)
+      accessEndpoints(scope, inside)
     },
     { prefix: ADMIN_PREFIX },
   )

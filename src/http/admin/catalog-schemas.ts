@@ -9,10 +9,9 @@ import {
   ImportShape,
   ProviderShape,
 } from './catalog-shapes.ts'
-import { CHANGE, endpoint, Id, listOf, paging, READ, strict } from './endpoint-table.ts'
+import { CHANGE, endpoint, Id, ifMatch, listOf, paging, READ, strict } from './endpoint-table.ts'
 
-const CREATE = [201, 400, 401, 409, 413, 415, 429, 503] as const
-const ifMatch = { headers: Type.Object({ 'if-match': Type.Optional(Type.String({ maxLength: 32 })) }) }
+const CREATE = [201, 400, 401, 403, 409, 413, 415, 429, 503] as const
 const open = { additionalProperties: true, description: 'As in the configuration file.' }
 const Secret = Type.String({ minLength: 1, maxLength: 16_384, description: 'Sealed when it arrives, never shown.' })
 const status = Type.Optional(CatalogStatus)

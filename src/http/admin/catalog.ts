@@ -1,10 +1,10 @@
 // The doors to the catalog: providers, their credentials and health, models, the price list and the configuration file.
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { ApplyVerb } from '../../admin/catalog-apply.ts'
 import type { ImportVerb } from '../../admin/catalog-import.ts'
 import type { ModelVerbs } from '../../admin/catalog-models.ts'
 import type { ProviderVerbs } from '../../admin/catalog-providers.ts'
-import { pageOf, serve } from './endpoint.ts'
+import { ifMatchOf, pageOf, serve } from './endpoint.ts'
 import type { Guard } from './guard.ts'
 import { ADMIN } from './schemas.ts'
 
@@ -75,8 +75,4 @@ function modelEndpoints(app: FastifyInstance, needs: Needs): void {
     ({ params, actor, request }) => models.delete(params.id ?? '', ifMatchOf(request), actor),
     needs,
   )
-}
-
-function ifMatchOf({ headers }: FastifyRequest): string | undefined {
-  return headers['if-match']
 }

@@ -13,6 +13,8 @@ export type Endpoint = {
   readonly headers?: TObject
   readonly body?: TObject
   readonly response: TSchema
+  // Who may call it: viewers what only reads, admins everything. `open`: whoever comes. `viewer`: also a viewer.
+  readonly access?: 'open' | 'viewer'
   // The first is that of success.
   readonly statuses: readonly number[]
 }
@@ -27,16 +29,20 @@ export const paging = {
 export const listOf = <T extends TSchema>(item: T) =>
   Type.Object({ object: Type.Literal('list'), data: Type.Array(item), has_more: Type.Boolean() })
 export const READ = [200, 400, 401, 404, 429, 503] as const
-export const CHANGE = [200, 400, 401, 404, 409, 413, 415, 429, 503] as const
-export const CREATE = [201, 400, 401, 413, 415, 429, 503] as const
+export const CHANGE = [200, 400, 401, 403, 404, 409, 413, 415, 429, 503] as const
+export const CREATE = [201, 400, 401, 403, 413, 415, 429, 503] as const
+// The version that a change is based on; another one by now is a 409.
+export const ifMatch = { headers: Type.Object({ 'if-match': Type.Optional(Type.String({ maxLength: 32 })) }) }
+// Answered with 204.
+export const Nothing = Type.Null()
 
-export function endpoint<T extends Pick<Endpoint, 'query' | 'headers' | 'body'>>(
+export function endpoint<T extends Pick<Endpoint, 'query' | 'headers' | 'body' | 'access'>>(
   method: Endpoint['method'],
   path: string,
   summary: string,
   statuses: readonly number[],
   response: TSchema,
   takes: T,
-): Omit<Endpoint, 'query' | 'headers' | 'body'> & T {
+): Omit<Endpoint, 'query' | 'headers' | 'body' | 'access'> & T {
   return { method, path: ADMIN_PREFIX + path, summary, statuses, response, ...takes }
 }

@@ -6,6 +6,8 @@ import { checkBody, checkQuery } from './check.ts'
 import { ADMIN_PREFIX, type Endpoint } from './endpoint-table.ts'
 import type { Guard } from './guard.ts'
 
+const STRANGERS_BYTES_MAX = 4096
+
 export type Ask<E> = {
   readonly params: Readonly<Record<string, string>>
   readonly query: E extends { readonly query: infer Q extends TObject } ? Static<Q> : Record<string, never>
@@ -28,12 +30,17 @@ export function serve<E extends Endpoint>(
     method: endpoint.method,
     url: endpoint.path.slice(ADMIN_PREFIX.length).replace(/\{(\w+)\}/g, ':$1'),
     exposeHeadRoute: false,
+    config: { access: endpoint.access },
+    // A stranger's body is read only where there is no other way to say who they are.
+    ...(endpoint.access === 'open' ? { bodyLimit: STRANGERS_BYTES_MAX } : {}),
     async handler(request, reply) {
       const ask = {
         params: request.params as Record<string, string>,
         query: readQuery(request.query),
         body: readBody(request.body),
-        actor: needs.guard.actorOf(request),
+        get actor() {
+          return needs.guard.whoOf(request).actor
+        },
         request,
         reply,
       } as Ask<E>
@@ -41,6 +48,10 @@ export function serve<E extends Endpoint>(
       return reply.code(endpoint.statuses[0] ?? 200).send(answer)
     },
   })
+}
+
+export function ifMatchOf({ headers }: FastifyRequest): string | undefined {
+  return headers['if-match']
 }
 
 export function pageOf(query: Partial<Page>): Page {

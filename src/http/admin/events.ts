@@ -1,13 +1,18 @@
 // The door to the trace of operators' actions.
 import type { FastifyInstance } from 'fastify'
-import type { ReportVerbs } from '../../admin/reports.ts'
+import type { EventVerbs } from '../../admin/events.ts'
 import { pageOf, serve } from './endpoint.ts'
 import type { Guard } from './guard.ts'
 import { ADMIN } from './schemas.ts'
 
 export function eventEndpoints(
   app: FastifyInstance,
-  needs: { readonly guard: Guard; readonly reports: ReportVerbs },
+  needs: { readonly guard: Guard; readonly events: EventVerbs },
 ): void {
-  serve(app, ADMIN.listEvents, ({ query }) => needs.reports.events(pageOf(query)), needs)
+  serve(
+    app,
+    ADMIN.listEvents,
+    ({ query: { limit, after, ...filter } }) => needs.events.list(filter, pageOf({ limit, after })),
+    needs,
+  )
 }

@@ -1,84 +1,105 @@
-// Who may pass into the admin API: the bearer of the admin token. Failures are slowed and counted per address; the right
-// token passes whatever its neighbours did.
-import { setTimeout as sleep } from 'node:timers/promises'
+// Who may pass into the admin API: whoever bears an operator's token, or the cookie of a session and, for a change, its CSRF
+// token. Viewers may look at everything and change nothing.
+import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
+import { isCsrfToken } from '../../admin/sessions.ts'
+import type { Operator, Session } from '../../domain/operator.ts'
 import { Refusal } from '../../domain/refusal.ts'
-import { addressBlock, parseAddress } from '../../lib/cidr.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { lru } from '../../lib/lru.ts'
 import type { Actor } from '../../store/contract-operator.ts'
-import { bearsToken } from '../bearer-token.ts'
+import { bearerOf } from '../bearer-token.ts'
+import type { Endpoint } from './endpoint-table.ts'
+import { failures, noToken } from './failures.ts'
+import { sessionSecretOf } from './session-cookie.ts'
 
-const WINDOW_MS = 60_000
-const FAILURES_MAX = 20
-const ADDRESSES_MAX = 10_000
-const DELAY_MS = 250
-// Past this many at once a failure is answered without delay: the delay must not become a way to fill memory.
-const DELAYED_MAX = 64
+export type Who = {
+  readonly actor: Actor
+  readonly role: Operator['role']
+  // What it was told by, if not by a token.
+  readonly session: { readonly session: Session; readonly secret: string } | undefined
+}
 
 export type Guard = {
   // Throws the refusal, or remembers who it is.
   check(request: FastifyRequest): Promise<void>
-  actorOf(request: FastifyRequest): Actor
+  // For a token that came in a body: throws the refusal unless it is somebody's.
+  checkToken(token: string, request: FastifyRequest): Promise<void>
+  whoOf(request: FastifyRequest): Who
 }
 
 export type GuardNeeds = {
   readonly clock: Clock
-  // SHA-256 of the admin token; read at every call, since a new token replaces the old one.
-  adminTokenHash(): Buffer
+  // By the SHA-256 of all of the token. Read at every call, so that what is taken away is gone at once, on every node.
+  operatorOf(tokenHash: string): Promise<Operator | undefined>
+  sessionOf(secret: string): Promise<Session | undefined>
   // The client's address by the rule of trusted proxies; throws a refusal if it cannot be told.
   addressOf(request: FastifyRequest): string
 }
 
 export function adminGuard(needs: GuardNeeds): Guard {
-  const actors = new WeakMap<FastifyRequest, Actor>()
-  const failures = lru<string, { readonly since: number; readonly count: number }>(ADDRESSES_MAX)
-  let delayed = 0
+  const known = new WeakMap<FastifyRequest, Who>()
+  const failed = failures(needs.clock)
 
-  function countFailure(address: string): number {
-    const block = blockOf(address)
-    const now = needs.clock.monotonic()
-    const before = failures.get(block)
-    const fresh = before === undefined || now - before.since >= WINDOW_MS
-    const entry = fresh ? { since: now, count: 1 } : { since: before.since, count: before.count + 1 }
-    failures.set(block, entry)
-    return entry.count > FAILURES_MAX ? (entry.since + WINDOW_MS - now) / 1000 : 0
+  // Found by its hash and not compared, so that no time tells how much of it is right; what is no token at all is hashed
+  // and looked for like any other.
+  async function byToken(token: string, address: string): Promise<Operator> {
+    const since = needs.clock.monotonic()
+    const operator = await needs.operatorOf(createHash('sha256').update(token).digest('hex'))
+    return operator ?? failed.answer(address, since)
   }
 
-  async function delay(): Promise<void> {
-    if (delayed >= DELAYED_MAX) return
-    delayed++
-    await sleep(DELAY_MS)
-    delayed--
+  async function bySession(secret: string): Promise<Session> {
+    const session = await needs.sessionOf(secret)
+    if (session === undefined) throw noToken()
+    return session
+  }
+
+  async function find(request: FastifyRequest): Promise<Who> {
+    const given = request.raw.headersDistinct.authorization ?? []
+    if (given.length > 1) throw new Refusal('duplicate_authorization')
+    const address = needs.addressOf(request)
+    if (given[0] !== undefined) {
+      const { name, role } = await byToken(bearerOf(given[0]), address)
+      return { actor: { name, address }, role, session: undefined }
+    }
+    const secret = sessionSecretOf(request)
+    if (secret === undefined) throw noToken()
+    const session = await bySession(secret)
+    const { name, role } = session.operator
+    return { actor: { name, address }, role, session: { session, secret } }
   }
 
   return {
     async check(request) {
-      const given = request.raw.headersDistinct.authorization ?? []
-      if (given.length > 1) throw new Refusal('duplicate_authorization')
-      const address = needs.addressOf(request)
-      if (bearsToken(given[0], needs.adminTokenHash())) {
-        actors.set(request, { name: 'admin', address })
-        return
+      const who = await find(request)
+      if (!readsOnly(request)) {
+        if (who.session !== undefined) checkCsrf(request, who.session.secret)
+        if (who.role === 'viewer' && accessOf(request) !== 'viewer') throw new Refusal('operator_is_viewer')
       }
-      const waitSeconds = countFailure(address)
-      await delay()
-      if (waitSeconds > 0) throw new Refusal('too_many_failures', { retryAfter: waitSeconds })
-      throw new Refusal('invalid_api_key', {
-        message: 'No valid admin token was given. Send it as "Authorization: Bearer <token>".',
-        headers: { 'www-authenticate': 'Bearer' },
-      })
+      known.set(request, who)
     },
 
-    actorOf(request) {
-      const actor = actors.get(request)
-      if (actor === undefined) throw new Error('an admin endpoint was reached past its guard')
-      return actor
+    async checkToken(token, request) {
+      await byToken(token, needs.addressOf(request))
+    },
+
+    whoOf(request) {
+      const who = known.get(request)
+      if (who === undefined) throw new Error('an admin endpoint was reached past its guard')
+      return who
     },
   }
 }
 
-function blockOf(address: string): string {
-  const parsed = parseAddress(address)
-  return parsed === undefined ? address : addressBlock(parsed)
+export function accessOf(request: FastifyRequest): Endpoint['access'] {
+  return (request.routeOptions.config as { readonly access?: Endpoint['access'] } | undefined)?.access
+}
+
+function readsOnly({ method }: FastifyRequest): boolean {
+  return method === 'GET' || method === 'HEAD'
+}
+
+function checkCsrf({ headers }: FastifyRequest, secret: string): void {
+  const given = headers['x-csrf-token']
+  if (typeof given !== 'string' || !isCsrfToken(given, secret)) throw new Refusal('csrf_failed')
 }

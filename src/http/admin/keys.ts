@@ -1,7 +1,7 @@
 // The doors to keys.
 import type { FastifyInstance } from 'fastify'
 import type { KeyVerbs } from '../../admin/keys.ts'
-import { pageOf, serve } from './endpoint.ts'
+import { ifMatchOf, pageOf, serve } from './endpoint.ts'
 import type { Guard } from './guard.ts'
 import { ADMIN } from './schemas.ts'
 
@@ -16,7 +16,12 @@ export function keyEndpoints(app: FastifyInstance, needs: { readonly guard: Guar
     needs,
   )
   serve(app, ADMIN.getKey, ({ params }) => keys.get(params.id ?? ''), needs)
-  serve(app, ADMIN.updateKey, ({ params, body, actor }) => keys.update(params.id ?? '', body, actor), needs)
+  serve(
+    app,
+    ADMIN.updateKey,
+    ({ params, body, actor, request }) => keys.update(params.id ?? '', body, ifMatchOf(request), actor),
+    needs,
+  )
   serve(app, ADMIN.rotateKey, ({ params, actor }) => keys.rotate(params.id ?? '', actor), needs)
   serve(app, ADMIN.endGrace, ({ params, body, actor }) => keys.endGrace(params.id ?? '', body.last4, actor), needs)
   serve(

@@ -5,8 +5,9 @@ import { NAME_MAX, NOTE_MAX } from '../../admin/input.ts'
 import { ALLOWLIST_ENTRIES_MAX, CONCURRENT_LIMIT_MAX, DAILY_LIMIT_MAX, RPM_LIMIT_MAX } from '../../domain/key.ts'
 import { ENDPOINTS, MODEL_NAME_MAX, OUTCOMES } from '../../domain/usage.ts'
 import { SUMMARY_GROUPS } from '../../store/contract-operator.ts'
+import { ACCESS } from './access-schemas.ts'
 import { CATALOG } from './catalog-schemas.ts'
-import { CHANGE, CREATE, type Endpoint, endpoint, Id, listOf, paging, READ, strict } from './endpoint-table.ts'
+import { CHANGE, CREATE, type Endpoint, endpoint, Id, ifMatch, listOf, paging, READ, strict } from './endpoint-table.ts'
 import {
   AccountShape,
   AccountState,
@@ -24,6 +25,9 @@ import {
 } from './shapes.ts'
 
 const Name = Type.String({ minLength: 1, maxLength: NAME_MAX })
+const Search = Type.Optional(
+  Type.String({ description: 'Part of a name or id; of keys also of the last four.', maxLength: NAME_MAX }),
+)
 
 const controls = {
   scopes: Type.Optional(Type.Array(ScopeName, { maxItems: 16 })),
@@ -57,7 +61,7 @@ export const ADMIN = {
       {
         status: Type.Optional(Status),
         account_id: Type.Optional(Id),
-        q: Type.Optional(Type.String({ description: 'Part of a name, id or last four.', maxLength: NAME_MAX })),
+        q: Search,
         ...paging,
       },
       strict,
@@ -65,6 +69,7 @@ export const ADMIN = {
   }),
   getKey: endpoint('GET', '/keys/{id}', 'Read a key', READ, KeyShape, {}),
   updateKey: endpoint('PATCH', '/keys/{id}', 'Change a key; in force with the next request', CHANGE, KeyShape, {
+    ...ifMatch,
     body: Type.Object({ name: Type.Optional(Name), ...controls }, strict),
   }),
   rotateKey: endpoint('POST', '/keys/{id}/rotate', 'Issue a new secret', CHANGE, KeyWithSecretShape, {
@@ -80,17 +85,18 @@ export const ADMIN = {
     body: Type.Object({ name: Name }, strict),
   }),
   listAccounts: endpoint('GET', '/accounts', 'List accounts, newest first', READ, listOf(AccountShape), {
-    query: Type.Object(paging, strict),
+    query: Type.Object({ status: Type.Optional(AccountState), q: Search, ...paging }, strict),
   }),
   getAccount: endpoint('GET', '/accounts/{id}', 'Read an account', READ, AccountShape, {}),
   updateAccount: endpoint('PATCH', '/accounts/{id}', 'Rename, suspend or reactivate', CHANGE, AccountShape, {
+    ...ifMatch,
     body: Type.Object({ name: Type.Optional(Name), status: Type.Optional(AccountState) }, strict),
   }),
   addCredits: endpoint(
     'POST',
     '/accounts/{id}/credits',
     'Add credits, or take them away with a negative amount',
-    [201, 400, 401, 404, 409, 413, 415, 422, 429, 503],
+    [201, 400, 401, 403, 404, 409, 413, 415, 422, 429, 503],
     LedgerEntryShape,
     {
       headers: Type.Object({ 'idempotency-key': Type.String({ minLength: 1, maxLength: 255 }) }),
@@ -114,12 +120,25 @@ export const ADMIN = {
   }),
   getUsage: endpoint('GET', '/usage/{request_id}', 'One usage row', READ, OperatorUsageShape, {}),
   listEvents: endpoint('GET', '/events', "Operators' actions, newest first", READ, listOf(EventShape), {
-    query: Type.Object(paging, strict),
+    query: Type.Object(
+      {
+        actor: Type.Optional(Type.String({ description: "The operator's name.", maxLength: NAME_MAX })),
+        action: Type.Optional(
+          Type.String({ description: 'Such as `key.revoke`, or `key` for all on keys.', maxLength: NAME_MAX }),
+        ),
+        subject: Type.Optional(Type.String({ description: 'Id of what it was done to.', maxLength: NAME_MAX })),
+        from: Type.Optional(Time),
+        to: Type.Optional(Time),
+        ...paging,
+      },
+      strict,
+    ),
   }),
   listNodes: endpoint('GET', '/nodes', 'The nodes that share the database', READ, listOf(NodeShape), {
     query: Type.Object({}, strict),
   }),
   ...CATALOG,
+  ...ACCESS,
 } satisfies Record<string, Endpoint>
 
 export const ADMIN_ENDPOINTS: readonly Endpoint[] = Object.values(ADMIN)

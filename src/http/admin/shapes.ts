@@ -14,7 +14,8 @@ export const ScopeName = Type.Enum([...SCOPES])
 export const Status = Type.Enum([...KEY_STATUSES])
 export const AccountState = Type.Enum([...ACCOUNT_STATUSES])
 
-const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) => Type.Union([type, Type.Null()])
+export const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) => Type.Union([type, Type.Null()])
+const Version = Type.Integer({ minimum: 1, description: 'Grows with every change; send it as `If-Match`.' })
 const Tokens = Type.Integer({ minimum: 0 })
 
 const KEY = {
@@ -30,6 +31,7 @@ const KEY = {
   daily_limit: nullable(Type.Integer()),
   credit_limit: nullable(Credits),
   max_concurrent: Type.Integer(),
+  version: Version,
   created_at: Time,
   expires_at: nullable(Time),
   revoked_at: nullable(Time),
@@ -50,6 +52,7 @@ export const AccountShape = Type.Object({
   name: Type.String(),
   status: AccountState,
   balance: Type.Object({ available: Credits, held: Credits, spent: Credits, owed: Credits }),
+  version: Version,
   created_at: Time,
 })
 

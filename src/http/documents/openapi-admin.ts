@@ -38,7 +38,7 @@ function operation(name: string, endpoint: Endpoint): Operation {
     operationId: `admin${name.charAt(0).toUpperCase()}${name.slice(1)}`,
     tags: [`Admin: ${room}`],
     summary,
-    security: [{ adminToken: [] }],
+    security: endpoint.access === 'open' ? [] : [{ adminToken: [] }, { adminSession: [] }],
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined ? {} : { requestBody: bodyOf(name, body) }),
     responses: {
@@ -95,20 +95,24 @@ function bodyOf(name: string, body: TObject): NonNullable<Operation['requestBody
 
 function answerOf(name: string, { method, statuses, response }: Endpoint): Operation['responses'][string] {
   const csv: Record<string, Media> = name === 'listUsage' ? { 'text/csv': { schema: { type: 'string' } } } : {}
+  const description = method === 'GET' ? 'What was asked for.' : statuses[0] === 201 ? 'Created.' : 'Done.'
+  if (statuses[0] === 204) return { description, headers: headerRefs(HEADERS) }
   return {
-    description: method === 'GET' ? 'What was asked for.' : statuses[0] === 201 ? 'Created.' : 'Done.',
+    description,
     headers: headerRefs(HEADERS),
     content: { 'application/json': { schema: described(response) }, ...csv },
   }
 }
 
 // The table states statuses; which codes they can mean follows from what the endpoint takes.
-function codesOf(name: string, { statuses, query, headers, body }: Endpoint): RefusalCode[] {
+function codesOf(name: string, { statuses, query, headers, body, access }: Endpoint): RefusalCode[] {
   const takesInput = query !== undefined || headers !== undefined || body !== undefined
   const candidates: readonly RefusalCode[] = [
     ...ALWAYS,
     ...(takesInput ? OF_INPUT : []),
     ...(body === undefined ? [] : OF_BODY),
+    'csrf_failed',
+    ...(access === 'viewer' ? [] : (['operator_is_viewer'] as const)),
     'not_found',
     'conflict',
     'idempotency_mismatch',

@@ -70,4 +70,8 @@ export const ADMIN_BODIES: Readonly<Record<string, unknown>> = {
   updateModel: { pricing: { prompt: '0.000002', completion: '0.000008' } },
   importModels: { list: 'openai', provider: 'openai', match: 'gpt-4*', markup: '1.2', dry_run: true },
   applyCatalog: { dry_run: true },
+  openSession: { token: 'tpk_op_…' },
+  createOperator: { name: 'alice', role: 'viewer' },
+  updateOperator: { role: 'admin' },
+  rotateOperator: {},
 }

@@ -40,7 +40,13 @@ function build(brand: Brand): OpenApi {
       examples: errorExamples(),
       securitySchemes: {
         apiKey: bearer(`A key: \`${brand.keyPrefix}\` and 43 characters. Cookies are never read under \`/v1\`.`),
-        adminToken: bearer('The admin token of the operator (`TURNPIKE_ADMIN_TOKEN`).'),
+        adminToken: bearer("The admin token (`TURNPIKE_ADMIN_TOKEN`), or an operator's own."),
+        adminSession: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'turnpike_session',
+          description: 'The session of the dashboard. Every change needs its `csrf_token` as `X-CSRF-Token` too.',
+        },
         metricsToken: bearer('The token for scraping (`TURNPIKE_METRICS_TOKEN`).'),
       },
     },
@@ -60,6 +66,10 @@ const TAGS = [
   { name: 'Admin: usage', description: 'Usage of all keys, row by row or summed.' },
   { name: 'Admin: events', description: 'What operators did, when and from where.' },
   { name: 'Admin: nodes', description: 'Who shares the database.' },
+  { name: 'Admin: session', description: 'Log in and out: a token makes a session cookie.' },
+  { name: 'Admin: sessions', description: 'Who is logged in, and from where.' },
+  { name: 'Admin: operators', description: 'People with tokens of their own: admins, and viewers who change nothing.' },
+  { name: 'Admin: settings', description: 'What the gateway was started with.' },
   { name: 'Operations', description: 'Probes, metrics and documents; no key needed.' },
 ]
 

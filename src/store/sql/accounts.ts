@@ -3,11 +3,11 @@
 import { formatCredits, NANO_MAX } from '../../domain/credits.ts'
 import type { Account, AccountStatus } from '../../domain/key.ts'
 import type { Accounts, Actor, LedgerEntry, LedgerKind, NewCredits } from '../contract-operator.ts'
-import { conditions } from './conditions.ts'
+import { conditions, containing } from './conditions.ts'
 import { appendEvent } from './events.ts'
 import { big, int, page, type Row, type Sql, type Tx, text, textOrNull } from './sql.ts'
 
-const ACCOUNT = 'id, name, status, available, held, spent, owed, created_at'
+const ACCOUNT = 'id, name, status, version, available, held, spent, owed, created_at'
 const ENTRY = 'id, account_id, kind, amount, request_id, note, created_at'
 
 export function sqlAccounts(sql: Sql): Accounts {
@@ -24,9 +24,12 @@ export function sqlAccounts(sql: Sql): Accounts {
       return row === undefined ? undefined : readAccount(row)
     },
 
-    async list({ limit, after }) {
+    async list({ limit, after, status, q }) {
       const asked = conditions()
       asked.add('id < ?', after)
+      asked.add('status = ?', status)
+      const words = q === undefined ? undefined : containing(q)
+      asked.add("(lower(name) LIKE lower(?) ESCAPE '!' OR lower(id) LIKE lower(?) ESCAPE '!')", words, words)
       const rows = await sql.all(
         `SELECT ${ACCOUNT} FROM account ${asked.where()} ORDER BY id DESC LIMIT ${asked.param(limit + 1)}`,
         asked.params,
@@ -34,13 +37,16 @@ export function sqlAccounts(sql: Sql): Accounts {
       return page(rows, limit, readAccount)
     },
 
-    update: (id, patch, actor) =>
+    update: (id, patch, actor, basedOn) =>
       sql.transaction(async tx => {
         const row = await tx.get(
-          `UPDATE account SET name = COALESCE($1, name), status = COALESCE($2, status) WHERE id = $3 RETURNING ${ACCOUNT}`,
-          [patch.name ?? null, patch.status ?? null, id],
+          `UPDATE account SET name = COALESCE($1, name), status = COALESCE($2, status), version = version + 1
+           WHERE id = $3 AND version = COALESCE($4, version) RETURNING ${ACCOUNT}`,
+          [patch.name ?? null, patch.status ?? null, id, basedOn ?? null],
         )
-        if (row === undefined) return undefined
+        if (row === undefined) {
+          return (await tx.get('SELECT id FROM account WHERE id = $1', [id])) === undefined ? undefined : 'changed'
+        }
         await appendEvent(tx, actor, 'account.update', id, patch)
         return readAccount(row)
       }),
@@ -119,6 +125,7 @@ function readAccount(row: Row): Account {
     name: text(row.name),
     status: text(row.status) as AccountStatus,
     balance: { available: big(row.available), held: big(row.held), spent: big(row.spent), owed: big(row.owed) },
+    version: int(row.version),
     createdAt: int(row.created_at),
   }
 }

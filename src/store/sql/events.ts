@@ -4,7 +4,7 @@ import { storable } from '../../domain/usage.ts'
 import type { Actor, Events, OperatorEvent } from '../contract-operator.ts'
 import { conditions } from './conditions.ts'
 import { int, page, type Row, type Sql, type Tx, text, textOrNull } from './sql.ts'
-import { idAt } from './time-order.ts'
+import { idAt, timePrefix } from './time-order.ts'
 
 // Changes that nobody ordered: an expiry that passed, a file that was read.
 export const SYSTEM: Actor = { name: 'system', address: '' }
@@ -14,9 +14,17 @@ const DETAIL_MAX = 4000
 
 export function sqlEvents(sql: Sql): Events {
   return {
-    async list({ limit, after }) {
+    async list({ limit, after, actor, action, subject, from, to }) {
       const asked = conditions()
       asked.add('id < ?', after)
+      asked.add('subject = ?', subject)
+      asked.add('actor = ?', actor)
+      // `key` is every action on keys: `key.create`, `key.revoke`, …
+      if (action?.includes('.')) asked.add('action = ?', action)
+      else if (action !== undefined) asked.add("action LIKE ? ESCAPE '!'", `${action.replace(/[!%_]/g, '!$&')}.%`)
+      // Ids are made of the same moment as `at`.
+      asked.add('id >= ?', from === undefined ? undefined : timePrefix(from))
+      asked.add('id < ?', to === undefined ? undefined : timePrefix(to))
       const rows = await sql.all(
         `SELECT id, at, actor, address, action, subject, detail FROM event ${asked.where()}
          ORDER BY id DESC LIMIT ${asked.param(limit + 1)}`,

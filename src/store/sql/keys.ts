@@ -16,11 +16,12 @@ export function sqlKeys(sql: Sql): Keys {
     get: id => readKeyById(sql, id),
     list: filter => listKeys(sql, filter),
 
-    update: (id, patch, actor) =>
+    update: (id, patch, actor, basedOn) =>
       sql.transaction(async tx => {
         if (!(await lock(tx, id))) return undefined
         const key = await readKeyById(tx, id)
         if (key?.revokedAt !== null) return 'revoked'
+        if (basedOn !== undefined && basedOn !== key.version) return 'changed'
         if (await change(tx, id, patch)) await record(tx, id, actor, 'key.update', patch)
         return readKeyById(tx, id)
       }),

@@ -4,11 +4,16 @@ import { sqlAccounts } from './accounts.ts'
 import { sqlCatalog } from './catalog.ts'
 import { sqlEvents } from './events.ts'
 import { sqlKeys } from './keys.ts'
+import { sqlOperators } from './operators.ts'
+import { sqlSessions } from './sessions.ts'
 import { sqlSettings } from './settings.ts'
 import type { Sql } from './sql.ts'
 import { sqlUsage } from './usage.ts'
 
-export type Rooms = Pick<Store, 'keys' | 'accounts' | 'usage' | 'catalog' | 'events' | 'settings'>
+export type Rooms = Pick<
+  Store,
+  'keys' | 'accounts' | 'usage' | 'catalog' | 'events' | 'settings' | 'operators' | 'sessions'
+>
 
 export function sqlRooms(sql: Sql): Rooms {
   return {
@@ -18,5 +23,7 @@ export function sqlRooms(sql: Sql): Rooms {
     catalog: sqlCatalog(sql),
     events: sqlEvents(sql),
     settings: sqlSettings(sql),
+    operators: sqlOperators(sql),
+    sessions: sqlSessions(sql),
   }
 }

@@ -1,0 +1,44 @@
+// What the gateway was started with, as far as an operator may see it: never a secret, and nothing to change here.
+import { formatCredits } from '../domain/credits.ts'
+import type { KeyDefaults } from '../domain/key.ts'
+
+export type SettingsObject = {
+  readonly object: 'settings'
+  readonly version: string
+  readonly engine: 'sqlite' | 'postgres'
+  readonly redis: RedisState
+  readonly brand: { readonly key_prefix: string; readonly header_prefix: string }
+  readonly defaults: Readonly<Record<string, unknown>>
+  readonly usage_retention_days: number | null
+  readonly trusted_proxies: readonly string[]
+  readonly cors_origins: readonly string[]
+  readonly admin_listen: string | null
+  readonly config_file: string | null
+  readonly explain: boolean
+  readonly allow_private_upstreams: boolean
+}
+
+export type RedisState = 'none' | 'ok' | 'away'
+
+// `redis` alone changes while the process lives.
+export type SettingsFacts = Omit<SettingsObject, 'object' | 'redis' | 'defaults'> & {
+  readonly defaults: KeyDefaults
+  redis(): RedisState
+}
+
+export type SettingsVerb = () => SettingsObject
+
+export function settingsVerb({ redis, defaults, ...facts }: SettingsFacts): SettingsVerb {
+  return () => ({ object: 'settings', ...facts, redis: redis(), defaults: defaultsObject(defaults) })
+}
+
+function defaultsObject(defaults: KeyDefaults): SettingsObject['defaults'] {
+  return {
+    scopes: defaults.scopes,
+    ip_allowlist: defaults.ipAllowlist,
+    rpm_limit: defaults.rpmLimit,
+    daily_limit: defaults.dailyLimit,
+    credit_limit: defaults.creditLimit === null ? null : formatCredits(defaults.creditLimit),
+    max_concurrent: defaults.maxConcurrent,
+  }
+}

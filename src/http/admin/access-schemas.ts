@@ -1,0 +1,121 @@
+// The endpoints of who may manage the gateway: the own session, all sessions, operators; and the settings they find.
+import { Type } from 'typebox'
+import { NAME_MAX } from '../../admin/input.ts'
+import { ROLES } from '../../domain/operator.ts'
+import { CHANGE, endpoint, listOf, Nothing, paging, READ, strict } from './endpoint-table.ts'
+import { nullable, Time } from './shapes.ts'
+
+const OPEN = [201, 400, 401, 413, 415, 429, 503] as const
+const DELETE = [204, 400, 401, 403, 404, 429, 503] as const
+const REMOVE = [204, 400, 401, 403, 404, 409, 429, 503] as const
+const CREATE = [201, 400, 401, 403, 409, 413, 415, 429, 503] as const
+
+const Name = Type.String({ minLength: 1, maxLength: NAME_MAX })
+const Role = Type.Enum([...ROLES])
+const Token = Type.String({ description: 'The whole token, shown this once.' })
+
+const OPERATOR = {
+  object: Type.Literal('operator'),
+  id: Type.String(),
+  name: Type.String(),
+  role: Role,
+  created_at: Time,
+  last_used_at: nullable(Time),
+}
+const OperatorShape = Type.Object(OPERATOR)
+const OperatorWithTokenShape = Type.Object({ ...OPERATOR, token: Token })
+
+const SESSION = {
+  object: Type.Literal('session'),
+  id: Type.String(),
+  operator: Type.Object({ id: Type.String(), name: Type.String(), role: Role }),
+  address: Type.String({ description: 'Where it was opened from.' }),
+  created_at: Time,
+  last_used_at: Time,
+  expires_at: Time,
+  idle_expires_at: Type.String({ description: 'When it ends unless it is used before. ISO 8601' }),
+}
+const SessionShape = Type.Object(SESSION)
+const OwnSessionShape = Type.Object({
+  ...SESSION,
+  csrf_token: Type.String({ description: 'To be sent as `X-CSRF-Token` with every change.' }),
+})
+
+const SettingsShape = Type.Object({
+  object: Type.Literal('settings'),
+  version: Type.String(),
+  engine: Type.Enum(['sqlite', 'postgres']),
+  redis: Type.Enum(['none', 'ok', 'away']),
+  brand: Type.Object({ key_prefix: Type.String(), header_prefix: Type.String() }),
+  defaults: Type.Object(
+    {},
+    { additionalProperties: true, description: 'What a new key gets when nothing else is said.' },
+  ),
+  usage_retention_days: nullable(Type.Integer()),
+  trusted_proxies: Type.Array(Type.String()),
+  cors_origins: Type.Array(Type.String()),
+  admin_listen: nullable(Type.String()),
+  config_file: nullable(Type.String()),
+  explain: Type.Boolean(),
+  allow_private_upstreams: Type.Boolean(),
+})
+
+export const ACCESS = {
+  openSession: endpoint(
+    'POST',
+    '/session',
+    'Log in: a token makes a session, whose cookie and CSRF token stand for it',
+    OPEN,
+    OwnSessionShape,
+    { access: 'open', body: Type.Object({ token: Type.String({ maxLength: 1024 }) }, strict) },
+  ),
+  getSession: endpoint('GET', '/session', 'The own session', [200, 401, 404, 429, 503], OwnSessionShape, {}),
+  endSession: endpoint('DELETE', '/session', 'Log out', DELETE, Nothing, { access: 'viewer' }),
+  listSessions: endpoint('GET', '/sessions', 'Sessions that are open, newest first', READ, listOf(SessionShape), {
+    query: Type.Object(paging, strict),
+  }),
+  endOtherSession: endpoint('DELETE', '/sessions/{id}', "End anybody's session", DELETE, Nothing, {}),
+  createOperator: endpoint(
+    'POST',
+    '/operators',
+    'Add an operator; the token is shown this once',
+    CREATE,
+    OperatorWithTokenShape,
+    {
+      body: Type.Object({ name: Name, role: Role }, strict),
+    },
+  ),
+  listOperators: endpoint('GET', '/operators', 'List operators', READ, listOf(OperatorShape), {
+    query: Type.Object(paging, strict),
+  }),
+  getOperator: endpoint('GET', '/operators/{id}', 'Read an operator', READ, OperatorShape, {}),
+  updateOperator: endpoint(
+    'PATCH',
+    '/operators/{id}',
+    'Rename, or change the role; in force at once',
+    CHANGE,
+    OperatorShape,
+    {
+      body: Type.Object({ name: Type.Optional(Name), role: Type.Optional(Role) }, strict),
+    },
+  ),
+  rotateOperator: endpoint(
+    'POST',
+    '/operators/{id}/rotate',
+    'Issue a new token; ends the sessions of the old one',
+    CHANGE,
+    OperatorWithTokenShape,
+    {
+      body: Type.Object({}, strict),
+    },
+  ),
+  removeOperator: endpoint('DELETE', '/operators/{id}', 'Remove an operator and end the sessions', REMOVE, Nothing, {}),
+  getSettings: endpoint(
+    'GET',
+    '/settings',
+    'What the gateway was started with, without secrets',
+    READ,
+    SettingsShape,
+    {},
+  ),
+} as const

@@ -1,0 +1,77 @@
+// The doors to the own session, to everybody's, to operators and to the settings.
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { OperatorVerbs } from '../../admin/operators.ts'
+import { ownSession, type SessionVerbs } from '../../admin/sessions.ts'
+import type { SettingsVerb } from '../../admin/settings.ts'
+import { Refusal } from '../../domain/refusal.ts'
+import { pageOf, serve } from './endpoint.ts'
+import { noToken } from './failures.ts'
+import type { Guard } from './guard.ts'
+import { ADMIN } from './schemas.ts'
+import { noSessionCookie, sessionCookie, sessionSecretOf } from './session-cookie.ts'
+
+export type AccessNeeds = {
+  readonly guard: Guard
+  readonly sessions: SessionVerbs
+  readonly operators: OperatorVerbs
+  readonly settings: SettingsVerb
+  addressOf(request: FastifyRequest): string
+  // By TLS, here or at a trusted proxy.
+  cameByTls(request: FastifyRequest): boolean
+}
+
+export function accessEndpoints(app: FastifyInstance, needs: AccessNeeds): void {
+  ownSessionEndpoints(app, needs)
+  const { sessions, operators, settings } = needs
+  serve(app, ADMIN.listSessions, ({ query }) => sessions.list(pageOf(query)), needs)
+  serve(app, ADMIN.endOtherSession, ({ params, actor }) => sessions.end(params.id ?? '', actor), needs)
+  serve(app, ADMIN.createOperator, ({ body, actor }) => operators.create(body, actor), needs)
+  serve(app, ADMIN.listOperators, ({ query }) => operators.list(pageOf(query)), needs)
+  serve(app, ADMIN.getOperator, ({ params }) => operators.get(params.id ?? ''), needs)
+  serve(app, ADMIN.updateOperator, ({ params, body, actor }) => operators.update(params.id ?? '', body, actor), needs)
+  serve(app, ADMIN.rotateOperator, ({ params, actor }) => operators.rotate(params.id ?? '', actor), needs)
+  serve(app, ADMIN.removeOperator, ({ params, actor }) => operators.remove(params.id ?? '', actor), needs)
+  serve(app, ADMIN.getSettings, async () => settings(), needs)
+}
+
+function ownSessionEndpoints(app: FastifyInstance, needs: AccessNeeds): void {
+  const { guard, sessions, addressOf, cameByTls } = needs
+  serve(
+    app,
+    ADMIN.openSession,
+    async ({ body, request, reply }) => {
+      await guard.checkToken(body.token, request)
+      const opened = await sessions.open(body.token, addressOf(request), sessionSecretOf(request))
+      // The token was right a moment ago.
+      if (opened === undefined) throw noToken()
+      reply.header('set-cookie', sessionCookie(opened.secret, cameByTls(request)))
+      return opened.session
+    },
+    needs,
+  )
+  serve(
+    app,
+    ADMIN.getSession,
+    async ({ request }) => {
+      const { session, secret } = sessionOf(request, guard)
+      return ownSession(session, secret)
+    },
+    needs,
+  )
+  serve(
+    app,
+    ADMIN.endSession,
+    async ({ request, reply, actor }) => {
+      await sessions.end(sessionOf(request, guard).session.id, actor)
+      reply.header('set-cookie', noSessionCookie(cameByTls(request)))
+    },
+    needs,
+  )
+}
+
+// A token alone is no session.
+function sessionOf(request: FastifyRequest, guard: Guard) {
+  const { session } = guard.whoOf(request)
+  if (session === undefined) throw new Refusal('not_found', { message: 'There is no session: a token was used.' })
+  return session
+}

@@ -1,0 +1,30 @@
+-- Operators with tokens of their own, their sessions, a version of accounts for changes that must not cross, and events by
+-- what they were about.
+
+CREATE TABLE operator (
+  id TEXT COLLATE "C" PRIMARY KEY,
+  name TEXT COLLATE "C" NOT NULL,
+  role TEXT COLLATE "C" NOT NULL CHECK (role IN ('admin', 'viewer')),
+  token_hash TEXT COLLATE "C" NOT NULL,
+  created_at BIGINT NOT NULL,
+  last_used_at BIGINT
+);
+CREATE UNIQUE INDEX operator_name ON operator (lower(name));
+CREATE INDEX operator_token ON operator (token_hash);
+
+-- Of a session's secret there is only the hash.
+CREATE TABLE session (
+  id TEXT COLLATE "C" PRIMARY KEY,
+  operator_id TEXT COLLATE "C" NOT NULL REFERENCES operator (id),
+  secret_hash TEXT COLLATE "C" NOT NULL,
+  address TEXT COLLATE "C" NOT NULL,
+  created_at BIGINT NOT NULL,
+  used_at BIGINT NOT NULL,
+  expires_at BIGINT NOT NULL
+);
+CREATE UNIQUE INDEX session_secret ON session (secret_hash);
+CREATE INDEX session_operator ON session (operator_id, id);
+
+ALTER TABLE account ADD COLUMN version BIGINT NOT NULL DEFAULT 1;
+
+CREATE INDEX event_subject ON event (subject, id);

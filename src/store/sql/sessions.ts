@@ -1,0 +1,93 @@
+// Sessions in SQL, each bound to its operator's row: what the operator is now, the session is.
+import { type Role, SESSION_IDLE_MS, SESSION_MS, type Session } from '../../domain/operator.ts'
+import type { NewSession, Sessions } from '../contract-access.ts'
+import type { Actor } from '../contract-operator.ts'
+import { conditions } from './conditions.ts'
+import { appendEvent } from './events.ts'
+import { int, page, type Row, type Sql, type Tx, text } from './sql.ts'
+
+const SESSION = `s.id, s.address, s.created_at, s.used_at, s.expires_at, o.id AS operator_id, o.name, o.role`
+const JOINED = 'session s JOIN operator o ON o.id = s.operator_id'
+// A use is written down at most so often; a session may end so much before it was idle for its whole time.
+const USE_NOTED_EVERY_MS = 30_000
+
+export function sqlSessions(sql: Sql): Sessions {
+  return {
+    open: (input, max) => sql.transaction(tx => open(tx, input, max)),
+
+    async bearer(secretHash) {
+      const now = sql.now()
+      const row = await sql.get(
+        `SELECT ${SESSION} FROM ${JOINED} WHERE s.secret_hash = $1 AND s.expires_at > $2 AND s.used_at > $3`,
+        [secretHash, now, now - SESSION_IDLE_MS],
+      )
+      if (row === undefined) return undefined
+      const session = readSession(row)
+      if (session.usedAt > now - USE_NOTED_EVERY_MS) return session
+      await sql.run('UPDATE session SET used_at = $1 WHERE id = $2', [now, session.id])
+      return { ...session, usedAt: now }
+    },
+
+    async list({ limit, after }) {
+      const asked = conditions()
+      asked.add('s.expires_at > ?', sql.now())
+      asked.add('s.used_at > ?', sql.now() - SESSION_IDLE_MS)
+      asked.add('s.id < ?', after)
+      const rows = await sql.all(
+        `SELECT ${SESSION} FROM ${JOINED} ${asked.where()} ORDER BY s.id DESC LIMIT ${asked.param(limit + 1)}`,
+        asked.params,
+      )
+      return page(rows, limit, readSession)
+    },
+
+    end: (id, actor) => sql.transaction(tx => end(tx, 'id', id, actor)),
+  }
+}
+
+// The operator's row is locked first: a token that is rotated meanwhile opens nothing.
+async function open(tx: Tx, input: NewSession, max: number): Promise<Session | undefined> {
+  const { id, secretHash, tokenHash, address, replaces } = input
+  const owner = await tx.get(
+    `UPDATE operator SET last_used_at = $1
+     WHERE id = (SELECT id FROM operator WHERE token_hash = $2 ORDER BY id DESC LIMIT 1) AND token_hash = $2
+     RETURNING id, name, role`,
+    [tx.now(), tokenHash],
+  )
+  if (owner === undefined) return undefined
+  const operator = { id: text(owner.id), name: text(owner.name), role: text(owner.role) as Role }
+  const actor = { name: operator.name, address }
+  const now = tx.now()
+
+  await tx.run('DELETE FROM session WHERE expires_at <= $1 OR used_at <= $2', [now, now - SESSION_IDLE_MS])
+  if (replaces !== undefined) await end(tx, 'secret_hash', replaces, actor)
+  await tx.run(
+    `INSERT INTO session (id, operator_id, secret_hash, address, created_at, used_at, expires_at)
+     VALUES ($1, $2, $3, $4, $5, $5, $6)`,
+    [id, operator.id, secretHash, address, now, now + SESSION_MS],
+  )
+  await tx.run(
+    `DELETE FROM session WHERE operator_id = $1 AND id NOT IN (
+       SELECT id FROM session WHERE operator_id = $1 ORDER BY created_at DESC, id DESC LIMIT $2)`,
+    [operator.id, max],
+  )
+  await appendEvent(tx, actor, 'session.create', id, { operator: operator.id })
+  return { id, operator, address, createdAt: now, usedAt: now, expiresAt: now + SESSION_MS }
+}
+
+async function end(tx: Tx, column: 'id' | 'secret_hash', value: string, actor: Actor): Promise<boolean> {
+  const ended = await tx.get(`DELETE FROM session WHERE ${column} = $1 RETURNING id, operator_id`, [value])
+  if (ended === undefined) return false
+  await appendEvent(tx, actor, 'session.end', text(ended.id), { operator: text(ended.operator_id) })
+  return true
+}
+
+function readSession(row: Row): Session {
+  return {
+    id: text(row.id),
+    operator: { id: text(row.operator_id), name: text(row.name), role: text(row.role) as Role },
+    address: text(row.address),
+    createdAt: int(row.created_at),
+    usedAt: int(row.used_at),
+    expiresAt: int(row.expires_at),
+  }
+}

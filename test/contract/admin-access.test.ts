@@ -1,0 +1,297 @@
+// Who may do what in the admin API, over real HTTP: logins, sessions with their CSRF tokens, operators and viewers.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Compile } from 'typebox/compile'
+import { ADMIN, ADMIN_ENDPOINTS } from '../../src/http/admin/schemas.ts'
+import { openAdminHouse, TOKEN } from '../kit/admin-house.ts'
+
+type House = Awaited<ReturnType<typeof openAdminHouse>>
+
+const HOUR = 3_600_000
+
+test('a token makes a session: a cookie that no script and no other site has, and a CSRF token for changes', async () => {
+  await using house = await openAdminHouse()
+
+  const login = await house.call('POST', '/session', { token: TOKEN }, { authorization: undefined })
+  const cookie = login.headers.get('set-cookie') ?? ''
+  const secret = /^turnpike_session=([0-9A-Za-z]{43});/.exec(cookie)?.[1] ?? ''
+  const browser = browserOf(house, secret)
+  const read = await browser('GET', '/session')
+  const made = await browser('POST', '/accounts', { name: 'x' }, { 'x-csrf-token': login.body.csrf_token })
+
+  assert.equal(login.status, 201)
+  assert.match(cookie, /; HttpOnly; SameSite=Strict; Max-Age=43200$/)
+  assert.deepEqual(Compile(ADMIN.openSession.response).Errors(login.body), [])
+  assert.deepEqual(login.body.operator, { id: 'op_root', name: 'admin', role: 'admin' })
+  assert.equal(Date.parse(login.body.expires_at) - Date.parse(login.body.created_at), 12 * HOUR)
+  assert.equal(Date.parse(login.body.idle_expires_at) - Date.parse(login.body.created_at), HOUR)
+  assert.deepEqual(read.body, login.body)
+  assert.equal(made.status, 201)
+  const stored = (await house.rooms.sql.all('SELECT * FROM session')).map(row => Object.values(row).join()).join()
+  assert.ok(!stored.includes(secret) && !stored.includes(login.body.csrf_token))
+})
+
+test('behind TLS the cookie is sent by TLS alone', async () => {
+  await using house = await openAdminHouse()
+
+  const login = await house.call('POST', '/session', { token: TOKEN }, { 'x-forwarded-proto': 'https' })
+
+  assert.match(login.headers.get('set-cookie') ?? '', /; Secure$/)
+})
+
+test('a change by session without its CSRF token, or with a forged one, is refused and changes nothing', async () => {
+  await using house = await openAdminHouse()
+  const one = await logIn(house)
+  const other = await logIn(house)
+
+  for (const csrf of [undefined, '', 'x', other.csrf, `${one.csrf}x`, one.csrf.slice(1), 'é']) {
+    const headers = { 'x-csrf-token': csrf === 'é' ? '%C3%A9' : csrf }
+    const { status, body } = await browserOf(house, one.secret)('POST', '/accounts', { name: 'x' }, headers)
+    assert.deepEqual([status, body.error.code], [403, 'csrf_failed'], String(csrf))
+  }
+  const logout = await browserOf(house, one.secret)('DELETE', '/session')
+  assert.deepEqual([logout.status, logout.body.error.code], [403, 'csrf_failed'])
+  assert.equal((await house.call('GET', '/accounts')).body.data.length, 0)
+  assert.equal((await browserOf(house, one.secret)('GET', '/session')).status, 200)
+})
+
+test('a session that is over, idle, ended or made up is a 401, and a token needs no CSRF token', async () => {
+  await using house = await openAdminHouse()
+  const ended = await logIn(house)
+  const listed = (await house.call('GET', '/sessions')).body.data
+  const gone = await house.call('DELETE', `/sessions/${listed[0].id}`)
+  const again = await house.call('DELETE', `/sessions/${listed[0].id}`)
+  const idle = await logIn(house)
+  house.rooms.clock.advance(HOUR)
+  const over = await logIn(house)
+  for (let i = 0; i < 24; i++) {
+    assert.equal((await browserOf(house, over.secret)('GET', '/keys')).status, 200, `after ${i / 2} hours`)
+    house.rooms.clock.advance(HOUR / 2)
+  }
+
+  assert.deepEqual([gone.status, again.status], [204, 404])
+  for (const secret of [ended.secret, idle.secret, over.secret, 'x'.repeat(43), '', TOKEN]) {
+    const { status, body } = await browserOf(house, secret)('GET', '/keys')
+    assert.deepEqual([status, body.error.code], [401, 'invalid_api_key'])
+    const change = await browserOf(house, secret)('POST', '/accounts', { name: 'x' }, { 'x-csrf-token': over.csrf })
+    assert.equal(change.status, 401)
+  }
+})
+
+test('two tabs share a session; a new login in one of them leaves the other a stale CSRF token, and a fresh one on asking', async () => {
+  await using house = await openAdminHouse()
+  const first = await logIn(house)
+  const second = await logIn(house, TOKEN, first.secret)
+  const tab = browserOf(house, second.secret)
+
+  const stale = await tab('POST', '/accounts', { name: 'x' }, { 'x-csrf-token': first.csrf })
+  const asked = await tab('GET', '/session')
+  const fresh = await tab('POST', '/accounts', { name: 'x' }, { 'x-csrf-token': asked.body.csrf_token })
+
+  assert.deepEqual([stale.status, stale.body.error.code], [403, 'csrf_failed'])
+  assert.equal(fresh.status, 201)
+  // The session that no browser has any more is over.
+  assert.equal((await browserOf(house, first.secret)('GET', '/session')).status, 401)
+  const out = await tab('DELETE', '/session', undefined, { 'x-csrf-token': second.csrf })
+  assert.deepEqual([out.status, out.text], [204, ''])
+  assert.match(out.headers.get('set-cookie') ?? '', /^turnpike_session=; Path=\/; .*Max-Age=0/)
+  assert.equal((await tab('GET', '/session')).status, 401)
+})
+
+test('every kind of wrong token gets the same answer after the same time', async () => {
+  await using house = await openAdminHouse()
+  const removed = (await house.call('POST', '/operators', { name: 'gone', role: 'admin' })).body
+  await house.call('DELETE', `/operators/${removed.id}`)
+  const wrong = ['', 'x', TOKEN.slice(0, -1), `${TOKEN}x`, removed.token, 'é'.repeat(9), 'x'.repeat(1024)]
+  const answers = []
+
+  for (const token of wrong) {
+    const since = performance.now()
+    const { status, body } = await house.call('POST', '/session', { token }, { authorization: undefined })
+    answers.push({ ms: performance.now() - since, status, message: body.error.message, code: body.error.code })
+  }
+
+  for (const { ms, ...answer } of answers) {
+    const { ms: _, ...first } = answers[0]!
+    assert.deepEqual(answer, first)
+    // The wait is measured from the arrival, so that what was done meanwhile is no part of it.
+    assert.ok(ms >= 240, `${ms} ms`)
+  }
+  assert.deepEqual([answers[0]?.status, answers[0]?.code], [401, 'invalid_api_key'])
+})
+
+test('while wrong tokens flood in, the right one passes at once, as a token and as a login', async () => {
+  await using house = await openAdminHouse()
+  const flood = Array.from({ length: 200 }, (_, i) =>
+    house.call('POST', '/session', { token: `wrong-${i}` }, { authorization: undefined }),
+  )
+
+  const login = await house.call('POST', '/session', { token: TOKEN }, { authorization: undefined })
+  const bearer = await house.call('GET', '/keys')
+
+  assert.deepEqual([login.status, bearer.status], [201, 200])
+  const statuses = new Set((await Promise.all(flood)).map(({ status }) => status))
+  assert.deepEqual([...statuses].toSorted(), [401, 429])
+})
+
+test('an operator has a token of their own, shown once, whose name is in every event', async () => {
+  await using house = await openAdminHouse()
+  const made = await house.call('POST', '/operators', { name: 'alice', role: 'admin' })
+  const as = { authorization: `Bearer ${made.body.token}` }
+
+  const account = await house.call('POST', '/accounts', { name: 'by alice' }, as)
+  const rotated = await house.call('POST', `/operators/${made.body.id}/rotate`)
+  const old = await house.call('GET', '/keys', undefined, as)
+  const list = await house.call('GET', '/operators')
+  const events = await house.call('GET', '/events?actor=alice')
+
+  assert.deepEqual([made.status, account.status, rotated.status, old.status], [201, 201, 200, 401])
+  assert.match(made.body.token, /^tpk_op_[0-9A-Za-z]{43}$/)
+  assert.notEqual(rotated.body.token, made.body.token)
+  assert.deepEqual(
+    list.body.data.map((operator: { id: string; token?: string }) => [operator.id, operator.token]),
+    [
+      ['op_root', undefined],
+      [made.body.id, undefined],
+    ],
+  )
+  assert.deepEqual(
+    events.body.data.map((event: { action: string; subject: string }) => [event.action, event.subject]),
+    [['account.create', account.body.id]],
+  )
+  const trace = (await house.call('GET', '/events')).text
+  assert.ok(!trace.includes(made.body.token) && !trace.includes(rotated.body.token))
+  assert.deepEqual(Compile(ADMIN.createOperator.response).Errors(made.body), [])
+  assert.deepEqual(Compile(ADMIN.listOperators.response).Errors(list.body), [])
+})
+
+test('a viewer reads everything and may change nothing, by token and by session, but may log out', async t => {
+  await using house = await openAdminHouse()
+  const { token } = (await house.call('POST', '/operators', { name: 'eve', role: 'viewer' })).body
+  const { secret, csrf } = await logIn(house, token)
+  const changes = ADMIN_ENDPOINTS.filter(({ method, access }) => method !== 'GET' && access === undefined)
+  const before = JSON.stringify(await house.rooms.sql.all('SELECT id, action FROM event ORDER BY id'))
+
+  assert.ok(changes.length > 20)
+  for (const { method, path } of changes) {
+    await t.test(`${method} ${path}`, async () => {
+      const at = path.replace('/admin/v1', '').replace(/\{\w+\}/g, 'op_root')
+      const byToken = await house.call(method, at, {}, { authorization: `Bearer ${token}` })
+      const bySession = await browserOf(house, secret)(method, at, {}, { 'x-csrf-token': csrf })
+
+      for (const { status, body } of [byToken, bySession]) {
+        assert.deepEqual([status, body.error.code], [403, 'operator_is_viewer'])
+      }
+    })
+  }
+
+  assert.equal(JSON.stringify(await house.rooms.sql.all('SELECT id, action FROM event ORDER BY id')), before)
+  for (const path of ['/keys', '/accounts', '/usage', '/events', '/operators', '/sessions', '/models', '/providers']) {
+    assert.equal((await browserOf(house, secret)('GET', path)).status, 200, path)
+  }
+  assert.equal((await browserOf(house, secret)('DELETE', '/session', undefined, { 'x-csrf-token': csrf })).status, 204)
+})
+
+test('what an operator loses, their open sessions lose with the next request', async () => {
+  await using house = await openAdminHouse()
+  const alice = (await house.call('POST', '/operators', { name: 'alice', role: 'admin' })).body
+  const { secret, csrf } = await logIn(house, alice.token)
+  const browser = browserOf(house, secret)
+  const change = () => browser('POST', '/accounts', { name: 'x' }, { 'x-csrf-token': csrf })
+
+  const before = await change()
+  await house.call('PATCH', `/operators/${alice.id}`, { role: 'viewer' })
+  const degraded = await change()
+  await house.call('DELETE', `/operators/${alice.id}`)
+  const removed = await browser('GET', '/session')
+
+  assert.deepEqual([before.status, degraded.status, removed.status], [201, 403, 401])
+})
+
+test('the operator of the configured token stays; names are one person’s; bad input is named', async () => {
+  await using house = await openAdminHouse()
+  await house.call('POST', '/operators', { name: 'alice', role: 'viewer' })
+  const root = await house.call('DELETE', '/operators/op_root')
+  const degraded = await house.call('PATCH', '/operators/op_root', { role: 'viewer' })
+  const rotated = await house.call('POST', '/operators/op_root/rotate')
+  const twice = await house.call('POST', '/operators', { name: 'ALICE', role: 'viewer' })
+  const nobody = await house.call('PATCH', '/operators/op_nobody', { role: 'viewer' })
+
+  for (const { status, body } of [root, degraded, rotated, twice]) {
+    assert.deepEqual([status, body.error.code], [409, 'conflict'])
+  }
+  assert.match(root.body.error.message, /last admin/)
+  assert.equal(nobody.status, 404)
+  for (const [input, param] of [
+    [{ name: 'x' }, 'role'],
+    [{ name: 'x', role: 'root' }, 'role'],
+    [{ name: 'System', role: 'admin' }, 'name'],
+    [{ name: 'x'.repeat(201), role: 'admin' }, 'name'],
+    [{ name: 'x', role: 'admin', token: 'mine' }, 'token'],
+  ] as const) {
+    const { status, body } = await house.call('POST', '/operators', input)
+    assert.deepEqual([status, body.error.param], [400, param])
+  }
+  const big = await house.call('POST', '/session', { token: 'x'.repeat(5000) }, { authorization: undefined })
+  assert.equal(big.body.error.code, 'request_too_large')
+})
+
+test('two operators who change the same key or account: the second is told, if they said what they saw', async () => {
+  await using house = await openAdminHouse()
+  const account = (await house.call('POST', '/accounts', { name: 'acme' })).body
+  const key = (await house.call('POST', '/keys', { name: 'ci', account_id: account.id })).body
+
+  for (const [path, version] of [
+    [`/accounts/${account.id}`, account.version],
+    [`/keys/${key.id}`, key.version],
+  ]) {
+    const seen = { 'if-match': `"${version}"` }
+    const first = await house.call('PATCH', path, { name: 'first' }, seen)
+    const second = await house.call('PATCH', path, { name: 'second' }, seen)
+    const careless = await house.call('PATCH', path, { name: 'third' })
+    const odd = await house.call('PATCH', path, { name: 'odd' }, { 'if-match': 'W/"x"' })
+
+    assert.deepEqual([first.status, first.body.version, first.body.name], [200, version + 1, 'first'])
+    assert.deepEqual([second.status, second.body.error.code], [409, 'conflict'])
+    assert.deepEqual([careless.status, careless.body.name], [200, 'third'])
+    assert.deepEqual([odd.status, odd.body.error.param], [400, 'If-Match'])
+  }
+})
+
+test('ranges the wrong way round, pages of a million and unknown filters are refused by name', async () => {
+  await using house = await openAdminHouse()
+  const backwards = 'from=2026-02-01&to=2026-01-01'
+  const cases = [
+    [`/usage?${backwards}`, 'from'],
+    [`/events?${backwards}`, 'from'],
+    [`/usage/summary?group_by=day&${backwards}`, 'from'],
+    ['/keys?limit=1000000', 'limit'],
+    ['/accounts?limit=1000000', 'limit'],
+    ['/events?limit=1000000', 'limit'],
+    ['/sessions?limit=1000000', 'limit'],
+    ['/usage?limit=1000000', 'limit'],
+    ['/accounts?status=asleep', 'status'],
+    [`/accounts?q=${'x'.repeat(201)}`, 'q'],
+    ['/events?who=me', 'who'],
+  ]
+
+  for (const [path = '', param] of cases) {
+    const { status, body } = await house.call('GET', path)
+    assert.deepEqual([status, body.error?.param], [400, param], path)
+  }
+  assert.equal((await house.call('GET', '/usage?from=2026-01-01&to=2026-01-01')).status, 200)
+})
+
+async function logIn(house: House, token: string = TOKEN, secretBefore?: string) {
+  const cookie = secretBefore === undefined ? undefined : `turnpike_session=${secretBefore}`
+  const login = await house.call('POST', '/session', { token }, { authorization: undefined, cookie })
+  assert.equal(login.status, 201)
+  const secret = /turnpike_session=(\w+);/.exec(login.headers.get('set-cookie') ?? '')?.[1] ?? ''
+  return { secret, csrf: String(login.body.csrf_token) }
+}
+
+function browserOf(house: House, secret: string) {
+  const own = { authorization: undefined, cookie: `theme=dark; turnpike_session=${secret}; x` }
+  return (method: string, path: string, body?: unknown, headers: Record<string, string | undefined> = {}) =>
+    house.call(method, path, body, { ...own, ...headers })
+}
