@@ -1,6 +1,7 @@
 // The listeners: /v1 and what belongs to operations on one address, the operator's side beside it or on an address of its
 // own.
 import type { Server } from 'node:http'
+import { fileURLToPath } from 'node:url'
 import { BadConfig, type Listen } from './config.ts'
 import { openApp } from './http/app.ts'
 import { addressStandingOf } from './http/peer.ts'
@@ -29,6 +30,7 @@ export async function openListeners(v1: V1, operator: Operator, ground: Ground):
     newRequestId: newId,
     admin: operator.admin,
     brand,
+    dashboardFolder: fileURLToPath(new URL('../web/dist', import.meta.url)),
     bodyBytesMax: bounds.adminBodyBytesMax,
     onBug: ground.onBug,
   }

@@ -50,7 +50,7 @@ export function readFuture(param: string, text: string | null, now: number): num
   return at
 }
 
-export function readTime(param: string, text: string): number {
+function readTime(param: string, text: string): number {
   const at = parseIsoTime(text)
   if (at === undefined) throw wrong(param, 'an ISO 8601 date, or a time with its zone')
   return at

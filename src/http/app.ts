@@ -1,20 +1,24 @@
-// Everything outside of /v1, as one Fastify application: operations, the admin API, documents. Errors have the one shape.
+// Everything outside of /v1, as one Fastify application: operations, the admin API, documents, the dashboard. Errors have the one shape.
 import { type FastifyInstance, fastify } from 'fastify'
 import { errorBody, Refusal } from '../domain/refusal.ts'
 import { type AdminNeeds, adminApi } from './admin/admin-api.ts'
+import { dashboard } from './dashboard.ts'
 import { documents } from './documents/documents.ts'
 import type { Brand } from './documents/openapi-document.ts'
-import { type OperationsNeeds, operations, rootEndpoint } from './operations.ts'
+import { type OperationsNeeds, operations } from './operations.ts'
+import { securityHeaders, sendSecurityHeaders } from './security-headers.ts'
 
 export type AppNeeds = OperationsNeeds & {
   readonly newRequestId: () => string
   readonly admin: AdminNeeds
   readonly brand: Brand
+  // Where the dashboard's files are, if it is built.
+  readonly dashboardFolder: string
   readonly bodyBytesMax: number
   readonly onBug: (error: unknown, requestId: string) => void
 }
 
-// Probes, metrics and documents are on every listener; the management API and the page at the root may be on another.
+// Probes, metrics and documents are on every listener; the management API and the dashboard may be on another.
 export async function openApp(parts: { readonly admin: boolean }, needs: AppNeeds): Promise<FastifyInstance> {
   const app = fastify({
     genReqId: needs.newRequestId,
@@ -24,13 +28,18 @@ export async function openApp(parts: { readonly admin: boolean }, needs: AppNeed
     bodyLimit: needs.bodyBytesMax,
     routerOptions: { maxParamLength: 512 },
     frameworkErrors: (_error, request, { raw }) => {
-      raw.writeHead(400, { 'content-type': 'application/json; charset=utf-8', 'x-request-id': request.id })
+      raw.writeHead(400, {
+        'content-type': 'application/json; charset=utf-8',
+        'x-request-id': request.id,
+        ...securityHeaders(request, needs.admin),
+      })
       raw.end(JSON.stringify(errorBody(new Refusal('malformed_request'), request.id)))
     },
   })
   app.addHook('onRequest', async (request, reply) => {
-    reply.headers({ 'x-request-id': request.id, 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' })
+    reply.header('x-request-id', request.id)
   })
+  sendSecurityHeaders(app, needs.admin)
   app.setNotFoundHandler(async (request, reply) =>
     reply.code(404).send(errorBody(new Refusal('not_found'), request.id)),
   )
@@ -44,7 +53,7 @@ export async function openApp(parts: { readonly admin: boolean }, needs: AppNeed
   documents(app, needs.brand)
   if (parts.admin) {
     adminApi(app, needs.admin)
-    rootEndpoint(app)
+    dashboard(app, needs.dashboardFolder)
   }
   await app.ready()
   return app

@@ -1,10 +1,9 @@
-// What operators and probes ask outside of /v1: health, readiness, metrics, and the plain page at the root.
+// What operators and probes ask outside of /v1: health, readiness and metrics.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { errorBody, Refusal } from '../domain/refusal.ts'
 import { parseAddress } from '../lib/cidr.ts'
 import { bearsToken, tokenHash } from './bearer-token.ts'
 import type { Metrics } from './metrics.ts'
-import { rootPage } from './root-page.ts'
 
 export type OperationsNeeds = {
   readonly ready: () => Promise<string | undefined>
@@ -25,16 +24,6 @@ export function operations(app: FastifyInstance, needs: OperationsNeeds): void {
       return reply.code(401).header('www-authenticate', 'Bearer').send(errorBody(refusal, request.id))
     }
     return reply.type(needs.metrics.contentType).send(await needs.metrics.text())
-  })
-}
-
-export function rootEndpoint(app: FastifyInstance): void {
-  app.get('/', async (_request, reply) => {
-    reply.header(
-      'content-security-policy',
-      "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'",
-    )
-    return reply.type('text/html; charset=utf-8').send(rootPage())
   })
 }
 

@@ -1,4 +1,4 @@
-// The page at `/` until the dashboard comes: it says what this is and where to go.
+// The page at `/` where the dashboard is not built: it says what this is and where to go.
 
 export function rootPage(): string {
   return `<!doctype html>
@@ -15,7 +15,7 @@ export function rootPage(): string {
 <h1>Turnpike is running</h1>
 <p>This gateway takes OpenAI chat requests at <code>/v1/chat/completions</code> with one key, sends each to a provider, and
 bills it exactly.</p>
-<p>The dashboard is not built yet. Until then:</p>
+<p>The dashboard is not built here: <code>npm run prepare</code> in the checkout builds it. Without it there are:</p>
 <ul>
   <li><a href="/docs">API reference</a> and <a href="/openapi.json">OpenAPI document</a></li>
   <li>the command <code>turnpike --help</code> for keys, credits and usage</li>

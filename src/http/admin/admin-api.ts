@@ -48,7 +48,6 @@ export function adminApi(app: FastifyInstance, needs: AdminNeeds): void {
         reply.headers({
           'x-request-id': request.id,
           'cache-control': 'no-store',
-          'x-content-type-options': 'nosniff',
         })
         if (accessOf(request) !== 'open') await inside.guard.check(request)
         if (request.is404) throw nothingHere(request)

@@ -1,5 +1,6 @@
 // The API described: the OpenAPI document, made from the schemas that validate, and a page that shows it offline.
 import type { FastifyInstance } from 'fastify'
+import { PLAIN_PAGE_CSP } from '../security-headers.ts'
 import type { Brand } from './openapi-document.ts'
 
 export function documents(app: FastifyInstance, brand: Brand): void {
@@ -9,10 +10,7 @@ export function documents(app: FastifyInstance, brand: Brand): void {
   })
   app.get('/docs', async (_request, reply) => {
     const { docsPage } = await import('./docs-page.ts')
-    reply.header(
-      'content-security-policy',
-      "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'",
-    )
+    reply.header('content-security-policy', PLAIN_PAGE_CSP)
     return reply.type('text/html; charset=utf-8').send(docsPage(brand))
   })
 }

@@ -1,0 +1,172 @@
+// How the dashboard's files are served, over real HTTP from a folder of their own: what is there and nothing beside it, with
+// headers that let nothing foreign run.
+import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
+import { fastify } from 'fastify'
+import { dashboard } from '../../src/http/dashboard.ts'
+import { sendSecurityHeaders } from '../../src/http/security-headers.ts'
+import { type Answer, httpCall } from '../kit/http-call.ts'
+import { rawRequest } from '../kit/raw-http.ts'
+
+const INDEX = '<!doctype html><script type="module" src="/assets/app-abc123.js"></script>'
+const SCRIPT = `console.log(${'1 +'.repeat(2000)} 1)`
+
+test('the page is at the root and under each of its views, and is asked for anew every time', async () => {
+  await using site = await openSite()
+
+  for (const path of ['/', '/overview', '/keys', '/keys/key_1', '/usage/a/b', '/login', '/index.html', '/keys?q=x']) {
+    const answer = await site.get(path)
+    assert.deepEqual([answer.status, answer.text], [200, INDEX], path)
+    assert.equal(answer.headers['content-type'], 'text/html; charset=utf-8')
+    assert.equal(answer.headers['cache-control'], 'no-cache')
+    assertStrict(answer)
+  }
+  const { headers } = await site.get('/')
+  const again = await site.get('/', { 'if-none-match': String(headers.etag) })
+  assert.deepEqual([again.status, again.text], [304, ''])
+})
+
+test('assets are kept for a year, packed for whoever takes that, and have their types', async () => {
+  await using site = await openSite()
+
+  const plain = await site.get('/assets/app-abc123.js')
+  const packed = await httpBytes(`${site.url}/assets/app-abc123.js`)
+  const icon = await site.get('/favicon.svg')
+
+  assert.deepEqual([plain.status, plain.text], [200, SCRIPT])
+  assert.equal(plain.headers['cache-control'], 'public, max-age=31536000, immutable')
+  assert.equal(plain.headers['content-type'], 'text/javascript; charset=utf-8')
+  assert.equal(gunzipSync(packed).toString(), SCRIPT)
+  assert.deepEqual(
+    [icon.status, icon.headers['content-type'], icon.headers['cache-control']],
+    [200, 'image/svg+xml', 'no-cache'],
+  )
+  assertStrict(icon)
+})
+
+test('nothing beside the build is served, however a path is written, and nothing is listed', async () => {
+  await using site = await openSite()
+  const paths = [
+    '/../secret.txt',
+    '/assets/../../secret.txt',
+    '/assets/..%2f..%2fsecret.txt',
+    '/%2e%2e/secret.txt',
+    '/..%5csecret.txt',
+    '/assets/%2e%2e%2f%2e%2e%2fsecret.txt',
+    '//secret.txt',
+    '/.env',
+    '/assets/.env',
+    '/assets/',
+    '/assets',
+    '/assets/app-abc123.js/',
+    '/assets/app-abc123.js%00.txt',
+    '/app-abc123.js',
+    '/assets/index.php',
+    '/nothing',
+    '/constructor',
+    '/x.constructor',
+    '/folder.js',
+    `/${'a'.repeat(300)}.js`,
+    '/assets/%zz.js',
+  ]
+
+  for (const path of paths) {
+    const head = `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`
+    const { text, answer } = await rawRequest(site.port, head, { expect: 1 })
+    assert.ok(!text.includes('TOP SECRET') && !text.includes('console.log'), path)
+    assert.ok([400, 404, 414].includes(answer?.status ?? 0), path)
+  }
+})
+
+test('behind TLS browsers are told to stay with it, and without it they are not', async () => {
+  await using site = await openSite()
+
+  const by = await site.get('/', { 'x-forwarded-proto': 'https' })
+
+  assert.equal(by.headers['strict-transport-security'], 'max-age=31536000')
+  assert.equal((await site.get('/')).headers['strict-transport-security'], undefined)
+})
+
+test('where it is not built, a plain page says how to build it, and a build is found without a restart', async () => {
+  await using site = await openSite({ built: false })
+
+  const before = await site.get('/keys')
+  site.build()
+  const after = await site.get('/keys')
+
+  assert.equal(before.status, 200)
+  assert.match(before.text, /npm run prepare/)
+  assert.doesNotMatch(before.text, /<script/)
+  assert.match(String(before.headers['content-security-policy']), /^default-src 'none'; style-src 'unsafe-inline';/)
+  assert.equal(after.text, INDEX)
+})
+
+function assertStrict({ headers }: Answer): void {
+  const csp = new Map(
+    String(headers['content-security-policy'])
+      .split('; ')
+      .map(part => [part.split(' ')[0], part.split(' ').slice(1).join(' ')]),
+  )
+  // A file that is no page runs nothing at all.
+  if (headers['content-type'] === 'text/html; charset=utf-8') {
+    assert.equal(csp.get('script-src'), "'self'")
+    assert.equal(csp.get('connect-src'), "'self'")
+    assert.equal(csp.get('object-src'), "'none'")
+    assert.equal(csp.get('form-action'), "'self'")
+  }
+  assert.equal(csp.get('default-src'), "'none'")
+  assert.equal(csp.get('base-uri'), "'none'")
+  assert.equal(csp.get('frame-ancestors'), "'none'")
+  assert.equal(headers['x-content-type-options'], 'nosniff')
+  assert.equal(headers['referrer-policy'], 'no-referrer')
+  assert.equal(headers['cross-origin-opener-policy'], 'same-origin')
+  assert.equal(headers['cross-origin-resource-policy'], 'same-origin')
+}
+
+async function httpBytes(url: string): Promise<Buffer> {
+  // As fetch unpacks by itself, the encoding is asked for by hand.
+  const { request } = await import('node:http')
+  const { buffer } = await import('node:stream/consumers')
+  return new Promise((resolve, reject) => {
+    request(url, { headers: { 'accept-encoding': 'gzip' } }, incoming => {
+      assert.equal(incoming.headers['content-encoding'], 'gzip')
+      buffer(incoming).then(resolve, reject)
+    })
+      .on('error', reject)
+      .end()
+  })
+}
+
+async function openSite({ built = true } = {}) {
+  const root = mkdtempSync(join(tmpdir(), 'turnpike-test-'))
+  const folder = join(root, 'dist')
+  function build(): void {
+    mkdirSync(join(folder, 'assets'), { recursive: true })
+    mkdirSync(join(folder, 'folder.js'))
+    writeFileSync(join(folder, 'index.html'), INDEX)
+    writeFileSync(join(folder, 'favicon.svg'), '<svg/>')
+    writeFileSync(join(folder, '.env'), 'TOP SECRET')
+    writeFileSync(join(folder, 'assets', 'app-abc123.js'), SCRIPT)
+  }
+  writeFileSync(join(root, 'secret.txt'), 'TOP SECRET')
+  if (built) build()
+
+  const app = fastify({ exposeHeadRoutes: false })
+  sendSecurityHeaders(app, { cameByTls: request => request.headers['x-forwarded-proto'] === 'https' })
+  dashboard(app, folder)
+  const url = await app.listen({ port: 0, host: '127.0.0.1' })
+  return {
+    url,
+    port: Number(new URL(url).port),
+    build,
+    get: (path: string, headers: Readonly<Record<string, string>> = {}) => httpCall(url + path, { headers }),
+    async [Symbol.asyncDispose]() {
+      await app.close()
+      rmSync(root, { recursive: true, force: true })
+    },
+  }
+}
