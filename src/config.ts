@@ -82,6 +82,7 @@ const KNOWN = [
   'ALLOW_PRIVATE_UPSTREAMS',
   'LOG_LEVEL',
   'URL',
+  'API_KEY',
   'FAILPOINTS',
 ].map(name => `TURNPIKE_${name}`)
 
@@ -121,12 +122,17 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
 export function loadClientConfig(env: NodeJS.ProcessEnv = process.env): {
   url: string
   adminToken: string | undefined
+  apiKey: string | undefined
 } {
   const url = URL.parse(read(env, 'TURNPIKE_URL') ?? 'http://127.0.0.1:8080')
   if (url === null || !['http:', 'https:'].includes(url.protocol) || url.username !== '') {
     throw new BadConfig('TURNPIKE_URL must be an http:// or https:// address without credentials')
   }
-  return { url: url.href.replace(/\/+$/, ''), adminToken: token(env, 'TURNPIKE_ADMIN_TOKEN', 1) }
+  return {
+    url: url.href.replace(/\/+$/, ''),
+    adminToken: token(env, 'TURNPIKE_ADMIN_TOKEN', 1),
+    apiKey: token(env, 'TURNPIKE_API_KEY', 1),
+  }
 }
 
 // What a command needs that works on the data dir itself, even where the rest of the configuration is broken. A data dir

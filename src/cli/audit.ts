@@ -8,6 +8,7 @@ import type { AuditOptions, AuditReport } from '../store/audit-passes.ts'
 import { auditPostgres } from '../store/audit-postgres.ts'
 import { DATABASE_FILE } from '../store/lock.ts'
 import type { Command } from './command.ts'
+import { progress } from './progress.ts'
 import { printJson } from './table.ts'
 
 export const commands: Readonly<Record<string, Command>> = {
@@ -18,12 +19,21 @@ export const commands: Readonly<Record<string, Command>> = {
     more: `FILE is a SQLite database or a backup; without it what DATABASE_URL names is read, or else ${DATABASE_FILE} in\nTURNPIKE_DATA_DIR.`,
     takes: [0, 1],
     async run(input) {
-      const report = await audit(input.args[0], { idle: input.flag('idle'), now: systemClock.now() })
+      const report = await watchedAudit(input.args[0], { idle: input.flag('idle'), now: systemClock.now() })
       if (input.json) printJson(report)
       else printReport(report)
       return report.ok ? 0 : 1
     },
   },
+}
+
+async function watchedAudit(file: string | undefined, options: AuditOptions): Promise<AuditReport> {
+  const bar = progress('rows looked at')
+  try {
+    return await audit(file, { ...options, onProgress: bar.show })
+  } finally {
+    bar.end()
+  }
 }
 
 async function audit(file: string | undefined, options: AuditOptions): Promise<AuditReport> {

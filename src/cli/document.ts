@@ -1,8 +1,9 @@
-// What the commands on providers and models share: a document made of options, a secret that is on no command line, and how
-// an object of the catalog is shown.
+// What commands of the admin API share: a document made of options, a secret that is on no command line, and how an object or a
+// list is shown.
 import { readSecretVariable } from '../config.ts'
-import { type Client, type Json, lineFromStdin } from './client.ts'
+import type { Client, Json } from './client.ts'
 import { BadUsage, type Input, type Option } from './command.ts'
+import { lineFromStdin } from './stdin.ts'
 import { type Cell, printFields, printJson, printTable } from './table.ts'
 
 export const SET_OPTIONS: Readonly<Record<string, Option>> = {
@@ -59,6 +60,12 @@ export function readDocument(input: Input, named: Json): Json {
   return status === undefined ? document : { ...document, status }
 }
 
+// A change that names nothing is a mistake.
+export function something(body: Json): Json {
+  if (Object.values(body).every(value => value === undefined)) throw new BadUsage('nothing to change was given')
+  return body
+}
+
 export function readCount(input: Input, name: string): number | undefined {
   const text = input.text(name)
   if (text !== undefined && !/^\d{1,15}$/.test(text)) throw new BadUsage(`--${name} must be a whole number`)
@@ -76,12 +83,12 @@ export async function showList(
   columns: readonly string[],
   input: Input,
 ): Promise<number> {
-  const query = new URLSearchParams()
+  const query = new URLSearchParams(path.split('?')[1])
   for (const name of ['limit', 'after']) {
     const value = input.text(name)
     if (value !== undefined) query.set(name, value)
   }
-  const answer = await client.call('GET', `${path}?${query}`)
+  const answer = await client.call('GET', `${path.split('?')[0]}?${query}`)
   if (input.json) {
     printJson(answer)
     return 0
@@ -91,19 +98,26 @@ export async function showList(
     columns,
     rows.map(row => columns.map(column => cell(row[column]))),
   )
-  if (answer.has_more === true) process.stderr.write(`There are more: --after ${rows.at(-1)?.id}\n`)
+  if (answer.has_more === true)
+    process.stderr.write(`There are more: --after ${rows.at(-1)?.id ?? rows.at(-1)?.request_id}\n`)
   return 0
 }
 
+// A secret comes last, with a word of warning: it is shown this once. An answer without a body was a success.
 export function showOne(object: Json, input: Input): number {
-  if (input.json) printJson(object)
-  else
-    printFields(
-      Object.entries(object)
-        .filter(([name]) => name !== 'object')
-        .map(([name, value]) => [name, cell(value)]),
-    )
+  const shown = Object.entries(object).filter(([name]) => name !== 'object')
+  const [secrets, others] = [shown.filter(isSecret), shown.filter(each => !isSecret(each))]
+  if (input.json) printJson(shown.length === 0 ? { ok: true } : object)
+  else printFields([...others, ...secrets].map(([name, value]) => [name, cell(value)]))
+  for (const [name] of input.json ? [] : secrets) {
+    process.stderr.write(`Keep the ${name} now: it is not stored and cannot be shown again.\n`)
+  }
+  if (shown.length === 0 && !input.json) process.stderr.write('done\n')
   return 0
+}
+
+function isSecret([name]: readonly [string, unknown]): boolean {
+  return name === 'secret' || name === 'token'
 }
 
 export function cell(value: unknown): Cell {

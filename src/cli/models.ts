@@ -1,18 +1,9 @@
 // `turnpike models …`: models with their prices and targets, by the admin API, and prices from the installed list.
-import { CLIENT_HELP, CLIENT_OPTIONS, type Json, openClient } from './client.ts'
+import { callCommand, clientCommand, listCommand } from './call-command.ts'
+import { entryCommands } from './catalog-command.ts'
+import { type Json, openClient } from './client.ts'
 import { BadUsage, type Command, type Input, type Option } from './command.ts'
-import {
-  CHANGE_OPTIONS,
-  cell,
-  ifMatch,
-  PAGE_OPTIONS,
-  readCount,
-  readDocument,
-  SET_OPTIONS,
-  showList,
-  showOne,
-  VERSION_OPTION,
-} from './document.ts'
+import { cell, readCount, readDocument, SET_OPTIONS } from './document.ts'
 import { printJson, printTable } from './table.ts'
 
 const FIELDS: Readonly<Record<string, Option>> = {
@@ -26,72 +17,48 @@ const FIELDS: Readonly<Record<string, Option>> = {
 const LISTED = ['id', 'status', 'provisioned', 'context_length', 'pricing', 'targets']
 
 export const commands: Readonly<Record<string, Command>> = {
-  list: {
-    usage: 'models list [options]',
-    about: 'Lists models by id, with what callers pay in credits.',
-    options: { ...PAGE_OPTIONS, ...CLIENT_OPTIONS },
-    more: CLIENT_HELP,
-    run: async input => showList(await openClient(input), '/models', LISTED, input),
-  },
-  show: {
-    usage: 'models show ID',
-    about: 'Shows one model.',
-    options: CLIENT_OPTIONS,
-    more: CLIENT_HELP,
-    takes: [1, 1],
-    run: async input => showOne(await (await openClient(input)).call('GET', pathOf(input)), input),
-  },
-  create: {
-    usage: 'models create ID [options]',
-    about: 'Adds a model. Prices are in US dollars; the factors of the configuration file make credits of them.',
-    options: { ...FIELDS, ...SET_OPTIONS, ...CLIENT_OPTIONS },
-    more: CLIENT_HELP,
-    takes: [1, 1],
-    async run(input) {
-      const document = readDocument(input, { id: input.args[0], ...fields(input) })
-      return showOne(await (await openClient(input)).call('POST', '/models', document), input)
+  list: listCommand(
+    { usage: 'models list [options]', about: 'Lists models by id, with what callers pay in credits.' },
+    { path: () => '/models', columns: LISTED },
+  ),
+  create: callCommand(
+    {
+      usage: 'models create ID [options]',
+      about: 'Adds a model. Prices are in US dollars; the factors of the configuration file make credits of them.',
+      options: { ...FIELDS, ...SET_OPTIONS },
+      takes: [1, 1],
     },
-  },
-  update: {
-    usage: 'models update ID [options]',
-    about: 'Changes what is given and nothing else.',
-    options: { ...FIELDS, ...SET_OPTIONS, ...CHANGE_OPTIONS, ...VERSION_OPTION, ...CLIENT_OPTIONS },
-    more: CLIENT_HELP,
-    takes: [1, 1],
-    async run(input) {
-      const document = readDocument(input, fields(input))
-      if (Object.keys(document).length === 0) throw new BadUsage('nothing to change was given')
-      return showOne(await (await openClient(input)).call('PATCH', pathOf(input), document, ifMatch(input)), input)
+    input => ({ method: 'POST', path: '/models', body: readDocument(input, { id: input.args[0], ...fields(input) }) }),
+  ),
+  ...entryCommands({
+    room: 'models',
+    about: {
+      show: 'Shows one model.',
+      update: 'Changes what is given and nothing else.',
+      delete: 'Deletes a model. Usage records and the prices there were are kept.',
     },
-  },
-  delete: {
-    usage: 'models delete ID [options]',
-    about: 'Deletes a model. Usage records and the prices there were are kept.',
-    options: { ...VERSION_OPTION, ...CLIENT_OPTIONS },
-    more: CLIENT_HELP,
-    takes: [1, 1],
-    run: async input =>
-      showOne(await (await openClient(input)).call('DELETE', pathOf(input), undefined, ifMatch(input)), input),
-  },
-  import: {
-    usage: 'models import VENDOR [options]',
-    about: 'Compares the installed price list with the catalog, and takes it over with --apply.',
-    options: {
-      apply: { about: 'do it; without this the difference is only shown' },
-      provider: { value: 'ID', about: "which provider of the catalog serves them; the vendor's name unless given" },
-      match: { value: 'TEXT', about: 'only names that contain this, or fit a pattern such as gpt-4*' },
-      markup: { value: 'FACTOR', about: 'instead of that of the configuration file, such as 1.2' },
-      prefix: { value: 'TEXT', about: 'before the names in the catalog; "PROVIDER/" unless given' },
-      'upstream-prefix': { value: 'TEXT', about: 'before the names at the provider' },
-      context: { value: 'N', about: 'tokens of context, for models of which it is not known' },
-      'max-output': { value: 'N', about: 'most tokens of output, for models of which it is not known' },
-      all: { about: 'show also what stays the same and what is skipped' },
-      ...CLIENT_OPTIONS,
+    options: FIELDS,
+    fields,
+  }),
+  import: clientCommand(
+    {
+      usage: 'models import VENDOR [options]',
+      about: 'Compares the installed price list with the catalog, and takes it over with --apply.',
+      options: {
+        apply: { about: 'do it; without this the difference is only shown' },
+        provider: { value: 'ID', about: "which provider of the catalog serves them; the vendor's name unless given" },
+        match: { value: 'TEXT', about: 'only names that contain this, or fit a pattern such as gpt-4*' },
+        markup: { value: 'FACTOR', about: 'instead of that of the configuration file, such as 1.2' },
+        prefix: { value: 'TEXT', about: 'before the names in the catalog; "PROVIDER/" unless given' },
+        'upstream-prefix': { value: 'TEXT', about: 'before the names at the provider' },
+        context: { value: 'N', about: 'tokens of context, for models of which it is not known' },
+        'max-output': { value: 'N', about: 'most tokens of output, for models of which it is not known' },
+        all: { about: 'show also what stays the same and what is skipped' },
+      },
+      takes: [1, 1],
     },
-    more: CLIENT_HELP,
-    takes: [1, 1],
-    run: importModels,
-  },
+    importModels,
+  ),
 }
 
 async function importModels(input: Input): Promise<number> {
@@ -142,8 +109,4 @@ function readTarget(text: string, priority: number): Json {
   const at = text.indexOf(':')
   if (at < 1) throw new BadUsage('--target must be PROVIDER:MODEL')
   return { provider: text.slice(0, at), model: text.slice(at + 1), priority }
-}
-
-function pathOf(input: Input): string {
-  return `/models/${encodeURIComponent(input.args[0] ?? '')}`
 }

@@ -1,4 +1,5 @@
-// Prints lists and single things: aligned on a terminal, tab-separated in a pipe, so that cut and awk can read them.
+// Prints lists and single things: aligned, coloured and cut to its width on a terminal, tab-separated and whole in a pipe, so
+// that cut and awk can read them.
 import { styleText } from 'node:util'
 
 export type Cell = string | number | boolean | null | undefined
@@ -13,21 +14,54 @@ export function printTable(heads: readonly string[], rows: readonly (readonly Ce
     process.stdout.write([heads, ...cells].map(row => `${row.join('\t')}\n`).join(''))
     return
   }
-  const widths = heads.map((head, column) => Math.max(head.length, ...cells.map(row => row[column]?.length ?? 0)))
-  const line = (row: readonly string[]) =>
-    row
-      .map((cell, i) => cell.padEnd(widths[i] ?? 0))
-      .join('  ')
-      .trimEnd()
-  process.stdout.write(`${styleText('bold', line(heads))}\n${cells.map(row => `${line(row)}\n`).join('')}`)
+  const widths = fit(
+    heads.map((head, column) => Math.max(head.length, ...cells.map(row => row[column]?.length ?? 0))),
+    process.stdout.columns ?? 80,
+  )
+  const fill = (text: string, i: number) => (i === widths.length - 1 ? text : text.padEnd(widths[i] ?? 0))
+  const line = (row: readonly string[], style: (text: string, cell: string) => string) =>
+    row.map((cell, i) => style(fill(cut(cell, widths[i] ?? 0), i), cell)).join(GAP)
+  const head = line(heads, text => styleText('bold', text))
+  process.stdout.write(`${head}\n${cells.map(row => `${line(row, coloured)}\n`).join('')}`)
 }
 
 export function printFields(fields: readonly (readonly [string, Cell])[]): void {
   const width = process.stdout.isTTY ? Math.max(...fields.map(([name]) => name.length)) + 2 : 0
   for (const [name, value] of fields) {
     const head = process.stdout.isTTY ? styleText('bold', name.padEnd(width)) : `${name}\t`
-    process.stdout.write(`${head}${clean(value)}\n`)
+    const text = clean(value)
+    process.stdout.write(`${head}${process.stdout.isTTY ? coloured(text, text) : text}\n`)
   }
+}
+
+const GAP = '  '
+const COLUMN_MIN = 6
+
+// The widest columns give way first, down to where one can still tell what they are.
+function fit(widths: readonly number[], columns: number): readonly number[] {
+  const fitted = [...widths]
+  let over = fitted.reduce((sum, width) => sum + width, GAP.length * (fitted.length - 1)) - columns
+  for (; over > 0; over--) {
+    const widest = fitted.indexOf(Math.max(...fitted))
+    if ((fitted[widest] ?? 0) <= COLUMN_MIN) break
+    fitted[widest] = (fitted[widest] ?? 0) - 1
+  }
+  return fitted
+}
+
+function cut(text: string, width: number): string {
+  return text.length <= width ? text : `${text.slice(0, Math.max(width - 1, 0))}…`
+}
+
+const GOOD = ['active', 'admin', 'alive', 'closed', 'completed', 'ok', 'settled']
+const BAD = ['away', 'open', 'revoked', 'silent', 'suspended', 'upstream_broke', 'upstream_failed']
+const ODD = ['client_left', 'expired', 'half_open', 'inactive', 'recovered', 'refused']
+
+// By its words alone; where there are no colours, or NO_COLOR is set, styleText leaves the text as it is.
+function coloured(text: string, cell: string): string {
+  if (GOOD.includes(cell)) return styleText('green', text)
+  if (BAD.includes(cell)) return styleText('red', text)
+  return ODD.includes(cell) ? styleText('yellow', text) : text
 }
 
 // Names come from operators and callers: nothing in them may steer the terminal or break a line.

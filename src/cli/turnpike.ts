@@ -10,6 +10,7 @@ type Group = { readonly about: string; load(): Promise<{ readonly commands: Read
 const GROUPS: Readonly<Record<string, Group>> = {
   serve: { about: 'start the gateway', load: () => import('./serve.ts') },
   keys: { about: 'create, list, show, update, rotate, end-grace, revoke', load: () => import('./keys.ts') },
+  accounts: { about: 'list, show, create, update, ledger', load: () => import('./accounts.ts') },
   credits: { about: 'add credits to an account', load: () => import('./credits.ts') },
   providers: {
     about: 'list, show, create, update, delete, add-credential, remove-credential, health',
@@ -18,7 +19,12 @@ const GROUPS: Readonly<Record<string, Group>> = {
   models: { about: 'list, show, create, update, delete, import', load: () => import('./models.ts') },
   apply: { about: 'put the configuration file in force in the running gateway', load: () => import('./apply.ts') },
   nodes: { about: 'list the nodes that share the database', load: () => import('./nodes.ts') },
-  usage: { about: 'show what one request did and cost', load: () => import('./usage.ts') },
+  usage: { about: 'list, show, export: what requests did and cost', load: () => import('./usage.ts') },
+  chat: { about: 'chat with a model from the shell', load: () => import('./chat.ts') },
+  operators: { about: 'list, create, update, rotate, remove', load: () => import('./operators.ts') },
+  sessions: { about: 'list, end', load: () => import('./sessions.ts') },
+  events: { about: 'list what operators did', load: () => import('./events.ts') },
+  settings: { about: 'show what the running gateway was started with', load: () => import('./settings.ts') },
   config: { about: 'check the configuration without starting', load: () => import('./config-check.ts') },
   audit: { about: 'prove that the books are right', load: () => import('./audit.ts') },
   backup: { about: 'copy the store, also while the gateway runs', load: () => import('./backup.ts') },
@@ -88,7 +94,7 @@ function say(text: string, asked: boolean): number {
 
 function overview(): string {
   const lines = Object.entries(GROUPS).map(([name, group]) => `  ${name.padEnd(20)}${group.about}`)
-  return `${styleText('bold', 'turnpike')} – a chat routing gateway\n\n${lines.join('\n')}\n\nEvery command has --help. Settings come from TURNPIKE_* variables and turnpike.yaml.\n`
+  return `${styleText('bold', 'turnpike')} – a chat routing gateway\n\n${lines.join('\n')}\n\nEvery command has --help. Settings come from TURNPIKE_* variables and turnpike.yaml.\nExit codes: 0 all is well, 1 it failed or a promise is broken, 2 the call or the configuration is wrong.\n`
 }
 
 function verbs(name: string, commands: Readonly<Record<string, Command>>): string {

@@ -1,5 +1,6 @@
 // The passes of an audit in their order: the ledger, the usage rows, and what accounts and keys say of them.
 import { accountPass, changedKeysPass, keyPass } from './audit-balances.ts'
+import type { OnProgress } from './audit-progress.ts'
 import { ledgerPass, newSums, rowPass } from './audit-rows.ts'
 import type { Finding, Pass, Tally } from './audit-tally.ts'
 
@@ -7,6 +8,8 @@ export type AuditOptions = {
   // No request is in flight, so nothing may be held and no row may be open.
   readonly idle: boolean
   readonly now: number
+  // Told now and then how many rows were looked at, of about how many.
+  readonly onProgress?: OnProgress
 }
 
 export type AuditReport = { readonly ok: boolean; readonly findings: readonly Finding[] }

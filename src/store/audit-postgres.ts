@@ -2,7 +2,8 @@
 import type { PoolClient } from 'pg'
 import { systemClock } from '../lib/clock.ts'
 import { type AuditOptions, type AuditReport, auditPasses, NotAuditable, reportOf } from './audit-passes.ts'
-import { openTally, type Pass, type PassRow } from './audit-tally.ts'
+import { ROWS_IN_ALL, watched } from './audit-progress.ts'
+import { openTally, type Pass, type PassRow, type Tally } from './audit-tally.ts'
 import { openPostgresSql, POSTGRES_BOUNDS } from './postgres-sql.ts'
 
 const ROWS_AT_ONCE = 2000
@@ -17,13 +18,20 @@ export async function auditPostgres(url: string, options: AuditOptions): Promise
       await refuseForeign(client)
       // What a file is, Postgres itself answers for.
       const tally = openTally(options.idle ? ['file'] : ['file', 'I9'])
-      for (const pass of auditPasses(options.now, tally)) await run(pass, client)
+      for (const pass of await passesOf(client, tally, options)) await run(pass, client)
       await client.query('COMMIT')
       return reportOf(tally)
     })
   } finally {
     await sql.close()
   }
+}
+
+async function passesOf(client: PoolClient, tally: Tally, options: AuditOptions): Promise<readonly Pass[]> {
+  const passes = auditPasses(options.now, tally)
+  if (options.onProgress === undefined) return passes
+  const { rows } = await client.query<PassRow>(ROWS_IN_ALL)
+  return watched(passes, rows[0]?.total, options.onProgress)
 }
 
 async function run({ statement, look, end }: Pass, client: PoolClient): Promise<void> {

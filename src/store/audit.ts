@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { type AuditOptions, type AuditReport, auditPasses, NotAuditable, reportOf } from './audit-passes.ts'
+import { ROWS_IN_ALL, watched } from './audit-progress.ts'
 import { openTally, type Pass, type PassRow, type Tally } from './audit-tally.ts'
 import { APPLICATION_ID } from './migrate.ts'
 
@@ -14,11 +15,16 @@ export function auditDatabase(path: string, options: AuditOptions): AuditReport 
     refuseForeign(db, path)
     const tally = openTally(options.idle ? [] : ['I9'])
     auditFile(db, tally)
-    for (const pass of auditPasses(options.now, tally)) run(pass, db)
+    for (const pass of passesOf(db, tally, options)) run(pass, db)
     return reportOf(tally)
   } finally {
     db.close()
   }
+}
+
+function passesOf(db: DatabaseSync, tally: Tally, { now, onProgress }: AuditOptions): readonly Pass[] {
+  const passes = auditPasses(now, tally)
+  return onProgress === undefined ? passes : watched(passes, db.prepare(ROWS_IN_ALL).get()?.total, onProgress)
 }
 
 function run({ statement, look, end }: Pass, db: DatabaseSync): void {

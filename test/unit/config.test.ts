@@ -404,7 +404,7 @@ test('variables are read into what they mean', () => {
 })
 
 test("the commands' client has an address and a token, and no credentials in the address", () => {
-  assert.deepEqual(loadClientConfig({}), { url: 'http://127.0.0.1:8080', adminToken: undefined })
+  assert.deepEqual(loadClientConfig({}), { url: 'http://127.0.0.1:8080', adminToken: undefined, apiKey: undefined })
   assert.equal(loadClientConfig({ TURNPIKE_URL: 'https://gw.example/' }).url, 'https://gw.example')
   assert.throws(() => loadClientConfig({ TURNPIKE_URL: 'http://a:b@gw.example' }), { name: 'BadConfig' })
 })

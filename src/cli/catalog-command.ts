@@ -1,0 +1,45 @@
+// The verbs that providers and models have in common: show, update and delete, each by id and, if one likes, by version.
+import { callCommand, pathOf } from './call-command.ts'
+import type { Json } from './client.ts'
+import type { Command, Input, Option } from './command.ts'
+import { CHANGE_OPTIONS, ifMatch, readDocument, SET_OPTIONS, something, VERSION_OPTION } from './document.ts'
+
+export type Entry = {
+  readonly room: 'models' | 'providers'
+  // What the help says of each verb.
+  readonly about: Readonly<Record<'show' | 'update' | 'delete', string>>
+  readonly options: Readonly<Record<string, Option>>
+  fields(input: Input): Json
+}
+
+export function entryCommands({
+  room,
+  about,
+  options,
+  fields,
+}: Entry): Readonly<Record<keyof Entry['about'], Command>> {
+  return {
+    show: callCommand({ usage: `${room} show ID`, about: about.show, takes: [1, 1] }, input => ({
+      method: 'GET',
+      path: pathOf(room, input),
+    })),
+    update: callCommand(
+      {
+        usage: `${room} update ID [options]`,
+        about: about.update,
+        options: { ...options, ...SET_OPTIONS, ...CHANGE_OPTIONS, ...VERSION_OPTION },
+        takes: [1, 1],
+      },
+      input => ({
+        method: 'PATCH',
+        path: pathOf(room, input),
+        body: something(readDocument(input, fields(input))),
+        headers: ifMatch(input),
+      }),
+    ),
+    delete: callCommand(
+      { usage: `${room} delete ID [options]`, about: about.delete, options: VERSION_OPTION, takes: [1, 1] },
+      input => ({ method: 'DELETE', path: pathOf(room, input), headers: ifMatch(input) }),
+    ),
+  }
+}

@@ -1,0 +1,36 @@
+// A line on stderr that says how far a long command is, where a person looks at a terminal, and nothing elsewhere.
+import { systemClock } from '../lib/clock.ts'
+
+export type Progress = {
+  // Of an unknown total only the count is shown.
+  show(done: number, total: number | undefined): void
+  // Takes the line away.
+  end(): void
+}
+
+const EVERY_MS = 100
+const BAR_CHARS = 24
+const CLEAR = '\r\u001b[2K'
+
+export function progress(noun: string): Progress {
+  if (!process.stderr.isTTY) return { show() {}, end() {} }
+  let shownAt = Number.NEGATIVE_INFINITY
+  return {
+    show(done, total) {
+      if (systemClock.monotonic() - shownAt < EVERY_MS) return
+      shownAt = systemClock.monotonic()
+      process.stderr.write(`${CLEAR}${lineOf(done, total, noun)}`)
+    },
+    end() {
+      if (shownAt > Number.NEGATIVE_INFINITY) process.stderr.write(CLEAR)
+    },
+  }
+}
+
+function lineOf(done: number, total: number | undefined, noun: string): string {
+  const count = done.toLocaleString('en')
+  if (total === undefined || total === 0) return `${count} ${noun}`
+  const part = Math.min(done / total, 1)
+  const bar = '█'.repeat(Math.round(part * BAR_CHARS)).padEnd(BAR_CHARS, '░')
+  return `${bar} ${Math.floor(part * 100)} %  ${count} of ${total.toLocaleString('en')} ${noun}`
+}

@@ -1,0 +1,17 @@
+// `turnpike sessions …`: who is logged in to the dashboard, and how to end that, by the admin API.
+import { callCommand, listCommand, pathOf } from './call-command.ts'
+import type { Command } from './command.ts'
+
+export const commands: Readonly<Record<string, Command>> = {
+  list: listCommand(
+    { usage: 'sessions list [options]', about: 'Lists the sessions that are open, newest first.' },
+    {
+      path: () => '/sessions',
+      columns: ['id', 'operator', 'address', 'created_at', 'last_used_at', 'idle_expires_at'],
+    },
+  ),
+  end: callCommand({ usage: 'sessions end ID', about: 'Ends a session now, on every node.', takes: [1, 1] }, input => ({
+    method: 'DELETE',
+    path: pathOf('sessions', input),
+  })),
+}

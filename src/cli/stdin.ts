@@ -1,0 +1,22 @@
+// What a command reads from its input: one line that is a secret, or all of it.
+import { BadUsage } from './command.ts'
+
+export async function lineFromStdin(charsMax: number): Promise<string> {
+  return (await read(charsMax, text => text.includes('\n'))).split('\n')[0]?.trim() ?? ''
+}
+
+export async function allOfStdin(charsMax: number): Promise<string> {
+  const text = await read(charsMax, () => false)
+  if (text.length > charsMax) throw new BadUsage(`there are more than ${charsMax} characters on stdin`)
+  return text
+}
+
+async function read(charsMax: number, isEnough: (text: string) => boolean): Promise<string> {
+  let text = ''
+  process.stdin.setEncoding('utf8')
+  for await (const chunk of process.stdin) {
+    text += String(chunk)
+    if (isEnough(text) || text.length > charsMax) break
+  }
+  return text
+}

@@ -1,0 +1,94 @@
+// Writes usage records out as they come, page by page or as one stream of CSV, so that millions of them need no memory. A file
+// appears under its name only when it is whole.
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { open, rename, rm } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { type Filters, filterQuery } from './call-command.ts'
+import { type Client, type Json, openClient } from './client.ts'
+import { Failed, type Input } from './command.ts'
+import { type Progress, progress } from './progress.ts'
+
+const PAGE_ROWS = 1000
+
+export async function exportUsage(input: Input, filters: Filters): Promise<number> {
+  const query = filterQuery(input, filters)
+  const output = input.text('output')
+  const file = output === undefined ? undefined : resolve(output)
+  if (file !== undefined && existsSync(file)) throw new Failed(`${file} exists already`)
+  const client = await openClient(input)
+  const bar = progress('rows')
+  try {
+    const pieces = counted(input.json ? jsonLines(client, query) : csv(client, query), await total(client, query), bar)
+    await (file === undefined ? writeOut(pieces) : writeFile(pieces, file))
+  } finally {
+    bar.end()
+  }
+  return 0
+}
+
+type Piece = { readonly bytes: Uint8Array; readonly rows: number }
+
+async function* jsonLines(client: Client, query: URLSearchParams): AsyncGenerator<Piece> {
+  const page = new URLSearchParams(query)
+  page.set('limit', String(PAGE_ROWS))
+  for (;;) {
+    const { data, has_more: hasMore } = await client.call('GET', `/usage?${page}`)
+    const rows = data as readonly Json[]
+    yield { bytes: Buffer.from(rows.map(row => `${JSON.stringify(row)}\n`).join('')), rows: rows.length }
+    const last = rows.at(-1)
+    if (hasMore !== true || last === undefined) return
+    page.set('after', String(last.request_id))
+  }
+}
+
+async function* csv(client: Client, query: URLSearchParams): AsyncGenerator<Piece> {
+  for await (const bytes of client.stream(`/usage?${query}`, 'text/csv')) {
+    yield { bytes, rows: bytes.reduce((lines, byte) => (byte === LF ? lines + 1 : lines), 0) }
+  }
+}
+
+const LF = 10
+
+async function* counted(
+  pieces: AsyncGenerator<Piece>,
+  total: number | undefined,
+  bar: Progress,
+): AsyncGenerator<Uint8Array> {
+  let done = 0
+  for await (const { bytes, rows } of pieces) {
+    yield bytes
+    done += rows
+    bar.show(done, total)
+  }
+}
+
+// How many there are, for a person who waits; nobody else needs to know.
+async function total(client: Client, query: URLSearchParams): Promise<number | undefined> {
+  if (!process.stderr.isTTY) return undefined
+  const sums = await client.call('GET', `/usage/summary?${query}${query.size === 0 ? '' : '&'}group_by=account`)
+  return (sums.data as readonly Json[]).reduce((sum, row) => sum + Number(row.requests), 0)
+}
+
+async function writeFile(pieces: AsyncIterable<Uint8Array>, file: string): Promise<void> {
+  const part = `${file}.part`
+  const handle = await open(part, 'w', 0o600)
+  try {
+    for await (const bytes of pieces) await handle.appendFile(bytes)
+    await handle.close()
+    await rename(part, file)
+  } catch (error) {
+    await handle.close().catch(() => undefined)
+    await rm(part, { force: true })
+    throw error
+  }
+}
+
+// No faster than whoever reads it; one who has seen enough ends it.
+async function writeOut(pieces: AsyncIterable<Uint8Array>): Promise<void> {
+  const { stdout } = process
+  for await (const bytes of pieces) {
+    if (stdout.destroyed) return
+    if (!stdout.write(bytes)) await Promise.race([once(stdout, 'drain'), once(stdout, 'close')])
+  }
+}
