@@ -6,7 +6,7 @@ import { keyVerbs } from './admin/keys.ts'
 import { nodeVerbs } from './admin/nodes.ts'
 import { operatorVerbs } from './admin/operators.ts'
 import { reportVerbs } from './admin/reports.ts'
-import { sessionVerbs } from './admin/sessions.ts'
+import { sessionsOf, sessionVerbs } from './admin/sessions.ts'
 import { type SettingsVerb, settingsVerb } from './admin/settings.ts'
 import type { Config } from './config.ts'
 import type { Drain } from './drain.ts'
@@ -50,8 +50,8 @@ export function openOperator({ store, catalog, keeper }: House, v1: V1, drain: D
     admin: {
       clock,
       // The listener is open before the admin token is known; until then nobody bears one.
-      operatorOf: async hash => (begun === undefined ? undefined : store.operators.bearer(hash)),
-      sessionOf: async secret => (begun === undefined ? undefined : sessions.find(secret)),
+      operatorsOf: async hashes => (begun === undefined ? [] : store.operators.bearers(hashes)),
+      sessionsOf: async secrets => (begun === undefined ? [] : sessionsOf(store.sessions)(secrets)),
       addressOf: addressOfRequest(ground.trustedProxies),
       cameByTls: tlsOfRequest(ground.trustedProxies),
       keys,

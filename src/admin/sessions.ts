@@ -27,8 +27,6 @@ export type Opened = { readonly session: OwnSession; readonly secret: string }
 export type SessionVerbs = {
   // Undefined: nobody bears this token.
   open(token: string, address: string, oldSecret: string | undefined): Promise<Opened | undefined>
-  // Whose secret it is.
-  find(secret: string): Promise<Session | undefined>
   list(page: Page): Promise<List<SessionObject>>
   end(id: string, actor: Actor): Promise<void>
 }
@@ -58,8 +56,6 @@ export function sessionVerbs(needs: SessionNeeds): SessionVerbs {
       return session === undefined ? undefined : { session: ownSession(session, secret), secret }
     },
 
-    find: secret => sessions.bearer(hashOf(secret)),
-
     async list(page) {
       return listOf(await sessions.list(page), sessionObject)
     },
@@ -72,6 +68,12 @@ export function sessionVerbs(needs: SessionNeeds): SessionVerbs {
 
 export function ownSession(session: Session, secret: string): OwnSession {
   return { ...sessionObject(session), csrf_token: csrfTokenOf(secret) }
+}
+
+// What is asked of the store for these secrets.
+export function sessionsOf(sessions: Sessions) {
+  return (secrets: readonly string[]): Promise<readonly (Session | undefined)[]> =>
+    sessions.bearers(secrets.map(hashOf))
 }
 
 export function isCsrfToken(given: string, secret: string): boolean {

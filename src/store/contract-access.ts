@@ -7,8 +7,8 @@ import type { Actor, Page, Paged } from './contract-operator.ts'
 export type Operators = {
   // The configured token is the one with this hash. Another one than before ends the sessions of the old one.
   setRoot(tokenHash: string): Promise<void>
-  // Who bears this token; notes that it was used.
-  bearer(tokenHash: string): Promise<Operator | undefined>
+  // Who bears each of these tokens, in their order; notes that they were used.
+  bearers(tokenHashes: readonly string[]): Promise<readonly (Operator | undefined)[]>
   create(input: NewOperator, max: number, actor: Actor): Promise<Operator | 'name_taken' | 'too_many'>
   get(id: string): Promise<Operator | undefined>
   list(page: Page): Promise<Paged<Operator>>
@@ -31,8 +31,9 @@ export type Sessions = {
   // For the operator who bears the token at the moment of the commit; nobody does: undefined. Of more than `max` sessions of
   // one operator the oldest end.
   open(input: NewSession, max: number): Promise<Session | undefined>
-  // Whose session this is; notes that it was used. One that is over, or idle for too long, is nobody's.
-  bearer(secretHash: string): Promise<Session | undefined>
+  // Whose session each of these is, in their order; notes that they were used. One that is over, or idle for too long, is
+  // nobody's.
+  bearers(secretHashes: readonly string[]): Promise<readonly (Session | undefined)[]>
   list(page: Page): Promise<Paged<Session>>
   end(id: string, actor: Actor): Promise<boolean>
 }

@@ -8,7 +8,7 @@ import { keyVerbs } from '../../src/admin/keys.ts'
 import { nodeVerbs } from '../../src/admin/nodes.ts'
 import { operatorVerbs } from '../../src/admin/operators.ts'
 import { reportVerbs } from '../../src/admin/reports.ts'
-import { sessionVerbs } from '../../src/admin/sessions.ts'
+import { sessionsOf, sessionVerbs } from '../../src/admin/sessions.ts'
 import { BOUNDS } from '../../src/config-bounds.ts'
 import { NO_FILE } from '../../src/config-file.ts'
 import { priceSnapshot } from '../../src/domain/catalog.ts'
@@ -53,8 +53,8 @@ export async function openAdminHouse() {
   const app = fastify({ genReqId: newId, exposeHeadRoutes: false })
   adminApi(app, {
     clock: rooms.clock,
-    operatorOf: rooms.operators.bearer,
-    sessionOf: sessions.find,
+    operatorsOf: rooms.operators.bearers,
+    sessionsOf: sessionsOf(rooms.sessions),
     cameByTls: request => request.headers['x-forwarded-proto'] === 'https',
     addressOf: request => request.ip,
     jsonDepthMax: 32,

@@ -6,6 +6,7 @@ import { isCsrfToken } from '../../admin/sessions.ts'
 import type { Operator, Session } from '../../domain/operator.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { gather } from '../../lib/gather.ts'
 import type { Actor } from '../../store/contract-operator.ts'
 import { bearerOf } from '../bearer-token.ts'
 import type { Endpoint } from './endpoint-table.ts'
@@ -29,27 +30,33 @@ export type Guard = {
 
 export type GuardNeeds = {
   readonly clock: Clock
-  // By the SHA-256 of all of the token. Read at every call, so that what is taken away is gone at once, on every node.
-  operatorOf(tokenHash: string): Promise<Operator | undefined>
-  sessionOf(secret: string): Promise<Session | undefined>
+  // By the SHA-256 of all of each token, in their order. Read at every call, so that what is taken away is gone at once, on
+  // every node.
+  operatorsOf(tokenHashes: readonly string[]): Promise<readonly (Operator | undefined)[]>
+  sessionsOf(secrets: readonly string[]): Promise<readonly (Session | undefined)[]>
   // The client's address by the rule of trusted proxies; throws a refusal if it cannot be told.
   addressOf(request: FastifyRequest): string
 }
 
+const LOOKED_UP_AT_ONCE_MAX = 100
+
 export function adminGuard(needs: GuardNeeds): Guard {
   const known = new WeakMap<FastifyRequest, Who>()
   const failed = failures(needs.clock)
+  // Strangers who flood us with tokens keep neither the store busy nor anybody waiting.
+  const operatorOf = gather(needs.operatorsOf, LOOKED_UP_AT_ONCE_MAX)
+  const sessionOf = gather(needs.sessionsOf, LOOKED_UP_AT_ONCE_MAX)
 
   // Found by its hash and not compared, so that no time tells how much of it is right; what is no token at all is hashed
   // and looked for like any other.
   async function byToken(token: string, address: string): Promise<Operator> {
     const since = needs.clock.monotonic()
-    const operator = await needs.operatorOf(createHash('sha256').update(token).digest('hex'))
+    const operator = await operatorOf(createHash('sha256').update(token).digest('hex'))
     return operator ?? failed.answer(address, since)
   }
 
   async function bySession(secret: string): Promise<Session> {
-    const session = await needs.sessionOf(secret)
+    const session = await sessionOf(secret)
     if (session === undefined) throw noToken()
     return session
   }

@@ -5,7 +5,7 @@ import type { NewOperator, Operators } from '../contract-access.ts'
 import type { Actor } from '../contract-operator.ts'
 import { conditions } from './conditions.ts'
 import { appendEvent, SYSTEM } from './events.ts'
-import { int, intOrNull, page, type Row, type Sql, type Tx, text } from './sql.ts'
+import { int, intOrNull, numbered, page, type Row, type Sql, type Tx, text } from './sql.ts'
 
 const OPERATOR = 'id, name, role, created_at, last_used_at'
 // A use is written down at most so often.
@@ -32,19 +32,19 @@ export function sqlOperators(sql: Sql): Operators {
   return {
     setRoot: tokenHash => sql.transaction(tx => setRoot(tx, tokenHash)),
 
-    async bearer(tokenHash) {
-      // The root first, should somebody have configured another operator's token.
-      const row = await sql.get(
-        `SELECT ${OPERATOR} FROM operator WHERE token_hash = $1 ORDER BY id = '${ROOT.id}' DESC LIMIT 1`,
-        [tokenHash],
+    async bearers(tokenHashes) {
+      // The root last, so that it is the one, should somebody have configured another operator's token.
+      const rows = await sql.all(
+        `SELECT token_hash, ${OPERATOR} FROM operator WHERE token_hash IN (${numbered(tokenHashes)}) ORDER BY id`,
+        tokenHashes,
       )
-      if (row === undefined) return undefined
-      const operator = readOperator(row)
-      const noted = sql.now() - USE_NOTED_EVERY_MS
-      if (operator.lastUsedAt === null || operator.lastUsedAt < noted) {
-        await sql.run('UPDATE operator SET last_used_at = $1 WHERE id = $2', [sql.now(), operator.id])
+      const found = new Map(rows.map(row => [text(row.token_hash), readOperator(row)]))
+      const now = sql.now()
+      for (const { id, lastUsedAt } of found.values()) {
+        if (lastUsedAt !== null && lastUsedAt >= now - USE_NOTED_EVERY_MS) continue
+        await sql.run('UPDATE operator SET last_used_at = $1 WHERE id = $2', [now, id])
       }
-      return operator
+      return tokenHashes.map(hash => found.get(hash))
     },
 
     create: (input, max, actor) => sql.transaction(tx => create(tx, input, max, actor)),

@@ -4,7 +4,7 @@ import type { NewSession, Sessions } from '../contract-access.ts'
 import type { Actor } from '../contract-operator.ts'
 import { conditions } from './conditions.ts'
 import { appendEvent } from './events.ts'
-import { int, page, type Row, type Sql, type Tx, text } from './sql.ts'
+import { int, numbered, page, type Row, type Sql, type Tx, text } from './sql.ts'
 
 const SESSION = `s.id, s.address, s.created_at, s.used_at, s.expires_at, o.id AS operator_id, o.name, o.role`
 const JOINED = 'session s JOIN operator o ON o.id = s.operator_id'
@@ -15,17 +15,20 @@ export function sqlSessions(sql: Sql): Sessions {
   return {
     open: (input, max) => sql.transaction(tx => open(tx, input, max)),
 
-    async bearer(secretHash) {
+    async bearers(secretHashes) {
       const now = sql.now()
-      const row = await sql.get(
-        `SELECT ${SESSION} FROM ${JOINED} WHERE s.secret_hash = $1 AND s.expires_at > $2 AND s.used_at > $3`,
-        [secretHash, now, now - SESSION_IDLE_MS],
+      const rows = await sql.all(
+        `SELECT s.secret_hash, ${SESSION} FROM ${JOINED}
+         WHERE s.expires_at > $1 AND s.used_at > $2 AND s.secret_hash IN (${numbered(secretHashes, 3)})`,
+        [now, now - SESSION_IDLE_MS, ...secretHashes],
       )
-      if (row === undefined) return undefined
-      const session = readSession(row)
-      if (session.usedAt > now - USE_NOTED_EVERY_MS) return session
-      await sql.run('UPDATE session SET used_at = $1 WHERE id = $2', [now, session.id])
-      return { ...session, usedAt: now }
+      const found = new Map(rows.map(row => [text(row.secret_hash), readSession(row)]))
+      for (const [hash, session] of found) {
+        if (session.usedAt > now - USE_NOTED_EVERY_MS) continue
+        await sql.run('UPDATE session SET used_at = $1 WHERE id = $2', [now, session.id])
+        found.set(hash, { ...session, usedAt: now })
+      }
+      return secretHashes.map(hash => found.get(hash))
     },
 
     async list({ limit, after }) {

@@ -45,6 +45,11 @@ export function bigOrNull(value: Row[string] | undefined): bigint | null {
   return value === null || value === undefined ? null : BigInt(value)
 }
 
+// `$1, $2, …`, a place for each value.
+export function numbered(values: readonly unknown[], first = 1): string {
+  return values.map((_, i) => `$${first + i}`).join(', ')
+}
+
 // A page asked for one row more than it shows, so that it knows whether there are more.
 export function page<T>(rows: readonly Row[], limit: number, read: (row: Row) => T) {
   return { data: rows.slice(0, limit).map(read), hasMore: rows.length > limit }
