@@ -120,6 +120,18 @@ test('every kind of wrong token gets the same answer after the same time', async
   assert.deepEqual([answers[0]?.status, answers[0]?.code], [401, 'invalid_api_key'])
 })
 
+test('a page that asks without a cookie whether there is a session is told no at once, and is no failure', async () => {
+  await using house = await openAdminHouse()
+
+  const asked = await Promise.all(
+    Array.from({ length: 30 }, () => house.call('GET', '/session', undefined, { authorization: undefined })),
+  )
+
+  assert.deepEqual([...new Set(asked.map(({ status }) => status))], [401])
+  const wrong = await house.call('POST', '/session', { token: 'x' }, { authorization: undefined })
+  assert.equal(wrong.status, 401)
+})
+
 test('while wrong tokens flood in, the right one passes at once, as a token and as a login', async () => {
   await using house = await openAdminHouse()
   const flood = Array.from({ length: 200 }, (_, i) =>

@@ -81,6 +81,18 @@ test('with a listener of its own the operator side is there, and the public one 
   for (const { status } of missing) assert.equal(status, 404)
 })
 
+test('the cookie of a session is nothing under /v1, and neither is an operator token a key', async () => {
+  await using gateway = await startGateway()
+  const { cookie, csrf } = await logIn(gateway, gateway.adminToken)
+  const headers = { cookie, 'x-csrf-token': csrf }
+
+  const byCookie = await httpCall(`${gateway.url}/v1/models`, { headers })
+  const byToken = await gateway.get('/v1/models', gateway.adminToken)
+
+  assert.deepEqual([byCookie.status, byToken.status], [401, 401])
+  assert.equal(byCookie.headers['set-cookie'], undefined)
+})
+
 test('a new admin token at the next start replaces the old one and ends its sessions; the same one does not', async () => {
   await using gateway = await startGateway()
   const { cookie } = await logIn(gateway, gateway.adminToken)
