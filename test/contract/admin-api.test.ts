@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { Compile } from 'typebox/compile'
 import type { Endpoint } from '../../src/http/admin/endpoint-table.ts'
 import { ADMIN, ADMIN_ENDPOINTS } from '../../src/http/admin/schemas.ts'
+import { ADMIN_BODIES } from '../../src/http/documents/openapi-examples.ts'
 import { openAdminHouse, PRICE } from '../kit/admin-house.ts'
 
 test('a key lives from its creation over rotation to its revoke, and shows each secret once', async () => {
@@ -69,6 +70,22 @@ test('unknown paths are 404, known ones under another method are 405 with Allow'
   assert.equal(method.headers.get('allow'), 'GET, PATCH')
   assert.equal(head.status, 405)
   assert.deepEqual([key.status, key.body.error.code], [404, 'not_found'])
+})
+
+test('every endpoint of one thing answers 404 for an id that nobody has', async t => {
+  await using house = await openAdminHouse()
+  const ofOne = Object.entries<Endpoint>(ADMIN).filter(([, { path }]) => path.includes('{'))
+
+  assert.ok(ofOne.length > 20)
+  for (const [name, { method, path }] of ofOne) {
+    await t.test(`${method} ${path}`, async () => {
+      const at = path.replace('/admin/v1', '').replace(/\{\w+\}/g, 'nobody_1')
+      const body = method === 'GET' || method === 'DELETE' ? undefined : (ADMIN_BODIES[name] ?? {})
+      const answer = await house.call(method, at, body, { 'idempotency-key': 'once' })
+
+      assert.deepEqual([answer.status, answer.body.error.code], [404, 'not_found'])
+    })
+  }
 })
 
 test('bad input is refused with the name of its parameter', async () => {

@@ -38,6 +38,7 @@ export function serve<E extends Endpoint>(
         params: request.params as Record<string, string>,
         query: readQuery(request.query),
         body: readBody(request.body),
+        // Whoever comes to an open endpoint is nobody yet; those do not ask.
         get actor() {
           return needs.guard.whoOf(request).actor
         },
