@@ -31,9 +31,10 @@ export type Sessions = {
   // For the operator who bears the token at the moment of the commit; nobody does: undefined. Of more than `max` sessions of
   // one operator the oldest end.
   open(input: NewSession, max: number): Promise<Session | undefined>
-  // Whose session each of these is, in their order; notes that they were used. One that is over, or idle for too long, is
-  // nobody's.
+  // Whose session each of these is, in their order. One that is over, or idle for too long, is nobody's.
   bearers(secretHashes: readonly string[]): Promise<readonly (Session | undefined)[]>
+  // A person used it just now: what a page asks by itself is no use. Answers when that was.
+  touch(id: string): Promise<number>
   list(page: Page): Promise<Paged<Session>>
   end(id: string, actor: Actor): Promise<boolean>
 }

@@ -78,6 +78,26 @@ test('a session that is over, idle, ended or made up is a 401, and a token needs
   }
 })
 
+test('what a page asks by itself, as it says, keeps no session alive; what a person does', async () => {
+  await using house = await openAdminHouse()
+  const { secret } = await logIn(house)
+  const browser = browserOf(house, secret)
+  const quarter = () => house.rooms.clock.advance(HOUR / 4)
+
+  quarter()
+  const asked = await browser('GET', '/session', undefined, { 'x-background': '1' })
+  const used = await browser('GET', '/session')
+  for (let i = 0; i < 3; i++) {
+    quarter()
+    assert.equal((await browser('GET', '/keys', undefined, { 'x-background': '1' })).status, 200)
+  }
+  quarter()
+  const over = await browser('GET', '/keys', undefined, { 'x-background': '1' })
+
+  assert.equal(Date.parse(used.body.idle_expires_at) - Date.parse(asked.body.idle_expires_at), HOUR / 4)
+  assert.equal(over.status, 401)
+})
+
 test('two tabs share a session; a new login in one of them leaves the other a stale CSRF token, and a fresh one on asking', async () => {
   await using house = await openAdminHouse()
   const first = await logIn(house)

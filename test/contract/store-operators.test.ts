@@ -121,6 +121,7 @@ for (const { engine, open } of ENGINES) {
       const idle = await sessionOf(rooms, 'secret-idle-not-asked')
       assert.equal(idle, undefined)
       assert.ok((await sessionOf(rooms, 'secret-busy')) !== undefined, `after ${minutes + 30} minutes`)
+      assert.equal(await rooms.sessions.touch('ses_busy'), rooms.clock.now())
     }
     assert.equal(await sessionOf(rooms, 'secret-idle'), undefined)
     assert.deepEqual(

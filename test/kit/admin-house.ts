@@ -55,6 +55,7 @@ export async function openAdminHouse() {
     clock: rooms.clock,
     operatorsOf: rooms.operators.bearers,
     sessionsOf: sessionsOf(rooms.sessions),
+    touchSession: rooms.sessions.touch,
     cameByTls: request => request.headers['x-forwarded-proto'] === 'https',
     addressOf: request => request.ip,
     jsonDepthMax: 32,

@@ -34,11 +34,15 @@ export type GuardNeeds = {
   // every node.
   operatorsOf(tokenHashes: readonly string[]): Promise<readonly (Operator | undefined)[]>
   sessionsOf(secrets: readonly string[]): Promise<readonly (Session | undefined)[]>
+  // A person used it; answers when that was.
+  touchSession(id: string): Promise<number>
   // The client's address by the rule of trusted proxies; throws a refusal if it cannot be told.
   addressOf(request: FastifyRequest): string
 }
 
 const LOOKED_UP_AT_ONCE_MAX = 100
+// A use is written down at most so often; a session may end so much before it was idle for its whole time.
+const USE_NOTED_EVERY_MS = 30_000
 
 export function adminGuard(needs: GuardNeeds): Guard {
   const known = new WeakMap<FastifyRequest, Who>()
@@ -61,6 +65,13 @@ export function adminGuard(needs: GuardNeeds): Guard {
     return session
   }
 
+  // What a page asks by itself must not keep a session alive that nobody sits at.
+  async function noteUse(session: Session, { headers }: FastifyRequest): Promise<Session> {
+    if (headers['x-background'] !== undefined) return session
+    if (session.usedAt > needs.clock.now() - USE_NOTED_EVERY_MS) return session
+    return { ...session, usedAt: await needs.touchSession(session.id) }
+  }
+
   async function find(request: FastifyRequest): Promise<Who> {
     const given = request.raw.headersDistinct.authorization ?? []
     if (given.length > 1) throw new Refusal('duplicate_authorization')
@@ -71,7 +82,7 @@ export function adminGuard(needs: GuardNeeds): Guard {
     }
     const secret = sessionSecretOf(request)
     if (secret === undefined) throw noToken()
-    const session = await bySession(secret)
+    const session = await noteUse(await bySession(secret), request)
     const { name, role } = session.operator
     return { actor: { name, address }, role, session: { session, secret } }
   }

@@ -8,8 +8,6 @@ import { int, numbered, page, type Row, type Sql, type Tx, text } from './sql.ts
 
 const SESSION = `s.id, s.address, s.created_at, s.used_at, s.expires_at, o.id AS operator_id, o.name, o.role`
 const JOINED = 'session s JOIN operator o ON o.id = s.operator_id'
-// A use is written down at most so often; a session may end so much before it was idle for its whole time.
-const USE_NOTED_EVERY_MS = 30_000
 
 export function sqlSessions(sql: Sql): Sessions {
   return {
@@ -23,12 +21,13 @@ export function sqlSessions(sql: Sql): Sessions {
         [now, now - SESSION_IDLE_MS, ...secretHashes],
       )
       const found = new Map(rows.map(row => [text(row.secret_hash), readSession(row)]))
-      for (const [hash, session] of found) {
-        if (session.usedAt > now - USE_NOTED_EVERY_MS) continue
-        await sql.run('UPDATE session SET used_at = $1 WHERE id = $2', [now, session.id])
-        found.set(hash, { ...session, usedAt: now })
-      }
       return secretHashes.map(hash => found.get(hash))
+    },
+
+    async touch(id) {
+      const now = sql.now()
+      await sql.run('UPDATE session SET used_at = $1 WHERE id = $2 AND used_at < $1', [now, id])
+      return now
     },
 
     async list({ limit, after }) {
