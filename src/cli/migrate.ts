@@ -8,9 +8,9 @@ import { loadDatabaseUrl } from '../config.ts'
 import { lockDataDir } from '../store/lock.ts'
 import { type Moved, moveStore } from '../store/move.ts'
 import { undoMoveNote } from '../store/move-note.ts'
-import { lineFromStdin } from './client.ts'
 import { BadUsage, type Command, Failed, type Input } from './command.ts'
 import { openProgress } from './migrate-progress.ts'
+import { lineFromStdin } from './stdin.ts'
 import { printFields, printJson } from './table.ts'
 
 const URL_CHARS_MAX = 4096
