@@ -1,0 +1,90 @@
+// Accounts, their credits and their ledger.
+import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import type { AccountChange, AccountObject, CreditsInput, LedgerObject } from '../../../src/admin/accounts.ts'
+import type { List } from '../../../src/admin/input.ts'
+import { call, queryOf } from './call.ts'
+import { LIVE_MS, SLOW_MS } from './queries.ts'
+
+export type { AccountObject, LedgerObject }
+
+const PAGE = 100
+const DIRECTORY_MAX = 1000
+
+export function useAccounts(q: string) {
+  return useInfiniteQuery({
+    queryKey: ['accounts', 'list', q],
+    queryFn: ({ pageParam, signal }) =>
+      call<List<AccountObject>>('GET', `/accounts${queryOf({ q, limit: PAGE, after: pageParam })}`, { signal }),
+    initialPageParam: '',
+    getNextPageParam: page => (page.has_more ? page.data.at(-1)?.id : undefined),
+    placeholderData: before => before,
+    refetchInterval: SLOW_MS,
+  })
+}
+
+export function useAccount(id: string) {
+  return useQuery({
+    queryKey: ['accounts', 'one', id],
+    queryFn: ({ signal }) => call<AccountObject>('GET', pathOf(id), { signal }),
+    refetchInterval: LIVE_MS,
+  })
+}
+
+// For choices and for names: the newest thousand.
+export function useAccountDirectory(): readonly AccountObject[] {
+  const { data } = useQuery({
+    queryKey: ['accounts', 'directory'],
+    queryFn: ({ signal }) =>
+      call<List<AccountObject>>('GET', `/accounts${queryOf({ limit: DIRECTORY_MAX })}`, { signal }),
+    staleTime: 30_000,
+  })
+  return data?.data ?? NONE
+}
+
+const NONE: readonly AccountObject[] = []
+
+export function useAccountName(id: string): string {
+  const accounts = useAccountDirectory()
+  return accounts.find(account => account.id === id)?.name ?? id
+}
+
+export function useLedger(id: string) {
+  return useInfiniteQuery({
+    queryKey: ['accounts', 'ledger', id],
+    queryFn: ({ pageParam, signal }) =>
+      call<List<LedgerObject>>('GET', `${pathOf(id)}/ledger${queryOf({ limit: PAGE, after: pageParam })}`, { signal }),
+    initialPageParam: '',
+    getNextPageParam: page => (page.has_more ? page.data.at(-1)?.id : undefined),
+    refetchInterval: ({ state }) => (state.data?.pages.length === 1 ? LIVE_MS : false),
+  })
+}
+
+export function useCreateAccount() {
+  return useAccountChange((name: string) => call<AccountObject>('POST', '/accounts', { body: { name } }))
+}
+
+export function useUpdateAccount(id: string) {
+  return useAccountChange((change: AccountChange) => call<AccountObject>('PATCH', pathOf(id), { body: change }))
+}
+
+// The same key again is answered with the same entry: a double click books once.
+export function useAddCredits(id: string, idempotencyKey: string) {
+  return useAccountChange((credits: CreditsInput) =>
+    call<LedgerObject>('POST', `${pathOf(id)}/credits`, {
+      body: credits,
+      headers: { 'idempotency-key': idempotencyKey },
+    }),
+  )
+}
+
+function useAccountChange<Input, Output>(change: (input: Input) => Promise<Output>) {
+  const client = useQueryClient()
+  return useMutation({
+    mutationFn: change,
+    onSettled: () => client.invalidateQueries({ queryKey: ['accounts'] }),
+  })
+}
+
+function pathOf(id: string): string {
+  return `/accounts/${encodeURIComponent(id)}`
+}

@@ -1,0 +1,107 @@
+// One call to the admin API: the session's cookie goes by itself, changes carry its CSRF token, and every refusal becomes a
+// problem that says what happened.
+import { heard, silent } from './connection.ts'
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+
+export class ApiProblem extends Error {
+  readonly status: number
+  readonly code: string
+  readonly param: string | null
+  readonly requestId: string | null
+
+  constructor(
+    status: number,
+    fields: { message: string; code: string; param: string | null; requestId: string | null },
+  ) {
+    super(fields.message)
+    this.name = 'ApiProblem'
+    this.status = status
+    this.code = fields.code
+    this.param = fields.param
+    this.requestId = fields.requestId
+  }
+}
+
+export type CallOptions = {
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal
+}
+
+let csrfToken = ''
+let renewCsrf: () => Promise<boolean> = async () => false
+
+export function setCsrfToken(token: string): void {
+  csrfToken = token
+}
+
+// What gets a new token when another tab's login replaced ours.
+export function onCsrfFailure(renew: () => Promise<boolean>): void {
+  renewCsrf = renew
+}
+
+export async function call<T>(method: Method, path: string, options: CallOptions = {}): Promise<T> {
+  try {
+    return await attempt<T>(method, path, options)
+  } catch (error) {
+    const isStale = error instanceof ApiProblem && error.code === 'csrf_failed'
+    if (!isStale || !(await renewCsrf())) throw error
+    return attempt<T>(method, path, options)
+  }
+}
+
+async function attempt<T>(method: Method, path: string, { body, headers, signal }: CallOptions): Promise<T> {
+  const response = await reach(`/admin/v1${path}`, {
+    method,
+    credentials: 'same-origin',
+    ...(signal === undefined ? {} : { signal }),
+    headers: {
+      accept: 'application/json',
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(method === 'GET' ? {} : { 'x-csrf-token': csrfToken }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  if (!response.ok) throw await problemOf(response)
+  if (response.status === 204) return undefined as T
+  return (await response.json()) as T
+}
+
+// A server that cannot be reached is told to the whole page, and so is its return.
+async function reach(url: string, init: RequestInit): Promise<Response> {
+  try {
+    const response = await fetch(url, init)
+    heard(response)
+    return response
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'AbortError') throw error
+    silent()
+    throw new ApiProblem(0, {
+      message: 'The server does not answer. It may be restarting.',
+      code: 'unreachable',
+      param: null,
+      requestId: null,
+    })
+  }
+}
+
+export async function problemOf(response: Response): Promise<ApiProblem> {
+  const requestId = response.headers.get('x-request-id')
+  const said = (await response.json().catch(() => undefined)) as
+    | { readonly error?: { readonly message?: string; readonly code?: string; readonly param?: string | null } }
+    | undefined
+  return new ApiProblem(response.status, {
+    message: said?.error?.message ?? `The server answered ${response.status} ${response.statusText}.`,
+    code: said?.error?.code ?? `http_${response.status}`,
+    param: said?.error?.param ?? null,
+    requestId,
+  })
+}
+
+// `?a=1&b=2` of what is given; what is empty or undefined is left out.
+export function queryOf(fields: Readonly<Record<string, string | number | undefined>>): string {
+  const given = Object.entries(fields).filter(([, value]) => value !== undefined && value !== '')
+  return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`
+}

@@ -1,0 +1,60 @@
+// A chat as any caller would send it, with a key of its own and not the operator's session, read as it streams.
+import { ApiProblem, problemOf } from './call.ts'
+
+export type Message = { readonly role: 'user' | 'assistant' | 'system'; readonly content: string }
+
+export type ChatOrder = {
+  readonly key: string
+  readonly model: string
+  readonly messages: readonly Message[]
+  readonly signal: AbortSignal
+  // Each piece of the answer as it comes.
+  readonly onText: (text: string) => void
+  readonly onRequestId: (id: string) => void
+}
+
+// Resolves when the answer is whole; a failure in the middle of it is thrown like one at the start.
+export async function streamChat({ key, model, messages, signal, onText, onRequestId }: ChatOrder): Promise<void> {
+  const response = await fetch('/v1/chat/completions', {
+    method: 'POST',
+    // No cookie is read there, and none is sent.
+    credentials: 'omit',
+    signal,
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, messages, stream: true }),
+  })
+  const id = response.headers.get('x-request-id')
+  if (id !== null) onRequestId(id)
+  if (!response.ok || response.body === null) throw await problemOf(response)
+  for await (const data of eventsOf(response.body)) {
+    if (data === '[DONE]') return
+    const chunk = JSON.parse(data) as Chunk
+    if (chunk.error !== undefined) {
+      throw new ApiProblem(502, { message: chunk.error.message, code: chunk.error.code, param: null, requestId: id })
+    }
+    const delta = chunk.choices?.[0]?.delta
+    const text = delta?.content ?? delta?.refusal ?? ''
+    if (text !== '') onText(text)
+  }
+}
+
+type Chunk = {
+  readonly error?: { readonly message: string; readonly code: string }
+  readonly choices?: readonly {
+    readonly delta?: { readonly content?: string | null; readonly refusal?: string | null }
+  }[]
+}
+
+async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  const reader = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader()
+  let rest = ''
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return
+    const lines = (rest + value).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) {
+      if (line.startsWith('data: ')) yield line.slice(6).trimEnd()
+    }
+  }
+}

@@ -1,0 +1,126 @@
+// The house itself: its nodes, its settings, the operators and their sessions, and the trace of what they did.
+import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import type { List } from '../../../src/admin/input.ts'
+import type { EventObject } from '../../../src/admin/reports.ts'
+import { call, queryOf } from './call.ts'
+import { LIVE_MS, SLOW_MS } from './queries.ts'
+import type { Role, Session } from './session.ts'
+
+export type { EventObject }
+
+export type NodeObject = {
+  readonly object: 'node'
+  readonly id: string
+  readonly name: string
+  readonly version: string
+  readonly started_at: string
+  readonly renewed_at: string
+  readonly state: 'alive' | 'silent'
+  readonly self: boolean
+  readonly requests_in_flight: number | null
+}
+
+export type SettingsObject = {
+  readonly object: 'settings'
+  readonly version: string
+  readonly engine: 'sqlite' | 'postgres'
+  readonly redis: 'none' | 'ok' | 'away'
+  readonly brand: { readonly key_prefix: string; readonly header_prefix: string }
+  readonly defaults: Readonly<Record<string, unknown>>
+  readonly [name: string]: unknown
+}
+
+export type OperatorObject = {
+  readonly object: 'operator'
+  readonly id: string
+  readonly name: string
+  readonly role: Role
+  readonly created_at: string | null
+  readonly last_used_at: string | null
+}
+export type OperatorWithToken = OperatorObject & { readonly token: string }
+
+const EVENTS_PAGE = 100
+
+export function useNodes() {
+  return useQuery({
+    queryKey: ['nodes'],
+    queryFn: ({ signal }) => call<List<NodeObject>>('GET', '/nodes', { signal }),
+    refetchInterval: LIVE_MS,
+  })
+}
+
+export function useSettings() {
+  return useQuery({
+    queryKey: ['settings'],
+    queryFn: ({ signal }) => call<SettingsObject>('GET', '/settings', { signal }),
+    refetchInterval: SLOW_MS,
+  })
+}
+
+export function useEvents() {
+  return useInfiniteQuery({
+    queryKey: ['events'],
+    queryFn: ({ pageParam, signal }) =>
+      call<List<EventObject>>('GET', `/events${queryOf({ limit: EVENTS_PAGE, after: pageParam })}`, { signal }),
+    initialPageParam: '',
+    getNextPageParam: page => (page.has_more ? page.data.at(-1)?.id : undefined),
+    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 1) === 1 ? LIVE_MS : false),
+  })
+}
+
+export function useOperators() {
+  return useQuery({
+    queryKey: ['operators'],
+    queryFn: ({ signal }) => call<List<OperatorObject>>('GET', '/operators', { signal }),
+    refetchInterval: SLOW_MS,
+  })
+}
+
+export function useCreateOperator() {
+  return useOperatorChange((input: { readonly name: string; readonly role: Role }) =>
+    call<OperatorWithToken>('POST', '/operators', { body: input }),
+  )
+}
+
+export function useUpdateOperator() {
+  return useOperatorChange(({ id, ...change }: { readonly id: string; readonly name?: string; readonly role?: Role }) =>
+    call<OperatorObject>('PATCH', `/operators/${encodeURIComponent(id)}`, { body: change }),
+  )
+}
+
+export function useRotateOperator() {
+  return useOperatorChange((id: string) =>
+    call<OperatorWithToken>('POST', `/operators/${encodeURIComponent(id)}/rotate`, { body: {} }),
+  )
+}
+
+export function useRemoveOperator() {
+  return useOperatorChange((id: string) => call('DELETE', `/operators/${encodeURIComponent(id)}`))
+}
+
+// Others' sessions come without their CSRF token.
+export type SessionObject = Omit<Session, 'csrf_token'> & { readonly address?: string }
+
+export function useSessions() {
+  return useQuery({
+    queryKey: ['sessions'],
+    queryFn: ({ signal }) => call<List<SessionObject>>('GET', '/sessions', { signal }),
+    refetchInterval: SLOW_MS,
+  })
+}
+
+export function useEndSession() {
+  return useOperatorChange((id: string) => call('DELETE', `/sessions/${encodeURIComponent(id)}`))
+}
+
+function useOperatorChange<Input, Output>(change: (input: Input) => Promise<Output>) {
+  const client = useQueryClient()
+  return useMutation({
+    mutationFn: change,
+    onSettled: () => {
+      void client.invalidateQueries({ queryKey: ['sessions'] })
+      return client.invalidateQueries({ queryKey: ['operators'] })
+    },
+  })
+}

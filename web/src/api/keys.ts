@@ -1,0 +1,90 @@
+// Keys as the server has them: lists, one, and the operator's verbs.
+import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import type { List } from '../../../src/admin/input.ts'
+import type { KeyChange, KeyInput, KeyObject, KeyWithSecret } from '../../../src/admin/key-wire.ts'
+import { call, queryOf } from './call.ts'
+import { LIVE_MS, SLOW_MS } from './queries.ts'
+
+export type { KeyChange, KeyInput, KeyObject, KeyWithSecret }
+
+export type KeyFilter = { readonly q?: string; readonly status?: string; readonly account_id?: string }
+
+const PAGE = 100
+const DIRECTORY_MAX = 1000
+
+export function useKeys(filter: KeyFilter) {
+  return useInfiniteQuery({
+    queryKey: ['keys', 'list', filter],
+    queryFn: ({ pageParam, signal }) =>
+      call<List<KeyObject>>('GET', `/keys${queryOf({ ...filter, limit: PAGE, after: pageParam })}`, { signal }),
+    initialPageParam: '',
+    getNextPageParam: page => (page.has_more ? page.data.at(-1)?.id : undefined),
+    placeholderData: before => before,
+    refetchInterval: SLOW_MS,
+  })
+}
+
+export function useKey(id: string) {
+  return useQuery({
+    queryKey: ['keys', 'one', id],
+    queryFn: ({ signal }) => call<KeyObject>('GET', `/keys/${encodeURIComponent(id)}`, { signal }),
+    refetchInterval: LIVE_MS,
+  })
+}
+
+// Names for the ids in other lists: the newest thousand at once, any other one by one as it is seen.
+export function useKeyName(id: string): Pick<KeyObject, 'name' | 'label'> | undefined {
+  const directory = useQuery({
+    queryKey: ['keys', 'directory'],
+    queryFn: async ({ signal }) => {
+      const { data } = await call<List<KeyObject>>('GET', `/keys${queryOf({ limit: DIRECTORY_MAX })}`, { signal })
+      return new Map(data.map(key => [key.id, key]))
+    },
+    staleTime: 30_000,
+  })
+  const known = directory.data?.get(id)
+  const single = useQuery({
+    queryKey: ['keys', 'name', id],
+    queryFn: ({ signal }) => call<KeyObject>('GET', `/keys/${encodeURIComponent(id)}`, { signal }),
+    enabled: directory.data !== undefined && known === undefined,
+    staleTime: 60_000,
+    retry: false,
+  })
+  return known ?? single.data
+}
+
+export function useCreateKey() {
+  return useKeyChange((input: KeyInput) => call<KeyWithSecret>('POST', '/keys', { body: input }))
+}
+
+export function useUpdateKey(id: string) {
+  return useKeyChange((change: KeyChange) => call<KeyObject>('PATCH', pathOf(id), { body: change }))
+}
+
+export function useRotateKey(id: string) {
+  return useKeyChange(() => call<KeyWithSecret>('POST', `${pathOf(id)}/rotate`, { body: {} }))
+}
+
+export function useEndGrace(id: string) {
+  return useKeyChange((last4: string | undefined) =>
+    call<KeyObject>('POST', `${pathOf(id)}/end-grace`, { body: last4 === undefined ? {} : { last4 } }),
+  )
+}
+
+export function useRevokeKey(id: string) {
+  return useKeyChange((abortStreams: boolean) =>
+    call<KeyObject>('POST', `${pathOf(id)}/revoke`, { body: { abort_streams: abortStreams } }),
+  )
+}
+
+function useKeyChange<Input, Output>(change: (input: Input) => Promise<Output>) {
+  const client = useQueryClient()
+  return useMutation({
+    mutationFn: change,
+    onSettled: () => client.invalidateQueries({ queryKey: ['keys'] }),
+  })
+}
+
+function pathOf(id: string): string {
+  return `/keys/${encodeURIComponent(id)}`
+}

@@ -1,0 +1,64 @@
+// Models of the catalog: lists, changes that know which version they are based on, and the import of list prices.
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import type { ImportObject, ImportOrder } from '../../../src/admin/catalog-import.ts'
+import type { ModelObject } from '../../../src/admin/catalog-wire.ts'
+import { type CallOptions, call, type Method } from './call.ts'
+import { SLOW_MS } from './queries.ts'
+import { readWhole } from './whole-list.ts'
+
+export type { ImportObject, ImportOrder, ModelObject }
+export type Document = Readonly<Record<string, unknown>>
+
+export function useModels() {
+  return useQuery({
+    queryKey: ['models', 'all'],
+    queryFn: ({ signal }) => readWhole<ModelObject>('/models', model => model.id, signal),
+    refetchInterval: SLOW_MS,
+  })
+}
+
+const NONE: readonly ModelObject[] = []
+
+export function useModelDirectory(): readonly ModelObject[] {
+  return (
+    useQuery({
+      queryKey: ['models', 'all'],
+      queryFn: ({ signal }) => readWhole<ModelObject>('/models', model => model.id, signal),
+      staleTime: 30_000,
+    }).data ?? NONE
+  )
+}
+
+export function useCreateModel() {
+  return useModelChange((document: Document) => call<ModelObject>('POST', '/models', { body: document }))
+}
+
+export type ModelChange = { readonly of: ModelObject; readonly change: Document }
+
+export function useUpdateModel() {
+  return useModelChange(({ of, change }: ModelChange) => callModel<ModelObject>('PATCH', of, { body: change }))
+}
+
+export function useDeleteModel() {
+  return useModelChange((of: ModelObject) => callModel('DELETE', of, {}))
+}
+
+// Never by itself: it is asked for the difference first, and then to save it.
+export function useImport() {
+  return useModelChange((order: ImportOrder) => call<ImportObject>('POST', '/models/import', { body: order }))
+}
+
+function callModel<T>(method: Method, of: ModelObject, options: CallOptions): Promise<T> {
+  return call<T>(method, `/models/${encodeURIComponent(of.id)}`, {
+    ...options,
+    headers: { 'if-match': `"${of.version}"` },
+  })
+}
+
+function useModelChange<Input, Output>(change: (input: Input) => Promise<Output>) {
+  const client = useQueryClient()
+  return useMutation({
+    mutationFn: change,
+    onSettled: () => client.invalidateQueries({ queryKey: ['models'] }),
+  })
+}

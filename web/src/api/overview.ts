@@ -1,0 +1,63 @@
+// What has been going on over a range of time.
+import { useQuery } from '@tanstack/react-query'
+import { call, queryOf } from './call.ts'
+import { LIVE_MS } from './queries.ts'
+
+export type Sums = {
+  readonly requests: number
+  readonly errors: number
+  readonly prompt_tokens: number
+  readonly completion_tokens: number
+  readonly cost: string
+}
+export type TimedSums = Sums & { readonly p50_ms: number | null; readonly p95_ms: number | null }
+export type Top = Sums & { readonly id: string; readonly name?: string; readonly label?: string }
+
+export type Overview = {
+  readonly object: 'overview'
+  readonly from: string
+  readonly to: string
+  readonly step: 'hour' | 'day'
+  readonly totals: TimedSums
+  readonly series: readonly (TimedSums & { readonly at: string })[]
+  readonly top: {
+    readonly models: readonly Top[]
+    readonly keys: readonly Top[]
+    readonly providers: readonly Top[]
+    readonly accounts: readonly Top[]
+  }
+  readonly low_balances: readonly {
+    readonly id: string
+    readonly name: string
+    readonly available: string
+    readonly owed: string
+  }[]
+}
+
+export const RANGES = [
+  { id: '24h', label: '24 hours', hours: 24, step: 'hour' },
+  { id: '7d', label: '7 days', hours: 168, step: 'hour' },
+  { id: '30d', label: '30 days', hours: 720, step: 'day' },
+  { id: '90d', label: '90 days', hours: 2160, step: 'day' },
+] as const
+export type Range = (typeof RANGES)[number]
+
+const HOUR_MS = 3_600_000
+
+export function useOverview(range: Range) {
+  return useQuery({
+    queryKey: ['overview', range.id],
+    queryFn: ({ signal }) => {
+      const from = new Date(startOf(range, Date.now())).toISOString()
+      return call<Overview>('GET', `/overview${queryOf({ from, step: range.step })}`, { signal })
+    },
+    placeholderData: before => before,
+    refetchInterval: LIVE_MS,
+  })
+}
+
+// Whole hours or UTC days, so that the first bar is not a part of one; the last is the one that runs.
+function startOf(range: Range, now: number): number {
+  const stepMs = range.step === 'hour' ? HOUR_MS : 24 * HOUR_MS
+  return Math.floor(now / stepMs) * stepMs - range.hours * HOUR_MS + stepMs
+}

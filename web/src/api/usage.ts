@@ -1,0 +1,46 @@
+// Usage rows, one request in full, and sums over them.
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import type { List } from '../../../src/admin/input.ts'
+import type { SummaryObject } from '../../../src/admin/reports.ts'
+import type { OperatorUsageObject } from '../../../src/domain/usage-wire.ts'
+import { call, queryOf } from './call.ts'
+import { LIVE_MS, SLOW_MS } from './queries.ts'
+
+export type UsageRow = OperatorUsageObject
+
+export const USAGE_FILTERS = ['from', 'to', 'key_id', 'account_id', 'model', 'provider', 'endpoint', 'outcome'] as const
+export type UsageFilter = Partial<Record<(typeof USAGE_FILTERS)[number], string>>
+
+const PAGE = 200
+
+// Live while only the newest page is there: whoever has scrolled down wants the rows to stay where they are.
+export function useUsage(filter: UsageFilter) {
+  return useInfiniteQuery({
+    queryKey: ['usage', 'list', filter],
+    queryFn: ({ pageParam, signal }) =>
+      call<List<UsageRow>>('GET', `/usage${queryOf({ ...filter, limit: PAGE, after: pageParam })}`, { signal }),
+    initialPageParam: '',
+    getNextPageParam: page => (page.has_more ? page.data.at(-1)?.request_id : undefined),
+    placeholderData: before => before,
+    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 1) === 1 ? LIVE_MS : false),
+  })
+}
+
+// An open row is watched until it is settled.
+export function useRequest(id: string) {
+  return useQuery({
+    queryKey: ['usage', 'one', id],
+    queryFn: ({ signal }) => call<UsageRow>('GET', `/usage/${encodeURIComponent(id)}`, { signal }),
+    refetchInterval: ({ state }) => (state.data?.state === 'open' ? 1000 : false),
+  })
+}
+
+export function useSummary(groupBy: 'day' | 'hour' | 'model' | 'provider' | 'key' | 'account', filter: UsageFilter) {
+  return useQuery({
+    queryKey: ['usage', 'summary', groupBy, filter],
+    queryFn: ({ signal }) =>
+      call<List<SummaryObject>>('GET', `/usage/summary${queryOf({ ...filter, group_by: groupBy })}`, { signal }),
+    placeholderData: before => before,
+    refetchInterval: SLOW_MS,
+  })
+}

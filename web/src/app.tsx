@@ -1,0 +1,111 @@
+// Login or the pages, each page loaded when it is first opened.
+import { Center, Loader } from '@mantine/core'
+import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
+import { Redirect, Route, Switch } from 'wouter'
+import { SessionContext } from './api/operator.ts'
+import { queries } from './api/queries.ts'
+import { resume, useSessionState } from './api/session.ts'
+import { Login } from './pages/login/login.tsx'
+import { NotFound } from './pages/not-found.tsx'
+import { Problem } from './parts/problem.tsx'
+import { Catch } from './shell/catch.tsx'
+import { Shell } from './shell/shell.tsx'
+
+const Overview = lazy(() => import('./pages/overview/overview.tsx'))
+const Keys = lazy(() => import('./pages/keys/keys.tsx'))
+const OneKey = lazy(() => import('./pages/keys/one-key.tsx'))
+const Accounts = lazy(() => import('./pages/accounts/accounts.tsx'))
+const OneAccount = lazy(() => import('./pages/accounts/one-account.tsx'))
+const Usage = lazy(() => import('./pages/usage/usage.tsx'))
+const OneRequest = lazy(() => import('./pages/usage/one-request.tsx'))
+const Models = lazy(() => import('./pages/catalog/models.tsx'))
+const Providers = lazy(() => import('./pages/catalog/providers.tsx'))
+const Nodes = lazy(() => import('./pages/nodes/nodes.tsx'))
+const Playground = lazy(() => import('./pages/playground/playground.tsx'))
+const Events = lazy(() => import('./pages/events/events.tsx'))
+const Settings = lazy(() => import('./pages/settings/settings.tsx'))
+
+export function App(): ReactNode {
+  const state = useSessionState()
+  // What one operator has read is not left behind for the next.
+  useEffect(() => {
+    if (state.is === 'none') queries.clear()
+  }, [state.is])
+
+  if (state.is === 'unknown') return <Resuming />
+  if (state.is === 'none') return <Login because={state.because} />
+  return (
+    <SessionContext value={state.session}>
+      <Shell>
+        <Catch>
+          <Suspense fallback={<Waiting />}>
+            <Pages />
+          </Suspense>
+        </Catch>
+      </Shell>
+    </SessionContext>
+  )
+}
+
+function Pages(): ReactNode {
+  return (
+    <Switch>
+      <Route path="/overview" component={Overview} />
+      <Route path="/keys" component={Keys} />
+      <Route path="/keys/:id">{({ id }) => <OneKey key={id} id={id} />}</Route>
+      <Route path="/accounts" component={Accounts} />
+      <Route path="/accounts/:id">{({ id }) => <OneAccount key={id} id={id} />}</Route>
+      <Route path="/usage" component={Usage} />
+      <Route path="/usage/:id">{({ id }) => <OneRequest key={id} id={id} />}</Route>
+      <Route path="/models" component={Models} />
+      <Route path="/providers" component={Providers} />
+      <Route path="/nodes" component={Nodes} />
+      <Route path="/playground" component={Playground} />
+      <Route path="/events" component={Events} />
+      <Route path="/settings" component={Settings} />
+      <Route path="/">
+        <Redirect to="/overview" replace />
+      </Route>
+      <Route path="/login">
+        <Redirect to="/overview" replace />
+      </Route>
+      <Route>
+        <NotFound />
+      </Route>
+    </Switch>
+  )
+}
+
+// Tries again by itself: the server may be starting.
+function Resuming(): ReactNode {
+  const [error, setError] = useState<unknown>()
+  useEffect(() => {
+    let isOver = false
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const attempt = () =>
+      resume().catch((problem: unknown) => {
+        if (isOver) return
+        setError(problem)
+        timer = setTimeout(attempt, 2000)
+      })
+    void attempt()
+    return () => {
+      isOver = true
+      clearTimeout(timer)
+    }
+  }, [])
+  if (error === undefined) return <Waiting />
+  return (
+    <Center mih="60vh" p="md">
+      <Problem error={error} doing="Trying again every two seconds." />
+    </Center>
+  )
+}
+
+function Waiting(): ReactNode {
+  return (
+    <Center mih={240}>
+      <Loader size="sm" aria-label="Loading" />
+    </Center>
+  )
+}

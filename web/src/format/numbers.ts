@@ -1,0 +1,49 @@
+// Counts, shares and durations for people.
+
+const GROUPED = new Intl.NumberFormat('en-US')
+const SHORT = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 })
+
+export function count(value: number): string {
+  return GROUPED.format(value)
+}
+
+export function shortCount(value: number): string {
+  return SHORT.format(value)
+}
+
+export function share(part: number, whole: number): string {
+  return whole === 0 ? '–' : percent(part / whole)
+}
+
+export function percent(value: number): string {
+  const digits = value === 0 || value === 1 ? 0 : value > 0.1 ? 1 : 2
+  return `${(value * 100).toFixed(digits)} %`
+}
+
+export function duration(ms: number | null): string {
+  if (ms === null) return '–'
+  if (ms < 1000) return `${Math.round(ms)} ms`
+  if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`
+  const seconds = Math.round(ms / 1000)
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+  return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`
+}
+
+// 59:07, as a clock that runs down.
+export function countdown(ms: number): string {
+  const seconds = Math.max(0, Math.ceil(ms / 1000))
+  const [hours, minutes, rest] = [Math.floor(seconds / 3600), Math.floor((seconds % 3600) / 60), seconds % 60]
+  const two = (value: number) => String(value).padStart(2, '0')
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${two(minutes)}:${two(rest)}`
+}
+
+export function ago(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000))
+  if (seconds < 5) return 'just now'
+  if (seconds < 60) return `${seconds} s ago`
+  const minutes = Math.floor(seconds / 60)
+  if (minutes < 60) return `${minutes} min ago`
+  const hours = Math.floor(minutes / 60)
+  if (hours < 48) return `${hours} h ago`
+  return `${Math.floor(hours / 24)} days ago`
+}

@@ -1,0 +1,26 @@
+// Where the dashboard begins: styles, providers, and the application in the page's root.
+import '@mantine/core/styles.css'
+import '@mantine/notifications/styles.css'
+import './main.css'
+import { MantineProvider } from '@mantine/core'
+import { Notifications } from '@mantine/notifications'
+import { QueryClientProvider } from '@tanstack/react-query'
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { queries } from './api/queries.ts'
+import { App } from './app.tsx'
+import { resolveVariables, theme } from './theme.ts'
+
+const root = document.getElementById('root')
+if (root === null) throw new Error('the page has no root')
+
+createRoot(root).render(
+  <StrictMode>
+    <MantineProvider theme={theme} cssVariablesResolver={resolveVariables} defaultColorScheme="auto">
+      <QueryClientProvider client={queries}>
+        <Notifications position="bottom-right" autoClose={5000} />
+        <App />
+      </QueryClientProvider>
+    </MantineProvider>
+  </StrictMode>,
+)

@@ -1,0 +1,153 @@
+// All accounts with their balances, and the making of new ones.
+import { Button, Group, Modal, Stack, Table, Text, TextInput } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { IconPlus, IconWallet } from '@tabler/icons-react'
+import { type ReactNode, useState } from 'react'
+import { Link, useLocation } from 'wouter'
+import { useAccounts, useCreateAccount } from '../../api/accounts.ts'
+import { useMayChange } from '../../api/operator.ts'
+import { isZero } from '../../format/decimals.ts'
+import { Credits } from '../../parts/credits.tsx'
+import { Empty } from '../../parts/empty.tsx'
+import { Moment } from '../../parts/moment.tsx'
+import { MoreButton } from '../../parts/more-button.tsx'
+import { Page } from '../../parts/page.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { Problem } from '../../parts/problem.tsx'
+import { SearchInput } from '../../parts/search-input.tsx'
+import { useParams } from '../../parts/search-params.ts'
+import { StateBadge } from '../../parts/state-badge.tsx'
+import { TableFrame } from '../../parts/table-frame.tsx'
+
+const COLUMNS = [
+  { name: 'Name' },
+  { name: 'State' },
+  { name: 'Available', isRight: true },
+  { name: 'Held', isRight: true },
+  { name: 'Spent', isRight: true },
+  { name: 'Owed', isRight: true },
+  { name: 'Created', isRight: true },
+]
+
+export default function Accounts(): ReactNode {
+  const mayChange = useMayChange()
+  const [isCreating, dialog] = useDisclosure(false)
+  const [params, setParams] = useParams()
+  const [, goTo] = useLocation()
+  const q = params.get('q') ?? ''
+  const accounts = useAccounts(q)
+  const rows = accounts.data?.pages.flatMap(page => page.data) ?? []
+  const create = mayChange && (
+    <Button leftSection={<IconPlus size={16} />} onClick={dialog.open}>
+      Create an account
+    </Button>
+  )
+  return (
+    <Page
+      title="Accounts and credits"
+      about="Keys spend from accounts. Amounts are exact, to the nano-credit."
+      actions={create}
+    >
+      <SearchInput value={q} onSearch={text => setParams({ q: text })} label="Name or id" />
+      {accounts.error !== null && <Problem error={accounts.error} onRetry={() => void accounts.refetch()} />}
+      <Panel flush>
+        {rows.length > 0 && (
+          <TableFrame label="Accounts" columns={COLUMNS}>
+            {rows.map(({ id, name, status, balance, created_at }) => (
+              <Table.Tr
+                key={id}
+                className="row-link"
+                onClick={({ target }) =>
+                  target instanceof Element && target.closest('a') === null && goTo(`/accounts/${id}`)
+                }
+              >
+                <Table.Td>
+                  <Text
+                    component={Link}
+                    href={`/accounts/${id}`}
+                    size="sm"
+                    fw={500}
+                    c="inherit"
+                    className="one-line"
+                    maw={300}
+                    title={name}
+                  >
+                    {name}
+                  </Text>
+                </Table.Td>
+                <Table.Td>
+                  <StateBadge state={status} />
+                </Table.Td>
+                <Table.Td className="right">
+                  <Credits value={balance.available} places={6} />
+                </Table.Td>
+                <Table.Td className="right">
+                  <Credits value={balance.held} places={6} />
+                </Table.Td>
+                <Table.Td className="right">
+                  <Credits value={balance.spent} places={6} />
+                </Table.Td>
+                <Table.Td className="right" c={isZero(balance.owed) ? undefined : 'var(--mantine-color-error)'}>
+                  <Credits value={balance.owed} places={6} />
+                </Table.Td>
+                <Table.Td className="right">
+                  <Moment at={created_at} />
+                </Table.Td>
+              </Table.Tr>
+            ))}
+          </TableFrame>
+        )}
+        {accounts.isSuccess && rows.length === 0 && (
+          <Empty
+            icon={IconWallet}
+            title={q === '' ? 'There are no accounts yet' : 'No account fits'}
+            action={q === '' && create}
+          >
+            {q === ''
+              ? 'Create one, give it credits, and make keys that spend from it.'
+              : 'Search for a part of its name or id.'}
+          </Empty>
+        )}
+        <MoreButton of={accounts} />
+      </Panel>
+      {isCreating && <CreateAccount onClose={dialog.close} />}
+    </Page>
+  )
+}
+
+function CreateAccount({ onClose }: { readonly onClose: () => void }): ReactNode {
+  const [name, setName] = useState('')
+  const [, goTo] = useLocation()
+  const create = useCreateAccount()
+  return (
+    <Modal opened onClose={onClose} title="Create an account">
+      <form
+        onSubmit={event => {
+          event.preventDefault()
+          if (!create.isPending) create.mutate(name, { onSuccess: ({ id }) => goTo(`/accounts/${id}`) })
+        }}
+      >
+        <Stack gap="sm">
+          <TextInput
+            label="Name"
+            description="A customer, a team or a project"
+            required
+            maxLength={200}
+            data-autofocus
+            value={name}
+            onChange={event => setName(event.currentTarget.value)}
+          />
+          {create.error !== null && <Problem error={create.error} title="The account was not made" />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={create.isPending} disabled={name.trim() === ''}>
+              Create
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  )
+}

@@ -1,0 +1,70 @@
+// The dialog that renames an account, suspends it or lets it go on.
+import { Button, Group, Modal, Stack, Switch, TextInput } from '@mantine/core'
+import { type ReactNode, useState } from 'react'
+import { type AccountObject, useUpdateAccount } from '../../api/accounts.ts'
+import { Problem } from '../../parts/problem.tsx'
+import { say } from '../../parts/say.tsx'
+
+export function EditAccount({
+  of: account,
+  onClose,
+}: {
+  readonly of: AccountObject
+  readonly onClose: () => void
+}): ReactNode {
+  const [name, setName] = useState(account.name)
+  const [isActive, setActive] = useState(account.status === 'active')
+  const update = useUpdateAccount(account.id)
+  const status = isActive ? 'active' : 'suspended'
+
+  function submit(): void {
+    if (update.isPending) return
+    const change = {
+      ...(name === account.name ? {} : { name }),
+      ...(status === account.status ? {} : { status: status as AccountObject['status'] }),
+    }
+    update.mutate(change, {
+      onSuccess: () => {
+        say('The account was changed.')
+        onClose()
+      },
+    })
+  }
+
+  return (
+    <Modal opened onClose={onClose} title="Edit the account">
+      <form
+        onSubmit={event => {
+          event.preventDefault()
+          submit()
+        }}
+      >
+        <Stack gap="sm">
+          <TextInput
+            label="Name"
+            required
+            maxLength={200}
+            data-autofocus
+            value={name}
+            onChange={event => setName(event.currentTarget.value)}
+          />
+          <Switch
+            label="Active"
+            description="While suspended, every request of its keys is refused."
+            checked={isActive}
+            onChange={event => setActive(event.currentTarget.checked)}
+          />
+          {update.error !== null && <Problem error={update.error} title="The account was not changed" />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={update.isPending} disabled={name.trim() === ''}>
+              Save
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  )
+}

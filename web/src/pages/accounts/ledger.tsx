@@ -1,0 +1,61 @@
+// Every booking of an account, newest first.
+import { Anchor, Table } from '@mantine/core'
+import { IconReceipt } from '@tabler/icons-react'
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import { type LedgerObject, useLedger } from '../../api/accounts.ts'
+import { Credits } from '../../parts/credits.tsx'
+import { Empty } from '../../parts/empty.tsx'
+import { Moment } from '../../parts/moment.tsx'
+import { MoreButton } from '../../parts/more-button.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { Problem } from '../../parts/problem.tsx'
+import { TableFrame } from '../../parts/table-frame.tsx'
+
+const COLUMNS = [{ name: 'Time' }, { name: 'Kind' }, { name: 'Amount', isRight: true }, { name: 'For' }]
+
+const KINDS: Readonly<Record<LedgerObject['kind'], string>> = {
+  topup: 'Top-up',
+  adjustment: 'Adjustment',
+  charge: 'Charge',
+  correction: 'Correction',
+}
+
+export function Ledger({ accountId }: { readonly accountId: string }): ReactNode {
+  const ledger = useLedger(accountId)
+  const entries = ledger.data?.pages.flatMap(page => page.data) ?? []
+  return (
+    <Panel title="Ledger" flush>
+      {ledger.error !== null && <Problem error={ledger.error} onRetry={() => void ledger.refetch()} />}
+      {entries.length > 0 && (
+        <TableFrame label="Ledger" columns={COLUMNS}>
+          {entries.map(entry => (
+            <Table.Tr key={entry.id}>
+              <Table.Td>
+                <Moment at={entry.created_at} />
+              </Table.Td>
+              <Table.Td>{KINDS[entry.kind]}</Table.Td>
+              <Table.Td className="right">
+                <Credits value={entry.amount} places={9} />
+              </Table.Td>
+              <Table.Td className="break" maw={420}>
+                {entry.request_id !== null && (
+                  <Anchor component={Link} href={`/usage/${entry.request_id}`} size="sm" className="mono">
+                    {entry.request_id}
+                  </Anchor>
+                )}
+                {entry.note !== null && <span className="name">{entry.note}</span>}
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </TableFrame>
+      )}
+      {ledger.isSuccess && entries.length === 0 && (
+        <Empty icon={IconReceipt} title="Nothing was booked yet">
+          Add credits: until then, requests that cost anything are refused with 402.
+        </Empty>
+      )}
+      <MoreButton of={ledger} />
+    </Panel>
+  )
+}

@@ -1,0 +1,103 @@
+// One account: balance, top-ups and adjustments, its ledger and its keys.
+import { Anchor, Button, Group, Loader, SimpleGrid } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { IconAdjustments, IconArrowLeft, IconPencil, IconPlus } from '@tabler/icons-react'
+import { type ReactNode, useState } from 'react'
+import { Link } from 'wouter'
+import { type AccountObject, useAccount } from '../../api/accounts.ts'
+import { useMayChange } from '../../api/operator.ts'
+import { isZero } from '../../format/decimals.ts'
+import { Identifier } from '../../parts/copy-field.tsx'
+import { Credits } from '../../parts/credits.tsx'
+import { Facts } from '../../parts/facts.tsx'
+import { Moment } from '../../parts/moment.tsx'
+import { Page } from '../../parts/page.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { Problem } from '../../parts/problem.tsx'
+import { StateBadge } from '../../parts/state-badge.tsx'
+import { SpendByDay } from '../usage/spend-by-day.tsx'
+import { AddCredits } from './add-credits.tsx'
+import { EditAccount } from './edit-account.tsx'
+import { Ledger } from './ledger.tsx'
+
+export default function OneAccount({ id }: { readonly id: string }): ReactNode {
+  const { data: account, error, refetch } = useAccount(id)
+  const back = (
+    <Anchor component={Link} href="/accounts" size="sm">
+      <IconArrowLeft size={14} style={{ verticalAlign: -2 }} aria-hidden /> All accounts
+    </Anchor>
+  )
+  if (account === undefined) {
+    return (
+      <Page title="Account" above={back}>
+        {error === null ? (
+          <Loader size="sm" aria-label="Loading" />
+        ) : (
+          <Problem error={error} onRetry={() => void refetch()} />
+        )}
+      </Page>
+    )
+  }
+  const { balance } = account
+  return (
+    <Page
+      title={account.name}
+      above={back}
+      about={<StateBadge state={account.status} />}
+      actions={<Actions of={account} />}
+    >
+      <SimpleGrid cols={{ base: 1, md: 2 }} spacing="md">
+        <Panel title="Balance" about="in credits">
+          <Facts
+            of={[
+              ['Available', <Credits key="available" value={balance.available} />],
+              ['Held by requests in flight', <Credits key="held" value={balance.held} />],
+              ['Spent', <Credits key="spent" value={balance.spent} />],
+              ['Owed', isZero(balance.owed) ? 'nothing' : <Credits key="owed" value={balance.owed} />],
+              ['Created', <Moment key="created" at={account.created_at} />],
+              ['Id', <Identifier key="id" id={account.id} label="the id" />],
+            ]}
+          />
+        </Panel>
+        <Panel
+          title="The last thirty days"
+          actions={
+            <Group gap="md">
+              <Anchor component={Link} href={`/keys?account_id=${account.id}`} size="sm">
+                Its keys
+              </Anchor>
+              <Anchor component={Link} href={`/usage?account_id=${account.id}`} size="sm">
+                Its requests
+              </Anchor>
+            </Group>
+          }
+        >
+          <SpendByDay filter={{ account_id: account.id }} />
+        </Panel>
+      </SimpleGrid>
+      <Ledger accountId={account.id} />
+    </Page>
+  )
+}
+
+function Actions({ of: account }: { readonly of: AccountObject }): ReactNode {
+  const mayChange = useMayChange()
+  const [isEditing, editing] = useDisclosure(false)
+  const [booking, setBooking] = useState<'topup' | 'adjustment'>()
+  if (!mayChange) return null
+  return (
+    <>
+      <Button leftSection={<IconPlus size={16} />} onClick={() => setBooking('topup')}>
+        Add credits
+      </Button>
+      <Button variant="default" leftSection={<IconAdjustments size={16} />} onClick={() => setBooking('adjustment')}>
+        Adjust
+      </Button>
+      <Button variant="default" leftSection={<IconPencil size={16} />} onClick={editing.open}>
+        Edit
+      </Button>
+      {booking !== undefined && <AddCredits of={account} kind={booking} onClose={() => setBooking(undefined)} />}
+      {isEditing && <EditAccount of={account} onClose={editing.close} />}
+    </>
+  )
+}

@@ -1,0 +1,30 @@
+// A change that was refused; if somebody else was quicker, said kindly and with a way on.
+import { Alert, Button, Group, Text } from '@mantine/core'
+import { IconUsers } from '@tabler/icons-react'
+import type { ReactNode } from 'react'
+import { ApiProblem } from '../../api/call.ts'
+import { Problem } from '../../parts/problem.tsx'
+
+export type CollisionProps = { readonly error: unknown; readonly noun: string; readonly onReload: () => void }
+
+export function Collision({ error, noun, onReload }: CollisionProps): ReactNode {
+  const isStale = error instanceof ApiProblem && error.status === 409 && /meanwhile/.test(error.message)
+  if (!isStale) return <Problem error={error} title="Nothing was changed" />
+  return (
+    <Alert
+      color="orange"
+      icon={<IconUsers size={18} />}
+      role="alert"
+      title={`Somebody else changed this ${noun} meanwhile`}
+    >
+      <Text size="sm">
+        Nothing of yours was saved, so nothing of theirs was lost. Read it again and make your change on top.
+      </Text>
+      <Group mt="xs">
+        <Button size="compact-sm" variant="default" onClick={onReload}>
+          Read it again
+        </Button>
+      </Group>
+    </Alert>
+  )
+}

@@ -1,0 +1,82 @@
+// The credentials of a provider: last four characters and state, added and removed one by one.
+import { Button, Fieldset, Group, PasswordInput, Stack, Text } from '@mantine/core'
+import { type ReactNode, useState } from 'react'
+import { useMayChange } from '../../api/operator.ts'
+import { type ProviderObject, useAddCredential, useRemoveCredential } from '../../api/providers.ts'
+import { Ago } from '../../parts/moment.tsx'
+import { Problem } from '../../parts/problem.tsx'
+import { say } from '../../parts/say.tsx'
+import { StateBadge } from '../../parts/state-badge.tsx'
+
+export function Credentials({ of: provider }: { readonly of: ProviderObject }): ReactNode {
+  const mayChange = useMayChange() && !provider.provisioned && provider.kind !== 'demo'
+  const [secret, setSecret] = useState('')
+  const add = useAddCredential(provider)
+  const remove = useRemoveCredential(provider)
+  const error = add.error ?? remove.error
+
+  function submit(): void {
+    if (secret.trim() === '' || add.isPending) return
+    add.mutate(secret.trim(), {
+      onSuccess: () => {
+        setSecret('')
+        say('The credential was sealed, and is in use.')
+      },
+    })
+  }
+
+  return (
+    <Fieldset legend="Credentials" p="sm">
+      <Stack gap="xs">
+        {provider.credentials.length === 0 && (
+          <Text size="sm" c="dimmed">
+            None. Calls go out without a key.
+          </Text>
+        )}
+        {provider.credentials.map(({ id, last4, state, created_at }) => (
+          <Group key={id} justify="space-between" gap="xs">
+            <Group gap="xs">
+              <span className="mono">{last4 === '' ? id : `…${last4}`}</span>
+              <StateBadge state={state} />
+              <Text size="xs" c="dimmed">
+                {created_at === null ? 'of the file or the environment' : <Ago at={created_at} />}
+              </Text>
+            </Group>
+            {mayChange && (
+              <Button
+                size="compact-sm"
+                variant="default"
+                loading={remove.isPending && remove.variables === id}
+                onClick={() => remove.mutate(id)}
+              >
+                Remove
+              </Button>
+            )}
+          </Group>
+        ))}
+        {mayChange && (
+          <form
+            onSubmit={event => {
+              event.preventDefault()
+              submit()
+            }}
+          >
+            <Group gap="xs" align="flex-end">
+              <PasswordInput
+                style={{ flex: 1 }}
+                label="Another API key"
+                autoComplete="off"
+                value={secret}
+                onChange={event => setSecret(event.currentTarget.value)}
+              />
+              <Button type="submit" variant="default" loading={add.isPending} disabled={secret.trim() === ''}>
+                Add
+              </Button>
+            </Group>
+          </form>
+        )}
+        {error !== null && <Problem error={error} />}
+      </Stack>
+    </Fieldset>
+  )
+}

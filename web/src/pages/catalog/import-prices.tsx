@@ -1,0 +1,222 @@
+// Takes prices over from the installed list: first the difference, and only what was seen is then applied.
+import {
+  Alert,
+  Autocomplete,
+  Button,
+  Group,
+  Modal,
+  Select,
+  SimpleGrid,
+  Stack,
+  Switch,
+  Table,
+  Text,
+  TextInput,
+} from '@mantine/core'
+import { type ReactNode, useState } from 'react'
+import { type ImportObject, type ImportOrder, useImport } from '../../api/models.ts'
+import { useProviders } from '../../api/providers.ts'
+import { Problem } from '../../parts/problem.tsx'
+import { say } from '../../parts/say.tsx'
+import { TableFrame } from '../../parts/table-frame.tsx'
+import { PerMillion } from './per-million.tsx'
+
+const VENDORS = [
+  'openai',
+  'anthropic',
+  'google',
+  'groq',
+  'mistral',
+  'deepseek',
+  'x-ai',
+  'cohere',
+  'together',
+  'fireworks',
+  'openrouter',
+  'azure',
+  'aws',
+]
+
+export function ImportPrices({ onClose }: { readonly onClose: () => void }): ReactNode {
+  const { data: providers = [] } = useProviders()
+  const [order, setOrder] = useState<Readonly<Record<string, string>>>({ list: '' })
+  const [shown, setShown] = useState<{ readonly order: ImportOrder; readonly difference: ImportObject }>()
+  const ask = useImport()
+  const set = (name: string) => (value: string | null) => {
+    setShown(undefined)
+    setOrder({ ...order, [name]: value ?? '' })
+  }
+
+  function compare(): void {
+    if (ask.isPending) return
+    const asked = orderOf(order)
+    ask.mutate({ ...asked, dry_run: true }, { onSuccess: difference => setShown({ order: asked, difference }) })
+  }
+
+  function apply(): void {
+    if (shown === undefined || ask.isPending) return
+    ask.mutate(
+      { ...shown.order, dry_run: false },
+      {
+        onSuccess: ({ data }) => {
+          say(
+            `Imported: ${data.filter(({ change }) => change === 'new').length} new, ${data.filter(({ change }) => change === 'changed').length} changed.`,
+          )
+          onClose()
+        },
+      },
+    )
+  }
+
+  return (
+    <Modal opened onClose={onClose} size="xl" title="Import list prices">
+      <form
+        onSubmit={event => {
+          event.preventDefault()
+          compare()
+        }}
+      >
+        <Stack gap="sm">
+          <Text size="sm" c="dimmed">
+            From the price list that is installed with the server; nothing is fetched. The difference is shown before
+            anything changes.
+          </Text>
+          <SimpleGrid cols={{ base: 1, xs: 2, sm: 4 }} spacing="sm">
+            <Autocomplete
+              label="Vendor"
+              description="As the list names it"
+              required
+              data-autofocus
+              data={VENDORS}
+              value={order.list ?? ''}
+              onChange={set('list')}
+            />
+            <Select
+              label="Provider"
+              description="Who will serve them"
+              placeholder="Of that name"
+              searchable
+              clearable
+              data={providers.map(({ id }) => id)}
+              value={order.provider || null}
+              onChange={set('provider')}
+            />
+            <TextInput
+              label="Only names like"
+              description="A part, or gpt-4*"
+              value={order.match ?? ''}
+              onChange={event => set('match')(event.currentTarget.value)}
+            />
+            <TextInput
+              label="Markup"
+              description="A factor, like 1.2"
+              placeholder="of the file"
+              value={order.markup ?? ''}
+              onChange={event => set('markup')(event.currentTarget.value)}
+            />
+          </SimpleGrid>
+          {ask.error !== null && <Problem error={ask.error} title="The list could not be compared" />}
+          {shown !== undefined && <Difference of={shown.difference} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button
+              type="submit"
+              variant={shown === undefined ? 'filled' : 'default'}
+              loading={ask.isPending && shown === undefined}
+              disabled={(order.list ?? '') === ''}
+            >
+              Show the difference
+            </Button>
+            {shown !== undefined && changesOf(shown.difference).length > 0 && (
+              <Button loading={ask.isPending} onClick={apply}>
+                Apply {changesOf(shown.difference).length} changes
+              </Button>
+            )}
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  )
+}
+
+const COLUMNS = [
+  { name: 'Model' },
+  { name: 'Change' },
+  { name: 'Prompt / M', isRight: true },
+  { name: 'Answer / M', isRight: true },
+  { name: 'Notes' },
+]
+
+function Difference({ of }: { readonly of: ImportObject }): ReactNode {
+  const [isAll, setAll] = useState(false)
+  const rows = isAll ? of.data : changesOf(of)
+  const rest = of.data.length - changesOf(of).length
+  return (
+    <Stack gap="xs">
+      {changesOf(of).length === 0 && (
+        <Alert color="gray">Nothing would change: {of.data.length} models of the list were compared.</Alert>
+      )}
+      {rest > 0 && (
+        <Switch
+          size="xs"
+          checked={isAll}
+          onChange={event => setAll(event.currentTarget.checked)}
+          label={`Also show ${rest} that stay as they are or are skipped`}
+        />
+      )}
+      {rows.length > 0 && (
+        <div style={{ maxHeight: 340, overflow: 'auto' }} className="panel">
+          <TableFrame label="Difference" columns={COLUMNS}>
+            {rows.map(({ model, change, before, after, notes }) => (
+              <Table.Tr key={model}>
+                <Table.Td className="break">{model}</Table.Td>
+                <Table.Td fw={change === 'same' || change === 'skipped' ? 400 : 600}>{change}</Table.Td>
+                <Table.Td className="right">
+                  <BeforeAfter before={before?.prompt} after={after?.prompt} />
+                </Table.Td>
+                <Table.Td className="right">
+                  <BeforeAfter before={before?.completion} after={after?.completion} />
+                </Table.Td>
+                <Table.Td maw={260}>
+                  <Text size="xs" c="dimmed">
+                    {notes.join('; ')}
+                  </Text>
+                </Table.Td>
+              </Table.Tr>
+            ))}
+          </TableFrame>
+        </div>
+      )}
+    </Stack>
+  )
+}
+
+function BeforeAfter({
+  before,
+  after,
+}: {
+  readonly before: string | undefined
+  readonly after: string | undefined
+}): ReactNode {
+  if (after === undefined) return before === undefined ? '–' : <PerMillion price={before} />
+  if (before === undefined || before === after) return <PerMillion price={after} />
+  return (
+    <>
+      <s title="before">
+        <PerMillion price={before} />
+      </s>{' '}
+      → <PerMillion price={after} />
+    </>
+  )
+}
+
+function changesOf({ data }: ImportObject) {
+  return data.filter(({ change }) => change === 'new' || change === 'changed')
+}
+
+function orderOf(fields: Readonly<Record<string, string>>): ImportOrder {
+  const given = Object.entries(fields).filter(([, value]) => value.trim() !== '')
+  return Object.fromEntries(given.map(([name, value]) => [name, value.trim()])) as unknown as ImportOrder
+}

@@ -1,0 +1,169 @@
+// The fields of a model.
+import {
+  ActionIcon,
+  Button,
+  Fieldset,
+  Group,
+  NumberInput,
+  Select,
+  SimpleGrid,
+  Stack,
+  Switch,
+  TagsInput,
+  Text,
+  TextInput,
+} from '@mantine/core'
+import type { UseFormReturnType } from '@mantine/form'
+import { IconPlus, IconX } from '@tabler/icons-react'
+import type { ReactNode } from 'react'
+import { useProviders } from '../../api/providers.ts'
+import { type ModelFields, RATES, STRATEGIES } from './model-form.ts'
+
+type Props = { readonly form: UseFormReturnType<ModelFields>; readonly isNew: boolean; readonly isReadOnly: boolean }
+
+export function ModelFieldset({ form, isNew, isReadOnly }: Props): ReactNode {
+  return (
+    <Fieldset disabled={isReadOnly} variant="unstyled">
+      <Stack gap="sm">
+        <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
+          {isNew && (
+            <TextInput
+              label="Id"
+              description="What callers write as model"
+              required
+              data-autofocus
+              {...form.getInputProps('id')}
+            />
+          )}
+          <TextInput label="Name" description="For people" {...form.getInputProps('name')} />
+          <TagsInput label="Aliases" description="Other ids that mean this model" {...form.getInputProps('aliases')} />
+          <NumberInput
+            label="Context"
+            description="Tokens"
+            required
+            min={1}
+            allowDecimal={false}
+            thousandSeparator
+            {...form.getInputProps('context_length')}
+          />
+          <NumberInput
+            label="Longest answer"
+            description="Tokens"
+            required
+            min={1}
+            allowDecimal={false}
+            thousandSeparator
+            {...form.getInputProps('max_output_tokens')}
+          />
+        </SimpleGrid>
+        <TextInput label="Description" {...form.getInputProps('description')} />
+        <Fieldset legend="Prices, US dollars per million tokens" p="sm">
+          <SimpleGrid cols={{ base: 2, sm: 5 }} spacing="sm">
+            {Object.entries(RATES).map(([name, label]) => (
+              <TextInput
+                key={name}
+                label={label}
+                inputMode="decimal"
+                placeholder={name.startsWith('input') ? 'as the prompt' : ''}
+                {...form.getInputProps(`rates.${name}`)}
+              />
+            ))}
+            <TextInput label="Each request" inputMode="decimal" placeholder="0" {...form.getInputProps('request')} />
+          </SimpleGrid>
+          <Text size="xs" c="dimmed" mt={6}>
+            The markup and the rate of the configuration file make credits of them when they are saved.
+          </Text>
+        </Fieldset>
+        <Targets form={form} />
+        <Switch
+          label="Active"
+          description="Only active models are listed and served."
+          {...form.getInputProps('isActive', { type: 'checkbox' })}
+        />
+      </Stack>
+    </Fieldset>
+  )
+}
+
+function Targets({ form }: Pick<Props, 'form'>): ReactNode {
+  const { data: providers = [] } = useProviders()
+  return (
+    <Fieldset legend="Served by" p="sm">
+      <Stack gap="xs">
+        {form.values.targets.map((_, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: a row has nothing but its place.
+          <Group key={index} gap="xs" align="flex-start" wrap="nowrap">
+            <Select
+              aria-label="Provider"
+              placeholder="Provider"
+              searchable
+              w={150}
+              data={providers.map(({ id }) => id)}
+              {...form.getInputProps(`targets.${index}.provider`)}
+            />
+            <TextInput
+              aria-label="Its name for the model"
+              placeholder="Its name for the model"
+              style={{ flex: 1 }}
+              miw={110}
+              {...form.getInputProps(`targets.${index}.model`)}
+            />
+            <NumberInput
+              aria-label="Priority, lower first"
+              title="Priority, lower first"
+              w={76}
+              min={0}
+              allowDecimal={false}
+              {...form.getInputProps(`targets.${index}.priority`)}
+            />
+            <NumberInput
+              aria-label="Weight"
+              title="Weight"
+              w={76}
+              min={0}
+              allowDecimal={false}
+              {...form.getInputProps(`targets.${index}.weight`)}
+            />
+            <ActionIcon
+              variant="subtle"
+              color="gray"
+              mt={4}
+              aria-label="Take this target away"
+              disabled={form.values.targets.length === 1}
+              onClick={() => form.removeListItem('targets', index)}
+            >
+              <IconX size={16} />
+            </ActionIcon>
+          </Group>
+        ))}
+        <Group justify="space-between">
+          <Button
+            size="compact-sm"
+            variant="default"
+            leftSection={<IconPlus size={14} />}
+            onClick={() =>
+              form.insertListItem('targets', {
+                provider: '',
+                model: '',
+                priority: form.values.targets.length,
+                weight: 1,
+              })
+            }
+          >
+            Another target
+          </Button>
+          <Group gap="xs">
+            <Text size="sm">Order:</Text>
+            <Select
+              aria-label="Order of targets"
+              w={170}
+              allowDeselect={false}
+              data={Object.entries(STRATEGIES).map(([value, label]) => ({ value, label }))}
+              {...form.getInputProps('strategy')}
+            />
+          </Group>
+        </Group>
+      </Stack>
+    </Fieldset>
+  )
+}

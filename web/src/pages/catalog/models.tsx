@@ -1,0 +1,133 @@
+// The models of the catalog: what callers pay, who serves them and how those do now.
+import { Button, Group, Table, Text } from '@mantine/core'
+import { IconCpu, IconDownload, IconPlus } from '@tabler/icons-react'
+import { type ReactNode, useState } from 'react'
+import { type ModelObject, useModels } from '../../api/models.ts'
+import { useMayChange } from '../../api/operator.ts'
+import { type Fleet, useFleet } from '../../api/providers.ts'
+import { shortCount } from '../../format/numbers.ts'
+import { Empty } from '../../parts/empty.tsx'
+import { OwnerBadge } from '../../parts/owner-badge.tsx'
+import { Page } from '../../parts/page.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { Problem } from '../../parts/problem.tsx'
+import { SearchInput } from '../../parts/search-input.tsx'
+import { useParams } from '../../parts/search-params.ts'
+import { StateBadge } from '../../parts/state-badge.tsx'
+import { TableFrame } from '../../parts/table-frame.tsx'
+import { ImportPrices } from './import-prices.tsx'
+import { ModelDialog } from './model-dialog.tsx'
+import { PerMillion } from './per-million.tsx'
+import { Targets } from './targets.tsx'
+
+const COLUMNS = [
+  { name: 'Model' },
+  { name: 'State' },
+  { name: 'Prompt / M', isRight: true },
+  { name: 'Cached / M', isRight: true },
+  { name: 'Answer / M', isRight: true },
+  { name: 'Context', isRight: true },
+  { name: 'Served by' },
+]
+
+type Open = { readonly is: 'new' } | { readonly is: 'import' } | { readonly is: 'model'; readonly id: string }
+
+export default function Models(): ReactNode {
+  const mayChange = useMayChange()
+  const [params, setParams] = useParams()
+  const [open, setOpen] = useState<Open>()
+  const { data, error, isSuccess, refetch } = useModels()
+  const q = (params.get('q') ?? '').toLowerCase()
+  const all = data ?? []
+  const rows = all.filter(({ id, name, aliases }) =>
+    [id, name, ...aliases].some(text => text.toLowerCase().includes(q)),
+  )
+  const fleet = useFleet([...new Set(all.flatMap(({ targets }) => targets.map(({ provider }) => provider)))])
+  const close = () => setOpen(undefined)
+  const add = mayChange && (
+    <>
+      <Button variant="default" leftSection={<IconDownload size={16} />} onClick={() => setOpen({ is: 'import' })}>
+        Import list prices
+      </Button>
+      <Button leftSection={<IconPlus size={16} />} onClick={() => setOpen({ is: 'new' })}>
+        Add a model
+      </Button>
+    </>
+  )
+  const shown = open?.is === 'model' ? all.find(({ id }) => id === open.id) : undefined
+
+  return (
+    <Page title="Models" about="What callers may ask for, in credits per million tokens." actions={add}>
+      <SearchInput value={params.get('q') ?? ''} onSearch={text => setParams({ q: text })} label="Name, id or alias" />
+      {error !== null && <Problem error={error} onRetry={() => void refetch()} />}
+      <Panel flush>
+        {rows.length > 0 && (
+          <TableFrame label="Models" columns={COLUMNS}>
+            {rows.map(model => (
+              <Row key={model.id} of={model} fleet={fleet} onOpen={() => setOpen({ is: 'model', id: model.id })} />
+            ))}
+          </TableFrame>
+        )}
+        {isSuccess && rows.length === 0 && (
+          <Empty icon={IconCpu} title={all.length === 0 ? 'The catalog is empty' : 'No model fits'}>
+            {all.length === 0
+              ? 'Add a provider first, then import its list prices or add a model by hand.'
+              : 'Search for a part of its name, id or alias.'}
+          </Empty>
+        )}
+      </Panel>
+      {open?.is === 'import' && <ImportPrices onClose={close} />}
+      {open?.is === 'new' && <ModelDialog onClose={close} />}
+      {shown !== undefined && <ModelDialog of={shown} onClose={close} />}
+    </Page>
+  )
+}
+
+type RowProps = { readonly of: ModelObject; readonly fleet: Fleet; readonly onOpen: () => void }
+
+function Row({ of: model, fleet, onOpen }: RowProps): ReactNode {
+  return (
+    <Table.Tr className="row-link" onClick={onOpen}>
+      <Table.Td maw={340}>
+        <Group gap={6} wrap="nowrap">
+          <Button
+            variant="transparent"
+            size="compact-sm"
+            p={0}
+            c="inherit"
+            fw={500}
+            onClick={onOpen}
+            aria-label={`Open ${model.id}`}
+            maw={280}
+          >
+            <span className="one-line">{model.id}</span>
+          </Button>
+          <OwnerBadge isFiles={model.provisioned} />
+        </Group>
+        {model.aliases.length > 0 && (
+          <Text size="xs" c="dimmed" className="one-line" maw={300}>
+            also {model.aliases.join(', ')}
+          </Text>
+        )}
+      </Table.Td>
+      <Table.Td>
+        <StateBadge state={model.status} />
+      </Table.Td>
+      <Table.Td className="right">
+        <PerMillion price={model.pricing.prompt} />
+      </Table.Td>
+      <Table.Td className="right">
+        <PerMillion price={model.pricing.input_cache_read} />
+      </Table.Td>
+      <Table.Td className="right">
+        <PerMillion price={model.pricing.completion} />
+      </Table.Td>
+      <Table.Td className="right number" title={`${model.context_length} tokens`}>
+        {shortCount(model.context_length)}
+      </Table.Td>
+      <Table.Td>
+        <Targets of={model} fleet={fleet} />
+      </Table.Td>
+    </Table.Tr>
+  )
+}

@@ -1,0 +1,276 @@
+// One provider: to be read if the file owns it, else to be changed, with its credentials; or a new one.
+import {
+  Alert,
+  Autocomplete,
+  Button,
+  Fieldset,
+  Group,
+  Modal,
+  PasswordInput,
+  Select,
+  SimpleGrid,
+  Stack,
+  Switch,
+  TextInput,
+} from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { IconLock } from '@tabler/icons-react'
+import { type ReactNode, useState } from 'react'
+import type { ProviderKind } from '../../../../src/domain/catalog.ts'
+import { ApiProblem } from '../../api/call.ts'
+import type { Document } from '../../api/models.ts'
+import { useMayChange } from '../../api/operator.ts'
+import { type ProviderObject, useCreateProvider, useDeleteProvider, useUpdateProvider } from '../../api/providers.ts'
+import { say } from '../../parts/say.tsx'
+import { TypedConfirm } from '../../parts/typed-confirm.tsx'
+import { showAtField } from '../keys/key-form.tsx'
+import { Collision } from './collision.tsx'
+import { Credentials } from './credentials.tsx'
+
+const KINDS: Readonly<Record<ProviderKind, string>> = {
+  openai: "OpenAI's wire (most others too)",
+  anthropic: 'Anthropic',
+  google: 'Google Gemini',
+  vertex: 'Google Vertex',
+  bedrock: 'Amazon Bedrock',
+  cohere: 'Cohere',
+  demo: 'Demo, offline',
+}
+const PRESETS = [
+  'openai',
+  'azure',
+  'openrouter',
+  'groq',
+  'together',
+  'fireworks',
+  'mistral',
+  'deepseek',
+  'xai',
+  'cerebras',
+  'deepinfra',
+  'nvidia',
+  'ollama',
+  'vllm',
+  'lmstudio',
+  'llamacpp',
+]
+
+// Which settings beside an address a kind wants to know.
+const SETTINGS: Readonly<Partial<Record<ProviderKind, readonly string[]>>> = {
+  bedrock: ['region'],
+  vertex: ['project', 'location'],
+}
+
+type Fields = {
+  id: string
+  kind: ProviderKind
+  preset: string
+  base_url: string
+  api_key: string
+  region: string
+  project: string
+  location: string
+  isActive: boolean
+}
+
+type Props = { readonly of?: ProviderObject; readonly onClose: () => void }
+
+export function ProviderDialog({ of: given, onClose }: Props): ReactNode {
+  const [provider, setProvider] = useState(given)
+  const [reading, setReading] = useState(0)
+  const reload = () => {
+    setProvider(given)
+    setReading(reading + 1)
+  }
+  return (
+    <Modal opened onClose={onClose} size="lg" title={provider === undefined ? 'Add a provider' : provider.id}>
+      <Stack gap="md">
+        <Form key={reading} of={provider} onClose={onClose} onReload={reload} />
+        {given !== undefined && <Credentials of={given} />}
+      </Stack>
+    </Modal>
+  )
+}
+
+type FormProps = {
+  readonly of: ProviderObject | undefined
+  readonly onClose: () => void
+  readonly onReload: () => void
+}
+
+function Form({ of: provider, onClose, onReload }: FormProps): ReactNode {
+  const mayChange = useMayChange()
+  const create = useCreateProvider()
+  const update = useUpdateProvider()
+  const remove = useDeleteProvider()
+  const [problem, setProblem] = useState<unknown>()
+  const [isRemoving, setRemoving] = useState(false)
+  const form = useForm<Fields>({
+    initialValues: fieldsOf(provider),
+    validate: { id: id => (id.trim() === '' ? 'An id is needed' : null) },
+  })
+  const isReadOnly = provider?.provisioned === true || !mayChange
+
+  const submit = form.onSubmit(fields => {
+    if (create.isPending || update.isPending) return
+    setProblem(undefined)
+    const done = {
+      onSuccess: () => {
+        say('Saved, and in force.')
+        onClose()
+      },
+      onError: (error: Error) => {
+        const isConflict = error instanceof ApiProblem && error.status === 409
+        if (isConflict || !showAtField(form, error)) setProblem(error)
+      },
+    }
+    if (provider === undefined) return create.mutate(documentOf(fields), done)
+    const change = changeOf(fields, provider)
+    if (Object.keys(change).length === 0) return onClose()
+    update.mutate({ of: provider, change }, done)
+  })
+
+  return (
+    <form onSubmit={submit}>
+      <Stack gap="sm">
+        {provider?.provisioned === true && (
+          <Alert color="gray" icon={<IconLock size={17} />} py="xs" title="Declared by the configuration file">
+            It is read-only here. Change the file and run “turnpike apply”.
+          </Alert>
+        )}
+        <Fieldset disabled={isReadOnly} variant="unstyled">
+          <Stack gap="sm">
+            <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
+              {provider === undefined && (
+                <TextInput
+                  label="Id"
+                  description="Callers see it as the provider"
+                  required
+                  data-autofocus
+                  {...form.getInputProps('id')}
+                />
+              )}
+              <Select
+                label="Kind"
+                description="Which wire it speaks"
+                allowDeselect={false}
+                data={Object.entries(KINDS).map(([value, label]) => ({ value, label }))}
+                {...form.getInputProps('kind')}
+              />
+              {form.values.kind === 'openai' && provider === undefined && (
+                <Autocomplete
+                  label="Preset"
+                  description="What is known of it already"
+                  placeholder="none"
+                  data={PRESETS}
+                  {...form.getInputProps('preset')}
+                />
+              )}
+              {(SETTINGS[form.values.kind] ?? []).map(name => (
+                <TextInput
+                  key={name}
+                  label={name.charAt(0).toUpperCase() + name.slice(1)}
+                  {...form.getInputProps(name)}
+                />
+              ))}
+            </SimpleGrid>
+            {form.values.kind !== 'demo' && (
+              <TextInput
+                label="Address"
+                description="Base URL; empty: that of the preset or kind. Another address forgets the credentials."
+                placeholder="https://api.example.com/v1"
+                {...form.getInputProps('base_url')}
+              />
+            )}
+            {provider === undefined && form.values.kind !== 'demo' && (
+              <PasswordInput
+                label="API key"
+                description="Sealed when it arrives, and never shown again"
+                autoComplete="off"
+                {...form.getInputProps('api_key')}
+              />
+            )}
+            <Switch
+              label="Active"
+              description="An inactive provider is not called."
+              {...form.getInputProps('isActive', { type: 'checkbox' })}
+            />
+          </Stack>
+        </Fieldset>
+        {problem !== undefined && <Collision error={problem} noun="provider" onReload={onReload} />}
+        <Group justify="space-between">
+          {provider !== undefined && !isReadOnly ? (
+            <Button variant="subtle" color="red" onClick={() => setRemoving(true)}>
+              Delete
+            </Button>
+          ) : (
+            <span />
+          )}
+          <Group>
+            <Button variant="default" onClick={onClose}>
+              {isReadOnly ? 'Close' : 'Cancel'}
+            </Button>
+            {!isReadOnly && (
+              <Button type="submit" loading={create.isPending || update.isPending}>
+                {provider === undefined ? 'Add' : 'Save'}
+              </Button>
+            )}
+          </Group>
+        </Group>
+      </Stack>
+      {isRemoving && provider !== undefined && (
+        <TypedConfirm
+          title="Delete the provider"
+          name={provider.id}
+          verb="Delete"
+          isPending={remove.isPending}
+          error={remove.error}
+          onClose={() => setRemoving(false)}
+          onConfirm={() =>
+            remove.mutate(provider, {
+              onSuccess: () => {
+                say('The provider and its credentials were deleted.')
+                onClose()
+              },
+            })
+          }
+        >
+          Its credentials are deleted too. Models that only it serves must be deleted or changed first.
+        </TypedConfirm>
+      )}
+    </form>
+  )
+}
+
+function fieldsOf(provider: ProviderObject | undefined): Fields {
+  return {
+    id: provider?.id ?? '',
+    kind: provider?.kind ?? 'openai',
+    preset: '',
+    base_url: provider?.base_url ?? '',
+    api_key: '',
+    region: provider?.settings.region ?? '',
+    project: provider?.settings.project ?? '',
+    location: provider?.settings.location ?? '',
+    isActive: provider === undefined || provider.status === 'active',
+  }
+}
+
+function documentOf({ isActive, ...fields }: Fields): Document {
+  const given = Object.entries(fields).filter(([, value]) => value.trim() !== '')
+  return {
+    ...Object.fromEntries(given.map(([name, value]) => [name, value.trim()])),
+    status: isActive ? 'active' : 'inactive',
+  }
+}
+
+// Only what differs: an address that is sent again unchanged would still be the same, but nobody should have to think of it.
+function changeOf(fields: Fields, provider: ProviderObject): Document {
+  const before = fieldsOf(provider)
+  const names = ['kind', 'base_url', 'region', 'project', 'location'] as const
+  const changed = names.filter(name => fields[name].trim() !== before[name])
+  return {
+    ...Object.fromEntries(changed.map(name => [name, fields[name].trim() === '' ? null : fields[name].trim()])),
+    ...(fields.isActive === before.isActive ? {} : { status: fields.isActive ? 'active' : 'inactive' }),
+  }
+}

@@ -1,0 +1,149 @@
+// The providers of the catalog: where they are, their credentials, and how each of their targets does now.
+import { Button, Group, Stack, Table, Text } from '@mantine/core'
+import { IconPencil, IconPlugConnected, IconPlus } from '@tabler/icons-react'
+import { type ReactNode, useState } from 'react'
+import { useMayChange } from '../../api/operator.ts'
+import { type HealthObject, type ProviderObject, useFleet, useProviders } from '../../api/providers.ts'
+import { count, countdown, duration, percent } from '../../format/numbers.ts'
+import { Empty } from '../../parts/empty.tsx'
+import { useNow } from '../../parts/moment.tsx'
+import { OwnerBadge } from '../../parts/owner-badge.tsx'
+import { Page } from '../../parts/page.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { Problem } from '../../parts/problem.tsx'
+import { StateBadge } from '../../parts/state-badge.tsx'
+import { TableFrame } from '../../parts/table-frame.tsx'
+import { ProviderDialog } from './provider-dialog.tsx'
+import { TARGET_WORDS } from './targets.tsx'
+
+const COLUMNS = [
+  { name: 'Its model' },
+  { name: 'State' },
+  { name: 'Success', isRight: true },
+  { name: 'First byte', isRight: true },
+  { name: 'In flight', isRight: true },
+  { name: 'Requests', isRight: true },
+  { name: 'Failures', isRight: true },
+]
+
+export default function Providers(): ReactNode {
+  const mayChange = useMayChange()
+  const [open, setOpen] = useState<string>()
+  const { data = [], error, isSuccess, refetch } = useProviders()
+  const fleet = useFleet(data.map(({ id }) => id))
+  const shown = data.find(({ id }) => id === open)
+  return (
+    <Page
+      title="Providers"
+      about="Who is called upstream. Health is what this node has seen, as it changes."
+      actions={
+        mayChange && (
+          <Button leftSection={<IconPlus size={16} />} onClick={() => setOpen('')}>
+            Add a provider
+          </Button>
+        )
+      }
+    >
+      {error !== null && <Problem error={error} onRetry={() => void refetch()} />}
+      {data.map(provider => (
+        <OneProvider
+          key={provider.id}
+          of={provider}
+          health={fleet.get(provider.id)}
+          onOpen={() => setOpen(provider.id)}
+        />
+      ))}
+      {isSuccess && data.length === 0 && (
+        <Panel>
+          <Empty icon={IconPlugConnected} title="There are no providers yet">
+            Add one with its address and key, then import its list prices on the page of models.
+          </Empty>
+        </Panel>
+      )}
+      {open === '' && <ProviderDialog onClose={() => setOpen(undefined)} />}
+      {shown !== undefined && <ProviderDialog of={shown} onClose={() => setOpen(undefined)} />}
+    </Page>
+  )
+}
+
+type OneProps = { readonly of: ProviderObject; readonly health: HealthObject | undefined; readonly onOpen: () => void }
+
+function OneProvider({ of: provider, health, onOpen }: OneProps): ReactNode {
+  const mayChange = useMayChange()
+  const targets = health?.targets ?? []
+  return (
+    <Panel
+      flush
+      title={provider.id}
+      about={
+        <span className="break">
+          {provider.kind}
+          {provider.base_url === '' ? '' : ` · ${provider.base_url}`}
+        </span>
+      }
+      actions={
+        <Group gap={6} wrap="nowrap">
+          <StateBadge state={provider.status} />
+          <OwnerBadge isFiles={provider.provisioned} />
+          <Button
+            size="compact-sm"
+            variant="default"
+            leftSection={<IconPencil size={14} />}
+            onClick={onOpen}
+            aria-label={`Open ${provider.id}`}
+          >
+            {mayChange && !provider.provisioned ? 'Edit' : 'Details'}
+          </Button>
+        </Group>
+      }
+    >
+      <Stack gap={0}>
+        <Group gap="xs" px="md" pb="xs">
+          <Text size="xs" c="dimmed">
+            Credentials:
+          </Text>
+          {provider.credentials.length === 0 && <Text size="xs">none</Text>}
+          {provider.credentials.map(({ id, last4, state }) => (
+            <StateBadge key={id} state={state} word={`${last4 === '' ? id : `…${last4}`} ${state}`} />
+          ))}
+        </Group>
+        {targets.length === 0 ? (
+          <Text size="sm" c="dimmed" px="md" pb="md">
+            No active model is served by it.
+          </Text>
+        ) : (
+          <TableFrame label={`Health of ${provider.id}`} columns={COLUMNS}>
+            {targets.map(target => (
+              <Table.Tr key={target.model}>
+                <Table.Td className="break">{target.model}</Table.Td>
+                <Table.Td>
+                  <StateBadge state={target.state} word={TARGET_WORDS[target.state]} />
+                  <Pause until={target.open_until} />
+                </Table.Td>
+                <Table.Td className="right number">
+                  {target.success_rate === null ? '–' : percent(target.success_rate)}
+                </Table.Td>
+                <Table.Td className="right number">{duration(target.first_byte_ms)}</Table.Td>
+                <Table.Td className="right number">{count(target.in_flight)}</Table.Td>
+                <Table.Td className="right number">{count(target.requests)}</Table.Td>
+                <Table.Td className="right number">{count(target.failures)}</Table.Td>
+              </Table.Tr>
+            ))}
+          </TableFrame>
+        )}
+      </Stack>
+    </Panel>
+  )
+}
+
+// How long it is left alone yet.
+function Pause({ until }: { readonly until: string | null }): ReactNode {
+  const now = useNow()
+  const left = until === null ? 0 : Date.parse(until) - now
+  if (left <= 0) return null
+  return (
+    <Text span size="xs" c="dimmed" ml={6} className="number">
+      another {countdown(left)}
+    </Text>
+  )
+}

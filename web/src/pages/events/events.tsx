@@ -1,0 +1,78 @@
+// What operators did: who, what, on what, when and from where.
+import { Anchor, Code, Table } from '@mantine/core'
+import { IconHistory } from '@tabler/icons-react'
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import { useEvents } from '../../api/house.ts'
+import { Empty } from '../../parts/empty.tsx'
+import { Moment } from '../../parts/moment.tsx'
+import { MoreButton } from '../../parts/more-button.tsx'
+import { Page } from '../../parts/page.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { Problem } from '../../parts/problem.tsx'
+import { TableFrame } from '../../parts/table-frame.tsx'
+
+const COLUMNS = [
+  { name: 'Time' },
+  { name: 'Who' },
+  { name: 'Did' },
+  { name: 'On' },
+  { name: 'Detail' },
+  { name: 'From' },
+]
+
+export default function Events(): ReactNode {
+  const events = useEvents()
+  const rows = events.data?.pages.flatMap(page => page.data) ?? []
+  return (
+    <Page title="Events" about="Every change that an operator made, newest first.">
+      {events.error !== null && <Problem error={events.error} onRetry={() => void events.refetch()} />}
+      <Panel flush>
+        {rows.length > 0 && (
+          <TableFrame label="Events" columns={COLUMNS}>
+            {rows.map(event => (
+              <Table.Tr key={event.id}>
+                <Table.Td>
+                  <Moment at={event.at} />
+                </Table.Td>
+                <Table.Td>
+                  <span className="one-line" style={{ maxWidth: 160 }} title={event.actor}>
+                    {event.actor}
+                  </span>
+                </Table.Td>
+                <Table.Td className="mono">{event.action}</Table.Td>
+                <Table.Td>
+                  <Subject id={event.subject} />
+                </Table.Td>
+                <Table.Td maw={420}>
+                  {event.detail !== null && (
+                    <Code fz="xs" className="break" bg="transparent" p={0}>
+                      {event.detail}
+                    </Code>
+                  )}
+                </Table.Td>
+                <Table.Td className="mono">{event.address}</Table.Td>
+              </Table.Tr>
+            ))}
+          </TableFrame>
+        )}
+        {events.isSuccess && rows.length === 0 && (
+          <Empty icon={IconHistory} title="Nothing has been changed yet">
+            Creating a key, adding credits, editing a model: each leaves its line here.
+          </Empty>
+        )}
+        <MoreButton of={events} />
+      </Panel>
+    </Page>
+  )
+}
+
+function Subject({ id }: { readonly id: string }): ReactNode {
+  const path = id.startsWith('key_') ? `/keys/${id}` : id.startsWith('acct_') ? `/accounts/${id}` : undefined
+  if (path === undefined) return <span className="mono break">{id}</span>
+  return (
+    <Anchor component={Link} href={path} size="sm" className="mono">
+      {id}
+    </Anchor>
+  )
+}

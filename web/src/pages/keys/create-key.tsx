@@ -1,0 +1,83 @@
+// The dialog that makes a key, and then shows its secret this once.
+import { Button, Group, Modal, Stack } from '@mantine/core'
+import { type ReactNode, useEffect, useState } from 'react'
+import { type KeyWithSecret, useCreateKey } from '../../api/keys.ts'
+import { AccountSelect } from '../../parts/account-name.tsx'
+import { Problem } from '../../parts/problem.tsx'
+import { changeOf, KeyFieldset, showAtField, useKeyForm } from './key-form.tsx'
+import { SecretShown } from './secret-shown.tsx'
+
+export type CreateKeyProps = { readonly isOpen: boolean; readonly onClose: () => void; readonly accountId?: string }
+
+export function CreateKey({ isOpen, onClose, accountId = '' }: CreateKeyProps): ReactNode {
+  const [made, setMade] = useState<KeyWithSecret>()
+  const close = () => {
+    setMade(undefined)
+    onClose()
+  }
+  return (
+    <Modal
+      opened={isOpen}
+      onClose={close}
+      size="lg"
+      title={made === undefined ? 'Create a key' : 'Your new key'}
+      // The secret must not be lost by a click beside it.
+      closeOnClickOutside={made === undefined}
+      closeOnEscape={made === undefined}
+    >
+      {made === undefined ? (
+        <Form accountId={accountId} onMade={setMade} onCancel={close} />
+      ) : (
+        <SecretShown of={made} onDone={close} />
+      )}
+    </Modal>
+  )
+}
+
+type FormProps = {
+  readonly accountId: string
+  readonly onMade: (key: KeyWithSecret) => void
+  readonly onCancel: () => void
+}
+
+function Form({ accountId, onMade, onCancel }: FormProps): ReactNode {
+  const form = useKeyForm()
+  const create = useCreateKey()
+  const [problem, setProblem] = useState<unknown>()
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once, with the account that the list was filtered by.
+  useEffect(() => form.setFieldValue('account_id', accountId), [accountId])
+
+  const submit = form.onSubmit(fields => {
+    if (create.isPending) return
+    setProblem(undefined)
+    const account = fields.account_id === '' ? {} : { account_id: fields.account_id }
+    create.mutate(
+      { ...changeOf(fields, true), ...account },
+      { onSuccess: onMade, onError: error => showAtField(form, error) || setProblem(error) },
+    )
+  })
+
+  return (
+    <form onSubmit={submit}>
+      <Stack gap="sm">
+        <AccountSelect
+          label="Account that pays"
+          placeholder="The default account"
+          value={form.values.account_id}
+          onChange={id => form.setFieldValue('account_id', id)}
+          error={form.errors.account_id}
+        />
+        <KeyFieldset form={form} isNew />
+        {problem !== undefined && <Problem error={problem} title="The key was not made" />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onCancel}>
+            Cancel
+          </Button>
+          <Button type="submit" loading={create.isPending}>
+            Create the key
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  )
+}

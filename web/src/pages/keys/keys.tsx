@@ -1,0 +1,143 @@
+// All keys, searched and filtered, and the making of new ones.
+import { Button, Group, Select, Table, Text } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { IconKey, IconPlus } from '@tabler/icons-react'
+import type { ReactNode } from 'react'
+import { Link, useLocation } from 'wouter'
+import { type KeyObject, useKeys } from '../../api/keys.ts'
+import { useMayChange } from '../../api/operator.ts'
+import { count } from '../../format/numbers.ts'
+import { AccountName, AccountSelect } from '../../parts/account-name.tsx'
+import { Credits } from '../../parts/credits.tsx'
+import { Empty } from '../../parts/empty.tsx'
+import { Ago } from '../../parts/moment.tsx'
+import { MoreButton } from '../../parts/more-button.tsx'
+import { Page } from '../../parts/page.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { Problem } from '../../parts/problem.tsx'
+import { SearchInput } from '../../parts/search-input.tsx'
+import { useParams } from '../../parts/search-params.ts'
+import { StateBadge } from '../../parts/state-badge.tsx'
+import { TableFrame } from '../../parts/table-frame.tsx'
+import { CreateKey } from './create-key.tsx'
+
+const COLUMNS = [
+  { name: 'Name' },
+  { name: 'Key' },
+  { name: 'State' },
+  { name: 'Account' },
+  { name: 'Per minute', isRight: true },
+  { name: 'Per day', isRight: true },
+  { name: 'Credit limit', isRight: true },
+  { name: 'Last used', isRight: true },
+]
+
+export default function Keys(): ReactNode {
+  const mayChange = useMayChange()
+  const [isCreating, dialog] = useDisclosure(false)
+  const [params, setParams] = useParams()
+  const filter = {
+    q: params.get('q') ?? '',
+    status: params.get('status') ?? '',
+    account_id: params.get('account_id') ?? '',
+  }
+  const keys = useKeys(filter)
+  const rows = keys.data?.pages.flatMap(page => page.data) ?? []
+  const isFiltered = Object.values(filter).some(value => value !== '')
+  const create = mayChange && (
+    <Button leftSection={<IconPlus size={16} />} onClick={dialog.open}>
+      Create a key
+    </Button>
+  )
+
+  return (
+    <Page
+      title="Keys"
+      about="What callers send as their bearer token. Only the masked label is ever shown again."
+      actions={create}
+    >
+      <Group gap="xs">
+        <SearchInput value={filter.q} onSearch={q => setParams({ q })} label="Name, id or last four" />
+        <Select
+          aria-label="State"
+          placeholder="Any state"
+          w={140}
+          clearable
+          data={['active', 'revoked', 'expired']}
+          value={filter.status === '' ? null : filter.status}
+          onChange={status => setParams({ status: status ?? '' })}
+        />
+        <AccountSelect value={filter.account_id} onChange={id => setParams({ account_id: id })} />
+      </Group>
+      {keys.error !== null && <Problem error={keys.error} onRetry={() => void keys.refetch()} />}
+      <Panel flush>
+        {rows.length > 0 && (
+          <TableFrame label="Keys" columns={COLUMNS}>
+            {rows.map(key => (
+              <Row key={key.id} of={key} />
+            ))}
+          </TableFrame>
+        )}
+        {keys.isSuccess && rows.length === 0 && (
+          <Empty
+            icon={IconKey}
+            title={isFiltered ? 'No key fits this filter' : 'There are no keys yet'}
+            action={!isFiltered && create}
+          >
+            {isFiltered
+              ? 'Change the filter, or take it away.'
+              : 'Create one and give its secret to a caller: any OpenAI client takes it.'}
+          </Empty>
+        )}
+        <MoreButton of={keys} />
+      </Panel>
+      <CreateKey isOpen={isCreating} onClose={dialog.close} accountId={filter.account_id} />
+    </Page>
+  )
+}
+
+function Row({ of: key }: { readonly of: KeyObject }): ReactNode {
+  const [, goTo] = useLocation()
+  const isInGrace = key.previous.length > 0 && key.status === 'active'
+  return (
+    <Table.Tr className="row-link" onClick={event => isPlain(event.target) && goTo(`/keys/${key.id}`)}>
+      <Table.Td>
+        <Text
+          component={Link}
+          href={`/keys/${key.id}`}
+          size="sm"
+          fw={500}
+          c="inherit"
+          className="one-line"
+          maw={280}
+          title={key.name}
+        >
+          {key.name}
+        </Text>
+      </Table.Td>
+      <Table.Td className="mono">{key.label}</Table.Td>
+      <Table.Td>
+        <Group gap={6} wrap="nowrap">
+          <StateBadge state={key.status} />
+          {isInGrace && <StateBadge state="limited" word={`${key.previous.length} in grace`} />}
+        </Group>
+      </Table.Td>
+      <Table.Td>
+        <AccountName id={key.account_id} />
+      </Table.Td>
+      <Table.Td className="right number">{count(key.rpm_limit)}</Table.Td>
+      <Table.Td className="right number">{key.daily_limit === null ? 'no limit' : count(key.daily_limit)}</Table.Td>
+      <Table.Td className="right">
+        {key.credit_limit === null ? 'no limit' : <Credits value={key.credit_limit} />}
+      </Table.Td>
+      <Table.Td className="right">
+        <Ago at={key.last_used_at} />
+      </Table.Td>
+    </Table.Tr>
+  )
+}
+
+// A click on a link of the row is the link's.
+function isPlain(target: EventTarget): boolean {
+  return target instanceof Element && target.closest('a, button') === null
+}

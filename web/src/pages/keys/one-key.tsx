@@ -1,0 +1,132 @@
+// One key: what it may do, its secrets in grace with their countdown, and what it has been used for.
+import { Anchor, Button, Group, Loader, SimpleGrid } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { IconArrowLeft, IconPencil, IconRefresh, IconTrash } from '@tabler/icons-react'
+import { type ReactNode, useState } from 'react'
+import { Link } from 'wouter'
+import { type KeyObject, useKey } from '../../api/keys.ts'
+import { useMayChange } from '../../api/operator.ts'
+import { count } from '../../format/numbers.ts'
+import { AccountName } from '../../parts/account-name.tsx'
+import { Identifier } from '../../parts/copy-field.tsx'
+import { Credits } from '../../parts/credits.tsx'
+import { Facts } from '../../parts/facts.tsx'
+import { Ago, Moment } from '../../parts/moment.tsx'
+import { Page } from '../../parts/page.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { Problem } from '../../parts/problem.tsx'
+import { StateBadge } from '../../parts/state-badge.tsx'
+import { SpendByDay } from '../usage/spend-by-day.tsx'
+import { EditKey } from './edit-key.tsx'
+import { RevokeKey } from './revoke-key.tsx'
+import { RotateKey } from './rotate-key.tsx'
+import { SecretsInGrace } from './secrets-in-grace.tsx'
+
+export default function OneKey({ id }: { readonly id: string }): ReactNode {
+  const { data: key, error, refetch } = useKey(id)
+  const back = (
+    <Anchor component={Link} href="/keys" size="sm">
+      <IconArrowLeft size={14} style={{ verticalAlign: -2 }} aria-hidden /> All keys
+    </Anchor>
+  )
+  if (key === undefined) {
+    return (
+      <Page title="Key" above={back}>
+        {error === null ? (
+          <Loader size="sm" aria-label="Loading" />
+        ) : (
+          <Problem error={error} onRetry={() => void refetch()} />
+        )}
+      </Page>
+    )
+  }
+  return (
+    <Page
+      title={key.name}
+      above={back}
+      about={
+        <Group gap="xs" mt={4}>
+          <span className="mono">{key.label}</span>
+          <StateBadge state={key.status} />
+        </Group>
+      }
+      actions={<Actions of={key} />}
+    >
+      {key.previous.length > 0 && <SecretsInGrace of={key} />}
+      <SimpleGrid cols={{ base: 1, md: 2 }} spacing="md">
+        <Panel title="Controls">
+          <Facts of={controlsOf(key)} />
+        </Panel>
+        <Panel title="Life">
+          <Facts of={lifeOf(key)} />
+        </Panel>
+      </SimpleGrid>
+      <Panel
+        title="The last thirty days"
+        actions={
+          <Anchor component={Link} href={`/usage?key_id=${key.id}`} size="sm">
+            Its requests
+          </Anchor>
+        }
+      >
+        <SpendByDay filter={{ key_id: key.id }} />
+      </Panel>
+    </Page>
+  )
+}
+
+function Actions({ of: key }: { readonly of: KeyObject }): ReactNode {
+  const mayChange = useMayChange()
+  const [isEditing, editing] = useDisclosure(false)
+  const [isRevoking, revoking] = useDisclosure(false)
+  const [rotation, setRotation] = useState(0)
+  const [isRotating, rotating] = useDisclosure(false)
+  if (!mayChange || key.status === 'revoked') return null
+  return (
+    <>
+      <Button variant="default" leftSection={<IconPencil size={16} />} onClick={editing.open}>
+        Edit
+      </Button>
+      {key.status === 'active' && (
+        <Button
+          variant="default"
+          leftSection={<IconRefresh size={16} />}
+          onClick={() => {
+            setRotation(rotation + 1)
+            rotating.open()
+          }}
+        >
+          Rotate
+        </Button>
+      )}
+      <Button color="red.9" variant="filled" leftSection={<IconTrash size={16} />} onClick={revoking.open}>
+        Revoke
+      </Button>
+      {isEditing && <EditKey of={key} onClose={editing.close} />}
+      <RotateKey key={rotation} of={key} isOpen={isRotating} onClose={rotating.close} />
+      {isRevoking && <RevokeKey of={key} onClose={revoking.close} />}
+    </>
+  )
+}
+
+function controlsOf(key: KeyObject): readonly (readonly [string, ReactNode])[] {
+  return [
+    ['Requests a minute', count(key.rpm_limit)],
+    ['Requests a day (UTC)', key.daily_limit === null ? 'no limit' : count(key.daily_limit)],
+    ['At once', count(key.max_concurrent)],
+    ['Credit limit', key.credit_limit === null ? 'no limit' : <Credits key="limit" value={key.credit_limit} />],
+    ['May ask for', key.scopes.length === 0 ? 'nothing' : key.scopes.join(', ')],
+    ['Allowed addresses', key.ip_allowlist.length === 0 ? 'from anywhere' : key.ip_allowlist.join(', ')],
+  ]
+}
+
+function lifeOf(key: KeyObject): readonly (readonly [string, ReactNode])[] {
+  return [
+    ['Account', <AccountName key="account" id={key.account_id} />],
+    ['Id', <Identifier key="id" id={key.id} label="the id" />],
+    ['Created', <Moment key="created" at={key.created_at} />],
+    ['Last used', <Ago key="used" at={key.last_used_at} />],
+    ['Expires', key.expires_at === null ? 'never' : <Moment key="expires" at={key.expires_at} />],
+    ...(key.revoked_at === null ? [] : [['Revoked', <Moment key="revoked" at={key.revoked_at} />] as const]),
+  ]
+}

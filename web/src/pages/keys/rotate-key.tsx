@@ -1,0 +1,47 @@
+// The dialog that issues a new secret; the old one goes on for its grace period.
+import { Button, Group, Modal, Stack, Text } from '@mantine/core'
+import type { ReactNode } from 'react'
+import { type KeyObject, useRotateKey } from '../../api/keys.ts'
+import { Problem } from '../../parts/problem.tsx'
+import { SecretShown } from './secret-shown.tsx'
+
+export type RotateKeyProps = { readonly of: KeyObject; readonly isOpen: boolean; readonly onClose: () => void }
+
+export function RotateKey({ of: key, isOpen, onClose }: RotateKeyProps): ReactNode {
+  const rotate = useRotateKey(key.id)
+  const isMade = rotate.data !== undefined
+  return (
+    <Modal
+      opened={isOpen}
+      onClose={onClose}
+      size="lg"
+      title={isMade ? 'Your new secret' : 'Rotate the key'}
+      closeOnClickOutside={!isMade}
+      closeOnEscape={!isMade}
+    >
+      {rotate.data !== undefined ? (
+        <SecretShown of={rotate.data} onDone={onClose} />
+      ) : (
+        <Stack gap="sm">
+          <Text size="sm">
+            A new secret is made and shown once. The present one, <span className="mono">{key.label}</span>, keeps
+            working for 60 minutes, so that callers can change over without a break. You can end it sooner.
+          </Text>
+          {rotate.error !== null && <Problem error={rotate.error} title="The key was not rotated" />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button
+              loading={rotate.isPending}
+              onClick={() => !rotate.isPending && rotate.mutate(undefined)}
+              data-autofocus
+            >
+              Make a new secret
+            </Button>
+          </Group>
+        </Stack>
+      )}
+    </Modal>
+  )
+}

@@ -1,0 +1,58 @@
+// A secret, this once: to copy, and as snippets that work when pasted.
+import { Alert, Button, Group, Stack, Tabs, Text } from '@mantine/core'
+import { IconEye } from '@tabler/icons-react'
+import type { ReactNode } from 'react'
+import { useLocation } from 'wouter'
+import type { KeyWithSecret } from '../../api/keys.ts'
+import { useModelDirectory } from '../../api/models.ts'
+import { CopyField } from '../../parts/copy-field.tsx'
+import { rememberKey } from '../playground/key-in-memory.ts'
+import { snippets } from './snippets.ts'
+
+export function SecretShown({
+  of: key,
+  onDone,
+}: {
+  readonly of: KeyWithSecret
+  readonly onDone: () => void
+}): ReactNode {
+  const [, goTo] = useLocation()
+  const model = useModelDirectory().find(({ status }) => status === 'active')?.id ?? 'demo/echo'
+  const texts = snippets({ baseUrl: `${location.origin}/v1`, secret: key.secret, model })
+
+  function tryIt(): void {
+    rememberKey(key.secret)
+    onDone()
+    goTo('/playground')
+  }
+
+  return (
+    <Stack gap="sm">
+      <Alert color="orange" icon={<IconEye size={18} />} py="xs" title="This is shown once">
+        Copy it now. Only its hash is kept: nobody can show it again, not even here.
+      </Alert>
+      <CopyField text={key.secret} label="the secret" />
+      <Text size="sm" c="dimmed">
+        Try it at once:
+      </Text>
+      <Tabs defaultValue="curl" variant="outline">
+        <Tabs.List>
+          <Tabs.Tab value="curl">curl</Tabs.Tab>
+          <Tabs.Tab value="python">Python</Tabs.Tab>
+          <Tabs.Tab value="typescript">TypeScript</Tabs.Tab>
+        </Tabs.List>
+        {Object.entries(texts).map(([name, text]) => (
+          <Tabs.Panel key={name} value={name} pt="xs">
+            <CopyField text={text} label={`the ${name} snippet`} />
+          </Tabs.Panel>
+        ))}
+      </Tabs>
+      <Group justify="flex-end">
+        <Button variant="default" onClick={tryIt}>
+          Open in the playground
+        </Button>
+        <Button onClick={onDone}>I have copied it</Button>
+      </Group>
+    </Stack>
+  )
+}

@@ -1,0 +1,78 @@
+// The processes that serve together, and whether each is still heard of.
+import { Badge, Group, Table, Text } from '@mantine/core'
+import { IconServer2 } from '@tabler/icons-react'
+import type { ReactNode } from 'react'
+import { useNodes } from '../../api/house.ts'
+import { count } from '../../format/numbers.ts'
+import { Empty } from '../../parts/empty.tsx'
+import { Ago, Moment } from '../../parts/moment.tsx'
+import { Page } from '../../parts/page.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { Problem } from '../../parts/problem.tsx'
+import { StateBadge } from '../../parts/state-badge.tsx'
+import { TableFrame } from '../../parts/table-frame.tsx'
+
+const COLUMNS = [
+  { name: 'Node' },
+  { name: 'State' },
+  { name: 'In flight', isRight: true },
+  { name: 'Version' },
+  { name: 'Started', isRight: true },
+  { name: 'Last heard of', isRight: true },
+]
+
+export default function Nodes(): ReactNode {
+  const { data, error, isSuccess, refetch } = useNodes()
+  const nodes = data?.data ?? []
+  return (
+    <Page title="Nodes" about="Processes that share one store. Each says every few seconds that it is there.">
+      {error !== null && <Problem error={error} onRetry={() => void refetch()} />}
+      <Panel flush>
+        {nodes.length > 0 && (
+          <TableFrame label="Nodes" columns={COLUMNS}>
+            {nodes.map(node => (
+              <Table.Tr key={node.id}>
+                <Table.Td>
+                  <Group gap={6} wrap="nowrap">
+                    <Text size="sm" fw={500} className="mono">
+                      {node.name}
+                    </Text>
+                    {node.self && (
+                      <Badge variant="light" size="sm" tt="none">
+                        answers this page
+                      </Badge>
+                    )}
+                  </Group>
+                </Table.Td>
+                <Table.Td>
+                  <StateBadge state={node.state} />
+                </Table.Td>
+                <Table.Td className="right number">
+                  {node.requests_in_flight === null ? '–' : count(node.requests_in_flight)}
+                </Table.Td>
+                <Table.Td className="mono">{node.version}</Table.Td>
+                <Table.Td className="right">
+                  <Moment at={node.started_at} />
+                </Table.Td>
+                <Table.Td className="right">
+                  <Ago at={node.renewed_at} />
+                </Table.Td>
+              </Table.Tr>
+            ))}
+          </TableFrame>
+        )}
+        {isSuccess && nodes.length === 0 && (
+          <Empty icon={IconServer2} title="No node has reported yet">
+            A node shows here a few seconds after its start.
+          </Empty>
+        )}
+      </Panel>
+      {nodes.length === 1 && (
+        <Text size="sm" c="dimmed">
+          One node is all there is. For several, put the store on Postgres (DATABASE_URL) and start more of them beside
+          it.
+        </Text>
+      )}
+    </Page>
+  )
+}

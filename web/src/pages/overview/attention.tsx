@@ -1,0 +1,43 @@
+// Accounts that will soon be refused, or are already.
+import { Alert, Anchor, Group, Stack, Text } from '@mantine/core'
+import { IconAlertTriangle } from '@tabler/icons-react'
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import type { Overview } from '../../api/overview.ts'
+import { isZero } from '../../format/decimals.ts'
+import { Credits } from '../../parts/credits.tsx'
+
+const SHOWN_MAX = 5
+
+export function Attention({ of: accounts }: { readonly of: Overview['low_balances'] }): ReactNode {
+  if (accounts.length === 0) return null
+  return (
+    <Alert color="orange" icon={<IconAlertTriangle size={18} />} py="sm" title="Low balances">
+      <Stack gap={2}>
+        {accounts.slice(0, SHOWN_MAX).map(({ id, name, available, owed }) => (
+          <Group key={id} gap="xs">
+            <Anchor component={Link} href={`/accounts/${id}`} size="sm" className="one-line" maw={260} title={name}>
+              {name}
+            </Anchor>
+            <Text size="sm">
+              {isZero(owed) ? (
+                <>
+                  has <Credits value={available} /> credits left
+                </>
+              ) : (
+                <>
+                  owes <Credits value={owed} /> credits and is refused
+                </>
+              )}
+            </Text>
+          </Group>
+        ))}
+        {accounts.length > SHOWN_MAX && (
+          <Anchor component={Link} href="/accounts" size="sm">
+            and {accounts.length - SHOWN_MAX} more
+          </Anchor>
+        )}
+      </Stack>
+    </Alert>
+  )
+}

@@ -1,0 +1,22 @@
+// What to do while nothing has been asked yet.
+import { Anchor, Text } from '@mantine/core'
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import { Panel } from '../../parts/panel.tsx'
+
+export function FirstSteps(): ReactNode {
+  return (
+    <Panel title="No requests in this range">
+      <Text size="sm">
+        <Anchor component={Link} href="/keys" inherit>
+          Create a key
+        </Anchor>{' '}
+        and call <span className="mono">{location.origin}/v1/chat/completions</span> with it, or try a model in the{' '}
+        <Anchor component={Link} href="/playground" inherit>
+          playground
+        </Anchor>
+        . What happens shows here within seconds.
+      </Text>
+    </Panel>
+  )
+}

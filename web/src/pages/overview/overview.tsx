@@ -1,0 +1,51 @@
+// The overview: how much, how fast, how well over a chosen range, who uses it most, and what needs attention.
+import { SegmentedControl, SimpleGrid } from '@mantine/core'
+import type { ReactNode } from 'react'
+import { RANGES, useOverview } from '../../api/overview.ts'
+import { Page } from '../../parts/page.tsx'
+import { Problem } from '../../parts/problem.tsx'
+import { useParams } from '../../parts/search-params.ts'
+import { Attention } from './attention.tsx'
+import { Charts } from './charts.tsx'
+import { FirstSteps } from './first-steps.tsx'
+import { ProviderHealth } from './provider-health.tsx'
+import { Tops } from './tops.tsx'
+import { Totals } from './totals.tsx'
+
+export default function Overview(): ReactNode {
+  const [params, setParams] = useParams()
+  const range = RANGES.find(({ id }) => id === params.get('range')) ?? RANGES[0]
+  const { data, error, refetch } = useOverview(range)
+
+  return (
+    <Page
+      title="Overview"
+      about="Chat requests as they are settled. This page updates by itself."
+      actions={
+        <SegmentedControl
+          aria-label="Range"
+          size="xs"
+          data={RANGES.map(({ id, label }) => ({ value: id, label }))}
+          value={range.id}
+          onChange={id => setParams({ range: id === RANGES[0].id ? '' : id })}
+        />
+      }
+    >
+      {error !== null && (
+        <Problem error={error} title="The overview could not be read" onRetry={() => void refetch()} />
+      )}
+      {data !== undefined && (
+        <>
+          <Attention of={data.low_balances} />
+          {data.totals.requests === 0 && <FirstSteps />}
+          <Totals of={data.totals} />
+          <Charts of={data} />
+          <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">
+            <Tops of={data.top} total={data.totals} />
+            <ProviderHealth />
+          </SimpleGrid>
+        </>
+      )}
+    </Page>
+  )
+}

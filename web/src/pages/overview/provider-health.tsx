@@ -1,0 +1,76 @@
+// How the providers do at this moment, in short.
+import { Anchor, Group, Table, Text } from '@mantine/core'
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import { type HealthObject, useFleet, useProviders } from '../../api/providers.ts'
+import { count, duration, percent } from '../../format/numbers.ts'
+import { Panel } from '../../parts/panel.tsx'
+import { StateBadge } from '../../parts/state-badge.tsx'
+import { TableFrame } from '../../parts/table-frame.tsx'
+
+const SHOWN_MAX = 20
+
+const COLUMNS = [
+  { name: 'Provider' },
+  { name: 'State' },
+  { name: 'Success', isRight: true },
+  { name: 'First byte', isRight: true },
+  { name: 'In flight', isRight: true },
+]
+
+export function ProviderHealth(): ReactNode {
+  const { data: providers = [] } = useProviders()
+  const active = providers.filter(({ status }) => status === 'active').slice(0, SHOWN_MAX)
+  const fleet = useFleet(active.map(({ id }) => id))
+  return (
+    <Panel
+      flush
+      title="Provider health"
+      actions={
+        <Anchor component={Link} href="/providers" size="sm">
+          All providers
+        </Anchor>
+      }
+    >
+      {active.length === 0 ? (
+        <Text size="sm" c="dimmed" p="md">
+          No provider is active.
+        </Text>
+      ) : (
+        <TableFrame label="Provider health" columns={COLUMNS}>
+          {active.map(({ id }) => (
+            <Row key={id} id={id} health={fleet.get(id)} />
+          ))}
+        </TableFrame>
+      )}
+    </Panel>
+  )
+}
+
+function Row({ id, health }: { readonly id: string; readonly health: HealthObject | undefined }): ReactNode {
+  const targets = health?.targets ?? []
+  const open = targets.filter(({ state }) => state !== 'closed').length
+  const rates = targets.flatMap(({ success_rate }) => (success_rate === null ? [] : [success_rate]))
+  const firsts = targets.flatMap(({ first_byte_ms }) => (first_byte_ms === null ? [] : [first_byte_ms]))
+  return (
+    <Table.Tr>
+      <Table.Td>
+        <Text size="sm" className="one-line" maw={180} title={id}>
+          {id}
+        </Text>
+      </Table.Td>
+      <Table.Td>
+        <Group gap={4} wrap="nowrap">
+          {open === 0 ? (
+            <StateBadge state="ok" word={targets.length === 0 ? 'not used yet' : 'well'} />
+          ) : (
+            <StateBadge state="open" word={`${open} of ${targets.length} set aside`} />
+          )}
+        </Group>
+      </Table.Td>
+      <Table.Td className="right number">{rates.length === 0 ? '–' : percent(Math.min(...rates))}</Table.Td>
+      <Table.Td className="right number">{firsts.length === 0 ? '–' : duration(Math.min(...firsts))}</Table.Td>
+      <Table.Td className="right number">{count(targets.reduce((sum, target) => sum + target.in_flight, 0))}</Table.Td>
+    </Table.Tr>
+  )
+}

@@ -1,0 +1,83 @@
+// Who spends most: models, keys, providers, accounts.
+import { Anchor, Box, Table, Tabs, Text } from '@mantine/core'
+import { type ReactNode, useState } from 'react'
+import { Link } from 'wouter'
+import type { Overview, Sums, Top } from '../../api/overview.ts'
+import { chartHeight } from '../../format/decimals.ts'
+import { count, share } from '../../format/numbers.ts'
+import { Credits } from '../../parts/credits.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { TableFrame } from '../../parts/table-frame.tsx'
+
+type Kind = keyof Overview['top']
+
+const KINDS: Readonly<Record<Kind, { readonly word: string; readonly link: (id: string) => string }>> = {
+  models: { word: 'Models', link: id => `/usage?model=${encodeURIComponent(id)}` },
+  keys: { word: 'Keys', link: id => `/keys/${id}` },
+  providers: { word: 'Providers', link: id => `/usage?provider=${encodeURIComponent(id)}` },
+  accounts: { word: 'Accounts', link: id => `/accounts/${id}` },
+}
+
+export function Tops({ of, total }: { readonly of: Overview['top']; readonly total: Sums }): ReactNode {
+  const [kind, setKind] = useState<Kind>('models')
+  const rows = of[kind]
+  return (
+    <Panel title="Where it goes" flush>
+      <Tabs value={kind} onChange={value => setKind((value ?? 'models') as Kind)} keepMounted={false}>
+        <Tabs.List px="sm">
+          {Object.entries(KINDS).map(([name, { word }]) => (
+            <Tabs.Tab key={name} value={name}>
+              {word}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        <Tabs.Panel value={kind}>
+          {rows.length === 0 ? (
+            <Text size="sm" c="dimmed" p="md">
+              Nothing in this range.
+            </Text>
+          ) : (
+            <TableFrame
+              label={`Top ${kind}`}
+              columns={[
+                { name: KINDS[kind].word.slice(0, -1) },
+                { name: 'Requests', isRight: true },
+                { name: 'Errors', isRight: true },
+                { name: 'Credits', isRight: true },
+              ]}
+            >
+              {rows.map(row => (
+                <Row key={row.id} of={row} href={KINDS[kind].link(row.id)} total={total} />
+              ))}
+            </TableFrame>
+          )}
+        </Tabs.Panel>
+      </Tabs>
+    </Panel>
+  )
+}
+
+function Row({ of: row, href, total }: { readonly of: Top; readonly href: string; readonly total: Sums }): ReactNode {
+  const whole = chartHeight(total.cost)
+  const part = whole === 0 ? 0 : chartHeight(row.cost) / whole
+  return (
+    <Table.Tr>
+      <Table.Td>
+        <Anchor component={Link} href={href} size="sm" className="one-line" maw={250} title={row.name ?? row.id}>
+          {row.name ?? row.id}
+        </Anchor>
+        {row.label !== undefined && (
+          <Text span size="xs" c="dimmed" className="mono" ml={6}>
+            {row.label}
+          </Text>
+        )}
+        <Box h={3} mt={2} w={`${Math.max(1, part * 100)}%`} bg="indigo.4" bdrs={3} aria-hidden />
+      </Table.Td>
+      <Table.Td className="right number">{count(row.requests)}</Table.Td>
+      <Table.Td className="right number">{share(row.errors, row.requests)}</Table.Td>
+      <Table.Td className="right">
+        <Credits value={row.cost} places={6} />
+      </Table.Td>
+    </Table.Tr>
+  )
+}

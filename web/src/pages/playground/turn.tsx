@@ -1,0 +1,77 @@
+// One question and its answer, with provider, tokens and cost as the usage row has them.
+import { Anchor, Box, Group, Loader, Text } from '@mantine/core'
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import { useRequest } from '../../api/usage.ts'
+import { count, duration } from '../../format/numbers.ts'
+import { Credits } from '../../parts/credits.tsx'
+import { Problem } from '../../parts/problem.tsx'
+import { tookMs } from '../usage/took.ts'
+
+export type TurnState = {
+  readonly is: 'running' | 'done' | 'stopped' | 'failed'
+  readonly model: string
+  readonly question: string
+  readonly answer: string
+  readonly requestId: string | null
+  readonly error: unknown
+}
+
+export function Turn({ of: turn }: { readonly of: TurnState }): ReactNode {
+  return (
+    <Box>
+      <Text size="xs" c="dimmed" fw={600}>
+        You
+      </Text>
+      <Text size="sm" className="answer" mb="xs">
+        {turn.question}
+      </Text>
+      <Text size="xs" c="dimmed" fw={600}>
+        {turn.model}
+      </Text>
+      <Text size="sm" className="answer" aria-live="polite" aria-busy={turn.is === 'running'}>
+        {turn.answer}
+        {turn.is === 'running' && <Loader size={12} type="dots" ml={6} aria-label="Answering" />}
+      </Text>
+      {turn.is === 'failed' && <Problem error={turn.error} title="No whole answer came" />}
+      {turn.is === 'stopped' && (
+        <Text size="xs" c="dimmed">
+          Stopped: what had been produced is billed.
+        </Text>
+      )}
+      {turn.is !== 'running' && turn.requestId !== null && <Receipt id={turn.requestId} />}
+    </Box>
+  )
+}
+
+// Read from the row and not from the stream: there the cost is exact, whatever happened on the way.
+function Receipt({ id }: { readonly id: string }): ReactNode {
+  const { data: row } = useRequest(id)
+  if (row === undefined) return null
+  return (
+    <Group gap="md" mt={6}>
+      <Fact name="provider">{row.provider ?? 'none'}</Fact>
+      <Fact name="tokens">
+        {count(row.prompt_tokens)} in, {count(row.completion_tokens)} out
+      </Fact>
+      <Fact name="cost">
+        <Credits value={row.cost} /> credits
+      </Fact>
+      <Fact name="took">{duration(tookMs(row))}</Fact>
+      <Anchor component={Link} href={`/usage/${id}`} size="xs">
+        the request in full
+      </Anchor>
+    </Group>
+  )
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }): ReactNode {
+  return (
+    <Text size="xs" className="number">
+      <Text span size="xs" c="dimmed">
+        {name}{' '}
+      </Text>
+      {children}
+    </Text>
+  )
+}

@@ -1,0 +1,143 @@
+// Operators by name, each with a token of their own and a role.
+import { Button, Group, Menu, Table } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { IconPlus } from '@tabler/icons-react'
+import { type ReactNode, useState } from 'react'
+import {
+  type OperatorObject,
+  useOperators,
+  useRemoveOperator,
+  useRotateOperator,
+  useUpdateOperator,
+} from '../../api/house.ts'
+import { useMayChange } from '../../api/operator.ts'
+import { Ago, Moment } from '../../parts/moment.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { Problem } from '../../parts/problem.tsx'
+import { say, saySorry } from '../../parts/say.tsx'
+import { TableFrame } from '../../parts/table-frame.tsx'
+import { TypedConfirm } from '../../parts/typed-confirm.tsx'
+import { CreateOperator } from './create-operator.tsx'
+import { TokenShown } from './token-shown.tsx'
+
+const COLUMNS = [
+  { name: 'Name' },
+  { name: 'May' },
+  { name: 'Created' },
+  { name: 'Last used' },
+  { name: 'Change', isHidden: true, isRight: true },
+]
+
+// The one of the environment, which is changed there.
+const ROOT_ID = 'op_root'
+
+export function Operators(): ReactNode {
+  const { data, error } = useOperators()
+  const mayChange = useMayChange()
+  const [isCreating, dialog] = useDisclosure(false)
+  const [removing, setRemoving] = useState<OperatorObject>()
+  const [token, setToken] = useState<string>()
+  const remove = useRemoveOperator()
+  return (
+    <Panel
+      flush
+      title="Operators"
+      about="An admin may change everything, a viewer may look at everything."
+      actions={
+        mayChange && (
+          <Button size="xs" leftSection={<IconPlus size={15} />} onClick={dialog.open}>
+            Add an operator
+          </Button>
+        )
+      }
+    >
+      {error !== null && <Problem error={error} />}
+      <TableFrame label="Operators" columns={COLUMNS}>
+        {(data?.data ?? []).map(operator => (
+          <Table.Tr key={operator.id}>
+            <Table.Td>
+              <span className="one-line" style={{ maxWidth: 260 }} title={operator.name}>
+                {operator.name}
+              </span>
+            </Table.Td>
+            <Table.Td>{operator.role === 'admin' ? 'change (admin)' : 'look (viewer)'}</Table.Td>
+            <Table.Td>{operator.id === ROOT_ID ? 'by the environment' : <Moment at={operator.created_at} />}</Table.Td>
+            <Table.Td>
+              <Ago at={operator.last_used_at} />
+            </Table.Td>
+            <Table.Td className="right">
+              {mayChange && operator.id !== ROOT_ID && (
+                <Changes of={operator} onToken={setToken} onRemove={() => setRemoving(operator)} />
+              )}
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </TableFrame>
+      {isCreating && <CreateOperator onClose={dialog.close} onToken={setToken} />}
+      {token !== undefined && <TokenShown token={token} onClose={() => setToken(undefined)} />}
+      {removing !== undefined && (
+        <TypedConfirm
+          title="Remove the operator"
+          name={removing.name}
+          verb="Remove"
+          isPending={remove.isPending}
+          error={remove.error}
+          onClose={() => setRemoving(undefined)}
+          onConfirm={() =>
+            remove.mutate(removing.id, {
+              onSuccess: () => {
+                say('The operator was removed. Its token and its sessions no longer work.')
+                setRemoving(undefined)
+              },
+            })
+          }
+        >
+          The token and every session of this operator end at once.
+        </TypedConfirm>
+      )}
+    </Panel>
+  )
+}
+
+type ChangesProps = {
+  readonly of: OperatorObject
+  readonly onToken: (token: string) => void
+  readonly onRemove: () => void
+}
+
+function Changes({ of: operator, onToken, onRemove }: ChangesProps): ReactNode {
+  const rotate = useRotateOperator()
+  const update = useUpdateOperator()
+  const other = operator.role === 'admin' ? 'viewer' : 'admin'
+  return (
+    <Group justify="flex-end" gap="xs">
+      <Menu position="bottom-end">
+        <Menu.Target>
+          <Button size="compact-sm" variant="default" loading={rotate.isPending || update.isPending}>
+            Change
+          </Button>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item
+            onClick={() => rotate.mutate(operator.id, { onSuccess: ({ token }) => onToken(token), onError: saySorry })}
+          >
+            Issue a new token
+          </Menu.Item>
+          <Menu.Item
+            onClick={() =>
+              update.mutate(
+                { id: operator.id, role: other },
+                { onSuccess: () => say('The role was changed.'), onError: saySorry },
+              )
+            }
+          >
+            Make {other === 'admin' ? 'an admin' : 'a viewer'}
+          </Menu.Item>
+          <Menu.Item color="red" onClick={onRemove}>
+            Remove
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+    </Group>
+  )
+}

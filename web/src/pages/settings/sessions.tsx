@@ -1,0 +1,71 @@
+// Who is signed in to the dashboard, and the button that ends a session at once.
+import { Badge, Button, Group, Table } from '@mantine/core'
+import type { ReactNode } from 'react'
+import { useEndSession, useSessions } from '../../api/house.ts'
+import { useMayChange, useSession } from '../../api/operator.ts'
+import { Moment } from '../../parts/moment.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { Problem } from '../../parts/problem.tsx'
+import { say, saySorry } from '../../parts/say.tsx'
+import { TableFrame } from '../../parts/table-frame.tsx'
+
+const COLUMNS = [
+  { name: 'Operator' },
+  { name: 'Signed in' },
+  { name: 'Ends at the latest' },
+  { name: 'Ends without use' },
+  { name: 'End', isHidden: true, isRight: true },
+]
+
+export function Sessions(): ReactNode {
+  const { data, error } = useSessions()
+  const mayChange = useMayChange()
+  const own = useSession()
+  const end = useEndSession()
+  return (
+    <Panel title="Sessions" about="Sign-ins to this dashboard." flush>
+      {error !== null && <Problem error={error} />}
+      <TableFrame label="Sessions" columns={COLUMNS}>
+        {(data?.data ?? []).map(session => (
+          <Table.Tr key={session.id}>
+            <Table.Td>
+              <Group gap={6} wrap="nowrap">
+                <span className="one-line" style={{ maxWidth: 220 }}>
+                  {session.operator.name}
+                </span>
+                {session.id === own.id && (
+                  <Badge variant="light" size="sm" tt="none">
+                    this one
+                  </Badge>
+                )}
+              </Group>
+            </Table.Td>
+            <Table.Td>
+              <Moment at={session.created_at} />
+            </Table.Td>
+            <Table.Td>
+              <Moment at={session.expires_at} />
+            </Table.Td>
+            <Table.Td>
+              <Moment at={session.idle_expires_at} />
+            </Table.Td>
+            <Table.Td className="right">
+              {mayChange && session.id !== own.id && (
+                <Button
+                  size="compact-sm"
+                  variant="default"
+                  loading={end.isPending && end.variables === session.id}
+                  onClick={() =>
+                    end.mutate(session.id, { onSuccess: () => say('The session has ended.'), onError: saySorry })
+                  }
+                >
+                  End now
+                </Button>
+              )}
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </TableFrame>
+    </Panel>
+  )
+}

@@ -1,0 +1,48 @@
+// Every call to an upstream that a request made, in order.
+import { Table, Text } from '@mantine/core'
+import type { ReactNode } from 'react'
+import type { UsageRow } from '../../api/usage.ts'
+import { duration } from '../../format/numbers.ts'
+import { Panel } from '../../parts/panel.tsx'
+import { StateBadge } from '../../parts/state-badge.tsx'
+import { TableFrame } from '../../parts/table-frame.tsx'
+
+const COLUMNS = [
+  { name: '#' },
+  { name: 'Provider' },
+  { name: 'Its model' },
+  { name: 'Outcome' },
+  { name: 'HTTP', isRight: true },
+  { name: 'Took', isRight: true },
+]
+
+export function Attempts({ of: row }: { readonly of: UsageRow }): ReactNode {
+  return (
+    <Panel title="Attempts" flush>
+      {row.attempts.length === 0 ? (
+        <Text size="sm" c="dimmed" px="md" pb="md">
+          No upstream was called.
+        </Text>
+      ) : (
+        <TableFrame label="Attempts" columns={COLUMNS}>
+          {row.attempts.map((attempt, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: the place is what tells two tries of one provider apart.
+            <Table.Tr key={index}>
+              <Table.Td className="number">{index + 1}</Table.Td>
+              <Table.Td>{attempt.provider}</Table.Td>
+              <Table.Td className="break">{attempt.model}</Table.Td>
+              <Table.Td>
+                <StateBadge
+                  state={attempt.outcome === 'ok' ? 'completed' : attempt.outcome}
+                  word={attempt.outcome.replaceAll('_', ' ')}
+                />
+              </Table.Td>
+              <Table.Td className="right number">{attempt.status ?? '–'}</Table.Td>
+              <Table.Td className="right number">{duration(attempt.ms)}</Table.Td>
+            </Table.Tr>
+          ))}
+        </TableFrame>
+      )}
+    </Panel>
+  )
+}

@@ -1,0 +1,85 @@
+// What a request cost: tokens times the prices as they were at that moment.
+import { Table, Text } from '@mantine/core'
+import type { ReactNode } from 'react'
+import type { UsageRow } from '../../api/usage.ts'
+import { groupDecimal, shiftDecimal } from '../../format/decimals.ts'
+import { count } from '../../format/numbers.ts'
+import { Credits } from '../../parts/credits.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { TableFrame } from '../../parts/table-frame.tsx'
+
+const COLUMNS = [{ name: 'Kind' }, { name: 'Tokens', isRight: true }, { name: 'Credits per million', isRight: true }]
+
+const SOURCES = {
+  upstream: 'as the provider counted them',
+  estimate: 'estimated by us, as the provider did not count them',
+  none: 'nothing was counted',
+} as const
+
+export function Bill({ of: row }: { readonly of: UsageRow }): ReactNode {
+  const fresh = row.prompt_tokens - row.cached_tokens - row.cache_write_tokens
+  const { price } = row
+  return (
+    <Panel title="Tokens and cost" about={`Tokens ${SOURCES[row.usage_source]}.`} flush>
+      <TableFrame label="Tokens and prices" columns={COLUMNS}>
+        <Line kind="Prompt" tokens={fresh} price={price?.prompt} />
+        <Line kind="Prompt, read from a cache" tokens={row.cached_tokens} price={price?.input_cache_read} />
+        <Line kind="Prompt, written to a cache" tokens={row.cache_write_tokens} price={price?.input_cache_write} />
+        <Line
+          kind={row.reasoning_tokens === 0 ? 'Answer' : `Answer (${count(row.reasoning_tokens)} of it reasoning)`}
+          tokens={row.completion_tokens}
+          price={price?.completion}
+        />
+        {price !== null && (
+          <Table.Tr>
+            <Table.Td>The request itself</Table.Td>
+            <Table.Td />
+            <Table.Td className="right">
+              <Credits value={price.request} /> each
+            </Table.Td>
+          </Table.Tr>
+        )}
+        <Sum name="Cost" value={row.cost} isBold />
+        <Sum name="Held at first" value={row.hold} />
+        {row.upstream_cost !== null && <Sum name="What it cost you" value={row.upstream_cost} />}
+      </TableFrame>
+      {row.price_version !== null && (
+        <Text size="xs" c="dimmed" px="md" py="xs">
+          Prices as of version <span className="mono break">{row.price_version}</span>
+        </Text>
+      )}
+    </Panel>
+  )
+}
+
+type LineProps = { readonly kind: string; readonly tokens: number; readonly price: string | undefined }
+
+function Line({ kind, tokens, price }: LineProps): ReactNode {
+  const million = price === undefined ? undefined : shiftDecimal(price, 6)
+  return (
+    <Table.Tr>
+      <Table.Td>{kind}</Table.Td>
+      <Table.Td className="right number">{count(tokens)}</Table.Td>
+      <Table.Td className="right number">{million === undefined ? '–' : groupDecimal(million)}</Table.Td>
+    </Table.Tr>
+  )
+}
+
+function Sum({
+  name,
+  value,
+  isBold = false,
+}: {
+  readonly name: string
+  readonly value: string
+  readonly isBold?: boolean
+}): ReactNode {
+  return (
+    <Table.Tr fw={isBold ? 650 : 400}>
+      <Table.Td>{name}</Table.Td>
+      <Table.Td colSpan={2} className="right">
+        <Credits value={value} places={9} /> credits
+      </Table.Td>
+    </Table.Tr>
+  )
+}

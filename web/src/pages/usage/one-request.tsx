@@ -1,0 +1,97 @@
+// One request in full: its timeline, who was considered and why, every attempt, tokens, prices and cost.
+import { Anchor, Group, Loader, SimpleGrid } from '@mantine/core'
+import { IconArrowLeft } from '@tabler/icons-react'
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import { ApiProblem } from '../../api/call.ts'
+import { type UsageRow, useRequest } from '../../api/usage.ts'
+import { AccountName } from '../../parts/account-name.tsx'
+import { Identifier } from '../../parts/copy-field.tsx'
+import { Facts } from '../../parts/facts.tsx'
+import { KeyName } from '../../parts/key-name.tsx'
+import { Page } from '../../parts/page.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { Problem } from '../../parts/problem.tsx'
+import { StateBadge } from '../../parts/state-badge.tsx'
+import { Attempts } from './attempts.tsx'
+import { Bill } from './bill.tsx'
+import { Routing } from './routing.tsx'
+import { Timeline } from './timeline.tsx'
+
+export default function OneRequest({ id }: { readonly id: string }): ReactNode {
+  const { data: row, error, refetch } = useRequest(id)
+  const back = (
+    <Anchor component={Link} href="/usage" size="sm">
+      <IconArrowLeft size={14} style={{ verticalAlign: -2 }} aria-hidden /> All requests
+    </Anchor>
+  )
+  if (row === undefined) {
+    const isUnknown = error instanceof ApiProblem && error.status === 404
+    return (
+      <Page title="Request" about={<Identifier id={id} label="the request id" />} above={back}>
+        {error === null ? (
+          <Loader size="sm" aria-label="Loading" />
+        ) : (
+          <Problem
+            error={error}
+            title={isUnknown ? 'No request has this id' : 'The request could not be read'}
+            {...(isUnknown ? { doing: UNKNOWN } : { onRetry: () => void refetch() })}
+          />
+        )}
+      </Page>
+    )
+  }
+  return (
+    <Page title="Request" above={back} about={<Identifier id={row.request_id} label="the request id" />}>
+      <Panel>
+        <Facts of={factsOf(row)} />
+      </Panel>
+      <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">
+        <Timeline of={row} />
+        <Bill of={row} />
+      </SimpleGrid>
+      <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">
+        <Attempts of={row} />
+        <Routing of={row} />
+      </SimpleGrid>
+    </Page>
+  )
+}
+
+const UNKNOWN = 'Requests without a valid key leave no row, and rows older than the retention are gone.'
+
+function factsOf(row: UsageRow): readonly (readonly [string, ReactNode])[] {
+  return [
+    [
+      'Outcome',
+      <Group key="outcome" gap={6}>
+        <StateBadge
+          state={row.outcome ?? row.state}
+          word={row.outcome === null ? 'running' : row.outcome.replaceAll('_', ' ')}
+        />
+        {row.http_status !== null && <span className="number">HTTP {row.http_status}</span>}
+      </Group>,
+    ],
+    ...(row.error_code === null
+      ? []
+      : [
+          [
+            'Error',
+            <span key="error" className="mono">
+              {row.error_code}
+            </span>,
+          ] as const,
+        ]),
+    ['Model asked for', row.model_requested ?? '–'],
+    ['Model that served', row.model_served ?? '–'],
+    ['Provider', row.provider ?? '–'],
+    ['Key', <KeyName key="key" id={row.key_id} last4={row.secret_last4} />],
+    ['Account', <AccountName key="account" id={row.account_id} />],
+    ['Endpoint', `${row.endpoint}${row.stream ? ', streamed' : ''}`],
+    ['Finish reason', row.finish_reason ?? '–'],
+    ['Row', row.state],
+    ['Client address', row.client_ip],
+    ['Caller’s own id', row.client_request_id ?? '–'],
+    ['Upstream’s id', row.upstream_id ?? '–'],
+  ]
+}

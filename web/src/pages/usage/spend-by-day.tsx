@@ -1,0 +1,65 @@
+// Requests and spend of a key or an account, day by day over the last thirty.
+import { BarChart } from '@mantine/charts'
+import { Text } from '@mantine/core'
+import { type ReactNode, useMemo } from 'react'
+import { type UsageFilter, useSummary } from '../../api/usage.ts'
+import { chartHeight, groupDecimal } from '../../format/decimals.ts'
+import { count, shortCount } from '../../format/numbers.ts'
+import { CHART, type Figure, type Point, pointTooltip } from '../../parts/chart.tsx'
+import { Problem } from '../../parts/problem.tsx'
+
+const DAY_MS = 86_400_000
+const DAYS = 30
+
+const FIGURES: readonly Figure[] = [
+  { name: 'height', label: 'Credits', color: 'indigo.6', write: point => groupDecimal(String(point.cost)) },
+  { name: 'requests', label: 'Requests', color: 'gray.5', write: point => count(Number(point.requests)) },
+]
+
+export function SpendByDay({ filter }: { readonly filter: UsageFilter }): ReactNode {
+  const today = Math.floor(Date.now() / DAY_MS)
+  const from = new Date((today - DAYS + 1) * DAY_MS).toISOString()
+  const { data, error } = useSummary('day', { ...filter, from })
+  const points = useMemo(() => fill(data?.data ?? [], today), [data, today])
+  if (error !== null && data === undefined) return <Problem error={error} />
+  const requests = points.reduce((sum, point) => sum + Number(point.requests), 0)
+  if (data !== undefined && requests === 0) {
+    return (
+      <Text size="sm" c="dimmed" py="md">
+        No chat requests in the last thirty days.
+      </Text>
+    )
+  }
+  return (
+    <div role="img" aria-label={`Credits spent by day; ${count(requests)} requests in thirty days.`}>
+      <BarChart
+        {...CHART}
+        h={160}
+        data={points as Point[]}
+        series={[{ name: 'height', label: 'Credits', color: 'indigo.6' }]}
+        valueFormatter={shortCount}
+        xAxisProps={{ tickFormatter: dayOf, minTickGap: 24 }}
+        tooltipProps={{ content: pointTooltip(FIGURES, dayOf) }}
+        barProps={{ isAnimationActive: false, radius: [2, 2, 0, 0] }}
+      />
+    </div>
+  )
+}
+
+type Day = { readonly group: string; readonly requests: number; readonly cost: string }
+
+// Days without a request are none of the server's rows.
+function fill(days: readonly Day[], today: number): readonly Point[] {
+  const known = new Map(days.map(day => [day.group.slice(0, 10), day]))
+  return Array.from({ length: DAYS }, (_, index) => {
+    const at = new Date((today - DAYS + 1 + index) * DAY_MS).toISOString().slice(0, 10)
+    const { requests = 0, cost = '0' } = known.get(at) ?? {}
+    return { at, requests, cost, height: chartHeight(cost) }
+  })
+}
+
+const DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', timeZone: 'UTC' })
+
+function dayOf(at: string): string {
+  return DAY.format(new Date(at))
+}

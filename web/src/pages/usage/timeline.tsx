@@ -1,0 +1,51 @@
+// When a request was admitted, spoke its first byte and was finished.
+import { Box, Timeline as Steps, Text } from '@mantine/core'
+import type { ReactNode } from 'react'
+import type { UsageRow } from '../../api/usage.ts'
+import { duration } from '../../format/numbers.ts'
+import { Moment } from '../../parts/moment.tsx'
+import { Panel } from '../../parts/panel.tsx'
+
+export function Timeline({ of: row }: { readonly of: UsageRow }): ReactNode {
+  const start = Date.parse(row.created_at)
+  const since = (at: string | null) => (at === null ? null : Date.parse(at) - start)
+  const steps = [
+    { name: 'Admitted', at: row.created_at, after: 0 },
+    { name: 'First byte', at: row.first_byte_at, after: since(row.first_byte_at) },
+    { name: 'Finished', at: row.finished_at, after: since(row.finished_at) },
+  ]
+  const reached = steps.findLastIndex(({ at }) => at !== null)
+  return (
+    <Panel title="Timeline">
+      <Bar first={since(row.first_byte_at)} whole={since(row.finished_at)} />
+      <Steps active={reached} bulletSize={14} lineWidth={2} mt="md">
+        {steps.map(({ name, at, after }) => (
+          <Steps.Item key={name} title={<Text size="sm">{name}</Text>}>
+            <Text size="sm" c="dimmed">
+              {at === null ? wordFor(name, row) : <Moment at={at} />}
+              {at !== null && after !== null && after > 0 ? ` · after ${duration(after)}` : ''}
+            </Text>
+          </Steps.Item>
+        ))}
+      </Steps>
+    </Panel>
+  )
+}
+
+// Waiting for the first byte, then the answer itself, to scale.
+function Bar({ first, whole }: { readonly first: number | null; readonly whole: number | null }): ReactNode {
+  if (whole === null || whole <= 0) return null
+  const waiting = Math.min(100, (100 * (first ?? whole)) / whole)
+  const words = `${duration(first ?? whole)} of waiting in ${duration(whole)}`
+  return (
+    <Box role="img" aria-label={words} title={words} display="flex" h={10} bdrs="sm" style={{ overflow: 'hidden' }}>
+      <Box w={`${waiting}%`} bg="gray.5" />
+      <Box style={{ flex: 1 }} bg="indigo.5" />
+    </Box>
+  )
+}
+
+function wordFor(name: string, row: UsageRow): string {
+  if (row.outcome === null) return 'not yet'
+  return name === 'First byte' ? 'none came' : 'unknown'
+}

@@ -1,0 +1,135 @@
+// The filters of the usage list, each a parameter of the address.
+import { Autocomplete, Button, Group, Select, TextInput } from '@mantine/core'
+import { useDebouncedCallback } from '@mantine/hooks'
+import { type ReactNode, useEffect, useState } from 'react'
+import type { Endpoint, Outcome } from '../../../../src/domain/usage.ts'
+import { useModelDirectory } from '../../api/models.ts'
+import { useProviders } from '../../api/providers.ts'
+import { USAGE_FILTERS, type UsageFilter } from '../../api/usage.ts'
+import { AccountSelect } from '../../parts/account-name.tsx'
+import type { SetParams } from '../../parts/search-params.ts'
+
+// As records, so that a new one in the domain is a type error here.
+const OUTCOMES: Readonly<Record<Outcome, string>> = {
+  completed: 'completed',
+  client_left: 'client left',
+  upstream_failed: 'upstream failed',
+  upstream_broke: 'upstream broke',
+  refused: 'refused',
+  recovered: 'recovered',
+}
+const ENDPOINTS: Readonly<Record<Endpoint | 'all', string>> = {
+  'chat.completions': 'chat',
+  'chat.completions.quote': 'quotes',
+  models: 'models',
+  'key.introspect': 'introspection',
+  usage: 'usage',
+  unknown: 'unknown paths',
+  all: 'everything',
+}
+
+const choices = (words: Readonly<Record<string, string>>) =>
+  Object.entries(words).map(([value, label]) => ({ value, label }))
+
+type Props = { readonly filter: UsageFilter; readonly onChange: SetParams }
+
+export function UsageFilters({ filter, onChange }: Props): ReactNode {
+  const models = useModelDirectory()
+  const { data: providers = [] } = useProviders()
+  const isFiltered = Object.keys(filter).length > 0
+  return (
+    <Group gap="xs" role="search" aria-label="Filters">
+      <Words
+        label="Model"
+        value={filter.model ?? ''}
+        data={models.map(({ id }) => id)}
+        onSet={model => onChange({ model })}
+      />
+      <Words
+        label="Provider"
+        value={filter.provider ?? ''}
+        data={providers.map(({ id }) => id)}
+        onSet={provider => onChange({ provider })}
+      />
+      <Words label="Key id" value={filter.key_id ?? ''} data={[]} onSet={id => onChange({ key_id: id })} />
+      <AccountSelect value={filter.account_id ?? ''} onChange={id => onChange({ account_id: id })} />
+      <Select
+        aria-label="Outcome"
+        placeholder="Any outcome"
+        w={150}
+        clearable
+        data={choices(OUTCOMES)}
+        value={filter.outcome ?? null}
+        onChange={outcome => onChange({ outcome: outcome ?? '' })}
+      />
+      <Select
+        aria-label="Endpoint"
+        w={140}
+        data={choices(ENDPOINTS)}
+        allowDeselect={false}
+        value={filter.endpoint ?? 'chat.completions'}
+        onChange={endpoint => onChange({ endpoint: endpoint === 'chat.completions' ? '' : (endpoint ?? '') })}
+      />
+      <Time label="From" value={filter.from} onSet={from => onChange({ from })} />
+      <Time label="To" value={filter.to} onSet={to => onChange({ to })} />
+      {isFiltered && (
+        <Button variant="subtle" onClick={() => onChange(Object.fromEntries(USAGE_FILTERS.map(name => [name, ''])))}>
+          Clear
+        </Button>
+      )}
+    </Group>
+  )
+}
+
+type WordsProps = {
+  readonly label: string
+  readonly value: string
+  readonly data: readonly string[]
+  readonly onSet: (text: string) => void
+}
+
+function Words({ label, value, data, onSet }: WordsProps): ReactNode {
+  const [text, setText] = useState(value)
+  const set = useDebouncedCallback(onSet, 300)
+  useEffect(() => setText(value), [value])
+  return (
+    <Autocomplete
+      aria-label={label}
+      placeholder={label}
+      w={160}
+      maxLength={256}
+      limit={50}
+      data={[...new Set(data)]}
+      value={text}
+      onChange={next => {
+        setText(next)
+        set(next)
+      }}
+    />
+  )
+}
+
+type TimeProps = { readonly label: string; readonly value: string | undefined; readonly onSet: (at: string) => void }
+
+// Local in the field, ISO in the address.
+function Time({ label, value, onSet }: TimeProps): ReactNode {
+  const at = value === undefined ? Number.NaN : Date.parse(value)
+  const local = Number.isNaN(at)
+    ? ''
+    : new Date(at - new Date(at).getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+  return (
+    <TextInput
+      type="datetime-local"
+      aria-label={`${label}, local time`}
+      title={`${label}, local time`}
+      w={200}
+      leftSection={<span style={{ fontSize: 11 }}>{label}</span>}
+      leftSectionWidth={44}
+      value={local}
+      onChange={({ currentTarget }) => {
+        const next = new Date(currentTarget.value)
+        onSet(Number.isNaN(next.getTime()) ? '' : next.toISOString())
+      }}
+    />
+  )
+}

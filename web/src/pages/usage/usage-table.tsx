@@ -1,0 +1,134 @@
+// The rows of usage, of which only those in sight are in the page; the next ones are fetched before the end is reached.
+import { Anchor, Text } from '@mantine/core'
+import type { UseInfiniteQueryResult } from '@tanstack/react-query'
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { type ReactNode, useEffect, useRef } from 'react'
+import { Link, useLocation } from 'wouter'
+import type { UsageRow } from '../../api/usage.ts'
+import { count, duration } from '../../format/numbers.ts'
+import { Credits } from '../../parts/credits.tsx'
+import { KeyName } from '../../parts/key-name.tsx'
+import { Moment } from '../../parts/moment.tsx'
+import { StateBadge } from '../../parts/state-badge.tsx'
+import { tookMs } from './took.ts'
+import classes from './usage-table.module.css'
+
+const ROW_PX = 38
+const AHEAD = 40
+
+type Props = { readonly rows: readonly UsageRow[]; readonly of: UseInfiniteQueryResult }
+
+type Head = { readonly name: string; readonly width: number | string; readonly isRight?: boolean }
+
+const HEADS: readonly Head[] = [
+  { name: 'Time', width: 186 },
+  { name: 'Model', width: '20%' },
+  { name: 'Provider', width: '12%' },
+  { name: 'Key', width: '24%' },
+  { name: 'Outcome', width: 150 },
+  { name: 'Tokens in', width: 92, isRight: true },
+  { name: 'Tokens out', width: 92, isRight: true },
+  { name: 'Took', width: 88, isRight: true },
+  { name: 'Cost', width: 120, isRight: true },
+]
+
+export function UsageTable({ rows, of }: Props): ReactNode {
+  const frame = useRef<HTMLDivElement>(null)
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => frame.current,
+    estimateSize: () => ROW_PX,
+    getItemKey: index => rows[index]?.request_id ?? index,
+    overscan: 12,
+  })
+  const items = virtual.getVirtualItems()
+  const isNearEnd = (items.at(-1)?.index ?? 0) > rows.length - AHEAD
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = of
+  useEffect(() => {
+    // The first page is left alone until somebody scrolls: it is the one that stays live.
+    const isScrolled = (frame.current?.scrollTop ?? 0) > 0
+    if (isNearEnd && isScrolled && hasNextPage && !isFetchingNextPage) void fetchNextPage()
+  }, [isNearEnd, hasNextPage, isFetchingNextPage, fetchNextPage])
+
+  const above = items[0]?.start ?? 0
+  const below = virtual.getTotalSize() - (items.at(-1)?.end ?? 0)
+
+  return (
+    <div className="panel">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable without a mouse. */}
+      <section ref={frame} className={classes.frame} aria-label="Requests" tabIndex={0}>
+        <table className={classes.table} aria-rowcount={rows.length + 1}>
+          <thead className={classes.head}>
+            <tr>
+              {HEADS.map(({ name, isRight, width }) => (
+                <th key={name} scope="col" style={{ width }} className={isRight === true ? classes.right : ''}>
+                  {name}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {above > 0 && <Space height={above} />}
+            {items.map(({ index, key }) => {
+              const row = rows[index]
+              return row === undefined ? null : <Row key={key} of={row} index={index} />
+            })}
+            {below > 0 && <Space height={below} />}
+          </tbody>
+        </table>
+      </section>
+      <Text size="xs" c="dimmed" px="md" py={6} role="status">
+        {count(rows.length)} rows{hasNextPage ? ' so far; scroll for older ones' : ', that is all'}
+        {isFetchingNextPage ? ' · loading…' : ''}
+      </Text>
+    </div>
+  )
+}
+
+// Stands for the rows that are out of sight.
+function Space({ height }: { readonly height: number }): ReactNode {
+  return (
+    <tr aria-hidden>
+      <td colSpan={HEADS.length} style={{ height, padding: 0, border: 0 }} />
+    </tr>
+  )
+}
+
+function Row({ of: row, index }: { readonly of: UsageRow; readonly index: number }): ReactNode {
+  const [, goTo] = useLocation()
+  const href = `/usage/${row.request_id}`
+  return (
+    <tr
+      aria-rowindex={index + 2}
+      className="row-link"
+      onClick={({ target }) => target instanceof Element && target.closest('a') === null && goTo(href)}
+    >
+      <td>
+        <Anchor component={Link} href={href} size="sm">
+          <Moment at={row.created_at} />
+        </Anchor>
+      </td>
+      <td title={row.model_served ?? row.model_requested ?? ''}>{row.model_served ?? row.model_requested ?? '–'}</td>
+      <td title={row.provider ?? ''}>{row.provider ?? '–'}</td>
+      <td>
+        <KeyName id={row.key_id} last4={row.secret_last4} />
+      </td>
+      <td>
+        <StateBadge state={row.outcome ?? row.state} word={wordOf(row)} />
+      </td>
+      <td className={FIGURE}>{count(row.prompt_tokens)}</td>
+      <td className={FIGURE}>{count(row.completion_tokens)}</td>
+      <td className={FIGURE}>{duration(tookMs(row))}</td>
+      <td className={FIGURE}>
+        <Credits value={row.cost} places={6} />
+      </td>
+    </tr>
+  )
+}
+
+const FIGURE = `${classes.right} number`
+
+function wordOf(row: UsageRow): string {
+  if (row.outcome === null) return 'running'
+  return row.outcome === 'refused' ? `refused ${row.http_status ?? ''}`.trim() : row.outcome.replaceAll('_', ' ')
+}

@@ -1,0 +1,74 @@
+// Every request, newest first: filters in the address, rows drawn only where they are seen.
+import { Anchor, Button, Group } from '@mantine/core'
+import { IconDownload, IconListDetails } from '@tabler/icons-react'
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import { queryOf } from '../../api/call.ts'
+import { USAGE_FILTERS, type UsageFilter, useUsage } from '../../api/usage.ts'
+import { Empty } from '../../parts/empty.tsx'
+import { Page } from '../../parts/page.tsx'
+import { Problem } from '../../parts/problem.tsx'
+import { useParams } from '../../parts/search-params.ts'
+import { UsageFilters } from './usage-filters.tsx'
+import { UsageTable } from './usage-table.tsx'
+
+export default function Usage(): ReactNode {
+  const [params, setParams] = useParams()
+  const filter: UsageFilter = Object.fromEntries(
+    USAGE_FILTERS.flatMap(name => {
+      const value = params.get(name) ?? ''
+      return value === '' ? [] : [[name, value]]
+    }),
+  )
+  const usage = useUsage(filter)
+  const rows = usage.data?.pages.flatMap(page => page.data) ?? []
+  const isFiltered = Object.keys(filter).length > 0
+  const csv = `/admin/v1/usage${queryOf({ ...filter, format: 'csv' })}`
+
+  return (
+    <Page
+      title="Usage"
+      about="One row for every request. Prompts and answers are never kept."
+      actions={
+        <Button
+          component="a"
+          href={csv}
+          download="usage.csv"
+          variant="default"
+          leftSection={<IconDownload size={16} />}
+        >
+          Export CSV
+        </Button>
+      }
+    >
+      <UsageFilters filter={filter} onChange={setParams} />
+      {usage.error !== null && <Problem error={usage.error} onRetry={() => void usage.refetch()} />}
+      {rows.length > 0 && <UsageTable rows={rows} of={usage} />}
+      {usage.isSuccess && rows.length === 0 && (
+        <div className="panel">
+          <Empty icon={IconListDetails} title={isFiltered ? 'No request fits this filter' : 'No requests yet'}>
+            {isFiltered ? (
+              <Group justify="center" gap="xs">
+                Chat requests are shown unless another endpoint is chosen.
+                <Anchor component={Link} href="/usage" inherit>
+                  Take the filter away
+                </Anchor>
+              </Group>
+            ) : (
+              <>
+                <Anchor component={Link} href="/keys" inherit>
+                  Create a key
+                </Anchor>{' '}
+                and send a chat with it, or try the{' '}
+                <Anchor component={Link} href="/playground" inherit>
+                  playground
+                </Anchor>
+                . The request shows here at once.
+              </>
+            )}
+          </Empty>
+        </div>
+      )}
+    </Page>
+  )
+}

@@ -1,0 +1,40 @@
+// An account by its name, with a link to it; and the choice of one.
+import { Anchor, Select } from '@mantine/core'
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import { useAccountDirectory, useAccountName } from '../api/accounts.ts'
+
+export function AccountName({ id }: { readonly id: string }): ReactNode {
+  const name = useAccountName(id)
+  return (
+    <Anchor component={Link} href={`/accounts/${id}`} size="sm" className="one-line" maw={200} title={name}>
+      {name}
+    </Anchor>
+  )
+}
+
+export type AccountSelectProps = {
+  readonly value: string
+  readonly onChange: (id: string) => void
+  readonly label?: string
+  readonly placeholder?: string
+  readonly error?: ReactNode
+}
+
+export function AccountSelect({ value, onChange, label, placeholder, error }: AccountSelectProps): ReactNode {
+  const accounts = useAccountDirectory()
+  return (
+    <Select
+      {...(label === undefined ? { 'aria-label': 'Account' } : { label })}
+      placeholder={placeholder ?? 'Any account'}
+      searchable
+      clearable
+      limit={100}
+      nothingFoundMessage="No account of that name"
+      data={accounts.map(({ id, name }) => ({ value: id, label: `${name} · ${id.slice(-6)}` }))}
+      value={value === '' ? null : value}
+      onChange={id => onChange(id ?? '')}
+      error={error}
+    />
+  )
+}

@@ -1,0 +1,109 @@
+// A figure over time: a chart for the eye, a sentence for who does not see it, and the same numbers as a table on demand.
+import '@mantine/charts/styles.css'
+import { ActionIcon, Box, Group, Paper, Table, Text, Tooltip } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { IconChartLine, IconTable } from '@tabler/icons-react'
+import type { ReactNode } from 'react'
+import { Panel } from './panel.tsx'
+import { TableFrame } from './table-frame.tsx'
+
+export type Point = { readonly at: string; readonly [figure: string]: string | number | null }
+
+export type Figure = {
+  readonly name: string
+  readonly label: string
+  readonly color: string
+  // The exact text of a point, which its height on the chart may only come near.
+  readonly write: (point: Point) => string
+}
+
+export type ChartPanelProps = {
+  readonly title: string
+  // What stands above the chart, large.
+  readonly total: ReactNode
+  readonly summary: string
+  readonly points: readonly Point[]
+  readonly figures: readonly Figure[]
+  readonly timeOf: (at: string) => string
+  readonly children: ReactNode
+}
+
+export function ChartPanel(props: ChartPanelProps): ReactNode {
+  const [isTable, view] = useDisclosure(false)
+  const { title, total, summary, points, figures, timeOf, children } = props
+  const words = isTable ? `${title}: show the chart` : `${title}: show the numbers as a table`
+  return (
+    <Panel
+      title={title}
+      about={total}
+      actions={
+        <Tooltip label={isTable ? 'Chart' : 'Table'}>
+          <ActionIcon variant="subtle" color="gray" onClick={view.toggle} aria-label={words}>
+            {isTable ? <IconChartLine size={17} /> : <IconTable size={17} />}
+          </ActionIcon>
+        </Tooltip>
+      }
+    >
+      {isTable ? (
+        <Box h={180} style={{ overflowY: 'auto' }}>
+          <TableFrame
+            label={title}
+            columns={[{ name: 'Time' }, ...figures.map(({ label }) => ({ name: label, isRight: true }))]}
+          >
+            {points.toReversed().map(point => (
+              <Table.Tr key={point.at}>
+                <Table.Td className="number">{timeOf(point.at)}</Table.Td>
+                {figures.map(figure => (
+                  <Table.Td key={figure.name} className="right number">
+                    {figure.write(point)}
+                  </Table.Td>
+                ))}
+              </Table.Tr>
+            ))}
+          </TableFrame>
+        </Box>
+      ) : (
+        <Box role="img" aria-label={`${title}. ${summary}`}>
+          {children}
+        </Box>
+      )}
+    </Panel>
+  )
+}
+
+type Payload = readonly { readonly payload?: Point }[] | undefined
+
+// What recharts hands to the content of a tooltip, of which the point is enough.
+export function pointTooltip(figures: readonly Figure[], timeOf: (at: string) => string) {
+  return ({ payload }: { readonly payload?: unknown }): ReactNode => {
+    const point = (payload as Payload)?.[0]?.payload
+    if (point === undefined) return null
+    return (
+      <Paper withBorder shadow="sm" px="sm" py={6} bg="var(--panel)">
+        <Text size="xs" c="dimmed">
+          {timeOf(point.at)}
+        </Text>
+        {figures.map(figure => (
+          <Group key={figure.name} gap="xs" justify="space-between" wrap="nowrap">
+            <Group gap={6} wrap="nowrap">
+              <Box w={8} h={8} bdrs={8} bg={figure.color} />
+              <Text size="xs">{figure.label}</Text>
+            </Group>
+            <Text size="xs" fw={600} className="number">
+              {figure.write(point)}
+            </Text>
+          </Group>
+        ))}
+      </Paper>
+    )
+  }
+}
+
+// The look that all charts share. Animations would start anew with every refresh.
+export const CHART = {
+  h: 180,
+  dataKey: 'at',
+  gridAxis: 'y',
+  tickLine: 'none',
+  withLegend: false,
+} as const

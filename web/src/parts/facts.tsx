@@ -1,0 +1,21 @@
+// Names and values of one thing, side by side.
+import { Text } from '@mantine/core'
+import type { ReactNode } from 'react'
+import classes from './facts.module.css'
+
+export function Facts({ of }: { readonly of: readonly (readonly [name: string, value: ReactNode])[] }): ReactNode {
+  return (
+    <dl className={classes.facts}>
+      {of.map(([name, value]) => (
+        <div key={name}>
+          <Text component="dt" size="xs" c="dimmed">
+            {name}
+          </Text>
+          <Text component="dd" size="sm" m={0} className="break">
+            {value}
+          </Text>
+        </div>
+      ))}
+    </dl>
+  )
+}

@@ -1,0 +1,59 @@
+// Times: local to read, in UTC when pointed at; and how long ago something was, counted on.
+import { type ReactNode, useSyncExternalStore } from 'react'
+import { serverNow } from '../api/connection.ts'
+import { ago } from '../format/numbers.ts'
+
+const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+
+export function Moment({ at }: { readonly at: string | null }): ReactNode {
+  if (at === null) return <>–</>
+  return (
+    <time dateTime={at} title={utcOf(at)} className="number" style={{ whiteSpace: 'nowrap' }}>
+      {FULL.format(new Date(at))}
+    </time>
+  )
+}
+
+export function Ago({ at, never = 'never' }: { readonly at: string | null; readonly never?: string }): ReactNode {
+  const now = useNow()
+  if (at === null) return <>{never}</>
+  return (
+    <time
+      dateTime={at}
+      title={`${FULL.format(new Date(at))} local\n${utcOf(at)}`}
+      className="number"
+      style={{ whiteSpace: 'nowrap' }}
+    >
+      {ago(now - Date.parse(at))}
+    </time>
+  )
+}
+
+// The server's time, in whole seconds. One clock for the whole page.
+export function useNow(): number {
+  return useSyncExternalStore(listen, () => second)
+}
+
+function utcOf(at: string): string {
+  return `${at.replace('T', ' ').replace(/Z$/, '')} UTC`
+}
+
+let second = Math.floor(serverNow() / 1000) * 1000
+let timer: ReturnType<typeof setInterval> | undefined
+const listeners = new Set<() => void>()
+
+function listen(listener: () => void): () => void {
+  listeners.add(listener)
+  timer ??= setInterval(tick, 1000)
+  return () => {
+    listeners.delete(listener)
+    if (listeners.size > 0) return
+    clearInterval(timer)
+    timer = undefined
+  }
+}
+
+function tick(): void {
+  second = Math.floor(serverNow() / 1000) * 1000
+  for (const each of listeners) each()
+}

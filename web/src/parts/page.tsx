@@ -1,0 +1,36 @@
+// The frame of a page: its title, what may be done, and its content.
+import { Box, Group, Stack, Text, Title } from '@mantine/core'
+import { type ReactNode, useEffect } from 'react'
+
+export type PageProps = {
+  readonly title: string
+  readonly about?: ReactNode
+  readonly actions?: ReactNode
+  readonly above?: ReactNode
+  readonly children: ReactNode
+}
+
+export function Page({ title, about, actions, above, children }: PageProps): ReactNode {
+  useEffect(() => {
+    document.title = `${title} · Turnpike`
+  }, [title])
+  return (
+    <Stack gap="md" maw={1400} mx="auto">
+      {above}
+      <Group justify="space-between" align="flex-start" gap="sm">
+        <Box maw={760}>
+          <Title order={1} className="name">
+            {title}
+          </Title>
+          {about !== undefined && (
+            <Text size="sm" c="dimmed" component="div">
+              {about}
+            </Text>
+          )}
+        </Box>
+        {actions !== undefined && <Group gap="xs">{actions}</Group>}
+      </Group>
+      {children}
+    </Stack>
+  )
+}

@@ -1,0 +1,60 @@
+// A change that cannot be undone: the button works only once the name has been typed.
+import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core'
+import { type ReactNode, useState } from 'react'
+import { Problem } from './problem.tsx'
+
+export type TypedConfirmProps = {
+  readonly title: string
+  readonly name: string
+  readonly verb: string
+  readonly isPending: boolean
+  readonly error: Error | null
+  readonly onConfirm: () => void
+  readonly onClose: () => void
+  readonly children: ReactNode
+}
+
+export function TypedConfirm(props: TypedConfirmProps): ReactNode {
+  const [typed, setTyped] = useState('')
+  // Spaces at the ends cannot be seen, and so not be copied by eye.
+  const isRight = typed.trim() === props.name.trim()
+  return (
+    <Modal opened onClose={props.onClose} title={props.title}>
+      <form
+        onSubmit={event => {
+          event.preventDefault()
+          if (isRight && !props.isPending) props.onConfirm()
+        }}
+      >
+        <Stack gap="sm">
+          {props.children}
+          <TextInput
+            label={
+              <>
+                Type{' '}
+                <Text span fw={700} size="sm" className="name">
+                  {props.name}
+                </Text>{' '}
+                to confirm
+              </>
+            }
+            aria-label="Type the name to confirm"
+            autoComplete="off"
+            data-autofocus
+            value={typed}
+            onChange={event => setTyped(event.currentTarget.value)}
+          />
+          {props.error !== null && <Problem error={props.error} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={props.onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" color="red.9" disabled={!isRight} loading={props.isPending}>
+              {props.verb}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  )
+}

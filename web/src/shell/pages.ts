@@ -1,0 +1,26 @@
+// The pages there are, in the order of the navigation.
+import {
+  IconChartHistogram,
+  IconCpu,
+  IconHistory,
+  IconKey,
+  IconListDetails,
+  IconMessageCircle,
+  IconPlugConnected,
+  IconServer2,
+  IconSettings,
+  IconWallet,
+} from '@tabler/icons-react'
+
+export const PAGES = [
+  { path: '/overview', label: 'Overview', icon: IconChartHistogram },
+  { path: '/usage', label: 'Usage', icon: IconListDetails },
+  { path: '/keys', label: 'Keys', icon: IconKey },
+  { path: '/accounts', label: 'Accounts', icon: IconWallet },
+  { path: '/models', label: 'Models', icon: IconCpu },
+  { path: '/providers', label: 'Providers', icon: IconPlugConnected },
+  { path: '/playground', label: 'Playground', icon: IconMessageCircle },
+  { path: '/nodes', label: 'Nodes', icon: IconServer2 },
+  { path: '/events', label: 'Events', icon: IconHistory },
+  { path: '/settings', label: 'Settings', icon: IconSettings },
+] as const

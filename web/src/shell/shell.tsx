@@ -1,0 +1,94 @@
+// What stands around every page: navigation, who is signed in, and word of the connection.
+import { ActionIcon, AppShell, Burger, Group, Menu, NavLink, Text, Tooltip } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { IconLogout, IconUserCircle } from '@tabler/icons-react'
+import { type ReactNode, useEffect } from 'react'
+import { Link, useLocation } from 'wouter'
+import { useSession } from '../api/operator.ts'
+import { signOut } from '../api/session.ts'
+import icon from '../icon.svg'
+import { saySorry } from '../parts/say.tsx'
+import { ConnectionBar } from './connection-bar.tsx'
+import { FindRequest } from './find-request.tsx'
+import { PAGES } from './pages.ts'
+import { SchemeSwitch } from './scheme-switch.tsx'
+
+export function Shell({ children }: { readonly children: ReactNode }): ReactNode {
+  const [isOpen, menu] = useDisclosure(false)
+  const [location] = useLocation()
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new page closes the menu of a phone.
+  useEffect(menu.close, [location])
+
+  return (
+    <AppShell
+      header={{ height: 52 }}
+      navbar={{ width: 204, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
+      padding={{ base: 'sm', sm: 'lg' }}
+    >
+      <a href="#main" className="skip">
+        Skip to the page
+      </a>
+      <AppShell.Header bg="var(--panel)">
+        <Group h="100%" px="sm" gap="sm" wrap="nowrap" justify="space-between">
+          <Group gap="xs" wrap="nowrap">
+            <Burger opened={isOpen} onClick={menu.toggle} hiddenFrom="sm" size="sm" aria-label="Navigation" />
+            <img src={icon} alt="" width={24} height={24} />
+            <Text fw={650} visibleFrom="xs">
+              Turnpike
+            </Text>
+          </Group>
+          <Group gap="xs" wrap="nowrap">
+            <FindRequest />
+            <SchemeSwitch />
+            <Who />
+          </Group>
+        </Group>
+      </AppShell.Header>
+      <AppShell.Navbar p="xs" bg="var(--panel)" aria-label="Pages">
+        {PAGES.map(({ path, label, icon: Icon }) => {
+          const isHere = location === path || location.startsWith(`${path}/`)
+          return (
+            <NavLink
+              key={path}
+              component={Link}
+              href={path}
+              label={label}
+              active={isHere}
+              {...(isHere ? { 'aria-current': 'page' as const } : {})}
+              leftSection={<Icon size={18} stroke={1.6} aria-hidden />}
+              py={7}
+              bdrs="sm"
+            />
+          )
+        })}
+      </AppShell.Navbar>
+      <AppShell.Main id="main" tabIndex={-1}>
+        <ConnectionBar />
+        {children}
+      </AppShell.Main>
+    </AppShell>
+  )
+}
+
+function Who(): ReactNode {
+  const { operator } = useSession()
+  return (
+    <Menu position="bottom-end" width={220}>
+      <Menu.Target>
+        <Tooltip label={`${operator.name} (${operator.role})`}>
+          <ActionIcon variant="subtle" color="gray" size="lg" aria-label={`Signed in as ${operator.name}`}>
+            <IconUserCircle size={21} stroke={1.6} />
+          </ActionIcon>
+        </Tooltip>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label className="break">
+          {operator.name} · {operator.role === 'admin' ? 'may change everything' : 'may look at everything'}
+        </Menu.Label>
+        <Menu.Item leftSection={<IconLogout size={16} />} onClick={() => void signOut().catch(saySorry)}>
+          Sign out
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  )
+}
