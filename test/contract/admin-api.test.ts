@@ -206,6 +206,8 @@ test('usage comes as rows, sums and CSV in which no cell is a formula', async ()
   const sums = (await house.call('GET', '/usage/summary?group_by=model')).body
   const csv = await house.call('GET', '/usage', undefined, { accept: 'text/csv' })
   const few = await house.call('GET', '/usage?limit=3', undefined, { accept: 'text/csv' })
+  const byLink = await house.call('GET', '/usage?limit=3&format=csv', undefined, { accept: 'text/html,*/*;q=0.8' })
+  const asJson = await house.call('GET', '/usage?limit=3&format=json', undefined, { accept: 'text/csv' })
 
   assert.deepEqual(
     page.data.map((row: { request_id: string }) => row.request_id),
@@ -227,6 +229,8 @@ test('usage comes as rows, sums and CSV in which no cell is a formula', async ()
   )
   assert(lines.at(-1)?.includes(`"'=cmd|""x"""`))
   assert.equal(few.text.trimEnd().split('\r\n').length, 4)
+  assert.equal(byLink.text, few.text)
+  assert.equal(asJson.body.data.length, 3)
   assert.equal((await house.call('GET', '/usage/nothing')).status, 404)
 })
 

@@ -3,7 +3,22 @@ import { type CSSVariablesResolver, createTheme, Modal, Table, Tooltip } from '@
 
 const MONO = 'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace'
 
+// Mantine's greys are neutral; these are a little blue, like the rest.
+const DARK = [
+  '#dfe3ea',
+  '#b4bccb',
+  '#8d97a8',
+  '#5b6472',
+  '#39414d',
+  '#2c323c',
+  '#232931',
+  '#1b1f26',
+  '#14171c',
+  '#0f1216',
+] as const
+
 export const theme = createTheme({
+  colors: { dark: DARK },
   primaryColor: 'indigo',
   primaryShade: { light: 7, dark: 7 },
   fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif',
@@ -19,7 +34,18 @@ export const theme = createTheme({
   },
 })
 
-const TINTS = ['red', 'orange', 'yellow', 'green', 'teal', 'blue', 'indigo', 'gray', 'grape']
+// Text on a tinted ground, dark enough for light and light enough for dark.
+const TINTS: Readonly<Record<string, string>> = {
+  red: '#a51d1d',
+  orange: '#93390a',
+  yellow: '#7a4f00',
+  green: '#1f6b32',
+  teal: '#0b6650',
+  blue: '#175a94',
+  indigo: '#2f45a8',
+  gray: '#39414d',
+  grape: '#862e9c',
+}
 
 // Mantine's own grey and tinted texts are too faint for small print.
 export const resolveVariables: CSSVariablesResolver = () => ({
@@ -33,7 +59,7 @@ export const resolveVariables: CSSVariablesResolver = () => ({
     '--mantine-color-anchor': 'var(--mantine-color-indigo-8)',
     '--panel': '#fff',
     '--panel-border': '#e4e8ee',
-    ...tintsOf('9'),
+    ...tintsOf('light'),
   },
   dark: {
     '--mantine-color-body': '#14171c',
@@ -44,12 +70,19 @@ export const resolveVariables: CSSVariablesResolver = () => ({
     '--mantine-color-anchor': 'var(--mantine-color-indigo-3)',
     '--panel': '#1b1f26',
     '--panel-border': '#2c323c',
-    ...tintsOf('2'),
+    ...tintsOf('dark'),
   },
 })
 
-function tintsOf(shade: string): Record<string, string> {
+function tintsOf(scheme: 'light' | 'dark'): Record<string, string> {
   return Object.fromEntries(
-    TINTS.map(tint => [`--mantine-color-${tint}-light-color`, `var(--mantine-color-${tint}-${shade})`]),
+    Object.entries(TINTS).flatMap(([tint, text]) =>
+      scheme === 'light'
+        ? [
+            [`--mantine-color-${tint}-light-color`, text],
+            [`--mantine-color-${tint}-light`, `var(--mantine-color-${tint}-0)`],
+          ]
+        : [[`--mantine-color-${tint}-light-color`, `var(--mantine-color-${tint}-2)`]],
+    ),
   )
 }

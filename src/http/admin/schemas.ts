@@ -52,6 +52,10 @@ const usageFilter = {
   outcome: Type.Optional(Type.Enum([...OUTCOMES])),
 }
 
+const UsageFormat = Type.Enum(['json', 'csv'], {
+  description: 'In place of the header `Accept`, which a link in a browser cannot set.',
+})
+
 export const ADMIN = {
   createKey: endpoint('POST', '/keys', 'Create a key; its secret is shown this once', CREATE, KeyWithSecretShape, {
     body: Type.Object({ name: Name, account_id: Type.Optional(Id), ...controls }, strict),
@@ -113,7 +117,7 @@ export const ADMIN = {
     query: Type.Object(paging, strict),
   }),
   listUsage: endpoint('GET', '/usage', 'Usage rows, newest first; also as text/csv', READ, listOf(OperatorUsageShape), {
-    query: Type.Object({ ...usageFilter, ...paging }, strict),
+    query: Type.Object({ ...usageFilter, format: Type.Optional(UsageFormat), ...paging }, strict),
   }),
   summariseUsage: endpoint('GET', '/usage/summary', 'Sums over usage rows', READ, listOf(SummaryShape), {
     query: Type.Object({ ...usageFilter, group_by: Type.Enum([...SUMMARY_GROUPS]) }, strict),

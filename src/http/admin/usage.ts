@@ -22,8 +22,9 @@ export function usageEndpoints(
     ADMIN.listUsage,
     async ({ query, request, reply }) => {
       reply.header('vary', 'Accept')
-      const { limit, after, ...filter } = query
-      if (!wantsCsv(request.headers.accept)) return reports.usage(filter, pageOf(query))
+      const { limit, after, format, ...filter } = query
+      const isCsv = format === undefined ? wantsCsv(request.headers.accept) : format === 'csv'
+      if (!isCsv) return reports.usage(filter, pageOf(query))
       return sendCsv(reply, filter, { rowsMax: limit ?? Number.POSITIVE_INFINITY, after }, reports)
     },
     needs,

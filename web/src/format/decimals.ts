@@ -38,6 +38,14 @@ export function isZero(text: string): boolean {
   return /^-?0*(\.0*)?$/.test(text)
 }
 
+// Beside an axis, where there is room for a few digits.
+export function axisAmount(value: number): string {
+  if (value === 0) return '0'
+  return value < 1 ? String(Number(value.toPrecision(2))) : AXIS.format(value)
+}
+
+const AXIS = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 })
+
 // Where on a chart it stands: the one place where a float is near enough.
 export function chartHeight(text: string): number {
   return Number(text)

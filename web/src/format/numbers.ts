@@ -20,6 +20,11 @@ export function percent(value: number): string {
   return `${(value * 100).toFixed(digits)} %`
 }
 
+// Beside an axis.
+export function axisPercent(value: number): string {
+  return `${Number((value * 100).toPrecision(2))} %`
+}
+
 export function duration(ms: number | null): string {
   if (ms === null) return '–'
   if (ms < 1000) return `${Math.round(ms)} ms`

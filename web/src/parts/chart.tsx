@@ -103,7 +103,7 @@ export function pointTooltip(figures: readonly Figure[], timeOf: (at: string) =>
 export const CHART = {
   h: 180,
   dataKey: 'at',
-  gridAxis: 'y',
+  gridAxis: 'x',
   tickLine: 'none',
   withLegend: false,
 } as const

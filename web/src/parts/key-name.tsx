@@ -8,8 +8,8 @@ export function KeyName({ id, last4 }: { readonly id: string; readonly last4?: s
   const key = useKeyName(id)
   const label = last4 === undefined ? key?.label : key?.label.replace(/….{4}$/u, `…${last4}`)
   return (
-    <Anchor component={Link} href={`/keys/${id}`} size="sm" className="one-line" maw={260} title={key?.name ?? id}>
-      {key?.name ?? id}{' '}
+    <Anchor component={Link} href={`/keys/${id}`} size="sm" className="name-and-label" title={key?.name ?? id}>
+      <bdi className="one-line">{key?.name ?? id}</bdi>
       <Text span size="xs" c="dimmed" className="mono">
         {label}
       </Text>

@@ -3,13 +3,21 @@ import { type ReactNode, useSyncExternalStore } from 'react'
 import { serverNow } from '../api/connection.ts'
 import { ago } from '../format/numbers.ts'
 
+const SHORT = new Intl.DateTimeFormat(undefined, {
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+})
 const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 
-export function Moment({ at }: { readonly at: string | null }): ReactNode {
+// Without its year where there are many of them.
+export function Moment({ at, isShort = false }: { readonly at: string | null; readonly isShort?: boolean }): ReactNode {
   if (at === null) return <>–</>
   return (
     <time dateTime={at} title={utcOf(at)} className="number" style={{ whiteSpace: 'nowrap' }}>
-      {FULL.format(new Date(at))}
+      {(isShort ? SHORT : FULL).format(new Date(at))}
     </time>
   )
 }

@@ -23,7 +23,7 @@ export function Panel({ title, about, actions, flush = false, children }: PanelP
               </Text>
             )}
           </Box>
-          {actions}
+          <Box flex="none">{actions}</Box>
         </Group>
       )}
       <Box p={flush ? 0 : 'md'} pt={flush ? 0 : title === undefined ? 'md' : 'xs'}>

@@ -13,7 +13,7 @@ export type TableFrameProps = {
 export function TableFrame({ label, columns, children }: TableFrameProps): ReactNode {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable without a mouse.
-    <section className="table-frame" aria-label={label} tabIndex={0}>
+    <section className="table-frame" aria-label={`Table: ${label}`} tabIndex={0}>
       <Table highlightOnHover>
         <Table.Thead>
           <Table.Tr>

@@ -1,5 +1,5 @@
 // The models of the catalog: what callers pay, who serves them and how those do now.
-import { Button, Group, Table, Text } from '@mantine/core'
+import { Button, Group, Table, Text, UnstyledButton } from '@mantine/core'
 import { IconCpu, IconDownload, IconPlus } from '@tabler/icons-react'
 import { type ReactNode, useState } from 'react'
 import { type ModelObject, useModels } from '../../api/models.ts'
@@ -90,18 +90,16 @@ function Row({ of: model, fleet, onOpen }: RowProps): ReactNode {
     <Table.Tr className="row-link" onClick={onOpen}>
       <Table.Td maw={340}>
         <Group gap={6} wrap="nowrap">
-          <Button
-            variant="transparent"
-            size="compact-sm"
-            p={0}
-            c="inherit"
+          <UnstyledButton
+            fz="sm"
             fw={500}
             onClick={onOpen}
             aria-label={`Open ${model.id}`}
+            className="one-line"
             maw={280}
           >
-            <span className="one-line">{model.id}</span>
-          </Button>
+            {model.id}
+          </UnstyledButton>
           <OwnerBadge isFiles={model.provisioned} />
         </Group>
         {model.aliases.length > 0 && (

@@ -69,7 +69,7 @@ export default function Providers(): ReactNode {
 type OneProps = { readonly of: ProviderObject; readonly health: HealthObject | undefined; readonly onOpen: () => void }
 
 function OneProvider({ of: provider, health, onOpen }: OneProps): ReactNode {
-  const mayChange = useMayChange()
+  const mayEdit = useMayChange() && !provider.provisioned
   const targets = health?.targets ?? []
   return (
     <Panel
@@ -90,9 +90,9 @@ function OneProvider({ of: provider, health, onOpen }: OneProps): ReactNode {
             variant="default"
             leftSection={<IconPencil size={14} />}
             onClick={onOpen}
-            aria-label={`Open ${provider.id}`}
+            aria-label={`${mayEdit ? 'Edit' : 'Details'} of ${provider.id}`}
           >
-            {mayChange && !provider.provisioned ? 'Edit' : 'Details'}
+            {mayEdit ? 'Edit' : 'Details'}
           </Button>
         </Group>
       }

@@ -1,5 +1,5 @@
 // What operators did: who, what, on what, when and from where.
-import { Anchor, Code, Table } from '@mantine/core'
+import { Anchor, Table, Text } from '@mantine/core'
 import { IconHistory } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
@@ -17,8 +17,8 @@ const COLUMNS = [
   { name: 'Who' },
   { name: 'Did' },
   { name: 'On' },
-  { name: 'Detail' },
   { name: 'From' },
+  { name: 'Detail' },
 ]
 
 export default function Events(): ReactNode {
@@ -44,14 +44,12 @@ export default function Events(): ReactNode {
                 <Table.Td>
                   <Subject id={event.subject} />
                 </Table.Td>
-                <Table.Td maw={420}>
-                  {event.detail !== null && (
-                    <Code fz="xs" className="break" bg="transparent" p={0}>
-                      {event.detail}
-                    </Code>
-                  )}
-                </Table.Td>
                 <Table.Td className="mono">{event.address}</Table.Td>
+                <Table.Td w={420} maw={420}>
+                  <Text size="xs" c="dimmed" lineClamp={2} className="break" title={event.detail ?? undefined}>
+                    <bdi>{wordsOf(event.detail)}</bdi>
+                  </Text>
+                </Table.Td>
               </Table.Tr>
             ))}
           </TableFrame>
@@ -75,4 +73,21 @@ function Subject({ id }: { readonly id: string }): ReactNode {
       {id}
     </Anchor>
   )
+}
+
+// `name: ci, rpm limit: 300` of the JSON that is kept; the whole of it when pointed at.
+function wordsOf(detail: string | null): string {
+  if (detail === null) return ''
+  try {
+    const fields = Object.entries(JSON.parse(detail) as Record<string, unknown>)
+    return fields
+      .map(([name, value]) => `${spaced(name)}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+      .join(', ')
+  } catch {
+    return detail
+  }
+}
+
+function spaced(name: string): string {
+  return name.replace(/[A-Z]/g, letter => ` ${letter.toLowerCase()}`).replaceAll('_', ' ')
 }

@@ -1,10 +1,10 @@
 // The range as charts: requests, spend, tokens, errors and latency.
 import { AreaChart, BarChart, LineChart } from '@mantine/charts'
-import { SimpleGrid } from '@mantine/core'
+import { SimpleGrid, Stack } from '@mantine/core'
 import { type ReactNode, useMemo } from 'react'
 import type { Overview } from '../../api/overview.ts'
-import { groupDecimal } from '../../format/decimals.ts'
-import { count, duration, percent, share, shortCount } from '../../format/numbers.ts'
+import { axisAmount, groupDecimal } from '../../format/decimals.ts'
+import { axisPercent, count, duration, percent, share, shortCount } from '../../format/numbers.ts'
 import { CHART, ChartPanel, type Figure, pointTooltip } from '../../parts/chart.tsx'
 import { seriesOf, timeWriter } from './series.ts'
 
@@ -27,6 +27,9 @@ const LATENCY: readonly Figure[] = [
   { name: 'p95', label: 'p95', color: 'orange.6', write: p => writeMs(p.p95) },
 ]
 
+// A point without neighbours has no line.
+const DOT = { r: 2, strokeWidth: 1 } as const
+
 export function Charts({ of }: { readonly of: Overview }): ReactNode {
   const points = useMemo(() => seriesOf(of), [of])
   const timeOf = timeWriter(of)
@@ -42,83 +45,87 @@ export function Charts({ of }: { readonly of: Overview }): ReactNode {
   const base = { points, timeOf }
 
   return (
-    <SimpleGrid cols={{ base: 1, md: 2, xl: 3 }} spacing="md">
-      <ChartPanel
-        {...base}
-        title="Requests"
-        figures={REQUESTS}
-        total={<Legend of={REQUESTS} />}
-        summary={`${count(totals.requests)} in all, ${count(totals.errors)} errors.`}
-      >
-        <BarChart
-          {...shared(REQUESTS)}
-          type="stacked"
-          valueFormatter={shortCount}
-          barProps={still}
-          yAxisProps={{ allowDecimals: false, width: 44 }}
-        />
-      </ChartPanel>
-      <ChartPanel
-        {...base}
-        title="Spend"
-        figures={SPEND}
-        total="credits"
-        summary={`${groupDecimal(totals.cost)} credits in all.`}
-      >
-        <BarChart {...shared(SPEND)} valueFormatter={shortAmount} barProps={still} yAxisProps={{ width: 56 }} />
-      </ChartPanel>
-      <ChartPanel
-        {...base}
-        title="Tokens"
-        figures={TOKENS}
-        total={<Legend of={TOKENS} />}
-        summary={`${count(totals.prompt_tokens)} in prompts, ${count(totals.completion_tokens)} in answers.`}
-      >
-        <AreaChart
-          {...shared(TOKENS)}
-          type="stacked"
-          curveType="linear"
-          withDots={false}
-          valueFormatter={shortCount}
-          areaProps={still}
-          yAxisProps={{ width: 48 }}
-        />
-      </ChartPanel>
-      <ChartPanel
-        {...base}
-        title="Error rate"
-        figures={RATE}
-        total="of chat requests"
-        summary={`${share(totals.errors, totals.requests)} over the range.`}
-      >
-        <LineChart
-          {...shared(RATE)}
-          curveType="linear"
-          withDots={false}
-          connectNulls={false}
-          valueFormatter={percent}
-          lineProps={still}
-          yAxisProps={{ width: 60, domain: [0, 'auto'] }}
-        />
-      </ChartPanel>
-      <ChartPanel
-        {...base}
-        title="Latency"
-        figures={LATENCY}
-        total={<Legend of={LATENCY} />}
-        summary={`Half within ${duration(totals.p50_ms)}, 95 of 100 within ${duration(totals.p95_ms)}.`}
-      >
-        <LineChart
-          {...shared(LATENCY)}
-          curveType="linear"
-          withDots={false}
-          connectNulls={false}
-          valueFormatter={value => duration(value)}
-          lineProps={still}
-          yAxisProps={{ width: 60 }}
-        />
-      </ChartPanel>
-    </SimpleGrid>
+    <Stack gap="md">
+      <SimpleGrid cols={{ base: 1, md: 2, xl: 3 }} spacing="md">
+        <ChartPanel
+          {...base}
+          title="Requests"
+          figures={REQUESTS}
+          total={<Legend of={REQUESTS} />}
+          summary={`${count(totals.requests)} in all, ${count(totals.errors)} errors.`}
+        >
+          <BarChart
+            {...shared(REQUESTS)}
+            type="stacked"
+            valueFormatter={shortCount}
+            barProps={still}
+            yAxisProps={{ allowDecimals: false, width: 44 }}
+          />
+        </ChartPanel>
+        <ChartPanel
+          {...base}
+          title="Spend"
+          figures={SPEND}
+          total="credits"
+          summary={`${groupDecimal(totals.cost)} credits in all.`}
+        >
+          <BarChart {...shared(SPEND)} valueFormatter={axisAmount} barProps={still} yAxisProps={{ width: 56 }} />
+        </ChartPanel>
+        <ChartPanel
+          {...base}
+          title="Tokens"
+          figures={TOKENS}
+          total={<Legend of={TOKENS} />}
+          summary={`${count(totals.prompt_tokens)} in prompts, ${count(totals.completion_tokens)} in answers.`}
+        >
+          <AreaChart
+            {...shared(TOKENS)}
+            type="stacked"
+            curveType="linear"
+            withDots={false}
+            valueFormatter={shortCount}
+            areaProps={still}
+            yAxisProps={{ width: 48 }}
+          />
+        </ChartPanel>
+      </SimpleGrid>
+      <SimpleGrid cols={{ base: 1, md: 2 }} spacing="md">
+        <ChartPanel
+          {...base}
+          title="Error rate"
+          figures={RATE}
+          total="of chat requests"
+          summary={`${share(totals.errors, totals.requests)} over the range.`}
+        >
+          <LineChart
+            {...shared(RATE)}
+            curveType="linear"
+            dotProps={DOT}
+            connectNulls={false}
+            valueFormatter={axisPercent}
+            lineProps={still}
+            yAxisProps={{ width: 60, domain: [0, 'auto'] }}
+          />
+        </ChartPanel>
+        <ChartPanel
+          {...base}
+          title="Latency"
+          figures={LATENCY}
+          total={<Legend of={LATENCY} />}
+          summary={`Half within ${duration(totals.p50_ms)}, 95 of 100 within ${duration(totals.p95_ms)}.`}
+        >
+          <LineChart
+            {...shared(LATENCY)}
+            curveType="linear"
+            dotProps={DOT}
+            connectNulls={false}
+            valueFormatter={value => duration(value)}
+            lineProps={still}
+            yAxisProps={{ width: 60 }}
+          />
+        </ChartPanel>
+      </SimpleGrid>
+    </Stack>
   )
 }
 
@@ -143,9 +150,4 @@ function Legend({ of }: { readonly of: readonly Figure[] }): ReactNode {
 
 function writeMs(value: string | number | null | undefined): string {
   return duration(typeof value === 'number' ? value : null)
-}
-
-// An axis has room for a few digits.
-function shortAmount(value: number): string {
-  return value === 0 ? '0' : value >= 1 ? shortCount(value) : value.toPrecision(1)
 }

@@ -3,8 +3,8 @@ import { BarChart } from '@mantine/charts'
 import { Text } from '@mantine/core'
 import { type ReactNode, useMemo } from 'react'
 import { type UsageFilter, useSummary } from '../../api/usage.ts'
-import { chartHeight, groupDecimal } from '../../format/decimals.ts'
-import { count, shortCount } from '../../format/numbers.ts'
+import { axisAmount, chartHeight, groupDecimal } from '../../format/decimals.ts'
+import { count } from '../../format/numbers.ts'
 import { CHART, type Figure, type Point, pointTooltip } from '../../parts/chart.tsx'
 import { Problem } from '../../parts/problem.tsx'
 
@@ -37,7 +37,7 @@ export function SpendByDay({ filter }: { readonly filter: UsageFilter }): ReactN
         h={160}
         data={points as Point[]}
         series={[{ name: 'height', label: 'Credits', color: 'indigo.6' }]}
-        valueFormatter={shortCount}
+        valueFormatter={axisAmount}
         xAxisProps={{ tickFormatter: dayOf, minTickGap: 24 }}
         tooltipProps={{ content: pointTooltip(FIGURES, dayOf) }}
         barProps={{ isAnimationActive: false, radius: [2, 2, 0, 0] }}

@@ -1,5 +1,5 @@
 // The filters of the usage list, each a parameter of the address.
-import { Autocomplete, Button, Group, Select, TextInput } from '@mantine/core'
+import { Autocomplete, Button, Select, TextInput } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
 import { type ReactNode, useEffect, useState } from 'react'
 import type { Endpoint, Outcome } from '../../../../src/domain/usage.ts'
@@ -8,6 +8,7 @@ import { useProviders } from '../../api/providers.ts'
 import { USAGE_FILTERS, type UsageFilter } from '../../api/usage.ts'
 import { AccountSelect } from '../../parts/account-name.tsx'
 import type { SetParams } from '../../parts/search-params.ts'
+import classes from './usage-filters.module.css'
 
 // As records, so that a new one in the domain is a type error here.
 const OUTCOMES: Readonly<Record<Outcome, string>> = {
@@ -38,7 +39,7 @@ export function UsageFilters({ filter, onChange }: Props): ReactNode {
   const { data: providers = [] } = useProviders()
   const isFiltered = Object.keys(filter).length > 0
   return (
-    <Group gap="xs" role="search" aria-label="Filters">
+    <search className={classes.filters}>
       <Words
         label="Model"
         value={filter.model ?? ''}
@@ -56,7 +57,6 @@ export function UsageFilters({ filter, onChange }: Props): ReactNode {
       <Select
         aria-label="Outcome"
         placeholder="Any outcome"
-        w={150}
         clearable
         data={choices(OUTCOMES)}
         value={filter.outcome ?? null}
@@ -64,7 +64,6 @@ export function UsageFilters({ filter, onChange }: Props): ReactNode {
       />
       <Select
         aria-label="Endpoint"
-        w={140}
         data={choices(ENDPOINTS)}
         allowDeselect={false}
         value={filter.endpoint ?? 'chat.completions'}
@@ -77,7 +76,7 @@ export function UsageFilters({ filter, onChange }: Props): ReactNode {
           Clear
         </Button>
       )}
-    </Group>
+    </search>
   )
 }
 
@@ -96,7 +95,6 @@ function Words({ label, value, data, onSet }: WordsProps): ReactNode {
     <Autocomplete
       aria-label={label}
       placeholder={label}
-      w={160}
       maxLength={256}
       limit={50}
       data={[...new Set(data)]}
@@ -120,9 +118,9 @@ function Time({ label, value, onSet }: TimeProps): ReactNode {
   return (
     <TextInput
       type="datetime-local"
+      className={classes.time ?? ''}
       aria-label={`${label}, local time`}
       title={`${label}, local time`}
-      w={200}
       leftSection={<span style={{ fontSize: 11 }}>{label}</span>}
       leftSectionWidth={44}
       value={local}

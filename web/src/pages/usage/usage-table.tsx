@@ -105,7 +105,7 @@ function Row({ of: row, index }: { readonly of: UsageRow; readonly index: number
     >
       <td>
         <Anchor component={Link} href={href} size="sm">
-          <Moment at={row.created_at} />
+          <Moment at={row.created_at} isShort />
         </Anchor>
       </td>
       <td title={row.model_served ?? row.model_requested ?? ''}>{row.model_served ?? row.model_requested ?? '–'}</td>
