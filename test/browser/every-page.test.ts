@@ -1,0 +1,97 @@
+// Every page of the dashboard in light, in dark and on a phone, with names that would like to break it: no barrier that axe calls
+// serious, nothing in the console, nothing asked elsewhere, nothing wider than the screen; and a picture of each for a person.
+import assert from 'node:assert/strict'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { barriers, hasBrowser, type Look, openBrowser, SCREENSHOTS, type Visit, visit } from '../kit/browser.ts'
+import { type Gateway, startGateway } from '../kit/gateway.ts'
+
+const NAMES = [
+  '<img src=x onerror="document.title=1"><script>document.title=2</script>',
+  "=cmd|' /C calc'!A0",
+  'x'.repeat(200),
+  'مرحبا \u202egnp.exe',
+]
+
+for (const look of ['light', 'dark', 'phone'] as const) {
+  test(`every page is whole, accessible and silent: ${look}`, { skip: !hasBrowser() }, async () => {
+    await using gateway = await startGateway()
+    await using browser = await openBrowser()
+    const pages = await furnish(gateway)
+    const visitor = await visit(browser, gateway.url, look)
+    const found: string[] = []
+    await mkdir(SCREENSHOTS, { recursive: true })
+
+    await visitor.page.goto(`${gateway.url}/login`)
+    await visitor.page.getByRole('button', { name: 'Sign in' }).waitFor()
+    found.push(...(await faultsOf(visitor, 'login', look)))
+    await visitor.signIn(gateway.adminToken)
+    for (const [name, { path, shows }] of Object.entries(pages)) {
+      await visitor.open(path)
+      await visitor.page.getByText(shows).first().waitFor()
+      found.push(...(await faultsOf(visitor, name, look)))
+    }
+
+    assert.deepEqual(found, [])
+    assert.deepEqual(visitor.complaints, [])
+  })
+}
+
+async function faultsOf({ page }: Visit, name: string, look: Look): Promise<readonly string[]> {
+  await page.screenshot({ path: join(SCREENSHOTS, `${name}-${look}.png`), fullPage: true })
+  const tooWide = Number(
+    await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'),
+  )
+  return [
+    ...(tooWide > 0 ? [`${name} is ${tooWide} pixels too wide`] : []),
+    ...((await page.title()).endsWith('Turnpike') ? [] : [`on ${name} a name was run as a script`]),
+    ...(await barriers(page)).map(barrier => `${name}: ${barrier}`),
+  ]
+}
+
+type Pages = Readonly<Record<string, { readonly path: string; readonly shows: string | RegExp }>>
+
+// Accounts and keys of every name, requests that went well and badly, a secret in its grace, an operator, a model of their own.
+async function furnish(gateway: Gateway): Promise<Pages> {
+  let last = { id: '', accountId: '' }
+  for (const name of NAMES) {
+    const account = await gateway.createAccount({ name })
+    await gateway.addCredits(account.id, '3.123456789')
+    const { secret, id } = await gateway.createKey({ name, account_id: account.id })
+    await gateway.chat({ model: 'demo/echo' }, { key: secret })
+    await gateway.chat({ model: name.slice(0, 40) }, { key: secret })
+    last = { id, accountId: account.id }
+  }
+  await gateway.admin('POST', `/keys/${last.id}/rotate`, {})
+  await gateway.admin('POST', '/operators', { name: NAMES[0], role: 'viewer' })
+  await gateway.admin('POST', '/models', {
+    id: 'own/model',
+    context_length: 200_000,
+    max_output_tokens: 8192,
+    pricing: { prompt: '0.000003', completion: '0.000015' },
+    targets: [{ provider: 'demo', model: 'echo' }],
+    aliases: ['own'],
+  })
+  const { body } = await gateway.admin<{ readonly data: readonly { readonly request_id: string }[] }>(
+    'GET',
+    '/usage?limit=2',
+  )
+  return {
+    overview: { path: '/overview', shows: 'Provider health' },
+    usage: { path: '/usage', shows: /rows/ },
+    request: { path: `/usage/${body.data[1]?.request_id}`, shows: 'Routing explained' },
+    keys: { path: '/keys', shows: /in grace/ },
+    'keys-none': { path: '/keys?q=no%20such%20key', shows: 'No key fits this filter' },
+    key: { path: `/keys/${last.id}`, shows: 'End now' },
+    accounts: { path: '/accounts', shows: NAMES[1] ?? '' },
+    account: { path: `/accounts/${last.accountId}`, shows: 'Top-up' },
+    models: { path: '/models', shows: 'own/model' },
+    providers: { path: '/providers', shows: 'Credentials:' },
+    playground: { path: '/playground', shows: 'Ask something' },
+    nodes: { path: '/nodes', shows: 'answers this page' },
+    events: { path: '/events', shows: 'key.rotate' },
+    settings: { path: '/settings', shows: 'this one' },
+    nowhere: { path: '/settings/nowhere', shows: 'There is nothing at this address' },
+  }
+}

@@ -1,0 +1,177 @@
+// An operator's day at the dashboard: a key from its creation to its revoke, credits, and a request that is looked for.
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { hasBrowser, openBrowser, visit } from '../kit/browser.ts'
+import { type Gateway, startGateway } from '../kit/gateway.ts'
+import { until } from '../kit/until.ts'
+
+const skip = !hasBrowser()
+
+test('an operator makes a key, sees it used, rotates it, ends the old secret and revokes it', { skip }, async () => {
+  await using gateway = await startGateway()
+  await using browser = await openBrowser()
+  const { page, complaints, open, signIn } = await visit(browser, gateway.url)
+  await signIn(gateway.adminToken)
+
+  const first = await createKey(page, 'checkout service')
+  const used = await chat(gateway, first)
+  await open('/usage')
+  await page.getByRole('row', { name: /checkout service/ }).waitFor()
+  const before = await page.locator('tbody tr').count()
+  await chat(gateway, first)
+  await until('the second request shows by itself', async () => (await page.locator('tbody tr').count()) > before)
+
+  await page
+    .getByRole('row', { name: /checkout service/ })
+    .first()
+    .getByRole('link', { name: /checkout service/ })
+    .click()
+  const second = await rotate(page)
+  await page.getByText('Old secrets in their grace period').waitFor()
+  const inGrace = await chat(gateway, first)
+  await page.getByText(/still in use/).waitFor()
+  const clock = page.getByRole('timer')
+  const then = await clock.textContent()
+  await until('the countdown runs', async () => (await clock.textContent()) !== then)
+  await page.getByRole('button', { name: 'End now' }).click()
+  await page.getByText('Old secrets in their grace period').waitFor({ state: 'detached' })
+  const ended = await chat(gateway, first)
+  const current = await chat(gateway, second)
+
+  await page.getByRole('button', { name: 'Revoke' }).click()
+  const confirm = page.getByRole('button', { name: 'Revoke for good' })
+  assert.equal(await confirm.isDisabled(), true)
+  await page.getByLabel('Type the name to confirm').fill('checkout')
+  assert.equal(await confirm.isDisabled(), true)
+  await page.getByLabel('Type the name to confirm').fill('checkout service')
+  await confirm.click()
+  await page.getByText('revoked', { exact: true }).waitFor()
+  const revoked = await chat(gateway, second)
+
+  assert.deepEqual(
+    [used.status, inGrace.status, ended.status, current.status, revoked.status],
+    [200, 200, 401, 200, 401],
+  )
+  assert.match(then ?? '', /^(1:00:00|59:\d\d)$/)
+  assert.notEqual(inGrace.headers.deprecation, undefined)
+  assert(!(await page.content()).includes(second))
+  assert.deepEqual(complaints, [])
+})
+
+test('a top-up that is clicked twice is booked once', { skip }, async () => {
+  await using gateway = await startGateway()
+  await using browser = await openBrowser()
+  const { page, complaints, open, signIn } = await visit(browser, gateway.url)
+  const { id } = await gateway.createAccount({ name: 'acme' })
+  await signIn(gateway.adminToken)
+
+  await open(`/accounts/${id}`)
+  await page.getByRole('button', { name: 'Add credits' }).click()
+  await page.getByLabel('Amount, in credits').fill('12.000000001')
+  await page.getByRole('button', { name: 'Add', exact: true }).dblclick()
+  await page.getByRole('row', { name: /Top-up/ }).waitFor()
+
+  const { body } = await gateway.admin<{ readonly data: readonly { readonly amount: string }[] }>(
+    'GET',
+    `/accounts/${id}/ledger`,
+  )
+  assert.deepEqual(
+    body.data.map(({ amount }) => amount),
+    ['12.000000001'],
+  )
+  assert.match((await page.locator('dl').first().textContent()) ?? '', /12\.000000001/)
+  assert.deepEqual(complaints, [])
+})
+
+test('a request is found by its pasted id and shown in full, and usage is exported as CSV', { skip }, async () => {
+  await using gateway = await startGateway()
+  await using browser = await openBrowser()
+  const { page, complaints, open, signIn } = await visit(browser, gateway.url)
+  const { secret } = await gateway.createKey({ name: 'finder' })
+  const answer = await chat(gateway, secret)
+  const id = String(answer.headers['x-request-id'])
+  const cost = String(answer.headers['x-svc-cost'])
+  await signIn(gateway.adminToken)
+
+  await page.getByLabel('Find a request by its X-Request-Id').fill(`chatcmpl-${id}`)
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Timeline' }).waitFor()
+  const shown = (await page.locator('main').innerText()).replaceAll(/\s+/g, ' ')
+  await open('/usage?model=demo%2Fecho')
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Export CSV' }).click(),
+  ])
+  const csv = await readFile(await download.path(), 'utf8')
+
+  for (const text of [id, 'Admitted', 'First byte', 'Finished', 'has this priority in the catalog', cost, 'finder']) {
+    assert(shown.includes(text), `${text} is missing in: ${shown}`)
+  }
+  assert(csv.startsWith('request_id,'))
+  assert(csv.includes(id))
+  assert.deepEqual(complaints, [])
+})
+
+test('the playground streams an answer and shows its provider, tokens and exact cost', { skip }, async () => {
+  await using gateway = await startGateway()
+  await using browser = await openBrowser()
+  const { page, complaints, open, signIn } = await visit(browser, gateway.url)
+  const { secret, id } = await gateway.createKey({ name: 'play' })
+  await signIn(gateway.adminToken)
+
+  await open('/playground')
+  await page.getByLabel('Key', { exact: true }).fill(secret)
+  await page.getByLabel('Message').fill('one two three four')
+  await page.keyboard.press('Enter')
+  await page.getByText('the request in full').waitFor()
+
+  const { body } = await gateway.admin<{ readonly data: readonly { readonly cost: string }[] }>(
+    'GET',
+    `/usage?key_id=${id}`,
+  )
+  const shown = (await page.locator('main').innerText()).replaceAll(/\s+/g, ' ')
+  assert.equal(body.data.length, 1)
+  assert(shown.includes('provider demo'), shown)
+  assert(shown.includes(`cost ${body.data[0]?.cost} credits`), shown)
+  await page.reload()
+  await page.getByRole('heading', { name: 'Playground' }).waitFor()
+  assert.equal(await page.getByLabel('Key', { exact: true }).inputValue(), '')
+  assert.deepEqual(complaints, [])
+})
+
+async function createKey(page: Page, name: string): Promise<string> {
+  await page.getByRole('link', { name: 'Keys', exact: true }).click()
+  await page.getByRole('button', { name: 'Create a key' }).first().click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('textbox', { name: 'Name' }).fill(name)
+  await dialog.getByRole('button', { name: 'Create the key' }).click()
+  return takeSecret(page)
+}
+
+async function rotate(page: Page): Promise<string> {
+  await page.getByRole('button', { name: 'Rotate' }).click()
+  await page.getByRole('button', { name: 'Make a new secret' }).click()
+  return takeSecret(page)
+}
+
+// As a person would: it is there once, with snippets, and gone with the dialog.
+async function takeSecret(page: Page): Promise<string> {
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText('This is shown once').waitFor()
+  const secret = (await dialog.locator('pre').first().textContent()) ?? ''
+  assert.match(secret, /^svc_live_[0-9A-Za-z]{43}$/)
+  for (const language of ['Python', 'TypeScript', 'curl']) {
+    await dialog.getByRole('tab', { name: language }).click()
+    assert.match((await dialog.getByRole('tabpanel').innerText()) ?? '', new RegExp(secret))
+  }
+  await dialog.getByRole('button', { name: 'I have copied it' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  assert(!(await page.content()).includes(secret))
+  return secret
+}
+
+function chat(gateway: Gateway, key: string) {
+  return gateway.chat({ model: 'demo/echo' }, { key })
+}

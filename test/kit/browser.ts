@@ -1,0 +1,142 @@
+// A real browser in front of the real gateway: Chromium of the machine (or Debian's package, where we may install it), driven
+// by playwright-core, with everything noted that a page should not do.
+import { spawnSync } from 'node:child_process'
+import { existsSync, globSync, mkdirSync, rmdirSync, statSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { AxeBuilder } from '@axe-core/playwright'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+
+const ROOT = join(import.meta.dirname, '../..')
+export const SCREENSHOTS = join(ROOT, '.screenshots')
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome']
+// It asks nobody for anything by itself, so that what leaves the machine is the page's doing.
+const ARGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-dev-shm-usage',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--no-first-run',
+]
+
+// Never missing where CI is set: there a browser that cannot be had fails the tests.
+export function hasBrowser(): boolean {
+  if (binary() !== undefined || install() || process.env.CI) return true
+  process.stderr.write('\nChromium is not installed: THE DASHBOARD IS NOT TESTED\n\n')
+  return false
+}
+
+export async function openBrowser(): Promise<Browser & AsyncDisposable> {
+  const executablePath = binary()
+  if (executablePath === undefined) throw new Error('Chromium is not installed')
+  await buildDashboard()
+  const browser = await chromium.launch({ executablePath, args: ARGS })
+  return Object.assign(browser, { [Symbol.asyncDispose]: () => browser.close() })
+}
+
+export type Look = 'light' | 'dark' | 'phone'
+
+const LOOKS: Readonly<Record<Look, BrowserContextOptions>> = {
+  light: { viewport: { width: 1440, height: 900 }, colorScheme: 'light' },
+  dark: { viewport: { width: 1440, height: 900 }, colorScheme: 'dark' },
+  phone: { viewport: { width: 390, height: 844 }, colorScheme: 'light', hasTouch: true },
+}
+
+export type Visit = {
+  readonly page: Page
+  // Errors in the console, exceptions, and requests to anybody but the gateway, in words.
+  readonly complaints: string[]
+  open(path: string): Promise<void>
+  signIn(token: string): Promise<void>
+}
+
+// A fresh profile, at the sign-in.
+export async function visit(browser: Browser, url: string, look: Look = 'light'): Promise<Visit> {
+  const context = await browser.newContext({ ...LOOKS[look], reducedMotion: 'reduce', locale: 'en-US' })
+  const page = await context.newPage()
+  const complaints: string[] = []
+  page.on('console', message => void (message.type() === 'error' && complaints.push(`console: ${message.text()}`)))
+  page.on('pageerror', error => complaints.push(`exception: ${error.message}`))
+  page.on('request', request => {
+    if (!request.url().startsWith(`${url}/`) && !/^(data|blob):/.test(request.url())) {
+      complaints.push(`asked elsewhere: ${request.url()}`)
+    }
+  })
+  return {
+    page,
+    complaints,
+    async open(path) {
+      await page.goto(url + path)
+      await page.locator('h1').first().waitFor()
+    },
+    async signIn(token) {
+      await page.goto(`${url}/`)
+      await page.getByLabel('Operator token', { exact: true }).fill(token)
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+    },
+  }
+}
+
+// What makes a page hard to use for somebody, one line each.
+export async function barriers(page: Page): Promise<readonly string[]> {
+  const { violations } = await new AxeBuilder({ page }).analyze()
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes.map(node => node.html.slice(0, 160)).join(' | ')}`)
+}
+
+// Built when it is missing or older than its sources. Several test processes may come at once: they wait for each other.
+async function buildDashboard(): Promise<void> {
+  const lock = join(ROOT, '.cache/web-build')
+  mkdirSync(join(ROOT, '.cache'), { recursive: true })
+  for (let waited = 0; !isOurs(lock); waited++) {
+    if (waited > 1200) throw new Error(`somebody has been building the dashboard for too long: remove ${lock}`)
+    await setTimeout(100)
+  }
+  try {
+    if (isFresh()) return
+    const vite = join(ROOT, 'node_modules/vite/bin/vite.js')
+    const { status, stderr } = spawnSync(process.execPath, [vite, 'build', 'web', '--logLevel', 'error'], { cwd: ROOT })
+    if (status !== 0) throw new Error(`the dashboard cannot be built: ${stderr}`)
+  } finally {
+    rmdirSync(lock)
+  }
+}
+
+function isOurs(lock: string): boolean {
+  try {
+    mkdirSync(lock)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function isFresh(): boolean {
+  const built = join(ROOT, 'web/dist/index.html')
+  if (!existsSync(built)) return false
+  const sources = globSync('web/{index.html,vite.config.ts,src/**/*.*}', { cwd: ROOT })
+  return sources.every(source => statSync(join(ROOT, source)).mtimeMs <= statSync(built).mtimeMs)
+}
+
+function binary(): string | undefined {
+  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/bin']
+  const paths = NAMES.flatMap(name => folders.map(folder => join(folder, name)))
+  return paths.find(path => existsSync(path))
+}
+
+// On a person's machine nothing is installed unasked.
+function install(): boolean {
+  const isRoot = process.getuid?.() === 0
+  if (!isRoot && !process.env.CI) return false
+  const command = [...(isRoot ? [] : ['sudo', '-n']), 'apt-get', '-o', 'DPkg::Lock::Timeout=300', '-qq']
+  for (const step of [['update'], ['install', '-y', '--no-install-recommends', 'chromium']]) {
+    const [program = '', ...args] = [...command, ...step]
+    if (spawnSync(program, args, { stdio: 'ignore', timeout: 600_000 }).status !== 0) return false
+  }
+  return binary() !== undefined
+}
