@@ -7,6 +7,7 @@ const COLOURS: Readonly<Record<string, string>> = {
   alive: 'green',
   ok: 'green',
   completed: 'green',
+  answered: 'green',
   closed: 'green',
   settled: 'green',
   revoked: 'red',

@@ -67,9 +67,10 @@ export default function Events(): ReactNode {
 
 function Subject({ id }: { readonly id: string }): ReactNode {
   const path = id.startsWith('key_') ? `/keys/${id}` : id.startsWith('acct_') ? `/accounts/${id}` : undefined
-  if (path === undefined) return <span className="mono break">{id}</span>
+  const look = { className: 'one-line mono', maw: 190, title: id, size: 'sm' }
+  if (path === undefined) return <Text {...look}>{id}</Text>
   return (
-    <Anchor component={Link} href={path} size="sm" className="mono">
+    <Anchor component={Link} href={path} {...look}>
       {id}
     </Anchor>
   )

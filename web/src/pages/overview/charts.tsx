@@ -69,7 +69,7 @@ export function Charts({ of }: { readonly of: Overview }): ReactNode {
           total="credits"
           summary={`${groupDecimal(totals.cost)} credits in all.`}
         >
-          <BarChart {...shared(SPEND)} valueFormatter={axisAmount} barProps={still} yAxisProps={{ width: 56 }} />
+          <BarChart {...shared(SPEND)} valueFormatter={axisAmount} barProps={still} yAxisProps={{ width: 72 }} />
         </ChartPanel>
         <ChartPanel
           {...base}

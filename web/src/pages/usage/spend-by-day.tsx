@@ -38,6 +38,7 @@ export function SpendByDay({ filter }: { readonly filter: UsageFilter }): ReactN
         data={points as Point[]}
         series={[{ name: 'height', label: 'Credits', color: 'indigo.6' }]}
         valueFormatter={axisAmount}
+        yAxisProps={{ width: 76 }}
         xAxisProps={{ tickFormatter: dayOf, minTickGap: 24 }}
         tooltipProps={{ content: pointTooltip(FIGURES, dayOf) }}
         barProps={{ isAnimationActive: false, radius: [2, 2, 0, 0] }}

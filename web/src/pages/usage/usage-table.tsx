@@ -21,9 +21,9 @@ type Props = { readonly rows: readonly UsageRow[]; readonly of: UseInfiniteQuery
 type Head = { readonly name: string; readonly width: number | string; readonly isRight?: boolean }
 
 const HEADS: readonly Head[] = [
-  { name: 'Time', width: 186 },
-  { name: 'Model', width: '20%' },
-  { name: 'Provider', width: '12%' },
+  { name: 'Time', width: 172 },
+  { name: 'Model', width: '17%' },
+  { name: 'Provider', width: '9%' },
   { name: 'Key', width: '24%' },
   { name: 'Outcome', width: 150 },
   { name: 'Tokens in', width: 92, isRight: true },

@@ -1,0 +1,99 @@
+// Every dialog of the dashboard, opened as an operator would: no barrier that axe calls serious, reachable by keyboard, closed by
+// Escape where nothing can be lost; and a picture of each.
+import assert from 'node:assert/strict'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { barriers, hasBrowser, openBrowser, SCREENSHOTS, visit } from '../kit/browser.ts'
+import { type Gateway, startGateway } from '../kit/gateway.ts'
+
+type Dialog = {
+  readonly path: string
+  readonly open: (page: Page) => Promise<void>
+  // Escape would lose what is shown once.
+  readonly stays?: boolean
+}
+
+for (const look of ['light', 'dark', 'phone'] as const) {
+  test(`every dialog is accessible and silent: ${look}`, { skip: !hasBrowser() }, async () => {
+    await using gateway = await startGateway()
+    await using browser = await openBrowser()
+    const dialogs = await furnish(gateway)
+    const { page, complaints, open, signIn } = await visit(browser, gateway.url, look)
+    const found: string[] = []
+    await mkdir(SCREENSHOTS, { recursive: true })
+    await signIn(gateway.adminToken)
+
+    for (const [name, dialog] of Object.entries(dialogs)) {
+      await open(dialog.path)
+      await dialog.open(page)
+      await page.getByRole('dialog').first().waitFor()
+      await page.screenshot({ path: join(SCREENSHOTS, `dialog-${name}-${look}.png`) })
+      found.push(...(await barriers(page)).map(barrier => `${name}: ${barrier}`))
+      await page.keyboard.press('Escape')
+      if (dialog.stays === true) assert.equal(await page.getByRole('dialog').count(), 1, name)
+      else await page.getByRole('dialog').first().waitFor({ state: 'detached' })
+    }
+
+    assert.deepEqual(found, [])
+    assert.deepEqual(complaints, [])
+  })
+}
+
+async function furnish(gateway: Gateway): Promise<Readonly<Record<string, Dialog>>> {
+  const { id, accountId } = await gateway.createKey({ name: 'ci' })
+  await gateway.admin('POST', '/operators', { name: 'vera', role: 'viewer' })
+  await gateway.admin('POST', '/models', {
+    id: 'own/model',
+    context_length: 200_000,
+    max_output_tokens: 8192,
+    pricing: { prompt: '0.000003', completion: '0.000015' },
+    targets: [{ provider: 'demo', model: 'echo' }],
+  })
+  const press = (name: string) => (page: Page) => page.getByRole('button', { name, exact: true }).first().click()
+  return {
+    'key-new': { path: '/keys', open: press('Create a key') },
+    'key-secret': { path: '/keys', open: makeKey, stays: true },
+    'key-edit': { path: `/keys/${id}`, open: press('Edit') },
+    'key-rotate': { path: `/keys/${id}`, open: press('Rotate') },
+    'key-revoke': { path: `/keys/${id}`, open: press('Revoke') },
+    'account-new': { path: '/accounts', open: press('Create an account') },
+    'account-edit': { path: `/accounts/${accountId}`, open: press('Edit') },
+    'credits-add': { path: `/accounts/${accountId}`, open: press('Add credits') },
+    'credits-adjust': { path: `/accounts/${accountId}`, open: press('Adjust') },
+    'model-new': { path: '/models', open: press('Add a model') },
+    'model-own': { path: '/models', open: press('Open own/model') },
+    'model-file': { path: '/models', open: press('Open demo/echo') },
+    'model-import': { path: '/models', open: compare },
+    'provider-new': { path: '/providers', open: press('Add a provider') },
+    'provider-file': { path: '/providers', open: press('Details of demo') },
+    'operator-new': { path: '/settings', open: press('Add an operator') },
+    'operator-token': { path: '/settings', open: makeOperator, stays: true },
+  }
+}
+
+async function makeKey(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Create a key' }).first().click()
+  await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill('made here')
+  await page.getByRole('button', { name: 'Create the key' }).click()
+  await page.getByText('This is shown once').waitFor()
+}
+
+async function makeOperator(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Add an operator' }).click()
+  await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill(`olga ${Math.random()}`)
+  await page.getByRole('button', { name: 'Add', exact: true }).click()
+  await page.getByText('This is shown once').waitFor()
+}
+
+async function compare(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Import list prices' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Vendor').first().fill('openai')
+  await dialog.getByLabel('Provider').first().click()
+  await page.getByRole('option', { name: 'demo' }).click()
+  await dialog.getByLabel('Only names like').fill('gpt-4*')
+  await dialog.getByRole('button', { name: 'Show the difference' }).click()
+  await dialog.getByRole('button', { name: /Apply \d+ changes/ }).waitFor()
+}
