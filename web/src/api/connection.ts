@@ -3,6 +3,7 @@
 export type Connection = 'ok' | 'away' | 'back'
 
 const BACK_SHOWN_MS = 5000
+const OTHER_CLOCK_MS = 30_000
 
 let state: Connection = 'ok'
 let offsetMs = 0
@@ -20,8 +21,8 @@ export function onConnection(listener: () => void): () => void {
 
 export function heard(response: Response): void {
   const date = Date.parse(response.headers.get('date') ?? '')
-  // The header counts whole seconds: only what is more than that is another clock.
-  if (!Number.isNaN(date)) offsetMs = Math.abs(date - Date.now()) > 2000 ? date - Date.now() : 0
+  // The header counts whole seconds, and the answer was on its way for a while: only what is far more is another clock.
+  if (!Number.isNaN(date)) offsetMs = Math.abs(date - Date.now()) > OTHER_CLOCK_MS ? date - Date.now() : 0
   const isServing = response.status !== 502 && response.status !== 503 && response.status !== 504
   if (!isServing) silent()
   else if (state === 'away') {

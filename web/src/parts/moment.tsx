@@ -39,14 +39,13 @@ export function Ago({ at, never = 'never' }: { readonly at: string | null; reado
 
 // The server's time, in whole seconds. One clock for the whole page.
 export function useNow(): number {
-  return useSyncExternalStore(listen, () => second)
+  return useSyncExternalStore(listen, wholeSecond)
 }
 
 function utcOf(at: string): string {
   return `${at.replace('T', ' ').replace(/Z$/, '')} UTC`
 }
 
-let second = Math.floor(serverNow() / 1000) * 1000
 let timer: ReturnType<typeof setInterval> | undefined
 const listeners = new Set<() => void>()
 
@@ -62,6 +61,9 @@ function listen(listener: () => void): () => void {
 }
 
 function tick(): void {
-  second = Math.floor(serverNow() / 1000) * 1000
   for (const each of listeners) each()
+}
+
+function wholeSecond(): number {
+  return Math.floor(serverNow() / 1000) * 1000
 }
