@@ -34,9 +34,9 @@ export function duration(ms: number | null): string {
   return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`
 }
 
-// 59:07, as a clock that runs down.
+// 59:07, as a clock that runs down. Ours ticks in whole seconds, so what is left is never less than it seems.
 export function countdown(ms: number): string {
-  const seconds = Math.max(0, Math.ceil(ms / 1000))
+  const seconds = Math.max(0, Math.floor(ms / 1000))
   const [hours, minutes, rest] = [Math.floor(seconds / 3600), Math.floor((seconds % 3600) / 60), seconds % 60]
   const two = (value: number) => String(value).padStart(2, '0')
   return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${two(minutes)}:${two(rest)}`

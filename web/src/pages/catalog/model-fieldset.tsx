@@ -1,6 +1,7 @@
 // The fields of a model.
 import {
   ActionIcon,
+  Box,
   Button,
   Fieldset,
   Group,
@@ -90,9 +91,16 @@ function Targets({ form }: Pick<Props, 'form'>): ReactNode {
   return (
     <Fieldset legend="Served by" p="sm">
       <Stack gap="xs">
+        <Group gap="xs" wrap="nowrap" visibleFrom="xs" fz="xs" c="dimmed" aria-hidden>
+          <Box w={150}>Provider</Box>
+          <Box flex={1}>Its name for the model</Box>
+          <Box w={76}>Priority</Box>
+          <Box w={76}>Weight</Box>
+          <Box w={28} />
+        </Group>
         {form.values.targets.map((_, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a row has nothing but its place.
-          <Group key={index} gap="xs" align="flex-start" wrap="nowrap">
+          <Group key={index} gap="xs" align="flex-start">
             <Select
               aria-label="Provider"
               placeholder="Provider"
