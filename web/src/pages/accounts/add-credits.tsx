@@ -3,6 +3,7 @@
 import { Button, Group, Modal, SegmentedControl, Stack, Text, Textarea, TextInput } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { type AccountObject, useAddCredits } from '../../api/accounts.ts'
+import { ApiProblem } from '../../api/call.ts'
 import { groupDecimal, isZero, readDecimal } from '../../format/decimals.ts'
 import { Credits } from '../../parts/credits.tsx'
 import { Problem } from '../../parts/problem.tsx'
@@ -84,7 +85,7 @@ export function AddCredits({ of: account, kind, onClose }: AddCreditsProps): Rea
             value={note}
             onChange={event => setNote(event.currentTarget.value)}
           />
-          {book.error !== null && <Problem error={book.error} title="Nothing was booked" />}
+          {book.error !== null && <Problem error={book.error} {...wordsFor(book.error)} />}
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>
               Cancel
@@ -97,6 +98,21 @@ export function AddCredits({ of: account, kind, onClose }: AddCreditsProps): Rea
       </form>
     </Modal>
   )
+}
+
+// An answer that was lost says nothing about what was booked; the same try again does.
+function wordsFor(error: Error): { readonly title: string; readonly doing?: string } {
+  const code = error instanceof ApiProblem ? error.code : ''
+  if (code === 'unreachable') {
+    return { title: 'It is not known whether this was booked', doing: 'Press the button again: it counts once.' }
+  }
+  if (code === 'idempotency_mismatch') {
+    return {
+      title: 'Your first try was booked',
+      doing: 'It had another amount or note. Close this and look at the ledger.',
+    }
+  }
+  return { title: 'Nothing was booked' }
 }
 
 // crypto.randomUUID is for secure pages only; this is there on plain HTTP too.

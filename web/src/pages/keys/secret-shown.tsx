@@ -3,6 +3,7 @@ import { Alert, Button, Group, Stack, Tabs, Text } from '@mantine/core'
 import { IconEye } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import { useLocation } from 'wouter'
+import { useBaseUrl } from '../../api/base-url.ts'
 import type { KeyWithSecret } from '../../api/keys.ts'
 import { useModelDirectory } from '../../api/models.ts'
 import { CopyField } from '../../parts/copy-field.tsx'
@@ -17,8 +18,9 @@ export function SecretShown({
   readonly onDone: () => void
 }): ReactNode {
   const [, goTo] = useLocation()
+  const baseUrl = useBaseUrl()
   const model = useModelDirectory().find(({ status }) => status === 'active')?.id ?? 'demo/echo'
-  const texts = snippets({ baseUrl: `${location.origin}/v1`, secret: key.secret, model })
+  const texts = snippets({ baseUrl: baseUrl.url, secret: key.secret, model })
 
   function tryIt(): void {
     rememberKey(key.secret)
@@ -48,9 +50,11 @@ export function SecretShown({
         ))}
       </Tabs>
       <Group justify="flex-end">
-        <Button variant="default" onClick={tryIt}>
-          Open in the playground
-        </Button>
+        {baseUrl.isHere && (
+          <Button variant="default" onClick={tryIt}>
+            Open in the playground
+          </Button>
+        )}
         <Button onClick={onDone}>I have copied it</Button>
       </Group>
     </Stack>

@@ -38,6 +38,7 @@ export function UsageFilters({ filter, onChange }: Props): ReactNode {
   const models = useModelDirectory()
   const { data: providers = [] } = useProviders()
   const isFiltered = Object.keys(filter).length > 0
+  const isBackwards = Date.parse(filter.from ?? '') >= Date.parse(filter.to ?? '')
   return (
     <search className={classes.filters}>
       <Words
@@ -70,7 +71,12 @@ export function UsageFilters({ filter, onChange }: Props): ReactNode {
         onChange={endpoint => onChange({ endpoint: endpoint === 'chat.completions' ? '' : (endpoint ?? '') })}
       />
       <Time label="From" value={filter.from} onSet={from => onChange({ from })} />
-      <Time label="To" value={filter.to} onSet={to => onChange({ to })} />
+      <Time
+        label="To"
+        value={filter.to}
+        onSet={to => onChange({ to })}
+        error={isBackwards ? 'This is before “From”' : undefined}
+      />
       {isFiltered && (
         <Button variant="subtle" onClick={() => onChange(Object.fromEntries(USAGE_FILTERS.map(name => [name, ''])))}>
           Clear
@@ -107,10 +113,15 @@ function Words({ label, value, data, onSet }: WordsProps): ReactNode {
   )
 }
 
-type TimeProps = { readonly label: string; readonly value: string | undefined; readonly onSet: (at: string) => void }
+type TimeProps = {
+  readonly label: string
+  readonly value: string | undefined
+  readonly onSet: (at: string) => void
+  readonly error?: string | undefined
+}
 
 // Local in the field, ISO in the address.
-function Time({ label, value, onSet }: TimeProps): ReactNode {
+function Time({ label, value, onSet, error }: TimeProps): ReactNode {
   const at = value === undefined ? Number.NaN : Date.parse(value)
   const local = Number.isNaN(at)
     ? ''
@@ -124,6 +135,7 @@ function Time({ label, value, onSet }: TimeProps): ReactNode {
       leftSection={<span style={{ fontSize: 11 }}>{label}</span>}
       leftSectionWidth={44}
       value={local}
+      error={error}
       onChange={({ currentTarget }) => {
         const next = new Date(currentTarget.value)
         onSet(Number.isNaN(next.getTime()) ? '' : next.toISOString())

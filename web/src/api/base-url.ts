@@ -1,0 +1,11 @@
+// Where callers find the gateway. The dashboard knows only its own address, which is another one where it has a listener to
+// itself.
+import { useSettings } from './house.ts'
+
+export type BaseUrl = { readonly url: string; readonly isHere: boolean }
+
+export function useBaseUrl(): BaseUrl {
+  const { data } = useSettings()
+  const isHere = typeof data?.admin_listen !== 'string'
+  return { url: isHere ? `${location.origin}/v1` : 'https://your-gateway.example/v1', isHere }
+}
