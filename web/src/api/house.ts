@@ -1,7 +1,8 @@
 // The house itself: its nodes, its settings, the operators and their sessions, and the trace of what they did.
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import type { EventObject } from '../../../src/admin/events.ts'
 import type { List } from '../../../src/admin/input.ts'
-import type { EventObject } from '../../../src/admin/reports.ts'
+
 import { call, queryOf } from './call.ts'
 import { LIVE_MS, SLOW_MS } from './queries.ts'
 import type { Role, Session } from './session.ts'
