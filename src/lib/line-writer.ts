@@ -13,6 +13,8 @@ const FLUSH_BYTES = 32 * 1024
 const FLUSH_MS = 100
 // A pipe whose reader is slow says EAGAIN.
 const RETRY_MS = 20
+// A reader that is only slow gets the last lines; one that stands still does not hold up the end for longer than a second.
+const FLUSH_TRIES_MAX = 50
 
 export function lineWriter(fd: number): LineWriter {
   let filling = Buffer.allocUnsafe(BUFFER_BYTES)
@@ -61,14 +63,26 @@ export function lineWriter(fd: number): LineWriter {
       else timer ??= setTimeout(send, FLUSH_MS).unref()
     },
     flush() {
-      try {
-        if (busy !== undefined) writeSync(fd, other, busy.from, busy.to - busy.from)
-        busy = undefined
-        if (filled > 0) writeSync(fd, filling, 0, filled)
-      } catch {
-        // Nobody reads any more.
-      }
+      const until = { tries: FLUSH_TRIES_MAX }
+      if (busy !== undefined) writeWhole(fd, other.subarray(busy.from, busy.to), until)
+      busy = undefined
+      writeWhole(fd, filling.subarray(0, filled), until)
       filled = 0
     },
   }
 }
+
+function writeWhole(fd: number, bytes: Buffer, until: { tries: number }): void {
+  for (let at = 0; at < bytes.length; ) {
+    try {
+      at += writeSync(fd, bytes, at)
+    } catch (error) {
+      // Else nobody reads any more.
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || until.tries === 0) return
+      until.tries -= 1
+      Atomics.wait(PAUSE, 0, 0, RETRY_MS)
+    }
+  }
+}
+
+const PAUSE = new Int32Array(new SharedArrayBuffer(4))

@@ -1,7 +1,9 @@
 // The writer of log lines: it never holds up whoever writes, and what it has no room for it counts.
 import assert from 'node:assert/strict'
-import { closeSync, openSync, readFileSync } from 'node:fs'
+import { execFileSync, spawn } from 'node:child_process'
+import { closeSync, constants, openSync, readFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { lineWriter } from '../../src/lib/line-writer.ts'
 import { temporaryFolder } from '../kit/folder.ts'
@@ -32,3 +34,34 @@ test('lines that come faster than they can be written are dropped, and the next 
     '{"msg":"last"}',
   ])
 })
+
+test('the last lines reach a reader that is slow, and one that stands still does not hold up the end', async () => {
+  await using folder = await temporaryFolder()
+  const pipe = join(folder.path, 'log')
+  execFileSync('mkfifo', [pipe])
+  const fd = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK)
+  fill(fd)
+  const writer = lineWriter(fd)
+
+  writer.write(LINE)
+  const started = performance.now()
+  writer.flush()
+  const tookMs = performance.now() - started
+  const reader = spawn('sh', ['-c', 'sleep 0.3; cat "$0"', pipe], { stdio: ['ignore', 'pipe', 'ignore'] })
+  const said = text(reader.stdout)
+  writer.write('{"msg":"last"}\n')
+  writer.flush()
+  closeSync(fd)
+
+  assert.ok(tookMs < 3000, `${tookMs} ms`)
+  assert.ok((await said).endsWith('.{"msg":"last"}\n'))
+})
+
+// Until the pipe takes no more.
+function fill(fd: number): void {
+  try {
+    for (;;) writeSync(fd, '.'.repeat(1024))
+  } catch (error) {
+    assert.equal((error as NodeJS.ErrnoException).code, 'EAGAIN')
+  }
+}
