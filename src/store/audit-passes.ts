@@ -1,7 +1,10 @@
 // The passes of an audit in their order: the ledger, the usage rows, and what accounts and keys say of them.
 import { accountPass, changedKeysPass, keyPass } from './audit-balances.ts'
+import { hourPasses, newHourBook } from './audit-hours.ts'
+import { ledgerPass } from './audit-ledger.ts'
 import type { OnProgress } from './audit-progress.ts'
-import { ledgerPass, newSums, rowPass } from './audit-rows.ts'
+import { rowPass } from './audit-rows.ts'
+import { newSums } from './audit-sums.ts'
 import type { Finding, Pass, Tally } from './audit-tally.ts'
 
 export type AuditOptions = {
@@ -22,9 +25,11 @@ export class NotAuditable extends Error {
 export function auditPasses(now: number, tally: Tally): readonly Pass[] {
   const sums = newSums()
   const changed = new Set<string>()
+  const book = newHourBook()
   return [
-    ledgerPass(sums, tally),
-    rowPass(sums, tally),
+    ...hourPasses(book, sums),
+    ledgerPass(sums, book, tally),
+    rowPass(sums, book, tally),
     accountPass(sums, tally),
     changedKeysPass(changed),
     keyPass(sums, changed, now, tally),

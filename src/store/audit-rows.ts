@@ -1,78 +1,26 @@
-// The audit's two long passes: over the ledger, then over the usage rows, each once. They judge every entry by itself and
-// leave the sums that balances are compared with.
+// The audit's long pass over the usage rows: it judges every row by itself and leaves the sums that balances are compared
+// with.
 import { readPriceSnapshot } from '../domain/catalog.ts'
 import { costOf, type Nano, type Prices, type Tokens } from '../domain/credits.ts'
 import { OUTCOMES } from '../domain/usage.ts'
+import { findInHour, type HourBook, isInSums, judgeHours } from './audit-hours.ts'
+import { accountSums, keySums, type Sums } from './audit-sums.ts'
 import type { Pass, PassRow, Tally } from './audit-tally.ts'
 
-export type Sums = {
-  readonly accounts: Map<string, AccountSums>
-  readonly keys: Map<string, KeySums>
-  // By request id: paused owners settle late but seldom, so these are few.
-  readonly corrections: Map<string, Nano>
-}
-type AccountSums = { funded: Nano; charged: Nano; cost: Nano; held: Nano }
-type KeySums = { cost: Nano; held: Nano; overshoot: Nano }
-
-export function newSums(): Sums {
-  return { accounts: new Map(), keys: new Map(), corrections: new Map() }
-}
-
-export function accountSums(sums: Sums, id: string): AccountSums {
-  return found(sums.accounts, id, { funded: 0n, charged: 0n, cost: 0n, held: 0n })
-}
-
-export function keySums(sums: Sums, id: string): KeySums {
-  return found(sums.keys, id, { cost: 0n, held: 0n, overshoot: 0n })
-}
-
-function found<T>(map: Map<string, T>, id: string, fresh: T): T {
-  const value = map.get(id) ?? fresh
-  if (value === fresh) map.set(id, fresh)
-  return value
-}
-
-export function ledgerPass(sums: Sums, tally: Tally): Pass {
-  return {
-    statement: `SELECT l.account_id, l.id, l.kind, l.amount, l.request_id, u.account_id AS row_account, u.state
-      FROM ledger l LEFT JOIN usage u ON u.request_id = l.request_id`,
-    look(entry) {
-      const account = accountSums(sums, String(entry.account_id))
-      const amount = entry.amount as Nano
-      if (entry.kind === 'topup' || entry.kind === 'adjustment') {
-        account.funded += amount
-        return
-      }
-      account.charged -= amount
-      const requestId = String(entry.request_id)
-      tally.checked('I7')
-      if (entry.row_account !== entry.account_id) tally.broken('I7', `${requestId}: no row of this account`)
-      // Entries are unique by account and id, so a charge under its request's id is the only one.
-      if (entry.kind === 'charge' && entry.id !== requestId) tally.broken('I7', `${requestId}: a charge of another id`)
-      if (entry.kind === 'correction') noteCorrection(requestId, amount, entry.state, sums, tally)
-    },
-  }
-}
-
-function noteCorrection(requestId: string, amount: Nano, state: unknown, sums: Sums, tally: Tally): void {
-  tally.checked('I5')
-  if (state !== 'settled') tally.broken('I5', `${requestId}: corrected, but not settled`)
-  if (sums.corrections.has(requestId)) tally.broken('I5', `${requestId}: corrected twice`)
-  sums.corrections.set(requestId, (sums.corrections.get(requestId) ?? 0n) + amount)
-}
-
-export function rowPass(sums: Sums, tally: Tally): Pass {
+export function rowPass(sums: Sums, book: HourBook, tally: Tally): Pass {
   const prices = priceReader()
   return {
     statement: `SELECT u.request_id, u.account_id, u.key_id, u.endpoint, u.state, u.outcome, u.finished_at, u.hold,
         u.cost, u.price, u.prompt_tokens, u.cached_tokens, u.cache_write_tokens, u.completion_tokens, u.reasoning_tokens,
+        u.created_at, u.error_code, u.model_requested, u.model_served, u.provider, u.upstream_cost,
         c.amount AS charge, k.account_id AS key_account
       FROM usage u LEFT JOIN ledger c ON c.account_id = u.account_id AND c.id = u.request_id AND c.kind = 'charge'
         LEFT JOIN api_key k ON k.id = u.key_id`,
     look(row) {
       const id = String(row.request_id)
       const cost = row.cost as Nano
-      addUp(row, id, sums)
+      findInHour(book, row)
+      if (!isInSums(book, Number(row.created_at))) addUp(row, id, sums)
       tally.checked('I2', 'I5', 'I8', 'I9', 'I10', 'I12', 'I13')
       if (row.key_account !== row.account_id) tally.broken('I2', `${id}: its key is not of its account`)
       if (!stateFits(row)) tally.broken('I5', `${id}: ${row.state}, ${row.outcome ?? 'no outcome'}`)
@@ -83,6 +31,7 @@ export function rowPass(sums: Sums, tally: Tally): Pass {
       if (booked !== cost) tally.broken('I13', `${id}: costs ${cost}, the ledger says ${booked}`)
       if (row.state === 'open') tally.broken('I9', `${id}: open`)
     },
+    end: () => judgeHours(book, tally),
   }
 }
 

@@ -24,6 +24,7 @@ const PROMISES = {
   I12: 'the cost of a row is its tokens × its price snapshot',
   I13: 'the ledger charges exactly what the row costs',
   I14: "a day's count is within the daily limit",
+  sums: 'the sums that are kept of hours and days are those of their rows',
   I15: 'at most six secrets of a key live, and none of a revoked key',
 } as const
 

@@ -86,10 +86,13 @@ export type UsageReports = {
   // `next` is what to ask `after` for the next page, null if there is none. A page that has looked at as many rows as it
   // may has more, even if it found none.
   list(filter: UsageFilter): Promise<Paged<UsageRow> & { readonly next: string | null }>
-  summary(filter: Omit<UsageFilter, 'limit' | 'after'>, groupBy: SummaryGroup): Promise<readonly SummaryRow[]>
+  summary(filter: UsageSpan, groupBy: SummaryGroup): Promise<readonly SummaryRow[]>
+  // Chats only.
+  overview(span: OverviewSpan): Promise<Overview>
 }
 
-export type UsageFilter = Page & {
+// From `from` on and before `to`.
+export type UsageSpan = {
   readonly from?: number | undefined
   readonly to?: number | undefined
   readonly keyId?: string | undefined
@@ -98,9 +101,12 @@ export type UsageFilter = Page & {
   readonly provider?: string | undefined
   readonly endpoint?: Endpoint | 'all' | undefined
   readonly outcome?: Outcome | undefined
-  // How many rows may be looked at for a page, whether they are what is asked for or not; without it, all.
-  readonly lookMax?: number | undefined
 }
+export type UsageFilter = Page &
+  UsageSpan & {
+    // How many rows may be looked at for a page, whether they are what is asked for or not; without it, all.
+    readonly lookMax?: number | undefined
+  }
 
 export const SUMMARY_GROUPS = ['day', 'hour', 'model', 'provider', 'key', 'account'] as const
 export type SummaryGroup = (typeof SUMMARY_GROUPS)[number]
@@ -112,6 +118,22 @@ export type SummaryRow = {
   readonly completionTokens: number
   readonly cost: Nano
 }
+
+export type OverviewSpan = { readonly from: number; readonly to: number; readonly step: 'hour' | 'day' }
+export type Overview = {
+  readonly totals: Moment
+  // Every hour or day of the span, also those without a request.
+  readonly series: readonly (Moment & { readonly at: number })[]
+  readonly models: readonly Spending[]
+  readonly providers: readonly Spending[]
+  readonly keys: readonly (Spending & { readonly name: string; readonly label: string })[]
+  readonly accounts: readonly (Spending & { readonly name: string })[]
+  readonly lowBalances: readonly LowBalance[]
+}
+export type Spending = SummaryRow
+// How long completed chats took; null where none was.
+export type Moment = Omit<SummaryRow, 'group'> & { readonly p50Ms: number | null; readonly p95Ms: number | null }
+export type LowBalance = { readonly id: string; readonly name: string; readonly available: Nano; readonly owed: Nano }
 
 export type OperatorEvent = {
   readonly id: string

@@ -8,6 +8,7 @@ import type { Operators, Sessions } from './contract-access.ts'
 import type { CatalogStore } from './contract-catalog.ts'
 import type { Nodes } from './contract-nodes.ts'
 import type { Accounts, Events, Keys, Settings, UsageReports } from './contract-operator.ts'
+import type { Upkeep } from './contract-upkeep.ts'
 
 export type Store = {
   readonly gates: Gates
@@ -20,6 +21,7 @@ export type Store = {
   readonly nodes: Nodes
   readonly operators: Operators
   readonly sessions: Sessions
+  readonly upkeep: Upkeep
   // Resolves when the store answers; rejects when it is away.
   ping(): Promise<void>
   // Flushes what is written behind.

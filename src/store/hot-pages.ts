@@ -6,7 +6,7 @@ import { big, bigOrNull, int, intOrNull, type Row, text, textOrNull } from './sq
 export const ACCOUNT_PAGE = 'id, status, available, held, spent, owed'
 export const KEY_PAGE = `k.id, k.version, k.daily_limit, k.credit_limit, k.expires_at, k.expired_at, k.revoked_at,
   b.spent, b.held, b.day, b.day_count`
-export const ROW_PAGE = 'request_id, state, account_id, key_id, hold, cost, checkpoint'
+export const ROW_PAGE = 'request_id, state, account_id, key_id, hold, cost, checkpoint, created_at'
 
 export function readAccountPage(row: Row): AccountPage {
   return {
@@ -45,5 +45,6 @@ export function readRowPage(row: Row): RowPage {
     hold: big(row.hold),
     cost: big(row.cost),
     checkpoint: textOrNull(row.checkpoint),
+    createdAt: int(row.created_at),
   }
 }

@@ -39,6 +39,7 @@ export type RowPage = {
   readonly hold: Nano
   readonly cost: Nano
   readonly checkpoint: string | null
+  readonly createdAt: number
 }
 
 export type Desk = {
@@ -49,6 +50,8 @@ export type Desk = {
   row(requestId: string): RowPage | undefined
   // Open rows that nobody stands behind: those of dead owners, and our own that are not in `live`.
   abandoned(live: readonly string[]): Iterable<RowPage>
+  // A row of this time is written or changed: if its hour was summed up, the sums are no longer true.
+  changes(createdAt: number): void
 
   insertOpen(ask: GateAsk, entry: HoldEntry, hold: Nano): void
   insertClosed(row: ClosedRow): void
@@ -129,6 +132,7 @@ function insertHold(ask: GateAsk, entry: HoldEntry, account: AccountPage, key: K
   }
   takeHold(decision.hold, account, key)
   account.dirty = true
+  desk.changes(ask.facts.createdAt)
   desk.insertOpen(ask, entry, decision.hold)
   return { kind: 'fits' as const, hold: decision.hold, outputTokens: decision.outputTokens }
 }
@@ -140,6 +144,7 @@ function insertAsAsked(ask: GateAsk, desk: Desk) {
 
 function insertFree(ask: GateAsk, outcome: string, httpStatus: number, errorCode: string | null, desk: Desk): void {
   const { facts, modelRequested, stream } = ask
+  desk.changes(facts.createdAt)
   desk.insertClosed({ facts, modelRequested, stream, outcome, httpStatus, errorCode, finishedAt: desk.now })
 }
 
@@ -151,6 +156,7 @@ function settle(bill: Settlement, desk: Desk): Settled {
   if (row.state === 'settled') return 'again'
   const { account, key } = pagesOf(row, desk)
   account.dirty = key.dirty = true
+  desk.changes(row.createdAt)
   desk.closeRow('settled', bill)
   if (row.state === 'open') {
     bookCost(row.hold, bill.cost, account, key)
@@ -166,6 +172,7 @@ function settle(bill: Settlement, desk: Desk): Settled {
 
 function note({ facts, httpStatus, errorCode }: RefusedRow, desk: Desk): null {
   const refused = { facts, modelRequested: null, stream: false, outcome: 'refused', httpStatus, errorCode }
+  desk.changes(facts.createdAt)
   desk.insertClosed({ ...refused, finishedAt: facts.createdAt })
   return null
 }
@@ -186,6 +193,7 @@ function recover(row: RowPage, desk: Desk): void {
   const { account, key } = pagesOf(row, desk)
   bookCost(row.hold, cost, account, key)
   account.dirty = key.dirty = true
+  desk.changes(row.createdAt)
   desk.closeRow('recovered', {
     requestId: row.requestId,
     outcome: 'recovered',

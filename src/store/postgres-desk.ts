@@ -2,6 +2,7 @@
 // order of their ids, so that no two nodes wait for each other. What it changes is written by one statement at its end,
 // balances as deltas, with the CHECKs of the schema behind them.
 import type { PoolClient } from 'pg'
+import { HOUR_MS, hourOf } from '../domain/usage-hours.ts'
 import type { Settlement } from './contract.ts'
 import { ACCOUNT_PAGE, KEY_PAGE, ROW_PAGE, readAccountPage, readKeyPage, readRowPage } from './hot-pages.ts'
 import type { AccountPage, Desk, HotOp, KeyPage, RowPage } from './hot-rules.ts'
@@ -30,7 +31,7 @@ export async function openPostgresDesk(
   const touched = whatIsTouched(ops, await abandonedRows(client, ops, lease))
   const wanted = unsure === undefined ? touched.rowIds : [...touched.rowIds, unsure.requestId]
   // Sent together: the server does them one after the other.
-  const [accounts, keys, { now, rows }] = await Promise.all([
+  const [accounts, keys, { now, claimedUntil, rows }] = await Promise.all([
     lockAccounts(touched, ask),
     lockKeys(touched, ask),
     readRows(wanted, ask),
@@ -44,6 +45,9 @@ export async function openPostgresDesk(
     key: id => keys.get(id),
     row: requestId => rows.get(requestId),
     abandoned: () => touched.abandoned.flatMap(id => openOnly(rows.get(id))),
+    changes(createdAt) {
+      if (createdAt < claimedUntil) changes.hours.add(hourOf(createdAt))
+    },
 
     insertOpen: (request, entry, hold) => changes.insertOpen(request, entry, hold),
     insertClosed: row => changes.insertClosed(row),
@@ -124,10 +128,11 @@ async function readRows(ids: readonly string[], ask: Ask) {
   const found = await ask('hot-rows', READ_ROWS, [ids])
   const rows = new Map<string, RowPage>()
   for (const row of found) if (row.request_id !== null) rows.set(text(row.request_id), readRowPage(row))
-  return { now: int(found[0]?.now), rows }
+  return { now: int(found[0]?.now), claimedUntil: int(found[0]?.claimed_until), rows }
 }
 
-const READ_ROWS = `SELECT ${DATABASE_TIME} AS now, ${ROW_PAGE}
+const READ_ROWS = `SELECT ${DATABASE_TIME} AS now, ${ROW_PAGE},
+    (SELECT (MAX(hour) + 1) * ${HOUR_MS} FROM usage_rolled) AS claimed_until
   FROM (SELECT 1) one LEFT JOIN usage ON request_id = ANY($1)`
 
 function openOnly(row: RowPage | undefined): readonly RowPage[] {

@@ -5,7 +5,7 @@ import { applyOp, type HotOp, type HotResult } from './hot-rules.ts'
 import { openPostgresDesk, type Witness } from './postgres-desk.ts'
 import { hasLostConnection, isRefusedValue, isWorthAnotherTry } from './postgres-errors.ts'
 import type { Lease } from './postgres-lease.ts'
-import type { PostgresSql } from './postgres-sql.ts'
+import { type PostgresSql, SHARE_HOURS } from './postgres-sql.ts'
 
 type Results = readonly BatchResult<HotResult>[]
 // A commit that was sent and not answered: what to answer if it was done, and how to tell.
@@ -13,6 +13,8 @@ type Unsure = { readonly results: Results; readonly witness: Witness | undefined
 type Course = { hasBegun: boolean; unsure: Unsure | undefined }
 
 const TRIES_MAX = 4
+// The lock by itself and first: what a later statement reads of the claims is then no older than the lock.
+const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED; ${SHARE_HOURS}`
 
 export function postgresGates(sql: PostgresSql, lease: Lease) {
   // A batch whose connection broke is run again. If that happened after its commit was sent, the next run looks first for
@@ -43,7 +45,7 @@ export function postgresGates(sql: PostgresSql, lease: Lease) {
     return sql.withClient(async client => {
       course.hasBegun = true
       try {
-        const beginning = client.query('BEGIN ISOLATION LEVEL READ COMMITTED')
+        const beginning = client.query(BEGIN)
         const [desk] = await Promise.all([openPostgresDesk(client, ops, lease, course.unsure?.witness), beginning])
         if (course.unsure?.witness !== undefined && desk.bears(course.unsure.witness)) {
           await client.query('ROLLBACK')

@@ -43,7 +43,11 @@ const IDLE_CONNECTION_MS = 60_000
 
 // "Turn" in ASCII: the first half of every advisory lock that we take.
 export const LOCK_SPACE = 0x5475726e
-const LOCKS: Readonly<Record<Alone, number>> = { catalog: 2 }
+const LOCKS: Readonly<Record<Alone, number>> = { catalog: 2, hours: 3, partitions: 4 }
+// New batches wait behind whoever waits to be alone with the hours or the table: not for long, and it is tried again.
+const UPKEEP_WAIT_MS = 250
+// Taken by every batch of the hot path before it reads which hours are claimed.
+export const SHARE_HOURS = `SELECT pg_advisory_xact_lock_shared(${LOCK_SPACE}, ${LOCKS.hours})`
 
 export async function openPostgresSql(options: PostgresSqlOptions): Promise<PostgresSql> {
   // Only who runs on Postgres pays for loading it.
@@ -127,10 +131,13 @@ function listenForLoss(pool: Pool): void {
 
 // A statement is planned once a connection. One that was planned while its tables were young reads all of them ever after,
 // and that gets slower with every row.
-const BY_KEY_ONLY = 'SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off'
+// Which partition a key is in is found out when the statement runs; to plan it anew each time would cost more.
+const BY_KEY_ONLY = `SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off;
+  SET plan_cache_mode = force_generic_plan`
 
 function beginning(alone: Alone | undefined): string {
-  const lock = alone === undefined ? '' : `SELECT pg_advisory_xact_lock(${LOCK_SPACE}, ${LOCKS[alone]});`
+  const wait = alone === 'catalog' ? '' : `SET LOCAL lock_timeout = ${UPKEEP_WAIT_MS};`
+  const lock = alone === undefined ? '' : `${wait} SELECT pg_advisory_xact_lock(${LOCK_SPACE}, ${LOCKS[alone]});`
   return `BEGIN ISOLATION LEVEL READ COMMITTED; ${lock} SELECT ${DATABASE_TIME} AS now`
 }
 

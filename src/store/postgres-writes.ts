@@ -16,6 +16,7 @@ export function noChanges(owner: string, now: number) {
   const touches = new Map<string, number>()
   const accounts: Values[] = []
   const keys: Values[] = []
+  const hours = new Set<number>()
 
   return {
     inserts,
@@ -25,6 +26,7 @@ export function noChanges(owner: string, now: number) {
     touches,
     accounts,
     keys,
+    hours,
 
     insertOpen({ facts, modelRequested, stream }: GateAsk, { priceVersion, price }: HoldEntry, hold: Nano): void {
       const { request_id, ...rest } = factValues(facts, modelRequested, stream)
@@ -80,7 +82,7 @@ export function noChanges(owner: string, now: number) {
 }
 
 export async function writeChanges(client: PoolClient, changes: Changes): Promise<void> {
-  const { inserts, closes, entries, marks, touches, accounts, keys } = changes
+  const { inserts, closes, entries, marks, touches, accounts, keys, hours } = changes
   const lists: readonly (readonly Values[])[] = [
     inserts,
     [...closes.values()],
@@ -89,6 +91,7 @@ export async function writeChanges(client: PoolClient, changes: Changes): Promis
     [...touches].map(([hash, at]) => ({ hash, at })),
     accounts,
     keys,
+    [...hours].map(hour => ({ hour })),
   ]
   const used = PARTS.map((part, i) => ({ part, list: lists[i] ?? [], i })).filter(({ list }) => list.length > 0)
   if (used.length === 0) return
@@ -137,6 +140,8 @@ const PARTS: readonly ((list: string) => string)[] = [
   list => `UPDATE key_balance b SET spent = b.spent + r.spent, held = b.held + r.held, day = r.day,
       day_count = r.day_count
     FROM ${list} AS r (id text, spent bigint, held bigint, day bigint, day_count bigint) WHERE b.key_id = r.id`,
+  list => `INSERT INTO usage_rolled (hour, mark, rolled_mark) SELECT r.hour, 1, 0 FROM ${list} AS r (hour bigint)
+    ORDER BY r.hour ON CONFLICT (hour) DO UPDATE SET mark = usage_rolled.mark + 1`,
 ]
 
 function namesOf(columns: string): string {

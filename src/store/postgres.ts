@@ -11,6 +11,7 @@ import { END_LEASE } from './postgres-lease.ts'
 import { migratePostgres } from './postgres-migrate.ts'
 import { postgresNodes } from './postgres-nodes.ts'
 import { openPostgresSql, POSTGRES_BOUNDS } from './postgres-sql.ts'
+import { postgresUpkeep } from './postgres-upkeep.ts'
 import { findBearer } from './sql/bearers.ts'
 import { sqlRooms } from './sql/rooms.ts'
 
@@ -77,6 +78,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     sessions: orAway(rooms.sessions),
     events: orAway(reports.events),
     usage: orAway(reports.usage),
+    upkeep: orAway(postgresUpkeep(owner, roomSql, reportSql)),
     ping: async () => {
       await roomSql.get('SELECT 1 AS one').catch(throwAway)
     },

@@ -1,5 +1,6 @@
 // The desk on SQLite: accounts and keys that one transaction touches are read on first use, changed in memory and written
 // back once at its end; rows are written as they come. The transaction is exclusive, so nobody else writes meanwhile.
+import { hourOf } from '../domain/usage-hours.ts'
 import { readAccountPage, readKeyPage, readRowPage } from './hot-pages.ts'
 import type { AccountPage, Desk, KeyPage, RowPage } from './hot-rules.ts'
 import type { Row } from './sql/sql.ts'
@@ -7,9 +8,11 @@ import { type HotStatements, valuesOfBill, valuesOfFacts } from './sqlite-statem
 
 export type SqliteDesk = Desk & { writeBack(): void }
 
-export function openDesk(run: HotStatements, now: number, owner: string): SqliteDesk {
+export function openDesk(run: HotStatements, now: number, owner: string, claimedUntil: number): SqliteDesk {
   const accounts = new Map<string, AccountPage | undefined>()
   const keys = new Map<string, KeyPage | undefined>()
+  // Hardly ever any: rows are written long before their hour is claimed.
+  let changedHours: Set<number> | undefined
 
   return {
     now,
@@ -24,6 +27,11 @@ export function openDesk(run: HotStatements, now: number, owner: string): Sqlite
     row: requestId => read(run.row.get(requestId), readRowPage),
     // One process owns the file: whoever else owns an open row is dead.
     abandoned: live => abandonedRows(run, owner, new Set(live)),
+    changes(createdAt) {
+      if (createdAt >= claimedUntil) return
+      changedHours ??= new Set()
+      changedHours.add(hourOf(createdAt))
+    },
 
     insertOpen: ({ facts, modelRequested, stream }, { priceVersion, price }, hold) =>
       run.insertOpen.run(...valuesOfFacts(facts), modelRequested, stream ? 1 : 0, hold, priceVersion, price, owner),
@@ -38,6 +46,7 @@ export function openDesk(run: HotStatements, now: number, owner: string): Sqlite
     touch: (hash, at) => run.touch.run(at, hash),
 
     writeBack() {
+      if (changedHours !== undefined) for (const hour of changedHours) run.markHour.run(hour)
       for (const page of accounts.values()) {
         if (page?.dirty) run.writeAccount.run(page.available, page.held, page.spent, page.owed, page.id)
       }

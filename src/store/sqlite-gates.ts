@@ -8,6 +8,14 @@ import { hotStatements } from './sqlite-statements.ts'
 
 export function sqliteGates(sql: SqliteSql, owner: string) {
   const run = hotStatements(sql)
+  // In memory, since nobody else claims hours: a batch must not pay for what hardly ever matters.
+  let claimedUntil = 0
+  lookAtClaims()
+
+  // After whatever may have claimed hours, and before the next batch.
+  function lookAtClaims(): void {
+    claimedUntil = Number(run.claimedUntil.get()?.at ?? 0)
+  }
 
   // A batch that the database rejects is split in halves until the culprit stands alone. A database that is locked, full
   // or broken rejects everything, and each half would only wait for it again.
@@ -24,7 +32,7 @@ export function sqliteGates(sql: SqliteSql, owner: string) {
   function inTransaction(ops: readonly HotOp[]): BatchResult<HotResult>[] {
     run.begin.run()
     try {
-      const desk = openDesk(run, sql.now(), owner)
+      const desk = openDesk(run, sql.now(), owner, claimedUntil)
       const results = ops.map(op => ({ ok: true as const, value: applyOp(op, desk) }))
       desk.writeBack()
       run.commit.run()
@@ -35,7 +43,7 @@ export function sqliteGates(sql: SqliteSql, owner: string) {
     }
   }
 
-  return { commit }
+  return { commit, lookAtClaims }
 }
 
 // SQLite's own codes: busy, locked, out of memory, read-only, I/O, corrupt, full, cannot open, not a database.

@@ -1,6 +1,7 @@
 // The statements of the hot path on SQLite, prepared once. Values are bound by position, which is the quickest way in.
 import type { StatementSync } from 'node:sqlite'
 import type { RequestFacts } from '../domain/usage.ts'
+import { HOUR_MS } from '../domain/usage-hours.ts'
 import type { Settlement } from './contract.ts'
 import { ACCOUNT_PAGE, KEY_PAGE, ROW_PAGE } from './hot-pages.ts'
 import type { SqliteSql } from './sqlite-sql.ts'
@@ -46,6 +47,10 @@ export function hotStatements({ db }: SqliteSql) {
     ),
     checkpoint: prepare(`UPDATE usage SET checkpoint = ? WHERE request_id = ? AND state = 'open'`),
     touch: prepare('UPDATE secret SET last_used_at = MAX(COALESCE(last_used_at, 0), ?) WHERE hash = ?'),
+    claimedUntil: prepare(`SELECT (MAX(hour) + 1) * ${HOUR_MS} AS at FROM usage_rolled`),
+    markHour: prepare(
+      `INSERT INTO usage_rolled (hour, mark, rolled_mark) VALUES (?, 1, 0) ON CONFLICT DO UPDATE SET mark = mark + 1`,
+    ),
     openRows: prepare(`SELECT ${ROW_PAGE}, owner FROM usage WHERE state = 'open'`),
   }
 }

@@ -57,5 +57,7 @@ async function answer(request: Request): Promise<unknown> {
   const room = rooms[request.room] as unknown as Record<string, (...args: readonly unknown[]) => Promise<unknown>>
   const verb = room[request.verb]
   if (verb === undefined) throw new Error(`no verb ${request.room}.${request.verb}`)
-  return verb(...request.args)
+  const value = await verb(...request.args)
+  if (request.room === 'hours') gates?.lookAtClaims()
+  return value
 }

@@ -4,10 +4,13 @@ import { systemClock } from '../lib/clock.ts'
 import { startThread } from '../lib/thread.ts'
 import { type Store, StoreAway } from './contract.ts'
 import type { NodeFacts, Nodes } from './contract-nodes.ts'
+import type { Upkeep } from './contract-upkeep.ts'
 import { COMMIT_BOUNDS, type CommitBounds, gateSide } from './gate-side.ts'
 import { groupCommit } from './group-commit.ts'
 import type { HotOp, HotResult } from './hot-rules.ts'
 import { type FlatBatch, packOps, unpackResults } from './hot-wire.ts'
+import { rollUp } from './roll-up.ts'
+import { dropHours } from './sql/retention.ts'
 import type { Rooms } from './sql/rooms.ts'
 import type { Request, Response, WorkerSetup } from './sqlite-worker.ts'
 
@@ -50,6 +53,18 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     () => new StoreAway('too many writes are waiting for the store'),
   )
 
+  // Sums are read beside the writer, and rows deleted a few at a time: commits come in between.
+  function sqliteUpkeep(): Upkeep {
+    const read = room('hours', async message => (await reports()).ask(message))
+    const write = room('hours', writer.ask)
+    const retention = room('retention', writer.ask)
+    return {
+      rollUp: overForMs => rollUp(overForMs, { read, write }),
+      makeRoom: async () => {},
+      dropOld: retentionDays => dropHours(retentionDays, retention),
+    }
+  }
+
   const { flush, ...gates } = gateSide(hot.submit, bounds.behindMax)
   return {
     gates: {
@@ -65,6 +80,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     sessions: room('sessions', writer.ask),
     events: room('events', async message => (await reports()).ask(message)),
     usage: room('usage', async message => (await reports()).ask(message)),
+    upkeep: sqliteUpkeep(),
     ping: async () => {
       await writer.ask({ room: 'settings', verb: 'get', args: ['ping'] })
     },

@@ -20,7 +20,7 @@ if (hasPostgres()) {
     const versions = await nodes.first.all('SELECT version FROM turnpike_schema')
     assert.deepEqual(
       versions.map(row => row.version),
-      [1n],
+      [1n, 2n],
     )
   })
 
@@ -32,7 +32,8 @@ if (hasPostgres()) {
 
     const there = await nodes.first.all(
       `SELECT table_name || '.' || column_name AS name FROM information_schema.columns
-       WHERE table_schema = current_schema() AND table_name NOT IN ('turnpike_schema', 'node')`,
+       WHERE table_schema = current_schema() AND table_name NOT IN ('turnpike_schema', 'node')
+         AND NOT (SELECT relispartition FROM pg_class WHERE oid = table_name::regclass)`,
     )
     const here = await sqlite.all(
       `SELECT m.name || '.' || c.name AS name FROM sqlite_schema m JOIN pragma_table_info(m.name) c WHERE m.type = 'table'`,

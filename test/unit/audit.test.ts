@@ -31,7 +31,27 @@ const SOUND = `
     ('r3', 'acct_a', 'key_a', 'aaaa', 'chat.completions', 1, 'settled', 'client_left', 5, 10, 5, 3, '${PRICE}', 300, 45, 1, '::1'),
     ('r4', 'acct_a', 'key_a', 'aaaa', 'chat.completions', 0, 'settled', 'refused', 5, 0, 0, 0, NULL, 0, 0, 1, '::1'),
     ('r5', 'acct_a', 'key_a', 'aaaa', 'models', 0, 'settled', 'completed', 5, 0, 0, 0, NULL, 0, 0, 1, '::1');
+  INSERT INTO usage_rolled (hour, mark, rolled_mark) VALUES (0, 3, 3);
+  INSERT INTO usage_hour VALUES
+    (0, 'acct_a', 'key_a', '', '', 'chat.completions', 'completed', 1, 10, 0, 0, 4, 0, 60, 0, 0),
+    (0, 'acct_a', 'key_a', '', '', 'chat.completions', '', 1, 0, 0, 0, 0, 0, 0, 0, 0),
+    (0, 'acct_a', 'key_a', '', '', 'chat.completions', 'client_left', 1, 10, 5, 0, 3, 0, 45, 0, 0),
+    (0, 'acct_a', 'key_a', '', '', 'chat.completions', 'refused', 1, 0, 0, 0, 0, 0, 0, 0, 0),
+    (0, 'acct_a', 'key_a', '', '', 'models', 'completed', 1, 0, 0, 0, 0, 0, 0, 0, 0);
+  INSERT INTO usage_hour_ms VALUES (0, 15, 1);
+  INSERT INTO usage_rolled_day VALUES (0, 3);
+  INSERT INTO usage_day SELECT * FROM usage_hour;
+  INSERT INTO usage_day_ms SELECT * FROM usage_hour_ms;
 `
+
+const CHANGED = 'UPDATE usage_rolled SET mark = mark + 1'
+// The same, with nothing open; and then without the rows. The ledger's charges bear ids that begin with the time of 1970.
+const WITHOUT_OPEN = `DELETE FROM usage WHERE request_id = 'r2'; DELETE FROM usage_hour WHERE outcome = '';
+  DELETE FROM usage_day WHERE outcome = ''; UPDATE account SET available = available + held, held = 0; UPDATE key_balance SET held = 0`
+const DROPPED = `${WITHOUT_OPEN}; DELETE FROM usage; UPDATE usage_rolled SET dropped = 2;
+  UPDATE ledger SET id = replace(id, 'r', '00000000-0001-7-'), request_id = '00000000-0001-7-' || substr(request_id, 2)
+    WHERE request_id IS NOT NULL AND kind = 'charge';
+  UPDATE ledger SET request_id = '00000000-0001-7-3' WHERE kind = 'correction'`
 
 test('sound books pass, and every invariant was looked at', () => {
   using books = openBooks()
@@ -50,6 +70,14 @@ test('sound books pass, and every invariant was looked at', () => {
 })
 
 const DAMAGES: readonly (readonly [promise: string, sql: string, invariants: readonly string[]])[] = [
+  ['an hour with a request too many', `UPDATE usage_hour SET requests = 2 WHERE outcome = 'refused'`, ['sums']],
+  ['an hour that costs too little', `UPDATE usage_hour SET cost = 59 WHERE cost = 60`, ['sums']],
+  ['an hour whose sums are of another model', `UPDATE usage_hour SET model = 'm' WHERE outcome = 'refused'`, ['sums']],
+  ['an hour in which chats took longer', 'UPDATE usage_hour_ms SET bucket = 16', ['sums']],
+  ['an hour without its sums', 'DELETE FROM usage_hour', ['sums']],
+  ['a day that is not its hours', 'UPDATE usage_day SET prompt_tokens = 11 WHERE cost = 60', ['sums']],
+  ['a dropped hour that cost too little', DROPPED + '; UPDATE usage_hour SET cost = 59 WHERE cost = 60', ['I2']],
+  ['a charge whose row is not there', `DELETE FROM usage WHERE request_id = 'r1'`, ['I2', 'I7', 'sums']],
   ['credits out of nothing', 'UPDATE account SET available = available + 1', ['I1', 'I2']],
   [
     'a top-up without its credits',
@@ -132,7 +160,8 @@ const DAMAGES: readonly (readonly [promise: string, sql: string, invariants: rea
 
 for (const [damage, sql, invariants] of DAMAGES) {
   test(`the audit sees ${damage}`, () => {
-    using books = openBooks(sql)
+    // Whoever changes a row says so; only where the sums are what is damaged are they to be true.
+    using books = openBooks(invariants.includes('sums') ? sql : `${sql}; ${CHANGED}`)
 
     const report = auditDatabase(books.path, { idle: false, now: NOW })
 
@@ -161,7 +190,7 @@ const ALLOWED: readonly (readonly [what: string, sql: string])[] = [
 
 for (const [what, sql] of ALLOWED) {
   test(`the audit allows ${what}`, () => {
-    using books = openBooks(sql)
+    using books = openBooks(`${sql}; ${CHANGED}`)
 
     const report = auditDatabase(books.path, { idle: false, now: NOW })
 
@@ -182,6 +211,25 @@ test('with no request in flight, an open row and a hold are broken promises', ()
     broken.map(({ invariant, broken, examples }) => ({ invariant, broken, examples })),
     [{ invariant: 'I9', broken: 2, examples: ['r2: open', 'acct_a: holds 500'] }],
   )
+})
+
+test('an hour whose sums are not to be true is not judged by them, nor a day of it', () => {
+  using books = openBooks(`UPDATE usage_hour SET cost = 1; UPDATE usage_rolled SET mark = 4`)
+
+  assert.equal(auditDatabase(books.path, { idle: false, now: NOW }).ok, true)
+})
+
+test('sums stand for the rows of an hour that was dropped, and for those that are being deleted', () => {
+  using gone = openBooks(DROPPED)
+  using going = openBooks('UPDATE usage_rolled SET dropped = 1; ' + WITHOUT_OPEN)
+
+  for (const { path } of [gone, going]) {
+    const report = auditDatabase(path, { idle: true, now: NOW })
+    assert.deepEqual(
+      report.findings.filter(finding => finding.broken > 0),
+      [],
+    )
+  }
 })
 
 test('the audit reads beside a writer in the middle of a transaction, and sees none of it', () => {

@@ -3,8 +3,10 @@ import type { Store } from '../contract.ts'
 import { sqlAccounts } from './accounts.ts'
 import { sqlCatalog } from './catalog.ts'
 import { sqlEvents } from './events.ts'
+import { type Hours, sqlHours } from './hours.ts'
 import { sqlKeys } from './keys.ts'
 import { sqlOperators } from './operators.ts'
+import { type Retention, sqlRetention } from './retention.ts'
 import { sqlSessions } from './sessions.ts'
 import { sqlSettings } from './settings.ts'
 import type { Sql } from './sql.ts'
@@ -13,7 +15,7 @@ import { sqlUsage } from './usage.ts'
 export type Rooms = Pick<
   Store,
   'keys' | 'accounts' | 'usage' | 'catalog' | 'events' | 'settings' | 'operators' | 'sessions'
->
+> & { readonly hours: Hours; readonly retention: Retention }
 
 export function sqlRooms(sql: Sql): Rooms {
   return {
@@ -25,5 +27,7 @@ export function sqlRooms(sql: Sql): Rooms {
     settings: sqlSettings(sql),
     operators: sqlOperators(sql),
     sessions: sqlSessions(sql),
+    hours: sqlHours(sql),
+    retention: sqlRetention(sql),
   }
 }

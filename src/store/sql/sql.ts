@@ -18,8 +18,10 @@ export type Sql = {
 
 export type Tx = Omit<Sql, 'transaction'>
 
-// The catalog is decided on as a whole: names are unique over models and aliases, and there are so many at most.
-export type Alone = 'catalog'
+// The catalog is decided on as a whole: names are unique over models and aliases, and there are so many at most. Hours are
+// claimed while no batch of the hot path is under way that does not know of the claim. Partitions are made and dropped by
+// one at a time, who gives up soon where the table is in use.
+export type Alone = 'catalog' | 'hours' | 'partitions'
 
 export function text(value: Row[string] | undefined): string {
   return typeof value === 'string' ? value : String(value ?? '')

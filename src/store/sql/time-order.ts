@@ -15,3 +15,9 @@ export function timePrefix(at: number): string {
 export function idAt(at: number): string {
   return timePrefix(at) + randomUUIDv7().slice(13)
 }
+
+// The millisecond that an id begins with; undefined of one that is no UUIDv7.
+export function timeOfId(id: string): number | undefined {
+  const match = /^([0-9a-f]{8})-([0-9a-f]{4})-7/.exec(id)
+  return match === null ? undefined : Number.parseInt(`${match[1]}${match[2]}`, 16)
+}

@@ -1,0 +1,169 @@
+// The audit's look at the sums that are kept of hours and days: they must be those of the rows, as far as these are there,
+// and stand for the rows of hours that were dropped.
+import type { Nano } from '../domain/credits.ts'
+import { bucketOf, DAY_HOURS, HOUR_MS, hourOf } from '../domain/usage-hours.ts'
+import { accountSums, keySums, type Sums } from './audit-sums.ts'
+import type { Pass, PassRow, Tally } from './audit-tally.ts'
+import { DIMENSIONS, SUM_COLUMNS } from './sql/hour-columns.ts'
+
+// What is known of each hour: whether its sums are to be true, how far its rows are dropped, and what was added up.
+export type HourBook = {
+  readonly hours: Map<number, Hour>
+  readonly days: Map<number, { readonly marks: Nano; readonly kept: Totals }>
+}
+type Hour = {
+  readonly mark: Nano
+  readonly isTrue: boolean
+  readonly dropped: number
+  readonly kept: Totals
+  readonly found: Totals
+}
+// Sums of everything that is summed, each also weighted by what it is summed up by: an order-free fingerprint.
+type Totals = bigint[]
+
+export function newHourBook(): HourBook {
+  return { hours: new Map(), days: new Map() }
+}
+
+export function hourPasses(book: HourBook, sums: Sums): readonly Pass[] {
+  return [
+    {
+      statement: 'SELECT hour, mark, rolled_mark, dropped FROM usage_rolled',
+      look(row) {
+        const isTrue = row.mark === row.rolled_mark
+        const known = { mark: row.mark as Nano, isTrue, dropped: Number(row.dropped), kept: [], found: [] }
+        book.hours.set(Number(row.hour), known)
+      },
+    },
+    {
+      statement: `SELECT hour, ${[...DIMENSIONS, ...SUM_COLUMNS].join(', ')} FROM usage_hour`,
+      look(row) {
+        const hour = book.hours.get(Number(row.hour))
+        if (hour === undefined) return
+        addSums(hour.kept, row)
+        if (hour.dropped > 0) standFor(row, sums)
+      },
+    },
+    {
+      statement: 'SELECT hour, bucket, requests FROM usage_hour_ms',
+      look: row => addDurations(book.hours.get(Number(row.hour))?.kept, row),
+    },
+    {
+      statement: 'SELECT day, marks FROM usage_rolled_day',
+      look: row => void book.days.set(Number(row.day), { marks: row.marks as Nano, kept: [] }),
+    },
+    {
+      statement: `SELECT day, ${[...DIMENSIONS, ...SUM_COLUMNS].join(', ')} FROM usage_day`,
+      look(row) {
+        const day = book.days.get(Number(row.day))
+        if (day !== undefined) addSums(day.kept, row)
+      },
+    },
+    {
+      statement: 'SELECT day, bucket, requests FROM usage_day_ms',
+      look: row => addDurations(book.days.get(Number(row.day))?.kept, row),
+    },
+  ]
+}
+
+// Rows that are being deleted are in their hour's sums already.
+export function isInSums(book: HourBook, createdAt: number): boolean {
+  return book.hours.get(hourOf(createdAt))?.dropped === 1
+}
+
+// Whether a row that is no longer there may have been of a dropped hour: an id is made a little before or after it.
+export function wasDropped(book: HourBook, idTime: number | undefined, slackMs: number): boolean {
+  if (idTime === undefined) return false
+  return [idTime - slackMs, idTime, idTime + slackMs].some(at => (book.hours.get(hourOf(at))?.dropped ?? 0) > 0)
+}
+
+// Adds a row up as the roll-up would, said a second time.
+export function findInHour(book: HourBook, row: PassRow): void {
+  const hour = book.hours.get(hourOf(Number(row.created_at)))
+  if (hour === undefined) return
+  const [cost, hold] = [row.cost as Nano, row.hold as Nano]
+  const unknown = row.error_code === 'model_not_found'
+  addSums(hour.found, {
+    ...row,
+    model: unknown ? '' : (row.model_served ?? row.model_requested ?? ''),
+    provider: row.provider ?? '',
+    outcome: row.outcome ?? '',
+    requests: 1n,
+    upstream_cost: row.upstream_cost ?? 0n,
+    overshoot: cost > hold ? cost - hold : 0n,
+  })
+  const took = Number(row.finished_at) - Number(row.created_at)
+  const isTimed = row.endpoint === 'chat.completions' && row.outcome === 'completed' && took >= 0
+  if (isTimed) addDurations(hour.found, { bucket: BigInt(bucketOf(took)), requests: 1n })
+}
+
+export function judgeHours(book: HourBook, tally: Tally): void {
+  for (const [at, { isTrue, dropped, kept, found }] of book.hours) {
+    if (!isTrue || dropped > 0) continue
+    tally.checked('sums')
+    if (!isSame(kept, found))
+      tally.broken('sums', `hour ${nameOf(at)}: ${wordsOf(kept)}, its rows say ${wordsOf(found)}`)
+  }
+  for (const [at, { marks, kept }] of book.days) {
+    const hours = Array.from({ length: DAY_HOURS }, (_, i) => book.hours.get(at * DAY_HOURS + i)).filter(
+      hour => hour !== undefined,
+    )
+    if (hours.reduce((sum, { mark }) => sum + mark, 0n) !== marks) continue
+    const whole: Totals = []
+    for (const hour of hours) addTo(whole, hour.kept)
+    tally.checked('sums')
+    if (!isSame(kept, whole)) {
+      tally.broken(
+        'sums',
+        `day ${nameOf(at * DAY_HOURS).slice(0, 10)}: ${wordsOf(kept)}, its hours say ${wordsOf(whole)}`,
+      )
+    }
+  }
+}
+
+function standFor(row: PassRow, sums: Sums): void {
+  const cost = row.cost as Nano
+  accountSums(sums, String(row.account_id)).cost += cost
+  const key = keySums(sums, String(row.key_id))
+  key.cost += cost
+  key.overshoot += row.overshoot as Nano
+}
+
+function addSums(totals: Totals, row: PassRow): void {
+  const weight = weightOf(DIMENSIONS.map(name => row[name]).join('\n'))
+  const values = SUM_COLUMNS.map(name => BigInt(row[name] ?? 0))
+  addTo(totals, [...values, ...values.map(value => value * weight), 0n, 0n])
+}
+
+function addDurations(totals: Totals | undefined, row: Pick<PassRow, string>): void {
+  if (totals === undefined) return
+  const [bucket, requests] = [BigInt(row.bucket ?? 0), BigInt(row.requests ?? 0)]
+  const none = SUM_COLUMNS.map(() => 0n)
+  addTo(totals, [...none, ...none, requests, requests * (bucket + 1n) ** 2n])
+}
+
+function addTo(totals: Totals, more: readonly bigint[]): void {
+  more.forEach((value, i) => {
+    totals[i] = (totals[i] ?? 0n) + value
+  })
+}
+
+function isSame(a: Totals, b: Totals): boolean {
+  const length = Math.max(a.length, b.length)
+  return Array.from({ length }, (_, i) => (a[i] ?? 0n) === (b[i] ?? 0n)).every(Boolean)
+}
+
+// FNV-1a, 32 bits: enough to tell sums that were given to another.
+function weightOf(text: string): bigint {
+  let hash = 0x811c9dc5
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
+  return BigInt(hash >>> 0)
+}
+
+function wordsOf(totals: Totals): string {
+  return `${totals[0] ?? 0n} requests that cost ${totals[SUM_COLUMNS.indexOf('cost')] ?? 0n}`
+}
+
+function nameOf(hour: number): string {
+  return new Date(hour * HOUR_MS).toISOString().slice(0, 13)
+}

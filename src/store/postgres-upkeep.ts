@@ -1,0 +1,50 @@
+// Upkeep on Postgres: one node does it at a time, under a lock of its session; who finds it taken leaves it to the other.
+import { DAY_MS } from '../domain/key.ts'
+import type { Upkeep } from './contract-upkeep.ts'
+import { dropPartition, makePartitions } from './postgres-partitions.ts'
+import { DATABASE_TIME, LOCK_SPACE, type PostgresSql } from './postgres-sql.ts'
+import { rollUp } from './roll-up.ts'
+import { sqlHours } from './sql/hours.ts'
+import { int } from './sql/sql.ts'
+
+const UPKEEP_LOCK = 5
+// A node that was not heard of for so long, and does not grow marks, will not write any more.
+const SILENT_MS = 60_000
+
+export function postgresUpkeep(owner: string, sql: PostgresSql, reports: PostgresSql): Upkeep {
+  const hours = { read: sqlHours(reports), write: sqlHours(sql) }
+
+  async function alone<T>(work: () => Promise<T>, otherwise: T): Promise<T> {
+    return sql.withClient(async client => {
+      const { rows } = await client.query(`SELECT pg_try_advisory_lock(${LOCK_SPACE}, ${UPKEEP_LOCK})::int AS mine`)
+      if (Number(rows[0]?.mine) !== 1) return otherwise
+      try {
+        return await work()
+      } finally {
+        await client.query(`SELECT pg_advisory_unlock(${LOCK_SPACE}, ${UPKEEP_LOCK})`)
+      }
+    })
+  }
+
+  // Of the nodes that live, every one must be of a version that grows the marks of claimed hours.
+  async function allMark(): Promise<boolean> {
+    await sql.run('UPDATE node SET marks_hours = true WHERE owner = $1 AND NOT marks_hours', [owner])
+    const others = await sql.get(
+      `SELECT COUNT(*) AS n FROM node WHERE NOT marks_hours AND renewed_at > ${DATABASE_TIME} - ${SILENT_MS}`,
+    )
+    return int(others?.n) === 0
+  }
+
+  return {
+    async rollUp(overForMs) {
+      const nothing = { rolled: 0, more: false }
+      if (!(await allMark())) return nothing
+      return alone(() => rollUp(overForMs, hours), nothing)
+    },
+    makeRoom: () => alone(() => makePartitions(sql), undefined),
+    async dropOld(retentionDays) {
+      const dropped = await alone(() => dropPartition(sql, sql.now() - retentionDays * DAY_MS), 0)
+      return { dropped, more: dropped > 0 }
+    },
+  }
+}

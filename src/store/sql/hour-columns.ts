@@ -1,0 +1,50 @@
+// What usage is summed up by and what is summed, written once for rows, hours and days.
+
+// The model of a request that named none we know is left out: such names are the caller's, and there may be a new one with
+// every request.
+const MODEL = `CASE WHEN error_code = 'model_not_found' THEN '' ELSE COALESCE(model_served, model_requested, '') END`
+
+// Of a usage row, in the order of the columns of `usage_hour` after its hour.
+export const ROW_DIMENSIONS = {
+  account_id: 'account_id',
+  key_id: 'key_id',
+  model: MODEL,
+  provider: `COALESCE(provider, '')`,
+  endpoint: 'endpoint',
+  outcome: `COALESCE(outcome, '')`,
+} as const
+
+export type Dimension = keyof typeof ROW_DIMENSIONS
+export const DIMENSIONS = Object.keys(ROW_DIMENSIONS) as readonly Dimension[]
+
+export const SUM_COLUMNS = [
+  'requests',
+  'prompt_tokens',
+  'cached_tokens',
+  'cache_write_tokens',
+  'completion_tokens',
+  'reasoning_tokens',
+  'cost',
+  'upstream_cost',
+  'overshoot',
+] as const
+type SumColumn = (typeof SUM_COLUMNS)[number]
+
+// What one row adds to a sum; sums of hours and days are added as they are.
+export const ROW_SUMMANDS: Readonly<Record<SumColumn, string>> = {
+  requests: '1',
+  prompt_tokens: 'prompt_tokens',
+  cached_tokens: 'cached_tokens',
+  cache_write_tokens: 'cache_write_tokens',
+  completion_tokens: 'completion_tokens',
+  reasoning_tokens: 'reasoning_tokens',
+  cost: 'cost',
+  upstream_cost: 'COALESCE(upstream_cost, 0)',
+  overshoot: 'CASE WHEN cost > hold THEN cost - hold ELSE 0 END',
+}
+
+export const ERROR_OUTCOMES = `('refused', 'upstream_failed', 'upstream_broke')`
+
+// Which rows say how long a chat takes: those that came to their end.
+export const TIMED = `endpoint = 'chat.completions' AND outcome = 'completed' AND finished_at >= created_at`
+export const ROW_MS = 'finished_at - created_at'

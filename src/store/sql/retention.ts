@@ -1,0 +1,80 @@
+// The end of old usage rows, hour by hour: an hour whose sums are true and about whose rows nothing is undecided is set to
+// be dropped, its rows are deleted a few at a time, and then it is marked as gone. Its sums stay for ever.
+import { DAY_MS } from '../../domain/key.ts'
+import { HOUR_MS, hourOf } from '../../domain/usage-hours.ts'
+import { conditions } from './conditions.ts'
+import { int, type Sql, type Tx } from './sql.ts'
+import { addTimeRange } from './time-range.ts'
+
+export type Retention = ReturnType<typeof sqlRetention>
+
+const DELETED_AT_ONCE_MAX = 500
+// For so long the owner of a recovered row, if it was only paused, may still correct it.
+const RECOVERED_YOUNG_MS = DAY_MS
+
+export function sqlRetention(sql: Sql) {
+  return {
+    // Some rows of the oldest hour that is so many days old. Answers `none` where there is nothing (more) to drop.
+    async dropSome(retentionDays: number): Promise<'hour' | 'rows' | 'none'> {
+      return sql.transaction(async tx => {
+        const hour = await oldestHour(tx, hourOf(tx.now() - retentionDays * DAY_MS))
+        if (hour === undefined) return 'none'
+        if ((await deleteRows(tx, hour)) === DELETED_AT_ONCE_MAX) {
+          await tx.run('UPDATE usage_rolled SET dropped = 1 WHERE hour = $1', [hour])
+          return 'rows'
+        }
+        await tx.run('UPDATE usage_rolled SET dropped = 2 WHERE hour = $1', [hour])
+        return 'hour'
+      })
+    },
+  }
+}
+
+// Of one call, so that whoever drains need not wait long.
+const STEPS_MAX = 200
+
+export async function dropHours(retentionDays: number, { dropSome }: Retention) {
+  let dropped = 0
+  for (let steps = 0; steps < STEPS_MAX; steps++) {
+    const done = await dropSome(retentionDays)
+    if (done === 'none') return { dropped, more: false }
+    if (done === 'hour') dropped += 1
+  }
+  return { dropped, more: true }
+}
+
+async function oldestHour(tx: Tx, end: number): Promise<number | undefined> {
+  const oldest = await tx.get(
+    'SELECT hour, mark, rolled_mark FROM usage_rolled WHERE dropped < 2 ORDER BY hour LIMIT 1',
+  )
+  if (oldest === undefined || int(oldest.hour) >= end || oldest.mark !== oldest.rolled_mark) return undefined
+  const hour = int(oldest.hour)
+  return (await isUndecided(tx, hour, hour + 1)) ? undefined : hour
+}
+
+// Whether a row of these hours is open, or recovered so lately that its owner may still come back. Their sums, which must
+// be true, say where such rows are.
+export async function isUndecided(tx: Tx, first: number, end: number): Promise<boolean> {
+  const hours = await tx.all(
+    `SELECT DISTINCT hour FROM usage_hour WHERE hour >= $1 AND hour < $2 AND outcome IN ('', 'recovered')`,
+    [first, end],
+  )
+  for (const { hour } of hours) {
+    const rows = conditions()
+    addTimeRange(rows, int(hour) * HOUR_MS, (int(hour) + 1) * HOUR_MS)
+    rows.add(`(state = 'open' OR (state = 'recovered' AND finished_at > ?))`, tx.now() - RECOVERED_YOUNG_MS)
+    const undecided = await tx.get(`SELECT 1 AS one FROM usage ${rows.where()} LIMIT 1`, rows.params)
+    if (undecided !== undefined) return true
+  }
+  return false
+}
+
+async function deleteRows(tx: Tx, hour: number): Promise<number> {
+  const rows = conditions()
+  addTimeRange(rows, hour * HOUR_MS, (hour + 1) * HOUR_MS)
+  return tx.run(
+    `DELETE FROM usage WHERE request_id IN
+       (SELECT request_id FROM usage ${rows.where()} ORDER BY request_id LIMIT ${DELETED_AT_ONCE_MAX})`,
+    rows.params,
+  )
+}

@@ -1,0 +1,141 @@
+// What the store promises of sums that it keeps: they are those of the rows, whatever is written, changed or swept when,
+// and however many nodes do it at once.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { HOUR_MS } from '../../src/domain/usage-hours.ts'
+import type { Store } from '../../src/store/contract.ts'
+import { SUMMARY_GROUPS } from '../../src/store/contract-operator.ts'
+import { bill, checkpoint, GATE_ENGINES, type House, openHouse } from '../kit/gates.ts'
+import { allRows, askAt, byGroup, noteAt, rollUpAll, SOME_HOUR, sumUp } from '../kit/usage-hours.ts'
+
+const RICH = 1_000_000_000n
+
+for (const { engine, make } of GATE_ENGINES) {
+  test(`${engine}: an hour that is over is summed up once, and reports say the same before and after`, async () => {
+    await using house = await openHouse(make, RICH)
+    await settleAt(house, SOME_HOUR * HOUR_MS + 5)
+    await settleAt(house, (SOME_HOUR + 30) * HOUR_MS)
+    const before = await house.store.usage.summary({}, 'hour')
+
+    const rolled = await rollUpAll(house.store)
+    const again = await rollUpAll(house.store)
+
+    assert.ok(rolled >= 2)
+    assert.equal(again, 0)
+    assert.deepEqual(await house.store.usage.summary({}, 'hour'), before)
+    await assertSums(house.store)
+  })
+
+  test(`${engine}: a late refusal, a settlement and a correction are in the sums of their hour`, async () => {
+    await using house = await openHouse(make, RICH)
+    const at = SOME_HOUR * HOUR_MS
+    await settleAt(house, at)
+    await settleAt(house, at + 2 * HOUR_MS)
+    await rollUpAll(house.store)
+
+    noteAt(house, at + 7)
+    const open = askAt(house, at + 8)
+    await house.store.gates.gate(open)
+    await assertSums(house.store)
+    await rollUpAll(house.store)
+    await assertSums(house.store)
+    house.store.gates.checkpoint(checkpoint(open.facts.requestId, { prompt: 5, completion: 2 }))
+    await house.store.gates.sweep([])
+    await assertSums(house.store)
+    await rollUpAll(house.store)
+    await house.store.gates.settle(bill(open.facts.requestId, { prompt: 5, completion: 20 }))
+
+    await assertSums(house.store)
+    assert.ok((await rollUpAll(house.store)) > 0)
+    await assertSums(house.store)
+  })
+
+  test(`${engine}: a row of an hour before all others is in the sums`, async () => {
+    await using house = await openHouse(make, RICH)
+    await settleAt(house, SOME_HOUR * HOUR_MS)
+    await rollUpAll(house.store)
+
+    await settleAt(house, (SOME_HOUR - 100) * HOUR_MS)
+
+    await assertSums(house.store)
+    await rollUpAll(house.store)
+    await assertSums(house.store)
+  })
+
+  test(`${engine}: an hour is left alone until it is over for as long as asked, and while a row of it is open`, async () => {
+    await using house = await openHouse(make, RICH)
+    const open = askAt(house, (SOME_HOUR + 0.5) * HOUR_MS)
+    await house.store.gates.gate(open)
+
+    assert.equal(await rollUpAll(house.store), 0)
+    await house.store.gates.settle(bill(open.facts.requestId, { prompt: 1 }))
+    assert.equal(await rollUpAll(house.store, Date.now() - SOME_HOUR * HOUR_MS), 0)
+    assert.ok((await rollUpAll(house.store)) > 0)
+  })
+
+  test(`${engine}: two nodes that sum up at once, beside late rows, leave true sums`, async () => {
+    await using house = await openHouse(make, RICH)
+    const second = engine === 'sqlite' ? house.store : await house.another()
+    for (let i = 0; i < 40; i++) await settleAt(house, (SOME_HOUR + i) * HOUR_MS + i)
+
+    const late = async () => {
+      for (let i = 0; i < 60; i++) await settleAt(house, (SOME_HOUR + (i % 40)) * HOUR_MS + 1000 + i)
+    }
+    await Promise.all([rollUpAll(house.store), rollUpAll(second), late()])
+    await assertSums(house.store)
+    await Promise.all([rollUpAll(house.store), rollUpAll(second)])
+
+    await assertSums(house.store)
+  })
+
+  test(`${engine}: whatever happens in whatever order, the sums are those of the rows`, async () => {
+    const step = fc.oneof(
+      fc.record({ do: fc.constant('chat' as const), hour: fc.nat(50), tokens: fc.nat(30) }),
+      fc.record({ do: fc.constant('open' as const), hour: fc.nat(50), tokens: fc.nat(30) }),
+      fc.record({ do: fc.constant('settle' as const), hour: fc.constant(0), tokens: fc.nat(30) }),
+      fc.record({ do: fc.constantFrom('note', 'sweep', 'roll'), hour: fc.nat(50), tokens: fc.constant(0) }),
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 25 }), fc.nat(60), fc.nat(60), async (steps, a, b) => {
+        await using house = await openHouse(make, RICH)
+        const opened: string[] = []
+        for (const { do: what, hour, tokens } of steps) {
+          const at = (SOME_HOUR + hour) * HOUR_MS + opened.length
+          if (what === 'chat') await settleAt(house, at, tokens)
+          if (what === 'note') noteAt(house, at)
+          if (what === 'roll') await rollUpAll(house.store)
+          if (what === 'sweep') await house.store.gates.sweep([])
+          if (what === 'settle') await house.store.gates.settle(bill(opened.pop() ?? 'none', { completion: tokens }))
+          if (what === 'open') {
+            const ask = askAt(house, at)
+            opened.push(ask.facts.requestId)
+            await house.store.gates.gate(ask)
+          }
+        }
+        const [from, to] = [Math.min(a, b), Math.max(a, b)].map(hour => SOME_HOUR * HOUR_MS + hour * 0.8 * HOUR_MS)
+        await assertSums(house.store, from, to)
+        await assertSums(house.store)
+        await house.store.gates.sweep([])
+      }),
+      { numRuns: 15 },
+    )
+  })
+}
+
+async function settleAt(house: House, at: number, tokens = 3): Promise<void> {
+  const ask = askAt(house, at)
+  const verdict = await house.store.gates.gate(ask)
+  assert.equal(verdict.kind, 'granted')
+  await house.store.gates.settle(
+    bill(ask.facts.requestId, { prompt: 2, completion: tokens }, { finishedAt: at + 1234 }),
+  )
+}
+
+async function assertSums(store: Store, from?: number, to?: number): Promise<void> {
+  const rows = (await allRows(store)).filter(row => row.createdAt >= (from ?? 0) && row.createdAt < (to ?? Infinity))
+  for (const group of SUMMARY_GROUPS) {
+    const kept = await store.usage.summary({ from, to, endpoint: 'all' }, group)
+    assert.deepEqual(byGroup(kept), byGroup(sumUp(rows, group)), group)
+  }
+}
