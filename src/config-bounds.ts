@@ -123,6 +123,12 @@ const TABLE = {
   sessionsPerOperatorMax: 100,
   // How often ends of keys and of old secrets that have passed are written down.
   keyEndsEveryMs: 1 * SECOND,
+  // How often there is a look at what is to be summed up or dropped, and how long a pause there is where there is more of it.
+  upkeepEveryMs: 1 * MINUTE,
+  upkeepPauseMs: 50,
+  // An hour is summed up so long after its end: by then hardly a row of it is still to come.
+  rolledUpAfterMs: 5 * MINUTE,
+  usageRetentionDaysMax: 3650,
 
   // The configuration file
   configBytesMax: 1 * MIB,

@@ -49,6 +49,8 @@ export type FileSettings = {
   readonly allowPrivateUpstreams: boolean
   readonly drainDelayMs: number
   readonly drainMaxMs: number
+  // Null: usage rows are kept for ever.
+  readonly usageRetentionDays: number | null
 }
 
 // Which text this was, and what may be stored of it: what the environment filled in is in memory alone. Names of providers
@@ -75,6 +77,7 @@ export const NO_FILE: Omit<FileSettings, 'catalog'> = {
   allowPrivateUpstreams: false,
   drainDelayMs: BOUNDS.drainDelayMs,
   drainMaxMs: BOUNDS.drainMaxMs,
+  usageRetentionDays: null,
 }
 
 const SETTINGS = [
@@ -86,6 +89,7 @@ const SETTINGS = [
   'allow_private_upstreams',
   'drain_delay',
   'drain_max',
+  'usage_retention_days',
 ]
 const KEYS = ['providers', 'models', ...EXCHANGE_KEYS, ...SETTINGS]
 
@@ -108,6 +112,11 @@ export function readConfigFile(path: string, env: Readonly<Record<string, string
     allowPrivateUpstreams: file.optional('allow_private_upstreams', readFlag, NO_FILE.allowPrivateUpstreams),
     drainDelayMs: file.optional('drain_delay', place => readSeconds(place, 3600), NO_FILE.drainDelayMs),
     drainMaxMs: file.optional('drain_max', place => readSeconds(place, 24 * 3600), NO_FILE.drainMaxMs),
+    usageRetentionDays: file.optional(
+      'usage_retention_days',
+      place => readInteger(place, 1, BOUNDS.usageRetentionDaysMax),
+      NO_FILE.usageRetentionDays,
+    ),
   }
 }
 

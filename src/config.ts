@@ -57,6 +57,8 @@ export type Config = {
   readonly corsOrigins: readonly string[]
   readonly explain: boolean
   readonly allowPrivateUpstreams: boolean
+  // Null: usage rows are kept for ever.
+  readonly usageRetentionDays: number | null
   // Undefined: there is no file.
   readonly catalog: (FileCatalog & FileText) | undefined
   // What the environment holds keys for; empty where there is a file.
@@ -111,6 +113,7 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
     corsOrigins: file.corsOrigins,
     explain: file.explain,
     allowPrivateUpstreams: flag(env, 'TURNPIKE_ALLOW_PRIVATE_UPSTREAMS', file.allowPrivateUpstreams),
+    usageRetentionDays: file.usageRetentionDays,
     catalog: file.catalog,
     detected: detectProviders(flag(env, 'TURNPIKE_DETECT_PROVIDERS', true) && file.catalog === undefined ? env : {}),
     bounds: { ...BOUNDS, drainDelayMs: file.drainDelayMs, drainMaxMs: file.drainMaxMs },

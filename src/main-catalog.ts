@@ -220,6 +220,7 @@ function atNextStart(running: Config, wanted: Config): readonly string[] {
     allow_private_upstreams: config.allowPrivateUpstreams,
     drain_delay: config.bounds.drainDelayMs,
     drain_max: config.bounds.drainMaxMs,
+    usage_retention_days: config.usageRetentionDays,
   })
   const [before, after] = [settings(running), settings(wanted)].map(each => Object.entries(each).map(written))
   return (after ?? []).flatMap(([name, value], at) => (before?.[at]?.[1] === value ? [] : [name]))

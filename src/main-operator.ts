@@ -57,7 +57,7 @@ export function openOperator({ store, catalog, keeper }: House, v1: V1, drain: D
       cameByTls: tlsOfRequest(ground.trustedProxies),
       keys,
       accounts,
-      reports: reportVerbs(store),
+      reports: reportVerbs({ usage: store.usage, clock }),
       nodes: nodeVerbs(store),
       events: eventVerbs(store),
       operators: operatorVerbs({
@@ -98,7 +98,7 @@ function settingsOf(config: Config, redis: V1['redis']): SettingsVerb {
     redis,
     brand: { key_prefix: config.brand.keyPrefix, header_prefix: config.brand.headerPrefix },
     defaults: config.defaults,
-    usage_retention_days: null,
+    usage_retention_days: config.usageRetentionDays ?? null,
     trusted_proxies: config.trustedProxies,
     cors_origins: config.corsOrigins,
     admin_listen: typeof adminListen === 'object' ? `${adminListen.host}:${adminListen.port}` : null,

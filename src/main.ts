@@ -8,6 +8,7 @@ import { openListeners } from './main-listeners.ts'
 import { watchNodes } from './main-nodes.ts'
 import { openOperator } from './main-operator.ts'
 import { type House, openHouse } from './main-store.ts'
+import { startUpkeep } from './main-upkeep.ts'
 import { openV1, type V1 } from './main-v1.ts'
 import { joinTree } from './main-worker.ts'
 import { keepSweeping, sweepOnce } from './settle/sweep.ts'
@@ -31,6 +32,7 @@ export async function serve(config: Config): Promise<void> {
   const operator = openOperator(house, v1, drain, ground)
   const listeners = await openListeners(v1, operator, ground)
   const stopSweeping = await startSweeping(house, v1, ground)
+  const stopUpkeep = await startUpkeep(house.store.upkeep, ground)
   // Of nodes that start at once on an empty database one makes what a first start makes, and has shown it before the next
   // one looks.
   const begin = () =>
@@ -47,6 +49,7 @@ export async function serve(config: Config): Promise<void> {
   await drain.finished(listeners.servers)
   stopSweeping()
   neighbours.stop()
+  await stopUpkeep()
   await v1.close()
   await listeners.close()
   await house.store.close()

@@ -2,8 +2,10 @@
 import { formatCredits } from '../domain/credits.ts'
 import type { Endpoint, Outcome } from '../domain/usage.ts'
 import { type OperatorUsageObject, operatorUsageObject } from '../domain/usage-wire.ts'
+import type { Clock } from '../lib/clock.ts'
 import type { Page, SummaryGroup, SummaryRow, UsageReports } from '../store/contract-operator.ts'
 import { type List, listOf, readRange, unknown } from './input.ts'
+import { type OverviewObject, type OverviewQuery, overviewObject, readOverviewSpan } from './overview.ts'
 
 export type UsageQuery = {
   readonly from?: string
@@ -30,9 +32,12 @@ export type ReportVerbs = {
   usage(query: UsageQuery, page: Page): Promise<List<OperatorUsageObject>>
   usageOf(requestId: string): Promise<OperatorUsageObject>
   summary(query: UsageQuery, groupBy: SummaryGroup): Promise<List<SummaryObject>>
+  overview(query: OverviewQuery): Promise<OverviewObject>
 }
 
-export function reportVerbs(needs: { readonly usage: UsageReports }): ReportVerbs {
+export type ReportNeeds = { readonly usage: UsageReports; readonly clock: Pick<Clock, 'now'> }
+
+export function reportVerbs(needs: ReportNeeds): ReportVerbs {
   return {
     async usage(query, page) {
       return listOf(await needs.usage.list({ ...readQuery(query), ...page }), operatorUsageObject)
@@ -47,6 +52,11 @@ export function reportVerbs(needs: { readonly usage: UsageReports }): ReportVerb
     async summary(query, groupBy) {
       const rows = await needs.usage.summary(readQuery(query), groupBy)
       return { object: 'list', data: rows.map(summaryObject), has_more: false }
+    },
+
+    async overview(query) {
+      const span = readOverviewSpan(query, needs.clock.now())
+      return overviewObject(span, await needs.usage.overview(span))
     },
   }
 }

@@ -234,6 +234,36 @@ test('usage comes as rows, sums and CSV in which no cell is a formula', async ()
   assert.equal((await house.call('GET', '/usage/nothing')).status, 404)
 })
 
+test('the overview is of the last 24 hours by the hour unless told otherwise, and bad ranges are refused', async () => {
+  await using house = await openAdminHouse()
+  const now = house.rooms.clock.now()
+  await house.addUsage(now - 30 * 3_600_000, 'm1')
+  await house.addUsage(now - 2 * 3_600_000, 'm2')
+  const at = (hours: number) => new Date(now - hours * 3_600_000).toISOString()
+
+  const usual = (await house.call('GET', '/overview')).body
+  const longer = (await house.call('GET', `/overview?from=${at(24 * 30)}`)).body
+
+  assertShape(ADMIN.overview, usual)
+  assert.deepEqual([usual.from, usual.to, usual.step, usual.series.length], [at(24), at(0), 'hour', 24])
+  assert.deepEqual([usual.totals.requests, usual.totals.cost, usual.totals.p50_ms], [1, '0.000000007', null])
+  assert.deepEqual([longer.step, longer.series.length, longer.totals.requests], ['day', 30, 2])
+  assert.deepEqual(
+    longer.top.models.map((model: { id: string }) => model.id),
+    ['m1', 'm2'],
+  )
+  for (const [query, param] of [
+    [`from=${at(1)}&to=${at(2)}`, 'from'],
+    [`from=${at(24 * 60)}&step=hour`, 'from'],
+    ['from=yesterday', 'from'],
+    ['step=week', 'step'],
+  ] as const) {
+    const { status, body } = await house.call('GET', `/overview?${query}`)
+    assert.deepEqual([status, body.error.param], [400, param], query)
+  }
+  assert.equal((await house.call('GET', `/usage?from=${at(1)}&to=${at(2)}`)).status, 400)
+})
+
 test('every change is in the events with its operator, and no event holds a secret', async () => {
   await using house = await openAdminHouse()
   const { body: account } = await house.call('POST', '/accounts', { name: 'acme' })

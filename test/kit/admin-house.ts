@@ -72,7 +72,7 @@ export async function openAdminHouse() {
     }),
     accounts: accountVerbs({ accounts: rooms.accounts, newId, forgetAccount: id => void forgottenAccounts.push(id) }),
     nodes: nodeVerbs({ nodes: { list: async () => [] } }),
-    reports: reportVerbs({ usage: rooms.usage }),
+    reports: reportVerbs({ usage: rooms.usage, clock: rooms.clock }),
     events: eventVerbs({ events: rooms.events }),
     operators: operatorVerbs({ operators: rooms.operators, operatorsMax: 5, newId, randomBytes }),
     sessions,

@@ -31,7 +31,7 @@ export async function rollUpAll(store: Store, overForMs = 0): Promise<number> {
   return rolled
 }
 
-export async function allRows(store: Store): Promise<readonly UsageRow[]> {
+export async function allRows(store: Pick<Store, 'usage'>): Promise<readonly UsageRow[]> {
   const rows: UsageRow[] = []
   for (let after: string | undefined, more = true; more; ) {
     const page = await store.usage.list({ limit: 1000, after, endpoint: 'all' })
@@ -58,7 +58,9 @@ export function sumUp(rows: readonly UsageRow[], groupBy: SummaryGroup): readonl
   const groups = new Map<string, UsageRow[]>()
   for (const row of rows) {
     const group = groupOf(row, groupBy)
-    groups.set(group, [...(groups.get(group) ?? []), row])
+    const of = groups.get(group) ?? []
+    of.push(row)
+    groups.set(group, of)
   }
   return [...groups].map(([group, of]) => ({
     group,

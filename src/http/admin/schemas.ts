@@ -18,6 +18,8 @@ import {
   LedgerEntryShape,
   NodeShape,
   OperatorUsageShape,
+  OVERVIEW_STEPS,
+  OverviewShape,
   ScopeName,
   Status,
   SummaryShape,
@@ -122,6 +124,19 @@ export const ADMIN = {
   summariseUsage: endpoint('GET', '/usage/summary', 'Sums over usage rows', READ, listOf(SummaryShape), {
     query: Type.Object({ ...usageFilter, group_by: Type.Enum([...SUMMARY_GROUPS]) }, strict),
   }),
+  overview: endpoint(
+    'GET',
+    '/overview',
+    'What was going on: sums, series, top lists, low balances',
+    READ,
+    OverviewShape,
+    {
+      query: Type.Object(
+        { from: Type.Optional(Time), to: Type.Optional(Time), step: Type.Optional(Type.Enum([...OVERVIEW_STEPS])) },
+        strict,
+      ),
+    },
+  ),
   getUsage: endpoint('GET', '/usage/{request_id}', 'One usage row', READ, OperatorUsageShape, {}),
   listEvents: endpoint('GET', '/events', "Operators' actions, newest first", READ, listOf(EventShape), {
     query: Type.Object(

@@ -141,6 +141,34 @@ export const SummaryShape = Type.Object({
   cost: Credits,
 })
 
+const SPENDING = {
+  requests: Type.Integer(),
+  errors: Type.Integer(),
+  prompt_tokens: Tokens,
+  completion_tokens: Tokens,
+  cost: Credits,
+}
+const Milliseconds = nullable(Type.Integer({ minimum: 0 }))
+const MOMENT = { ...SPENDING, p50_ms: Milliseconds, p95_ms: Milliseconds }
+const Named = Type.Object({ id: Type.String(), ...SPENDING })
+export const OVERVIEW_STEPS = ['hour', 'day'] as const
+
+export const OverviewShape = Type.Object({
+  object: Type.Literal('overview'),
+  from: Time,
+  to: Time,
+  step: Type.Enum([...OVERVIEW_STEPS]),
+  totals: Type.Object(MOMENT),
+  series: Type.Array(Type.Object({ at: Time, ...MOMENT })),
+  top: Type.Object({
+    models: Type.Array(Named),
+    keys: Type.Array(Type.Object({ id: Type.String(), name: Type.String(), label: Type.String(), ...SPENDING })),
+    providers: Type.Array(Named),
+    accounts: Type.Array(Type.Object({ id: Type.String(), name: Type.String(), ...SPENDING })),
+  }),
+  low_balances: Type.Array(Type.Object({ id: Type.String(), name: Type.String(), available: Credits, owed: Credits })),
+})
+
 export const EventShape = Type.Object({
   object: Type.Literal('event'),
   id: Type.String(),

@@ -30,6 +30,7 @@ export function usageEndpoints(
     needs,
   )
   serve(app, ADMIN.summariseUsage, ({ query: { group_by, ...filter } }) => reports.summary(filter, group_by), needs)
+  serve(app, ADMIN.overview, ({ query }) => reports.overview(query), needs)
   serve(app, ADMIN.getUsage, ({ params }) => reports.usageOf(params.request_id ?? ''), needs)
 }
 

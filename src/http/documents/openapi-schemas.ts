@@ -19,6 +19,7 @@ import {
   LedgerEntryShape,
   NodeShape,
   OperatorUsageShape,
+  OverviewShape,
   SummaryShape,
   UsageShape,
 } from '../admin/shapes.ts'
@@ -61,6 +62,7 @@ const NAMED: Readonly<Record<string, TSchema>> = {
   LedgerEntry: LedgerEntryShape,
   LedgerList: ADMIN.listLedger.response,
   UsageSummary: SummaryShape,
+  Overview: OverviewShape,
   UsageSummaryList: ADMIN.summariseUsage.response,
   Event: EventShape,
   EventList: ADMIN.listEvents.response,

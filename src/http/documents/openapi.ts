@@ -63,6 +63,7 @@ const TAGS = [
   { name: 'Admin: providers', description: 'Upstreams, their credentials and their health.' },
   { name: 'Admin: models', description: 'Models with their prices and targets.' },
   { name: 'Admin: catalog', description: 'What the configuration file declares.' },
+  { name: 'Admin: overview', description: 'What is going on, at a glance.' },
   { name: 'Admin: usage', description: 'Usage of all keys, row by row or summed.' },
   { name: 'Admin: events', description: 'What operators did, when and from where.' },
   { name: 'Admin: nodes', description: 'Who shares the database.' },

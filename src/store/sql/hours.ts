@@ -16,7 +16,7 @@ export type Hours = ReturnType<typeof sqlHours>
 // Of one transaction, so that nobody waits for it.
 const CLAIMED_AT_ONCE_MAX = 100
 const EMPTY_CLAIMED_AT_ONCE_MAX = 2000
-const ROWS_WRITTEN_AT_ONCE = 200
+const SIZES = [128, 16, 1]
 
 export function sqlHours(sql: Sql) {
   return {
@@ -31,9 +31,11 @@ export function sqlHours(sql: Sql) {
         const empty = Math.min(busy, end, first + EMPTY_CLAIMED_AT_ONCE_MAX) - first
         const hours = empty > 0 ? empty : Math.min(end - first, CLAIMED_AT_ONCE_MAX)
         // An hour without rows has true sums: none.
-        const values = Array.from({ length: hours }, (_, i) => `(${first + i}, ${empty > 0 ? 0 : 1}, 0)`)
         await tx.run(
-          `INSERT INTO usage_rolled (hour, mark, rolled_mark) VALUES ${values.join(', ')} ON CONFLICT DO NOTHING`,
+          `WITH RECURSIVE n (hour) AS (SELECT CAST($1 AS BIGINT) UNION ALL SELECT hour + 1 FROM n WHERE hour + 1 < $2)
+           INSERT INTO usage_rolled (hour, mark, rolled_mark) SELECT hour, CAST($3 AS BIGINT), 0 FROM n WHERE true
+           ON CONFLICT DO NOTHING`,
+          [first, first + hours, empty > 0 ? 0 : 1],
         )
         return hours
       }, 'hours')
@@ -155,12 +157,15 @@ async function replace(tx: Tx, grain: 'hour' | 'day', at: number, { rows, durati
   await insertAll(tx, `usage_${grain}_ms (${grain}, bucket, requests)`, timed)
 }
 
+// Statements are kept for their text, so there is one for each of a few sizes and not for every number of rows.
 async function insertAll(tx: Tx, into: string, values: readonly (readonly Param[])[]): Promise<void> {
-  for (let i = 0; i < values.length; i += ROWS_WRITTEN_AT_ONCE) {
-    const chunk = values.slice(i, i + ROWS_WRITTEN_AT_ONCE)
+  for (let i = 0; i < values.length; ) {
+    const size = SIZES.find(each => each <= values.length - i) ?? 1
+    const chunk = values.slice(i, i + size)
     let next = 0
     const rows = chunk.map(row => `(${row.map(() => `$${++next}`).join(', ')})`)
     await tx.run(`INSERT INTO ${into} VALUES ${rows.join(', ')}`, chunk.flat())
+    i += size
   }
 }
 

@@ -26,6 +26,7 @@ const LOW_BALANCES_MAX = 20
 const CREDIT: Nano = 1_000_000_000n
 // Of the accounts that spent something lately, the dearest.
 const SPENDERS_MAX = 1000
+const IDS_AT_ONCE = 50
 
 export async function overviewOf(span: OverviewSpan, sql: Sql): Promise<Overview> {
   const parts = await partsOf(span, sql)
@@ -166,9 +167,20 @@ async function lowBalances(sql: Sql): Promise<readonly LowBalance[]> {
 }
 
 async function accountsOf(ids: readonly string[], sql: Sql): Promise<readonly Row[]> {
-  if (ids.length === 0) return []
-  const places = ids.map((_, i) => `$${i + 1}`)
-  return sql.all(`SELECT id, name, status, available, owed FROM account WHERE id IN (${places.join(', ')})`, ids)
+  const rows: Row[] = []
+  for (let i = 0; i < ids.length; i += IDS_AT_ONCE) {
+    const chunk = ids.slice(i, i + IDS_AT_ONCE)
+    // Always as many: statements are kept for their text.
+    const asked = Array.from({ length: IDS_AT_ONCE }, (_, j) => chunk[j] ?? null)
+    const places = asked.map((_, j) => `$${j + 1}`)
+    rows.push(
+      ...(await sql.all(
+        `SELECT id, name, status, available, owed FROM account WHERE id IN (${places.join(', ')})`,
+        asked,
+      )),
+    )
+  }
+  return rows
 }
 
 function readBalance(row: Row): LowBalance {

@@ -54,7 +54,7 @@ async function* unitsWith(filter: UsageFilter, part: Part, sql: Sql): AsyncGener
     const { table, asked } = sourceOf({ ...part, to })
     asked.add('key_id = ?', filter.keyId)
     asked.add('account_id = ?', filter.accountId)
-    asked.add(`(model = ? OR model = '')`, filter.model)
+    asked.add(`(model = ? OR (model = '' AND outcome = 'refused'))`, filter.model)
     asked.add('provider = ?', filter.provider)
     asked.add('outcome = ?', filter.outcome)
     if (filter.endpoint !== 'all') asked.add('endpoint = ?', filter.endpoint ?? 'chat.completions')

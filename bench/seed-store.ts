@@ -1,0 +1,98 @@
+// Fills a store with seeded usage so that the books agree: accounts and keys, what they were given, every row with its
+// charge, and what all of it comes to.
+import { createHash } from 'node:crypto'
+import type { Nano } from '../src/domain/credits.ts'
+import { sqlRooms } from '../src/store/sql/rooms.ts'
+import type { Param, Sql, Tx } from '../src/store/sql/sql.ts'
+import { idAt } from '../src/store/sql/time-order.ts'
+import { SEED_ACCOUNTS, SEED_COLUMNS, SEED_KEYS, type SeedPlan, type SeedRow, seedRows } from './seed-rows.ts'
+
+const ACTOR = { name: 'seed', address: 'local' }
+// Statements are kept for their text: a few sizes, not one for every number of rows.
+const SIZES = [32, 1]
+const ROWS_IN_ONE_COMMIT = 10_000
+const FUNDS: Nano = 1_000_000_000_000n
+
+export async function seedStore(sql: Sql, plan: SeedPlan, onProgress: (rows: number) => void): Promise<void> {
+  await makeAccounts(sql)
+  const spent = new Map<string, Nano>()
+  let written = 0
+  for (const commit of batches(seedRows(plan), ROWS_IN_ONE_COMMIT)) {
+    await sql.transaction(async tx => {
+      await writeRows(tx, commit)
+    })
+    for (const { account_id, key_id, cost } of commit) {
+      spent.set(account_id, (spent.get(account_id) ?? 0n) + cost)
+      spent.set(key_id, (spent.get(key_id) ?? 0n) + cost)
+    }
+    written += commit.length
+    onProgress(written)
+  }
+  await sql.transaction(tx => settleUp(tx, spent))
+}
+
+async function makeAccounts(sql: Sql): Promise<void> {
+  const { accounts, keys } = sqlRooms(sql)
+  if ((await accounts.get(SEED_ACCOUNTS[0] as string)) !== undefined) throw new Error('this database was seeded before')
+  for (const [i, id] of SEED_ACCOUNTS.entries()) await accounts.create({ id, name: `Customer ${i + 1}` }, ACTOR)
+  for (const { id, accountId } of SEED_KEYS) {
+    const secret = { hash: createHash('sha256').update(id).digest('hex'), prefix: 'svc_live_', last4: 'seed' }
+    const controls = { name: id.replace('key_', ''), scopes: ['chat.completions'] as const, ipAllowlist: [] }
+    const limits = { rpmLimit: 300, dailyLimit: null, creditLimit: null, maxConcurrent: 100, expiresAt: null }
+    await keys.create({ id, accountId, secret, ...controls, ...limits }, ACTOR)
+  }
+}
+
+async function writeRows(tx: Tx, rows: readonly SeedRow[]): Promise<void> {
+  await insert(
+    tx,
+    `usage (${SEED_COLUMNS.join(', ')})`,
+    rows.map(row => SEED_COLUMNS.map(name => row[name])),
+  )
+  const charges = rows
+    .filter(row => row.cost > 0n)
+    .map(row => [row.account_id, row.request_id, 'charge', -row.cost, row.request_id, row.created_at])
+  await insert(tx, 'ledger (account_id, id, kind, amount, request_id, created_at)', charges)
+}
+
+// Everybody was given what they spent and a little more, but for one who owes and one who is nearly out of credits.
+async function settleUp(tx: Tx, spent: ReadonlyMap<string, Nano>): Promise<void> {
+  for (const [i, id] of SEED_ACCOUNTS.entries()) {
+    const cost = spent.get(id) ?? 0n
+    const left = i === 3 ? -5_000_000n : i === 5 ? 2_000_000n : FUNDS
+    const topup = [id, idAt(tx.now()), 'topup', cost + left, tx.now()]
+    await insert(tx, 'ledger (account_id, id, kind, amount, created_at)', [topup])
+    await tx.run('UPDATE account SET available = $1, owed = $2, spent = $3 WHERE id = $4', [
+      left > 0n ? left : 0n,
+      left < 0n ? -left : 0n,
+      cost,
+      id,
+    ])
+  }
+  for (const { id } of SEED_KEYS) {
+    await tx.run('UPDATE key_balance SET spent = $1 WHERE key_id = $2', [spent.get(id) ?? 0n, id])
+  }
+}
+
+async function insert(tx: Tx, into: string, rows: readonly (readonly Param[])[]): Promise<void> {
+  for (let i = 0; i < rows.length; ) {
+    const size = SIZES.find(each => each <= rows.length - i) ?? 1
+    const chunk = rows.slice(i, i + size)
+    let next = 0
+    const values = chunk.map(row => `(${row.map(() => `$${++next}`).join(', ')})`)
+    await tx.run(`INSERT INTO ${into} VALUES ${values.join(', ')}`, chunk.flat())
+    i += size
+  }
+}
+
+function* batches<T>(items: Iterable<T>, size: number): Generator<T[]> {
+  let batch: T[] = []
+  for (const item of items) {
+    batch.push(item)
+    if (batch.length === size) {
+      yield batch
+      batch = []
+    }
+  }
+  if (batch.length > 0) yield batch
+}
