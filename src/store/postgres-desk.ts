@@ -112,15 +112,20 @@ async function lockKeys({ keyIds, rowIds }: Touched, ask: Ask): Promise<Readonly
   return new Map(locked.map(row => [text(row.id), readKeyPage(row)]))
 }
 
+// Id by id, each in its own partition: a list of ids would be looked for in all of them.
+function rowsOf(ids: string): string {
+  return `unnest(${ids}::text[]) AS ids (id) JOIN usage u ON u.request_id = ids.id`
+}
+
 // A settlement knows only its request. Whose row that is never changes, so it may be read before anything is locked.
 //
 // The key's own row is locked too, though nothing here changes it: a revoke waits until the rows of this batch are
 // committed, or this batch waits and finds the key dead.
 const LOCK_ACCOUNTS = `SELECT ${ACCOUNT_PAGE} FROM account WHERE id IN (SELECT unnest($1::text[])
-    UNION SELECT account_id FROM usage WHERE request_id = ANY($2))
+    UNION SELECT u.account_id FROM ${rowsOf('$2')})
   ORDER BY id FOR NO KEY UPDATE`
 const LOCK_KEYS = `SELECT ${KEY_PAGE} FROM api_key k JOIN key_balance b ON b.key_id = k.id
-  WHERE k.id IN (SELECT unnest($1::text[]) UNION SELECT key_id FROM usage WHERE request_id = ANY($2))
+  WHERE k.id IN (SELECT unnest($1::text[]) UNION SELECT u.key_id FROM ${rowsOf('$2')})
   ORDER BY k.id FOR NO KEY UPDATE OF k, b`
 
 // After the locks: whoever changes the state of a row holds its account, so what is read here stays. So is the time.
@@ -133,7 +138,7 @@ async function readRows(ids: readonly string[], ask: Ask) {
 
 const READ_ROWS = `SELECT ${DATABASE_TIME} AS now, ${ROW_PAGE},
     (SELECT (MAX(hour) + 1) * ${HOUR_MS} FROM usage_rolled) AS claimed_until
-  FROM (SELECT 1) one LEFT JOIN usage ON request_id = ANY($1)`
+  FROM (SELECT 1) one LEFT JOIN (SELECT u.* FROM ${rowsOf('$1')}) wanted ON true`
 
 function openOnly(row: RowPage | undefined): readonly RowPage[] {
   return row?.state === 'open' ? [row] : []

@@ -3,9 +3,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import pg from 'pg'
 import { HOUR_MS } from '../../src/domain/usage-hours.ts'
 import type { Store } from '../../src/store/contract.ts'
 import { SUMMARY_GROUPS } from '../../src/store/contract-operator.ts'
+import { SHARE_HOURS } from '../../src/store/postgres-sql.ts'
 import { bill, checkpoint, GATE_ENGINES, type House, openHouse } from '../kit/gates.ts'
 import { allRows, askAt, byGroup, noteAt, rollUpAll, SOME_HOUR, sumUp } from '../kit/usage-hours.ts'
 
@@ -89,6 +91,34 @@ for (const { engine, make } of GATE_ENGINES) {
     await assertSums(house.store)
   })
 
+  if (engine === 'postgres') {
+    test('postgres: no hour is summed up while a node lives that does not grow marks', async () => {
+      await using house = await openHouse(make, RICH)
+      await using old = await connected(house.url)
+      await settleAt(house, SOME_HOUR * HOUR_MS)
+      await old.query(`INSERT INTO node (owner, since, renewed_at)
+        SELECT 'old', now_ms, now_ms FROM (SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now_ms) t`)
+
+      assert.equal(await rollUpAll(house.store), 0)
+      await assertSums(house.store)
+      await old.query(`UPDATE node SET renewed_at = renewed_at - 3600000 WHERE owner = 'old'`)
+      assert.ok((await rollUpAll(house.store)) > 0)
+    })
+
+    test('postgres: a batch that began before an hour was claimed is waited for, so that its rows are in the sums', async () => {
+      await using house = await openHouse(make, RICH)
+      await using batch = await connected(house.url)
+      await settleAt(house, SOME_HOUR * HOUR_MS)
+      await batch.query(`BEGIN; ${SHARE_HOURS}`)
+
+      await assert.rejects(house.store.upkeep.rollUp(0), /lock timeout/)
+      await batch.query('COMMIT')
+
+      assert.ok((await rollUpAll(house.store)) > 0)
+      await assertSums(house.store)
+    })
+  }
+
   test(`${engine}: whatever happens in whatever order, the sums are those of the rows`, async () => {
     const step = fc.oneof(
       fc.record({ do: fc.constant('chat' as const), hour: fc.nat(50), tokens: fc.nat(30) }),
@@ -118,9 +148,15 @@ for (const { engine, make } of GATE_ENGINES) {
         await assertSums(house.store)
         await house.store.gates.sweep([])
       }),
-      { numRuns: 15 },
+      { numRuns: 10 },
     )
   })
+}
+
+async function connected(url: string) {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  return { query: (text: string) => client.query(text), [Symbol.asyncDispose]: () => client.end() }
 }
 
 async function settleAt(house: House, at: number, tokens = 3): Promise<void> {

@@ -76,6 +76,7 @@ test('the file beside the process is found, and its prices are taken as written'
   )
   assert.equal(config.brand.headerPrefix, 'X-Acme-')
   assert.equal(config.bounds.drainDelayMs, 250)
+  assert.equal(config.usageRetentionDays, null)
 })
 
 test('prices are taken up to 90 million credits for the dearest request', () => {
@@ -161,6 +162,14 @@ const FLAWS: readonly (readonly [flaw: string, from: string, to: string, message
   ['a negative price', '"0.00000015"', '-0.1', /:9: models\[0\]\.pricing\.prompt/],
   ['a price with an exponent', '"0.00000015"', '1.5e-7', /:9: models\[0\]\.pricing\.prompt: .*no exponent/],
   ['a price finer than a pico-credit', '"0.00000015"', '0.0000000000001', /:9: .*at most 12 decimals/],
+  ['rows kept for no day', 'drain_delay: 0.25', 'usage_retention_days: 0', /:15: usage_retention_days: .*1 to 3650/],
+  [
+    'rows kept for too long',
+    'drain_delay: 0.25',
+    'usage_retention_days: 3651',
+    /:15: usage_retention_days: .*1 to 3650/,
+  ],
+  ['rows kept for a part of a day', 'drain_delay: 0.25', 'usage_retention_days: 1.5', /:15: usage_retention_days: /],
   ['a markup of nothing', 'drain_delay: 0.25', 'markup: 0', /:15: markup: .*above 0/],
   ['a markup below nothing', 'drain_delay: 0.25', 'markup: "-1.25"', /:15: markup: .*above 0/],
   ['a rate with an exponent', 'drain_delay: 0.25', 'credits_per_usd: 1e2', /:15: credits_per_usd: .*no exponent/],
