@@ -10,6 +10,7 @@ import type { Form } from './answer-reader.ts'
 import { CONTESTANTS } from './contestants.ts'
 import { findNginx, installNginx } from './nginx.ts'
 import { measureRounds, type Plan } from './rounds.ts'
+import { EMBEDDED, scaleContestants } from './scale.ts'
 import { measureStartup } from './startup.ts'
 import { asJson, isWithin, limitsOf, markdown, type Results } from './table.ts'
 import { ROOT } from './turnpike.ts'
@@ -24,6 +25,7 @@ const HELP = `npm run bench -- [options]
   --paced              1 ms between the chunks of a stream
   --halt               let idle cores halt; in a virtual machine streams then vary threefold between runs
   --contestants LIST   of nginx,relay,turnpike (all)
+  --scale              Turnpike alone: on the embedded store, on Postgres and Redis, and as two workers there
   --profile            profile Turnpike; print with: node bench/profile.ts FOLDER
   --help`
 
@@ -40,10 +42,11 @@ async function main(): Promise<void> {
     console.log(HELP)
     return
   }
-  const names = options.contestants.split(',')
-  const contestants = CONTESTANTS.filter(({ name }) => names.includes(name.toLowerCase()))
-  if (contestants.length !== names.length) throw new Error(`--contestants: not known in ${options.contestants}`)
+  const names = options.scale ? [] : options.contestants.split(',')
+  const named = CONTESTANTS.filter(({ name }) => names.includes(name.toLowerCase()))
+  if (named.length !== names.length) throw new Error(`--contestants: not known in ${options.contestants}`)
   checkMachine(names)
+  const contestants = options.scale ? await scaleContestants() : named
 
   // On the checkout's disk: /tmp may be memory, where a durable write costs nothing.
   mkdirSync(join(ROOT, '.cache'), { recursive: true })
@@ -63,7 +66,8 @@ async function main(): Promise<void> {
   try {
     const samples = await measureRounds(plan)
     const startup = names.includes('turnpike') ? await measureStartup(folder) : undefined
-    print({ forms: plan.forms, connections: CONNECTIONS, samples, startup }, options)
+    const floor = options.scale ? EMBEDDED : 'nginx'
+    print({ floor, forms: plan.forms, connections: CONNECTIONS, samples, startup }, options)
   } catch (error) {
     console.error(`The benchmark failed; logs and data are in ${folder}`)
     throw error
@@ -85,6 +89,7 @@ function readOptions() {
       paced: flag,
       halt: flag,
       profile: flag,
+      scale: flag,
       help: flag,
       only: { type: 'string' },
       requests: { type: 'string', default: '20000' },

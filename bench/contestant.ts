@@ -6,7 +6,7 @@ export type Contestant = {
   readonly start: (place: Place) => Promise<Running>
 }
 
-type Place = {
+export type Place = {
   readonly folder: string
   readonly upstreamPort: number
   readonly profileFolder: string | undefined

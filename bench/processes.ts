@@ -1,16 +1,16 @@
 // Starts, asks and stops the benchmark's processes, each pinned to a core; whatever still runs when the benchmark
 // ends is told to stop, by its own id.
 
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { openSync, readFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-export type Core = 'contestant' | 'others'
+export type Core = 'contestant' | 'others' | 'both'
 export type Env = Readonly<Record<string, string>>
 
-const CORES = { contestant: '0', others: '1' } as const
+const CORES = { contestant: '0', others: '1', both: '0,1' } as const
 const STOP_MS_MAX = 30_000
 const LOG_TAIL_BYTES = 2_000
 
@@ -30,6 +30,11 @@ export function startPinned(core: Core, command: readonly string[], log: string,
   running.add(child)
   child.once('exit', () => running.delete(child))
   return child
+}
+
+// Of a server that somebody else started; what it starts from now on stays there too.
+export function pin(core: Core, pid: number): void {
+  execFileSync('taskset', ['-a', '-c', '-p', CORES[core], String(pid)], { stdio: 'ignore' })
 }
 
 // Keeps both cores from halting, by a loop that yields to anything else. Waking a halted core of a virtual machine takes

@@ -1,6 +1,7 @@
 // Turns what was measured into figures with ratios, limits with a verdict, and Markdown to paste into a README.
 
 import type { Form } from './answer-reader.ts'
+import { ONE_NODE, TWO_WORKERS } from './scale.ts'
 
 export type Measure = {
   readonly cpuUs: number
@@ -18,6 +19,8 @@ export type Sample = Readonly<Partial<Record<Form, Measure>>> & {
 export type Startup = { readonly firstMs: number; readonly secondMs: number }
 
 export type Results = {
+  // Whom the others are compared with.
+  readonly floor: string
   readonly forms: readonly Form[]
   readonly connections: number
   readonly samples: ReadonlyMap<string, readonly Sample[]>
@@ -26,7 +29,6 @@ export type Results = {
 
 export type Limit = { readonly what: string; readonly value: number; readonly limit: number; readonly unit: string }
 
-const FLOOR = 'nginx'
 const OURS = 'Turnpike'
 const TITLES = { json: 'JSON', stream: '50-chunk streams' } as const
 const COLUMNS: readonly { key: keyof Measure; title: string; scale: number; digits: number }[] = [
@@ -37,10 +39,12 @@ const COLUMNS: readonly { key: keyof Measure; title: string; scale: number; digi
 ]
 
 export function limitsOf(results: Results): readonly Limit[] {
+  if (results.samples.has(ONE_NODE)) return scaleLimitsOf(results)
   if (!results.samples.has(OURS)) return []
-  const ratio = (of: (sample: Sample) => number | undefined) => middle(results, OURS, of) / middle(results, FLOOR, of)
+  const { floor } = results
+  const ratio = (of: (sample: Sample) => number | undefined) => middle(results, OURS, of) / middle(results, floor, of)
   const limits: Limit[] = []
-  if (results.samples.has(FLOOR)) {
+  if (results.samples.has(floor)) {
     const cpuLimits = { json: 6, stream: 2 }
     for (const form of results.forms) {
       const value = ratio(sample => sample[form]?.cpuUs)
@@ -54,6 +58,24 @@ export function limitsOf(results: Results): readonly Limit[] {
   if (results.startup !== undefined) {
     const seconds = results.startup.secondMs / 1000
     limits.push({ what: '`npm start` to the first answered chat', value: seconds, limit: 1, unit: 's' })
+  }
+  return limits
+}
+
+// What sharing a store costs, and what a second core brings: by the CPU that a request takes, since the cores of this
+// machine drive the load and run the databases as well.
+function scaleLimitsOf(results: Results): readonly Limit[] {
+  const cpu = (name: string, form: Form) => middle(results, name, sample => sample[form]?.cpuUs)
+  const limits = results.forms.map(form => ({
+    what: `CPU per request with Postgres and Redis, ${TITLES[form]}`,
+    value: cpu(ONE_NODE, form) / cpu(results.floor, form),
+    limit: 1.5,
+    unit: '× embedded',
+  }))
+  for (const form of results.forms) {
+    const value = cpu(TWO_WORKERS, form) / cpu(ONE_NODE, form)
+    const what = `CPU per request of two workers, ${TITLES[form]} (1.25 × leaves 1.6 × the work of one)`
+    limits.push({ what, value, limit: 1.25, unit: '× one' })
   }
   return limits
 }
@@ -78,7 +100,7 @@ export function asJson(results: Results): object {
       const figures = COLUMNS.map(({ key }) => {
         const of = (sample: Sample) => sample[form]?.[key]
         const value = middle(results, name, of)
-        return [key, { value, ratio: value / middle(results, FLOOR, of) }]
+        return [key, { value, ratio: value / middle(results, results.floor, of) }]
       })
       return [form, Object.fromEntries(figures)]
     })
@@ -106,14 +128,14 @@ function loadTable(results: Results, form: Form): string {
     name,
     ...COLUMNS.flatMap(({ key, scale, digits }) => {
       const of = (sample: Sample) => sample[form]?.[key]
-      return withRatio(middle(results, name, of) * scale, middle(results, FLOOR, of) * scale, digits)
+      return withRatio(middle(results, name, of) * scale, middle(results, results.floor, of) * scale, digits)
     }),
   ])
-  return table([title, ...COLUMNS.flatMap(column => [column.title, '× nginx'])], rows)
+  return table([title, ...COLUMNS.flatMap(column => [column.title, `× ${results.floor}`])], rows)
 }
 
 function restTable(results: Results): string {
-  const floor = middle(results, FLOOR, sample => sample.addedP50Us)
+  const floor = middle(results, results.floor, sample => sample.addedP50Us)
   const rows = [...results.samples.keys()].map(name => [
     name,
     ...withRatio(
@@ -126,7 +148,7 @@ function restTable(results: Results): string {
       0,
     ),
   ])
-  return table(['One connection, JSON', 'p50 added, µs', '× nginx', 'resident after the run, MB'], rows)
+  return table(['One connection, JSON', 'p50 added, µs', `× ${results.floor}`, 'resident after the run, MB'], rows)
 }
 
 function startupLine({ firstMs, secondMs }: Startup): string {

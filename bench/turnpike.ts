@@ -4,8 +4,8 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Contestant } from './contestant.ts'
-import { type Env, freePort, logTail, plainEnv, startPinned, stop, until } from './processes.ts'
+import type { Contestant, Place, Running } from './contestant.ts'
+import { type Core, type Env, freePort, logTail, plainEnv, startPinned, stop, until } from './processes.ts'
 
 export const ROOT = join(import.meta.dirname, '..')
 const ADMIN_TOKEN = 'bench-admin-token-0123456789abcdefghijklmnop'
@@ -13,35 +13,38 @@ const PAGE_ROWS = 1000
 
 type Admin = (method: 'GET' | 'POST', path: string, body?: object) => Promise<Record<string, unknown>>
 
-export const turnpike: Contestant = {
-  name: 'Turnpike',
-  async start({ folder, upstreamPort, profileFolder }) {
-    const port = await freePort()
-    const log = join(folder, 'turnpike.log')
-    const env = turnpikeEnv(folder, port)
-    mkdirSync(env.TURNPIKE_DATA_DIR!, { recursive: true, mode: 0o700 })
-    writeFileSync(env.TURNPIKE_CONFIG!, turnpikeYaml(upstreamPort))
-    const flags = profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`]
-    const command = [process.execPath, ...flags, ...startArguments()]
-    const child = startPinned('contestant', command, log, env)
-    await until(() => isReady(port), child, log)
-    const admin = adminOf(port)
-    const key = await createKey(admin)
-    return {
-      pid: child.pid!,
-      port,
-      paths: { json: '/v1/chat/completions', stream: '/v1/chat/completions' },
-      headers: { authorization: `Bearer ${key.secret}` },
-      async verify(sent) {
-        const charged = await countCharged(admin, key.id)
-        if (charged !== sent)
-          throw new Error(`${sent} requests were sent, but ${charged} were charged\n${logTail(log)}`)
-        await stop(child)
-        audit(env)
-      },
-      stop: () => stop(child),
-    }
-  },
+export const turnpike: Contestant = { name: 'Turnpike', start: place => startTurnpike(place) }
+
+// `more` is added to its environment.
+export async function startTurnpike(
+  { folder, upstreamPort, profileFolder }: Place,
+  more: Env = {},
+  core: Core = 'contestant',
+): Promise<Running> {
+  const port = await freePort()
+  const log = join(folder, 'turnpike.log')
+  const env = { ...turnpikeEnv(folder, port), ...more }
+  mkdirSync(env.TURNPIKE_DATA_DIR!, { recursive: true, mode: 0o700 })
+  writeFileSync(env.TURNPIKE_CONFIG!, turnpikeYaml(upstreamPort))
+  const flags = profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`]
+  const command = [process.execPath, ...flags, ...startArguments()]
+  const child = startPinned(core, command, log, env)
+  await until(() => isReady(port), child, log)
+  const admin = adminOf(port)
+  const key = await createKey(admin)
+  return {
+    pid: child.pid!,
+    port,
+    paths: { json: '/v1/chat/completions', stream: '/v1/chat/completions' },
+    headers: { authorization: `Bearer ${key.secret}` },
+    async verify(sent) {
+      const charged = await countCharged(admin, key.id)
+      if (charged !== sent) throw new Error(`${sent} requests were sent, but ${charged} were charged\n${logTail(log)}`)
+      await stop(child)
+      audit(env)
+    },
+    stop: () => stop(child),
+  }
 }
 
 function turnpikeEnv(folder: string, port: number): Env {
@@ -122,7 +125,7 @@ async function countCharged(admin: Admin, keyId: string): Promise<number> {
 // Throws, with what the audit said, unless it exits with 0.
 function audit(env: Env): void {
   execFileSync(process.execPath, [join(ROOT, 'bin/turnpike.js'), 'audit'], {
-    env: { ...plainEnv(), TURNPIKE_DATA_DIR: env.TURNPIKE_DATA_DIR, TURNPIKE_CONFIG: env.TURNPIKE_CONFIG },
+    env: { ...plainEnv(), ...env },
     stdio: 'pipe',
   })
 }
@@ -131,5 +134,5 @@ function audit(env: Env): void {
 function startArguments(): readonly string[] {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: { start: string } }
   const [, ...args] = scripts.start.split(' ')
-  return args.map(arg => (arg.startsWith('bin/') ? join(ROOT, arg) : arg))
+  return args.filter(arg => arg !== '--build-dashboard').map(arg => (arg.startsWith('bin/') ? join(ROOT, arg) : arg))
 }

@@ -27,6 +27,7 @@ if (only.length > 0) {
 } else {
   step('style', bin('biome'), ['check', '--error-on-warnings', '.'])
   step('types', bin('tsc'), [])
+  step('types of the dashboard', bin('tsc'), ['-p', 'web'])
   step('dead code', bin('knip'), [])
   const servers = await sharedServers()
   // Coverage slows everything in a process down, so it is taken where the code runs in the test's own process. The life
@@ -34,8 +35,8 @@ if (only.length > 0) {
   const coverage = ['--experimental-test-coverage', '--test-coverage-include=src/**']
   tests('unit and contract tests, with coverage', globSync('test/{unit,contract}/*.test.ts').sort(), coverage, servers)
   const life = globSync('test/life/*.test.ts').sort()
-  const rest = globSync('test/{*,{chaos,clients}/*}.test.ts').sort()
-  tests('life, chaos and client tests', [...life, ...rest], [], servers)
+  const rest = globSync('test/{*,{chaos,clients,browser}/*}.test.ts').sort()
+  tests('life, chaos, client and browser tests', [...life, ...rest], [], servers)
   const shared = life.filter(file => !EMBEDDED_ONLY.includes(basename(file, '.test.ts')))
   if (servers !== undefined) tests('life tests on Postgres and Redis', shared, [], { ...servers, TEST_STORE: 'shared' })
 }

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { NANO_MAX } from '../../src/domain/credits.ts'
 import type { NewCredits } from '../../src/store/contract-operator.ts'
 import { bookCost, takeHold } from '../../src/store/sql/books.ts'
-import { ENGINES, OPERATOR, openRooms, type Rooms } from '../kit/engines.ts'
+import { ENGINES, OPERATOR, openRooms, type Rooms, runsOn } from '../kit/engines.ts'
 
 const ACCOUNT = 'acct_1'
 let made = 0
@@ -159,7 +159,7 @@ for (const { engine, open } of ENGINES) {
           await assertBooks(rooms)
         }
       }),
-      { numRuns: 60 },
+      { numRuns: runsOn(engine, 60) },
     )
   })
 

@@ -8,6 +8,7 @@ import { HOUR_MS } from '../../src/domain/usage-hours.ts'
 import type { Store } from '../../src/store/contract.ts'
 import { SUMMARY_GROUPS } from '../../src/store/contract-operator.ts'
 import { SHARE_HOURS } from '../../src/store/postgres-sql.ts'
+import { runsOn } from '../kit/engines.ts'
 import { bill, checkpoint, GATE_ENGINES, type House, openHouse } from '../kit/gates.ts'
 import { allRows, askAt, byGroup, noteAt, rollUpAll, SOME_HOUR, sumUp } from '../kit/usage-hours.ts'
 
@@ -155,7 +156,7 @@ for (const { engine, make } of GATE_ENGINES) {
         await assertSums(house.store)
         await house.store.gates.sweep([])
       }),
-      { numRuns: 10 },
+      { numRuns: runsOn(engine, 10) },
     )
   })
 }

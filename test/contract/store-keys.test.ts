@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { NO_FILE } from '../../src/config-file.ts'
 import { GRACE_MS, keyStatus } from '../../src/domain/key.ts'
 import type { NewKey } from '../../src/store/contract-operator.ts'
-import { ENGINES, OPERATOR, openRooms, type Rooms } from '../kit/engines.ts'
+import { ENGINES, OPERATOR, openRooms, type Rooms, runsOn } from '../kit/engines.ts'
 
 const MINUTE_MS = 60_000
 let made = 0
@@ -177,7 +177,7 @@ for (const { engine, open } of ENGINES) {
         const dead = new Set<string>()
         for (const step of steps) await takeStep(rooms, id, step, dead)
       }),
-      { numRuns: 60 },
+      { numRuns: runsOn(engine, 60) },
     )
   })
 

@@ -14,7 +14,7 @@ import { ENGINES, openRooms, type Rooms } from '../kit/engines.ts'
 import { manualClock } from '../kit/manual-clock.ts'
 import { allRows, byGroup, sumUp } from '../kit/usage-hours.ts'
 
-const ROWS = 50_000
+const ROWS = 10_000
 const UNTIL = Date.UTC(2026, 5, 20, 11)
 const DAYS = 40
 const ago = (days: number) => UNTIL - days * DAY_MS

@@ -6,7 +6,7 @@ import { DAY_MS } from '../../src/domain/key.ts'
 import { SUMMARY_GROUPS } from '../../src/store/contract-operator.ts'
 import type { Param } from '../../src/store/sql/sql.ts'
 import { idAt } from '../../src/store/sql/time-order.ts'
-import { ENGINES, openRooms, type Rooms } from '../kit/engines.ts'
+import { ENGINES, openRooms, type Rooms, runsOn } from '../kit/engines.ts'
 
 const START = Date.UTC(2026, 0, 1)
 
@@ -83,7 +83,7 @@ for (const { engine, open } of ENGINES) {
           )
         },
       ),
-      { numRuns: 50 },
+      { numRuns: runsOn(engine, 50) },
     )
   })
 

@@ -7,7 +7,7 @@ import type { Clock } from '../../src/lib/clock.ts'
 import type { Actor } from '../../src/store/contract-operator.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { migratePostgres } from '../../src/store/postgres-migrate.ts'
-import { openPostgresSql } from '../../src/store/postgres-sql.ts'
+import { openPostgresSql, POSTGRES_BOUNDS } from '../../src/store/postgres-sql.ts'
 import { sqlRooms } from '../../src/store/sql/rooms.ts'
 import type { Sql } from '../../src/store/sql/sql.ts'
 import { sqliteSql } from '../../src/store/sqlite-sql.ts'
@@ -21,6 +21,9 @@ export const ENGINES: readonly Engine[] = [
   { engine: 'sqlite', open: openSqlite },
   ...(hasPostgres() ? [{ engine: 'postgres', open: openPostgres }] : []),
 ]
+
+// Of a property test in which every run has a database of its own: on Postgres that takes most of its time.
+export const runsOn = (engine: string, runs: number) => (engine === 'sqlite' ? runs : Math.ceil(runs / 5))
 
 export const OPERATOR: Actor = { name: 'operator', address: '192.0.2.7' }
 
@@ -51,9 +54,12 @@ async function openSqlite(clock: Clock): Promise<OpenEngine> {
   }
 }
 
+// A hundred calls at once wait for a connection longer than a request would.
+const PATIENT = { ...POSTGRES_BOUNDS, connectTimeoutMs: 30_000 }
+
 async function openPostgres(clock: Clock): Promise<OpenEngine> {
   const schema = await freshSchema()
-  const sql = await openPostgresSql({ url: schema.url, clock, databaseTime: clock.now })
+  const sql = await openPostgresSql({ url: schema.url, clock, databaseTime: clock.now, bounds: PATIENT })
   await sql.withClient(migratePostgres)
   return {
     sql,
