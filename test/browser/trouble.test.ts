@@ -153,6 +153,47 @@ test('whoever saves a model that a colleague has changed meanwhile is told so an
   )
 })
 
+test('whoever saves a key that a colleague has changed meanwhile is told so and overwrites nothing', {
+  skip,
+}, async () => {
+  await using gateway = await startGateway()
+  await using browser = await openBrowser()
+  const { page, open, signIn } = await visit(browser, gateway.url)
+  const { id } = await gateway.createKey({ name: 'shared' })
+  await signIn(gateway.adminToken)
+
+  await open(`/keys/${id}`)
+  await page.getByRole('button', { name: 'Edit' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Requests a minute').fill('77')
+  await gateway.admin('PATCH', `/keys/${id}`, { rpm_limit: 55, name: 'renamed' })
+  await page.getByRole('heading', { name: 'renamed', includeHidden: true }).waitFor({ state: 'attached' })
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.getByText('Somebody else changed this key meanwhile').waitFor()
+  const { body } = await gateway.admin<{ readonly name: string; readonly rpm_limit: number }>('GET', `/keys/${id}`)
+  await dialog.getByRole('button', { name: 'Read it again' }).click()
+
+  assert.deepEqual([body.name, body.rpm_limit], ['renamed', 55])
+  assert.equal(await dialog.getByLabel('Requests a minute').inputValue(), '55')
+})
+
+test('what a page asks while nobody touches it is marked, so that it keeps no session alive', { skip }, async () => {
+  await using gateway = await startGateway()
+  await using browser = await openBrowser()
+  const { page, open, signIn } = await visit(browser, gateway.url)
+  await signIn(gateway.adminToken)
+  await open('/usage')
+  const asked = (isMarked: boolean) =>
+    page.waitForRequest(
+      request => request.url().includes('/admin/v1/usage') && (request.headers()['x-background'] === '1') === isMarked,
+    )
+
+  await asked(false)
+  await asked(true)
+  await page.keyboard.press('Tab')
+  await asked(false)
+})
+
 test('list prices are shown as a difference first, and only then saved', { skip }, async () => {
   await using gateway = await startGateway()
   await using browser = await openBrowser()

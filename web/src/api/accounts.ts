@@ -2,7 +2,7 @@
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { AccountChange, AccountObject, CreditsInput, LedgerObject } from '../../../src/admin/accounts.ts'
 import type { List } from '../../../src/admin/input.ts'
-import { call, queryOf } from './call.ts'
+import { call, ifMatch, queryOf } from './call.ts'
 import { LIVE_MS, SLOW_MS } from './queries.ts'
 
 export type { AccountObject, LedgerObject }
@@ -63,8 +63,10 @@ export function useCreateAccount() {
   return useAccountChange((name: string) => call<AccountObject>('POST', '/accounts', { body: { name } }))
 }
 
-export function useUpdateAccount(id: string) {
-  return useAccountChange((change: AccountChange) => call<AccountObject>('PATCH', pathOf(id), { body: change }))
+export function useUpdateAccount(of: AccountObject) {
+  return useAccountChange((change: AccountChange) =>
+    call<AccountObject>('PATCH', pathOf(of.id), { body: change, headers: ifMatch(of) }),
+  )
 }
 
 // The same key again is answered with the same entry: a double click books once.

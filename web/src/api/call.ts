@@ -1,5 +1,6 @@
 // One call to the admin API: the session's cookie goes by itself, changes carry its CSRF token, and every refusal becomes a
 // problem that says what happened.
+import { isUnattended } from './attention.ts'
 import { heard, silent } from './connection.ts'
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
@@ -59,7 +60,7 @@ async function attempt<T>(method: Method, path: string, { body, headers, signal 
     headers: {
       accept: 'application/json',
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      ...(method === 'GET' ? {} : { 'x-csrf-token': csrfToken }),
+      ...(method === 'GET' ? (isUnattended() ? { 'x-background': '1' } : {}) : { 'x-csrf-token': csrfToken }),
       ...headers,
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -104,4 +105,9 @@ export async function problemOf(response: Response): Promise<ApiProblem> {
 export function queryOf(fields: Readonly<Record<string, string | number | undefined>>): string {
   const given = Object.entries(fields).filter(([, value]) => value !== undefined && value !== '')
   return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`
+}
+
+// A change that is based on what has been changed since is refused, and overwrites nothing.
+export function ifMatch(thing: object): Readonly<Record<string, string>> {
+  return 'version' in thing ? { 'if-match': `"${thing.version}"` } : {}
 }

@@ -59,13 +59,18 @@ export function useSettings() {
   })
 }
 
-export function useEvents() {
+export type EventFilter = { readonly actor?: string; readonly action?: string; readonly subject?: string }
+
+export function useEvents(filter: EventFilter) {
   return useInfiniteQuery({
-    queryKey: ['events'],
+    queryKey: ['events', filter],
     queryFn: ({ pageParam, signal }) =>
-      call<List<EventObject>>('GET', `/events${queryOf({ limit: EVENTS_PAGE, after: pageParam })}`, { signal }),
+      call<List<EventObject>>('GET', `/events${queryOf({ ...filter, limit: EVENTS_PAGE, after: pageParam })}`, {
+        signal,
+      }),
     initialPageParam: '',
     getNextPageParam: page => (page.has_more ? page.data.at(-1)?.id : undefined),
+    placeholderData: before => before,
     refetchInterval: ({ state }) => ((state.data?.pages.length ?? 1) === 1 ? LIVE_MS : false),
   })
 }

@@ -2,7 +2,7 @@
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { List } from '../../../src/admin/input.ts'
 import type { KeyChange, KeyInput, KeyObject, KeyWithSecret } from '../../../src/admin/key-wire.ts'
-import { call, queryOf } from './call.ts'
+import { call, ifMatch, queryOf } from './call.ts'
 import { LIVE_MS, SLOW_MS } from './queries.ts'
 
 export type { KeyChange, KeyInput, KeyObject, KeyWithSecret }
@@ -57,8 +57,10 @@ export function useCreateKey() {
   return useKeyChange((input: KeyInput) => call<KeyWithSecret>('POST', '/keys', { body: input }))
 }
 
-export function useUpdateKey(id: string) {
-  return useKeyChange((change: KeyChange) => call<KeyObject>('PATCH', pathOf(id), { body: change }))
+export function useUpdateKey(of: KeyObject) {
+  return useKeyChange((change: KeyChange) =>
+    call<KeyObject>('PATCH', pathOf(of.id), { body: change, headers: ifMatch(of) }),
+  )
 }
 
 export function useRotateKey(id: string) {

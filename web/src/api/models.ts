@@ -2,7 +2,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { ImportObject, ImportOrder } from '../../../src/admin/catalog-import.ts'
 import type { ModelObject } from '../../../src/admin/catalog-wire.ts'
-import { type CallOptions, call, type Method } from './call.ts'
+import { type CallOptions, call, ifMatch, type Method } from './call.ts'
 import { SLOW_MS } from './queries.ts'
 import { readWhole } from './whole-list.ts'
 
@@ -51,7 +51,7 @@ export function useImport() {
 function callModel<T>(method: Method, of: ModelObject, options: CallOptions): Promise<T> {
   return call<T>(method, `/models/${encodeURIComponent(of.id)}`, {
     ...options,
-    headers: { 'if-match': `"${of.version}"` },
+    headers: ifMatch(of),
   })
 }
 

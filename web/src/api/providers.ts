@@ -1,7 +1,7 @@
 // Providers of the catalog, their credentials, and how they do at this moment.
 import { useMutation, useQueries, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { HealthObject, ProviderObject } from '../../../src/admin/catalog-wire.ts'
-import { call } from './call.ts'
+import { call, ifMatch } from './call.ts'
 import type { Document } from './models.ts'
 import { LIVE_MS, SLOW_MS } from './queries.ts'
 import { readWhole } from './whole-list.ts'
@@ -72,8 +72,4 @@ function useProviderChange<Input, Output>(change: (input: Input) => Promise<Outp
 
 function pathOf({ id }: ProviderObject): string {
   return `/providers/${encodeURIComponent(id)}`
-}
-
-function ifMatch({ version }: ProviderObject): Readonly<Record<string, string>> {
-  return { 'if-match': `"${version}"` }
 }

@@ -2,19 +2,23 @@
 import { Button, Group, Modal, Stack, Switch, TextInput } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { type AccountObject, useUpdateAccount } from '../../api/accounts.ts'
-import { Problem } from '../../parts/problem.tsx'
+import { Collision } from '../../parts/collision.tsx'
 import { say } from '../../parts/say.tsx'
 
-export function EditAccount({
-  of: account,
-  onClose,
-}: {
-  readonly of: AccountObject
-  readonly onClose: () => void
-}): ReactNode {
+type Props = { readonly of: AccountObject; readonly onClose: () => void }
+
+export function EditAccount({ of: latest, onClose }: Props): ReactNode {
+  // As it was when the form was filled: what changes under it meanwhile must not be taken for the operator's own change.
+  const [account, setAccount] = useState(latest)
   const [name, setName] = useState(account.name)
   const [isActive, setActive] = useState(account.status === 'active')
-  const update = useUpdateAccount(account.id)
+  const update = useUpdateAccount(account)
+  const reload = () => {
+    setAccount(latest)
+    setName(latest.name)
+    setActive(latest.status === 'active')
+    update.reset()
+  }
   const status = isActive ? 'active' : 'suspended'
 
   function submit(): void {
@@ -54,7 +58,7 @@ export function EditAccount({
             checked={isActive}
             onChange={event => setActive(event.currentTarget.checked)}
           />
-          {update.error !== null && <Problem error={update.error} title="The account was not changed" />}
+          {update.error !== null && <Collision error={update.error} noun="account" onReload={reload} />}
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>
               Cancel

@@ -21,10 +21,10 @@ import { ApiProblem } from '../../api/call.ts'
 import type { Document } from '../../api/models.ts'
 import { useMayChange } from '../../api/operator.ts'
 import { type ProviderObject, useCreateProvider, useDeleteProvider, useUpdateProvider } from '../../api/providers.ts'
+import { Collision } from '../../parts/collision.tsx'
 import { say } from '../../parts/say.tsx'
 import { TypedConfirm } from '../../parts/typed-confirm.tsx'
 import { showAtField } from '../keys/key-form.tsx'
-import { Collision } from './collision.tsx'
 import { Credentials } from './credentials.tsx'
 
 const KINDS: Readonly<Record<ProviderKind, string>> = {

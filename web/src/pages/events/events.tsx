@@ -1,5 +1,5 @@
 // What operators did: who, what, on what, when and from where.
-import { Anchor, Table, Text } from '@mantine/core'
+import { Anchor, Group, Table, Text } from '@mantine/core'
 import { IconHistory } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
@@ -10,6 +10,8 @@ import { MoreButton } from '../../parts/more-button.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { Problem } from '../../parts/problem.tsx'
+import { SearchInput } from '../../parts/search-input.tsx'
+import { useParams } from '../../parts/search-params.ts'
 import { TableFrame } from '../../parts/table-frame.tsx'
 
 const COLUMNS = [
@@ -22,10 +24,30 @@ const COLUMNS = [
 ]
 
 export default function Events(): ReactNode {
-  const events = useEvents()
+  const [params, setParams] = useParams()
+  const filter = {
+    action: params.get('action') ?? '',
+    actor: params.get('actor') ?? '',
+    subject: params.get('subject') ?? '',
+  }
+  const isFiltered = Object.values(filter).some(value => value !== '')
+  const events = useEvents(filter)
   const rows = events.data?.pages.flatMap(page => page.data) ?? []
   return (
     <Page title="Events" about="Every change that an operator made, newest first.">
+      <Group gap="xs">
+        <SearchInput
+          value={filter.action}
+          onSearch={action => setParams({ action })}
+          label="Action: key, or key.revoke"
+        />
+        <SearchInput value={filter.actor} onSearch={actor => setParams({ actor })} label="Operator" width={160} />
+        <SearchInput
+          value={filter.subject}
+          onSearch={subject => setParams({ subject })}
+          label="Id of what it was done to"
+        />
+      </Group>
       {events.error !== null && <Problem error={events.error} onRetry={() => void events.refetch()} />}
       <Panel flush>
         {rows.length > 0 && (
@@ -55,8 +77,10 @@ export default function Events(): ReactNode {
           </TableFrame>
         )}
         {events.isSuccess && rows.length === 0 && (
-          <Empty icon={IconHistory} title="Nothing has been changed yet">
-            Creating a key, adding credits, editing a model: each leaves its line here.
+          <Empty icon={IconHistory} title={isFiltered ? 'No event fits this filter' : 'Nothing has been changed yet'}>
+            {isFiltered
+              ? 'Actions and ids are matched whole: key.create, or key for everything on keys.'
+              : 'Creating a key, adding credits, editing a model: each leaves its line here.'}
           </Empty>
         )}
         <MoreButton of={events} />

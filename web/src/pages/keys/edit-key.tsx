@@ -2,13 +2,30 @@
 import { Button, Group, Modal, Stack } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { type KeyObject, useUpdateKey } from '../../api/keys.ts'
-import { Problem } from '../../parts/problem.tsx'
+import { Collision } from '../../parts/collision.tsx'
 import { say } from '../../parts/say.tsx'
 import { changeOf, KeyFieldset, showAtField, useKeyForm } from './key-form.tsx'
 
-export function EditKey({ of: key, onClose }: { readonly of: KeyObject; readonly onClose: () => void }): ReactNode {
+type Props = { readonly of: KeyObject; readonly onClose: () => void }
+
+export function EditKey({ of: latest, onClose }: Props): ReactNode {
+  // As it was when the form was filled: what changes under it meanwhile must not be taken for the operator's own change.
+  const [key, setKey] = useState(latest)
+  const [reading, setReading] = useState(0)
+  const reload = () => {
+    setKey(latest)
+    setReading(reading + 1)
+  }
+  return (
+    <Modal opened onClose={onClose} title="Edit the key" size="lg">
+      <Form key={reading} of={key} onClose={onClose} onReload={reload} />
+    </Modal>
+  )
+}
+
+function Form({ of: key, onClose, onReload }: Props & { readonly onReload: () => void }): ReactNode {
   const form = useKeyForm(key)
-  const update = useUpdateKey(key.id)
+  const update = useUpdateKey(key)
   const [problem, setProblem] = useState<unknown>()
 
   const submit = form.onSubmit(fields => {
@@ -24,22 +41,20 @@ export function EditKey({ of: key, onClose }: { readonly of: KeyObject; readonly
   })
 
   return (
-    <Modal opened onClose={onClose} title="Edit the key" size="lg">
-      <form onSubmit={submit}>
-        <Stack gap="sm">
-          <KeyFieldset form={form} isNew={false} />
-          {problem !== undefined && <Problem error={problem} title="The key was not changed" />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={update.isPending}>
-              Save
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
+    <form onSubmit={submit}>
+      <Stack gap="sm">
+        <KeyFieldset form={form} isNew={false} />
+        {problem !== undefined && <Collision error={problem} noun="key" onReload={onReload} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button type="submit" loading={update.isPending}>
+            Save
+          </Button>
+        </Group>
+      </Stack>
+    </form>
   )
 }
 

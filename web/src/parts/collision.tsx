@@ -2,8 +2,8 @@
 import { Alert, Button, Group, Text } from '@mantine/core'
 import { IconUsers } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
-import { ApiProblem } from '../../api/call.ts'
-import { Problem } from '../../parts/problem.tsx'
+import { ApiProblem } from '../api/call.ts'
+import { Problem } from './problem.tsx'
 
 export type CollisionProps = { readonly error: unknown; readonly noun: string; readonly onReload: () => void }
 
