@@ -6,6 +6,6 @@ export type BaseUrl = { readonly url: string; readonly isHere: boolean }
 
 export function useBaseUrl(): BaseUrl {
   const { data } = useSettings()
-  const isHere = typeof data?.admin_listen !== 'string'
+  const isHere = (data?.admin_listen ?? null) === null
   return { url: isHere ? `${location.origin}/v1` : 'https://your-gateway.example/v1', isHere }
 }

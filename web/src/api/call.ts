@@ -108,6 +108,6 @@ export function queryOf(fields: Readonly<Record<string, string | number | undefi
 }
 
 // A change that is based on what has been changed since is refused, and overwrites nothing.
-export function ifMatch(thing: object): Readonly<Record<string, string>> {
-  return 'version' in thing ? { 'if-match': `"${thing.version}"` } : {}
+export function ifMatch({ version }: { readonly version: number }): Readonly<Record<string, string>> {
+  return { 'if-match': `"${version}"` }
 }

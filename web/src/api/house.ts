@@ -2,44 +2,15 @@
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { EventObject } from '../../../src/admin/events.ts'
 import type { List } from '../../../src/admin/input.ts'
-
+import type { NodeObject } from '../../../src/admin/nodes.ts'
+import type { OperatorObject, OperatorWithToken } from '../../../src/admin/operators.ts'
+import type { SessionObject } from '../../../src/admin/sessions.ts'
+import type { SettingsObject } from '../../../src/admin/settings.ts'
 import { call, queryOf } from './call.ts'
 import { LIVE_MS, SLOW_MS } from './queries.ts'
-import type { Role, Session } from './session.ts'
+import type { Role } from './session.ts'
 
-export type { EventObject }
-
-export type NodeObject = {
-  readonly object: 'node'
-  readonly id: string
-  readonly name: string
-  readonly version: string
-  readonly started_at: string
-  readonly renewed_at: string
-  readonly state: 'alive' | 'silent'
-  readonly self: boolean
-  readonly requests_in_flight: number | null
-}
-
-export type SettingsObject = {
-  readonly object: 'settings'
-  readonly version: string
-  readonly engine: 'sqlite' | 'postgres'
-  readonly redis: 'none' | 'ok' | 'away'
-  readonly brand: { readonly key_prefix: string; readonly header_prefix: string }
-  readonly defaults: Readonly<Record<string, unknown>>
-  readonly [name: string]: unknown
-}
-
-export type OperatorObject = {
-  readonly object: 'operator'
-  readonly id: string
-  readonly name: string
-  readonly role: Role
-  readonly created_at: string | null
-  readonly last_used_at: string | null
-}
-export type OperatorWithToken = OperatorObject & { readonly token: string }
+export type { OperatorObject, SettingsObject }
 
 const EVENTS_PAGE = 100
 
@@ -104,9 +75,6 @@ export function useRotateOperator() {
 export function useRemoveOperator() {
   return useOperatorChange((id: string) => call('DELETE', `/operators/${encodeURIComponent(id)}`))
 }
-
-// Others' sessions come without their CSRF token.
-export type SessionObject = Omit<Session, 'csrf_token'> & { readonly address?: string }
 
 export function useSessions() {
   return useQuery({

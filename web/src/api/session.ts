@@ -1,19 +1,11 @@
 // Who is signed in. The cookie itself is out of reach of scripts; kept here is what the server says about it, and in the
 // browser's storage only that there was a session, so that a first visit asks the server nothing.
 import { useSyncExternalStore } from 'react'
+import type { OwnSession } from '../../../src/admin/sessions.ts'
 import { ApiProblem, call, onCsrfFailure, setCsrfToken } from './call.ts'
 
-export type Role = 'admin' | 'viewer'
-
-export type Session = {
-  readonly object: 'session'
-  readonly id: string
-  readonly operator: { readonly id: string; readonly name: string; readonly role: Role }
-  readonly csrf_token: string
-  readonly created_at: string
-  readonly expires_at: string
-  readonly idle_expires_at: string
-}
+export type Session = OwnSession
+export type Role = Session['operator']['role']
 
 export type SessionState =
   | { readonly is: 'unknown' }

@@ -3,7 +3,7 @@ import { Badge, Button, Group, Table } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useEndSession, useSessions } from '../../api/house.ts'
 import { useMayChange, useSession } from '../../api/operator.ts'
-import { Moment } from '../../parts/moment.tsx'
+import { Ago, Moment } from '../../parts/moment.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { Problem } from '../../parts/problem.tsx'
 import { say, saySorry } from '../../parts/say.tsx'
@@ -11,7 +11,9 @@ import { TableFrame } from '../../parts/table-frame.tsx'
 
 const COLUMNS = [
   { name: 'Operator' },
+  { name: 'From' },
   { name: 'Signed in' },
+  { name: 'Last used' },
   { name: 'Ends at the latest' },
   { name: 'Ends without use' },
   { name: 'End', isHidden: true, isRight: true },
@@ -40,8 +42,12 @@ export function Sessions(): ReactNode {
                 )}
               </Group>
             </Table.Td>
+            <Table.Td className="mono">{session.address}</Table.Td>
             <Table.Td>
               <Moment at={session.created_at} />
+            </Table.Td>
+            <Table.Td>
+              <Ago at={session.last_used_at} />
             </Table.Td>
             <Table.Td>
               <Moment at={session.expires_at} />
