@@ -1,38 +1,13 @@
 // What has been going on over a range of time.
 import { useQuery } from '@tanstack/react-query'
+import type { OverviewObject } from '../../../src/admin/overview.ts'
 import { call, queryOf } from './call.ts'
 import { LIVE_MS } from './queries.ts'
 
-export type Sums = {
-  readonly requests: number
-  readonly errors: number
-  readonly prompt_tokens: number
-  readonly completion_tokens: number
-  readonly cost: string
-}
-export type TimedSums = Sums & { readonly p50_ms: number | null; readonly p95_ms: number | null }
+export type Overview = OverviewObject
+export type TimedSums = Overview['totals']
+export type Sums = Omit<TimedSums, 'p50_ms' | 'p95_ms'>
 export type Top = Sums & { readonly id: string; readonly name?: string; readonly label?: string }
-
-export type Overview = {
-  readonly object: 'overview'
-  readonly from: string
-  readonly to: string
-  readonly step: 'hour' | 'day'
-  readonly totals: TimedSums
-  readonly series: readonly (TimedSums & { readonly at: string })[]
-  readonly top: {
-    readonly models: readonly Top[]
-    readonly keys: readonly Top[]
-    readonly providers: readonly Top[]
-    readonly accounts: readonly Top[]
-  }
-  readonly low_balances: readonly {
-    readonly id: string
-    readonly name: string
-    readonly available: string
-    readonly owed: string
-  }[]
-}
 
 export const RANGES = [
   { id: '24h', label: '24 hours', hours: 24, step: 'hour' },
