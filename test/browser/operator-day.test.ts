@@ -98,6 +98,7 @@ test('a request is found by its pasted id and shown in full, and usage is export
   await page.getByLabel('Find a request by its X-Request-Id').fill(`chatcmpl-${id}`)
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { name: 'Timeline' }).waitFor()
+  await page.getByRole('link', { name: /finder/ }).waitFor()
   const shown = (await page.locator('main').innerText()).replaceAll(/\s+/g, ' ')
   await open('/usage?model=demo%2Fecho')
   const [download] = await Promise.all([
