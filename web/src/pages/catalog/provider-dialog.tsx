@@ -13,12 +13,9 @@ import {
   Switch,
   TextInput,
 } from '@mantine/core'
-import { useForm } from '@mantine/form'
 import { IconLock } from '@tabler/icons-react'
 import { type ReactNode, useState } from 'react'
-import type { ProviderKind } from '../../../../src/domain/catalog.ts'
 import { ApiProblem } from '../../api/call.ts'
-import type { Document } from '../../api/models.ts'
 import { useMayChange } from '../../api/operator.ts'
 import { type ProviderObject, useCreateProvider, useDeleteProvider, useUpdateProvider } from '../../api/providers.ts'
 import { Collision } from '../../parts/collision.tsx'
@@ -26,52 +23,7 @@ import { say } from '../../parts/say.tsx'
 import { TypedConfirm } from '../../parts/typed-confirm.tsx'
 import { showAtField } from '../keys/key-form.tsx'
 import { Credentials } from './credentials.tsx'
-
-const KINDS: Readonly<Record<ProviderKind, string>> = {
-  openai: "OpenAI's wire (most others too)",
-  anthropic: 'Anthropic',
-  google: 'Google Gemini',
-  vertex: 'Google Vertex',
-  bedrock: 'Amazon Bedrock',
-  cohere: 'Cohere',
-  demo: 'Demo, offline',
-}
-const PRESETS = [
-  'openai',
-  'azure',
-  'openrouter',
-  'groq',
-  'together',
-  'fireworks',
-  'mistral',
-  'deepseek',
-  'xai',
-  'cerebras',
-  'deepinfra',
-  'nvidia',
-  'ollama',
-  'vllm',
-  'lmstudio',
-  'llamacpp',
-]
-
-// Which settings beside an address a kind wants to know.
-const SETTINGS: Readonly<Partial<Record<ProviderKind, readonly string[]>>> = {
-  bedrock: ['region'],
-  vertex: ['project', 'location'],
-}
-
-type Fields = {
-  id: string
-  kind: ProviderKind
-  preset: string
-  base_url: string
-  api_key: string
-  region: string
-  project: string
-  location: string
-  isActive: boolean
-}
+import { changeOf, documentOf, KINDS, PRESETS, SETTINGS, useProviderForm } from './provider-form.ts'
 
 type Props = { readonly of?: ProviderObject; readonly onClose: () => void }
 
@@ -105,10 +57,7 @@ function Form({ of: provider, onClose, onReload }: FormProps): ReactNode {
   const remove = useDeleteProvider()
   const [problem, setProblem] = useState<unknown>()
   const [isRemoving, setRemoving] = useState(false)
-  const form = useForm<Fields>({
-    initialValues: fieldsOf(provider),
-    validate: { id: id => (id.trim() === '' ? 'An id is needed' : null) },
-  })
+  const form = useProviderForm(provider)
   const isReadOnly = provider?.provisioned === true || !mayChange
 
   const submit = form.onSubmit(fields => {
@@ -240,37 +189,4 @@ function Form({ of: provider, onClose, onReload }: FormProps): ReactNode {
       )}
     </form>
   )
-}
-
-function fieldsOf(provider: ProviderObject | undefined): Fields {
-  return {
-    id: provider?.id ?? '',
-    kind: provider?.kind ?? 'openai',
-    preset: '',
-    base_url: provider?.base_url ?? '',
-    api_key: '',
-    region: provider?.settings.region ?? '',
-    project: provider?.settings.project ?? '',
-    location: provider?.settings.location ?? '',
-    isActive: provider === undefined || provider.status === 'active',
-  }
-}
-
-function documentOf({ isActive, ...fields }: Fields): Document {
-  const given = Object.entries(fields).filter(([, value]) => value.trim() !== '')
-  return {
-    ...Object.fromEntries(given.map(([name, value]) => [name, value.trim()])),
-    status: isActive ? 'active' : 'inactive',
-  }
-}
-
-// Only what differs: an address that is sent again unchanged would still be the same, but nobody should have to think of it.
-function changeOf(fields: Fields, provider: ProviderObject): Document {
-  const before = fieldsOf(provider)
-  const names = ['kind', 'base_url', 'region', 'project', 'location'] as const
-  const changed = names.filter(name => fields[name].trim() !== before[name])
-  return {
-    ...Object.fromEntries(changed.map(name => [name, fields[name].trim() === '' ? null : fields[name].trim()])),
-    ...(fields.isActive === before.isActive ? {} : { status: fields.isActive ? 'active' : 'inactive' }),
-  }
 }
