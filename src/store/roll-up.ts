@@ -8,14 +8,15 @@ const UNITS_MAX = 100
 
 export async function rollUp(
   overForMs: number,
-  hours: { readonly read: Pick<Hours, 'pending' | 'sums' | 'pendingDays' | 'daySums'>; readonly write: Hours },
+  hours: { readonly read: Pick<Hours, 'sums' | 'daySums'>; readonly write: Hours },
 ): ReturnType<Upkeep['rollUp']> {
   const { read, write } = hours
   const claimed = await write.claim(overForMs)
-  const pending = await read.pending(UNITS_MAX)
+  // Asked of the one that is open anyway: who sums up is needed only where there is something to do.
+  const pending = await write.pending(UNITS_MAX)
   const rolled = await each(pending, read.sums, write.write)
   // Days are looked for only where hours changed: most of the time there is nothing to do at all.
-  const days = rolled === 0 && claimed === 0 ? [] : await read.pendingDays(UNITS_MAX)
+  const days = rolled === 0 && claimed === 0 ? [] : await write.pendingDays(UNITS_MAX)
   const rolledDays = await each(days, read.daySums, write.writeDay)
   const more = claimed > 0 || rolled === UNITS_MAX || rolledDays === UNITS_MAX
   return { rolled: rolled + rolledDays, more }

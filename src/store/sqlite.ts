@@ -87,8 +87,9 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     async close() {
       flush()
       await hot.drained()
-      await writer.ask({ close: true })
       if (reader !== undefined) await (await reader).ask({ close: true })
+      // Last, so that it takes what is in the log over into the file.
+      await writer.ask({ close: true })
     },
   }
 }
