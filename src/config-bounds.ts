@@ -99,6 +99,8 @@ const TABLE = {
   readOnAfterFinishMs: 30 * SECOND,
   estimateTimeoutMs: 2 * SECOND,
   sweepEveryMs: 5 * SECOND,
+  firstSweepTriesMax: 20,
+  firstSweepPauseMs: 500,
 
   // Nodes that share a database
   // A node that has not swept for so long is taken for dead.

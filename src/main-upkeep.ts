@@ -11,6 +11,11 @@ export async function startUpkeep(upkeep: Upkeep, ground: Ground): Promise<() =>
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> = Promise.resolve()
 
+  function failed(error: unknown): false {
+    log.error({ err: wordsOf(error) }, 'the upkeep of the store failed; it is tried again')
+    return false
+  }
+
   // In small steps with pauses between them: whatever else the store is asked comes first.
   async function keepHouse(): Promise<boolean> {
     const { more: moreToSum } = await upkeep.rollUp(rolledUpAfterMs)
@@ -21,13 +26,7 @@ export async function startUpkeep(upkeep: Upkeep, ground: Ground): Promise<() =>
   }
 
   async function turn(): Promise<void> {
-    const more = await upkeep
-      .makeRoom()
-      .then(keepHouse)
-      .catch((error: unknown) => {
-        log.error({ err: wordsOf(error) }, 'the upkeep of the store failed; it is tried again')
-        return false
-      })
+    const more = await upkeep.makeRoom().then(keepHouse).catch(failed)
     if (!stopped) timer = setTimeout(begin, more ? upkeepPauseMs : upkeepEveryMs)
   }
 
@@ -35,8 +34,8 @@ export async function startUpkeep(upkeep: Upkeep, ground: Ground): Promise<() =>
     running = turn()
   }
 
-  // Before the first request: a month that begins now has its place.
-  await upkeep.makeRoom()
+  // Before the first request: a month that begins now has its place. Without it rows lie elsewhere for a while.
+  await upkeep.makeRoom().catch(failed)
   timer = setTimeout(begin, upkeepPauseMs)
   return () => {
     stopped = true

@@ -1,5 +1,6 @@
 // The life of the process: opens the store, sweeps what a crash left, opens the doors, and drains on SIGTERM. This file
 // and those it is made of (main-*.ts) wire everything; no others know every room.
+import { setTimeout } from 'node:timers/promises'
 import { BadConfig, type Config } from './config.ts'
 import { drainable } from './drain.ts'
 import { DEMO_MODEL, type FirstStart, welcome } from './first-start.ts'
@@ -11,7 +12,8 @@ import { type House, openHouse } from './main-store.ts'
 import { startUpkeep } from './main-upkeep.ts'
 import { openV1, type V1 } from './main-v1.ts'
 import { joinTree } from './main-worker.ts'
-import { keepSweeping, sweepOnce } from './settle/sweep.ts'
+import { keepSweeping, type SweepNeeds, sweepOnce } from './settle/sweep.ts'
+import { StoreAway } from './store/contract.ts'
 
 export async function serve(config: Config): Promise<void> {
   // Whatever is made is ours alone, also in a data dir that was there before and is open to others.
@@ -70,8 +72,21 @@ async function startSweeping({ store }: House, v1: V1, { config, metrics, log }:
     },
     onError: (error: unknown) => log.error({ err: wordsOf(error) }, 'the sweep failed'),
   }
-  await sweepOnce(needs)
+  await firstSweep(needs, config.bounds)
   return keepSweeping(needs, config.bounds)
+}
+
+// A store that others are using may be busy for a moment: that is no reason to give the start up.
+async function firstSweep(needs: SweepNeeds, bounds: Config['bounds']): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await sweepOnce(needs)
+    } catch (error) {
+      if (!(error instanceof StoreAway) || tries === bounds.firstSweepTriesMax) throw error
+      needs.onError(error)
+      await setTimeout(bounds.firstSweepPauseMs)
+    }
+  }
 }
 
 // By SIGHUP: the file is read again and its catalog is in force at once; a bad file changes nothing.

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withBounds } from '../kit/bounds.ts'
 import { type Gateway, standardConfig } from '../kit/gateway.ts'
+import { postgresBooks } from '../kit/judge.ts'
 import { startNodes } from '../kit/nodes.ts'
 import { hasPostgres } from '../kit/postgres.ts'
 import { until } from '../kit/until.ts'
@@ -22,6 +23,7 @@ if (hasPostgres()) {
     await using nodes = await startNodes(3, { config: standardConfig(upstream.url), ...bounds })
     const [first, second, victim] = nodes.all as [Gateway, Gateway, Gateway]
     const survivors = [first, second]
+    await using books = postgresBooks(nodes.url)
     const key = await first.createKey({ credits: '100' })
     const recoveredBy = (node: Gateway) =>
       node.logs
@@ -34,15 +36,18 @@ if (hasPostgres()) {
       const open = () => victim.openChat({}, { key: key.secret })
       const streams = await Promise.all(Array.from({ length: STREAMS }, open))
       await Promise.all(streams.map(stream => stream.nextChunk()))
-      // Past the first checkpoint.
-      await new Promise(resolve => setTimeout(resolve, 2000))
+      await until('each has left a checkpoint', async () => (await books.countMarked()) === STREAMS, 30_000)
       await victim.kill()
       for (const stream of streams) stream[Symbol.dispose]()
 
-      await until('its lease is over', async () => {
-        const { data } = (await first.admin<NodeList>('GET', '/nodes')).body
-        return data.filter(node => node.state === 'silent').length === round
-      })
+      await until(
+        'its lease is over',
+        async () => {
+          const { data } = (await first.admin<NodeList>('GET', '/nodes')).body
+          return data.filter(node => node.state === 'silent').length === round
+        },
+        30_000,
+      )
       await until('its rows are recovered', () => recovered() === STREAMS * round, 20_000)
       await victim.restart()
     }

@@ -104,7 +104,7 @@ export function sqliteBooks(dataDir: string): Books {
   }
 }
 
-export function postgresBooks(url: string): Books {
+export function postgresBooks(url: string): Books & { countMarked(): Promise<number> } {
   const types = { getTypeParser: (oid: number) => (oid === 20 ? BigInt : (text: string) => text) }
   const pool = new pg.Pool({ connectionString: url, max: 1, types })
   const ask = async (text: string, values: unknown[]) => (await pool.query<BookedRow>(text, values)).rows
@@ -113,6 +113,9 @@ export function postgresBooks(url: string): Books {
     rowsAfter: id => ask(`SELECT ${COLUMNS} FROM usage WHERE request_id > $1 ORDER BY 1`, [id]),
     find: ids => ask(`SELECT ${COLUMNS} FROM usage WHERE request_id = ANY($1)`, [ids]),
     countOpen: async () => (await ask("SELECT request_id FROM usage WHERE state = 'open'", [])).length,
+    // Open rows that have a checkpoint.
+    countMarked: async () =>
+      (await ask("SELECT request_id FROM usage WHERE state = 'open' AND checkpoint IS NOT NULL", [])).length,
     [Symbol.asyncDispose]: () => pool.end(),
   }
 }

@@ -23,7 +23,13 @@ export async function startNodes(count: number, options: GatewayOptions = {}): P
     all.push(node)
     return node
   }
-  await Promise.all(Array.from({ length: count }, () => start()))
+  const started = await Promise.allSettled(Array.from({ length: count }, () => start()))
+  const failed = started.find(each => each.status === 'rejected')
+  if (failed !== undefined) {
+    await Promise.all(all.map(node => node[Symbol.asyncDispose]()))
+    await schema[Symbol.asyncDispose]()
+    throw failed.reason
+  }
   return {
     url: schema.url,
     env,

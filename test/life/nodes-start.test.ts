@@ -54,7 +54,8 @@ if (hasPostgres()) {
 }
 
 function complaints(nodes: readonly Gateway[]): readonly unknown[] {
-  return nodes.flatMap(node => node.logs.filter(line => ['warn', 'error'].includes(String(line.level))))
+  const isMeant = (line: { readonly msg?: unknown }) => String(line.msg).startsWith('REDIS_URL is not set')
+  return nodes.flatMap(node => node.logs.filter(line => String(line.level) !== 'info' && !isMeant(line)))
 }
 
 async function counts({ url }: Nodes, asked: Readonly<Record<string, string>>): Promise<Record<string, number>> {

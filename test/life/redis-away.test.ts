@@ -82,11 +82,11 @@ if (hasPostgres() && hasRedis()) {
         await until('it is back', async () => (await metric(a, 'turnpike_redis_up')) === 1)
       }
 
-      // Two were left of six; a token comes back every ten seconds, there and here.
+      // Two were left of six, one for each node; a token comes back every ten seconds there, and every twenty here.
       const seconds = (performance.now() - startedAt) / 1000
       const [first = 0, ...others] = admitted
-      assert.ok(first >= 2 && first <= 3 + seconds / 10, `${admitted}`)
-      assert.ok(first + others.reduce((a, b) => a + b) <= 3 + seconds / 10, `${admitted} in ${seconds} s`)
+      assert.ok(first >= 1 && first <= 2 + seconds / 10, `${admitted}`)
+      assert.ok(first + others.reduce((a, b) => a + b) <= 2 + seconds / 10, `${admitted} in ${seconds} s`)
     })
 
     await t.test('what the gate decides is exact meanwhile: the day and the credits', async () => {
