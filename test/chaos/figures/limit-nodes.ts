@@ -1,0 +1,49 @@
+// S5: one key is used at several nodes at once, far over its limit. Not one request more is let through than the bucket holds
+// and has been refilled with.
+import assert from 'node:assert/strict'
+import { Pool } from 'undici'
+import { withBounds } from '../../kit/bounds.ts'
+import type { Gateway } from '../../kit/gateway.ts'
+import { startRedisNodes } from '../../kit/redis-nodes.ts'
+import { callAs } from '../../kit/shut-out.ts'
+import type { Figure } from './figure.ts'
+
+const NODES = 4
+const CALLERS_PER_NODE = 4
+const LIMIT = 300
+const SAY_EVERY = 1000
+
+export const limitNodes: Figure = {
+  name: 'S5',
+  about: `requests admitted over the limit at ${NODES} nodes`,
+  unit: 'tries',
+  small: 10_000,
+  async run({ size, random, say }) {
+    // On a machine that is busy an answer of Redis may take longer than the product waits for it.
+    await using house = await startRedisNodes(NODES, withBounds({ redisCommandMsMax: 60_000 }))
+    const first = house.nodes[0] as Gateway
+    const key = await first.createKey({ rpm_limit: LIMIT, daily_limit: null, max_concurrent: 1000 })
+    const pools = house.nodes.map(node => new Pool(node.url, { connections: CALLERS_PER_NODE, pipelining: 1 }))
+    const statuses = new Map<number, number>()
+    let tried = 0
+
+    const startedAt = performance.now()
+    const callers = Array.from({ length: NODES * CALLERS_PER_NODE }, async () => {
+      while (tried < size) {
+        tried += 1
+        if (tried % SAY_EVERY === 0) say(tried)
+        const status = await callAs(key.secret, 0, pools[Math.floor(random() * NODES)] as Pool)
+        statuses.set(status, (statuses.get(status) ?? 0) + 1)
+      }
+    })
+    await Promise.all(callers)
+    const seconds = (performance.now() - startedAt) / 1000
+    await Promise.all(pools.map(pool => pool.close()))
+
+    const admitted = statuses.get(200) ?? 0
+    const allowed = Math.floor(LIMIT + (LIMIT * seconds) / 60)
+    assert.deepEqual([...statuses.keys()].sort(), [200, 429])
+    assert.ok(admitted >= LIMIT && admitted <= allowed, `${admitted} of at most ${allowed}`)
+    return { admitted, allowed }
+  },
+}
