@@ -30,7 +30,7 @@ for (const look of ['light', 'dark', 'phone'] as const) {
       await dialog.open(page)
       await page.getByRole('dialog').first().waitFor()
       await page.screenshot({ path: join(SCREENSHOTS, `dialog-${name}-${look}.png`) })
-      found.push(...(await barriers(page)).map(barrier => `${name}: ${barrier}`))
+      found.push(...(await barriers(page, look)).map(barrier => `${name}: ${barrier}`))
       await page.keyboard.press('Escape')
       if (dialog.stays === true) assert.equal(await page.getByRole('dialog').count(), 1, name)
       else await page.getByRole('dialog').first().waitFor({ state: 'detached' })

@@ -46,7 +46,7 @@ async function faultsOf({ page }: Visit, name: string, look: Look): Promise<read
   return [
     ...(tooWide > 0 ? [`${name} is ${tooWide} pixels too wide`] : []),
     ...((await page.title()).endsWith('Turnpike') ? [] : [`on ${name} a name was run as a script`]),
-    ...(await barriers(page)).map(barrier => `${name}: ${barrier}`),
+    ...(await barriers(page, look)).map(barrier => `${name}: ${barrier}`),
   ]
 }
 
