@@ -163,6 +163,7 @@ export function welcome(
   found: Config['detected']['found'],
 ): string {
   const lines = ['', `Turnpike is ready at ${url}`, '']
+  if (adminUrl !== undefined) lines.push(`  Dashboard    ${adminUrl}`)
   if (adminToken !== undefined) lines.push(`  Admin token  ${adminToken}`)
   if (secret !== undefined) lines.push(`  First key    ${secret}`)
   const both = adminToken !== undefined && secret !== undefined
