@@ -6,7 +6,7 @@ import { AHEAD, CannotMove, type MoveTable } from './move-plan.ts'
 import { type Key, type Keyed, keyed, type Range, type Value } from './move-source.ts'
 import { sumsOf } from './move-sums.ts'
 import { lockMigrations, MOVE_TABLE, migratePostgres } from './postgres-migrate.ts'
-import { LOCK_SPACE } from './postgres-sql.ts'
+import { lockOf } from './postgres-sql.ts'
 
 export type MoveTarget = {
   readonly client: PoolClient
@@ -28,7 +28,6 @@ export type MoveTarget = {
   finish(): Promise<void>
 }
 
-const MOVE_LOCK = 3
 const LOCK_NOT_AVAILABLE = '55P03'
 
 export async function claimTarget(client: PoolClient, id: string, tables: readonly string[]): Promise<MoveTarget> {
@@ -40,7 +39,7 @@ export async function claimTarget(client: PoolClient, id: string, tables: readon
 
 // For as long as the connection lives. One that was killed may be busy for a while yet, in its last statement.
 async function lockMoves(client: PoolClient): Promise<void> {
-  await client.query(`SELECT pg_advisory_lock(${LOCK_SPACE}, ${MOVE_LOCK})`).catch((error: { code?: string }) => {
+  await client.query(`SELECT pg_advisory_lock(${lockOf('moves')})`).catch((error: { code?: string }) => {
     if (error.code !== LOCK_NOT_AVAILABLE) throw error
     throw new CannotMove('another move into the target is running')
   })

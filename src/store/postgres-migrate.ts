@@ -2,10 +2,9 @@
 // lets one node do it while the others wait, and all of it is one transaction: a start that is killed midway leaves none.
 import { readdirSync, readFileSync } from 'node:fs'
 import type { PoolClient } from 'pg'
-import { LOCK_SPACE } from './postgres-sql.ts'
+import { lockOf } from './postgres-sql.ts'
 
 const FOLDER = new URL('./migrations-postgres/', import.meta.url)
-const MIGRATION_LOCK = 1
 const SERVER_VERSION_MIN = 150_000
 // Another node may be busy with a long one; a start can wait longer than a request.
 const WAIT_MS = 120_000
@@ -34,7 +33,7 @@ export async function migratePostgres(client: PoolClient, moving?: string): Prom
 // Until the end of the transaction.
 export async function lockMigrations(client: PoolClient): Promise<void> {
   await client.query(`SET LOCAL lock_timeout = ${WAIT_MS}; SET LOCAL statement_timeout = ${WAIT_MS}`)
-  await ask(client, `SELECT pg_advisory_xact_lock(${LOCK_SPACE}, ${MIGRATION_LOCK})`)
+  await ask(client, `SELECT pg_advisory_xact_lock(${lockOf('migrations')})`)
 }
 
 async function refuseHalfMoved(client: PoolClient): Promise<void> {

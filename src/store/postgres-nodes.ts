@@ -1,21 +1,20 @@
 // The nodes that share a Postgres: the list of their leases, and one small question, asked often, for all that a node must
 // hear of the others.
+import { DAY_MS } from '../domain/key.ts'
 import type { NodeEntry, Nodes } from './contract-nodes.ts'
 import type { Lease } from './postgres-lease.ts'
-import { DATABASE_TIME, LOCK_SPACE, type PostgresSql } from './postgres-sql.ts'
+import { DATABASE_TIME, lockOf, type PostgresSql } from './postgres-sql.ts'
 import { CATALOG_REVISION } from './sql/catalog-revision.ts'
 import { ABORT_STREAMS } from './sql/keys.ts'
 import { int, type Row, text } from './sql/sql.ts'
 import { timePrefix } from './sql/time-order.ts'
 
-const DAY_MS = 86_400_000
 const LISTED_MAX = 1000
 // An event bears the time at which its transaction began and is seen when it has ended: what is younger than the longest of
 // them is asked for again.
 const OVERLAP_MS = 30_000
 // A first start waits for that of another node, and that for whoever reads what it prints.
 const TURN_WAIT_MS = 60_000
-const TURN_LOCK = 3
 
 export function postgresNodes(sql: PostgresSql, lease: Lease): Nodes {
   const { owner, leaseMs, facts } = lease
@@ -78,4 +77,4 @@ const CLEAR = `DELETE FROM node n WHERE owner <> $1 AND renewed_at < ${DATABASE_
 // Held by a transaction and not by the session, so that a pooler between us and the server cannot lose it.
 const BEGIN_TURN = `BEGIN; SET LOCAL lock_timeout = ${TURN_WAIT_MS}; SET LOCAL statement_timeout = ${TURN_WAIT_MS};
   SET LOCAL idle_in_transaction_session_timeout = ${2 * TURN_WAIT_MS}`
-const TAKE_TURN = `SELECT pg_advisory_xact_lock(${LOCK_SPACE}, ${TURN_LOCK})`
+const TAKE_TURN = `SELECT pg_advisory_xact_lock(${lockOf('turn')})`

@@ -42,12 +42,26 @@ const TRIES_MAX = 5
 const IDLE_CONNECTION_MS = 60_000
 
 // "Turn" in ASCII: the first half of every advisory lock that we take.
-export const LOCK_SPACE = 0x5475726e
-const LOCKS: Readonly<Record<Alone, number>> = { catalog: 2, hours: 3, partitions: 4 }
+const LOCK_SPACE = 0x5475726e
+// The second half, each number once: whoever shared one would wait for the other. Nodes of other versions know them too, so
+// a number keeps its meaning.
+export const LOCKS = {
+  migrations: 1,
+  catalog: 2,
+  hours: 3,
+  partitions: 4,
+  upkeep: 5,
+  turn: 6,
+  moves: 7,
+} as const satisfies Readonly<Record<Alone, number>> & Readonly<Record<string, number>>
+
+// The arguments of an advisory lock's function.
+export const lockOf = (what: keyof typeof LOCKS) => `${LOCK_SPACE}, ${LOCKS[what]}`
+
 // New batches wait behind whoever waits to be alone with the hours or the table: not for long, and it is tried again.
 const UPKEEP_WAIT_MS = 250
 // Taken by every batch of the hot path before it reads which hours are claimed.
-export const SHARE_HOURS = `SELECT pg_advisory_xact_lock_shared(${LOCK_SPACE}, ${LOCKS.hours})`
+export const SHARE_HOURS = `SELECT pg_advisory_xact_lock_shared(${lockOf('hours')})`
 
 export async function openPostgresSql(options: PostgresSqlOptions): Promise<PostgresSql> {
   // Only who runs on Postgres pays for loading it.
@@ -137,7 +151,7 @@ const BY_KEY_ONLY = `SET enable_seqscan = off; SET enable_hashjoin = off; SET en
 
 function beginning(alone: Alone | undefined): string {
   const wait = alone === 'catalog' ? '' : `SET LOCAL lock_timeout = ${UPKEEP_WAIT_MS};`
-  const lock = alone === undefined ? '' : `${wait} SELECT pg_advisory_xact_lock(${LOCK_SPACE}, ${LOCKS[alone]});`
+  const lock = alone === undefined ? '' : `${wait} SELECT pg_advisory_xact_lock(${lockOf(alone)});`
   return `BEGIN ISOLATION LEVEL READ COMMITTED; ${lock} SELECT ${DATABASE_TIME} AS now`
 }
 

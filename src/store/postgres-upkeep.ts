@@ -2,12 +2,11 @@
 import { DAY_MS } from '../domain/key.ts'
 import type { Upkeep } from './contract-upkeep.ts'
 import { dropPartition, makePartitions } from './postgres-partitions.ts'
-import { DATABASE_TIME, LOCK_SPACE, type PostgresSql } from './postgres-sql.ts'
+import { DATABASE_TIME, lockOf, type PostgresSql } from './postgres-sql.ts'
 import { rollUp } from './roll-up.ts'
 import { sqlHours } from './sql/hours.ts'
 import { int } from './sql/sql.ts'
 
-const UPKEEP_LOCK = 5
 // A node that was not heard of for so long, and does not grow marks, will not write any more.
 const SILENT_MS = 60_000
 
@@ -16,12 +15,12 @@ export function postgresUpkeep(owner: string, sql: PostgresSql, reports: Postgre
 
   async function alone<T>(work: () => Promise<T>, otherwise: T): Promise<T> {
     return sql.withClient(async client => {
-      const { rows } = await client.query(`SELECT pg_try_advisory_lock(${LOCK_SPACE}, ${UPKEEP_LOCK})::int AS mine`)
+      const { rows } = await client.query(`SELECT pg_try_advisory_lock(${lockOf('upkeep')})::int AS mine`)
       if (Number(rows[0]?.mine) !== 1) return otherwise
       try {
         return await work()
       } finally {
-        await client.query(`SELECT pg_advisory_unlock(${LOCK_SPACE}, ${UPKEEP_LOCK})`)
+        await client.query(`SELECT pg_advisory_unlock(${lockOf('upkeep')})`)
       }
     })
   }

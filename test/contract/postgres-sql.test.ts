@@ -6,13 +6,19 @@ import { test } from 'node:test'
 import { systemClock } from '../../src/lib/clock.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { migratePostgres } from '../../src/store/postgres-migrate.ts'
-import { openPostgresSql, type PostgresSql } from '../../src/store/postgres-sql.ts'
+import { LOCKS, openPostgresSql, type PostgresSql } from '../../src/store/postgres-sql.ts'
 import { int, type Row, text } from '../../src/store/sql/sql.ts'
 import { sqliteSql } from '../../src/store/sqlite-sql.ts'
 import { freshSchema, hasPostgres } from '../kit/postgres.ts'
 import { until } from '../kit/until.ts'
 
 const MIGRATIONS = new URL('../../src/store/migrations-postgres/', import.meta.url)
+
+test('each advisory lock has a number of its own', () => {
+  const numbers = Object.values(LOCKS)
+
+  assert.equal(new Set(numbers).size, numbers.length)
+})
 
 if (hasPostgres()) {
   test('four nodes that migrate at once leave the schema of one', async () => {
@@ -77,7 +83,8 @@ if (hasPostgres()) {
 
     await Promise.all([crossing(nodes.first, [1, 2]), crossing(nodes.all[1]!, [2, 1])])
 
-    assert.equal(runs, 3)
+    // The server may choose both, and they may meet again.
+    assert.ok(runs >= 3, `ran ${runs} times`)
     assert.deepEqual(await nodes.first.all('SELECT DISTINCT n FROM pair'), [{ n: 2n }])
   })
 

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
+import { DAY_MS } from '../../src/domain/key.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import type { NodeFacts } from '../../src/store/contract-nodes.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
@@ -13,7 +14,6 @@ import { temporaryFolder } from '../kit/folder.ts'
 import { bill, GATE_ENGINES, openHouse } from '../kit/gates.ts'
 
 const ACTOR = { name: 'test', address: 'local' }
-const DAY_MS = 86_400_000
 const postgres = GATE_ENGINES.find(({ engine }) => engine === 'postgres')
 
 test('on the embedded store there is one node, alive, and nothing to hear from others', async () => {
@@ -127,6 +127,20 @@ if (postgres !== undefined) {
       ['one', 'failed in its turn', 'three'],
     )
     for (const node of nodes) await node.close()
+  })
+
+  test('while one node has its turn, chats of the others are held and settled and hours are summed up', async () => {
+    await using house = await openHouse(make, 1000n)
+    const starting = await opened(house.url, 'starting')
+
+    const done = await starting.nodes.inTurn(async () => [
+      (await house.store.gates.gate(house.ask('r1'))).kind,
+      await house.store.gates.settle(bill('r1', {})),
+      await house.store.upkeep.rollUp(0),
+    ])
+
+    assert.deepEqual(done.slice(0, 2), ['granted', 'settled'])
+    await starting.close()
   })
 }
 
