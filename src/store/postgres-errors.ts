@@ -20,13 +20,18 @@ export function hasLostConnection(error: unknown): boolean {
   return /^(08|57P)/.test(state) || state === '25006' || state === '25P03'
 }
 
+// Neither the server nor the driver: one of the operations is at fault, and its neighbours are not.
+export function isOurOwn(error: unknown): boolean {
+  return sqlState(error) === undefined && !isFromDriver(error)
+}
+
 function sqlState(error: unknown): string | undefined {
   const { code, severity } = error as { code?: unknown; severity?: unknown }
   return typeof code === 'string' && typeof severity === 'string' ? code : undefined
 }
 
 const DRIVER_WORDS =
-  /^(Connection terminated|Query read timeout|timeout exceeded|Client has encountered|timeout expired)/
+  /^(Connection terminated|Query read timeout|timeout exceeded|Client (has encountered|was closed)|timeout expired|Received unexpected)/
 
 function isFromDriver(error: unknown): boolean {
   const { code, message } = error as { code?: unknown; message?: unknown }

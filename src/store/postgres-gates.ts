@@ -3,7 +3,7 @@
 import type { BatchResult } from './group-commit.ts'
 import { applyOp, type HotOp, type HotResult } from './hot-rules.ts'
 import { openPostgresDesk, type Witness } from './postgres-desk.ts'
-import { hasLostConnection, isRefusedValue, isWorthAnotherTry } from './postgres-errors.ts'
+import { hasLostConnection, isOurOwn, isRefusedValue, isWorthAnotherTry } from './postgres-errors.ts'
 import type { Lease } from './postgres-lease.ts'
 import { type PostgresSql, SHARE_HOURS } from './postgres-sql.ts'
 
@@ -25,10 +25,12 @@ export function postgresGates(sql: PostgresSql, lease: Lease) {
       try {
         return await inTransaction(ops, course)
       } catch (error) {
-        if (isRefusedValue(error) && ops.length > 1) return inHalves(ops)
+        const isUnsure = course.unsure !== undefined
+        const isOfOne = isRefusedValue(error) || (course.hasBegun && isOurOwn(error))
+        if (isOfOne && !isUnsure && ops.length > 1) return inHalves(ops)
         // A server that cannot even be reached is away; waiting for it again would only keep everybody waiting.
         const hasBroken = course.hasBegun && hasLostConnection(error)
-        const again = course.unsure !== undefined || isWorthAnotherTry(error) || hasBroken
+        const again = isUnsure || isWorthAnotherTry(error) || hasBroken
         if (tries === TRIES_MAX || !again) return ops.map(() => ({ ok: false, error: error as Error }))
       }
     }
@@ -44,6 +46,7 @@ export function postgresGates(sql: PostgresSql, lease: Lease) {
     course.hasBegun = false
     return sql.withClient(async client => {
       course.hasBegun = true
+      let isSent = false
       try {
         const beginning = client.query(BEGIN)
         const [desk] = await Promise.all([openPostgresDesk(client, ops, lease, course.unsure?.witness), beginning])
@@ -54,12 +57,14 @@ export function postgresGates(sql: PostgresSql, lease: Lease) {
         course.unsure = undefined
         const results = ops.map(op => ({ ok: true as const, value: applyOp(op, desk) }))
         course.unsure = { results, witness: desk.witness() }
+        isSent = true
         // Both are sent before either is answered: a commit behind a failed write rolls back.
         await Promise.all([desk.writeBack(), client.query('COMMIT')])
         return results
       } catch (error) {
         if (!hasLostConnection(error)) {
-          course.unsure = undefined
+          // Only of this try's own commit does it say that it was not done; of the one before nothing is known yet.
+          if (isSent) course.unsure = undefined
           await client.query('ROLLBACK')
         }
         throw error

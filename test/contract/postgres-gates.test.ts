@@ -3,11 +3,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
+import pg from 'pg'
 import type { Provider } from '../../src/domain/catalog.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { type Store, StoreAway } from '../../src/store/contract.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
-import { openPostgresSql } from '../../src/store/postgres-sql.ts'
+import { openPostgresSql, POSTGRES_BOUNDS } from '../../src/store/postgres-sql.ts'
 import { commitCutter } from '../kit/commit-cutter.ts'
 import { bill, GATE_ENGINES, newKey, openHouse } from '../kit/gates.ts'
 import { until } from '../kit/until.ts'
@@ -145,6 +146,32 @@ if (postgres !== undefined) {
     })
   }
 
+  test('a commit whose answer was lost is not told as failed because the next look at it had to wait too long', async () => {
+    await using house = await openHouse(make, 1000n)
+    await using cutter = await commitCutter(house.url)
+    await using first = await connected(house.url)
+    await using second = await connected(house.url)
+    const node = await openPostgres({ url: cutter.url, owner: 'cut', clock: systemClock })
+    await first.query('BEGIN; LOCK TABLE usage IN SHARE MODE')
+    await second.query('BEGIN')
+
+    const cut = cutter.cutNext('after')
+    const verdict = node.gates.gate(house.ask('r1'))
+    await cut
+    // Behind the batch, which has the account, and before the one that looks for it.
+    const taken = second.query('SELECT 1 FROM account FOR UPDATE')
+    await setTimeout(100)
+    await first.query('COMMIT')
+    await taken
+    await setTimeout(POSTGRES_BOUNDS.lockTimeoutMs + 300)
+    await second.query('COMMIT')
+
+    assert.equal((await verdict).kind, 'granted')
+    assert.deepEqual(await house.balance(), { available: 900n, held: 100n, spent: 0n, owed: 0n })
+    assert.equal(await node.gates.settle(bill('r1', {})), 'settled')
+    await node.close()
+  })
+
   test('of nodes that create the same provider or write down the same ends at once, one does', async () => {
     await using house = await openHouse(make, 0n)
     const nodes = [house.store, await house.another(), await house.another()]
@@ -256,6 +283,12 @@ if (postgres !== undefined) {
     await silent.gates.settle(bill('r1', {}))
     for (const node of [silent, back]) await node.close()
   })
+}
+
+async function connected(url: string) {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  return { query: (text: string) => client.query(text), [Symbol.asyncDispose]: () => client.end() }
 }
 
 async function countRows({ usage }: Store): Promise<number> {

@@ -131,6 +131,24 @@ for (const { engine, make } of GATE_ENGINES) {
     assert.equal(await gates.settle(bill('r3', {})), 'settled')
   })
 
+  test(`${engine}: a sweep that meets an unreadable checkpoint fails alone, and what shared its batch is done`, async () => {
+    await using house = await openHouse(make, 10_000n)
+    const { gates } = house.store
+    await gates.gate(house.ask('unreadable'))
+    await house.tamper(`UPDATE usage SET checkpoint = '{' WHERE request_id = 'unreadable'`)
+    const ids = Array.from({ length: 5 }, (_, i) => `r${i}`)
+
+    const [swept, ...granted] = await Promise.allSettled([gates.sweep([]), ...ids.map(id => gates.gate(house.ask(id)))])
+
+    assert.equal(swept.status, 'rejected')
+    assert.equal(house.batches.at(-1), 6)
+    assert.deepEqual(
+      granted.map(result => result.status === 'fulfilled' && result.value.kind),
+      ids.map(() => 'granted'),
+    )
+    await Promise.all(['unreadable', ...ids].map(id => gates.settle(bill(id, {}))))
+  })
+
   test(`${engine}: a model name with a NUL or half a character in it spoils no neighbour`, async () => {
     await using house = await openHouse(make, 10_000n)
     const { gates } = house.store

@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict'
 import { randomUUIDv7 } from 'node:crypto'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import pg from 'pg'
 import { priceSnapshot } from '../../src/domain/catalog.ts'
 import { costOf, NO_TOKENS, type Tokens } from '../../src/domain/credits.ts'
 import { systemClock } from '../../src/lib/clock.ts'
@@ -27,6 +29,7 @@ type Database = {
   readonly url: string
   open(owner: string, onCommit?: OnCommit): Promise<Store>
   audit(): Promise<AuditReport>
+  tamper(statement: string): Promise<void>
   end(): PromiseLike<void>
 }
 export type GateEngine = { readonly engine: string; make(): Promise<Database> }
@@ -45,6 +48,8 @@ export type House = AsyncDisposable & {
   another(): Promise<Store>
   balance(): Promise<{ available: bigint; held: bigint; spent: bigint; owed: bigint }>
   ledger(): Promise<readonly string[]>
+  // Changes the database behind the store's back.
+  tamper(statement: string): Promise<void>
   ask(requestId: string, change?: Partial<GateAsk>): GateAsk
 }
 
@@ -65,6 +70,7 @@ export async function openHouse(make: GateEngine['make'], available: bigint): Pr
     batches,
     store,
     url: database.url,
+    tamper: database.tamper,
     async another() {
       const next = await database.open(randomUUIDv7())
       stores.push(next)
@@ -114,6 +120,10 @@ async function sqliteDatabase(): Promise<Database> {
     url: path,
     open: (owner, onCommit = () => {}) => openSqlite({ path, owner, onCommit }),
     audit: async () => auditDatabase(path, { idle: true, now: Date.now() }),
+    async tamper(statement) {
+      using db = new DatabaseSync(path)
+      db.exec(statement)
+    },
     end: () => folder[Symbol.asyncDispose](),
   }
 }
@@ -126,6 +136,12 @@ async function postgresDatabase(): Promise<Database> {
     url,
     open: (owner, onCommit = () => {}) => openPostgres({ url, owner, onCommit, clock: systemClock, leaseMs: 0 }),
     audit: () => auditPostgres(url, { idle: true, now: Date.now() }),
+    async tamper(statement) {
+      const client = new pg.Client({ connectionString: url })
+      await client.connect()
+      await client.query(statement)
+      await client.end()
+    },
     end: () => schema[Symbol.asyncDispose](),
   }
 }
