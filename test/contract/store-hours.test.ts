@@ -2,12 +2,14 @@
 // and however many nodes do it at once.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import fc from 'fast-check'
 import pg from 'pg'
 import { HOUR_MS } from '../../src/domain/usage-hours.ts'
+import { systemClock } from '../../src/lib/clock.ts'
 import type { Store } from '../../src/store/contract.ts'
 import { SUMMARY_GROUPS } from '../../src/store/contract-operator.ts'
-import { SHARE_HOURS } from '../../src/store/postgres-sql.ts'
+import { openPostgresSql, SHARE_HOURS } from '../../src/store/postgres-sql.ts'
 import { runsOn } from '../kit/engines.ts'
 import { bill, checkpoint, GATE_ENGINES, type House, openHouse } from '../kit/gates.ts'
 import { allRows, askAt, byGroup, noteAt, rollUpAll, SOME_HOUR, sumUp } from '../kit/usage-hours.ts'
@@ -37,7 +39,7 @@ for (const { engine, make } of GATE_ENGINES) {
     await settleAt(house, at + 2 * HOUR_MS)
     await rollUpAll(house.store)
 
-    noteAt(house, at + 7)
+    await noteAt(house, at + 7)
     const open = askAt(house, at + 8)
     await house.store.gates.gate(open)
     await assertSums(house.store)
@@ -106,6 +108,48 @@ for (const { engine, make } of GATE_ENGINES) {
       assert.ok((await rollUpAll(house.store)) > 0)
     })
 
+    test('postgres: a gate waits while hours are being claimed, and its row is in the sums of the hour that was', async () => {
+      await using house = await openHouse(make, RICH)
+      const sql = await openPostgresSql({ url: house.url, clock: systemClock })
+      const late = askAt(house, SOME_HOUR * HOUR_MS + 5)
+      let isGated = false
+
+      const { gated } = await sql.transaction(async tx => {
+        const gated = house.store.gates.gate(late).finally(() => {
+          isGated = true
+        })
+        await setTimeout(200)
+        assert.equal(isGated, false)
+        await tx.run('INSERT INTO usage_rolled (hour, mark, rolled_mark) VALUES ($1, 0, 0)', [SOME_HOUR])
+        return { gated }
+      }, 'hours')
+      await gated
+      await house.store.gates.settle(bill(late.facts.requestId, { prompt: 1 }))
+      await sql.close()
+
+      await assertSums(house.store)
+      assert.ok((await rollUpAll(house.store)) > 0)
+      await assertSums(house.store)
+    })
+
+    test('postgres: hours are not claimed while a batch of the gates is under way', async () => {
+      await using house = await openHouse(make, RICH)
+      await using other = await connected(house.url)
+      await settleAt(house, SOME_HOUR * HOUR_MS)
+      const late = askAt(house, SOME_HOUR * HOUR_MS + 5)
+      await other.query('BEGIN; LOCK TABLE usage IN SHARE MODE')
+      const gated = house.store.gates.gate(late)
+      await setTimeout(200)
+
+      await assert.rejects(house.store.upkeep.rollUp(0), /lock timeout/)
+      await other.query('COMMIT')
+      await gated
+      await house.store.gates.settle(bill(late.facts.requestId, { prompt: 1 }))
+
+      assert.ok((await rollUpAll(house.store)) > 0)
+      await assertSums(house.store)
+    })
+
     test('postgres: a batch that began before an hour was claimed is waited for, so that its rows are in the sums', async () => {
       await using house = await openHouse(make, RICH)
       await using batch = await connected(house.url)
@@ -141,7 +185,7 @@ for (const { engine, make } of GATE_ENGINES) {
         for (const { do: what, hour, tokens } of steps) {
           const at = (SOME_HOUR + hour) * HOUR_MS + opened.length
           if (what === 'chat') await settleAt(house, at, tokens)
-          if (what === 'note') noteAt(house, at)
+          if (what === 'note') await noteAt(house, at)
           if (what === 'roll') await rollUpAll(house.store)
           if (what === 'sweep') await house.store.gates.sweep([])
           if (what === 'settle') await house.store.gates.settle(bill(opened.pop() ?? 'none', { completion: tokens }))

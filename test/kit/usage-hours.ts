@@ -5,7 +5,7 @@ import { HOUR_MS } from '../../src/domain/usage-hours.ts'
 import type { GateAsk, Store } from '../../src/store/contract.ts'
 import type { SummaryGroup, SummaryRow } from '../../src/store/contract-operator.ts'
 import { idAt } from '../../src/store/sql/time-order.ts'
-import type { House } from './gates.ts'
+import { bill, type House } from './gates.ts'
 
 export const SOME_HOUR = Math.floor(Date.UTC(2026, 2, 3, 22) / HOUR_MS)
 
@@ -16,9 +16,11 @@ export function askAt(house: House, at: number, change: Partial<GateAsk> = {}): 
   return { ...ask, facts: { ...ask.facts, requestId, createdAt: at } }
 }
 
-export function noteAt(house: House, at: number): void {
+// A note is written behind; what is awaited after it is written with it or later.
+export async function noteAt(house: House, at: number): Promise<void> {
   const { facts } = askAt(house, at)
   house.store.gates.note({ facts, httpStatus: 429, errorCode: 'rate_limit_exceeded' })
+  await house.store.gates.settle(bill('nobody', {}))
 }
 
 export async function rollUpAll(store: Store, overForMs = 0): Promise<number> {
