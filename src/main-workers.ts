@@ -91,7 +91,7 @@ export async function superviseWorkers(config: Config): Promise<number> {
   for (let i = 1; i < config.workers && signals === 0; i++) void start(true, 0)
   const code = await over.promise
   log.info({ code }, 'all workers have ended')
-  log.flush()
+  await log.end()
   return code
 }
 

@@ -56,7 +56,7 @@ export async function serve(config: Config): Promise<void> {
   await listeners.close()
   await house.store.close()
   log.info({}, 'drained')
-  log.flush()
+  await log.end()
 }
 
 // Rows of a process that died are booked before anything new is.

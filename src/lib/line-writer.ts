@@ -1,11 +1,15 @@
 // Writes lines to a file descriptor from two fixed buffers: one fills while the other is being written, off the event
 // loop. Memory is bounded by their size; when both are full, lines are dropped and counted.
 import { write, writeSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 export type LineWriter = {
   write(line: string): void
-  // What was written so far goes out now, without waiting for the event loop; for the end of a process.
+  // What waits goes out now, without waiting for the event loop; for an end that nobody could prepare. What is being
+  // written already is left to that write: it cannot be called back, and would be there twice.
   flush(): void
+  // For the end of a process: resolves when everything is written, or when the reader has stood still for too long.
+  end(): Promise<void>
 }
 
 const BUFFER_BYTES = 512 * 1024
@@ -15,13 +19,16 @@ const FLUSH_MS = 100
 const RETRY_MS = 20
 // A reader that is only slow gets the last lines; one that stands still does not hold up the end for longer than a second.
 const FLUSH_TRIES_MAX = 50
+const END_LOOK_MS = 5
+const END_LOOKS_MAX = 200
 
 export function lineWriter(fd: number): LineWriter {
   let filling = Buffer.allocUnsafe(BUFFER_BYTES)
   let other = Buffer.allocUnsafe(BUFFER_BYTES)
   let filled = 0
   let dropped = 0
-  let busy: { from: number; readonly to: number } | undefined
+  // What left the one that fills; `retry` while nothing of it is under way.
+  let busy: { from: number; readonly to: number; retry?: NodeJS.Timeout | undefined } | undefined
   let timer: NodeJS.Timeout | undefined
 
   function send(): void {
@@ -36,9 +43,13 @@ export function lineWriter(fd: number): LineWriter {
 
   function proceed(): void {
     if (busy === undefined) return
+    busy.retry = undefined
     write(fd, other, busy.from, busy.to - busy.from, null, (error, written) => {
       if (busy === undefined) return
-      if (error?.code === 'EAGAIN') return void setTimeout(proceed, RETRY_MS).unref()
+      if (error?.code === 'EAGAIN') {
+        busy.retry = setTimeout(proceed, RETRY_MS).unref()
+        return
+      }
       busy.from += error === null ? written : busy.to
       if (busy.from < busy.to) return proceed()
       busy = undefined
@@ -64,9 +75,24 @@ export function lineWriter(fd: number): LineWriter {
     },
     flush() {
       const until = { tries: FLUSH_TRIES_MAX }
-      if (busy !== undefined) writeWhole(fd, other.subarray(busy.from, busy.to), until)
-      busy = undefined
+      if (busy?.retry !== undefined) {
+        clearTimeout(busy.retry)
+        writeWhole(fd, other.subarray(busy.from, busy.to), until)
+        busy = undefined
+      }
       writeWhole(fd, filling.subarray(0, filled), until)
+      filled = 0
+    },
+    async end() {
+      send()
+      for (let looks = 0; busy !== undefined && looks < END_LOOKS_MAX; looks++) {
+        await sleep(END_LOOK_MS)
+        send()
+      }
+      if (busy === undefined) return
+      // Nobody reads, and whoever flushes after us need not wait for that once more.
+      clearTimeout(busy.retry)
+      busy = undefined
       filled = 0
     },
   }

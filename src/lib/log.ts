@@ -14,6 +14,7 @@ export type Log = {
   warn(facts: Facts, words: string): void
   error(facts: Facts, words: string): void
   flush(): void
+  end(): Promise<void>
 }
 
 export function openLog(level: LogLevel, out: NodeJS.WriteStream & { readonly fd?: number }, clock: Clock): Log {
@@ -39,6 +40,7 @@ export function logTo(sink: LineWriter, level: LogLevel, clock: Clock): Log {
     warn: (facts, words) => write('warn', facts, words),
     error: (facts, words) => write('error', facts, words),
     flush: sink.flush,
+    end: sink.end,
   }
 }
 
@@ -56,5 +58,6 @@ function terminal(out: NodeJS.WriteStream): LineWriter {
       out.write(`${head} ${msg} ${pairs.join(' ')}\n`)
     },
     flush: () => undefined,
+    end: async () => undefined,
   }
 }

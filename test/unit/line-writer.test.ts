@@ -5,6 +5,7 @@ import { closeSync, constants, openSync, readFileSync, writeSync } from 'node:fs
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { lineWriter } from '../../src/lib/line-writer.ts'
 import { temporaryFolder } from '../kit/folder.ts'
 import { until } from '../kit/until.ts'
@@ -55,6 +56,57 @@ test('the last lines reach a reader that is slow, and one that stands still does
 
   assert.ok(tookMs < 3000, `${tookMs} ms`)
   assert.ok((await said).endsWith('.{"msg":"last"}\n'))
+})
+
+test('at the end every line is in a pipe that was full, once and whole, in order', async () => {
+  await using folder = await temporaryFolder()
+  const pipe = join(folder.path, 'log')
+  execFileSync('mkfifo', [pipe])
+  const fd = openSync(pipe, constants.O_RDWR)
+  const writer = lineWriter(fd)
+  const lines = Array.from({ length: 500 }, (_, i) => `{"line":${i},"msg":"${'x'.repeat(1000)}"}`)
+
+  for (const line of lines) writer.write(`${line}\n`)
+  const reader = spawn('sh', ['-c', 'sleep 0.3; cat "$0"', pipe], { stdio: ['ignore', 'pipe', 'ignore'] })
+  const said = text(reader.stdout)
+  await writer.end()
+  writer.flush()
+  closeSync(fd)
+
+  assert.deepEqual((await said).trimEnd().split('\n'), lines)
+})
+
+test('a reader that stands still does not hold up the end for longer than about a second', async () => {
+  await using folder = await temporaryFolder()
+  const pipe = join(folder.path, 'log')
+  execFileSync('mkfifo', [pipe])
+  const fd = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK)
+  fill(fd)
+  const writer = lineWriter(fd)
+
+  for (let i = 0; i < 100; i++) writer.write(LINE)
+  const started = performance.now()
+  await writer.end()
+  const tookMs = performance.now() - started
+  closeSync(fd)
+
+  assert.ok(tookMs > 900 && tookMs < 2500, `${tookMs} ms`)
+})
+
+test('what is being written when an end comes unprepared is not written twice', async () => {
+  await using folder = await temporaryFolder()
+  const path = join(folder.path, 'log')
+  const fd = openSync(path, 'w')
+  const writer = lineWriter(fd)
+  const lines = Array.from({ length: 60 }, (_, i) => `{"line":${100 + i},"msg":"${'x'.repeat(1000)}"}`)
+
+  // Half of them are under way by now: their write cannot be called back.
+  for (const line of lines) writer.write(`${line}\n`)
+  writer.flush()
+  await sleep(100)
+  closeSync(fd)
+
+  assert.deepEqual(readFileSync(path, 'utf8').trimEnd().split('\n').sort(), lines)
 })
 
 // Until the pipe takes no more.
