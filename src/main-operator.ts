@@ -49,9 +49,9 @@ export function openOperator({ store, catalog, keeper }: House, v1: V1, drain: D
   return {
     admin: {
       clock,
-      // The listener is open before the admin token is known; until then nobody bears one.
-      operatorsOf: async hashes => (begun === undefined ? [] : store.operators.bearers(hashes)),
-      sessionsOf: async secrets => (begun === undefined ? [] : sessionsOf(store.sessions)(secrets)),
+      hasBegun: () => begun !== undefined,
+      operatorsOf: store.operators.bearers,
+      sessionsOf: sessionsOf(store.sessions),
       touchSession: store.sessions.touch,
       addressOf: addressOfRequest(ground.trustedProxies),
       cameByTls: tlsOfRequest(ground.trustedProxies),

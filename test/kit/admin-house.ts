@@ -53,6 +53,7 @@ export async function openAdminHouse() {
   const app = fastify({ genReqId: newId, exposeHeadRoutes: false })
   adminApi(app, {
     clock: rooms.clock,
+    hasBegun: () => true,
     operatorsOf: rooms.operators.bearers,
     sessionsOf: sessionsOf(rooms.sessions),
     touchSession: rooms.sessions.touch,

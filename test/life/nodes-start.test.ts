@@ -3,9 +3,12 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
 import pg from 'pg'
-import { type Gateway, standardConfig } from '../kit/gateway.ts'
+import { lockOf } from '../../src/store/postgres-sql.ts'
+import { ADMIN_TOKEN, type Gateway, standardConfig } from '../kit/gateway.ts'
+import { type Answer, httpCall } from '../kit/http-call.ts'
 import { type Nodes, startNodes } from '../kit/nodes.ts'
 import { hasPostgres } from '../kit/postgres.ts'
+import { until } from '../kit/until.ts'
 import { startUpstream } from '../kit/upstream.ts'
 
 if (hasPostgres()) {
@@ -51,6 +54,60 @@ if (hasPostgres()) {
       { files: 1, prices: 1, provisioned: 1 },
     )
   })
+
+  test('an admin token and a session are never refused by a node that starts: it says 503 until it has begun', async () => {
+    await using nodes = await startNodes(1)
+    const opened = await fetch(`${nodes.all[0]!.url}/admin/v1/session`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ token: ADMIN_TOKEN }),
+    })
+    const cookie = opened.headers.getSetCookie()[0]?.split(';')[0] ?? ''
+    await using turn = await takeTurn(nodes)
+    const node = await nodes.start({ awaitReady: false })
+    const ask = (headers: Readonly<Record<string, string>>) => httpCall(`${node.url}/admin/v1/session`, { headers })
+    const asToken = () => node.admin('GET', '/keys')
+    const signIn = (token: string) => httpCall(`${node.url}/admin/v1/session`, { body: { token } })
+
+    const early: Answer[] = []
+    const firstAnswer = async () => {
+      early.push(
+        ...(await asToken().then(
+          answer => [answer],
+          () => [],
+        )),
+      )
+      return early.length > 0
+    }
+    await until('it listens', firstAnswer, 30_000)
+    early.push(...(await Promise.all([asToken(), ask({ cookie }), signIn(ADMIN_TOKEN), signIn('wrong')])))
+    // More than an address may get wrong.
+    for (let i = 0; i < 25; i++) early.push(await ask({ authorization: 'Bearer wrong' }))
+    await turn.give()
+    await until('it is ready', async () => (await node.get('/ready')).status === 200, 30_000)
+
+    for (const { status, headers, body } of early) {
+      assert.deepEqual([status, headers['retry-after'], body.error?.code], [503, '1', 'service_unavailable'])
+    }
+    assert.equal((await asToken()).status, 200)
+    assert.equal((await ask({ cookie })).status, 200)
+    assert.equal((await ask({ authorization: 'Bearer wrong' })).status, 401)
+  })
+}
+
+// Of those that start one begins at a time: whoever has the turn keeps the others waiting with their listeners open.
+async function takeTurn({ url }: Nodes): Promise<AsyncDisposable & { give(): Promise<void> }> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await client.query('BEGIN')
+  await client.query(`SELECT pg_advisory_xact_lock(${lockOf('turn')})`)
+  let isGiven = false
+  const give = async () => {
+    if (isGiven) return
+    isGiven = true
+    await client.end()
+  }
+  return { give, [Symbol.asyncDispose]: give }
 }
 
 function complaints(nodes: readonly Gateway[]): readonly unknown[] {

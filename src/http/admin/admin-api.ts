@@ -20,6 +20,8 @@ import { usageEndpoints } from './usage.ts'
 
 export type AdminNeeds = GuardNeeds &
   Omit<AccessNeeds, 'guard'> & {
+    // The listener is open before it is known whose token is right.
+    hasBegun(): boolean
     readonly keys: KeyVerbs
     readonly accounts: AccountVerbs
     readonly reports: ReportVerbs
@@ -49,6 +51,7 @@ export function adminApi(app: FastifyInstance, needs: AdminNeeds): void {
           'x-request-id': request.id,
           'cache-control': 'no-store',
         })
+        if (!needs.hasBegun()) throw stillStarting()
         if (accessOf(request) !== 'open') await inside.guard.check(request)
         if (request.is404) throw nothingHere(request)
         if (request.headers['content-encoding'] !== undefined) throw new Refusal('unsupported_media_type')
@@ -67,4 +70,9 @@ export function adminApi(app: FastifyInstance, needs: AdminNeeds): void {
     },
     { prefix: ADMIN_PREFIX },
   )
+}
+
+// Whoever bears a right token must not take it for a wrong one, nor must their address be counted.
+function stillStarting(): Refusal {
+  return new Refusal('service_unavailable', { retryAfter: 1, message: 'The gateway is still starting.' })
 }
