@@ -48,14 +48,22 @@ async function refuseHalfMoved(client: PoolClient): Promise<void> {
 async function refuseUnfit(client: PoolClient): Promise<void> {
   const [server] = await ask(
     client,
-    `SELECT current_setting('server_version_num')::int AS version, pg_is_in_recovery()::int AS standby,
-       current_setting('transaction_read_only') AS read_only, current_setting('server_encoding') AS encoding`,
+    `SELECT current_setting('server_version_num')::int AS version, current_setting('server_encoding') AS encoding`,
   )
   if (Number(server?.version) < SERVER_VERSION_MIN) throw new UnfitDatabase('Postgres 15 or newer is needed')
-  if (Number(server?.standby) === 1 || server?.read_only === 'on') {
-    throw new UnfitDatabase('the server is read-only: nothing could be booked there')
-  }
+  await refuseReadOnly(client)
   if (server?.encoding !== 'UTF8') throw new UnfitDatabase(`the database is in ${server?.encoding}; it must be in UTF8`)
+}
+
+// One that has become read-only says so by the code of a refused write (25006), so that the connection to it is not kept:
+// the next one may lead to whoever has taken its place.
+export async function refuseReadOnly(client: PoolClient): Promise<void> {
+  const { rows } = await client.query<{ writable: number }>(
+    `SELECT (current_setting('transaction_read_only') = 'off' AND NOT pg_is_in_recovery())::int AS writable`,
+  )
+  if (Number(rows[0]?.writable) === 1) return
+  const error = new UnfitDatabase('the server is read-only: nothing could be booked there')
+  throw Object.assign(error, { code: '25006', severity: 'ERROR' })
 }
 
 async function bringUp(client: PoolClient): Promise<void> {

@@ -8,7 +8,7 @@ import { groupCommit } from './group-commit.ts'
 import type { HotOp, HotResult } from './hot-rules.ts'
 import { postgresGates } from './postgres-gates.ts'
 import { END_LEASE } from './postgres-lease.ts'
-import { migratePostgres } from './postgres-migrate.ts'
+import { migratePostgres, refuseReadOnly } from './postgres-migrate.ts'
 import { postgresNodes } from './postgres-nodes.ts'
 import { openPostgresSql, POSTGRES_BOUNDS } from './postgres-sql.ts'
 import { postgresUpkeep } from './postgres-upkeep.ts'
@@ -79,9 +79,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     events: orAway(reports.events),
     usage: orAway(reports.usage),
     upkeep: orAway(postgresUpkeep(owner, roomSql, reportSql)),
-    ping: async () => {
-      await roomSql.get('SELECT 1 AS one').catch(throwAway)
-    },
+    ping: () => roomSql.withClient(refuseReadOnly).catch(throwAway),
     async close() {
       flush()
       await hot.drained()

@@ -1,6 +1,7 @@
 // News of the other nodes when the database is away for a while; and the only node there is on the embedded store.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import pg from 'pg'
 import { cli } from '../kit/cli.ts'
 import { type Gateway, standardConfig, startGateway } from '../kit/gateway.ts'
 import { hasPostgres, startServer } from '../kit/postgres.ts'
@@ -48,4 +49,34 @@ if (hasPostgres()) {
     assert.equal((await first.chat({ model: 'late/m1' })).status, 200)
     assert.ok((await first.audit()).ok)
   })
+
+  test('a node whose database has become read-only is not ready, and is again once it can write', async () => {
+    const postgres = await startServer()
+    await using upstream = await startUpstream()
+    const env = { DATABASE_URL: postgres.url, TURNPIKE_ENCRYPTION_KEY: 'ab'.repeat(32) }
+    await using gateway = await startGateway({ config: standardConfig(upstream.url), env })
+    assert.equal((await gateway.chat()).status, 200)
+    await setReadOnly(postgres.url, 'on')
+    await until('chat is refused', async () => (await gateway.chat()).status === 503)
+
+    const away = await gateway.get('/ready')
+    await setReadOnly(postgres.url, 'off')
+    await until('chat is served', async () => (await gateway.chat()).status === 200)
+    const back = await gateway.get('/ready')
+
+    assert.deepEqual([away.status, away.body.status, back.status], [503, 'not_ready', 200])
+    assert.ok((await gateway.audit()).ok)
+  })
+}
+
+async function setReadOnly(url: string, value: 'on' | 'off'): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query('SET default_transaction_read_only = off')
+    await client.query(`ALTER SYSTEM SET default_transaction_read_only = ${value}`)
+    await client.query('SELECT pg_reload_conf()')
+  } finally {
+    await client.end()
+  }
 }
