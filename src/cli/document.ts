@@ -33,6 +33,8 @@ export const SECRET_OPTIONS: Readonly<Record<string, Option>> = {
   'api-key-stdin': { about: 'read the secret from stdin' },
 }
 
+// Keys whose value is a secret, by whatever name somebody may hope to find them.
+const SECRET_KEY = /^\W*(?:api[-_]?keys?|credentials?|secrets?|tokens?|passwords?)(?:\W|$)/i
 const SECRET_CHARS_MAX = 16_384
 
 // Never from an argument, where every user of the machine could read it.
@@ -53,7 +55,13 @@ export function readDocument(input: Input, named: Json): Json {
   for (const pair of input.texts('set') ?? []) {
     const at = pair.indexOf('=')
     if (at < 1) throw new BadUsage('--set must be KEY=VALUE')
-    document[pair.slice(0, at)] = jsonOrText(pair.slice(at + 1))
+    const key = pair.slice(0, at)
+    if (SECRET_KEY.test(key)) {
+      throw new BadUsage(
+        `--set ${key} is refused, since every user of the machine can read arguments: use --api-key-env or --api-key-stdin`,
+      )
+    }
+    document[key] = jsonOrText(pair.slice(at + 1))
   }
   for (const key of input.texts('unset') ?? []) document[key] = null
   const status = input.text('status')

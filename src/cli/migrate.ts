@@ -23,12 +23,13 @@ export const commands: Readonly<Record<string, Command>> = {
     about: 'Moves an installation from SQLite to an empty Postgres. Run it again whenever it was cut short.',
     options: {
       from: { value: 'sqlite:DIR', about: 'the data directory that is moved' },
-      to: { value: 'URL', about: 'where to; without it what DATABASE_URL says' },
+      to: { value: 'URL', about: 'where to, without a password; without it what DATABASE_URL says' },
       'to-stdin': { about: 'read the address from stdin' },
       wait: { about: 'wait until the gateway on DIR has stopped, then finish' },
       undo: { about: 'let a gateway start on DIR again; what was booked on Postgres since is not there' },
     },
-    more: `An address with a password is better in DATABASE_URL or on stdin: arguments can be read by every user of the machine.
+    more: `An address with a password comes in DATABASE_URL or on stdin; in --to it is refused, since every user of the machine can
+read arguments.
 While the gateway runs, all that is settled is copied; nothing is locked. Then stop it: the rest is copied, everything is
 compared and audited, and DIR is marked, so that no gateway starts on it by accident. Connect to Postgres itself, not to
 PgBouncer in transaction mode.`,
@@ -53,17 +54,33 @@ async function targetUrl(input: Input): Promise<string> {
   const url = input.flag('to-stdin') ? await lineFromStdin(URL_CHARS_MAX) : (given ?? loadDatabaseUrl())
   if (url === undefined || url === '') throw new BadUsage('say where to: --to postgres://…, DATABASE_URL or --to-stdin')
   // Nothing of it is repeated: it may bear a password.
-  if (!/^postgres(ql)?:$/.test(URL.parse(url)?.protocol ?? ''))
+  const address = URL.parse(url)
+  if (address === null || !/^postgres(ql)?:$/.test(address.protocol)) {
     throw new BadUsage('the target must be a postgres:// address')
+  }
+  if (given !== undefined && (address.password !== '' || address.searchParams.has('password'))) {
+    throw new BadUsage(
+      'a password in --to can be read by every user of the machine: give the address by DATABASE_URL or --to-stdin',
+    )
+  }
+  if ([address.username, address.password, address.hostname, address.pathname].some(part => !isEncoded(part))) {
+    throw new BadUsage('the target has a % that encodes nothing: write %25 for it')
+  }
   return url
+}
+
+function isEncoded(text: string): boolean {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false
+  }
 }
 
 async function migrate(dir: string, url: string, input: Input): Promise<number> {
   const progress = openProgress(process.stderr, input.json)
   const to = placeOf(url)
-  if (URL.parse(input.text('to') ?? '')?.password) {
-    progress.say('The password on the command line can be read by every user of this machine: better set DATABASE_URL.')
-  }
   let isWaiting = false
   async function wait(): Promise<boolean> {
     if (!input.flag('wait')) return false
@@ -81,7 +98,7 @@ async function migrate(dir: string, url: string, input: Input): Promise<number> 
     return report(moved, dir, to, input)
   } catch (error) {
     progress.end()
-    throw new Failed(withoutPassword(error instanceof Error ? error.message : String(error), url))
+    throw new Failed(withoutPassword(error instanceof Error ? error.message : String(error)))
   }
 }
 
@@ -142,8 +159,8 @@ function placeOf(url: string): string {
   return `${host || 'localhost'}${port === '' ? '' : `:${port}`}${pathname === '' ? '' : decodeURIComponent(pathname)}`
 }
 
-function withoutPassword(text: string, url: string): string {
-  const { password } = new URL(url)
-  const forms = [password, decodeURIComponent(password)].filter(form => form !== '')
-  return forms.reduce((words, form) => words.replaceAll(form, '…'), text)
+// By the form of an address and not by the password itself: a short one would be cut out of other words, and what is
+// missing there would tell it.
+function withoutPassword(text: string): string {
+  return text.replace(/(postgres(?:ql)?:\/\/)\S*@/gi, '$1…@').replace(/([?&]password=)[^&\s]*/gi, '$1…')
 }

@@ -5,7 +5,7 @@ import { copyInto } from './move-copy.ts'
 import { AHEAD, CannotMove, type MoveTable } from './move-plan.ts'
 import { type Key, type Keyed, keyed, type Range, type Value } from './move-source.ts'
 import { sumsOf } from './move-sums.ts'
-import { lockMigrations, MOVE_TABLE, migratePostgres } from './postgres-migrate.ts'
+import { lockMigrations, MOVE_TABLE, migratePostgres, SCHEMA_TABLE } from './postgres-migrate.ts'
 import { lockOf } from './postgres-sql.ts'
 
 export type MoveTarget = {
@@ -32,6 +32,7 @@ const LOCK_NOT_AVAILABLE = '55P03'
 
 export async function claimTarget(client: PoolClient, id: string, tables: readonly string[]): Promise<MoveTarget> {
   await lockMoves(client)
+  await refuseForeign(client)
   await migratePostgres(client, id)
   const state = await claim(client, id, tables)
   return openTarget(client, id, state)
@@ -43,6 +44,20 @@ async function lockMoves(client: PoolClient): Promise<void> {
     if (error.code !== LOCK_NOT_AVAILABLE) throw error
     throw new CannotMove('another move into the target is running')
   })
+}
+
+// Before anything is made there: a schema that has tables, none of which says that it is ours, is somebody else's.
+// Those that came with an extension are nobody's.
+async function refuseForeign(client: PoolClient): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT relname::text AS name FROM pg_class c
+     WHERE relnamespace = to_regnamespace(current_schema()::text) AND relkind IN ('r', 'p', 'f')
+       AND NOT EXISTS (SELECT 1 FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = c.oid AND deptype = 'e')
+     ORDER BY relname`,
+  )
+  const [first] = rows
+  if (first === undefined || rows.some(({ name }) => name === SCHEMA_TABLE)) return
+  throw new CannotMove(`the target is not empty (it has a table ${first.name}); give an empty database`)
 }
 
 // Under the lock of the migrations, which every starting gateway takes: it finds either an empty database that is

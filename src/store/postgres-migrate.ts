@@ -12,6 +12,9 @@ const WAIT_MS = 120_000
 // What a move from another database leaves here: from which source, and whether it is done.
 export const MOVE_TABLE = 'turnpike_move'
 
+// Which versions of the schema a database has been brought to.
+export const SCHEMA_TABLE = 'turnpike_schema'
+
 class UnfitDatabase extends Error {}
 
 // `moving` is the move that does this itself; half of one is no database that anybody else could start on.
@@ -67,8 +70,8 @@ export async function refuseReadOnly(client: PoolClient): Promise<void> {
 }
 
 async function bringUp(client: PoolClient): Promise<void> {
-  await client.query('CREATE TABLE IF NOT EXISTS turnpike_schema (version BIGINT PRIMARY KEY, migrated_at TIMESTAMPTZ)')
-  const [newest] = await ask(client, 'SELECT COALESCE(MAX(version), 0) AS version FROM turnpike_schema')
+  await client.query(`CREATE TABLE IF NOT EXISTS ${SCHEMA_TABLE} (version BIGINT PRIMARY KEY, migrated_at TIMESTAMPTZ)`)
+  const [newest] = await ask(client, `SELECT COALESCE(MAX(version), 0) AS version FROM ${SCHEMA_TABLE}`)
   const version = Number(newest?.version)
   const files = readdirSync(FOLDER)
     .filter(name => name.endsWith('.sql'))
@@ -81,7 +84,7 @@ async function bringUp(client: PoolClient): Promise<void> {
   for (const [index, file] of files.entries()) {
     if (index < version) continue
     await ask(client, readFileSync(new URL(file, FOLDER), 'utf8'))
-    await ask(client, `INSERT INTO turnpike_schema VALUES (${index + 1}, now())`)
+    await ask(client, `INSERT INTO ${SCHEMA_TABLE} VALUES (${index + 1}, now())`)
   }
 }
 

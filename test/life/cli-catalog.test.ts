@@ -111,6 +111,9 @@ const WRONG: readonly (readonly [args: string, code: number, said: RegExp])[] = 
   ['providers create x --kind openai --base-url ftp://x', 1, /base_url/],
   ['providers create x --kind openai --api-key-env NO_SUCH', 2, /NO_SUCH is not set/],
   ['providers create x --api-key sk-1', 2, /--api-key/],
+  ['providers create x --kind openai --set api_key=sk-1', 2, /api_key is refused.*--api-key-env or --api-key-stdin/],
+  ['providers create x --kind openai --set api_keys=["sk-1"]', 2, /api_keys is refused/],
+  ['providers update x --set credentials=[{"secret":"sk-1"}]', 2, /credentials is refused/],
   ['providers add-credential demo', 2, /--api-key-env or --api-key-stdin/],
   ['providers update demo --set passthrough=["x"]', 1, /declared by the configuration file/],
   ['providers update x', 2, /nothing to change/],
@@ -134,7 +137,7 @@ test('what is wrong is said on stderr: 2 for a wrong call, 1 for what could not 
         assert.equal(result.code, code, result.stderr)
         assert.equal(result.stdout, '')
         assert.match(result.stderr, said)
-        assert.doesNotMatch(result.stderr, /\n +at /)
+        assert.doesNotMatch(result.stderr, /sk-1|\n +at /)
       }),
     ),
   )

@@ -201,6 +201,18 @@ if (hasPostgres()) {
       assert.equal((await used.get('/ready')).status, 200)
     })
 
+    await t.test("a target that holds somebody else's tables", async () => {
+      await using schema = await freshSchema()
+      await ask(schema.url, 'CREATE TABLE billing (id INT)')
+
+      const { code, stderr } = await move(gateway, [from], { DATABASE_URL: schema.url })
+      const tables = await ask(schema.url, 'SELECT tablename FROM pg_tables WHERE schemaname = current_schema()')
+
+      assert.equal(code, 1)
+      assert.match(stderr, /the target is not empty \(it has a table billing\); give an empty database/)
+      assert.deepEqual(tables, [{ tablename: 'billing' }])
+    })
+
     await t.test('a target that another source was moved to', async () => {
       await using schema = await freshSchema()
       await using other = await startGateway({ config: standardConfig(upstream.url) })
@@ -250,17 +262,24 @@ if (hasPostgres()) {
         [['--from', 'postgres://localhost/x'], { DATABASE_URL: 'postgres://localhost/y' }, /--from must be sqlite:DIR/],
         [['--from', from, '--to', 'mysql://root:hush-hush@localhost'], {}, /must be a postgres:\/\/ address/],
         [['--from', from, '--undo', '--wait'], {}, /--undo takes no --wait/],
+        [['--from', from, '--to', 'postgres://a:hush-hush@localhost/x'], {}, /DATABASE_URL or --to-stdin/],
+        [['--from', from, '--to', 'postgres://localhost/x?password=hush-hush'], {}, /DATABASE_URL or --to-stdin/],
+        [['--from', from], { DATABASE_URL: 'postgres://a:hush-hush%@localhost/x' }, /write %25 for it/],
+        [['--from', from, '--to', 'postgres://localhost/100%'], {}, /write %25 for it/],
       ] as const
       for (const [args, env, words] of calls) {
         const { code, stdout, stderr } = await cli(gateway, ['migrate', ...args], { env })
 
         assert.equal(code, 2, stderr)
         assert.match(stderr, words)
-        assert.doesNotMatch(stdout + stderr, /hush-hush/)
+        assert.doesNotMatch(stdout + stderr, /hush-hush|\n +at /)
       }
       const help = await cli(gateway, ['migrate', '--help'])
       assert.equal(help.code, 0)
-      assert.match(help.stdout, /--from sqlite:DIR[\s\S]*--wait[\s\S]*--undo[\s\S]*DATABASE_URL or on stdin/)
+      assert.match(
+        help.stdout,
+        /--from sqlite:DIR[\s\S]*--wait[\s\S]*--undo[\s\S]*DATABASE_URL or on stdin; in --to it is refused/,
+      )
       const undone = await cli(gateway, ['migrate', '--undo', '--from', from])
       assert.equal(undone.code, 1)
       assert.match(undone.stderr, /is not marked as moved; nothing was changed/)
@@ -269,7 +288,6 @@ if (hasPostgres()) {
     await t.test('a password is never repeated, wherever it was given', async () => {
       const url = 'postgres://someone:hush%2Dhush@127.0.0.1:9/db'
       const results = [
-        await cli(gateway, ['migrate', '--from', from, '--to', url]),
         await cli(gateway, ['migrate', '--from', from], { env: { DATABASE_URL: url } }),
         await cli(gateway, ['migrate', '--from', from, '--to-stdin'], { stdin: `${url}\n` }),
       ]
@@ -278,7 +296,14 @@ if (hasPostgres()) {
         assert.match(stderr, /ECONNREFUSED/)
         assert.doesNotMatch(stdout + stderr, /hush/)
       }
-      assert.match(results[0]?.stderr ?? '', /The password on the command line can be read by every user/)
+    })
+
+    await t.test('a password that is a part of other words leaves the words as they are', async () => {
+      const env = { DATABASE_URL: 'postgres://someone:CONN@127.0.0.1:9/db' }
+
+      const { stderr } = await cli(gateway, ['migrate', '--from', from], { env })
+
+      assert.match(stderr, /connect ECONNREFUSED 127\.0\.0\.1:9/)
     })
 
     await gateway.restart()
