@@ -97,9 +97,13 @@ function found(operator: Operator | undefined): Operator {
   return operator
 }
 
+// Two names that look the same are the same: one operator must not pass for another in what is written down.
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u
+
 function readOperatorName(text: string): string {
-  const name = readName(text)
-  if (RESERVED_NAMES.includes(name.trim().toLowerCase())) throw wrong('name', `another name than ${name}`)
+  if (UNSEEN.test(text)) throw wrong('name', 'no invisible or control characters')
+  const name = readName(text.normalize('NFKC').replace(/\s+/g, ' ').trim())
+  if (RESERVED_NAMES.includes(name.toLowerCase())) throw wrong('name', `another name than ${name}`)
   return name
 }
 

@@ -7,7 +7,7 @@ export const commands: Readonly<Record<string, Command>> = {
     { usage: 'events list [options]', about: "Lists operators' actions, newest first." },
     {
       path: () => '/events',
-      columns: ['at', 'actor', 'action', 'subject', 'address', 'detail', 'id'],
+      columns: ['at', 'actor', 'action', 'subject', 'address', 'detail', 'actor_id', 'id'],
       filters: {
         actor: { value: 'NAME', about: 'of one operator' },
         action: { value: 'ACTION', about: 'such as key.revoke, or key for all on keys' },

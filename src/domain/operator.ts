@@ -25,7 +25,7 @@ export type Session = {
 export const ROOT = { id: 'op_root', name: 'admin' } as const
 
 // Names that events give to what nobody ordered; an operator of that name could hide behind it.
-export const RESERVED_NAMES: readonly string[] = ['system', 'first start']
+export const RESERVED_NAMES: readonly string[] = ['system', 'first start', 'start', 'command line']
 
 const HOUR_MS = 3_600_000
 export const SESSION_MS = 12 * HOUR_MS

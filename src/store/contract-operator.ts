@@ -4,8 +4,9 @@ import type { Nano } from '../domain/credits.ts'
 import type { Account, AccountStatus, KeyControls, KeyStatus, KeyWithSecrets } from '../domain/key.ts'
 import type { Endpoint, Outcome, UsageRow } from '../domain/usage.ts'
 
-// Who did it, kept with every change in the same transaction.
-export type Actor = { readonly name: string; readonly address: string }
+// Who did it, kept with every change in the same transaction: the name as it was then, and the operator's id, which no
+// rename changes. What nobody ordered has no id.
+export type Actor = { readonly id?: string | undefined; readonly name: string; readonly address: string }
 
 export type Page = { readonly limit: number; readonly after?: string | undefined }
 export const PAGE_DEFAULT = 50
@@ -139,6 +140,8 @@ export type OperatorEvent = {
   readonly id: string
   readonly at: number
   readonly actor: string
+  // None of what no operator did, and of events from before ids were kept.
+  readonly actor_id: string | null
   readonly address: string
   readonly action: string
   readonly subject: string

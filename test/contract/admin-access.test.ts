@@ -98,6 +98,23 @@ test('what a page asks by itself, as it says, keeps no session alive; what a per
   assert.equal(over.status, 401)
 })
 
+test('operators read on while the store cannot write down that they did', async () => {
+  await using house = await openAdminHouse()
+  const { secret } = await logIn(house)
+  for (const table of ['session', 'operator']) {
+    await house.rooms.sql.run(
+      `CREATE TRIGGER full_${table} BEFORE UPDATE ON ${table} BEGIN SELECT RAISE(ABORT, 'disk full'); END`,
+    )
+  }
+  house.rooms.clock.advance(HOUR / 2)
+
+  const bySession = await browserOf(house, secret)('GET', '/session')
+  const byToken = await house.call('GET', '/keys')
+
+  assert.deepEqual([bySession.status, byToken.status], [200, 200])
+  assert.equal(bySession.body.last_used_at, bySession.body.created_at)
+})
+
 test('two tabs share a session; a new login in one of them leaves the other a stale CSRF token, and a fresh one on asking', async () => {
   await using house = await openAdminHouse()
   const first = await logIn(house)
@@ -266,6 +283,50 @@ test('the operator of the configured token stays; names are one person’s; bad 
   }
   const big = await house.call('POST', '/session', { token: 'x'.repeat(5000) }, { authorization: undefined })
   assert.equal(big.body.error.code, 'request_too_large')
+})
+
+test('names that look the same are the same, and what cannot be seen is in none', async () => {
+  await using house = await openAdminHouse()
+  const create = (name: string) => house.call('POST', '/operators', { name, role: 'viewer' })
+
+  const made = await create('  Ａlice \u00a0 Smith ')
+
+  assert.deepEqual([made.status, made.body.name], [201, 'Alice Smith'])
+  for (const name of ['alice smith', 'Alice  Smith', '\u{1D400}lice Smith']) {
+    const { status, body } = await create(name)
+    assert.deepEqual([status, body.error.param], [409, 'name'], name)
+  }
+  for (const name of [
+    'bob\u200b',
+    'b\u202eob',
+    'b\u00adob',
+    'bob\u0000',
+    '\u3164',
+    'b\ufe0fob',
+    '\u00a0',
+    'Ｓystem',
+    ' start',
+  ]) {
+    const { status, body } = await create(name)
+    assert.deepEqual([status, body.error.param], [400, 'name'], JSON.stringify(name))
+  }
+})
+
+test('an event keeps the id of who did it, whatever name they had and have', async () => {
+  await using house = await openAdminHouse()
+  const { body: eve } = await house.call('POST', '/operators', { name: 'eve', role: 'admin' })
+  const { body: made } = await house.call('POST', '/accounts', { name: 'x' }, { authorization: `Bearer ${eve.token}` })
+  const login = await house.call('POST', '/session', { token: eve.token })
+  await house.call('PATCH', `/operators/${eve.id}`, { name: 'somebody' })
+  await house.call('POST', '/operators', { name: 'eve', role: 'admin' })
+
+  const { body } = await house.call('GET', '/events')
+  const of = (subject: string) => body.data.find((event: { subject: string }) => event.subject === subject)
+
+  assert.deepEqual([of(made.id).actor, of(made.id).actor_id], ['eve', eve.id])
+  assert.deepEqual([of(login.body.id).actor, of(login.body.id).actor_id], ['eve', eve.id])
+  assert.deepEqual([of(eve.id).actor, of(eve.id).actor_id], ['admin', 'op_root'])
+  assert.deepEqual(Compile(ADMIN.listEvents.response).Errors(body), [])
 })
 
 test('two operators who change the same key or account: the second is told, if they said what they saw', async () => {

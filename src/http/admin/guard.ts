@@ -65,11 +65,13 @@ export function adminGuard(needs: GuardNeeds): Guard {
     return session
   }
 
-  // What a page asks by itself must not keep a session alive that nobody sits at.
-  async function noteUse(session: Session, { headers }: FastifyRequest): Promise<Session> {
-    if (headers['x-background'] !== undefined) return session
+  // What a page asks by itself must not keep a session alive that nobody sits at. Whoever only reads passes also while the
+  // store cannot write it down.
+  async function noteUse(session: Session, request: FastifyRequest): Promise<Session> {
+    if (request.headers['x-background'] !== undefined) return session
     if (session.usedAt > needs.clock.now() - USE_NOTED_EVERY_MS) return session
-    return { ...session, usedAt: await needs.touchSession(session.id) }
+    const touched = needs.touchSession(session.id)
+    return { ...session, usedAt: await (readsOnly(request) ? touched.catch(() => session.usedAt) : touched) }
   }
 
   async function find(request: FastifyRequest): Promise<Who> {
@@ -77,14 +79,14 @@ export function adminGuard(needs: GuardNeeds): Guard {
     if (given.length > 1) throw new Refusal('duplicate_authorization')
     const address = needs.addressOf(request)
     if (given[0] !== undefined) {
-      const { name, role } = await byToken(bearerOf(given[0]), address)
-      return { actor: { name, address }, role, session: undefined }
+      const { id, name, role } = await byToken(bearerOf(given[0]), address)
+      return { actor: { id, name, address }, role, session: undefined }
     }
     const secret = sessionSecretOf(request)
     if (secret === undefined) throw noToken()
     const session = await noteUse(await bySession(secret), request)
-    const { name, role } = session.operator
-    return { actor: { name, address }, role, session: { session, secret } }
+    const { id, name, role } = session.operator
+    return { actor: { id, name, address }, role, session: { session, secret } }
   }
 
   return {

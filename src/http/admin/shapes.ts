@@ -173,7 +173,10 @@ export const EventShape = Type.Object({
   object: Type.Literal('event'),
   id: Type.String(),
   at: Time,
-  actor: Type.String(),
+  actor: Type.String({ description: "The operator's name at that time." }),
+  actor_id: nullable(
+    Type.String({ description: "The operator's id; null where no operator did it, or it was not kept." }),
+  ),
   address: Type.String(),
   action: Type.String(),
   subject: Type.String(),

@@ -26,7 +26,7 @@ export function sqlEvents(sql: Sql): Events {
       asked.add('id >= ?', from === undefined ? undefined : timePrefix(from))
       asked.add('id < ?', to === undefined ? undefined : timePrefix(to))
       const rows = await sql.all(
-        `SELECT id, at, actor, address, action, subject, detail FROM event ${asked.where()}
+        `SELECT id, at, actor, actor_id, address, action, subject, detail FROM event ${asked.where()}
          ORDER BY id DESC LIMIT ${asked.param(limit + 1)}`,
         asked.params,
       )
@@ -43,11 +43,13 @@ export async function appendEvent(
   detail?: Readonly<Record<string, unknown>>,
 ): Promise<void> {
   await tx.run(
-    'INSERT INTO event (id, at, actor, address, action, subject, detail) VALUES ($1, $2, $3, $4, $5, $6, $7)',
+    `INSERT INTO event (id, at, actor, actor_id, address, action, subject, detail)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
     [
       idAt(tx.now()),
       tx.now(),
       storable(actor.name, NAME_MAX),
+      actor.id ?? null,
       storable(actor.address, NAME_MAX),
       action,
       storable(subject, NAME_MAX),
@@ -61,6 +63,7 @@ function readEvent(row: Row): OperatorEvent {
     id: text(row.id),
     at: int(row.at),
     actor: text(row.actor),
+    actor_id: textOrNull(row.actor_id),
     address: text(row.address),
     action: text(row.action),
     subject: text(row.subject),

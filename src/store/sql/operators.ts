@@ -42,7 +42,8 @@ export function sqlOperators(sql: Sql): Operators {
       const now = sql.now()
       for (const { id, lastUsedAt } of found.values()) {
         if (lastUsedAt !== null && lastUsedAt >= now - USE_NOTED_EVERY_MS) continue
-        await sql.run('UPDATE operator SET last_used_at = $1 WHERE id = $2', [now, id])
+        // A store that cannot write can still be read by its operators.
+        await sql.run('UPDATE operator SET last_used_at = $1 WHERE id = $2', [now, id]).catch(() => 0)
       }
       return tokenHashes.map(hash => found.get(hash))
     },

@@ -57,7 +57,7 @@ async function open(tx: Tx, input: NewSession, max: number): Promise<Session | u
   )
   if (owner === undefined) return undefined
   const operator = { id: text(owner.id), name: text(owner.name), role: text(owner.role) as Role }
-  const actor = { name: operator.name, address }
+  const actor = { id: operator.id, name: operator.name, address }
   const now = tx.now()
 
   await tx.run('DELETE FROM session WHERE expires_at <= $1 OR used_at <= $2', [now, now - SESSION_IDLE_MS])

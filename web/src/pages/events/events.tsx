@@ -58,7 +58,11 @@ export default function Events(): ReactNode {
                   <Moment at={event.at} />
                 </Table.Td>
                 <Table.Td>
-                  <span className="one-line" style={{ maxWidth: 160 }} title={event.actor}>
+                  <span
+                    className="one-line"
+                    style={{ maxWidth: 160 }}
+                    title={event.actor_id === null ? event.actor : `${event.actor} (${event.actor_id})`}
+                  >
                     {event.actor}
                   </span>
                 </Table.Td>
