@@ -3,12 +3,14 @@
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { systemClock } from '../../src/lib/clock.ts'
 import { migrate } from '../../src/store/migrate.ts'
 import { migratePostgres } from '../../src/store/postgres-migrate.ts'
-import { LOCKS, openPostgresSql, type PostgresSql } from '../../src/store/postgres-sql.ts'
+import { LOCKS, openPostgresSql, POSTGRES_BOUNDS, type PostgresSql } from '../../src/store/postgres-sql.ts'
 import { int, type Row, text } from '../../src/store/sql/sql.ts'
 import { sqliteSql } from '../../src/store/sqlite-sql.ts'
+import { commitCutter } from '../kit/commit-cutter.ts'
 import { freshSchema, hasPostgres } from '../kit/postgres.ts'
 import { until } from '../kit/until.ts'
 
@@ -103,6 +105,59 @@ if (hasPostgres()) {
     await until('it is answered again', async () => (await two())?.two === 2n)
   })
 
+  test('every wait is bounded: for a lock, for a statement, for who has begun, and for a server that is silent', async t => {
+    await using nodes = await openNodes(2, {}, SHORT)
+    const [node, other] = nodes.all as [PostgresSql, PostgresSql]
+    await other.run('CREATE TABLE thing (n BIGINT)')
+
+    await t.test('a lock', async () => {
+      await other.transaction(async tx => {
+        await tx.run('LOCK TABLE thing')
+        await assert.rejects(node.run('INSERT INTO thing VALUES (1)'), { code: '55P03' })
+      })
+    })
+    await t.test('a statement', async () => {
+      await assert.rejects(node.get('SELECT pg_sleep(5)'), { code: '57014' })
+    })
+    await t.test('a transaction in which nothing is asked any more gives up what it has locked', async () => {
+      const locked = Promise.withResolvers<void>()
+      const idle = node.transaction(async tx => {
+        await tx.run('LOCK TABLE thing')
+        locked.resolve()
+        await setTimeout(2 * SHORT.answerTimeoutMs)
+        await tx.run('INSERT INTO thing VALUES (1)')
+      })
+      const failed = assert.rejects(idle)
+      await locked.promise
+      const insert = () => other.run('INSERT INTO thing VALUES (2)').catch(() => 0)
+      await until('the lock is free', async () => (await insert()) === 1)
+      await failed
+      assert.deepEqual(await other.all('SELECT n FROM thing'), [{ n: 2n }])
+    })
+    await t.test('a server that is silent', async () => {
+      await using cutter = await commitCutter(nodes.url)
+      const far = await openPostgresSql({ url: cutter.url, clock: systemClock, bounds: SHORT })
+      await far.get('SELECT 1')
+      cutter.hang(true)
+
+      await assert.rejects(far.get('SELECT 1'), /Query read timeout/)
+      await assert.rejects(far.get('SELECT 1'), /timeout/)
+      cutter.hang(false)
+      assert.ok(await far.get('SELECT 1'))
+      await far.close()
+    })
+  })
+
+  test('a connection to a server that has become read-only is given up, and the next one asked', async () => {
+    await using nodes = await openNodes(1, {}, { ...POSTGRES_BOUNDS, connectionsMax: 1 })
+    await nodes.first.run('CREATE TABLE thing (n BIGINT)')
+    await nodes.first.run('SET default_transaction_read_only = on')
+    const insert = () => nodes.first.transaction(tx => tx.run('INSERT INTO thing VALUES (1)'))
+
+    await assert.rejects(insert(), { code: '25006' })
+    assert.equal(await insert(), 1)
+  })
+
   test("inside a transaction the clock is the database's and stands still; outside it goes on", async () => {
     await using nodes = await openNodes(1)
 
@@ -118,15 +173,19 @@ if (hasPostgres()) {
   })
 }
 
-async function openNodes(count: number, settings: Readonly<Record<string, string>> = {}) {
+// As short as a busy machine allows.
+const SHORT = { ...POSTGRES_BOUNDS, lockTimeoutMs: 200, statementTimeoutMs: 500, answerTimeoutMs: 1000 }
+
+async function openNodes(count: number, settings: Readonly<Record<string, string>> = {}, bounds = POSTGRES_BOUNDS) {
   const schema = await freshSchema()
   const url = new URL(schema.url)
   const options = Object.entries(settings).map(([name, value]) => ` -c ${name}=${value}`)
   url.searchParams.set('options', `${url.searchParams.get('options')}${options.join('')}`)
   const all = await Promise.all(
-    Array.from({ length: count }, () => openPostgresSql({ url: url.href, clock: systemClock })),
+    Array.from({ length: count }, () => openPostgresSql({ url: url.href, clock: systemClock, bounds })),
   )
   return {
+    url: url.href,
     all,
     first: all[0]!,
     async [Symbol.asyncDispose]() {

@@ -2,7 +2,7 @@
 // installed (or Debian's package, where we may install it), started when the first test asks for it. Each test works in a
 // schema of its own.
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
-import { chownSync, existsSync, globSync, mkdtempSync } from 'node:fs'
+import { chownSync, existsSync, globSync, mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import pg from 'pg'
@@ -70,7 +70,16 @@ async function run(url: string, text: string): Promise<readonly string[]> {
 const SETTINGS = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'max_connections=200', 'jit=off']
 const AS_UTF8 = ['--auth=trust', '--username=postgres', '--encoding=UTF8', '--locale=C', '--no-sync']
 
-export type PostgresServer = { readonly url: string; stop(): Promise<void>; start(): Promise<void> }
+export type PostgresServer = {
+  readonly url: string
+  stop(): Promise<void>
+  start(): Promise<void>
+  // All of its processes stand still until it goes on: connections stay, and nothing is answered.
+  pause(): void
+  goOn(): void
+  // For those who are connected as well.
+  setReadOnly(isReadOnly: boolean): Promise<void>
+}
 
 // One of our own even where DATABASE_URL names another, for tests that stop it, and with other settings for measurements.
 export async function startServer(own: readonly string[] = SETTINGS): Promise<PostgresServer> {
@@ -100,7 +109,19 @@ export async function startServer(own: readonly string[] = SETTINGS): Promise<Po
       keeper.stdin?.write('start\n')
       await until('Postgres answers', answers)
     },
+    pause: () => signalAll(data, 'SIGSTOP'),
+    goOn: () => signalAll(data, 'SIGCONT'),
+    async setReadOnly(isReadOnly) {
+      await run(url, `ALTER SYSTEM SET default_transaction_read_only = ${isReadOnly}`)
+      await run(url, 'SELECT pg_reload_conf()')
+    },
   }
+}
+
+function signalAll(data: string, signal: NodeJS.Signals): void {
+  const first = Number.parseInt(readFileSync(join(data, 'postmaster.pid'), 'utf8'), 10)
+  const children = execFileSync('pgrep', ['-P', String(first)], { encoding: 'utf8' })
+  for (const pid of [first, ...children.trim().split('\n').map(Number)]) process.kill(pid, signal)
 }
 
 // The server ends with the process that holds the other end of this pipe, also if that one is killed.
