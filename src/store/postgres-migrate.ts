@@ -24,7 +24,7 @@ export async function migratePostgres(client: PoolClient, moving?: string): Prom
   try {
     await lockMigrations(client)
     if (moving === undefined) await refuseHalfMoved(client)
-    await bringUp(client)
+    await bringUp(client, moving !== undefined)
     await client.query('COMMIT')
   } catch (error) {
     // A connection that is gone has rolled back by itself; what matters is why.
@@ -69,23 +69,43 @@ export async function refuseReadOnly(client: PoolClient): Promise<void> {
   throw Object.assign(error, { code: '25006', severity: 'ERROR' })
 }
 
-async function bringUp(client: PoolClient): Promise<void> {
+async function bringUp(client: PoolClient, isMove: boolean): Promise<void> {
   await client.query(`CREATE TABLE IF NOT EXISTS ${SCHEMA_TABLE} (version BIGINT PRIMARY KEY, migrated_at TIMESTAMPTZ)`)
   const [newest] = await ask(client, `SELECT COALESCE(MAX(version), 0) AS version FROM ${SCHEMA_TABLE}`)
   const version = Number(newest?.version)
   const files = readdirSync(FOLDER)
     .filter(name => name.endsWith('.sql'))
     .sort()
-  if (version > files.length) {
-    throw new UnfitDatabase(
-      `the database is of a newer version of Turnpike (schema ${version}, this one knows ${files.length})`,
-    )
-  }
-  for (const [index, file] of files.entries()) {
+  if (version > files.length) return refuseNewer(client, version, files.length, isMove)
+  const texts = files.map(file => readFileSync(new URL(file, FOLDER), 'utf8'))
+  for (const [index, text] of texts.entries()) {
     if (index < version) continue
-    await ask(client, readFileSync(new URL(file, FOLDER), 'utf8'))
-    await ask(client, `INSERT INTO ${SCHEMA_TABLE} VALUES (${index + 1}, now())`)
+    await ask(client, text)
+    await ask(client, `INSERT INTO ${SCHEMA_TABLE} (version, migrated_at) VALUES (${index + 1}, now())`)
   }
+  // Only now: the first of them are older than the column.
+  for (const [index, text] of texts.entries()) {
+    if (index < version) continue
+    await ask(client, `UPDATE ${SCHEMA_TABLE} SET serves_from = ${servesFrom(text)} WHERE version = ${index + 1}`)
+  }
+}
+
+// The oldest schema whose code may go on, and start again, on what this migration leaves.
+export function servesFrom(migration: string): number {
+  const [, oldest] = /^-- serves: (\d+)$/m.exec(migration) ?? []
+  if (oldest === undefined) throw new Error('a migration does not say from which schema on code may serve on it')
+  return Number(oldest)
+}
+
+// A node of an older version may restart amid a rolling update, unless what was migrated since says that it is too old. A
+// move writes every column, and must know them all.
+async function refuseNewer(client: PoolClient, version: number, known: number, isMove: boolean): Promise<void> {
+  const [since] = await ask(
+    client,
+    `SELECT MAX(COALESCE(serves_from, version)) AS oldest FROM ${SCHEMA_TABLE} WHERE version > ${known}`,
+  )
+  if (!isMove && Number(since?.oldest) <= known) return
+  throw new UnfitDatabase(`the database is of a newer version of Turnpike (schema ${version}, this one knows ${known})`)
 }
 
 // A migration may take its time, so that the driver's own bound on answers does not hold here.

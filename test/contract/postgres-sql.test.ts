@@ -55,14 +55,6 @@ if (hasPostgres()) {
     sqlite.close()
   })
 
-  test('a schema of a newer version is refused and left as it is', async () => {
-    await using nodes = await openNodes(1)
-    await nodes.first.withClient(migratePostgres)
-    await nodes.first.run('INSERT INTO turnpike_schema VALUES (99, now())')
-
-    await assert.rejects(nodes.first.withClient(migratePostgres), /of a newer version of Turnpike \(schema 99/)
-  })
-
   test('a server that is read-only is refused', async () => {
     await using nodes = await openNodes(1, { default_transaction_read_only: 'on' })
 

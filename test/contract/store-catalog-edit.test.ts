@@ -40,7 +40,7 @@ for (const { engine, open } of ENGINES) {
       ['delete it', () => catalog.deleteModel('own/m', undefined, OPERATOR)],
       ['delete the provider', () => catalog.deleteProvider('own', undefined, OPERATOR)],
       ['apply a file', () => catalog.provision(declared, { ...file, digest: 'one' })],
-      ['apply another one that says the same', () => catalog.provision(declared, { ...file, digest: 'two' })],
+      ['apply one that differs in its credentials only', () => catalog.provision(declared, { ...file, digest: 'two' })],
     ]
 
     for (const [what, change] of changes) {

@@ -1,5 +1,6 @@
 -- Accounts, keys, usage rows (which are the reservations), the ledger, the catalog, events and settings: what the other
 -- engine's files add up to. Texts sort by their bytes, whatever the database's own order is.
+-- serves: 1
 
 -- Accounts and balances of keys change with every batch: half of each page is left for the next versions of its rows, so that
 -- no index has to follow them.

@@ -1,5 +1,6 @@
 -- Sums of usage by hour and by day, so that reports need not read rows, and which hours' sums are true; and usage rows in
 -- partitions by month, so that old ones can be dropped whole.
+-- serves: 1
 
 -- An hour that is over is claimed by its row here; whoever then writes or changes a usage row of it grows `mark` in the same
 -- transaction. Its sums are those of its rows where `rolled_mark` is `mark`. `dropped`: 1 while its rows are being deleted,

@@ -1,5 +1,6 @@
 -- Operators with tokens of their own, their sessions, a version of accounts for changes that must not cross, and events by
 -- what they were about.
+-- serves: 1
 
 CREATE TABLE operator (
   id TEXT COLLATE "C" PRIMARY KEY,
