@@ -13,12 +13,14 @@ export function metricGatherer(): MetricGatherer {
   // With the last answer of each.
   const workers = new Map<Worker, Metrics>()
   const waiting = new Map<number, (metrics: Metrics) => void>()
-  let departed: Metrics = []
+  // Of those that ended: summed up, and those that are not yet. Nothing is missing from it at any time.
+  let departed: readonly Metrics[] = []
+  let summing = Promise.resolve()
   let asked = 0
 
   async function gather(id: number, asker: Worker): Promise<void> {
     await Promise.all([...workers.keys()].map(measure))
-    tell(asker, { turnpike: 'gathered', id, all: [...workers.values(), departed] })
+    tell(asker, { turnpike: 'gathered', id, all: [...workers.values(), ...departed] })
   }
 
   // One that does not answer in time has its last answer stand for it.
@@ -34,6 +36,13 @@ export function metricGatherer(): MetricGatherer {
     if (metrics !== undefined && workers.has(worker)) workers.set(worker, metrics)
   }
 
+  // One after the other: two that end together must both find what the first has left.
+  async function sumUp(): Promise<void> {
+    const some = departed
+    const sum = (await sumOf(some).getMetricsAsJSON()) as unknown as Metrics
+    departed = [sum, ...departed.slice(some.length)]
+  }
+
   return {
     join(worker) {
       workers.set(worker, [])
@@ -45,11 +54,8 @@ export function metricGatherer(): MetricGatherer {
     leave(worker) {
       const counted = workers.get(worker)?.filter(({ type }) => type !== 'gauge') ?? []
       workers.delete(worker)
-      void sumOf([departed, counted])
-        .getMetricsAsJSON()
-        .then(sum => {
-          departed = sum as unknown as Metrics
-        })
+      departed = [...departed, counted]
+      summing = summing.then(sumUp)
     },
   }
 }

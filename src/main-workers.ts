@@ -23,11 +23,14 @@ export async function superviseWorkers(config: Config): Promise<number> {
   let signals = 0
   let worst = 0
 
+  // Resolves when it serves, or has ended for good.
   function start(isFirstStart: boolean, failures: number): Promise<void> {
-    const worker = cluster.fork()
+    const worker = forked()
+    if (worker instanceof Error) return startAgain(isFirstStart, failures + 1, { err: worker.message })
     const startedAt = systemClock.monotonic()
     const ready = Promise.withResolvers<void>()
     const state = { isReady: false }
+    let failure: string | undefined
     alive.set(worker, state)
     metrics.join(worker)
     adopt(worker)
@@ -36,20 +39,38 @@ export async function superviseWorkers(config: Config): Promise<number> {
       state.isReady = true
       ready.resolve()
     })
+    // A machine that is out of processes or memory says so here; `close` follows.
+    worker.on('error', error => {
+      failure = error.message
+    })
     worker.process.once('close', (code, signal) => {
       alive.delete(worker)
       metrics.leave(worker)
-      ready.resolve()
-      if (signals > 0) return drained(code, signal)
-      // What keeps the first worker from starting, or is wrong with the configuration, keeps every other from it too.
-      const isHopeless = isFirstStart && !state.isReady && (code === 2 || !isServing)
-      if (isHopeless) return giveUp(code ?? 1)
+      if (signals > 0) {
+        ready.resolve()
+        return drained(code, signal)
+      }
+      // What keeps the first worker from starting, or is wrong with the configuration, keeps every other from it too. One
+      // that never came to run has said nothing of either.
+      const hasRun = worker.process.pid !== undefined
+      const isHopeless = hasRun && isFirstStart && !state.isReady && (code === 2 || !isServing)
+      if (isHopeless) {
+        ready.resolve()
+        return giveUp(code ?? 1)
+      }
       const inARow = systemClock.monotonic() - startedAt >= backOff.steadyAfterMs ? 1 : failures + 1
-      const restartMs = backOff.waitMs(inARow)
-      log.error({ worker: worker.id, code, signal, restartMs }, 'a worker has ended and is started again')
-      setTimeout(() => signals === 0 && start(isFirstStart && !state.isReady, inARow), restartMs)
+      const facts = { worker: worker.id, code, signal, err: failure }
+      ready.resolve(startAgain(isFirstStart && !state.isReady, inARow, facts))
     })
     return ready.promise
+  }
+
+  function startAgain(isFirstStart: boolean, inARow: number, facts: object): Promise<void> {
+    const restartMs = backOff.waitMs(inARow)
+    log.error({ ...facts, restartMs }, 'a worker has ended and is started again')
+    return new Promise(resolve => {
+      setTimeout(() => resolve(signals === 0 ? start(isFirstStart, inARow) : undefined), restartMs)
+    })
   }
 
   function drained(code: number | null, signal: string | null): void {
@@ -95,6 +116,14 @@ export async function superviseWorkers(config: Config): Promise<number> {
   return code
 }
 
+function forked(): Worker | Error {
+  try {
+    return cluster.fork()
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
+  }
+}
+
 function backOffOf({ bounds }: Config) {
   const { workerRestartMsMin, workerRestartMsMax, workerSteadyAfterMs } = bounds
   return {
@@ -112,7 +141,8 @@ function openOutput({ logLevel }: Config): { readonly log: Log; adopt(worker: Wo
   return {
     log: logTo(lines, logLevel, systemClock),
     adopt({ process: { stdout } }) {
-      if (stdout !== null) passLines(stdout, lines.write)
+      // Undefined in one that never came to run.
+      if (stdout) passLines(stdout, lines.write)
     },
   }
 }
