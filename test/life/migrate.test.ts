@@ -255,6 +255,39 @@ if (hasPostgres()) {
       assert.match(broken.stderr, /the books of the source are broken \(I1, I2; see turnpike audit\)/)
     })
 
+    await t.test('a target on which a gateway has started since rows were copied ahead', async () => {
+      await using schema = await freshSchema()
+      const lock = holdLock(gateway.dataDir)
+      await move(gateway, [from], { DATABASE_URL: schema.url })
+      lock.close()
+      await ask(schema.url, `INSERT INTO node (owner, since, renewed_at) VALUES ('other', 1, 1)`)
+
+      const { code, stderr } = await move(gateway, [from], { DATABASE_URL: schema.url })
+
+      assert.equal(code, 1)
+      assert.match(stderr, /a gateway has started on the target; give an empty database/)
+      assert.equal((await ask(schema.url, 'SELECT state FROM turnpike_move'))[0]?.state, 'copying')
+    })
+
+    await t.test('a target in which a copied row is not what it was in the source', async () => {
+      await using schema = await freshSchema()
+      const lock = holdLock(gateway.dataDir)
+      await move(gateway, [from], { DATABASE_URL: schema.url })
+      lock.close()
+      await ask(
+        schema.url,
+        `CREATE FUNCTION rename() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.name := NEW.name || ''!''; RETURN NEW; END';
+         CREATE TRIGGER rename BEFORE INSERT ON account FOR EACH ROW EXECUTE FUNCTION rename()`,
+      )
+
+      const { code, stderr } = await move(gateway, [from], { DATABASE_URL: schema.url })
+
+      assert.equal(code, 1)
+      assert.match(stderr, /the copy differs in account, .*name.*: \d+ in the source, \d+ in the target/)
+      assert.deepEqual(await ask(schema.url, "SELECT name FROM account WHERE name LIKE '%!'"), [])
+      assert.equal((await ask(schema.url, 'SELECT state FROM turnpike_move'))[0]?.state, 'copying')
+    })
+
     await t.test('a call that makes no sense', async () => {
       const calls = [
         [['--from', from], {}, /say where to/],

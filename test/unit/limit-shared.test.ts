@@ -103,6 +103,24 @@ test('a limit that is changed meanwhile, and nodes that come, change the share a
   assert.equal(more.remaining, 28)
 })
 
+test('an answer of Redis to an older record of the key brings neither its limit nor its count back', async () => {
+  const house = openHouse({ limit: 60 })
+  house.says = { isTaken: true, tokens: 8, limit: 10, version: 2 }
+  await house.enter({ rpmLimit: 10, version: 2 })
+
+  // It was on its way when the limit was lowered.
+  house.says = { isTaken: true, tokens: 59, limit: 60, version: 1 }
+  await house.enter()
+  const headers = house.limits.rpm(house.key)
+  await house.limits.look?.(house.key)
+  house.says = undefined
+  const share = await house.admitted(1000)
+
+  assert.deepEqual([headers.limit, headers.remaining], [10, 8])
+  assert.equal(house.limits.rpm(house.key).limit, 10)
+  assert.equal(share, 8)
+})
+
 test('what a share gave, its undo gives back to the share, and not to Redis', async () => {
   const house = openHouse({ limit: 2 })
   house.says = undefined
