@@ -6,7 +6,7 @@ import { type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
 import { nginxBinary } from '../kit/deploy-tools.ts'
-import { type Gateway, standardConfig, startGateway } from '../kit/gateway.ts'
+import { ADMIN_TOKEN, type Gateway, standardConfig, startGateway } from '../kit/gateway.ts'
 import { httpCall } from '../kit/http-call.ts'
 import { startNginx } from '../kit/nginx.ts'
 import { freshSchema, hasPostgres } from '../kit/postgres.ts'
@@ -96,6 +96,21 @@ if (binary !== undefined && hasPostgres()) {
       const { body: row } = await first.admin('GET', `/usage/${id}`)
       assert.equal(row.client_ip, '127.0.0.2', claimed ?? 'nothing')
     }
+  })
+
+  test("a session's cookie is for TLS alone where TLS ends in front of nginx", async () => {
+    const signIn = async (proto: string | undefined) => {
+      const forwarded: Record<string, string> = proto === undefined ? {} : { 'x-forwarded-proto': proto }
+      const answer = await httpCall(`${nginx.url}/admin/v1/session`, {
+        body: { token: ADMIN_TOKEN },
+        headers: forwarded,
+      })
+      assert.equal(answer.status, 201)
+      return String(answer.headers['set-cookie']).includes('; Secure')
+    }
+
+    assert.deepEqual([await signIn('https'), await signIn('https, http')], [true, true])
+    assert.deepEqual([await signIn('http'), await signIn(undefined)], [false, false])
   })
 
   test('metrics are not to be had through the proxy', async () => {
