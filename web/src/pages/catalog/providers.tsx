@@ -7,6 +7,7 @@ import { type HealthObject, type ProviderObject, useFleet, useProviders } from '
 import { count, countdown, duration, percent } from '../../format/numbers.ts'
 import { Empty } from '../../parts/empty.tsx'
 import { useNow } from '../../parts/moment.tsx'
+import { useNodeView } from '../../parts/node-view.ts'
 import { OwnerBadge } from '../../parts/owner-badge.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Panel } from '../../parts/panel.tsx'
@@ -32,10 +33,11 @@ export default function Providers(): ReactNode {
   const { data = [], error, isSuccess, refetch } = useProviders()
   const fleet = useFleet(data.map(({ id }) => id))
   const shown = data.find(({ id }) => id === open)
+  const view = useNodeView()
   return (
     <Page
       title="Providers"
-      about="Who is called upstream. Health is what this node has seen, as it changes."
+      about={`Who is called upstream, and how each of them does now. ${view ?? ''}`}
       actions={
         mayChange && (
           <Button leftSection={<IconPlus size={16} />} onClick={() => setOpen('')}>

@@ -4,6 +4,7 @@ import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { type HealthObject, useFleet, useProviders } from '../../api/providers.ts'
 import { count, duration, percent } from '../../format/numbers.ts'
+import { useNodeView } from '../../parts/node-view.ts'
 import { Panel } from '../../parts/panel.tsx'
 import { StateBadge } from '../../parts/state-badge.tsx'
 import { TableFrame } from '../../parts/table-frame.tsx'
@@ -22,10 +23,12 @@ export function ProviderHealth(): ReactNode {
   const { data: providers = [] } = useProviders()
   const active = providers.filter(({ status }) => status === 'active').slice(0, SHOWN_MAX)
   const fleet = useFleet(active.map(({ id }) => id))
+  const view = useNodeView()
   return (
     <Panel
       flush
       title="Provider health"
+      {...(view === undefined ? {} : { about: view })}
       actions={
         <Anchor component={Link} href="/providers" size="sm">
           All providers

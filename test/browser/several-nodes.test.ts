@@ -1,0 +1,23 @@
+// The dashboard of several nodes: what is one node's view of the providers says whose.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { hasBrowser, openBrowser, visit } from '../kit/browser.ts'
+import { startNodes } from '../kit/nodes.ts'
+import { hasPostgres } from '../kit/postgres.ts'
+
+test('the health of providers says which of several nodes has seen it', {
+  skip: !hasBrowser() || !hasPostgres(),
+}, async () => {
+  await using nodes = await startNodes(2)
+  await using browser = await openBrowser()
+  const gateway = nodes.all[0]!
+  const visitor = await visit(browser, gateway.url)
+  await visitor.signIn(gateway.adminToken)
+
+  for (const path of ['/overview', '/providers']) {
+    await visitor.open(path)
+    await visitor.page.getByText(`As one of 2 nodes has seen it: `).first().waitFor()
+    assert.ok(await visitor.page.getByText(`:${gateway.port}.`).first().isVisible(), path)
+  }
+  assert.deepEqual(visitor.complaints, [])
+})
