@@ -54,11 +54,11 @@ export function readOverviewSpan(query: OverviewQuery, now: number): OverviewSpa
   return { from, to, step }
 }
 
-export function overviewObject({ from, to, step }: OverviewSpan, overview: Overview): OverviewObject {
+export function overviewObject({ step }: OverviewSpan, overview: Overview): OverviewObject {
   return {
     object: 'overview',
-    from: isoTime(from),
-    to: isoTime(to),
+    from: isoTime(overview.from),
+    to: isoTime(overview.to),
     step,
     totals: momentObject(overview.totals),
     series: overview.series.map(moment => ({ at: isoTime(moment.at), ...momentObject(moment) })),

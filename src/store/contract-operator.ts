@@ -87,6 +87,7 @@ export type UsageReports = {
   // `next` is what to ask `after` for the next page, null if there is none. A page that has looked at as many rows as it
   // may has more, even if it found none.
   list(filter: UsageFilter): Promise<Paged<UsageRow> & { readonly next: string | null }>
+  // All of an hour that the span cuts, where only its sums are left.
   summary(filter: UsageSpan, groupBy: SummaryGroup): Promise<readonly SummaryRow[]>
   // Chats only.
   overview(span: OverviewSpan): Promise<Overview>
@@ -122,6 +123,9 @@ export type SummaryRow = {
 
 export type OverviewSpan = { readonly from: number; readonly to: number; readonly step: 'hour' | 'day' }
 export type Overview = {
+  // What it is about: the span that was asked for, and all of the first and last hour where only their sums are left.
+  readonly from: number
+  readonly to: number
   readonly totals: Moment
   // Every hour or day of the span, also those without a request.
   readonly series: readonly (Moment & { readonly at: number })[]

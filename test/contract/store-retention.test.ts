@@ -73,6 +73,41 @@ for (const { engine, open } of ENGINES) {
     assert.equal((await rooms.usage.get(id))?.cost, 3n)
   })
 
+  test(`${engine}: a span that cuts an hour whose rows are gone takes in all of it, and the overview says so`, async () => {
+    await using rooms = await openAt(open, LATER)
+    const first = Math.floor(NOW / HOUR_MS) * HOUR_MS
+    const [start, end] = [first + 0.5 * HOUR_MS, first + 2.5 * HOUR_MS]
+    for (const hours of [0.25, 0.75, 1.5, 2.25, 2.75, 3.5]) await addRow(rooms, first + hours * HOUR_MS, { cost: 5 })
+    const young = LATER - DAY_MS
+    await addRow(rooms, young)
+    const cut = await rooms.usage.overview({ from: start, to: end, step: 'hour' })
+    await roll(rooms)
+    await drop(engine, rooms)
+
+    const whole = await rooms.usage.overview({ from: start, to: end, step: 'hour' })
+    const within = await rooms.usage.overview({ from: start, to: start + 1, step: 'hour' })
+    const none = await rooms.usage.overview({ from: start, to: start, step: 'hour' })
+    const kept = await rooms.usage.overview({ from: young - 1, to: young + 1, step: 'hour' })
+    const byKey = await rooms.usage.summary({ from: start, to: end }, 'key')
+    const byHour = await rooms.usage.summary({ from: start }, 'hour')
+
+    assert.deepEqual([cut.from, cut.to, cut.totals.requests], [start, end, 3])
+    assert.deepEqual([whole.from, whole.to, whole.totals.requests], [first, first + 3 * HOUR_MS, 5])
+    assert.deepEqual(
+      whole.series.map(({ at, requests }) => [at - first, requests]),
+      [
+        [0, 2],
+        [HOUR_MS, 1],
+        [2 * HOUR_MS, 2],
+      ],
+    )
+    assert.deepEqual([within.from, within.to, within.totals.requests], [first, first + HOUR_MS, 2])
+    assert.deepEqual([none.from, none.totals.requests], [start, 0])
+    assert.deepEqual([kept.from, kept.to, kept.totals.requests], [young - 1, young + 1, 1])
+    assert.deepEqual([byKey[0]?.requests, byKey[0]?.cost], [5, 25n])
+    assert.equal(byHour.at(-1)?.requests, 2)
+  })
+
   if (engine !== 'postgres') continue
 
   test('postgres: months to come have their partitions, and what came too early is brought into its own', async () => {

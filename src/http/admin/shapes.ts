@@ -153,10 +153,15 @@ const MOMENT = { ...SPENDING, p50_ms: Milliseconds, p95_ms: Milliseconds }
 const Named = Type.Object({ id: Type.String(), ...SPENDING })
 export const OVERVIEW_STEPS = ['hour', 'day'] as const
 
+const EffectiveTime = Type.String({
+  maxLength: 40,
+  description: 'ISO 8601: what was asked for, or the edge of its hour where only the sums of that hour are left.',
+})
+
 export const OverviewShape = Type.Object({
   object: Type.Literal('overview'),
-  from: Time,
-  to: Time,
+  from: EffectiveTime,
+  to: EffectiveTime,
   step: Type.Enum([...OVERVIEW_STEPS]),
   totals: Type.Object(MOMENT),
   series: Type.Array(Type.Object({ at: Time, ...MOMENT })),

@@ -7,7 +7,7 @@ import type { LowBalance, Moment, Overview, OverviewSpan, Spending, UsageSpan } 
 import { ROW_MS, TIMED } from './hour-columns.ts'
 import { readKeyById } from './key-rows.ts'
 import { big, int, type Row, type Sql, text } from './sql.ts'
-import { inHours, type Part, partsOf, sourceOf } from './usage-parts.ts'
+import { inHours, type Part, partsOf, sourceOf, widened } from './usage-parts.ts'
 import {
   add,
   byCost,
@@ -28,12 +28,15 @@ const CREDIT: Nano = 1_000_000_000n
 const SPENDERS_MAX = 1000
 const IDS_AT_ONCE = 50
 
-export async function overviewOf(span: OverviewSpan, sql: Sql): Promise<Overview> {
+export async function overviewOf(asked: OverviewSpan, sql: Sql): Promise<Overview> {
+  const span = await widened(asked, sql)
   const parts = await partsOf(span, sql)
   const moments = await series(span, parts, span.step, sql)
   const durations = await durationsBy(parts, span.step, sql)
   const spending = await spendingOf(span, parts, sql)
   return {
+    from: span.from,
+    to: span.to,
     totals: momentOf(total(moments.values()), allOf(durations)),
     series: unitsOf(span).map(unit => ({
       at: Math.max(unit * sizeOf(span.step), span.from),

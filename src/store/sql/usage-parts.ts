@@ -23,6 +23,25 @@ export type Source = {
   readonly asked: Conditions
 }
 
+// Of an hour whose rows were dropped only the whole is known: a span that cuts one reaches to its edge, so that no
+// request is left out without a word.
+export async function widened<S extends Span>(span: S, sql: Sql): Promise<S> {
+  const { from, to } = span
+  if (from !== undefined && to !== undefined && from >= to) return span
+  const cut = [from, to].filter(edge => edge !== undefined && edge % HOUR_MS !== 0).map(edge => hourOf(edge ?? 0))
+  if (cut.length === 0) return span
+  const rows = await sql.all('SELECT hour FROM usage_rolled WHERE dropped <> 0 AND hour IN ($1, $2)', [
+    cut[0] ?? 0,
+    cut.at(-1) ?? 0,
+  ])
+  const isDropped = (edge: number) => rows.some(row => int(row.hour) === hourOf(edge))
+  return {
+    ...span,
+    ...(from !== undefined && isDropped(from) ? { from: hourOf(from) * HOUR_MS } : {}),
+    ...(to !== undefined && to % HOUR_MS !== 0 && isDropped(to) ? { to: (hourOf(to) + 1) * HOUR_MS } : {}),
+  }
+}
+
 // Oldest first.
 export async function partsOf(span: Span, sql: Sql): Promise<readonly Part[]> {
   const claimed = await sql.get('SELECT MIN(hour) AS first, MAX(hour) AS last FROM usage_rolled')

@@ -6,7 +6,7 @@ import { HOUR_MS } from '../../domain/usage-hours.ts'
 import type { SummaryGroup, SummaryRow, UsageSpan } from '../contract-operator.ts'
 import { type Dimension, ERROR_OUTCOMES } from './hour-columns.ts'
 import { big, int, type Row, type Sql, text } from './sql.ts'
-import { inHours, type Part, partsOf, type Source, sourceOf } from './usage-parts.ts'
+import { inHours, type Part, partsOf, type Source, sourceOf, widened } from './usage-parts.ts'
 
 const GROUPS_MAX = 1000
 
@@ -21,7 +21,7 @@ export type Sums = { requests: number; errors: number; promptTokens: number; com
 
 // Times newest first, everything else dearest first.
 export async function summarise(filter: UsageSpan, groupBy: SummaryGroup, sql: Sql): Promise<readonly SummaryRow[]> {
-  const parts = await partsOf(filter, sql)
+  const parts = await partsOf(await widened(filter, sql), sql)
   const grain = groupBy === 'day' || groupBy === 'hour' ? groupBy : undefined
   const groups =
     grain === undefined
