@@ -351,6 +351,39 @@ test('two operators who change the same key or account: the second is told, if t
   }
 })
 
+test('a cursor that is no id of its list, and a control character anywhere, are refused by name', async () => {
+  await using house = await openAdminHouse()
+  const account = (await house.call('POST', '/accounts', { name: 'x' })).body
+  const lists: Readonly<Record<string, string>> = {
+    '/keys': 'key_1',
+    '/accounts': account.id,
+    [`/accounts/${account.id}/ledger`]: '01a1dfa4-8e1e-7280-bb85-bb2208eca12f-correction',
+    '/operators': 'op_root',
+    '/sessions': 'ses_1',
+    '/events': '01a1dfa4-8e1e-7280-bb85-bb2208eca12f',
+    '/usage': '01a1dfa4-8e1e-7280-bb85-bb2208eca12f',
+  }
+
+  for (const [path, id] of Object.entries(lists)) {
+    assert.equal((await house.call('GET', `${path}?after=${id}`)).status, 200, path)
+    for (const after of ['junk', '~', 'key_', `${id}%00`, `x${id}`]) {
+      const { status, body } = await house.call('GET', `${path}?after=${after}`)
+      assert.deepEqual([status, body.error.param], [400, 'after'], `${path} ${after}`)
+    }
+  }
+  for (const query of [
+    '/keys?q=a%00',
+    '/accounts?q=%0a',
+    '/events?actor=%1f',
+    '/usage?model=%00',
+    '/models?after=%7f',
+  ]) {
+    const { status, body } = await house.call('GET', query)
+    assert.deepEqual([status, body.error.param], [400, /\?(\w+)=/.exec(query)?.[1]], query)
+  }
+  assert.equal((await house.call('GET', '/models?after=any%20words')).status, 200)
+})
+
 test('ranges the wrong way round, pages of a million and unknown filters are refused by name', async () => {
   await using house = await openAdminHouse()
   const backwards = 'from=2026-02-01&to=2026-01-01'

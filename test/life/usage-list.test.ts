@@ -160,6 +160,7 @@ test('usage records are listed newest first, page by page, by time, model and en
       from: ['yesterday', '2026-13-01', '2026-02-30', '1700000000', '2026-01-01T00:00:00', ''],
       to: ['x'],
       endpoint: ['chat', 'ALL', ''],
+      model: ['a\u0000', '\n'],
       sort: ['asc'],
     }
     for (const [name, values] of Object.entries(wrong)) {

@@ -72,7 +72,7 @@ export const ACCESS = {
   getSession: endpoint('GET', '/session', 'The own session', [200, 401, 404, 429, 503], OwnSessionShape, {}),
   endSession: endpoint('DELETE', '/session', 'Log out', DELETE, Nothing, { access: 'viewer' }),
   listSessions: endpoint('GET', '/sessions', 'Sessions that are open, newest first', READ, listOf(SessionShape), {
-    query: Type.Object(paging, strict),
+    query: Type.Object(paging('session'), strict),
   }),
   endOtherSession: endpoint('DELETE', '/sessions/{id}', "End anybody's session", DELETE, Nothing, {}),
   createOperator: endpoint(
@@ -86,7 +86,7 @@ export const ACCESS = {
     },
   ),
   listOperators: endpoint('GET', '/operators', 'List operators', READ, listOf(OperatorShape), {
-    query: Type.Object(paging, strict),
+    query: Type.Object(paging('operator'), strict),
   }),
   getOperator: endpoint('GET', '/operators/{id}', 'Read an operator', READ, OperatorShape, {}),
   updateOperator: endpoint(

@@ -47,7 +47,7 @@ export const CATALOG = {
     ),
   }),
   listProviders: endpoint('GET', '/providers', 'List providers by id', READ, listOf(ProviderShape), {
-    query: Type.Object(paging, strict),
+    query: Type.Object(paging('words'), strict),
   }),
   getProvider: endpoint('GET', '/providers/{id}', 'Read a provider', READ, ProviderShape, {}),
   updateProvider: endpoint(
@@ -103,7 +103,7 @@ export const CATALOG = {
     },
   ),
   listModels: endpoint('GET', '/models', 'List models by id', READ, listOf(CatalogModelShape), {
-    query: Type.Object(paging, strict),
+    query: Type.Object(paging('words'), strict),
   }),
   getModel: endpoint('GET', '/models/{id}', 'Read a model (a / in its id as %2F)', READ, CatalogModelShape, {}),
   updateModel: endpoint('PATCH', '/models/{id}', 'Change a model; null takes a field out', CHANGE, CatalogModelShape, {

@@ -8,11 +8,17 @@ export function checkBody<T extends TObject>(schema: T | undefined): (body: unkn
   return checker(schema, body => body ?? {})
 }
 
-// A query is text: numbers are read where the schema has one, and an empty value is one that was not given.
+// A query is text: numbers are read where the schema has one, and an empty value is one that was not given. Nothing that
+// is stored has a control character in it, and what an engine would make of one is its own affair.
 export function checkQuery<T extends TObject>(schema: T | undefined): (query: unknown) => Static<T> {
   const properties: Readonly<Record<string, { readonly type?: unknown }>> = schema?.properties ?? {}
   return checker(schema, query => {
     const given = Object.entries(query as Record<string, unknown>).filter(([, value]) => value !== '')
+    const unprintable = given.find(([, value]) => /\p{Cc}/u.test(String(value)))
+    if (unprintable !== undefined) {
+      const [param] = unprintable
+      throw new Refusal('invalid_value', { param, message: `${param} must have no control characters.` })
+    }
     return Object.fromEntries(
       given.map(([name, value]) => {
         const isNumber = properties[name]?.type === 'integer' && typeof value === 'string' && /^\d{1,9}$/.test(value)
@@ -46,6 +52,9 @@ function complaint(errors: readonly Complaint[]): Refusal {
   if (first.keyword === 'enum') {
     const message = `${path} must be one of ${first.params.allowedValues.join(', ')}.`
     return new Refusal('invalid_value', { param: path, message })
+  }
+  if (first.keyword === 'pattern') {
+    return new Refusal('invalid_value', { param: path, message: `${path} must be an id as this list gives it.` })
   }
   const unknown = first.keyword === 'boolean' && first.schemaPath.endsWith('/additionalProperties')
   const message = unknown ? `${path} is not a field here.` : `${path === '' ? 'The body' : path} ${first.message}.`

@@ -22,9 +22,22 @@ export type Endpoint = {
 export const strict = { additionalProperties: false }
 export const Id = Type.String({ minLength: 1, maxLength: 200 })
 const Limit = Type.Integer({ minimum: 1, maximum: PAGE_MAX, default: PAGE_DEFAULT })
-export const paging = {
-  limit: Type.Optional(Limit),
-  after: Type.Optional(Type.String({ description: 'The last id of the page before.', minLength: 1, maxLength: 200 })),
+const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
+const PREFIXED = '[0-9A-Za-z]{1,64}'
+const ID_FORMS = {
+  key: `^key_${PREFIXED}$`,
+  account: `^acct_${PREFIXED}$`,
+  operator: `^op_${PREFIXED}$`,
+  session: `^ses_${PREFIXED}$`,
+  request: `^${UUID}$`,
+  event: `^${UUID}$`,
+  'ledger entry': `^${UUID}(-correction)?$`,
+}
+const AFTER = { description: 'The last id of the page before.', minLength: 1, maxLength: 200 }
+// Ids of models and providers are their operators' words.
+export function paging(of: keyof typeof ID_FORMS | 'words') {
+  const form = of === 'words' ? {} : { pattern: ID_FORMS[of] }
+  return { limit: Type.Optional(Limit), after: Type.Optional(Type.String({ ...AFTER, ...form })) }
 }
 export const listOf = <T extends TSchema>(item: T) =>
   Type.Object({ object: Type.Literal('list'), data: Type.Array(item), has_more: Type.Boolean() })

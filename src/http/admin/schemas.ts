@@ -68,7 +68,7 @@ export const ADMIN = {
         status: Type.Optional(Status),
         account_id: Type.Optional(Id),
         q: Search,
-        ...paging,
+        ...paging('key'),
       },
       strict,
     ),
@@ -91,7 +91,7 @@ export const ADMIN = {
     body: Type.Object({ name: Name }, strict),
   }),
   listAccounts: endpoint('GET', '/accounts', 'List accounts, newest first', READ, listOf(AccountShape), {
-    query: Type.Object({ status: Type.Optional(AccountState), q: Search, ...paging }, strict),
+    query: Type.Object({ status: Type.Optional(AccountState), q: Search, ...paging('account') }, strict),
   }),
   getAccount: endpoint('GET', '/accounts/{id}', 'Read an account', READ, AccountShape, {}),
   updateAccount: endpoint('PATCH', '/accounts/{id}', 'Rename, suspend or reactivate', CHANGE, AccountShape, {
@@ -116,10 +116,10 @@ export const ADMIN = {
     },
   ),
   listLedger: endpoint('GET', '/accounts/{id}/ledger', 'The ledger, newest first', READ, listOf(LedgerEntryShape), {
-    query: Type.Object(paging, strict),
+    query: Type.Object(paging('ledger entry'), strict),
   }),
   listUsage: endpoint('GET', '/usage', 'Usage rows, newest first; also as text/csv', READ, listOf(OperatorUsageShape), {
-    query: Type.Object({ ...usageFilter, format: Type.Optional(UsageFormat), ...paging }, strict),
+    query: Type.Object({ ...usageFilter, format: Type.Optional(UsageFormat), ...paging('request') }, strict),
   }),
   summariseUsage: endpoint('GET', '/usage/summary', 'Sums over usage rows', READ, listOf(SummaryShape), {
     query: Type.Object({ ...usageFilter, group_by: Type.Enum([...SUMMARY_GROUPS]) }, strict),
@@ -148,7 +148,7 @@ export const ADMIN = {
         subject: Type.Optional(Type.String({ description: 'Id of what it was done to.', maxLength: NAME_MAX })),
         from: Type.Optional(Time),
         to: Type.Optional(Time),
-        ...paging,
+        ...paging('event'),
       },
       strict,
     ),

@@ -56,6 +56,7 @@ function filterOf(pass: Pass): UsageFilter {
   for (const name of given.keys()) {
     if (!(PARAMS as readonly string[]).includes(name)) throw wrong(name, `is not one of ${PARAMS.join(', ')}`)
     if (given.getAll(name).length > 1) throw wrong(name, 'is given twice')
+    if (/\p{Cc}/u.test(given.get(name) ?? '')) throw wrong(name, 'has no control characters')
   }
   const text = (name: (typeof PARAMS)[number]) => given.get(name) ?? undefined
   return {
