@@ -113,7 +113,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
       nodeArgs: options.nodeArgs ?? [],
       installed: options.installed,
       readyUrl: options.awaitReady === false ? undefined : `${url}/ready`,
-      readyTimeoutMs: options.readyTimeoutMs ?? 20_000,
+      readyTimeoutMs: options.readyTimeoutMs ?? 60_000,
       lines,
     })
   const writeConfig = (config: object) => writeFile(configFile, stringify(config))
