@@ -1,9 +1,9 @@
 // Brings a SQLite database to the newest schema, one file of `migrations/` after the other, each in its own transaction.
-import { readdirSync, readFileSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
+import { migrationsIn, newerVersion, OURS } from './migration-files.ts'
 
-// "Turn" in ASCII: a file that is SQLite but not ours is refused, not migrated.
-export const APPLICATION_ID = 0x5475726e
+// A file that is SQLite but not ours is refused, not migrated.
+export const APPLICATION_ID = OURS
 const FOLDER = new URL('./migrations/', import.meta.url)
 
 class ForeignDatabase extends Error {}
@@ -11,21 +11,19 @@ class ForeignDatabase extends Error {}
 export function migrate(db: DatabaseSync): void {
   const applicationId = pragma(db, 'application_id')
   const version = pragma(db, 'user_version')
-  const files = migrationFiles()
+  const migrations = migrationsIn(FOLDER)
   if (applicationId !== APPLICATION_ID && (applicationId !== 0 || hasTables(db))) {
     throw new ForeignDatabase('the database file belongs to another program')
   }
-  if (version > files.length) {
-    throw new ForeignDatabase(
-      `the database is of a newer version of Turnpike (schema ${version}, this one knows ${files.length})`,
-    )
+  if (version > migrations.length) {
+    throw new ForeignDatabase(`the database is ${newerVersion(version, migrations.length)}`)
   }
 
-  for (const [index, file] of files.entries()) {
+  for (const [index, text] of migrations.entries()) {
     if (index < version) continue
     db.exec('BEGIN EXCLUSIVE')
     try {
-      db.exec(readFileSync(new URL(file, FOLDER), 'utf8'))
+      db.exec(text)
       db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${index + 1}`)
       db.exec('COMMIT')
     } catch (error) {
@@ -36,13 +34,7 @@ export function migrate(db: DatabaseSync): void {
 }
 
 export function newestSchema(): number {
-  return migrationFiles().length
-}
-
-function migrationFiles(): readonly string[] {
-  return readdirSync(FOLDER)
-    .filter(name => name.endsWith('.sql'))
-    .sort()
+  return migrationsIn(FOLDER).length
 }
 
 function pragma(db: DatabaseSync, name: string): number {

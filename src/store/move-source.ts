@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { DATABASE_FILE } from './lock.ts'
 import { APPLICATION_ID, newestSchema } from './migrate.ts'
+import { newerVersion } from './migration-files.ts'
 import { AHEAD, CannotMove, type MoveTable } from './move-plan.ts'
 import { storableText, sumsOf } from './move-sums.ts'
 
@@ -68,9 +69,7 @@ function refuseUnfit(db: DatabaseSync, path: string): void {
   if (pragma('application_id') !== APPLICATION_ID) throw new CannotMove(`${path} is not a database of Turnpike`)
   const version = pragma('user_version')
   if (version > newestSchema()) {
-    throw new CannotMove(
-      `${path} is of a newer version of Turnpike (schema ${version}, this one knows ${newestSchema()})`,
-    )
+    throw new CannotMove(`${path} is ${newerVersion(version, newestSchema())}`)
   }
   if (version < newestSchema()) {
     throw new CannotMove(`${path} is of an older version of Turnpike: start this version on it once, then move it`)

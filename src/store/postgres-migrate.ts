@@ -1,7 +1,7 @@
 // Brings a Postgres database to the newest schema, one file of `migrations-postgres/` after the other. An advisory lock
 // lets one node do it while the others wait, and all of it is one transaction: a start that is killed midway leaves none.
-import { readdirSync, readFileSync } from 'node:fs'
 import type { PoolClient } from 'pg'
+import { migrationsIn, newerVersion } from './migration-files.ts'
 import { lockOf } from './postgres-sql.ts'
 
 const FOLDER = new URL('./migrations-postgres/', import.meta.url)
@@ -73,18 +73,15 @@ async function bringUp(client: PoolClient, isMove: boolean): Promise<void> {
   await client.query(`CREATE TABLE IF NOT EXISTS ${SCHEMA_TABLE} (version BIGINT PRIMARY KEY, migrated_at TIMESTAMPTZ)`)
   const [newest] = await ask(client, `SELECT COALESCE(MAX(version), 0) AS version FROM ${SCHEMA_TABLE}`)
   const version = Number(newest?.version)
-  const files = readdirSync(FOLDER)
-    .filter(name => name.endsWith('.sql'))
-    .sort()
-  if (version > files.length) return refuseNewer(client, version, files.length, isMove)
-  const texts = files.map(file => readFileSync(new URL(file, FOLDER), 'utf8'))
-  for (const [index, text] of texts.entries()) {
+  const migrations = migrationsIn(FOLDER)
+  if (version > migrations.length) return refuseNewer(client, version, migrations.length, isMove)
+  for (const [index, text] of migrations.entries()) {
     if (index < version) continue
     await ask(client, text)
     await ask(client, `INSERT INTO ${SCHEMA_TABLE} (version, migrated_at) VALUES (${index + 1}, now())`)
   }
   // Only now: the first of them are older than the column.
-  for (const [index, text] of texts.entries()) {
+  for (const [index, text] of migrations.entries()) {
     if (index < version) continue
     await ask(client, `UPDATE ${SCHEMA_TABLE} SET serves_from = ${servesFrom(text)} WHERE version = ${index + 1}`)
   }
@@ -105,7 +102,7 @@ async function refuseNewer(client: PoolClient, version: number, known: number, i
     `SELECT MAX(COALESCE(serves_from, version)) AS oldest FROM ${SCHEMA_TABLE} WHERE version > ${known}`,
   )
   if (!isMove && Number(since?.oldest) <= known) return
-  throw new UnfitDatabase(`the database is of a newer version of Turnpike (schema ${version}, this one knows ${known})`)
+  throw new UnfitDatabase(`the database is ${newerVersion(version, known)}`)
 }
 
 // A migration may take its time, so that the driver's own bound on answers does not hold here.

@@ -2,6 +2,7 @@
 // clock. Transactions that the database itself asks to try again are tried again, a few times.
 import type { Pool, PoolClient, PoolConfig, QueryResult } from 'pg'
 import type { Clock } from '../lib/clock.ts'
+import { OURS } from './migration-files.ts'
 import { hasLostConnection, isWorthAnotherTry } from './postgres-errors.ts'
 import type { Alone, Param, Row, Sql, Tx } from './sql/sql.ts'
 
@@ -41,10 +42,8 @@ export const POSTGRES_BOUNDS: PostgresBounds = {
 const TRIES_MAX = 5
 const IDLE_CONNECTION_MS = 60_000
 
-// "Turn" in ASCII: the first half of every advisory lock that we take.
-const LOCK_SPACE = 0x5475726e
-// The second half, each number once: whoever shared one would wait for the other. Nodes of other versions know them too, so
-// a number keeps its meaning.
+// The second half of every advisory lock that we take, each number once: whoever shared one would wait for the other.
+// Nodes of other versions know them too, so a number keeps its meaning.
 export const LOCKS = {
   migrations: 1,
   catalog: 2,
@@ -56,7 +55,7 @@ export const LOCKS = {
 } as const satisfies Readonly<Record<Alone, number>> & Readonly<Record<string, number>>
 
 // The arguments of an advisory lock's function.
-export const lockOf = (what: keyof typeof LOCKS) => `${LOCK_SPACE}, ${LOCKS[what]}`
+export const lockOf = (what: keyof typeof LOCKS) => `${OURS}, ${LOCKS[what]}`
 
 // New batches wait behind whoever waits to be alone with the hours or the table: not for long, and it is tried again.
 const UPKEEP_WAIT_MS = 250

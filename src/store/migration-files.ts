@@ -1,0 +1,15 @@
+// The migrations of either engine: files whose names begin with their number, each brought in once, in that order. And the
+// number that marks a database, or a lock in one, as ours.
+import { readdirSync, readFileSync } from 'node:fs'
+
+// "Turn" in ASCII.
+export const OURS = 0x5475726e
+
+export function migrationsIn(folder: URL): readonly string[] {
+  const names = readdirSync(folder).filter(name => name.endsWith('.sql'))
+  return names.sort().map(name => readFileSync(new URL(name, folder), 'utf8'))
+}
+
+export function newerVersion(schema: number, known: number): string {
+  return `of a newer version of Turnpike (schema ${schema}, this one knows ${known})`
+}
