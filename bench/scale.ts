@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
+import { ENCRYPTION_KEY } from '../test/kit/gateway.ts'
 import { startServer } from '../test/kit/postgres.ts'
 import { startRedis } from '../test/kit/redis.ts'
 import type { Contestant } from './contestant.ts'
@@ -22,7 +23,6 @@ const POSTGRES = [
   'shared_buffers=256MB',
   'max_wal_size=2GB',
 ]
-const ENCRYPTION_KEY = 'ab'.repeat(32)
 
 export async function scaleContestants(): Promise<readonly Contestant[]> {
   const postgres = await startServer(POSTGRES)

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
-import { standardConfig, startGateway } from '../test/kit/gateway.ts'
+import { ENCRYPTION_KEY, standardConfig, startGateway } from '../test/kit/gateway.ts'
 import { httpCall } from '../test/kit/http-call.ts'
 import { startServer } from '../test/kit/postgres.ts'
 import { startUpstream } from '../test/kit/upstream.ts'
@@ -17,7 +17,7 @@ const ACCOUNTS = 8
 export async function measurePostgres(requests: number): Promise<PostgresInputs & { readonly nodeCpuUs: number }> {
   const postgres = await startServer(SETTINGS)
   await using upstream = await startUpstream()
-  const env = { DATABASE_URL: postgres.url, TURNPIKE_ENCRYPTION_KEY: 'ab'.repeat(32), TURNPIKE_LOG_LEVEL: 'warn' }
+  const env = { DATABASE_URL: postgres.url, TURNPIKE_ENCRYPTION_KEY: ENCRYPTION_KEY, TURNPIKE_LOG_LEVEL: 'warn' }
   await using gateway = await startGateway({ config: standardConfig(upstream.url), env })
   const unlimited = { credits: '1000000', rpm_limit: 10_000_000, daily_limit: null, max_concurrent: 1000 }
   const keys = await Promise.all(Array.from({ length: ACCOUNTS }, () => gateway.createKey(unlimited)))

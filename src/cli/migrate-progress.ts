@@ -1,16 +1,15 @@
 // How far a move is: a bar that redraws itself on a terminal, a plain line now and then in a pipe, and nothing for programs.
 import { systemClock } from '../lib/clock.ts'
 import type { Tell } from '../store/move.ts'
+import { barOf, CLEAR, REDRAW_MS } from './progress.ts'
 
-export type Progress = Tell & { say(line: string): void; end(): void }
+export type MoveProgress = Tell & { say(line: string): void; end(): void }
 
 type Terminal = { readonly isTTY?: boolean; readonly columns?: number; write(text: string): unknown }
 
-const BAR_WIDTH = 30
-const REDRAW_MS = 100
 const LINE_MS = 2000
 
-export function openProgress(stream: Terminal, json: boolean): Progress {
+export function openProgress(stream: Terminal, json: boolean): MoveProgress {
   const isTerminal = stream.isTTY === true
   const isSilent = json && !isTerminal
   let doing = ''
@@ -22,7 +21,7 @@ export function openProgress(stream: Terminal, json: boolean): Progress {
   let hasBar = false
 
   function clear(): void {
-    if (hasBar) stream.write('\r\u001b[K')
+    if (hasBar) stream.write(CLEAR)
     hasBar = false
   }
   function say(line: string): void {
@@ -39,9 +38,8 @@ export function openProgress(stream: Terminal, json: boolean): Progress {
       say(`${doing}: ${figures}`)
       return
     }
-    const filled = rows === 0 ? 0 : Math.min(BAR_WIDTH, Math.round((done / rows) * BAR_WIDTH))
-    const line = `${doing} [${'#'.repeat(filled)}${'-'.repeat(BAR_WIDTH - filled)}] ${figures}`
-    stream.write(`\r\u001b[K${line.slice(0, (stream.columns ?? 120) - 1)}`)
+    const line = `${doing} ${barOf(done, rows)} ${figures}`
+    stream.write(`${CLEAR}${line.slice(0, (stream.columns ?? 120) - 1)}`)
     hasBar = true
   }
   function closeStage(): void {

@@ -8,16 +8,16 @@ export type Progress = {
   end(): void
 }
 
-const EVERY_MS = 100
+export const REDRAW_MS = 100
 const BAR_CHARS = 24
-const CLEAR = '\r\u001b[2K'
+export const CLEAR = '\r\u001b[2K'
 
 export function progress(noun: string): Progress {
   if (!process.stderr.isTTY) return { show() {}, end() {} }
   let shownAt = Number.NEGATIVE_INFINITY
   return {
     show(done, total) {
-      if (systemClock.monotonic() - shownAt < EVERY_MS) return
+      if (systemClock.monotonic() - shownAt < REDRAW_MS) return
       shownAt = systemClock.monotonic()
       process.stderr.write(`${CLEAR}${lineOf(done, total, noun)}`)
     },
@@ -30,7 +30,12 @@ export function progress(noun: string): Progress {
 function lineOf(done: number, total: number | undefined, noun: string): string {
   const count = done.toLocaleString('en')
   if (total === undefined || total === 0) return `${count} ${noun}`
-  const part = Math.min(done / total, 1)
-  const bar = '█'.repeat(Math.round(part * BAR_CHARS)).padEnd(BAR_CHARS, '░')
-  return `${bar} ${Math.floor(part * 100)} %  ${count} of ${total.toLocaleString('en')} ${noun}`
+  const percent = Math.floor(Math.min(done / total, 1) * 100)
+  return `${barOf(done, total)} ${percent} %  ${count} of ${total.toLocaleString('en')} ${noun}`
+}
+
+// Of nothing it is empty.
+export function barOf(done: number, total: number): string {
+  const part = total === 0 ? 0 : Math.min(done / total, 1)
+  return '█'.repeat(Math.round(part * BAR_CHARS)).padEnd(BAR_CHARS, '░')
 }

@@ -93,7 +93,7 @@ export async function openRedisLink(needs: LinkNeeds): Promise<RedisLink> {
   // With chance in it, so that a Redis that comes back does not meet all nodes at once.
   function away(error: unknown): void {
     if (isClosed) return
-    if (!isAway) needs.onAway(wordsOf(error))
+    if (!isAway) needs.onAway(reasonOf(error))
     isAway = true
     const ms = Math.min(bounds.redisRetryMsMax, bounds.redisRetryMsMin * 2 ** Math.min(tries++, 16))
     retry = setTimeout(connect, ms * (0.5 + needs.random() / 2)).unref()
@@ -160,7 +160,7 @@ function within<T>(ms: number, work: Promise<T>): Promise<T> {
 }
 
 // For the log. An error of several addresses says nothing by itself.
-function wordsOf(error: unknown): string {
-  if (error instanceof AggregateError) return error.errors.map(wordsOf).join('; ')
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ')
   return error instanceof Error ? error.message : String(error)
 }

@@ -6,6 +6,7 @@ import { delimiter, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { AxeBuilder } from '@axe-core/playwright'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { installPackages } from './install.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 export const SCREENSHOTS = join(ROOT, '.screenshots')
@@ -24,7 +25,7 @@ const ARGS = [
 
 // Never missing where CI is set: there a browser that cannot be had fails the tests.
 export function hasBrowser(): boolean {
-  if (binary() !== undefined || install() || process.env.CI) return true
+  if (binary() !== undefined || (installPackages('chromium') && binary() !== undefined) || process.env.CI) return true
   process.stderr.write('\nChromium is not installed: THE DASHBOARD IS NOT TESTED\n\n')
   return false
 }
@@ -129,16 +130,4 @@ function binary(): string | undefined {
   const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/bin']
   const paths = NAMES.flatMap(name => folders.map(folder => join(folder, name)))
   return paths.find(path => existsSync(path))
-}
-
-// On a person's machine nothing is installed unasked.
-function install(): boolean {
-  const isRoot = process.getuid?.() === 0
-  if (!isRoot && !process.env.CI) return false
-  const command = [...(isRoot ? [] : ['sudo', '-n']), 'apt-get', '-o', 'DPkg::Lock::Timeout=300', '-qq']
-  for (const step of [['update'], ['install', '-y', '--no-install-recommends', 'chromium']]) {
-    const [program = '', ...args] = [...command, ...step]
-    if (spawnSync(program, args, { stdio: 'ignore', timeout: 600_000 }).status !== 0) return false
-  }
-  return binary() !== undefined
 }

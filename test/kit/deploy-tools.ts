@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { installPackages } from './install.ts'
 import { pythonWith } from './python.ts'
 
 export type ToolResult = { readonly code: number | null; readonly stdout: string; readonly output: string }
@@ -39,17 +40,9 @@ export function nginxBinary(): string | undefined {
   const find = () => NGINX_PLACES.find(place => existsSync(place))
   const found = find()
   if (found !== undefined) return found
-  const isRoot = process.getuid?.() === 0
-  if (isRoot || process.env.CI) {
-    const aptGet = [...(isRoot ? [] : ['sudo', '-n']), 'apt-get', '-o', 'DPkg::Lock::Timeout=300', '-qq']
-    for (const step of [['update'], ['install', '-y', '--no-install-recommends', 'nginx-light']]) {
-      const [program = '', ...args] = [...aptGet, ...step]
-      spawnSync(program, args, { stdio: 'ignore', timeout: 600_000 })
-    }
-    const installed = find()
-    if (installed === undefined && process.env.CI) throw new Error('nginx is missing and could not be installed')
-    return installed
-  }
+  const installed = installPackages('nginx-light') ? find() : undefined
+  if (installed !== undefined) return installed
+  if (process.env.CI) throw new Error('nginx is missing and could not be installed')
   process.stderr.write('\nnginx is not installed: ITS CONFIGURATION IS NOT TESTED\n\n')
   return undefined
 }

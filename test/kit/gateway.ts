@@ -12,7 +12,7 @@ export { standardConfig } from './standard-config.ts'
 
 export const ADMIN_TOKEN = 'test-admin-token-0123456789abcdef0123456789abcdef'
 
-const ENCRYPTION_KEY = 'ab'.repeat(32)
+export const ENCRYPTION_KEY = 'ab'.repeat(32)
 
 export type GatewayOptions = {
   // Written as turnpike.yaml; without it the gateway makes its demo start.

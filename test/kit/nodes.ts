@@ -1,9 +1,7 @@
 // Several gateways on one Postgres: one installation of as many nodes, started at once. When it ends, the books must balance.
 import assert from 'node:assert/strict'
-import { type Gateway, type GatewayOptions, startGateway } from './gateway.ts'
+import { ENCRYPTION_KEY, type Gateway, type GatewayOptions, startGateway } from './gateway.ts'
 import { freshSchema } from './postgres.ts'
-
-const ENCRYPTION_KEY = 'ab'.repeat(32)
 
 export type Nodes = AsyncDisposable & {
   readonly url: string

@@ -1,11 +1,12 @@
 // A Postgres for this test process: the one that DATABASE_URL names, else one of our own from the binaries that are
 // installed (or Debian's package, where we may install it), started when the first test asks for it. Each test works in a
 // schema of its own.
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { chownSync, existsSync, globSync, mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import pg from 'pg'
+import { installPackages } from './install.ts'
 import { until } from './until.ts'
 
 // `dump` gives everything that stands in its tables as one text.
@@ -13,21 +14,15 @@ export type Schema = AsyncDisposable & { readonly url: string; dump(): Promise<s
 
 // Never missing where CI is set: there a server that cannot be had fails the tests.
 export function hasPostgres(): boolean {
-  if (process.env.DATABASE_URL || binary('initdb') !== undefined || install() || process.env.CI) return true
+  if (
+    process.env.DATABASE_URL ||
+    binary('initdb') !== undefined ||
+    (installPackages('postgresql') && binary('initdb') !== undefined) ||
+    process.env.CI
+  )
+    return true
   process.stderr.write('\nPostgres is not installed and DATABASE_URL is not set: NOTHING IS TESTED ON POSTGRES\n\n')
   return false
-}
-
-// On a person's machine nothing is installed unasked. Several test processes may come at once: they wait for each other.
-function install(): boolean {
-  const isRoot = process.getuid?.() === 0
-  if (!isRoot && !process.env.CI) return false
-  const command = [...(isRoot ? [] : ['sudo', '-n']), 'apt-get', '-o', 'DPkg::Lock::Timeout=300', '-qq']
-  for (const step of [['update'], ['install', '-y', '--no-install-recommends', 'postgresql']]) {
-    const [program = '', ...args] = [...command, ...step]
-    if (spawnSync(program, args, { stdio: 'ignore', timeout: 600_000 }).status !== 0) return false
-  }
-  return binary('initdb') !== undefined
 }
 
 let server: Promise<string> | undefined

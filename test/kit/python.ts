@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { hash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { installPackages } from './install.ts'
 
 export type Python = { readonly executable: string; readonly env: Readonly<Record<string, string>> }
 
@@ -74,14 +75,10 @@ function markReady(folder: string, kind: 'venv' | 'beside'): undefined {
   writeFileSync(join(folder, 'ready'), kind)
 }
 
-// Never on a person's machine behind their back.
 function installDebian(): string | undefined {
-  const isRoot = process.getuid?.() === 0
-  if (!isRoot && process.env.CI === undefined) return 'apt-get: not tried (neither root nor CI)'
-  const [command, ...before] = isRoot ? ['apt-get'] : ['sudo', '-n', 'apt-get']
-  const packages = ['install', '-y', '-qq', '--no-install-recommends', 'python3', 'python3-venv']
-  const update = [...before, '-qq', 'update']
-  return attempt(command as string, update) ?? attempt(command as string, [...before, ...packages])
+  return installPackages('python3', 'python3-venv')
+    ? undefined
+    : '  apt-get: failed, or not tried (neither root nor CI)'
 }
 
 // What went wrong, in one line, or undefined.

@@ -1,31 +1,26 @@
 // A Redis for this test process: the one that REDIS_URL names, else one of our own from the binary that is installed (or
 // Debian's package, where we may install it), on a free port, without anything on disk.
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { createClient } from '@redis/client'
 import { freePort } from './gateway-process.ts'
+import { installPackages } from './install.ts'
 import { until } from './until.ts'
 
 // Never missing where CI is set: there a server that cannot be had fails the tests.
 export function hasRedis(): boolean {
-  if (process.env.REDIS_URL || binary() !== undefined || install() || process.env.CI) return true
+  if (
+    process.env.REDIS_URL ||
+    binary() !== undefined ||
+    (installPackages('redis-server') && binary() !== undefined) ||
+    process.env.CI
+  )
+    return true
   process.stderr.write('\nRedis is not installed and REDIS_URL is not set: NOTHING IS TESTED ON REDIS\n\n')
   return false
-}
-
-// On a person's machine nothing is installed unasked. Several test processes may come at once: they wait for each other.
-function install(): boolean {
-  const isRoot = process.getuid?.() === 0
-  if (!isRoot && !process.env.CI) return false
-  const command = [...(isRoot ? [] : ['sudo', '-n']), 'apt-get', '-o', 'DPkg::Lock::Timeout=300', '-qq']
-  for (const step of [['update'], ['install', '-y', '--no-install-recommends', 'redis-server']]) {
-    const [program = '', ...args] = [...command, ...step]
-    if (spawnSync(program, args, { stdio: 'ignore', timeout: 600_000 }).status !== 0) return false
-  }
-  return binary() !== undefined
 }
 
 export type RedisServer = AsyncDisposable & {

@@ -2,13 +2,12 @@
 // that ends the old one's sessions, and sessions that two nodes share.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Gateway, standardConfig, startGateway } from '../kit/gateway.ts'
+import { ENCRYPTION_KEY, type Gateway, standardConfig, startGateway } from '../kit/gateway.ts'
 import { freePort } from '../kit/gateway-process.ts'
 import { httpCall } from '../kit/http-call.ts'
 import { hasPostgres, startServer } from '../kit/postgres.ts'
 import { startUpstream } from '../kit/upstream.ts'
 
-const ENCRYPTION_KEY = 'ab'.repeat(32)
 const FORWARDED = { 'x-forwarded-for': '203.0.113.9', 'x-forwarded-proto': 'https' }
 
 test('answers to operators carry strict headers, those under /v1 do not', async () => {

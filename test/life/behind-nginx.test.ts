@@ -6,7 +6,7 @@ import { type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
 import { nginxBinary } from '../kit/deploy-tools.ts'
-import { ADMIN_TOKEN, type Gateway, standardConfig, startGateway } from '../kit/gateway.ts'
+import { ADMIN_TOKEN, ENCRYPTION_KEY, type Gateway, standardConfig, startGateway } from '../kit/gateway.ts'
 import { httpCall } from '../kit/http-call.ts'
 import { startNginx } from '../kit/nginx.ts'
 import { freshSchema, hasPostgres } from '../kit/postgres.ts'
@@ -21,7 +21,7 @@ if (binary !== undefined && hasPostgres()) {
   const schema = await freshSchema()
   const env = {
     DATABASE_URL: schema.url,
-    TURNPIKE_ENCRYPTION_KEY: 'ab'.repeat(32),
+    TURNPIKE_ENCRYPTION_KEY: ENCRYPTION_KEY,
     TURNPIKE_TRUSTED_PROXIES: '127.0.0.1/32',
   }
   const start = () => startGateway({ config: standardConfig(upstream.url), env })

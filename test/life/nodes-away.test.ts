@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
 import { cli } from '../kit/cli.ts'
-import { type Gateway, standardConfig, startGateway } from '../kit/gateway.ts'
+import { ENCRYPTION_KEY, type Gateway, standardConfig, startGateway } from '../kit/gateway.ts'
 import { hasPostgres, startServer } from '../kit/postgres.ts'
 import { standardModel } from '../kit/standard-config.ts'
 import { until } from '../kit/until.ts'
@@ -29,7 +29,7 @@ if (hasPostgres()) {
   test('a database that is away is said once, the gateway lives on, and a change after it is in force again', async () => {
     const postgres = await startServer()
     await using upstream = await startUpstream()
-    const env = { DATABASE_URL: postgres.url, TURNPIKE_ENCRYPTION_KEY: 'ab'.repeat(32) }
+    const env = { DATABASE_URL: postgres.url, TURNPIKE_ENCRYPTION_KEY: ENCRYPTION_KEY }
     const start = () => startGateway({ config: standardConfig(upstream.url), env })
     await using first = await start()
     await using second = await start()

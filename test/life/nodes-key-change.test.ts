@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import type { Gateway } from '../kit/gateway.ts'
+import { ENCRYPTION_KEY, type Gateway } from '../kit/gateway.ts'
 import { startNodes } from '../kit/nodes.ts'
 import { hasPostgres } from '../kit/postgres.ts'
 import { standardModel } from '../kit/standard-config.ts'
 import { startUpstream } from '../kit/upstream.ts'
 
-const OLD = 'ab'.repeat(32)
+const OLD = ENCRYPTION_KEY
 const NEXT = 'cd'.repeat(32)
 
 if (hasPostgres()) {

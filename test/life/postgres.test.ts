@@ -2,15 +2,13 @@
 // costs 503s and neither a row nor a credit.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { standardConfig, startGateway } from '../kit/gateway.ts'
+import { ENCRYPTION_KEY, standardConfig, startGateway } from '../kit/gateway.ts'
 import { hasPostgres, startServer } from '../kit/postgres.ts'
 import { until } from '../kit/until.ts'
 import { startUpstream } from '../kit/upstream.ts'
 
 type UsagePage = { readonly data: readonly { readonly state: string; readonly outcome: string }[] }
 type HeldAccount = { readonly balance: { readonly held: string } }
-
-const ENCRYPTION_KEY = 'ab'.repeat(32)
 
 if (hasPostgres()) {
   test('chats are billed on Postgres, before and after it was away, and a revoke is in force at once', async t => {

@@ -11,7 +11,7 @@ import { CERTIFICATE, PRIVATE_KEY } from '../fixtures/localhost-tls.ts'
 import { withBounds } from '../kit/bounds.ts'
 import { startFaultProxy } from '../kit/fault-proxy.ts'
 import { temporaryFolder } from '../kit/folder.ts'
-import { type Gateway, standardConfig, startGateway } from '../kit/gateway.ts'
+import { ENCRYPTION_KEY, type Gateway, standardConfig, startGateway } from '../kit/gateway.ts'
 import { hasPostgres, startServer } from '../kit/postgres.ts'
 import { hasRedis, startRedis } from '../kit/redis.ts'
 import { startRedisNodes } from '../kit/redis-nodes.ts'
@@ -179,7 +179,7 @@ if (hasRedis()) {
     await using redis = await startRedis()
     const postgres = await startServer()
     await using upstream = await startUpstream()
-    const env = { DATABASE_URL: postgres.url, TURNPIKE_ENCRYPTION_KEY: 'ab'.repeat(32), REDIS_URL: redis.url }
+    const env = { DATABASE_URL: postgres.url, TURNPIKE_ENCRYPTION_KEY: ENCRYPTION_KEY, REDIS_URL: redis.url }
     await using gateway = await startGateway({ config: standardConfig(upstream.url), env })
     const key = await gateway.createKey({ scopes: ['chat.completions'] })
     const ask = async () => [

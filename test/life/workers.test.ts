@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { temporaryFolder } from '../kit/folder.ts'
-import { ADMIN_TOKEN, standardConfig, startGateway } from '../kit/gateway.ts'
+import { ADMIN_TOKEN, ENCRYPTION_KEY, standardConfig, startGateway } from '../kit/gateway.ts'
 import { freePort } from '../kit/gateway-process.ts'
 import { httpCall } from '../kit/http-call.ts'
 import { startNodes } from '../kit/nodes.ts'
@@ -32,7 +32,7 @@ test('what keeps workers from starting is said once and ends everything with 2',
   const env = {
     ...WORKERS,
     DATABASE_URL: 'postgres://127.0.0.1:1/nowhere',
-    TURNPIKE_ENCRYPTION_KEY: 'ab'.repeat(32),
+    TURNPIKE_ENCRYPTION_KEY: ENCRYPTION_KEY,
   }
   await using gateway = await startGateway({ env, awaitReady: false })
 
@@ -173,7 +173,7 @@ if (hasPostgres()) {
     const env = {
       PATH: process.env.PATH,
       DATABASE_URL: schema.url,
-      TURNPIKE_ENCRYPTION_KEY: 'ab'.repeat(32),
+      TURNPIKE_ENCRYPTION_KEY: ENCRYPTION_KEY,
       TURNPIKE_ADMIN_TOKEN: ADMIN_TOKEN,
       TURNPIKE_PORT: String(port),
       TURNPIKE_DATA_DIR: folder.path,

@@ -10,11 +10,11 @@ const TABLE: MoveTable = { name: 'usage', columns: [], key: ['request_id'], role
 test('on a terminal a bar redraws itself on one line no wider than that, and leaves one line a stage', async () => {
   const { text } = await moved({ isTTY: true, columns: 60 }, false)
 
-  const drawn = text().split('\r\u001b[K')
-  const bar = drawn.find(line => line.startsWith('copy ahead ['))
-  assert.match(bar ?? '', /^copy ahead \[#{15}-{15}\] 5 of 10 rows/)
+  const drawn = text().split('\r\u001b[2K')
+  const bar = drawn.find(line => line.startsWith('copy ahead █'))
+  assert.match(bar ?? '', /^copy ahead █{12}░{12} 5 of 10 rows/)
   assert.ok(drawn.every(line => line.split('\n').every(part => part.length < 60)))
-  assert.match(text(), /\r\u001b\[KStop it now\.\ncopy ahead: 10 rows, 9 copied, \d\.\d s\n$/)
+  assert.match(text(), /\r\u001b\[2KStop it now\.\ncopy ahead: 10 rows, 9 copied, \d\.\d s\n$/)
 })
 
 test('in a pipe there are plain lines without a word to a terminal', async () => {

@@ -2,13 +2,12 @@
 import { Type } from 'typebox'
 import { NAME_MAX } from '../../admin/input.ts'
 import { ROLES } from '../../domain/operator.ts'
-import { CHANGE, endpoint, listOf, Nothing, paging, READ, strict } from './endpoint-table.ts'
+import { CHANGE, CREATE_NAMED, endpoint, listOf, Nothing, paging, READ, strict } from './endpoint-table.ts'
 import { nullable, Time } from './shapes.ts'
 
 const OPEN = [201, 400, 401, 413, 415, 429, 503] as const
 const DELETE = [204, 400, 401, 403, 404, 429, 503] as const
 const REMOVE = [204, 400, 401, 403, 404, 409, 429, 503] as const
-const CREATE = [201, 400, 401, 403, 409, 413, 415, 429, 503] as const
 
 const Name = Type.String({ minLength: 1, maxLength: NAME_MAX })
 const Role = Type.Enum([...ROLES])
@@ -79,7 +78,7 @@ export const ACCESS = {
     'POST',
     '/operators',
     'Add an operator; the token is shown this once',
-    CREATE,
+    CREATE_NAMED,
     OperatorWithTokenShape,
     {
       body: Type.Object({ name: Name, role: Role }, strict),

@@ -9,9 +9,8 @@ import {
   ImportShape,
   ProviderShape,
 } from './catalog-shapes.ts'
-import { CHANGE, endpoint, Id, ifMatch, listOf, paging, READ, strict } from './endpoint-table.ts'
+import { CHANGE, CREATE_NAMED, endpoint, Id, ifMatch, listOf, paging, READ, strict } from './endpoint-table.ts'
 
-const CREATE = [201, 400, 401, 403, 409, 413, 415, 429, 503] as const
 const open = { additionalProperties: true, description: 'As in the configuration file.' }
 const Secret = Type.String({ minLength: 1, maxLength: 16_384, description: 'Sealed when it arrives, never shown.' })
 const status = Type.Optional(CatalogStatus)
@@ -34,7 +33,7 @@ const deleted = (object: string) =>
   Type.Object({ object: Type.Literal(object), id: Type.String(), deleted: Type.Literal(true) })
 
 export const CATALOG = {
-  createProvider: endpoint('POST', '/providers', 'Add a provider', CREATE, ProviderShape, {
+  createProvider: endpoint('POST', '/providers', 'Add a provider', CREATE_NAMED, ProviderShape, {
     body: Type.Object(
       {
         id: Id,
@@ -76,14 +75,14 @@ export const CATALOG = {
     {},
   ),
   getProviderHealth: endpoint('GET', '/providers/{id}/health', 'How its targets do', READ, HealthShape, {}),
-  createModel: endpoint('POST', '/models', 'Add a model', CREATE, CatalogModelShape, {
+  createModel: endpoint('POST', '/models', 'Add a model', CREATE_NAMED, CatalogModelShape, {
     body: Type.Object({ id: Id, pricing: Pricing, targets: Targets, status }, open),
   }),
   importModels: endpoint(
     'POST',
     '/models/import',
     'Take models and prices over from the installed price list',
-    [200, ...CREATE.slice(1)],
+    [200, ...CREATE_NAMED.slice(1)],
     ImportShape,
     {
       body: Type.Object(

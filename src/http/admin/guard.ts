@@ -42,7 +42,7 @@ export type GuardNeeds = {
 
 const LOOKED_UP_AT_ONCE_MAX = 100
 // A use is written down at most so often; a session may end so much before it was idle for its whole time.
-const USE_NOTED_EVERY_MS = 30_000
+const SESSION_USE_NOTED_EVERY_MS = 30_000
 
 export function adminGuard(needs: GuardNeeds): Guard {
   const known = new WeakMap<FastifyRequest, Who>()
@@ -69,7 +69,7 @@ export function adminGuard(needs: GuardNeeds): Guard {
   // store cannot write it down.
   async function noteUse(session: Session, request: FastifyRequest): Promise<Session> {
     if (request.headers['x-background'] !== undefined) return session
-    if (session.usedAt > needs.clock.now() - USE_NOTED_EVERY_MS) return session
+    if (session.usedAt > needs.clock.now() - SESSION_USE_NOTED_EVERY_MS) return session
     const touched = needs.touchSession(session.id)
     return { ...session, usedAt: await (readsOnly(request) ? touched.catch(() => session.usedAt) : touched) }
   }

@@ -9,7 +9,7 @@ import { int, intOrNull, numbered, page, type Row, type Sql, type Tx, text } fro
 
 const OPERATOR = 'id, name, role, created_at, last_used_at'
 // A use is written down at most so often.
-const USE_NOTED_EVERY_MS = 60_000
+const TOKEN_USE_NOTED_EVERY_MS = 60_000
 
 export function sqlOperators(sql: Sql): Operators {
   const read = async (from: Pick<Sql, 'get'>, id: string) => {
@@ -41,7 +41,7 @@ export function sqlOperators(sql: Sql): Operators {
       const found = new Map(rows.map(row => [text(row.token_hash), readOperator(row)]))
       const now = sql.now()
       for (const { id, lastUsedAt } of found.values()) {
-        if (lastUsedAt !== null && lastUsedAt >= now - USE_NOTED_EVERY_MS) continue
+        if (lastUsedAt !== null && lastUsedAt >= now - TOKEN_USE_NOTED_EVERY_MS) continue
         // A store that cannot write can still be read by its operators.
         await sql.run('UPDATE operator SET last_used_at = $1 WHERE id = $2', [now, id]).catch(() => 0)
       }
