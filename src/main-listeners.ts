@@ -10,6 +10,8 @@ import type { Ground } from './main-ground.ts'
 import type { Operator } from './main-operator.ts'
 import type { V1 } from './main-v1.ts'
 
+const CHATS = '/v1/chat/completions'
+
 export type Listeners = {
   readonly servers: readonly Server[]
   // Where /v1 is, once it listens.
@@ -48,7 +50,9 @@ export async function openListeners(v1: V1, operator: Operator, ground: Ground):
   if (typeof adminListen === 'object') {
     const adminApp = await openApp({ admin: true }, appNeeds)
     const others = adminApp.routing
-    const adminServer = httpServer({ ...serverNeeds, v1: async (req, res) => others(req, res), others })
+    // The dashboard's playground may talk to nobody but where it came from: chats are served here too, by the same door.
+    const onlyChats: typeof v1.door = async (req, res) => (req.url === CHATS ? v1.door(req, res) : others(req, res))
+    const adminServer = httpServer({ ...serverNeeds, v1: onlyChats, others })
     open.push({ app: adminApp, server: adminServer, at: adminListen, variable: 'TURNPIKE_ADMIN_LISTEN' })
   }
 

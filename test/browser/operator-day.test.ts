@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { hasBrowser, openBrowser, visit } from '../kit/browser.ts'
 import { type Gateway, startGateway } from '../kit/gateway.ts'
+import { freePort } from '../kit/gateway-process.ts'
 import { until } from '../kit/until.ts'
 
 const skip = !hasBrowser()
@@ -139,6 +140,23 @@ test('the playground streams an answer and shows its provider, tokens and exact 
   await page.reload()
   await page.getByRole('heading', { name: 'Playground' }).waitFor()
   assert.equal(await page.getByLabel('Key', { exact: true }).inputValue(), '')
+  assert.deepEqual(complaints, [])
+})
+
+test('the playground chats also where the dashboard has a listener of its own', { skip }, async () => {
+  const port = await freePort()
+  await using gateway = await startGateway({ env: { TURNPIKE_ADMIN_LISTEN: `127.0.0.1:${port}` } })
+  await using browser = await openBrowser()
+  const { page, complaints, open, signIn } = await visit(browser, `http://127.0.0.1:${port}`)
+  const secret = gateway.lines.flatMap(line => /First key +(\S+)/.exec(line)?.[1] ?? [])[0] ?? ''
+  await signIn(gateway.adminToken)
+
+  await open('/playground')
+  await page.getByLabel('Key', { exact: true }).fill(secret)
+  await page.getByLabel('Message').fill('one two three four')
+  await page.keyboard.press('Enter')
+  await page.getByText('the request in full').waitFor()
+
   assert.deepEqual(complaints, [])
 })
 

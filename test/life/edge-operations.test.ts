@@ -98,6 +98,21 @@ test('the admin API can stand on a listener of its own, or nowhere', async t => 
     assert.deepEqual([apart.status, beside.status, v1.status, health.status], [200, 404, 404, 200])
   })
 
+  await t.test('of /v1 it has the chats alone, for the playground, by the same gates', async () => {
+    const port = await freePort()
+    await using gateway = await startGateway({ env: { TURNPIKE_ADMIN_LISTEN: `127.0.0.1:${port}` } })
+    const secret = gateway.lines.flatMap(line => /First key +(\S+)/.exec(line)?.[1] ?? [])[0]
+    const body = { model: 'demo/echo', messages: [{ role: 'user', content: 'Hello' }] }
+    const chat = (key: string | undefined) =>
+      httpCall(`http://127.0.0.1:${port}/v1/chat/completions`, { body, headers: { authorization: `Bearer ${key}` } })
+
+    const answer = await chat(secret)
+
+    assert.deepEqual([answer.status, (await chat('wrong')).status, (await chat(ADMIN_TOKEN)).status], [200, 401, 401])
+    assert.ok(Number(answer.headers['x-svc-cost']) > 0)
+    assert.ok((await gateway.audit()).ok)
+  })
+
   await t.test('switched off, there is none', async () => {
     await using gateway = await startGateway({ env: { TURNPIKE_ADMIN_LISTEN: 'off' } })
 

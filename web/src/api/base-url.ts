@@ -2,10 +2,8 @@
 // itself.
 import { useSettings } from './house.ts'
 
-export type BaseUrl = { readonly url: string; readonly isHere: boolean }
-
-export function useBaseUrl(): BaseUrl {
+export function useBaseUrl(): string {
   const { data } = useSettings()
   const isHere = (data?.admin_listen ?? null) === null
-  return { url: isHere ? `${location.origin}/v1` : 'https://your-gateway.example/v1', isHere }
+  return isHere ? `${location.origin}/v1` : 'https://your-gateway.example/v1'
 }

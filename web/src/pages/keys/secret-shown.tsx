@@ -20,7 +20,7 @@ export function SecretShown({
   const [, goTo] = useLocation()
   const baseUrl = useBaseUrl()
   const model = useModelDirectory().find(({ status }) => status === 'active')?.id ?? 'demo/echo'
-  const texts = snippets({ baseUrl: baseUrl.url, secret: key.secret, model })
+  const texts = snippets({ baseUrl, secret: key.secret, model })
 
   function tryIt(): void {
     rememberKey(key.secret)
@@ -50,11 +50,9 @@ export function SecretShown({
         ))}
       </Tabs>
       <Group justify="flex-end">
-        {baseUrl.isHere && (
-          <Button variant="default" onClick={tryIt}>
-            Open in the playground
-          </Button>
-        )}
+        <Button variant="default" onClick={tryIt}>
+          Open in the playground
+        </Button>
         <Button onClick={onDone}>I have copied it</Button>
       </Group>
     </Stack>

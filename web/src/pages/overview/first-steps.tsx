@@ -6,7 +6,7 @@ import { useBaseUrl } from '../../api/base-url.ts'
 import { Panel } from '../../parts/panel.tsx'
 
 export function FirstSteps(): ReactNode {
-  const { url } = useBaseUrl()
+  const url = useBaseUrl()
   return (
     <Panel title="No requests in this range">
       <Text size="sm">

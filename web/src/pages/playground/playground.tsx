@@ -1,8 +1,7 @@
 // The playground: a model, a key, and a chat that streams, with what each answer took and cost.
-import { Alert, Button, Group, PasswordInput, Select, Stack, Text, Textarea } from '@mantine/core'
+import { Button, Group, PasswordInput, Select, Stack, Text, Textarea } from '@mantine/core'
 import { IconEraser, IconMessageCircle, IconPlayerStop, IconSend } from '@tabler/icons-react'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
-import { useBaseUrl } from '../../api/base-url.ts'
 import { type Message, streamChat } from '../../api/chat.ts'
 import { useModelDirectory } from '../../api/models.ts'
 import { Empty } from '../../parts/empty.tsx'
@@ -13,7 +12,6 @@ import { Turn, type TurnState } from './turn.tsx'
 
 export default function Playground(): ReactNode {
   const models = useModelDirectory().filter(({ status }) => status === 'active')
-  const { isHere } = useBaseUrl()
   const [key, setKey] = useState(rememberedKey)
   const [chosen, setChosen] = useState<string | null>(null)
   const [text, setText] = useState('')
@@ -21,7 +19,7 @@ export default function Playground(): ReactNode {
   const running = useRef<AbortController>(undefined)
   const model = chosen ?? models[0]?.id ?? ''
   const isRunning = turns.at(-1)?.is === 'running'
-  const canSend = key.trim() !== '' && model !== '' && text.trim() !== '' && !isRunning && isHere
+  const canSend = key.trim() !== '' && model !== '' && text.trim() !== '' && !isRunning
   useEffect(() => () => running.current?.abort(), [])
 
   async function send(): Promise<void> {
@@ -61,11 +59,6 @@ export default function Playground(): ReactNode {
 
   return (
     <Page title="Playground" about="Chats as a caller would, with a caller's key, and is billed like one.">
-      {!isHere && (
-        <Alert color="orange" title="The playground cannot reach the gateway">
-          The dashboard has a listener of its own (TURNPIKE_ADMIN_LISTEN), and chats are served on another one.
-        </Alert>
-      )}
       <Panel>
         <Group gap="sm" align="flex-start" grow preventGrowOverflow={false}>
           <PasswordInput
