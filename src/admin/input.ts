@@ -1,5 +1,5 @@
 // What operators send, checked for meaning: the door has checked the shape. Every complaint names its parameter.
-import { type Nano, parseCredits } from '../domain/credits.ts'
+import { formatCredits, isBeyondCredits, NANO_MAX, type Nano, parseCredits } from '../domain/credits.ts'
 import { ALLOWLIST_ENTRIES_MAX } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
 import { parseIsoTime } from '../domain/wire-time.ts'
@@ -68,6 +68,7 @@ export function readRange({ from, to }: { readonly from?: string; readonly to?: 
 
 export function readCredits(param: string, text: string): Nano {
   const amount = parseCredits(text)
+  if (isBeyondCredits(text)) throw wrong(param, `at most ${formatCredits(NANO_MAX)} credits`)
   if (amount === undefined) throw wrong(param, 'a decimal string with at most nine decimals, like "10.00"')
   return amount
 }

@@ -1,6 +1,6 @@
 // `turnpike credits add`: credits for an account, booked once however often the call is repeated.
 import { randomUUID } from 'node:crypto'
-import { parseCredits } from '../domain/credits.ts'
+import { formatCredits, isBeyondCredits, NANO_MAX, parseCredits } from '../domain/credits.ts'
 import { CLIENT_HELP, CLIENT_OPTIONS, openClient } from './client.ts'
 import { BadUsage, type Command, Failed } from './command.ts'
 import { type Cell, printFields, printJson } from './table.ts'
@@ -21,6 +21,7 @@ export const commands: Readonly<Record<string, Command>> = {
     takes: [2, 2],
     async run(input) {
       const [account = '', amount = ''] = input.args
+      if (isBeyondCredits(amount)) throw new BadUsage(`AMOUNT must be at most ${formatCredits(NANO_MAX)}`)
       if (parseCredits(amount) === undefined)
         throw new BadUsage('AMOUNT must be a decimal such as 10 or 0.25, at most 9 decimals')
       const once = input.text('idempotency-key') ?? randomUUID()

@@ -41,10 +41,12 @@ const code = await main(process.argv.slice(2))
 // What failed must end, also where a listener or a thread would keep the process alive.
 if (code !== 0) process.exit(code)
 
-// Whoever reads us may have seen enough (`| head`): what was begun is done to its end, and nobody is told.
+// Whoever reads us may have seen enough (`| head`): what was begun is done to its end, and nobody is told. Whatever else
+// becomes of our output, a full disk say, is told, if it can be.
 function unread(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error
   process.exitCode = 1
+  if (error.code === 'EPIPE' || process.stderr.errored) return
+  process.stderr.write(`turnpike: the output could not be written: ${error.message}\n`)
 }
 
 async function main(argv: readonly string[]): Promise<number> {

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import type { Writable } from 'node:stream'
 import { type Filters, filterQuery } from './call-command.ts'
 import { type Client, type Json, openClient } from './client.ts'
 import { Failed, type Input } from './command.ts'
@@ -89,6 +90,20 @@ async function writeOut(pieces: AsyncIterable<Uint8Array>): Promise<void> {
   const { stdout } = process
   for await (const bytes of pieces) {
     if (stdout.destroyed) return
-    if (!stdout.write(bytes)) await Promise.race([once(stdout, 'drain'), once(stdout, 'close')])
+    if (!stdout.write(bytes) && !(await hasRoom(stdout))) return
+  }
+}
+
+// Waits until it has; false of one that has ended. Why it did is told where its errors are heard.
+async function hasRoom(stream: Writable): Promise<boolean> {
+  const waiting = new AbortController()
+  const { signal } = waiting
+  try {
+    await Promise.race([once(stream, 'drain', { signal }), once(stream, 'close', { signal })])
+    return !stream.destroyed
+  } catch {
+    return false
+  } finally {
+    waiting.abort()
   }
 }

@@ -88,6 +88,11 @@ export function parseCredits(text: string): Nano | undefined {
   return nano === undefined || nano > NANO_MAX || nano < -NANO_MAX ? undefined : nano
 }
 
+// Of a text that is no amount: whether only its size is wrong.
+export function isBeyondCredits(text: string): boolean {
+  return parseCredits(text) === undefined && /^-?\d+(?:\.\d{1,9}0*)?$/.test(text)
+}
+
 // A price: not negative, at most twelve decimals.
 export function parsePrice(text: string): Pico | undefined {
   const pico = parseDecimal(text, 12)

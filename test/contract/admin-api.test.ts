@@ -172,6 +172,10 @@ test('credits are booked once per Idempotency-Key, and never below zero', async 
   assert.deepEqual((await add('1')).body.error.param, 'Idempotency-Key')
   assert.deepEqual((await add('0', 'c')).body.error.param, 'amount')
   assert.deepEqual((await add(1, 'd')).body.error.param, 'amount')
+  for (const amount of ['9000000000.000000001', '-9000000001', '99999999999999']) {
+    const { status, body } = await add(amount, 'e')
+    assert.deepEqual([status, body.error.message], [400, 'amount: expected at most 9000000000 credits.'])
+  }
   const ledger = (await house.call('GET', `/accounts/${account.id}/ledger`)).body
   assert.deepEqual([ledger.data.length, ledger.has_more], [1, false])
   assertShape(ADMIN.listLedger, ledger)

@@ -38,6 +38,21 @@ test('an export says on the terminal how far it is, and not in its output', asyn
   assert.match(visible(await onTerminal('audit')), /^ok +I1 /m)
 })
 
+test('an export whose reader has seen enough ends without a word', async () => {
+  const { secret } = await gateway.createKey({ rpm_limit: 1000 })
+  // More than a pipe holds.
+  await Promise.all(Array.from({ length: 500 }, () => gateway.get('/v1/models', secret)))
+  const run = `'${process.execPath}' '${ENTRY}' usage export --endpoint all`
+
+  const { stdout, stderr } = await promisify(execFile)('sh', ['-c', `${run} | head -n 1`], {
+    timeout: 60_000,
+    env: { PATH: process.env.PATH ?? '', TURNPIKE_URL: gateway.url, TURNPIKE_ADMIN_TOKEN: gateway.adminToken },
+  })
+
+  assert.match(stdout, /^request_id,[^\n]*\r\n$/)
+  assert.equal(stderr, '')
+})
+
 test('a conversation goes on until Ctrl-D, remembers what was said, and tells what each answer cost', async () => {
   const { secret } = await gateway.createKey()
   upstream.next({ words: ['First', ' answer'] })

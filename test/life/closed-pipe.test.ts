@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
@@ -27,6 +28,22 @@ test('a command whose output is not read ends quietly, whichever it is', async t
 
     assert.deepEqual(await Promise.all([codeOf(child), text(child.stdout!)]), [2, ''])
   })
+})
+
+test('output that finds no room on its disk is explained, and the command has failed', async () => {
+  await using folder = await temporaryFolder()
+  const full = openSync('/dev/full', 'w')
+
+  const child = spawn(process.execPath, [COMMAND, 'config', 'check'], {
+    cwd: folder.path,
+    env: { PATH: process.env.PATH, TURNPIKE_DETECT_PROVIDERS: '0' },
+    stdio: ['ignore', full, 'pipe'],
+  })
+  const [code, said] = await Promise.all([codeOf(child), text(child.stderr!)])
+  closeSync(full)
+
+  assert.equal(code, 1)
+  assert.match(said, /^turnpike: the output could not be written: .*ENOSPC.*\n$/)
 })
 
 test('a first start that nobody can read ends, and the next one shows its secrets', async () => {
