@@ -23,7 +23,8 @@ export async function openApp(parts: { readonly admin: boolean }, needs: AppNeed
   const app = fastify({
     genReqId: needs.newRequestId,
     requestIdHeader: false,
-    exposeHeadRoutes: false,
+    // The admin API says itself that it has none.
+    exposeHeadRoutes: true,
     return503OnClosing: false,
     bodyLimit: needs.bodyBytesMax,
     routerOptions: { maxParamLength: 512 },

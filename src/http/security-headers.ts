@@ -24,7 +24,7 @@ export const DASHBOARD_CSP = [
   "object-src 'none'",
 ].join('; ')
 
-const ALWAYS = {
+export const ALWAYS: Readonly<Record<string, string>> = {
   'content-security-policy': DATA_CSP,
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',

@@ -7,6 +7,7 @@ import type { Standing } from '../lib/bucket.ts'
 import { addressFigures } from './rate-headers.ts'
 import { destroyUnlessRead } from './reply.ts'
 import { isUnderV1 } from './request.ts'
+import { ALWAYS } from './security-headers.ts'
 
 export type ServerNeeds = {
   readonly v1: (req: IncomingMessage, res: ServerResponse) => Promise<void>
@@ -84,7 +85,7 @@ export function httpServer(needs: ServerNeeds): Server {
     refused.add(socket)
     const [first, ...more] = unfinished.get(socket) ?? []
     const isItsBody = more.length === 0 && first?.headersSent === false && !first.req.complete
-    if (socket.writable && (first === undefined || isItsBody)) end(socket, code, needs)
+    if (socket.writable && (first === undefined || isItsBody)) end(socket, code, first?.req.url, needs)
     else socket.destroy()
   }
 }
@@ -107,13 +108,13 @@ function codeOf(error: NodeJS.ErrnoException): RefusalCode {
 }
 
 function reject(res: ServerResponse, code: RefusalCode, needs: ServerNeeds): void {
-  const { status, headers, body } = plainRefusal(code, res.socket, needs)
+  const { status, headers, body } = plainRefusal(code, res.socket, res.req.url, needs)
   res.writeHead(status, headers)
   res.end(body)
 }
 
-function end(socket: Socket, code: RefusalCode, needs: ServerNeeds): void {
-  const { status, reason, headers, body } = plainRefusal(code, socket, needs)
+function end(socket: Socket, code: RefusalCode, url: string | undefined, needs: ServerNeeds): void {
+  const { status, reason, headers, body } = plainRefusal(code, socket, url, needs)
   const lines = []
   for (let i = 0; i < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`)
   socket.end(`HTTP/1.1 ${status} ${reason}\r\n${lines.join('\r\n')}\r\n\r\n${body}`)
@@ -122,6 +123,8 @@ function end(socket: Socket, code: RefusalCode, needs: ServerNeeds): void {
   setTimeout(() => socket.destroy(), needs.refusedBodyWaitMs).unref()
 }
 
+const SECURITY = Object.entries(ALWAYS).flat()
+
 const REASONS: Readonly<Record<number, string>> = {
   400: 'Bad Request',
   408: 'Request Timeout',
@@ -129,7 +132,8 @@ const REASONS: Readonly<Record<number, string>> = {
   431: 'Request Header Fields Too Large',
 }
 
-function plainRefusal(code: RefusalCode, socket: Socket | null, needs: ServerNeeds) {
+// Of what could not be read as far as its path nobody knows whether it was for a browser.
+function plainRefusal(code: RefusalCode, socket: Socket | null, url: string | undefined, needs: ServerNeeds) {
   needs.onParserError(code)
   const refusal = new Refusal(code)
   const requestId = needs.newRequestId()
@@ -147,6 +151,7 @@ function plainRefusal(code: RefusalCode, socket: Socket | null, needs: ServerNee
     `${needs.headerPrefix}Cost`,
     '0',
     ...addressFigures(standing),
+    ...(isUnderV1(url ?? '') ? [] : SECURITY),
   ]
   return { status: refusal.status, reason: REASONS[refusal.status] ?? 'Error', headers, body }
 }

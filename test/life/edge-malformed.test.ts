@@ -66,6 +66,18 @@ test('malformed HTTP is a 400 and the end of its connection, and nothing of it i
     'a thousand trailers': post('Transfer-Encoding: chunked\r\n', `${wrapped.slice(0, -2)}${fillers(1000)}\r\n`),
   })
 
+  await t.test('what a browser may have asked for bears the headers for browsers', async () => {
+    const ask = async (text: string) => (await rawRequest(gateway.port, Buffer.from(text))).answer
+    const theirs = [await ask('GET /keys HTTP/1.1\r\n\r\n'), await ask('GET /ke ys HTTP/1.1\r\n\r\n')]
+    const callers = await ask('GET /v1/models HTTP/1.1\r\n\r\n')
+
+    for (const answer of theirs) {
+      assert.equal(answer.status, 400)
+      assert.match(answer.header('content-security-policy') ?? '', /frame-ancestors 'none'/)
+    }
+    assert.deepEqual([callers.status, callers.header('content-security-policy')], [400, undefined])
+  })
+
   assert.equal(upstream.journal.length, 0)
   assert.equal((await balanceOf(gateway, key.accountId)).held, '0')
   assert.equal((await gateway.chat({}, { key: key.secret })).status, 200)

@@ -27,6 +27,20 @@ test('probes are open, metrics are not', async t => {
     }
   })
 
+  await t.test('HEAD is answered like GET without the body, but not under /v1 and by the admin API', async () => {
+    for (const path of ['/health', '/ready', '/', '/keys', '/docs', '/openapi.json', '/nothing.js']) {
+      const get = await httpCall(`${gateway.url}${path}`)
+      const head = await httpCall(`${gateway.url}${path}`, { method: 'HEAD' })
+      const of = ({ status, headers }: typeof get) =>
+        [status, ...['content-type', 'content-length', 'content-security-policy'].map(name => headers[name])].join(' ')
+
+      assert.deepEqual([of(head), head.text], [of(get), ''], path)
+    }
+    assert.equal((await httpCall(`${gateway.url}/v1/models`, { method: 'HEAD' })).status, 401)
+    const headers = { authorization: `Bearer ${ADMIN_TOKEN}` }
+    assert.equal((await httpCall(`${gateway.url}/admin/v1/keys`, { method: 'HEAD', headers })).status, 405)
+  })
+
   await t.test('metrics are there for a loopback peer, and for the token', async () => {
     const near = await scrape()
     const far = await scrape({ 'x-forwarded-for': '203.0.113.9', authorization: `Bearer ${TOKEN}` })
