@@ -27,6 +27,7 @@ export async function serve(config: Config): Promise<void> {
   process.on('SIGHUP', () => reload())
 
   const house = await openHouse(ground)
+  await using start = closedUnlessServing(house.store)
   reload = () => void applyFile(house, ground)
   const drain = drainable({ inFlight, bounds: config.bounds, log, onTold: tree?.onDrain })
   const neighbours = watchNodes(house, drain, ground)
@@ -47,6 +48,7 @@ export async function serve(config: Config): Promise<void> {
   const { models } = house.catalog.current()
   log.info({ url: listeners.url(), node: ground.node.name, pid: process.pid, models: models.length }, 'listening')
   tree?.ready()
+  start.serves()
 
   await drain.finished(listeners.servers)
   stopSweeping()
@@ -57,6 +59,19 @@ export async function serve(config: Config): Promise<void> {
   await house.store.close()
   log.info({}, 'drained')
   await log.end()
+}
+
+// A start that fails gives its lease back: nobody should wait for a node that never served.
+function closedUnlessServing(store: House['store']) {
+  let isServing = false
+  return {
+    serves() {
+      isServing = true
+    },
+    async [Symbol.asyncDispose]() {
+      if (!isServing) await store.close().catch(() => undefined)
+    },
+  }
 }
 
 // Rows of a process that died are booked before anything new is.

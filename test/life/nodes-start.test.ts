@@ -4,7 +4,9 @@ import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
 import pg from 'pg'
 import { lockOf } from '../../src/store/postgres-sql.ts'
+import { temporaryFolder } from '../kit/folder.ts'
 import { ADMIN_TOKEN, type Gateway, standardConfig } from '../kit/gateway.ts'
+import { runProcess } from '../kit/gateway-process.ts'
 import { type Answer, httpCall } from '../kit/http-call.ts'
 import { type Nodes, startNodes } from '../kit/nodes.ts'
 import { hasPostgres } from '../kit/postgres.ts'
@@ -31,6 +33,18 @@ if (hasPostgres()) {
       }),
       { migrations: files.length, accounts: 1, keys: 1, topups: 1, provisioned: 1 },
     )
+  })
+
+  test('a start that fails leaves no node behind', async () => {
+    await using nodes = await startNodes(1)
+    const [first] = nodes.all
+    const env = { ...first?.storeEnv, TURNPIKE_ADMIN_TOKEN: ADMIN_TOKEN, TURNPIKE_PORT: String(first?.port) }
+    await using folder = await temporaryFolder()
+
+    const { code, stderr } = await runProcess(['serve'], folder.path, env)
+
+    assert.equal(code, 2, stderr)
+    assert.deepEqual(await counts(nodes, { nodes: 'SELECT COUNT(*) FROM node' }), { nodes: 1 })
   })
 
   test('of four nodes that start at once with the same file, one applies it, and all serve what it declares', async () => {
