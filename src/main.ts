@@ -27,7 +27,7 @@ export async function serve(config: Config): Promise<void> {
   process.on('SIGHUP', () => reload())
 
   const house = await openHouse(ground)
-  await using start = closedUnlessServing(house.store)
+  await using start = leaveUnlessServing(house.store)
   reload = () => void applyFile(house, ground)
   const drain = drainable({ inFlight, bounds: config.bounds, log, onTold: tree?.onDrain })
   const neighbours = watchNodes(house, drain, ground)
@@ -62,14 +62,14 @@ export async function serve(config: Config): Promise<void> {
 }
 
 // A start that fails gives its lease back: nobody should wait for a node that never served.
-function closedUnlessServing(store: House['store']) {
+function leaveUnlessServing({ nodes }: House['store']) {
   let isServing = false
   return {
     serves() {
       isServing = true
     },
     async [Symbol.asyncDispose]() {
-      if (!isServing) await store.close().catch(() => undefined)
+      if (!isServing) await nodes.leave().catch(() => undefined)
     },
   }
 }

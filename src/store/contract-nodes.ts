@@ -7,6 +7,8 @@ export type Nodes = {
   news(): Promise<News>
   // Forgets nodes that have been silent for a day and left nothing open. Answers how many.
   clear(): Promise<number>
+  // Of this one, which has nothing open: it is no longer waited for.
+  leave(): Promise<void>
   // While the work runs, no other node is at it.
   inTurn<T>(work: () => Promise<T>): Promise<T>
 }

@@ -2,7 +2,7 @@
 // hear of the others.
 import { DAY_MS } from '../domain/key.ts'
 import type { NodeEntry, Nodes } from './contract-nodes.ts'
-import type { Lease } from './postgres-lease.ts'
+import { END_LEASE, type Lease } from './postgres-lease.ts'
 import { DATABASE_TIME, lockOf, type PostgresSql } from './postgres-sql.ts'
 import { CATALOG_REVISION } from './sql/catalog-revision.ts'
 import { ABORT_STREAMS } from './sql/keys.ts'
@@ -50,6 +50,7 @@ export function postgresNodes(sql: PostgresSql, lease: Lease): Nodes {
       }
     },
     clear: () => sql.run(CLEAR, [owner, DAY_MS]),
+    leave: async () => void (await sql.run(END_LEASE, [owner])),
     inTurn: work =>
       sql.withClient(async client => {
         await client.query(BEGIN_TURN)

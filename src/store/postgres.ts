@@ -7,7 +7,6 @@ import { COMMIT_BOUNDS, type CommitBounds, gateSide } from './gate-side.ts'
 import { groupCommit } from './group-commit.ts'
 import type { HotOp, HotResult } from './hot-rules.ts'
 import { postgresGates } from './postgres-gates.ts'
-import { END_LEASE } from './postgres-lease.ts'
 import { migratePostgres, refuseReadOnly } from './postgres-migrate.ts'
 import { postgresNodes } from './postgres-nodes.ts'
 import { openPostgresSql, POSTGRES_BOUNDS } from './postgres-sql.ts'
@@ -83,7 +82,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     async close() {
       flush()
       await hot.drained()
-      await roomSql.run(END_LEASE, [owner]).catch(() => undefined)
+      await nodes.leave().catch(() => undefined)
       await end()
     },
   }

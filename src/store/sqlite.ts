@@ -104,6 +104,7 @@ function onlyNode({ owner, node }: SqliteOptions): Nodes {
     },
     news: async () => ({ catalogRevision: 0, abortedKeys: [], nodesAlive: 1 }),
     clear: async () => 0,
+    leave: async () => {},
     inTurn: work => work(),
   }
 }

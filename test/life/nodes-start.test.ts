@@ -38,12 +38,18 @@ if (hasPostgres()) {
   test('a start that fails leaves no node behind', async () => {
     await using nodes = await startNodes(1)
     const [first] = nodes.all
-    const env = { ...first?.storeEnv, TURNPIKE_ADMIN_TOKEN: ADMIN_TOKEN, TURNPIKE_PORT: String(first?.port) }
+    const env = {
+      ...first?.storeEnv,
+      TURNPIKE_ADMIN_TOKEN: ADMIN_TOKEN,
+      TURNPIKE_ENCRYPTION_KEY: 'ab'.repeat(32),
+      TURNPIKE_PORT: String(first?.port),
+    }
     await using folder = await temporaryFolder()
 
     const { code, stderr } = await runProcess(['serve'], folder.path, env)
 
     assert.equal(code, 2, stderr)
+    assert.match(stderr, /is in use by another process/)
     assert.deepEqual(await counts(nodes, { nodes: 'SELECT COUNT(*) FROM node' }), { nodes: 1 })
   })
 
