@@ -12,6 +12,11 @@ export function isRefusedValue(error: unknown): boolean {
   return /^2[23]/.test(sqlState(error) ?? '')
 }
 
+// Somebody else had it for longer than this was willing to wait.
+export function isLockTimeout(error: unknown): boolean {
+  return sqlState(error) === '55P03'
+}
+
 // Whatever the server did not say itself left the connection in doubt: it broke, or no answer came in time. The server's
 // own farewells (57P.., 25P03, 08...) and a server that has become read-only (25006) end it as well.
 export function hasLostConnection(error: unknown): boolean {

@@ -2,7 +2,6 @@
 // clock. Transactions that the database itself asks to try again are tried again, a few times.
 import type { Pool, PoolClient, PoolConfig, QueryResult } from 'pg'
 import type { Clock } from '../lib/clock.ts'
-import { OURS } from './migration-files.ts'
 import { hasLostConnection, isWorthAnotherTry } from './postgres-errors.ts'
 import type { Alone, Param, Row, Sql, Tx } from './sql/sql.ts'
 
@@ -54,8 +53,9 @@ export const LOCKS = {
   moves: 7,
 } as const satisfies Readonly<Record<Alone, number>> & Readonly<Record<string, number>>
 
-// The arguments of an advisory lock's function.
-export const lockOf = (what: keyof typeof LOCKS) => `${OURS}, ${LOCKS[what]}`
+// The arguments of an advisory lock's function. Such a lock is the whole database's, in which there may be several
+// installations, each in a schema of its own: the first half is made of that one's name.
+export const lockOf = (what: keyof typeof LOCKS) => `hashtext('turnpike ' || current_schema()), ${LOCKS[what]}`
 
 // New batches wait behind whoever waits to be alone with the hours or the table: not for long, and it is tried again.
 const UPKEEP_WAIT_MS = 250

@@ -1,6 +1,7 @@
 // Upkeep on Postgres: one node does it at a time, under a lock of its session; who finds it taken leaves it to the other.
 import { DAY_MS } from '../domain/key.ts'
 import type { Upkeep } from './contract-upkeep.ts'
+import { isLockTimeout } from './postgres-errors.ts'
 import { dropPartition, makePartitions } from './postgres-partitions.ts'
 import { DATABASE_TIME, lockOf, type PostgresSql } from './postgres-sql.ts'
 import { rollUp } from './roll-up.ts'
@@ -19,6 +20,10 @@ export function postgresUpkeep(owner: string, sql: PostgresSql, reports: Postgre
       if (Number(rows[0]?.mine) !== 1) return otherwise
       try {
         return await work()
+      } catch (error) {
+        // Requests come first: what is not to be had now is had another time.
+        if (isLockTimeout(error)) return otherwise
+        throw error
       } finally {
         await client.query(`SELECT pg_advisory_unlock(${lockOf('upkeep')})`)
       }

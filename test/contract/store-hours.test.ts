@@ -141,7 +141,7 @@ for (const { engine, make } of GATE_ENGINES) {
       const gated = house.store.gates.gate(late)
       await setTimeout(200)
 
-      await assert.rejects(house.store.upkeep.rollUp(0), /lock timeout/)
+      assert.equal((await house.store.upkeep.rollUp(0)).rolled, 0)
       await other.query('COMMIT')
       await gated
       await house.store.gates.settle(bill(late.facts.requestId, { prompt: 1 }))
@@ -156,7 +156,7 @@ for (const { engine, make } of GATE_ENGINES) {
       await settleAt(house, SOME_HOUR * HOUR_MS)
       await batch.query(`BEGIN; ${SHARE_HOURS}`)
 
-      await assert.rejects(house.store.upkeep.rollUp(0), /lock timeout/)
+      assert.equal((await house.store.upkeep.rollUp(0)).rolled, 0)
       await batch.query('COMMIT')
 
       assert.ok((await rollUpAll(house.store)) > 0)
