@@ -11,18 +11,34 @@ type Env = Readonly<Record<string, string>>
 const only = process.argv.slice(2)
 const bin = (name: string) => `node_modules/.bin/${name}`
 
-// What is about the embedded store itself: its folder and files, a start that finds nothing, one process alone.
-const EMBEDDED_ONLY = [
+// Not run a second time: what is about the embedded store itself (its folder and files, a start that finds nothing, one
+// process alone), and what brings servers of its own.
+const ONCE = [
+  'admin-sessions',
   'backup',
+  'behind-nginx',
   'cli',
   'damaged-database',
   'first-start',
   'first-start-detect',
+  'keys-many-nodes',
+  'migrate',
+  'migrate-killed',
+  'nodes-away',
+  'nodes-key-change',
+  'nodes-news',
+  'nodes-start',
   'one-process',
   'package',
+  'postgres',
+  'postgres-unwell',
+  'redis-away',
+  'redis-limits',
   'refused-for-faults-of-ours',
   'start-refused',
   'wires-missing',
+  'workers',
+  'workers-restart',
 ]
 
 // On a busy machine a test that waits for several processes may wait too long. Whatever fails beside others is named and has
@@ -45,7 +61,7 @@ if (only.length > 0) {
   tests('life and client tests', [...life, ...globSync('test/{*,clients/*}.test.ts').sort()], [], servers)
   // These keep several processes each busy: three at once would be measuring each other.
   tests('chaos and browser tests', globSync('test/{chaos,browser}/*.test.ts').sort(), ['--test-concurrency=2'], servers)
-  const shared = life.filter(file => !EMBEDDED_ONLY.includes(basename(file, '.test.ts')))
+  const shared = life.filter(file => !ONCE.includes(basename(file, '.test.ts')))
   if (servers !== undefined) tests('life tests on Postgres and Redis', shared, [], { ...servers, TEST_STORE: 'shared' })
 }
 

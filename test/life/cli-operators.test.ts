@@ -81,7 +81,7 @@ test('settings say what the gateway was started with, and no secret', async () =
   const plain = await run('settings')
   const json = await run('settings', '--json')
 
-  assert.match(plain.stdout, /^engine\tsqlite$/m)
+  assert.match(plain.stdout, /^engine\t(sqlite|postgres)$/m)
   assert.deepEqual(json.json.brand, { key_prefix: 'svc_live_', header_prefix: 'X-Svc-' })
   assert.ok(!(plain.stdout + json.stdout).includes(gateway.adminToken))
 })

@@ -90,7 +90,7 @@ async function onTerminal(args: string, { columns = 100, env = {}, types }: Term
       COMMAND: command,
       TURNPIKE_URL: gateway.url,
       TURNPIKE_ADMIN_TOKEN: gateway.adminToken,
-      TURNPIKE_DATA_DIR: gateway.dataDir,
+      ...gateway.storeEnv,
       ...env,
     },
   })
