@@ -8,11 +8,11 @@ import { SUMMARY_GROUPS } from '../../src/store/contract-operator.ts'
 import { dropPartition, makePartitions } from '../../src/store/postgres-partitions.ts'
 import { rollUp } from '../../src/store/roll-up.ts'
 import { dropHours } from '../../src/store/sql/retention.ts'
-import type { Param } from '../../src/store/sql/sql.ts'
 import { text } from '../../src/store/sql/sql.ts'
 import { idAt } from '../../src/store/sql/time-order.ts'
 import { ENGINES, openRooms, type Rooms } from '../kit/engines.ts'
 import { manualClock } from '../kit/manual-clock.ts'
+import { addRow } from '../kit/usage-rows.ts'
 
 // A schema's first partition ends with the month in which it was made, so that time begins now and goes on from there.
 const NOW = Date.now()
@@ -193,27 +193,4 @@ async function planOf(rooms: Rooms, statement: string): Promise<string> {
     await tx.run('SET LOCAL enable_seqscan = off')
     return (await tx.all(`EXPLAIN ${statement}`)).map(row => text(row['QUERY PLAN'])).join('\n')
   })
-}
-
-async function addRow(rooms: Rooms, at: number, more: Readonly<Record<string, Param>> = {}): Promise<string> {
-  const row: Record<string, Param> = {
-    request_id: idAt(at),
-    account_id: 'acct_1',
-    key_id: 'key_1',
-    secret_last4: 'abcd',
-    endpoint: 'chat.completions',
-    stream: 0,
-    state: 'settled',
-    outcome: 'completed',
-    created_at: at,
-    finished_at: at + 10,
-    client_ip: '192.0.2.1',
-    ...more,
-  }
-  const names = Object.keys(row)
-  await rooms.sql.run(
-    `INSERT INTO usage (${names.join(', ')}) VALUES (${names.map((_, i) => `$${i + 1}`).join(', ')})`,
-    Object.values(row),
-  )
-  return String(row.request_id)
 }

@@ -4,9 +4,8 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { DAY_MS } from '../../src/domain/key.ts'
 import { SUMMARY_GROUPS } from '../../src/store/contract-operator.ts'
-import type { Param } from '../../src/store/sql/sql.ts'
-import { idAt } from '../../src/store/sql/time-order.ts'
-import { ENGINES, openRooms, type Rooms, runsOn } from '../kit/engines.ts'
+import { ENGINES, openRooms, runsOn } from '../kit/engines.ts'
+import { addRow } from '../kit/usage-rows.ts'
 
 const START = Date.UTC(2026, 0, 1)
 
@@ -154,26 +153,4 @@ for (const { engine, open } of ENGINES) {
     assert.equal((await rooms.usage.summary({}, 'day')).at(-1)?.group, '2026-01-01')
     assert.equal((await rooms.usage.summary({ to: START + 1 }, 'hour'))[0]?.group, '2026-01-01T00:00:00Z')
   })
-}
-
-async function addRow(rooms: Rooms, at: number, more: Readonly<Record<string, Param>> = {}): Promise<string> {
-  const row: Record<string, Param> = {
-    request_id: idAt(at),
-    account_id: 'acct_1',
-    key_id: 'key_1',
-    secret_last4: 'abcd',
-    endpoint: 'chat.completions',
-    stream: 0,
-    state: 'settled',
-    outcome: 'completed',
-    created_at: at,
-    client_ip: '192.0.2.1',
-    ...more,
-  }
-  const names = Object.keys(row)
-  await rooms.sql.run(
-    `INSERT INTO usage (${names.join(', ')}) VALUES (${names.map((_, i) => `$${i + 1}`).join(', ')})`,
-    Object.values(row),
-  )
-  return String(row.request_id)
 }

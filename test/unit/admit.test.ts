@@ -9,11 +9,12 @@ import { keyLimits } from '../../src/admit/limit.ts'
 import type { EndpointRule } from '../../src/admit/permit.ts'
 import { BOUNDS } from '../../src/config-bounds.ts'
 import type { Call } from '../../src/domain/handoff.ts'
-import type { Bearer, Key } from '../../src/domain/key.ts'
+import type { Key } from '../../src/domain/key.ts'
 import { Refusal } from '../../src/domain/refusal.ts'
 import { parseAddress } from '../../src/lib/cidr.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { StoreAway } from '../../src/store/contract.ts'
+import { bearerOf, keyWith } from '../kit/bearer.ts'
 
 const rule: EndpointRule = { endpoint: 'models', method: 'GET', scope: 'models.read', evenIfSuspended: false }
 
@@ -122,7 +123,7 @@ test('a limit that was raised elsewhere holds for the request that was refused b
 function openHouse({ shared, lookMs = 0 }: { readonly shared: boolean; readonly lookMs?: number }) {
   const clock = systemClock
   const seen = { looks: 0, atOnceMax: 0 }
-  const key = keyOf()
+  const key = keyWith()
   let kept: Key | 'away' | undefined = key
   let atOnce = 0
   const authenticate = authenticator({
@@ -184,36 +185,5 @@ function callNow(): Call {
     receivedAt: systemClock.now(),
     startedMs: systemClock.monotonic(),
     client: { gone: false, onGone: () => () => undefined, onCut: () => () => undefined },
-  }
-}
-
-function keyOf(): Key {
-  return {
-    id: 'key_1',
-    accountId: 'acct_1',
-    name: 'test',
-    version: 1,
-    scopes: ['models.read'],
-    ipAllowlist: [],
-    rpmLimit: 1_000_000,
-    dailyLimit: null,
-    creditLimit: null,
-    maxConcurrent: 10_000,
-    createdAt: 0,
-    expiresAt: null,
-    expiredAt: null,
-    revokedAt: null,
-    lastUsedAt: null,
-  }
-}
-
-function bearerOf(key: Key): Bearer {
-  return {
-    key,
-    label: 'svc_live_…aaaa',
-    secret: { last4: 'aaaa', graceExpiresAt: null, lastUsedAt: null },
-    account: { id: 'acct_1', name: 'test', status: 'active' },
-    day: 0,
-    dayCount: 0,
   }
 }

@@ -3,9 +3,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sharedLimits } from '../../src/admit/limit-shared.ts'
-import type { Bearer, Key } from '../../src/domain/key.ts'
+import type { Key } from '../../src/domain/key.ts'
 import { Refusal } from '../../src/domain/refusal.ts'
 import type { BucketSaid } from '../../src/store/contract-buckets.ts'
+import { bearerOf, keyWith } from '../kit/bearer.ts'
 import { manualClock } from '../kit/manual-clock.ts'
 
 test('headers and refusals say what Redis said, refilled by the time since', async () => {
@@ -158,7 +159,7 @@ test('full buckets are forgotten, others are not', async () => {
 
 function openHouse({ limit = 60, nodes = 1 } = {}) {
   const clock = manualClock()
-  const key = keyOf(limit)
+  const key = keyWith({ rpmLimit: limit, maxConcurrent: 100 })
   // Undefined: it is away.
   const says: BucketSaid | 'late' | undefined = undefined
   const world = { nodes, says: says as BucketSaid | 'late' | undefined, givenBack: 0, local: 0 }
@@ -194,37 +195,6 @@ function openHouse({ limit = 60, nodes = 1 } = {}) {
       return tries
     },
   })
-}
-
-function keyOf(rpmLimit: number): Key {
-  return {
-    id: 'key_1',
-    accountId: 'acct_1',
-    name: 'test',
-    version: 1,
-    scopes: ['models.read'],
-    ipAllowlist: [],
-    rpmLimit,
-    dailyLimit: null,
-    creditLimit: null,
-    maxConcurrent: 100,
-    createdAt: 0,
-    expiresAt: null,
-    expiredAt: null,
-    revokedAt: null,
-    lastUsedAt: null,
-  }
-}
-
-function bearerOf(key: Key): Bearer {
-  return {
-    key,
-    label: 'svc_live_…0000',
-    secret: { last4: '0000', graceExpiresAt: null, lastUsedAt: null },
-    account: { id: 'acct_1', name: 'test', status: 'active' },
-    day: 0,
-    dayCount: 0,
-  }
 }
 
 async function refusalOf(work: Promise<unknown>): Promise<Refusal> {

@@ -1,5 +1,5 @@
 // One model: to be read if the file owns it, else to be changed; or a new one.
-import { Alert, Button, Group, Modal, Stack } from '@mantine/core'
+import { Alert, Modal, Stack } from '@mantine/core'
 import { IconLock } from '@tabler/icons-react'
 import { type ReactNode, useState } from 'react'
 import { ApiProblem } from '../../api/call.ts'
@@ -9,6 +9,7 @@ import { Collision } from '../../parts/collision.tsx'
 import { say } from '../../parts/say.tsx'
 import { TypedConfirm } from '../../parts/typed-confirm.tsx'
 import { showAtField } from '../keys/key-form.tsx'
+import { EntryButtons } from './entry-buttons.tsx'
 import { ModelFieldset } from './model-fieldset.tsx'
 import { documentOf, useModelForm } from './model-form.ts'
 
@@ -79,25 +80,13 @@ function Form({ of: model, onClose, onReload }: FormProps): ReactNode {
         )}
         <ModelFieldset form={form} isNew={model === undefined} isReadOnly={isReadOnly} />
         {problem !== undefined && <Collision error={problem} noun="model" onReload={onReload} />}
-        <Group justify="space-between">
-          {model !== undefined && !isReadOnly ? (
-            <Button variant="subtle" color="red" onClick={() => setRemoving(true)}>
-              Delete
-            </Button>
-          ) : (
-            <span />
-          )}
-          <Group>
-            <Button variant="default" onClick={onClose}>
-              {isReadOnly ? 'Close' : 'Cancel'}
-            </Button>
-            {!isReadOnly && (
-              <Button type="submit" loading={create.isPending || update.isPending}>
-                {model === undefined ? 'Add' : 'Save'}
-              </Button>
-            )}
-          </Group>
-        </Group>
+        <EntryButtons
+          isNew={model === undefined}
+          isReadOnly={isReadOnly}
+          isPending={create.isPending || update.isPending}
+          onDelete={() => setRemoving(true)}
+          onClose={onClose}
+        />
       </Stack>
       {isRemoving && model !== undefined && (
         <TypedConfirm

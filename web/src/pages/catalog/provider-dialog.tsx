@@ -2,9 +2,7 @@
 import {
   Alert,
   Autocomplete,
-  Button,
   Fieldset,
-  Group,
   Modal,
   PasswordInput,
   Select,
@@ -23,6 +21,7 @@ import { say } from '../../parts/say.tsx'
 import { TypedConfirm } from '../../parts/typed-confirm.tsx'
 import { showAtField } from '../keys/key-form.tsx'
 import { Credentials } from './credentials.tsx'
+import { EntryButtons } from './entry-buttons.tsx'
 import { changeOf, documentOf, KINDS, PRESETS, SETTINGS, useProviderForm } from './provider-form.ts'
 
 type Props = { readonly of?: ProviderObject; readonly onClose: () => void }
@@ -147,25 +146,13 @@ function Form({ of: provider, onClose, onReload }: FormProps): ReactNode {
           </Stack>
         </Fieldset>
         {problem !== undefined && <Collision error={problem} noun="provider" onReload={onReload} />}
-        <Group justify="space-between">
-          {provider !== undefined && !isReadOnly ? (
-            <Button variant="subtle" color="red" onClick={() => setRemoving(true)}>
-              Delete
-            </Button>
-          ) : (
-            <span />
-          )}
-          <Group>
-            <Button variant="default" onClick={onClose}>
-              {isReadOnly ? 'Close' : 'Cancel'}
-            </Button>
-            {!isReadOnly && (
-              <Button type="submit" loading={create.isPending || update.isPending}>
-                {provider === undefined ? 'Add' : 'Save'}
-              </Button>
-            )}
-          </Group>
-        </Group>
+        <EntryButtons
+          isNew={provider === undefined}
+          isReadOnly={isReadOnly}
+          isPending={create.isPending || update.isPending}
+          onDelete={() => setRemoving(true)}
+          onClose={onClose}
+        />
       </Stack>
       {isRemoving && provider !== undefined && (
         <TypedConfirm

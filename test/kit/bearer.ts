@@ -1,0 +1,34 @@
+// A key and its bearer as the store would tell of them, for tests of what is decided before any store is asked.
+import type { Bearer, Key } from '../../src/domain/key.ts'
+
+export function keyWith(more: Partial<Key> = {}): Key {
+  return {
+    id: 'key_1',
+    accountId: 'acct_1',
+    name: 'test',
+    version: 1,
+    scopes: ['models.read'],
+    ipAllowlist: [],
+    rpmLimit: 1_000_000,
+    dailyLimit: null,
+    creditLimit: null,
+    maxConcurrent: 10_000,
+    createdAt: 0,
+    expiresAt: null,
+    expiredAt: null,
+    revokedAt: null,
+    lastUsedAt: null,
+    ...more,
+  }
+}
+
+export function bearerOf(key: Key): Bearer {
+  return {
+    key,
+    label: 'svc_live_…aaaa',
+    secret: { last4: 'aaaa', graceExpiresAt: null, lastUsedAt: null },
+    account: { id: 'acct_1', name: 'test', status: 'active' },
+    day: 0,
+    dayCount: 0,
+  }
+}
