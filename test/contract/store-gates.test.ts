@@ -43,6 +43,8 @@ for (const { engine, make } of GATE_ENGINES) {
     const dearer = { prompt: 3000n, completion: 4000n, cacheRead: 3000n, cacheWrite: 3000n, request: 0n }
     const own = { model: 'dearer', priceVersion: 'v2', price: priceSnapshot(dearer), cost: 43n }
     dead.checkpoint({ ...checkpoint('r1', { prompt: 5, completion: 7 }), ...own })
+    // Written behind: what is awaited after it is written with it or later.
+    await dead.settle(bill('nobody', {}))
     const next = await house.another()
 
     await next.gates.sweep([])
