@@ -1,8 +1,8 @@
 // Ending well: ready says no at once, requests are still served for a while, then the listener closes, open requests get
 // their time, and what is left is ended with an error of its own. A second signal hurries.
-import type { Server } from 'node:http'
 import { Failure } from './domain/failure.ts'
 import type { InFlight } from './http/door.ts'
+import type { HttpServer } from './http/server.ts'
 import type { Log } from './lib/log.ts'
 import type { Roster } from './lib/roster.ts'
 
@@ -12,7 +12,7 @@ export type Drain = {
   // Whether new requests are still served.
   readonly open: () => boolean
   cutKey(keyId: string): void
-  finished(servers: readonly Server[]): Promise<void>
+  finished(servers: readonly HttpServer[]): Promise<void>
 }
 
 export type DrainNeeds = {
@@ -48,14 +48,11 @@ export function drainable(needs: DrainNeeds): Drain {
       // A person at a terminal does not wait for load balancers.
       if (first === 'SIGTERM') await Promise.race([atMost(needs.bounds.drainDelayMs), hurried])
       phase = 'closed'
-      for (const server of servers) {
-        server.close()
-        server.closeIdleConnections()
-      }
+      for (const server of servers) server.stop()
       await Promise.race([empty(needs.inFlight), atMost(needs.bounds.drainMaxMs), hurried])
       cut('the server is shutting down')
       await Promise.race([empty(needs.inFlight), atMost(LAST_WORDS_MS)])
-      for (const server of servers) server.closeAllConnections()
+      for (const server of servers) server.closeAll()
     },
   }
 }

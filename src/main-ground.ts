@@ -6,6 +6,7 @@ import type { Config } from './config.ts'
 import { type Bodies, bodyRoom } from './http/bodies.ts'
 import type { InFlight } from './http/door.ts'
 import { gatewayMetrics, type Metrics } from './http/metrics.ts'
+import { type Alarms, alarms } from './lib/alarms.ts'
 import { type CidrSet, parseCidrs } from './lib/cidr.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
 import { type Log, openLog } from './lib/log.ts'
@@ -25,6 +26,7 @@ export type Ground = {
   readonly trustedProxies: CidrSet
   readonly inFlight: Roster<InFlight>
   readonly bodies: Bodies
+  readonly alarms: Alarms
   readonly onBug: (error: unknown, requestId?: string) => void
 }
 
@@ -36,6 +38,8 @@ export function openGround(config: Config, tree?: WorkerTree): Ground {
   const bodies = bodyRoom(bodiesMax, bodiesMax / config.bounds.bodiesPerAccountShare)
   const metrics = gatewayMetrics({ inFlight: () => inFlight.size, bodyBytes: () => bodies.bytes }, tree?.gather)
   tree?.answerWith(metrics.asJson)
+  const onBug = (error: unknown, requestId?: string) =>
+    log.error({ id: requestId, err: wordsOf(error) }, 'a bug of ours')
   return {
     config,
     clock,
@@ -52,7 +56,8 @@ export function openGround(config: Config, tree?: WorkerTree): Ground {
     trustedProxies: parseCidrs(config.trustedProxies),
     inFlight,
     bodies,
-    onBug: (error, requestId) => log.error({ id: requestId, err: wordsOf(error) }, 'a bug of ours'),
+    alarms: alarms(clock, onBug),
+    onBug,
   }
 }
 

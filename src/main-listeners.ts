@@ -1,11 +1,11 @@
 // The listeners: /v1 and what belongs to operations on one address, the operator's side beside it or on an address of its
 // own.
-import type { Server } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import { BadConfig, type Listen } from './config.ts'
 import { openApp } from './http/app.ts'
 import { addressStandingOf } from './http/peer.ts'
-import { httpServer } from './http/server.ts'
+import { type HttpServer, httpServer } from './http/server.ts'
 import type { Ground } from './main-ground.ts'
 import type { Operator } from './main-operator.ts'
 import type { V1 } from './main-v1.ts'
@@ -13,7 +13,7 @@ import type { V1 } from './main-v1.ts'
 const CHATS = '/v1/chat/completions'
 
 export type Listeners = {
-  readonly servers: readonly Server[]
+  readonly servers: readonly HttpServer[]
   // Where /v1 is, once it listens.
   url(): string
   // Where the admin API is, once it listens; undefined if it is off.
@@ -39,6 +39,8 @@ export async function openListeners(v1: V1, operator: Operator, ground: Ground):
   const serverNeeds = {
     ...bounds,
     newRequestId: newId,
+    alarms: ground.alarms,
+    chats: v1.door,
     addressStanding: addressStandingOf(v1.authenticator),
     headerPrefix: brand.headerPrefix,
     onParserError: metrics.parserError,
@@ -51,20 +53,21 @@ export async function openListeners(v1: V1, operator: Operator, ground: Ground):
     const adminApp = await openApp({ admin: true }, appNeeds)
     const others = adminApp.routing
     // The dashboard's playground may talk to nobody but where it came from: chats are served here too, by the same door.
-    const onlyChats: typeof v1.door = async (req, res) => (req.url === CHATS ? v1.door(req, res) : others(req, res))
+    const onlyChats = async (req: IncomingMessage, res: ServerResponse) =>
+      req.url === CHATS ? v1.door(req, res) : others(req, res)
     const adminServer = httpServer({ ...serverNeeds, v1: onlyChats, others })
     open.push({ app: adminApp, server: adminServer, at: adminListen, variable: 'TURNPIKE_ADMIN_LISTEN' })
   }
 
   return {
     servers: open.map(each => each.server),
-    url: () => urlOf(server, config.host),
+    url: () => urlOf(server.server, config.host),
     adminUrl() {
       const admin = adminListen === 'off' ? undefined : open.at(-1)
-      return admin === undefined ? undefined : urlOf(admin.server, admin.at.host)
+      return admin === undefined ? undefined : urlOf(admin.server.server, admin.at.host)
     },
     async listen() {
-      for (const { server, at, variable } of open) await listen(server, at, variable, bounds.backlogMax)
+      for (const { server, at, variable } of open) await listen(server.server, at, variable, bounds.backlogMax)
     },
     async close() {
       for (const { app } of open) await app.close()

@@ -14,7 +14,6 @@ import { chatQuote } from './http/v1/chat-quote.ts'
 import { keyIntrospect } from './http/v1/key-introspect.ts'
 import { listModels, oneModel } from './http/v1/models.ts'
 import { listUsage, oneUsage, type UsagePage } from './http/v1/usage.ts'
-import { alarms } from './lib/alarms.ts'
 import { failpoints } from './lib/failpoint.ts'
 import { fairQueue } from './lib/fair-queue.ts'
 import { places } from './lib/places.ts'
@@ -123,7 +122,7 @@ export async function openV1({ store, catalog }: House, around: Around, ground: 
     ...entering,
     ...bounds,
     ...warnings(ground),
-    alarms: alarms(clock, onBug),
+    alarms: ground.alarms,
     adapters,
     fleet,
     clock,

@@ -1,6 +1,5 @@
 // The door of /v1: every request under it passes here and nowhere else, before any routing by path, so that nothing can
 // slip past its guard. It admits, hands over to the endpoint, turns what was thrown into an answer, and logs one line.
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type AdmitNeeds, admit } from '../admit/admit.ts'
 import type { Pass } from '../domain/handoff.ts'
 import type { Bearer } from '../domain/key.ts'
@@ -8,6 +7,7 @@ import { Refusal } from '../domain/refusal.ts'
 import type { Endpoint, RequestFacts } from '../domain/usage.ts'
 import type { Roster } from '../lib/roster.ts'
 import { type Gates, StoreAway } from '../store/contract.ts'
+import type { Asked, Reply } from './exchange.ts'
 import { type Case, commonHeaders, costHeader, type ReplyNeeds, sendRefusal } from './reply.ts'
 import { type CallNeeds, type HttpCall, openCall } from './request.ts'
 import type { Served, V1Endpoint } from './v1/endpoint.ts'
@@ -33,7 +33,7 @@ export type RequestReport = Served & {
   readonly ms: number
 }
 
-export type Door = (req: IncomingMessage, res: ServerResponse) => Promise<void>
+export type Door = (req: Asked, res: Reply) => Promise<void>
 
 export function v1Door(needs: DoorNeeds): Door {
   return async (req, res) => {
@@ -109,7 +109,7 @@ function asRefusal(error: unknown, requestId: string, needs: DoorNeeds): Refusal
   return new Refusal('internal_error')
 }
 
-function isPreflight(req: IncomingMessage, reply: ReplyNeeds): boolean {
+function isPreflight(req: Asked, reply: ReplyNeeds): boolean {
   const { origin } = req.headers
   const asks = req.method === 'OPTIONS' && req.headers['access-control-request-method'] !== undefined
   return asks && origin !== undefined && reply.corsOrigins.includes(origin)

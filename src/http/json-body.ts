@@ -1,9 +1,9 @@
 // From a request's bytes to a JSON object: type, encoding, UTF-8, depth and numbers are checked before anybody looks.
-import type { IncomingMessage } from 'node:http'
 import { Refusal } from '../domain/refusal.ts'
 import { guardJson, oddNumberPath } from '../lib/json-guard.ts'
+import type { Asked } from './exchange.ts'
 
-export function requireJson(req: IncomingMessage): void {
+export function requireJson(req: Asked): void {
   const type = req.headers['content-type'] ?? ''
   const encoding = req.headers['content-encoding']
   if (type !== 'application/json' && !/^application\/json\s*(?:;|$)/i.test(type))

@@ -1,17 +1,18 @@
 // Bytes out: the headers that stand on every answer under /v1, JSON bodies, and errors in their one shape.
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { Known } from '../admit/admit.ts'
 import { formatCredits, type Nano } from '../domain/credits.ts'
 import type { Call } from '../domain/handoff.ts'
 import { GRACE_MS } from '../domain/key.ts'
 import { errorBody, type Refusal, type RefusalCode } from '../domain/refusal.ts'
+import type { Asked, Reply } from './exchange.ts'
 import { type RateNeeds, rateHeaders } from './rate-headers.ts'
 
 // One request as the door keeps it: what is known of it so far, for headers, rows and the log.
 export type Case = {
   readonly call: Call
-  readonly req: IncomingMessage
-  readonly res: ServerResponse
+  readonly req: Asked
+  readonly res: Reply
   known: Known | undefined
   // What was charged for it so far.
   booked?: Nano
@@ -72,7 +73,7 @@ export function sendRefusal(it: Case, refusal: Refusal, needs: ReplyNeeds, more:
     ...more,
     ...refusalHeaders(refusal),
   ]
-  if (refusal.code !== 'request_timeout' && !mustClose(req, needs.bodyBytesMax)) {
+  if (req.complete || (refusal.code !== 'request_timeout' && !mustClose(req, needs.bodyBytesMax))) {
     sendJson(it, refusal.status, body, headers)
     return
   }
@@ -87,7 +88,7 @@ export function sendRefusal(it: Case, refusal: Refusal, needs: ReplyNeeds, more:
 // An answer that was handed over but of which nothing is read for this long: the caller has left, whatever its socket
 // says. One that reads on is waited for, unless it is so slow that the kernel, which takes more only when a good part of
 // its own buffer is free, takes nothing in all that time.
-export function destroyUnlessRead(res: ServerResponse, ms: number): void {
+export function destroyUnlessRead(res: Reply, ms: number): void {
   if (res.writableLength === 0) return
   let left = unread(res)
   let looks = 0
@@ -104,7 +105,7 @@ const LOOKS = 4
 
 // What the caller has not taken of this answer, and of those before it on the same connection. A large piece is in the
 // socket's count until all of it is gone, so what the kernel has not taken of it is counted beside it.
-function unread(res: ServerResponse): number {
+function unread(res: Reply): number {
   const { socket } = res.req
   const { _handle: handle } = socket as unknown as { readonly _handle?: { readonly writeQueueSize?: number } | null }
   return res.writableLength + socket.writableLength + (handle?.writeQueueSize ?? 0)
@@ -127,7 +128,6 @@ function refusalHeaders(refusal: Refusal): string[] {
 
 // The body of a refused request: a short one is discarded and the connection kept, a long or endless one ends it.
 function mustClose(req: IncomingMessage, bodyBytesMax: number): boolean {
-  if (req.complete) return false
   const length = req.headers['content-length']
   if (req.headers['transfer-encoding'] !== undefined || Number(length ?? 0) > bodyBytesMax) return true
   // A body that was announced with an Expect will not come once we refused.
@@ -155,7 +155,7 @@ function discard(req: IncomingMessage, needs: ReplyNeeds, done: () => void): voi
   req.resume()
 }
 
-function pushCors(headers: string[], req: IncomingMessage, needs: ReplyNeeds): void {
+function pushCors(headers: string[], req: Asked, needs: ReplyNeeds): void {
   const { origin } = req.headers
   if (origin === undefined || !needs.corsOrigins.includes(origin)) return
   const exposed = ['X-Request-Id', 'Provider', 'Cost', 'Output-Cap', 'Ignored-Fields'].map(name =>

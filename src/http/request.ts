@@ -1,5 +1,4 @@
 // Bytes in: what a request says of itself, its body within its bounds, and whether the caller is still there.
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Failure } from '../domain/failure.ts'
 import type { Call, Client } from '../domain/handoff.ts'
 import { Refusal } from '../domain/refusal.ts'
@@ -7,13 +6,14 @@ import { CLIENT_REQUEST_ID_MAX } from '../domain/usage.ts'
 import type { Alarms } from '../lib/alarms.ts'
 import { type CidrSet, clientAddress } from '../lib/cidr.ts'
 import type { Clock } from '../lib/clock.ts'
+import { type Asked, headerValues, type Reply } from './exchange.ts'
 
 export type CallNeeds = { readonly clock: Clock; readonly trustedProxies: CidrSet; readonly newRequestId: () => string }
 
 export type HttpCall = Call & { readonly client: CutClient }
 export type CutClient = Client & { cut(failure: Failure): void }
 
-export function openCall(req: IncomingMessage, res: ServerResponse, needs: CallNeeds): HttpCall {
+export function openCall(req: Asked, res: Reply, needs: CallNeeds): HttpCall {
   const { path, query } = splitTarget(req.url ?? '/')
   return {
     requestId: needs.newRequestId(),
@@ -51,10 +51,11 @@ export type BodyBounds = {
 }
 
 // The whole body, or a refusal. Longer than the cap is refused unread where the length is announced.
-export function readBody(req: IncomingMessage, res: ServerResponse, bounds: BodyBounds): Promise<Buffer> {
+export async function readBody(req: Asked, res: Reply, bounds: BodyBounds): Promise<Buffer> {
   const announced = req.headers['content-length']
   if (announced !== undefined && Number(announced) > bounds.bytesMax) throw new Refusal('request_too_large')
   if (announced !== undefined) bounds.reserve(Number(announced))
+  if ('body' in req) return req.body
   if (req.headers.expect !== undefined) res.writeContinue()
 
   return new Promise((resolve, reject) => {
@@ -91,18 +92,6 @@ export function readBody(req: IncomingMessage, res: ServerResponse, bounds: Body
   })
 }
 
-function headerValues(req: IncomingMessage, name: string): readonly string[] {
-  if (req.headers[name] === undefined) return NONE
-  const values: string[] = []
-  const { rawHeaders } = req
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const candidate = rawHeaders[i] as string
-    if (candidate.length === name.length && candidate.toLowerCase() === name) values.push(rawHeaders[i + 1] as string)
-  }
-  return values
-}
-const NONE: readonly string[] = []
-
 function clientRequestId(value: string | string[] | undefined): string | null {
   const isOne = typeof value === 'string' && value.length <= CLIENT_REQUEST_ID_MAX && /^[\x21-\x7e]+$/.test(value)
   return isOne ? value : null
@@ -110,7 +99,7 @@ function clientRequestId(value: string | string[] | undefined): string | null {
 
 // Plain fields, no getters: an accessor in an object made for every request gives every such object a hidden class of its
 // own, which outlives it and holds on to all it sees.
-function clientOf(res: ServerResponse): CutClient {
+function clientOf(res: Reply): CutClient {
   let cut: Failure | undefined
   // One stage listens at a time, now the one, now the other.
   let onGone: (() => void) | undefined

@@ -1,18 +1,25 @@
-// The listener: node:http with every bound set, the door of /v1 in front, Fastify behind it for everything else, and
-// answers in our shape to what the HTTP parser itself rejects.
+// The listener: the express lane in front, then node:http with every bound set, the door of /v1, Fastify behind it for
+// everything else, and answers in our shape to what the HTTP parser itself rejects.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { errorBody, Refusal, type RefusalCode } from '../domain/refusal.ts'
+import type { Alarms } from '../lib/alarms.ts'
 import type { Standing } from '../lib/bucket.ts'
+import type { Door } from './door.ts'
+import { expressLane } from './lane.ts'
+import { KEEP_ALIVE_MS } from './lane-reply.ts'
 import { addressFigures } from './rate-headers.ts'
 import { destroyUnlessRead } from './reply.ts'
 import { isUnderV1 } from './request.ts'
 import { ALWAYS } from './security-headers.ts'
 
 export type ServerNeeds = {
+  // Chats, whichever way they come in.
+  readonly chats: Door
   readonly v1: (req: IncomingMessage, res: ServerResponse) => Promise<void>
   readonly others: (req: IncomingMessage, res: ServerResponse) => void
   readonly newRequestId: () => string
+  readonly alarms: Alarms
   readonly addressStanding: (socket: Socket) => Standing
   readonly headerPrefix: string
   readonly headersMax: number
@@ -25,7 +32,14 @@ export type ServerNeeds = {
   readonly onParserError: (code: RefusalCode) => void
 }
 
-export function httpServer(needs: ServerNeeds): Server {
+export type HttpServer = {
+  readonly server: Server
+  // No new connections, and those end that have nothing to do.
+  stop(): void
+  closeAll(): void
+}
+
+export function httpServer(needs: ServerNeeds): HttpServer {
   const server = createServer({
     // Our own check answers in our own shape.
     requireHostHeader: false,
@@ -34,7 +48,7 @@ export function httpServer(needs: ServerNeeds): Server {
     // The body has a timer of its own at the door; this one is the backstop.
     requestTimeout: needs.requestTimeoutMs + 5_000,
     connectionsCheckingInterval: needs.connectionsCheckMs,
-    keepAliveTimeout: 65_000,
+    keepAliveTimeout: KEEP_ALIVE_MS,
     noDelay: true,
   })
   server.maxHeadersCount = needs.headersMax
@@ -67,16 +81,36 @@ export function httpServer(needs: ServerNeeds): Server {
     if (error.code === 'ECONNRESET') socket.destroy()
     else refuse(socket, codeOf(error))
   })
-  // A caller that half-closes has left, also where what is buffered for it would keep its connection open.
-  server.on('connection', (socket: Socket) => {
-    unfinished.set(socket, new Set())
-    // An error without a listener would end the process; what it means is told by the close that follows.
-    socket.on('error', () => undefined)
-    socket.on('end', () => {
-      for (const res of unfinished.get(socket) ?? []) if (res.req.complete && !res.writableEnded) res.destroy()
-    })
+  // Node's own listener gets what the express lane hands over.
+  const [toNode] = server.listeners('connection') as ((socket: Socket) => void)[]
+  const lane = expressLane({
+    ...needs,
+    serve: needs.chats,
+    refuse,
+    handOver(socket) {
+      toNode?.call(server, socket)
+      unfinished.set(socket, new Set())
+      // An error without a listener would end the process; what it means is told by the close that follows.
+      socket.on('error', () => undefined)
+      // A caller that half-closes has left, also where what is buffered for it would keep its connection open.
+      socket.on('end', () => {
+        for (const res of unfinished.get(socket) ?? []) if (res.req.complete && !res.writableEnded) res.destroy()
+      })
+    },
   })
-  return server
+  server.removeAllListeners('connection').on('connection', lane.enter)
+  return {
+    server,
+    stop() {
+      server.close()
+      server.closeIdleConnections()
+      lane.closeIdle()
+    },
+    closeAll() {
+      server.closeAllConnections()
+      lane.closeAll()
+    },
+  }
 
   // A body that cannot be read is the fault of the one request it belongs to; behind any other unfinished answer the
   // connection is just closed.

@@ -19,6 +19,13 @@ test('SIGTERM serves for a moment, then refuses, finishes open streams and exits
   const request = `GET /v1/models HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}\r\n\r\n`
   using kept = await openRaw(gateway.port)
   kept.send(request.slice(0, 30))
+  using rested = await openRaw(gateway.port)
+  const chat = JSON.stringify({ model: 'test/m1', messages: [{ role: 'user', content: 'Hello' }] })
+  rested.send(
+    `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}\r\n` +
+      `Content-Type: application/json\r\nContent-Length: ${chat.length}\r\n\r\n${chat}`,
+  )
+  await rested.answers(1)
 
   gateway.signal('SIGTERM')
   await until('readiness says no', async () => (await gateway.get('/ready')).status === 503)
@@ -40,6 +47,10 @@ test('SIGTERM serves for a moment, then refuses, finishes open streams and exits
     assertRefusal(seen(answer), 'service_unavailable')
     assert.equal(answer.header('connection'), 'close')
     assert.equal(await kept.closed(), true)
+  })
+
+  await t.test('a connection that had nothing to do is closed', async () => {
+    assert.equal(await rested.closed(1_000), true)
   })
 
   await t.test('the open stream is whole, and the process ends as soon as it is', async () => {

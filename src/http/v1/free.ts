@@ -48,8 +48,10 @@ async function serve(
     ...costHeader(0n, needs.reply),
     ...(answer.headers ?? []),
   ]
-  if (answer.status === 304) it.res.writeHead(304, headers).end()
-  else sendJson(it, 200, JSON.stringify(answer.body(granted)), headers)
+  if (answer.status === 304) {
+    it.res.writeHead(304, headers)
+    it.res.end()
+  } else sendJson(it, 200, JSON.stringify(answer.body(granted)), headers)
   return { status: answer.status, outcome: 'completed', cost: 0n }
 
   function enterAs(outcome: 'completed' | 'refused', httpStatus: number, errorCode: string | null): Promise<Granted> {

@@ -1,0 +1,45 @@
+// What /v1 needs of a request and of the means to answer it: Node's own, or those of the express lane.
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import type { WholeRequest } from '../lib/http-request.ts'
+
+export type Asked = IncomingMessage | LaneRequest
+
+export type LaneRequest = WholeRequest & { readonly socket: Socket; readonly complete: true }
+
+export type Reply = {
+  readonly req: Asked
+  readonly headersSent: boolean
+  readonly writableEnded: boolean
+  readonly writableFinished: boolean
+  readonly writableLength: number
+  readonly destroyed: boolean
+  // Whether what is written has to be framed: true once the head is written without a length.
+  chunkedEncoding: boolean
+  writeHead(status: number, headers: string[]): unknown
+  writeContinue(): void
+  flushHeaders(): void
+  write(text: string): boolean
+  end(text?: string): unknown
+  destroy(): unknown
+  on(event: 'close', listener: () => void): unknown
+  once(event: 'close' | 'drain', listener: () => void): unknown
+}
+
+// All values of a header that was sent.
+export function headerValues(req: Asked, name: string): readonly string[] {
+  const value = req.headers[name]
+  if (value === undefined) return NONE
+  return 'rawHeaders' in req ? rawValues(req.rawHeaders, name) : [value as string]
+}
+const NONE: readonly string[] = []
+
+// Node's `headers` keep only the first of some.
+function rawValues(rawHeaders: readonly string[], name: string): readonly string[] {
+  const values: string[] = []
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const candidate = rawHeaders[i] as string
+    if (candidate.length === name.length && candidate.toLowerCase() === name) values.push(rawHeaders[i + 1] as string)
+  }
+  return values
+}

@@ -1,0 +1,130 @@
+// The answer to one request of the express lane: a head and what is written behind it, straight into the socket. What has no
+// length is framed by whoever writes it.
+import { STATUS_CODES } from 'node:http'
+import type { LaneRequest, Reply } from './exchange.ts'
+
+export const KEEP_ALIVE_MS = 65_000
+
+export class LaneReply implements Reply {
+  readonly req: LaneRequest
+  headersSent = false
+  writableEnded = false
+  writableFinished = false
+  destroyed = false
+  chunkedEncoding = false
+  // Whether the connection ends with this answer.
+  closes: boolean
+  // Written with what comes next.
+  #head = ''
+  #onEnd: (reply: LaneReply) => void
+  #onFinish: () => void
+  #onClose: (() => void)[] = []
+  #onDrain: (() => void) | undefined
+
+  constructor(req: LaneRequest, onEnd: (reply: LaneReply) => void, onFinish: () => void) {
+    this.req = req
+    this.closes = req.closes
+    this.#onEnd = onEnd
+    this.#onFinish = onFinish
+  }
+
+  get writableLength(): number {
+    return this.req.socket.writableLength
+  }
+
+  writeHead(status: number, headers: string[]): void {
+    if (this.headersSent) throw new Error('the head has been written')
+    let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Status'}\r\n`
+    let sized = false
+    let told = false
+    for (let i = 0; i < headers.length; i += 2) {
+      const name = headers[i] as string
+      const value = headers[i + 1] as string
+      if (NOT_PLAIN.test(value)) throw new Error(`${name} cannot have this value`)
+      if (name === 'Content-Length') sized = true
+      else if (name === 'Connection') this.closes = told = true
+      text += `${name}: ${value}\r\n`
+    }
+    if (!sized) {
+      this.chunkedEncoding = true
+      text += 'Transfer-Encoding: chunked\r\n'
+    }
+    if (!told) text += this.closes ? CLOSE : KEEP_ALIVE
+    this.#head = `${text}Date: ${httpDate()}\r\n\r\n`
+    this.headersSent = true
+  }
+
+  // Nobody asks for a 100 in this lane.
+  writeContinue(): void {}
+
+  flushHeaders(): void {
+    if (this.#head !== '') this.write('')
+  }
+
+  write(text: string): boolean {
+    if (this.destroyed) return false
+    const piece = this.#head + text
+    this.#head = ''
+    return this.req.socket.write(piece)
+  }
+
+  end(text = ''): void {
+    if (this.destroyed || this.writableEnded) return
+    this.writableEnded = true
+    this.req.socket.write(this.#head + text, this.#finished)
+    this.#onEnd(this)
+  }
+
+  destroy(): void {
+    this.destroyed = true
+    this.req.socket.destroy()
+  }
+
+  on(_event: 'close', listener: () => void): void {
+    this.#onClose.push(listener)
+  }
+
+  once(event: 'close' | 'drain', listener: () => void): void {
+    if (event === 'close') this.#onClose.push(listener)
+    else this.#onDrain = listener
+  }
+
+  drained(): void {
+    const listener = this.#onDrain
+    this.#onDrain = undefined
+    listener?.()
+  }
+
+  // The end of the exchange, by its end or by that of its connection.
+  closed(): void {
+    this.destroyed = true
+    for (const listener of this.#onClose) listener()
+    this.#onClose = []
+  }
+
+  // The kernel has it all.
+  #finished = (error?: Error | null): void => {
+    if (error) return
+    this.writableFinished = true
+    this.closed()
+    this.#onFinish()
+  }
+}
+
+const CLOSE = 'Connection: close\r\n'
+const KEEP_ALIVE = `Connection: keep-alive\r\nKeep-Alive: timeout=${KEEP_ALIVE_MS / 1000}\r\n`
+
+// A line break would let a value write headers of its own.
+const NOT_PLAIN = /[^\t\x20-\x7e]/
+
+let second = 0
+let date = ''
+
+function httpDate(): string {
+  const now = Math.floor(Date.now() / 1000)
+  if (now !== second) {
+    second = now
+    date = new Date(now * 1000).toUTCString()
+  }
+  return date
+}

@@ -1,0 +1,73 @@
+// Reads a request that is whole and plain: its head and body have come and nothing behind them, and there is nothing in it
+// that could be read in two ways. It is not a parser of HTTP: of everything else it only says that it is something else.
+import type { IncomingHttpHeaders } from 'node:http'
+
+export type WholeRequest = {
+  readonly method: string
+  readonly url: string
+  readonly httpVersion: '1.1'
+  // Names in lower case; there are no two of one name.
+  readonly headers: IncomingHttpHeaders
+  // Whether the caller wants the connection to end with the answer.
+  readonly closes: boolean
+  readonly body: Buffer
+}
+
+export type HeadBounds = { readonly headersMax: number; readonly headerBytesMax: number }
+
+// Gives a request of this method and path, `more` if only the end of its body is missing, `other` for all else.
+export type RequestReader = (bytes: Buffer) => WholeRequest | 'more' | 'other'
+
+export function requestReader(method: string, url: string, { headersMax, headerBytesMax }: HeadBounds): RequestReader {
+  const line = `${method} ${url} HTTP/1.1\r\n`
+
+  return bytes => {
+    const end = bytes.indexOf('\r\n\r\n')
+    if (end < 0 || end > headerBytesMax) return 'other'
+    const head = bytes.toString('latin1', 0, end + 2)
+    if (!head.startsWith(line)) return 'other'
+    const headers = readFields(head, line.length, headersMax)
+    if (headers === undefined || !isPlain(headers)) return 'other'
+    const left = end + 4 + Number(headers['content-length']) - bytes.length
+    if (left !== 0) return left > 0 ? 'more' : 'other'
+    const closes = headers.connection !== undefined && isWord(headers.connection, 'close')
+    return { method, url, httpVersion: '1.1', headers, closes, body: bytes.subarray(end + 4) }
+  }
+}
+
+// A field's name is a token, its value visible ASCII with blanks. Every character can be one thing only, so that this
+// takes as long as the text is.
+const FIELDS = /^(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e]*\r\n)+$/
+
+function readFields(head: string, from: number, headersMax: number): IncomingHttpHeaders | undefined {
+  if (!FIELDS.test(head.slice(from))) return undefined
+  const fields: Record<string, string> = Object.create(null)
+  let count = 0
+  for (let at = from; at < head.length; ) {
+    const colon = head.indexOf(':', at)
+    const end = head.indexOf('\r\n', colon)
+    const name = head.slice(at, colon).toLowerCase()
+    if (fields[name] !== undefined || ++count > headersMax) return undefined
+    fields[name] = head.slice(colon + 1, end).trim()
+    at = end + 2
+  }
+  return fields
+}
+
+// What makes a connection something else than one request and one answer after another, or leaves the length open.
+function isPlain(headers: IncomingHttpHeaders): boolean {
+  if (headers.host === undefined || !/^\d{1,9}$/.test(headers['content-length'] ?? '')) return false
+  const { connection } = headers
+  if (connection !== undefined && !isWord(connection, 'keep-alive') && !isWord(connection, 'close')) return false
+  return (
+    headers['transfer-encoding'] === undefined &&
+    headers.expect === undefined &&
+    headers.upgrade === undefined &&
+    headers.trailer === undefined &&
+    headers['proxy-connection'] === undefined
+  )
+}
+
+function isWord(value: string, word: string): boolean {
+  return value === word || value.toLowerCase() === word
+}

@@ -1,0 +1,149 @@
+// A connection in the express lane has its time to say something, its time to rest, and takes only so much that nobody has
+// asked for yet.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expressLane, type LaneNeeds } from '../../src/http/lane.ts'
+import type { LaneReply } from '../../src/http/lane-reply.ts'
+import { alarms } from '../../src/lib/alarms.ts'
+import { manualClock } from '../kit/manual-clock.ts'
+import { until } from '../kit/until.ts'
+
+const CHAT = 'POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}'
+const HEADERS = ['Content-Length', '2']
+// Longer than the tick of alarms.
+const TICKS_MS = 160
+
+async function openLane(overrides: Partial<LaneNeeds> = {}) {
+  const clock = manualClock()
+  const replies: LaneReply[] = []
+  const taken: Socket[] = []
+  const refused: string[] = []
+  const handedOver: Buffer[] = []
+  const lane = expressLane({
+    serve: async (_req, reply) => void replies.push(reply),
+    handOver: socket => void socket.on('data', (bytes: Buffer) => handedOver.push(bytes)),
+    refuse(socket, code) {
+      refused.push(code)
+      socket.destroy()
+    },
+    alarms: alarms(clock, error => assert.fail(String(error))),
+    headersTimeoutMs: 10_000,
+    writeStallMs: 60_000,
+    headersMax: 100,
+    headerBytesMax: 16_384,
+    ...overrides,
+  })
+  const server = createServer({ allowHalfOpen: true }, socket => {
+    taken.push(socket)
+    lane.enter(socket)
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  await once(socket, 'connect')
+  let received = ''
+  socket.on('data', text => {
+    received += text
+  })
+  socket.on('error', () => undefined)
+  return {
+    lane,
+    socket,
+    replies,
+    taken,
+    refused,
+    handedOver,
+    received: () => received,
+    async pass(ms: number) {
+      clock.advance(ms)
+      await sleep(TICKS_MS)
+    },
+    async chat(count: number) {
+      socket.write(CHAT)
+      await until('the chat is served', () => replies.length === count)
+      return replies[count - 1] as LaneReply
+    },
+    [Symbol.dispose]() {
+      lane.closeAll()
+      socket.destroy()
+      server.close()
+    },
+  }
+}
+
+function answer(reply: LaneReply): void {
+  reply.writeHead(200, [...HEADERS])
+  reply.end('{}')
+}
+
+test('a connection that says nothing is refused in time; one that has spoken is not', async () => {
+  using silent = await openLane()
+  using spoken = await openLane()
+  await spoken.chat(1)
+
+  for (const { pass } of [silent, spoken]) await pass(9_900)
+  const before = [...silent.refused, ...spoken.refused]
+  for (const { pass } of [silent, spoken]) await pass(200)
+
+  assert.deepEqual([before, silent.refused, spoken.refused], [[], ['request_timeout'], []])
+})
+
+test('a connection may rest for 65 seconds after each answer, and is not cut while one is under way', async () => {
+  using it = await openLane()
+  answer(await it.chat(1))
+  await it.pass(60_000)
+  const second = await it.chat(2)
+  await it.pass(200_000)
+  assert.equal(it.taken[0]?.destroyed, false)
+  await it.pass(10_000)
+  answer(second)
+  await until('the second answer came', () => it.received().split('HTTP/1.1 200').length === 3)
+
+  await it.pass(64_000)
+  const rested = it.taken[0]?.destroyed
+  await it.pass(2_000)
+
+  assert.deepEqual([rested, it.taken[0]?.destroyed], [false, true])
+})
+
+test('of what comes behind an unfinished answer only a little is taken, and all of it is handed over', async () => {
+  using it = await openLane()
+  const reply = await it.chat(1)
+  const behind = Buffer.alloc(4 * 1024 * 1024, 'x')
+  it.socket.write(behind)
+  await sleep(200)
+  const taken = it.taken[0]?.bytesRead ?? 0
+  answer(reply)
+  await until('all of it came', () => it.handedOver.reduce((sum, { length }) => sum + length, 0) === behind.length)
+
+  assert.ok(taken < 1024 * 1024, `${taken} bytes were taken`)
+  assert.ok(Buffer.concat(it.handedOver).equals(behind))
+})
+
+test('when the lane closes, what rests ends at once and what is answered ends with its answer', async () => {
+  using resting = await openLane()
+  using busy = await openLane()
+  answer(await resting.chat(1))
+  await until('the answer came', () => resting.received().includes('{}'))
+  const reply = await busy.chat(1)
+
+  resting.lane.closeIdle()
+  busy.lane.closeIdle()
+  await until('it has ended', () => resting.taken[0]?.destroyed === true)
+  assert.equal(busy.taken[0]?.destroyed, false)
+  answer(reply)
+
+  await until('it has ended too', () => busy.taken[0]?.destroyed === true)
+  assert.ok(busy.received().endsWith('{}'))
+})
+
+test('a header that would write headers of its own is never written', async () => {
+  using it = await openLane()
+  const reply = await it.chat(1)
+
+  assert.throws(() => reply.writeHead(200, ['X-A', 'b\r\nX-C: d', ...HEADERS]), /X-A/)
+  assert.equal(reply.headersSent, false)
+  assert.equal(it.received(), '')
+})
