@@ -17,6 +17,7 @@ const TICK_MS = 50
 export function alarms(clock: Clock, onBug: (error: unknown) => void): Alarms {
   const places: (Entry | undefined)[] = []
   const free: number[] = []
+  const list: List = { clock, put, take }
   let ticking: NodeJS.Timeout | undefined
 
   function put(entry: Entry): void {
@@ -51,21 +52,39 @@ export function alarms(clock: Clock, onBug: (error: unknown) => void): Alarms {
 
   return {
     set(ms, ring) {
-      const entry: Entry = { due: clock.monotonic() + ms, ring, place: -1, cancelled: false }
+      const entry = new Entry(ms, clock.monotonic() + ms, ring, list)
       put(entry)
-      return {
-        again() {
-          if (entry.cancelled) return
-          entry.due = clock.monotonic() + ms
-          if (entry.place < 0) put(entry)
-        },
-        cancel() {
-          entry.cancelled = true
-          take(entry)
-        },
-      }
+      return entry
     },
   }
 }
 
-type Entry = { due: number; readonly ring: () => void; place: number; cancelled: boolean }
+type List = { readonly clock: Clock; put(entry: Entry): void; take(entry: Entry): void }
+
+// A class, so that one is a single small object: there are several for every request.
+class Entry implements Alarm {
+  due: number
+  place = -1
+  readonly ring: () => void
+  readonly #ms: number
+  readonly #list: List
+  #cancelled = false
+
+  constructor(ms: number, due: number, ring: () => void, list: List) {
+    this.#ms = ms
+    this.due = due
+    this.ring = ring
+    this.#list = list
+  }
+
+  again(): void {
+    if (this.#cancelled) return
+    this.due = this.#list.clock.monotonic() + this.#ms
+    if (this.place < 0) this.#list.put(this)
+  }
+
+  cancel(): void {
+    this.#cancelled = true
+    this.#list.take(this)
+  }
+}

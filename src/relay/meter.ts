@@ -19,11 +19,20 @@ export function meter(): Meter {
   let beyond = 0
   let any = false
 
+  // What arrives together is joined at once: a string that grows word by word keeps every word as an object of its own.
+  let words: string[] = []
+
   function add(piece: unknown): void {
-    if (typeof piece !== 'string' || piece === '') return
+    if (typeof piece === 'string' && piece !== '') words.push(piece)
+  }
+
+  function keepWords(): void {
+    if (words.length === 0) return
     any = true
-    if (text.length < KEPT_MAX) text += piece
-    else beyond += Buffer.byteLength(piece)
+    const joined = words.length === 1 ? (words[0] as string) : words.join('')
+    words = []
+    if (text.length < KEPT_MAX) text += joined
+    else beyond += Buffer.byteLength(joined)
   }
 
   // Everything that an upstream may bill as output, of every choice, under whatever name it comes. What is thought comes
@@ -69,6 +78,7 @@ export function meter(): Meter {
           follow(choice.index, choice.finish_reason)
         }
       }
+      keepWords()
     },
     whole(whole: Whole) {
       seen.usage = whole.usage
@@ -76,6 +86,7 @@ export function meter(): Meter {
         addSpoken(choice.message)
         follow(choice.index, choice.finish_reason)
       }
+      keepWords()
     },
     output: () => ({ any, text, bytesBeyond: beyond }),
   }

@@ -67,8 +67,12 @@ export function attempt(
         flow: { pause: flow.pause, resume: flow.resume, abort, upstreamId: flow.upstreamId },
         listen(next) {
           listener = next
-          if (early.whole !== undefined) next.whole(early.whole)
-          if (early.chunks.length > 0) next.chunks(early.chunks)
+          const { chunks, whole } = early
+          // Not kept for as long as the answer goes on.
+          early.chunks = []
+          early.whole = undefined
+          if (whole !== undefined) next.whole(whole)
+          if (chunks.length > 0) next.chunks(chunks)
           if (early.ended !== undefined) next.end(early.ended.failure)
         },
       })
