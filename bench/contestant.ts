@@ -3,6 +3,8 @@ import type { Form } from './answer-reader.ts'
 
 export type Contestant = {
   readonly name: string
+  // How many share the work, if not one.
+  readonly processes?: number
   readonly start: (place: Place) => Promise<Running>
 }
 

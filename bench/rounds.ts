@@ -65,7 +65,7 @@ async function measure(bench: Bench, contestant: Contestant, round: number, dire
     let sent = 0
     const measures: Partial<Record<Form, Measure>> = {}
     for (const form of plan.forms) {
-      sent += await warmUp(bench, running, form)
+      sent += await warmUp(bench, running, form, contestant.processes)
       measures[form] = await measureForm(bench, running, form)
       sent += plan.requests[form]
     }
@@ -82,9 +82,9 @@ async function measure(bench: Bench, contestant: Contestant, round: number, dire
 }
 
 // Three times as long as the run itself: seen in windows of five seconds, the compilers, on the same core, came to rest
-// after some 60,000 requests. Returns how many were sent.
-async function warmUp(bench: Bench, target: Target, form: Form): Promise<number> {
-  const requests = 3 * bench.plan.requests[form]
+// after some 60,000 requests. Where several processes share the work, each of them has its own. Returns how many were sent.
+async function warmUp(bench: Bench, target: Target, form: Form, processes = 1): Promise<number> {
+  const requests = 3 * processes * bench.plan.requests[form]
   await drive(bench, target, { form, connections: bench.plan.connections, requests })
   return requests
 }

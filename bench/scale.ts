@@ -40,6 +40,7 @@ export async function scaleContestants(): Promise<readonly Contestant[]> {
     { name: ONE_NODE, start: async place => startTurnpike(place, await shared()) },
     {
       name: TWO_WORKERS,
+      processes: 2,
       start: async place => startTurnpike(place, { ...(await shared()), TURNPIKE_WORKERS: '2' }, 'both'),
     },
   ]
