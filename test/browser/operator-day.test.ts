@@ -116,6 +116,65 @@ test('a request is found by its pasted id and shown in full, and usage is export
   assert.deepEqual(complaints, [])
 })
 
+test('usage is narrowed to a key by its name, and to one that is not listed by its id', { skip }, async () => {
+  await using gateway = await startGateway()
+  await using browser = await openBrowser()
+  const { page, complaints, open, signIn } = await visit(browser, gateway.url)
+  const [wanted, other] = await Promise.all(['billing job', 'other'].map(name => gateway.createKey({ name })))
+  for (const key of [wanted, other]) await chat(gateway, key?.secret ?? '')
+  await signIn(gateway.adminToken)
+
+  await open('/usage')
+  await page.getByRole('row', { name: /other/ }).waitFor()
+  const field = page.getByRole('combobox', { name: 'Key' })
+  await field.fill('billing')
+  await page.getByRole('option', { name: /billing job/ }).click()
+  await page.getByRole('row', { name: /other/ }).waitFor({ state: 'detached' })
+  await page.getByRole('row', { name: /billing job/ }).waitFor()
+  const byName = new URL(page.url()).searchParams.get('key_id')
+  await field.fill('key_nobody')
+  await page.getByRole('option', { name: 'key_nobody' }).click()
+  await page.getByRole('row', { name: /billing job/ }).waitFor({ state: 'detached' })
+  const byId = new URL(page.url()).searchParams.get('key_id')
+
+  assert.deepEqual([byName, byId], [wanted?.id, 'key_nobody'])
+  assert.deepEqual(complaints, [])
+})
+
+test('what a model can do is entered where its prices are', { skip }, async () => {
+  await using gateway = await startGateway()
+  await using browser = await openBrowser()
+  const { page, complaints, open, signIn } = await visit(browser, gateway.url)
+  await gateway.admin('POST', '/models', {
+    id: 'own/model',
+    context_length: 200_000,
+    max_output_tokens: 8192,
+    pricing: { prompt: '0.000003', completion: '0.000015' },
+    targets: [{ provider: 'demo', model: 'echo', cost: { prompt: '0.000001', completion: '0.000002' } }],
+  })
+  await signIn(gateway.adminToken)
+
+  await open('/models')
+  await page.getByRole('button', { name: 'Open own/model' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('combobox', { name: 'Takes beside text' }).press('ArrowDown')
+  await page.getByRole('option', { name: 'image' }).click()
+  await page.keyboard.press('Tab')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.getByText('The most that one of them may cost').waitFor()
+  await dialog.getByLabel('Tokens of one picture or file').fill('1500')
+  await dialog.getByRole('switch', { name: 'Thinks unseen' }).click()
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.waitFor({ state: 'detached' })
+
+  const { body } = await gateway.admin('GET', '/models/own%2Fmodel')
+  assert.deepEqual(
+    [body.input_modalities, body.media_max_tokens, body.hidden_reasoning, body.context_length],
+    [['text', 'image'], 1500, true, 200_000],
+  )
+  assert.deepEqual(complaints, [])
+})
+
 test('the playground streams an answer and shows its provider, tokens and exact cost', { skip }, async () => {
   await using gateway = await startGateway()
   await using browser = await openBrowser()

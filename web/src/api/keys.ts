@@ -32,9 +32,9 @@ export function useKey(id: string) {
   })
 }
 
-// Names for the ids in other lists: the newest thousand at once, any other one by one as it is seen.
-export function useKeyName(id: string): Pick<KeyObject, 'name' | 'label'> | undefined {
-  const directory = useQuery({
+// For choices and for names: the newest thousand; undefined until they are there.
+export function useKeyDirectory(): ReadonlyMap<string, KeyObject> | undefined {
+  const { data } = useQuery({
     queryKey: ['keys', 'directory'],
     queryFn: async ({ signal }) => {
       const { data } = await call<List<KeyObject>>('GET', `/keys${queryOf({ limit: DIRECTORY_MAX })}`, { signal })
@@ -42,11 +42,17 @@ export function useKeyName(id: string): Pick<KeyObject, 'name' | 'label'> | unde
     },
     staleTime: 30_000,
   })
-  const known = directory.data?.get(id)
+  return data
+}
+
+// For the ids in other lists: one that the directory does not have is asked for as it is seen.
+export function useKeyName(id: string): Pick<KeyObject, 'name' | 'label'> | undefined {
+  const directory = useKeyDirectory()
+  const known = directory?.get(id)
   const single = useQuery({
     queryKey: ['keys', 'name', id],
     queryFn: ({ signal }) => call<KeyObject>('GET', `/keys/${encodeURIComponent(id)}`, { signal }),
-    enabled: directory.data !== undefined && known === undefined,
+    enabled: directory !== undefined && known === undefined,
     staleTime: 60_000,
     retry: false,
   })

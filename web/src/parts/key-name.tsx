@@ -1,8 +1,8 @@
-// A key by its name and masked label, wherever one is named. The secret is nowhere.
-import { Anchor, Text } from '@mantine/core'
-import type { ReactNode } from 'react'
+// A key by its name and masked label, wherever one is named; and the choice of one. The secret is nowhere.
+import { Anchor, type ComboboxItem, Select, Text } from '@mantine/core'
+import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
-import { useKeyName } from '../api/keys.ts'
+import { useKeyDirectory, useKeyName } from '../api/keys.ts'
 
 export function KeyName({ id, last4 }: { readonly id: string; readonly last4?: string }): ReactNode {
   const key = useKeyName(id)
@@ -15,4 +15,38 @@ export function KeyName({ id, last4 }: { readonly id: string; readonly last4?: s
       </Text>
     </Anchor>
   )
+}
+
+export type KeySelectProps = { readonly value: string; readonly onChange: (id: string) => void }
+
+export function KeySelect({ value, onChange }: KeySelectProps): ReactNode {
+  const keys = useKeyDirectory()
+  const [search, setSearch] = useState('')
+  const listed = [...(keys?.values() ?? [])].map(({ id, name, label }) => ({ value: id, label: `${name} · ${label}` }))
+  // One that is not listed is chosen by its whole id.
+  const pasted = /^key_\w+$/.test(search.trim()) ? search.trim() : ''
+  const others = [...new Set([value, pasted])].filter(id => id !== '' && !keys?.has(id))
+  return (
+    <Select
+      aria-label="Key"
+      placeholder="Any key"
+      searchable
+      clearable
+      limit={100}
+      nothingFoundMessage="No key of that name or id"
+      data={[...others.map(id => ({ value: id, label: id })), ...listed]}
+      filter={({ options, search: text, limit }) =>
+        (options as ComboboxItem[]).filter(option => hasText(option, text)).slice(0, limit)
+      }
+      searchValue={search}
+      onSearchChange={setSearch}
+      value={value === '' ? null : value}
+      onChange={id => onChange(id ?? '')}
+    />
+  )
+}
+
+function hasText({ value, label }: ComboboxItem, text: string): boolean {
+  const wanted = text.trim().toLowerCase()
+  return label.toLowerCase().includes(wanted) || value.includes(wanted)
 }

@@ -5,6 +5,7 @@ import {
   Button,
   Fieldset,
   Group,
+  MultiSelect,
   NumberInput,
   Select,
   SimpleGrid,
@@ -17,6 +18,7 @@ import {
 import type { UseFormReturnType } from '@mantine/form'
 import { IconPlus, IconX } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
+import { MODALITIES } from '../../../../src/domain/catalog.ts'
 import { useProviders } from '../../api/providers.ts'
 import { type ModelFields, RATES, STRATEGIES } from './model-form.ts'
 
@@ -76,12 +78,49 @@ export function ModelFieldset({ form, isNew, isReadOnly }: Props): ReactNode {
           </Text>
         </Fieldset>
         <Targets form={form} />
+        <Abilities form={form} />
         <Switch
           label="Active"
           description="Only active models are listed and served."
           {...form.getInputProps('isActive', { type: 'checkbox' })}
         />
       </Stack>
+    </Fieldset>
+  )
+}
+
+// What a picture may cost must be known before one is accepted, so the two go together.
+function Abilities({ form }: Pick<Props, 'form'>): ReactNode {
+  return (
+    <Fieldset legend="What it can do" p="sm">
+      <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
+        <MultiSelect
+          label="Takes beside text"
+          description="As parts of a message"
+          data={MODALITIES.filter(modality => modality !== 'text')}
+          {...form.getInputProps('input_modalities')}
+        />
+        <NumberInput
+          label="Tokens of one picture or file"
+          description="At most; held for each before it is sent"
+          min={1}
+          allowDecimal={false}
+          thousandSeparator
+          disabled={form.values.input_modalities.length === 0}
+          {...form.getInputProps('media_max_tokens')}
+        />
+        <TagsInput
+          label="Parameters"
+          description="As listed to callers, such as tools"
+          {...form.getInputProps('supported_parameters')}
+        />
+        <Switch
+          label="Thinks unseen"
+          description="It bills reasoning that it does not show."
+          mt="lg"
+          {...form.getInputProps('hasHiddenReasoning', { type: 'checkbox' })}
+        />
+      </SimpleGrid>
     </Fieldset>
   )
 }

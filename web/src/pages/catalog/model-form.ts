@@ -29,6 +29,10 @@ export type ModelFields = {
   aliases: string[]
   context_length: number | string
   max_output_tokens: number | string
+  input_modalities: string[]
+  media_max_tokens: number | string
+  supported_parameters: string[]
+  hasHiddenReasoning: boolean
   strategy: string
   isActive: boolean
   rates: Record<Rate, string>
@@ -43,6 +47,8 @@ export function useModelForm(model?: ModelObject) {
       id: id => (id.trim() === '' ? 'An id is needed' : null),
       context_length: tokens => (Number(tokens) > 0 ? null : 'How many tokens fit'),
       max_output_tokens: tokens => (Number(tokens) > 0 ? null : 'The longest answer'),
+      media_max_tokens: (tokens, { input_modalities }) =>
+        input_modalities.length === 0 || Number(tokens) > 0 ? null : 'The most that one of them may cost',
       rates: {
         prompt: price => priceFault(price, true),
         completion: price => priceFault(price, true),
@@ -77,6 +83,10 @@ function wholeDocument(fields: ModelFields, before?: ModelObject): Document {
     aliases: fields.aliases.length === 0 ? null : fields.aliases,
     context_length: Number(fields.context_length),
     max_output_tokens: Number(fields.max_output_tokens),
+    input_modalities: fields.input_modalities.length === 0 ? null : ['text', ...fields.input_modalities],
+    media_max_tokens: fields.input_modalities.length === 0 ? null : Number(fields.media_max_tokens),
+    supported_parameters: fields.supported_parameters.length === 0 ? null : fields.supported_parameters,
+    hidden_reasoning: fields.hasHiddenReasoning || null,
     strategy: fields.strategy,
     status: fields.isActive ? 'active' : 'inactive',
     pricing: Object.fromEntries([...rates, ['request', request]].filter(([, price]) => price !== undefined)),
@@ -101,6 +111,10 @@ const EMPTY: ModelFields = {
   aliases: [],
   context_length: '',
   max_output_tokens: '',
+  input_modalities: [],
+  media_max_tokens: '',
+  supported_parameters: [],
+  hasHiddenReasoning: false,
   strategy: 'priority',
   isActive: true,
   rates: { prompt: '', completion: '', input_cache_read: '', input_cache_write: '' },
@@ -119,6 +133,10 @@ function fieldsOf(model: ModelObject): ModelFields {
     aliases: [...model.aliases],
     context_length: model.context_length,
     max_output_tokens: model.max_output_tokens,
+    input_modalities: model.input_modalities.filter(modality => modality !== 'text'),
+    media_max_tokens: model.media_max_tokens || '',
+    supported_parameters: [...model.supported_parameters],
+    hasHiddenReasoning: model.hidden_reasoning,
     strategy: model.strategy,
     isActive: model.status === 'active',
     rates: {

@@ -7,6 +7,7 @@ import { useModelDirectory } from '../../api/models.ts'
 import { useProviders } from '../../api/providers.ts'
 import { USAGE_FILTERS, type UsageFilter } from '../../api/usage.ts'
 import { AccountSelect } from '../../parts/account-name.tsx'
+import { KeySelect } from '../../parts/key-name.tsx'
 import type { SetParams } from '../../parts/search-params.ts'
 import classes from './usage-filters.module.css'
 
@@ -53,7 +54,7 @@ export function UsageFilters({ filter, onChange }: Props): ReactNode {
         data={providers.map(({ id }) => id)}
         onSet={provider => onChange({ provider })}
       />
-      <Words label="Key id" value={filter.key_id ?? ''} data={[]} onSet={id => onChange({ key_id: id })} />
+      <KeySelect value={filter.key_id ?? ''} onChange={id => onChange({ key_id: id })} />
       <AccountSelect value={filter.account_id ?? ''} onChange={id => onChange({ account_id: id })} />
       <Select
         aria-label="Outcome"
