@@ -7,12 +7,11 @@ import { DAY_MS } from '../../src/domain/key.ts'
 import type { UsageRow } from '../../src/domain/usage.ts'
 import { HOUR_MS } from '../../src/domain/usage-hours.ts'
 import { type Spending, SUMMARY_GROUPS, type SummaryGroup, type UsageSpan } from '../../src/store/contract-operator.ts'
-import { rollUp } from '../../src/store/roll-up.ts'
 import type { Sql } from '../../src/store/sql/sql.ts'
 import { sqlUsage } from '../../src/store/sql/usage.ts'
 import { ENGINES, openRooms, type Rooms } from '../kit/engines.ts'
 import { manualClock } from '../kit/manual-clock.ts'
-import { allRows, byGroup, sumUp } from '../kit/usage-hours.ts'
+import { allRows, byGroup, rollAll, sumUp } from '../kit/usage-hours.ts'
 
 const ROWS = 10_000
 const UNTIL = Date.UTC(2026, 5, 20, 11)
@@ -49,7 +48,7 @@ for (const { engine, open } of ENGINES) {
 
     await t.test('from rows alone', () => assertSummaries(rooms, rows, FILTERS.slice(0, 3)))
     // All but the last hours, so that every report is of days, hours and rows.
-    await roll(rooms, 3 * HOUR_MS)
+    await rollAll(rooms, 3 * HOUR_MS)
     await t.test('from sums', () => assertSummaries(rooms, rows, FILTERS))
 
     await t.test('a list finds what is there, page after page', async () => {
@@ -68,6 +67,23 @@ for (const { engine, open } of ENGINES) {
           JSON.stringify(filter),
         )
       }
+    })
+
+    await t.test('a list that has to look far asks for many hours at once', async () => {
+      const texts: string[] = []
+      const counting: Sql = {
+        ...rooms.sql,
+        all(text, params) {
+          texts.push(text)
+          return rooms.sql.all(text, params)
+        },
+      }
+      const filter = { outcome: 'client_left' } as const
+
+      const { data } = await sqlUsage(counting).list({ ...filter, limit: 1000 })
+
+      assert.equal(data.length, rows.filter(row => fits(row, filter)).length)
+      assert.ok(texts.length < data.length / 8, `${texts.length} statements for ${data.length} rows`)
     })
 
     await t.test('the overview is that of its rows', async () => {
@@ -183,8 +199,4 @@ function sumsOf({ group, requests, errors, promptTokens, completionTokens, cost 
 
 function iso(at: number): string {
   return new Date(at).toISOString().slice(0, 10)
-}
-
-async function roll(rooms: Rooms, overForMs: number): Promise<void> {
-  for (let more = true; more; ) more = (await rollUp(overForMs, { read: rooms.hours, write: rooms.hours })).more
 }

@@ -3,11 +3,16 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { DAY_MS } from '../../src/domain/key.ts'
-import { SUMMARY_GROUPS } from '../../src/store/contract-operator.ts'
-import { ENGINES, openRooms, runsOn } from '../kit/engines.ts'
+import { HOUR_MS } from '../../src/domain/usage-hours.ts'
+import { SUMMARY_GROUPS, type UsageFilter } from '../../src/store/contract-operator.ts'
+import { idAt } from '../../src/store/sql/time-order.ts'
+import { ENGINES, openRooms, type Rooms, runsOn } from '../kit/engines.ts'
+import { manualClock } from '../kit/manual-clock.ts'
+import { rollAll } from '../kit/usage-hours.ts'
 import { addRow } from '../kit/usage-rows.ts'
 
 const START = Date.UTC(2026, 0, 1)
+const UNKNOWN = { outcome: 'refused', error_code: 'model_not_found' }
 
 for (const { engine, open } of ENGINES) {
   test(`${engine}: a row is read back whole, and only by the key it belongs to`, async () => {
@@ -68,13 +73,7 @@ for (const { engine, open } of ENGINES) {
         fc.option(fc.constantFrom('key_0', 'key_1', 'key_9'), { nil: undefined }),
         fc.option(fc.constantFrom('m0', 'm1'), { nil: undefined }),
         async (limit, keyId, model) => {
-          const seen: string[] = []
-          for (let after: string | undefined, more = true; more; ) {
-            const page = await rooms.usage.list({ limit, after, keyId, model })
-            seen.push(...page.data.map(row => row.requestId))
-            after = page.data.at(-1)?.requestId
-            more = page.hasMore
-          }
+          const seen = await allPages(rooms, { limit, keyId, model })
           const wanted = rows.filter(row => (!keyId || row.key === keyId) && (!model || row.model === model))
           assert.deepEqual(
             seen,
@@ -84,6 +83,33 @@ for (const { engine, open } of ENGINES) {
       ),
       { numRuns: runsOn(engine, 50) },
     )
+  })
+
+  test(`${engine}: pages are in the order of ids where these lie beside the hours of their rows`, async () => {
+    await using rooms = await openRooms(open, manualClock(START + 4 * DAY_MS))
+    const rows: { id: string; key: string; model: string }[] = []
+    // Around the ends of some hours, in days with nothing between them, each id up to 50 seconds before or after its row.
+    for (let i = 0; i < 90; i++) {
+      const [key, model] = [`key_${i % 4}`, i % 7 === 0 ? 'rare' : 'm']
+      const at = START + (i % 3) * 30 * HOUR_MS + (i % 5) * HOUR_MS + ((i * 7919) % 80_000) - 40_000
+      const id = idAt(at + ((i * 104_729) % 100_000) - 50_000)
+      await addRow(rooms, at, { request_id: id, key_id: key, model_requested: model, ...(i % 2 ? UNKNOWN : {}) })
+      rows.push({ id, key, model })
+    }
+    rows.sort((a, b) => (a.id > b.id ? -1 : 1))
+    await rollAll(rooms)
+
+    for (const limit of [1, 2, 5, 17, 100]) {
+      for (const [keyId, model] of [[], ['key_2'], ['key_1', 'rare'], [undefined, 'rare'], [undefined, 'none']]) {
+        const wanted = rows.filter(row => (!keyId || row.key === keyId) && (!model || row.model === model))
+        const seen = await allPages(rooms, { limit, keyId, model })
+        assert.deepEqual(
+          seen,
+          wanted.map(row => row.id),
+          `${limit} of ${keyId} ${model}`,
+        )
+      }
+    }
   })
 
   test(`${engine}: a page looks at so many rows and no more, and goes on where it stopped`, async () => {
@@ -153,4 +179,15 @@ for (const { engine, open } of ENGINES) {
     assert.equal((await rooms.usage.summary({}, 'day')).at(-1)?.group, '2026-01-01')
     assert.equal((await rooms.usage.summary({ to: START + 1 }, 'hour'))[0]?.group, '2026-01-01T00:00:00Z')
   })
+}
+
+async function allPages(rooms: Rooms, filter: UsageFilter): Promise<readonly string[]> {
+  const seen: string[] = []
+  for (let after: string | undefined, more = true; more; ) {
+    const page = await rooms.usage.list({ ...filter, after })
+    seen.push(...page.data.map(row => row.requestId))
+    after = page.data.at(-1)?.requestId
+    more = page.hasMore
+  }
+  return seen
 }

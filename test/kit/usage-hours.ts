@@ -4,7 +4,9 @@ import type { UsageRow } from '../../src/domain/usage.ts'
 import { HOUR_MS } from '../../src/domain/usage-hours.ts'
 import type { GateAsk, Store } from '../../src/store/contract.ts'
 import type { SummaryGroup, SummaryRow } from '../../src/store/contract-operator.ts'
+import { rollUp } from '../../src/store/roll-up.ts'
 import { idAt } from '../../src/store/sql/time-order.ts'
+import type { Rooms } from './engines.ts'
 import { bill, type House } from './gates.ts'
 
 export const SOME_HOUR = Math.floor(Date.UTC(2026, 2, 3, 22) / HOUR_MS)
@@ -31,6 +33,11 @@ export async function rollUpAll(store: Store, overForMs = 0): Promise<number> {
     more = step.more
   }
   return rolled
+}
+
+// The same of rooms without a store around them.
+export async function rollAll({ hours }: Rooms, overForMs = 0): Promise<void> {
+  for (let more = true; more; ) more = (await rollUp(overForMs, { read: hours, write: hours })).more
 }
 
 export async function allRows(store: Pick<Store, 'usage'>): Promise<readonly UsageRow[]> {

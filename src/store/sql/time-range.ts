@@ -15,5 +15,10 @@ export function addTimeRange(asked: Conditions, from: number | undefined, to: nu
 // Every row of that time, and some from just before and after it.
 export function addIdRange(asked: Conditions, from: number | undefined, to: number | undefined): void {
   asked.add('request_id >= ?', from === undefined ? undefined : timePrefix(from - ID_SLACK_MS))
-  asked.add('request_id < ?', to === undefined ? undefined : timePrefix(to + ID_SLACK_MS))
+  asked.add('request_id < ?', to === undefined ? undefined : endOfIds(to))
+}
+
+// Ids of rows from before that time sort before it.
+export function endOfIds(to: number): string {
+  return timePrefix(to + ID_SLACK_MS)
 }

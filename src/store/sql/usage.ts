@@ -5,14 +5,17 @@ import type { UsageFilter, UsageReports, UsageSpan } from '../contract-operator.
 import { type Conditions, conditions } from './conditions.ts'
 import { overviewOf } from './overview.ts'
 import { big, bigOrNull, int, intOrNull, page, type Row, type Sql, text, textOrNull } from './sql.ts'
-import { addIdRange } from './time-range.ts'
-import { reachOf } from './usage-reach.ts'
+import { timePrefix } from './time-order.ts'
+import { addIdRange, endOfIds, ID_SLACK_MS } from './time-range.ts'
+import { KEY_SPANS_MAX, type KeySpan, type Look, reachOf } from './usage-reach.ts'
 import { summarise } from './usage-sums.ts'
 
 const USAGE_COLUMNS = `request_id, client_request_id, account_id, key_id, secret_last4, endpoint, model_requested,
   model_served, provider, attempts, routing, stream, state, outcome, http_status, error_code, finish_reason, prompt_tokens,
   cached_tokens, cache_write_tokens, completion_tokens, reasoning_tokens, usage_source, price_version, price, hold, cost,
   upstream_cost, created_at, first_byte_at, finished_at, client_ip, upstream_id`
+
+const KEY_SPANS_FEW = 8
 
 export function sqlUsage(sql: Sql): UsageReports {
   return {
@@ -41,20 +44,46 @@ async function listBounded(filter: UsageFilter, sql: Sql) {
   return { data, hasMore: next !== undefined, next: next ?? null }
 }
 
-// The sums say in which hours there is something to find; no others are looked at.
+// The sums say in which hours there is something to find; no others are looked at. A row is in its place once nothing that
+// is still to be looked at can be newer.
 async function listWithin(filter: UsageFilter, sql: Sql) {
   const wanted = filter.limit + 1
-  const rows: Row[] = []
-  for await (const { from, to } of reachOf(filter, sql)) {
-    const asked = conditions()
-    asked.add('request_id >= ?', from)
-    asked.add('request_id < ?', to)
-    narrow(asked, filter)
-    rows.push(...(await newest(asked, wanted - rows.length, sql)))
-    if (rows.length === wanted) break
+  const found = new Map<string, Row>()
+  let rows: readonly Row[] = []
+  for await (const look of reachOf(filter, wanted, sql)) {
+    for (const row of await rowsOf(look, filter, wanted, sql)) found.set(text(row.request_id), row)
+    rows = [...found.values()].sort((a, b) => (text(a.request_id) > text(b.request_id) ? -1 : 1)).slice(0, wanted)
+    const last = rows[wanted - 1]
+    if (last !== undefined && look.from !== undefined && text(last.request_id) >= endOfIds(look.from)) break
   }
   const { data, hasMore } = page(rows, filter.limit, readUsage)
   return { data, hasMore, next: hasMore ? (data.at(-1)?.requestId ?? null) : null }
+}
+
+function rowsOf(look: Look, filter: UsageFilter, wanted: number, sql: Sql): Promise<readonly Row[]> {
+  const asked = conditions()
+  if (look.keys === undefined) {
+    addIdRange(asked, look.from, look.to)
+    asked.add('request_id < ?', filter.after)
+    narrow(asked, filter)
+    return newest(asked, wanted, sql)
+  }
+  addKeySpans(asked, look.keys, filter.after)
+  narrow(asked, { ...filter, keyId: undefined })
+  // Without an order: whoever has to sort would rather go through all rows in the order of the primary key.
+  return sql.all(`SELECT ${USAGE_COLUMNS} FROM usage ${asked.where()}`, asked.params)
+}
+
+// Each a search of its own, and nothing that holds for all of them, which would be searched by instead. Statements are kept
+// for their text: there are as many as one of two sizes, the last of them several times.
+function addKeySpans(asked: Conditions, keys: readonly KeySpan[], after: string | undefined): void {
+  const spans = Array.from({ length: keys.length > KEY_SPANS_FEW ? KEY_SPANS_MAX : KEY_SPANS_FEW }, (_, i) => keys[i])
+  const values = spans.flatMap(span => {
+    const { keyId, from, to } = span ?? (keys.at(-1) as KeySpan)
+    const end = endOfIds(to)
+    return [keyId, timePrefix(from - ID_SLACK_MS), after !== undefined && after < end ? after : end]
+  })
+  asked.add(`(${spans.map(() => '(key_id = ? AND request_id >= ? AND request_id < ?)').join(' OR ')})`, ...values)
 }
 
 function newest(asked: Conditions, max: number, sql: Sql): Promise<readonly Row[]> {
