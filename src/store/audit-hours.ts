@@ -2,8 +2,10 @@
 // and stand for the rows of hours that were dropped.
 import type { Nano } from '../domain/credits.ts'
 import { bucketOf, DAY_HOURS, HOUR_MS, hourOf } from '../domain/usage-hours.ts'
+import { addSums, addTo, isSame, type Totals } from './audit-fingerprint.ts'
 import { accountSums, keySums, type Sums } from './audit-sums.ts'
 import type { Pass, PassRow, Tally } from './audit-tally.ts'
+import { type Beside, besidePasses, findName, judgeBeside, nothingBeside, TOTALLED_BY } from './audit-totals.ts'
 import { DIMENSIONS, SUM_COLUMNS } from './sql/hour-columns.ts'
 
 // What is known of each hour: whether its sums are to be true, how far its rows are dropped, and what was added up.
@@ -13,14 +15,13 @@ export type HourBook = {
 }
 type Hour = {
   readonly mark: Nano
+  readonly rolledMark: Nano
   readonly isTrue: boolean
   readonly dropped: number
   readonly kept: Totals
   readonly found: Totals
+  readonly beside: Beside
 }
-// Sums of everything that is summed, each also weighted by what it is summed up by: an order-free fingerprint.
-type Totals = bigint[]
-
 export function newHourBook(): HourBook {
   return { hours: new Map(), days: new Map() }
 }
@@ -31,7 +32,8 @@ export function hourPasses(book: HourBook, sums: Sums): readonly Pass[] {
       statement: 'SELECT hour, mark, rolled_mark, dropped FROM usage_rolled',
       look(row) {
         const isTrue = row.mark === row.rolled_mark
-        const known = { mark: row.mark as Nano, isTrue, dropped: Number(row.dropped), kept: [], found: [] }
+        const marks = { mark: row.mark as Nano, rolledMark: row.rolled_mark as Nano, isTrue }
+        const known = { ...marks, dropped: Number(row.dropped), kept: [], found: [], beside: nothingBeside() }
         book.hours.set(Number(row.hour), known)
       },
     },
@@ -40,7 +42,8 @@ export function hourPasses(book: HourBook, sums: Sums): readonly Pass[] {
       look(row) {
         const hour = book.hours.get(Number(row.hour))
         if (hour === undefined) return
-        addSums(hour.kept, row)
+        addSums(hour.kept, row, DIMENSIONS)
+        addSums(hour.beside.wanted, row, TOTALLED_BY)
         if (hour.dropped > 0) standFor(row, sums)
       },
     },
@@ -56,13 +59,14 @@ export function hourPasses(book: HourBook, sums: Sums): readonly Pass[] {
       statement: `SELECT day, ${[...DIMENSIONS, ...SUM_COLUMNS].join(', ')} FROM usage_day`,
       look(row) {
         const day = book.days.get(Number(row.day))
-        if (day !== undefined) addSums(day.kept, row)
+        if (day !== undefined) addSums(day.kept, row, DIMENSIONS)
       },
     },
     {
       statement: 'SELECT day, bucket, requests FROM usage_day_ms',
       look: row => addDurations(book.days.get(Number(row.day))?.kept, row),
     },
+    ...besidePasses(hour => book.hours.get(hour)?.beside),
   ]
 }
 
@@ -83,7 +87,8 @@ export function findInHour(book: HourBook, row: PassRow): void {
   if (hour === undefined) return
   const [cost, hold] = [row.cost as Nano, row.hold as Nano]
   const unknown = row.error_code === 'model_not_found'
-  addSums(hour.found, {
+  if (unknown) findName(hour.beside, row.model_requested)
+  const found = {
     ...row,
     model: unknown ? '' : (row.model_served ?? row.model_requested ?? ''),
     provider: row.provider ?? '',
@@ -91,13 +96,18 @@ export function findInHour(book: HourBook, row: PassRow): void {
     requests: 1n,
     upstream_cost: row.upstream_cost ?? 0n,
     overshoot: cost > hold ? cost - hold : 0n,
-  })
+  }
+  addSums(hour.found, found, DIMENSIONS)
   const took = Number(row.finished_at) - Number(row.created_at)
   const isTimed = row.endpoint === 'chat.completions' && row.outcome === 'completed' && took >= 0
   if (isTimed) addDurations(hour.found, { bucket: BigInt(bucketOf(took)), requests: 1n })
 }
 
 export function judgeHours(book: HourBook, tally: Tally): void {
+  for (const [at, { isTrue, rolledMark, dropped, beside }] of book.hours) {
+    if (beside.mark !== rolledMark || (!isTrue && dropped === 0)) continue
+    judgeBeside(nameOf(at), beside, dropped > 0 ? 'dropped' : 'there', tally)
+  }
   for (const [at, { isTrue, dropped, kept, found }] of book.hours) {
     if (!isTrue || dropped > 0) continue
     tally.checked('sums')
@@ -129,35 +139,11 @@ function standFor(row: PassRow, sums: Sums): void {
   key.overshoot += row.overshoot as Nano
 }
 
-function addSums(totals: Totals, row: PassRow): void {
-  const weight = weightOf(DIMENSIONS.map(name => row[name]).join('\n'))
-  const values = SUM_COLUMNS.map(name => BigInt(row[name] ?? 0))
-  addTo(totals, [...values, ...values.map(value => value * weight), 0n, 0n])
-}
-
 function addDurations(totals: Totals | undefined, row: Pick<PassRow, string>): void {
   if (totals === undefined) return
   const [bucket, requests] = [BigInt(row.bucket ?? 0), BigInt(row.requests ?? 0)]
   const none = SUM_COLUMNS.map(() => 0n)
   addTo(totals, [...none, ...none, requests, requests * (bucket + 1n) ** 2n])
-}
-
-function addTo(totals: Totals, more: readonly bigint[]): void {
-  more.forEach((value, i) => {
-    totals[i] = (totals[i] ?? 0n) + value
-  })
-}
-
-function isSame(a: Totals, b: Totals): boolean {
-  const length = Math.max(a.length, b.length)
-  return Array.from({ length }, (_, i) => (a[i] ?? 0n) === (b[i] ?? 0n)).every(Boolean)
-}
-
-// FNV-1a, 32 bits: enough to tell sums that were given to another.
-function weightOf(text: string): bigint {
-  let hash = 0x811c9dc5
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
-  return BigInt(hash >>> 0)
 }
 
 function wordsOf(totals: Totals): string {

@@ -46,6 +46,7 @@ export async function dropPartition(sql: Sql, before: number): Promise<number> {
       end * HOUR_MS,
     ])
     await tx.run(`DROP TABLE ${oldest.name}`)
+    await tx.run('DELETE FROM usage_hour_unknown WHERE hour < $1', [end])
     return tx.run('UPDATE usage_rolled SET dropped = 2 WHERE hour < $1 AND dropped < 2', [end])
   }, 'partitions')
 }

@@ -1,33 +1,36 @@
-// Rolls up what is over: claims hours, reads their sums and writes them, then those of days. Reading and writing may be
+// Rolls up what is over: claims hours, reads their sums and writes them, then what follows from them. Reading and writing may be
 // over different connections, since what is written is checked against marks.
 import type { Upkeep } from './contract-upkeep.ts'
-import type { Hours, Pending, Sums } from './sql/hours.ts'
+import type { Pending } from './sql/hour-rows.ts'
+import type { Hours } from './sql/hours.ts'
 
 // Of one call, so that whoever drains need not wait long.
 const UNITS_MAX = 100
 
 export async function rollUp(
   overForMs: number,
-  hours: { readonly read: Pick<Hours, 'sums' | 'daySums'>; readonly write: Hours },
+  hours: { readonly read: Pick<Hours, 'sums' | 'daySums' | 'totals'>; readonly write: Hours },
 ): ReturnType<Upkeep['rollUp']> {
   const { read, write } = hours
   const claimed = await write.claim(overForMs)
   // Asked of the one that is open anyway: who sums up is needed only where there is something to do.
   const pending = await write.pending(UNITS_MAX)
   const rolled = await each(pending, read.sums, write.write)
-  // Days are looked for only where hours changed: most of the time there is nothing to do at all.
-  const days = rolled === 0 && claimed === 0 ? [] : await write.pendingDays(UNITS_MAX)
+  // What follows is looked for only where hours changed: most of the time there is nothing to do at all.
+  const hasChanged = rolled > 0 || claimed > 0
+  const totalled = await each(await write.pendingTotals(UNITS_MAX, hasChanged), read.totals, write.writeTotals)
+  const days = hasChanged ? await write.pendingDays(UNITS_MAX) : []
   const rolledDays = await each(days, read.daySums, write.writeDay)
-  const more = claimed > 0 || rolled === UNITS_MAX || rolledDays === UNITS_MAX
+  const more = claimed > 0 || [rolled, totalled, rolledDays].includes(UNITS_MAX)
   return { rolled: rolled + rolledDays, more }
 }
 
-async function each(
+async function each<Made>(
   pending: readonly Pending[],
-  sumsOf: (at: number) => Promise<Sums>,
-  write: (unit: Pending, sums: Sums) => Promise<boolean>,
+  make: (at: number) => Promise<Made>,
+  write: (unit: Pending, made: Made) => Promise<boolean>,
 ): Promise<number> {
   let written = 0
-  for (const unit of pending) if (await write(unit, await sumsOf(unit.at))) written += 1
+  for (const unit of pending) if (await write(unit, await make(unit.at))) written += 1
   return written
 }

@@ -39,6 +39,11 @@ const SOUND = `
     (0, 'acct_a', 'key_a', '', '', 'chat.completions', 'refused', 1, 0, 0, 0, 0, 0, 0, 0, 0),
     (0, 'acct_a', 'key_a', '', '', 'models', 'completed', 1, 0, 0, 0, 0, 0, 0, 0, 0);
   INSERT INTO usage_hour_ms VALUES (0, 15, 1);
+  UPDATE usage SET error_code = 'model_not_found', model_requested = 'none' WHERE request_id = 'r4';
+  INSERT INTO usage_rolled_total VALUES (0, 3);
+  INSERT INTO usage_hour_total SELECT hour, endpoint, outcome, requests, prompt_tokens, cached_tokens, cache_write_tokens,
+    completion_tokens, reasoning_tokens, cost, upstream_cost, overshoot FROM usage_hour;
+  INSERT INTO usage_hour_unknown VALUES (0, 'none');
   INSERT INTO usage_rolled_day VALUES (0, 3);
   INSERT INTO usage_day SELECT * FROM usage_hour;
   INSERT INTO usage_day_ms SELECT * FROM usage_hour_ms;
@@ -47,7 +52,7 @@ const SOUND = `
 const CHANGED = 'UPDATE usage_rolled SET mark = mark + 1'
 // The same, with nothing open; and then without the rows. The ledger's charges bear ids that begin with the time of 1970.
 const WITHOUT_OPEN = `DELETE FROM usage WHERE request_id = 'r2'; DELETE FROM usage_hour WHERE outcome = '';
-  DELETE FROM usage_day WHERE outcome = ''; UPDATE account SET available = available + held, held = 0; UPDATE key_balance SET held = 0`
+  DELETE FROM usage_day WHERE outcome = ''; DELETE FROM usage_hour_total WHERE outcome = ''; UPDATE account SET available = available + held, held = 0; UPDATE key_balance SET held = 0`
 const DROPPED = `${WITHOUT_OPEN}; DELETE FROM usage; UPDATE usage_rolled SET dropped = 2;
   UPDATE ledger SET id = replace(id, 'r', '00000000-0001-7-'), request_id = '00000000-0001-7-' || substr(request_id, 2)
     WHERE request_id IS NOT NULL AND kind = 'charge';
@@ -76,7 +81,15 @@ const DAMAGES: readonly (readonly [promise: string, sql: string, invariants: rea
   ['an hour in which chats took longer', 'UPDATE usage_hour_ms SET bucket = 16', ['sums']],
   ['an hour without its sums', 'DELETE FROM usage_hour', ['sums']],
   ['a day that is not its hours', 'UPDATE usage_day SET prompt_tokens = 11 WHERE cost = 60', ['sums']],
-  ['a dropped hour that cost too little', DROPPED + '; UPDATE usage_hour SET cost = 59 WHERE cost = 60', ['I2']],
+  ['an hour whose totals are not its sums', `UPDATE usage_hour_total SET outcome = 'x' WHERE outcome = ''`, ['sums']],
+  ['an hour without its totals', 'DELETE FROM usage_hour_total', ['sums']],
+  ['an hour without a name that nobody offered', 'DELETE FROM usage_hour_unknown', ['sums']],
+  ['an hour with a name that nobody asked for', `INSERT INTO usage_hour_unknown VALUES (0, 'other')`, ['sums']],
+  [
+    'a dropped hour that cost too little',
+    DROPPED + '; UPDATE usage_hour SET cost = 59 WHERE cost = 60',
+    ['I2', 'sums'],
+  ],
   ['a charge whose row is not there', `DELETE FROM usage WHERE request_id = 'r1'`, ['I2', 'I7', 'sums']],
   ['credits out of nothing', 'UPDATE account SET available = available + 1', ['I1', 'I2']],
   [

@@ -4,11 +4,12 @@
 import { addDuration, bucketOf, DAY_HOURS, type Durations, HOUR_MS, hourOf } from '../../domain/usage-hours.ts'
 import { conditions } from './conditions.ts'
 import { DIMENSIONS, ROW_DIMENSIONS, ROW_MS, ROW_SUMMANDS, SUM_COLUMNS, TIMED } from './hour-columns.ts'
+import { insertAll, type Pending, readPending } from './hour-rows.ts'
+import { sqlTotals } from './hour-totals.ts'
 import { int, type Param, type Row, type Sql, type Tx } from './sql.ts'
 import { timePrefix } from './time-order.ts'
 import { addTimeRange, ID_SLACK_MS } from './time-range.ts'
 
-export type Pending = { readonly at: number; readonly mark: number }
 export type Sums = { readonly rows: readonly Row[]; readonly durations: Durations }
 
 export type Hours = ReturnType<typeof sqlHours>
@@ -16,10 +17,11 @@ export type Hours = ReturnType<typeof sqlHours>
 // Of one transaction, so that nobody waits for it.
 const CLAIMED_AT_ONCE_MAX = 100
 const EMPTY_CLAIMED_AT_ONCE_MAX = 2000
-const SIZES = [128, 16, 1]
 
 export function sqlHours(sql: Sql) {
   return {
+    ...sqlTotals(sql),
+
     // Claims what is over for so long, up to the oldest row that is still open: its settlement would only undo the sums.
     async claim(overForMs: number): Promise<number> {
       const open = await sql.get(`SELECT MIN(created_at) AS at FROM usage WHERE state = 'open'`)
@@ -155,20 +157,4 @@ async function replace(tx: Tx, grain: 'hour' | 'day', at: number, { rows, durati
   await insertAll(tx, `usage_${grain} (${[grain, ...names].join(', ')})`, values)
   const timed = [...durations].map(([bucket, requests]) => [at, bucket, requests])
   await insertAll(tx, `usage_${grain}_ms (${grain}, bucket, requests)`, timed)
-}
-
-// Statements are kept for their text, so there is one for each of a few sizes and not for every number of rows.
-async function insertAll(tx: Tx, into: string, values: readonly (readonly Param[])[]): Promise<void> {
-  for (let i = 0; i < values.length; ) {
-    const size = SIZES.find(each => each <= values.length - i) ?? 1
-    const chunk = values.slice(i, i + size)
-    let next = 0
-    const rows = chunk.map(row => `(${row.map(() => `$${++next}`).join(', ')})`)
-    await tx.run(`INSERT INTO ${into} VALUES ${rows.join(', ')}`, chunk.flat())
-    i += size
-  }
-}
-
-function readPending(row: Row): Pending {
-  return { at: int(row.at), mark: int(row.mark) }
 }

@@ -24,6 +24,7 @@ export function sqlRetention(sql: Sql) {
           return 'rows'
         }
         await tx.run('UPDATE usage_rolled SET dropped = 2 WHERE hour = $1', [hour])
+        await tx.run('DELETE FROM usage_hour_unknown WHERE hour = $1', [hour])
         return 'hour'
       })
     },

@@ -3,13 +3,14 @@
 import { DAY_HOURS, HOUR_MS, hourOf } from '../../domain/usage-hours.ts'
 import { type Conditions, conditions } from './conditions.ts'
 import { type Dimension, ROW_DIMENSIONS, ROW_SUMMANDS, type SUM_COLUMNS } from './hour-columns.ts'
+import { WITHOUT_TOTALS } from './hour-totals.ts'
 import { int, type Sql } from './sql.ts'
 import { addTimeRange } from './time-range.ts'
 
 export type Span = { readonly from?: number | undefined; readonly to?: number | undefined }
 
-// In milliseconds; of rows either end may be open.
-export type Part = Span & { readonly of: 'day' | 'hour' | 'row' }
+// In milliseconds; of rows either end may be open. A total is an hour's, whatever it was spent on.
+export type Part = Span & { readonly of: 'day' | 'hour' | 'total' | 'row' }
 
 type SumName = (typeof SUM_COLUMNS)[number]
 
@@ -121,14 +122,14 @@ export function sourceOf(part: Part): Source {
       asked,
     }
   }
-  const size = part.of === 'day' ? DAY_HOURS * HOUR_MS : HOUR_MS
-  asked.add(`${part.of} >= ?`, part.from === undefined ? undefined : part.from / size)
-  asked.add(`${part.of} < ?`, part.to === undefined ? undefined : part.to / size)
+  const [column, size] = part.of === 'day' ? ['day', DAY_HOURS * HOUR_MS] : ['hour', HOUR_MS]
+  asked.add(`${column} >= ?`, part.from === undefined ? undefined : part.from / size)
+  asked.add(`${column} < ?`, part.to === undefined ? undefined : part.to / size)
   return {
-    table: `usage_${part.of}`,
+    table: part.of === 'total' ? 'usage_hour_total' : `usage_${part.of}`,
     dimension: name => name,
     summand: name => name,
-    unit: grain => (part.of === grain ? grain : `hour / ${DAY_HOURS}`),
+    unit: grain => (column === grain ? grain : `hour / ${DAY_HOURS}`),
     asked,
   }
 }
@@ -136,4 +137,15 @@ export function sourceOf(part: Part): Source {
 // For sums by the hour, which days do not know.
 export function inHours(parts: readonly Part[]): readonly Part[] {
   return joined(parts.map(part => (part.of === 'day' ? { ...part, of: 'hour' as const } : part)))
+}
+
+// For sums by time alone: fewer rows than there are even in days. As they were, while totals of an hour are missing.
+export async function inTotals(parts: readonly Part[], sql: Sql): Promise<readonly Part[]> {
+  const ends = parts
+    .filter(part => part.of !== 'row')
+    .map(({ from = 0, to = 0 }) => [hourOf(from), hourOf(to)] as const)
+  const [first, end] = [ends[0]?.[0] ?? 0, ends.at(-1)?.[1] ?? 0]
+  const missing = await sql.get(`${WITHOUT_TOTALS} AND r.hour >= $1 AND r.hour < $2 LIMIT 1`, [first, end])
+  if (missing !== undefined) return parts
+  return joined(parts.map(part => (part.of === 'row' ? part : { ...part, of: 'total' as const })))
 }

@@ -2,8 +2,9 @@
 // filter which finds little does not read everything else. Looks come newest first; ids lie a little beside the time of their
 // rows, so that two of them may find the same row.
 import { DAY_MS } from '../../domain/key.ts'
-import { HOUR_MS } from '../../domain/usage-hours.ts'
+import { DAY_HOURS, HOUR_MS } from '../../domain/usage-hours.ts'
 import type { UsageFilter } from '../contract-operator.ts'
+import { TOO_MANY, WITHOUT_TOTALS } from './hour-totals.ts'
 import { int, type Sql, text } from './sql.ts'
 import { timeOfId } from './time-order.ts'
 import { ID_SLACK_MS } from './time-range.ts'
@@ -63,13 +64,17 @@ async function* looksIn(filter: UsageFilter, part: Part, wanted: number, sql: Sq
   if (keys.length > 0) yield { from: keys.at(-1)?.from, keys }
 }
 
+// A model that nobody offered is nowhere in the sums by its name. These are the hours in which it may have been asked for.
+const UNKNOWN = `SELECT hour FROM usage_hour_unknown WHERE model IN (?, '${TOO_MANY}')
+  UNION ALL SELECT at AS hour FROM (${WITHOUT_TOTALS}) w`
+
 const HOUR_KEYS_AT_ONCE = 500
 
 // Hours that hold rows of the filter, newest first. In the order of the primary key, so that no more is read than is asked for.
 async function* hoursWith(filter: UsageFilter, part: Part, sql: Sql): AsyncGenerator<HourKeys> {
   for (let to = part.to; ; ) {
     const source = sourceOf({ ...part, of: 'hour', to })
-    narrow(filter, source)
+    narrow(filter, source, `hour IN (SELECT hour FROM (${UNKNOWN}) u)`)
     const rows = await sql.all(
       `SELECT hour, key_id, SUM(requests) AS requests FROM ${source.table} ${source.asked.where()}
        GROUP BY hour, account_id, key_id ORDER BY hour DESC, account_id DESC, key_id DESC LIMIT ${HOUR_KEYS_AT_ONCE}`,
@@ -96,7 +101,7 @@ const GAP_DAYS_MAX = 2
 async function* daysWith(filter: UsageFilter, part: Part, wanted: number, sql: Sql): AsyncGenerator<Part> {
   for (let to = part.to; ; ) {
     const source = sourceOf({ ...part, to })
-    narrow(filter, source)
+    narrow(filter, source, `day IN (SELECT hour / ${DAY_HOURS} FROM (${UNKNOWN}) u)`)
     const rows = await sql.all(
       `SELECT day, SUM(requests) AS requests FROM ${source.table} ${source.asked.where()}
        GROUP BY 1 ORDER BY 1 DESC LIMIT ${DAYS_AT_ONCE}`,
@@ -128,11 +133,10 @@ function* runsOf(
   }
 }
 
-// A model that was not known is nowhere in the sums by its name.
-function narrow(filter: UsageFilter, { asked }: Source): void {
+function narrow(filter: UsageFilter, { asked }: Source, unit: string): void {
   asked.add('key_id = ?', filter.keyId)
   asked.add('account_id = ?', filter.accountId)
-  asked.add(`(model = ? OR (model = '' AND outcome = 'refused'))`, filter.model)
+  asked.add(`(model = ? OR (model = '' AND outcome = 'refused' AND ${unit}))`, filter.model, filter.model)
   asked.add('provider = ?', filter.provider)
   asked.add('outcome = ?', filter.outcome)
   if (filter.endpoint !== 'all') asked.add('endpoint = ?', filter.endpoint ?? 'chat.completions')

@@ -6,7 +6,7 @@ import { HOUR_MS } from '../../domain/usage-hours.ts'
 import type { SummaryGroup, SummaryRow, UsageSpan } from '../contract-operator.ts'
 import { type Dimension, ERROR_OUTCOMES } from './hour-columns.ts'
 import { big, int, type Row, type Sql, text } from './sql.ts'
-import { inHours, type Part, partsOf, type Source, sourceOf, widened } from './usage-parts.ts'
+import { inHours, inTotals, type Part, partsOf, type Source, sourceOf, widened } from './usage-parts.ts'
 
 const GROUPS_MAX = 1000
 
@@ -53,8 +53,9 @@ async function sumsBy(filter: UsageSpan, parts: readonly Part[], groupBy: keyof 
 
 export async function series(filter: UsageSpan, parts: readonly Part[], grain: 'hour' | 'day', sql: Sql) {
   const groups = new Map<string, Sums>()
+  const inTime = isOfTimeAlone(filter) ? await inTotals(parts, sql) : parts
   // Newest first, and no further than a list goes.
-  for (const part of [...(grain === 'hour' ? inHours(parts) : parts)].reverse()) {
+  for (const part of [...(grain === 'hour' ? inHours(inTime) : inTime)].reverse()) {
     if (groups.size > GROUPS_MAX) break
     const source = sourceOf(part)
     const newest = ` ORDER BY 1 DESC LIMIT ${GROUPS_MAX}`
@@ -63,6 +64,10 @@ export async function series(filter: UsageSpan, parts: readonly Part[], grain: '
     }
   }
   return groups
+}
+
+function isOfTimeAlone({ keyId, accountId, model, provider }: UsageSpan): boolean {
+  return [keyId, accountId, model, provider].every(asked => asked === undefined)
 }
 
 function groupsOf(filter: UsageSpan, source: Source, group: string, sql: Sql, order = ''): Promise<readonly Row[]> {
