@@ -12,6 +12,7 @@ import { openPostgres } from '../src/store/postgres.ts'
 import { openPostgresSql, POSTGRES_BOUNDS } from '../src/store/postgres-sql.ts'
 import { openSqlite } from '../src/store/sqlite.ts'
 import { sqliteSql } from '../src/store/sqlite-sql.ts'
+import { measureReports } from './report-times.ts'
 import type { SeedPlan } from './seed-rows.ts'
 import { seedStore } from './seed-store.ts'
 
@@ -22,6 +23,8 @@ const HELP = `npm run seed -- [options]
   --until TIME    the last of them is before this time, ISO 8601 (the present hour)
   --seed N        the same number gives the same rows (1)
   --data-dir DIR  where SQLite's database is made (./data); without it DATABASE_URL is honoured
+  --measure URL   seeds nothing, but asks the gateway there, on a database that was seeded, for reports of every kind and says how
+                  long each took; TURNPIKE_ADMIN_TOKEN is its admin token
   --help
 
 The gateway must not run on the database meanwhile. A database is seeded once.`
@@ -41,11 +44,16 @@ async function main(): Promise<void> {
       until: { type: 'string' },
       seed: { type: 'string', default: '1' },
       'data-dir': { type: 'string' },
+      measure: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
   })
   if (values.help) {
     console.log(HELP)
+    return
+  }
+  if (values.measure !== undefined) {
+    await measureReports(values.measure, process.env.TURNPIKE_ADMIN_TOKEN ?? '')
     return
   }
   const plan: SeedPlan = {
