@@ -69,6 +69,7 @@ function reportPaths(middle: string): readonly string[] {
   ]
   const rare = [
     'model=cedar/short&outcome=recovered',
+    'model=cedar/short&outcome=client_left',
     'model=nobody/1&key_id=key_seed0001',
     'model=nobody/1&account_id=acct_seed0001',
     `model=nobody/1&after=${middle}`,
