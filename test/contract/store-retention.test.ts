@@ -6,12 +6,12 @@ import { DAY_MS } from '../../src/domain/key.ts'
 import { HOUR_MS } from '../../src/domain/usage-hours.ts'
 import { SUMMARY_GROUPS } from '../../src/store/contract-operator.ts'
 import { dropPartition, makePartitions } from '../../src/store/postgres-partitions.ts'
-import { rollUp } from '../../src/store/roll-up.ts'
 import { dropHours } from '../../src/store/sql/retention.ts'
 import { text } from '../../src/store/sql/sql.ts'
 import { idAt } from '../../src/store/sql/time-order.ts'
 import { ENGINES, openRooms, type Rooms } from '../kit/engines.ts'
 import { manualClock } from '../kit/manual-clock.ts'
+import { rollAll } from '../kit/usage-hours.ts'
 import { addRow } from '../kit/usage-rows.ts'
 
 // A schema's first partition ends with the month in which it was made, so that time begins now and goes on from there.
@@ -27,27 +27,43 @@ for (const { engine, open } of ENGINES) {
     const before = await reports(rooms)
 
     assert.equal(await drop(engine, rooms), 0, 'nothing is summed up yet')
-    await roll(rooms)
+    await rollAll(rooms)
     assert.ok((await drop(engine, rooms)) >= 30)
 
     assert.deepEqual(await idsOf(rooms), [young])
     assert.deepEqual(await reports(rooms), before)
-    await roll(rooms)
+    await rollAll(rooms)
     assert.deepEqual(await reports(rooms), before)
     assert.equal((await rooms.usage.list({ limit: 9, outcome: 'completed' })).data.length, 1)
+  })
+
+  test(`${engine}: names that nobody offered go with the rows of their hour`, async () => {
+    await using rooms = await openAt(open, LATER)
+    for (const at of [NOW, LATER - 5 * DAY_MS]) {
+      await addRow(rooms, at, { model_requested: `m${at}`, outcome: 'refused', error_code: 'model_not_found' })
+    }
+    await rollAll(rooms)
+
+    assert.ok((await drop(engine, rooms)) > 0)
+
+    const names = await rooms.sql.all('SELECT model FROM usage_hour_unknown')
+    assert.deepEqual(
+      names.map(row => text(row.model)),
+      [`m${LATER - 5 * DAY_MS}`],
+    )
   })
 
   test(`${engine}: an hour with a changed, an open or a lately recovered row keeps its rows`, async () => {
     await using rooms = await openAt(open, LATER)
     const id = await addRow(rooms, NOW, { state: 'recovered', outcome: 'recovered', finished_at: LATER - HOUR_MS })
     await addRow(rooms, LATER - DAY_MS)
-    await roll(rooms)
+    await rollAll(rooms)
 
     assert.equal(await drop(engine, rooms), 0, 'its owner may come back')
     await rooms.sql.run('UPDATE usage SET finished_at = $1 WHERE request_id = $2', [LATER - 2 * DAY_MS, id])
     await rooms.sql.run('UPDATE usage_rolled SET mark = mark + 1 WHERE hour = $1', [Math.floor(NOW / HOUR_MS)])
     assert.equal(await drop(engine, rooms), 0, 'its sums are not true')
-    await roll(rooms)
+    await rollAll(rooms)
     await rooms.sql.run(`UPDATE usage SET state = 'open' WHERE request_id = $1`, [id])
     assert.equal(await drop(engine, rooms), 0, 'it is open')
     await rooms.sql.run(`UPDATE usage SET state = 'recovered' WHERE request_id = $1`, [id])
@@ -60,12 +76,12 @@ for (const { engine, open } of ENGINES) {
     await using rooms = await openAt(open, LATER)
     await addRow(rooms, NOW, { cost: 5 })
     await addRow(rooms, LATER - DAY_MS)
-    await roll(rooms)
+    await rollAll(rooms)
     await drop(engine, rooms)
 
     const id = await addRow(rooms, NOW, { cost: 3 })
     await rooms.sql.run('UPDATE usage_rolled SET mark = mark + 1 WHERE hour = $1', [Math.floor(NOW / HOUR_MS)])
-    await roll(rooms)
+    await rollAll(rooms)
     await drop(engine, rooms)
 
     const [day] = (await rooms.usage.summary({ to: NOW + DAY_MS }, 'account')).map(row => [row.requests, row.cost])
@@ -81,7 +97,7 @@ for (const { engine, open } of ENGINES) {
     const young = LATER - DAY_MS
     await addRow(rooms, young)
     const cut = await rooms.usage.overview({ from: start, to: end, step: 'hour' })
-    await roll(rooms)
+    await rollAll(rooms)
     await drop(engine, rooms)
 
     const whole = await rooms.usage.overview({ from: start, to: end, step: 'hour' })
@@ -146,10 +162,6 @@ async function openAt(open: (typeof ENGINES)[number]['open'], at: number): Promi
   const clock = manualClock()
   clock.advance(at - clock.now())
   return openRooms(open, clock)
-}
-
-async function roll(rooms: Rooms): Promise<void> {
-  for (let more = true; more; ) more = (await rollUp(0, { read: rooms.hours, write: rooms.hours })).more
 }
 
 async function drop(engine: string, rooms: Rooms): Promise<number> {

@@ -77,17 +77,6 @@ for (const { engine, open } of ENGINES) {
     const { n } = (await rooms.sql.get('SELECT COUNT(*) AS n FROM usage_hour_unknown')) ?? {}
     assert.equal(Number(n), 2, 'too many names are kept as none')
   })
-
-  test(`${engine}: names go with the rows of their hour`, async () => {
-    await using rooms = await openRooms(open, manualClock(AT + 60 * HOUR_MS))
-    await ask(rooms, AT, 'none')
-    await rollAll(rooms)
-
-    while ((await rooms.retention.dropSome(1)) !== 'none');
-
-    assert.equal(await rooms.sql.get('SELECT hour FROM usage_hour_unknown'), undefined)
-    assert.equal((await rooms.usage.summary({}, 'hour'))[0]?.requests, 1)
-  })
 }
 
 async function ask(rooms: Rooms, at: number, model: string): Promise<void> {
