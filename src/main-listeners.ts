@@ -40,6 +40,7 @@ export async function openListeners(v1: V1, operator: Operator, ground: Ground):
     ...bounds,
     newRequestId: newId,
     alarms: ground.alarms,
+    clock: ground.clock,
     chats: v1.door,
     addressStanding: addressStandingOf(v1.authenticator),
     headerPrefix: brand.headerPrefix,

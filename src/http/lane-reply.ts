@@ -1,9 +1,20 @@
 // The answer to one request of the express lane: a head and what is written behind it, straight into the socket. What has no
 // length is framed by whoever writes it.
 import { STATUS_CODES } from 'node:http'
+import type { Clock } from '../lib/clock.ts'
 import type { LaneRequest, Reply } from './exchange.ts'
 
 export const KEEP_ALIVE_MS = 65_000
+
+// What the connection has to do with each of its replies.
+export type LaneDuties = {
+  // For the Date header.
+  date(): string
+  // All is written; the kernel may not have it yet.
+  onEnd(reply: LaneReply): void
+  // The kernel has it all.
+  onFinish(): void
+}
 
 export class LaneReply implements Reply {
   readonly req: LaneRequest
@@ -16,16 +27,14 @@ export class LaneReply implements Reply {
   closes: boolean
   // Written with what comes next.
   #head = ''
-  #onEnd: (reply: LaneReply) => void
-  #onFinish: () => void
+  #duties: LaneDuties
   #onClose: (() => void)[] = []
   #onDrain: (() => void) | undefined
 
-  constructor(req: LaneRequest, onEnd: (reply: LaneReply) => void, onFinish: () => void) {
+  constructor(req: LaneRequest, duties: LaneDuties) {
     this.req = req
     this.closes = req.closes
-    this.#onEnd = onEnd
-    this.#onFinish = onFinish
+    this.#duties = duties
   }
 
   get writableLength(): number {
@@ -50,7 +59,7 @@ export class LaneReply implements Reply {
       text += 'Transfer-Encoding: chunked\r\n'
     }
     if (!told) text += this.closes ? CLOSE : KEEP_ALIVE
-    this.#head = `${text}Date: ${httpDate()}\r\n\r\n`
+    this.#head = `${text}Date: ${this.#duties.date()}\r\n\r\n`
     this.headersSent = true
   }
 
@@ -62,7 +71,7 @@ export class LaneReply implements Reply {
   }
 
   write(text: string): boolean {
-    if (this.destroyed) return false
+    if (this.destroyed || this.writableEnded) return false
     const piece = this.#head + text
     this.#head = ''
     return this.req.socket.write(piece)
@@ -72,10 +81,13 @@ export class LaneReply implements Reply {
     if (this.destroyed || this.writableEnded) return
     this.writableEnded = true
     this.req.socket.write(this.#head + text, this.#finished)
-    this.#onEnd(this)
+    this.#head = ''
+    this.#duties.onEnd(this)
   }
 
+  // Once it is finished, the connection is that of the next request.
   destroy(): void {
+    if (this.writableFinished) return
     this.destroyed = true
     this.req.socket.destroy()
   }
@@ -102,12 +114,11 @@ export class LaneReply implements Reply {
     this.#onClose = []
   }
 
-  // The kernel has it all.
   #finished = (error?: Error | null): void => {
     if (error) return
     this.writableFinished = true
     this.closed()
-    this.#onFinish()
+    this.#duties.onFinish()
   }
 }
 
@@ -117,14 +128,16 @@ const KEEP_ALIVE = `Connection: keep-alive\r\nKeep-Alive: timeout=${KEEP_ALIVE_M
 // A line break would let a value write headers of its own.
 const NOT_PLAIN = /[^\t\x20-\x7e]/
 
-let second = 0
-let date = ''
-
-function httpDate(): string {
-  const now = Math.floor(Date.now() / 1000)
-  if (now !== second) {
-    second = now
-    date = new Date(now * 1000).toUTCString()
+// Written once a second.
+export function dateOf(clock: Clock): () => string {
+  let second = 0
+  let date = ''
+  return () => {
+    const now = Math.floor(clock.now() / 1000)
+    if (now !== second) {
+      second = now
+      date = new Date(now * 1000).toUTCString()
+    }
+    return date
   }
-  return date
 }

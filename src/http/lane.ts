@@ -3,9 +3,10 @@
 import type { Socket } from 'node:net'
 import type { RefusalCode } from '../domain/refusal.ts'
 import type { Alarm, Alarms } from '../lib/alarms.ts'
+import type { Clock } from '../lib/clock.ts'
 import { type HeadBounds, requestReader, type WholeRequest } from '../lib/http-request.ts'
 import type { LaneRequest } from './exchange.ts'
-import { KEEP_ALIVE_MS, LaneReply } from './lane-reply.ts'
+import { dateOf, KEEP_ALIVE_MS, type LaneDuties, LaneReply } from './lane-reply.ts'
 import { destroyUnlessRead } from './reply.ts'
 
 export type LaneNeeds = HeadBounds & {
@@ -13,6 +14,7 @@ export type LaneNeeds = HeadBounds & {
   readonly handOver: (socket: Socket) => void
   readonly refuse: (socket: Socket, code: RefusalCode) => void
   readonly alarms: Alarms
+  readonly clock: Clock
   // Until when something has to come on a new connection.
   readonly headersTimeoutMs: number
   readonly writeStallMs: number
@@ -28,46 +30,48 @@ export type Lane = {
 // How long the rest of a body is waited for here; a slow one is for those who watch the time of bodies.
 const REST_MS = 200
 const BYTES_MAX = 64 * 1024
+// More than the caller is told, so that it never sends into a connection that is just being closed.
+const IDLE_MS = KEEP_ALIVE_MS + 1_000
 
 export function expressLane(needs: LaneNeeds): Lane {
   const { alarms } = needs
+  const date = dateOf(needs.clock)
   const read = requestReader('POST', '/v1/chat/completions', needs)
   const connections = new Set<{ closeIfIdle(): void; readonly socket: Socket }>()
   let closing = false
 
   function enter(socket: Socket): void {
     // A request that is not whole, or what came behind one that is not answered.
-    let kept: Buffer | undefined
+    let kept: Buffer[] = []
+    let keptBytes = 0
     let reply: LaneReply | undefined
     let rest: Alarm | undefined
     const fresh = alarms.set(needs.headersTimeoutMs, () => refuse('request_timeout'))
-    const idle = alarms.set(KEEP_ALIVE_MS, () => (reply === undefined ? socket.destroy() : idle.again()))
+    const idle = alarms.set(IDLE_MS, () => (reply === undefined ? socket.destroy() : idle.again()))
     const connection = { socket, closeIfIdle }
+    const duties: LaneDuties = { date, onEnd: onReplyEnd, onFinish }
     connections.add(connection)
     socket.on('error', ignore).on('data', onData).on('end', onEnd).on('drain', onDrain).on('close', leave)
 
     function onData(arrived: Buffer): void {
-      const bytes = kept === undefined ? arrived : Buffer.concat([kept, arrived])
-      kept = bytes
+      kept.push(arrived)
+      keptBytes += arrived.length
       if (reply !== undefined) {
-        if (bytes.length > BYTES_MAX) socket.pause()
+        if (keptBytes > BYTES_MAX) socket.pause()
         return
       }
       fresh.cancel()
-      const found = read(bytes)
+      const found = read(kept.length === 1 ? arrived : Buffer.concat(kept))
       if (typeof found === 'object') serve(found)
-      else if (found === 'other' || bytes.length > BYTES_MAX) handOver()
+      else if (found === 'other' || keptBytes > BYTES_MAX) handOver()
       else rest ??= alarms.set(REST_MS, handOver)
     }
 
     function serve({ method, url, httpVersion, headers, closes, body }: WholeRequest): void {
       rest?.cancel()
-      rest = kept = undefined
-      reply = new LaneReply(
-        { method, url, httpVersion, headers, closes, body, socket, complete: true },
-        onReplyEnd,
-        onFinish,
-      )
+      rest = undefined
+      forget()
+      reply = new LaneReply({ method, url, httpVersion, headers, closes, body, socket, complete: true }, duties)
       void needs.serve(reply.req, reply)
     }
 
@@ -78,9 +82,21 @@ export function expressLane(needs: LaneNeeds): Lane {
     function onFinish(): void {
       const closes = reply?.closes || closing
       reply = undefined
-      if (closes) socket.destroySoon()
-      else if (kept !== undefined) handOver()
+      if (closes) close()
+      else if (keptBytes > 0) handOver()
       else idle.again()
+    }
+
+    // What still comes, or came behind the last answer, is nobody's.
+    function close(): void {
+      leave()
+      forget()
+      socket.destroySoon()
+    }
+
+    function forget(): void {
+      kept = []
+      keptBytes = 0
     }
 
     function onDrain(): void {
@@ -90,15 +106,17 @@ export function expressLane(needs: LaneNeeds): Lane {
     // A caller that half-closes has left, also where what is buffered for it would keep its connection open.
     function onEnd(): void {
       if (reply !== undefined && !reply.writableEnded) socket.destroy()
-      else if (reply === undefined && kept !== undefined) refuse('malformed_request')
+      else if (reply === undefined && keptBytes > 0) refuse('malformed_request')
       else socket.end()
     }
 
     function handOver(): void {
       leave()
       socket.off('error', ignore).pause()
-      socket.unshift(kept as Buffer)
       needs.handOver(socket)
+      // Not before it flows again: what was put back earlier would be read while Node has yet to hear of the resuming, and
+      // Node would then never stop reading again when it has enough.
+      socket.once('resume', () => socket.unshift(Buffer.concat(kept)))
       socket.resume()
     }
 
@@ -118,7 +136,7 @@ export function expressLane(needs: LaneNeeds): Lane {
     }
 
     function closeIfIdle(): void {
-      if (reply === undefined && kept === undefined) socket.destroy()
+      if (reply === undefined && keptBytes === 0) socket.destroy()
     }
   }
 

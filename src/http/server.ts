@@ -5,6 +5,7 @@ import type { Socket } from 'node:net'
 import { errorBody, Refusal, type RefusalCode } from '../domain/refusal.ts'
 import type { Alarms } from '../lib/alarms.ts'
 import type { Standing } from '../lib/bucket.ts'
+import type { Clock } from '../lib/clock.ts'
 import type { Door } from './door.ts'
 import { expressLane } from './lane.ts'
 import { KEEP_ALIVE_MS } from './lane-reply.ts'
@@ -20,6 +21,7 @@ export type ServerNeeds = {
   readonly others: (req: IncomingMessage, res: ServerResponse) => void
   readonly newRequestId: () => string
   readonly alarms: Alarms
+  readonly clock: Clock
   readonly addressStanding: (socket: Socket) => Standing
   readonly headerPrefix: string
   readonly headersMax: number

@@ -176,6 +176,7 @@ const SOCKET_MODULES = /^(node:)?(net|tls|http|https|http2|dgram)$|^undici$/
 const SOCKET_PARTS: Readonly<Record<string, readonly string[]>> = {
   'src/upstream/call.ts': ['connect', 'isIP'],
   'src/http/server.ts': ['createServer'],
+  'src/http/lane-reply.ts': ['STATUS_CODES'],
 }
 
 function sockets({ path, imports }: Source): string[] {

@@ -2,6 +2,7 @@
 // asked for yet.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { createServer as createHttpServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -15,6 +16,7 @@ const CHAT = 'POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 2
 const HEADERS = ['Content-Length', '2']
 // Longer than the tick of alarms.
 const TICKS_MS = 160
+const MIB = 1024 * 1024
 
 async function openLane(overrides: Partial<LaneNeeds> = {}) {
   const clock = manualClock()
@@ -29,6 +31,7 @@ async function openLane(overrides: Partial<LaneNeeds> = {}) {
       refused.push(code)
       socket.destroy()
     },
+    clock,
     alarms: alarms(clock, error => assert.fail(String(error))),
     headersTimeoutMs: 10_000,
     writeStallMs: 60_000,
@@ -90,7 +93,7 @@ test('a connection that says nothing is refused in time; one that has spoken is 
   assert.deepEqual([before, silent.refused, spoken.refused], [[], ['request_timeout'], []])
 })
 
-test('a connection may rest for 65 seconds after each answer, and is not cut while one is under way', async () => {
+test('a connection may rest for the 65 seconds that it is told, and a little more, after each answer, and is not cut while one is under way', async () => {
   using it = await openLane()
   answer(await it.chat(1))
   await it.pass(60_000)
@@ -101,7 +104,7 @@ test('a connection may rest for 65 seconds after each answer, and is not cut whi
   answer(second)
   await until('the second answer came', () => it.received().split('HTTP/1.1 200').length === 3)
 
-  await it.pass(64_000)
+  await it.pass(65_500)
   const rested = it.taken[0]?.destroyed
   await it.pass(2_000)
 
@@ -111,15 +114,62 @@ test('a connection may rest for 65 seconds after each answer, and is not cut whi
 test('of what comes behind an unfinished answer only a little is taken, and all of it is handed over', async () => {
   using it = await openLane()
   const reply = await it.chat(1)
-  const behind = Buffer.alloc(4 * 1024 * 1024, 'x')
+  const behind = Buffer.alloc(4 * MIB, 'x')
   it.socket.write(behind)
   await sleep(200)
   const taken = it.taken[0]?.bytesRead ?? 0
   answer(reply)
   await until('all of it came', () => it.handedOver.reduce((sum, { length }) => sum + length, 0) === behind.length)
 
-  assert.ok(taken < 1024 * 1024, `${taken} bytes were taken`)
+  assert.ok(taken < MIB, `${taken} bytes were taken`)
   assert.ok(Buffer.concat(it.handedOver).equals(behind))
+})
+
+test('Node takes no more of a body that was handed over to it than somebody reads', async () => {
+  const node = createHttpServer()
+  const [toNode] = node.listeners('connection')
+  using it = await openLane({ handOver: socket => void toNode?.call(node, socket) })
+  const asked = once(node, 'request') as Promise<[IncomingMessage]>
+  const head = `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: ${40 * MIB}\r\n\r\n`
+  it.socket.write(head + 'x'.repeat(70_000))
+  const [req] = await asked
+  it.socket.write(Buffer.alloc(40 * MIB - 70_000, 'x'))
+  await sleep(300)
+
+  const taken = it.taken[0]?.bytesRead ?? 0
+  let bytes = 0
+  for await (const piece of req) bytes += (piece as Buffer).length
+  assert.ok(taken < MIB, `${taken} bytes were taken`)
+  assert.equal(bytes, 40 * MIB)
+})
+
+test('behind an answer that ends the connection nothing is served, whenever it came', async () => {
+  using it = await openLane()
+  it.socket.write(CHAT.replace('Host', 'Connection: close\r\nHost'))
+  await until('the chat is served', () => it.replies.length === 1)
+  it.socket.write(CHAT)
+  await sleep(50)
+  answer(it.replies[0] as LaneReply)
+  // Before the connection has ended.
+  it.taken[0]?.emit('data', Buffer.from(CHAT))
+  await until('it has ended', () => it.taken[0]?.destroyed === true)
+
+  assert.deepEqual([it.replies.length, it.handedOver.length], [1, 0])
+})
+
+test('a reply that has ended writes nothing more, and one that is finished ends no connection', async () => {
+  using it = await openLane()
+  const reply = await it.chat(1)
+  answer(reply)
+  const more = reply.write(': keep-alive\n')
+  reply.flushHeaders()
+  await until('the answer came', () => it.received().includes('{}'))
+  reply.destroy()
+  answer(await it.chat(2))
+  await until('the second came', () => it.received().split('HTTP/1.1 200').length === 3)
+
+  assert.equal(more, false)
+  assert.ok(!it.received().includes('keep-alive\n'))
 })
 
 test('when the lane closes, what rests ends at once and what is answered ends with its answer', async () => {
