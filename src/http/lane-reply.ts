@@ -81,7 +81,6 @@ export class LaneReply implements Reply {
     if (this.destroyed || this.writableEnded) return
     this.writableEnded = true
     this.req.socket.write(this.#head + text, this.#finished)
-    this.#head = ''
     this.#duties.onEnd(this)
   }
 

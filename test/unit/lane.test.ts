@@ -149,9 +149,10 @@ test('behind an answer that ends the connection nothing is served, whenever it c
   await until('the chat is served', () => it.replies.length === 1)
   it.socket.write(CHAT)
   await sleep(50)
-  answer(it.replies[0] as LaneReply)
-  // Before the connection has ended.
-  it.taken[0]?.emit('data', Buffer.from(CHAT))
+  const [reply] = it.replies as [LaneReply]
+  // When the answer is finished, and its connection has not ended yet.
+  reply.once('close', () => queueMicrotask(() => it.taken[0]?.emit('data', Buffer.from(CHAT))))
+  answer(reply)
   await until('it has ended', () => it.taken[0]?.destroyed === true)
 
   assert.deepEqual([it.replies.length, it.handedOver.length], [1, 0])
