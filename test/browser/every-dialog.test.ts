@@ -15,31 +15,35 @@ type Dialog = {
   readonly stays?: boolean
 }
 
-for (const look of ['light', 'dark', 'phone'] as const) {
-  test(`every dialog is accessible and silent: ${look}`, { skip: !hasBrowser() }, async () => {
-    await using gateway = await startGateway()
-    await using browser = await openBrowser()
-    const dialogs = await furnish(gateway)
-    const { page, complaints, open, signIn } = await visit(browser, gateway.url, look)
-    const found: string[] = []
-    await mkdir(SCREENSHOTS, { recursive: true })
-    await signIn(gateway.adminToken)
+test('every dialog is accessible and silent', { skip: !hasBrowser() }, async t => {
+  await using gateway = await startGateway()
+  await using browser = await openBrowser()
+  const dialogs = await furnish(gateway)
+  await mkdir(SCREENSHOTS, { recursive: true })
 
-    for (const [name, dialog] of Object.entries(dialogs)) {
-      await open(dialog.path)
-      await dialog.open(page)
-      await page.getByRole('dialog').first().waitFor()
-      await page.screenshot({ path: join(SCREENSHOTS, `dialog-${name}-${look}.png`) })
-      found.push(...(await barriers(page, look)).map(barrier => `${name}: ${barrier}`))
-      await page.keyboard.press('Escape')
-      if (dialog.stays === true) assert.equal(await page.getByRole('dialog').count(), 1, name)
-      else await page.getByRole('dialog').first().waitFor({ state: 'detached' })
-    }
+  for (const look of ['light', 'dark', 'phone'] as const) {
+    await t.test(look, async () => {
+      const { page, complaints, open, signIn } = await visit(browser, gateway.url, look)
+      const found: string[] = []
+      await signIn(gateway.adminToken)
 
-    assert.deepEqual(found, [])
-    assert.deepEqual(complaints, [])
-  })
-}
+      for (const [name, dialog] of Object.entries(dialogs)) {
+        await open(dialog.path)
+        await dialog.open(page)
+        await page.getByRole('dialog').first().waitFor()
+        await page.screenshot({ path: join(SCREENSHOTS, `dialog-${name}-${look}.png`) })
+        found.push(...(await barriers(page, look)).map(barrier => `${name}: ${barrier}`))
+        await page.keyboard.press('Escape')
+        if (dialog.stays === true) assert.equal(await page.getByRole('dialog').count(), 1, name)
+        else await page.getByRole('dialog').first().waitFor({ state: 'detached' })
+      }
+
+      assert.deepEqual(found, [])
+      assert.deepEqual(complaints, [])
+      await page.close()
+    })
+  }
+})
 
 async function furnish(gateway: Gateway): Promise<Readonly<Record<string, Dialog>>> {
   const { id, accountId } = await gateway.createKey({ name: 'ci' })

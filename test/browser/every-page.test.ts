@@ -14,29 +14,33 @@ const NAMES = [
   'مرحبا \u202egnp.exe',
 ]
 
-for (const look of ['light', 'dark', 'phone'] as const) {
-  test(`every page is whole, accessible and silent: ${look}`, { skip: !hasBrowser() }, async () => {
-    await using gateway = await startGateway()
-    await using browser = await openBrowser()
-    const pages = await furnish(gateway)
-    const visitor = await visit(browser, gateway.url, look)
-    const found: string[] = []
-    await mkdir(SCREENSHOTS, { recursive: true })
+test('every page is whole, accessible and silent', { skip: !hasBrowser() }, async t => {
+  await using gateway = await startGateway()
+  await using browser = await openBrowser()
+  const pages = await furnish(gateway)
+  await mkdir(SCREENSHOTS, { recursive: true })
 
-    await visitor.page.goto(`${gateway.url}/login`)
-    await visitor.page.getByRole('button', { name: 'Sign in' }).waitFor()
-    found.push(...(await faultsOf(visitor, 'login', look)))
-    await visitor.signIn(gateway.adminToken)
-    for (const [name, { path, shows }] of Object.entries(pages)) {
-      await visitor.open(path)
-      await visitor.page.getByText(shows).first().waitFor()
-      found.push(...(await faultsOf(visitor, name, look)))
-    }
+  for (const look of ['light', 'dark', 'phone'] as const) {
+    await t.test(look, async () => {
+      const visitor = await visit(browser, gateway.url, look)
+      const found: string[] = []
 
-    assert.deepEqual(found, [])
-    assert.deepEqual(visitor.complaints, [])
-  })
-}
+      await visitor.page.goto(`${gateway.url}/login`)
+      await visitor.page.getByRole('button', { name: 'Sign in' }).waitFor()
+      found.push(...(await faultsOf(visitor, 'login', look)))
+      await visitor.signIn(gateway.adminToken)
+      for (const [name, { path, shows }] of Object.entries(pages)) {
+        await visitor.open(path)
+        await visitor.page.getByText(shows).first().waitFor()
+        found.push(...(await faultsOf(visitor, name, look)))
+      }
+
+      assert.deepEqual(found, [])
+      assert.deepEqual(visitor.complaints, [])
+      await visitor.page.close()
+    })
+  }
+})
 
 async function faultsOf({ page }: Visit, name: string, look: Look): Promise<readonly string[]> {
   await page.screenshot({ path: join(SCREENSHOTS, `${name}-${look}.png`), fullPage: true })
