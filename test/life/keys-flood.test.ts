@@ -45,7 +45,8 @@ test('a flood of unknown keys is slowed down, and nobody else notices', async t 
 
     const remaining = answers.map(answer => Number(answer.header('ratelimit-remaining')))
     const [next, mapped] = remaining.splice(40)
-    assert.deepEqual([next, mapped], [599, 599])
+    // One was taken of 600, and may be back by the time that the answer is written.
+    for (const left of [next, mapped]) assert.ok(left === 599 || left === 600, `${left}`)
     const least = Math.min(...remaining)
     assert.ok(least >= 560 && least <= 560 + refilled, `${least}, refilled ${refilled}`)
   })
