@@ -37,6 +37,9 @@ process.once('exit', () => {
 
 const ROOT = join(import.meta.dirname, '../..')
 
+// Asking takes time from the one that is starting.
+const READY_POLL_MS = 50
+
 export async function startProcess(start: ServerStart): Promise<ServerProcess> {
   // Else a stranger on our port would look like our gateway being ready.
   if (start.readyUrl !== undefined && (await answers(start.readyUrl))) throw new Error(`taken: ${start.readyUrl}`)
@@ -63,7 +66,7 @@ export async function startProcess(start: ServerStart): Promise<ServerProcess> {
         signal('SIGKILL')
         throw new Error(`the gateway was not ready after ${start.readyTimeoutMs} ms:\n${said()}`)
       }
-      await setTimeout(20)
+      await setTimeout(READY_POLL_MS)
     }
   }
   return { pid: child.pid ?? -1, exited, signal }
