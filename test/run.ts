@@ -1,15 +1,36 @@
 // The test command: style, types and dead code first, then every test. `npm test -- FILE…` runs only those test files.
 import { spawnSync } from 'node:child_process'
-import { existsSync, globSync, mkdtempSync, readFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { globSync } from 'node:fs'
+import { basename, resolve } from 'node:path'
 import { hasPostgres, startServer } from './kit/postgres.ts'
 import { hasRedis, sharedRedis } from './kit/redis.ts'
-
-type Env = Readonly<Record<string, string>>
+import { type Running, runFiles } from './kit/run-files.ts'
 
 const only = process.argv.slice(2)
 const bin = (name: string) => `node_modules/.bin/${name}`
+
+// Begun before all others, as each takes half a minute and more: none of them is left running alone at the end.
+const LONG = [
+  'chaos/kill-nine',
+  'browser/every-dialog',
+  'chaos/nodes',
+  'browser/every-page',
+  'browser/trouble',
+  'browser/operator-day',
+  'life/migrate',
+  'life/edge-slow',
+  'life/streams-stalled',
+  'life/keys-many-nodes',
+  'life/redis-away',
+  'life/workers',
+  'life/catalog-guarded',
+  'life/catalog-credentials',
+  'life/start-refused',
+  'life/nodes-away',
+  'contract/store-hours',
+  'contract/wires-recorded',
+  'unit/kit-witnesses',
+]
 
 // Not run a second time: what is about the embedded store itself (its folder and files, a start that finds nothing, one
 // process alone), and what brings servers of its own.
@@ -45,53 +66,66 @@ const ONCE = [
 // to pass alone, if it is not much; what is really broken fails there too.
 const AGAIN_MAX = 5
 
+// More than half of a life test is waiting, for a time to pass or for somebody to answer: five of them keep two cores busy.
+// Those of chaos have several processes each: more of them at once would be measuring each other.
+const WAITING = 5
+const BUSY = 3
+
 if (only.length > 0) {
-  tests('tests', only, [])
+  if ((await runFiles(only, { atOnce: BUSY })).length > 0) process.exit(1)
 } else {
   step('style', bin('biome'), ['check', '--error-on-warnings', '.'])
   step('types', bin('tsc'), [])
   step('types of the dashboard', bin('tsc'), ['-p', 'web'])
   step('dead code', bin('knip'), [])
   const servers = await sharedServers()
+  // Compiled once for all files. Not where coverage is taken: it is less exact for code that comes from a cache.
+  const env = { ...process.env, ...servers, NODE_COMPILE_CACHE: resolve('node_modules/.cache/turnpike-tests') }
   // Coverage slows everything in a process down, so it is taken where the code runs in the test's own process. The life
   // of a request is tested against the real process, without it.
-  const coverage = ['--experimental-test-coverage', '--test-coverage-include=src/**']
-  tests('unit and contract tests, with coverage', globSync('test/{unit,contract}/*.test.ts').sort(), coverage, servers)
-  const life = globSync('test/life/*.test.ts').sort()
-  tests('life and client tests', [...life, ...globSync('test/{*,clients/*}.test.ts').sort()], [], servers)
-  // These keep several processes each busy: three at once would be measuring each other.
-  tests('chaos and browser tests', globSync('test/{chaos,browser}/*.test.ts').sort(), ['--test-concurrency=2'], servers)
-  const shared = life.filter(file => !ONCE.includes(basename(file, '.test.ts')))
-  if (servers !== undefined) tests('life tests on Postgres and Redis', shared, [], { ...servers, TEST_STORE: 'shared' })
+  Object.assign(process.env, servers)
+  await tests('unit and contract tests, with coverage', found('{unit,contract}/*'), { atOnce: BUSY, coverage: true })
+  await tests('life and client tests', found('{life/*,clients/*,*}'), { atOnce: WAITING, env })
+  await tests('chaos and browser tests', found('{chaos,browser}/*'), { atOnce: BUSY, env })
+  const again = found('life/*').filter(file => !ONCE.includes(basename(file, '.test.ts')))
+  const shared = { ...env, TEST_STORE: 'shared' }
+  if (servers !== undefined) await tests('life tests on Postgres and Redis', again, { atOnce: WAITING, env: shared })
+}
+
+function found(pattern: string): readonly string[] {
+  const files = globSync(`test/${pattern}.test.ts`).sort()
+  const long = LONG.map(name => `test/${name}.test.ts`).filter(file => files.includes(file))
+  return [...long, ...files.filter(file => !long.includes(file))]
 }
 
 // One of each for all tests, which work in schemas and under keys of their own.
-async function sharedServers(): Promise<Env | undefined> {
+async function sharedServers(): Promise<Readonly<Record<string, string>> | undefined> {
   if (!hasPostgres() || !hasRedis()) return undefined
   return { DATABASE_URL: process.env.DATABASE_URL ?? (await startServer()).url, REDIS_URL: await sharedRedis() }
 }
 
-function tests(what: string, files: readonly string[], flags: readonly string[], env: Env = {}): void {
-  const failed = join(mkdtempSync(join(tmpdir(), 'turnpike-tests-')), 'failed')
-  const common = ['--test', '--test-concurrency=3', '--test-timeout=600000', ...flags]
-  const spec = ['--test-reporter=spec', '--test-reporter-destination=stdout']
-  const names = ['--test-reporter=./test/kit/failed-files.ts', `--test-reporter-destination=${failed}`]
-  if (run(what, process.execPath, [...common, ...spec, ...names, ...files], env)) return
-  const again = existsSync(failed) ? readFileSync(failed, 'utf8').split('\n').filter(Boolean) : []
-  if (only.length > 0 || again.length === 0 || again.length > AGAIN_MAX) process.exit(1)
-  process.stderr.write(`\nFAILED BESIDE OTHERS, once more alone:\n${again.join('\n')}\n\n`)
-  step(`${what}, once more alone`, process.execPath, [...common, '--test-concurrency=1', ...again], env)
-}
-
-function step(what: string, command: string, args: readonly string[], env: Env = {}): void {
-  if (!run(what, command, args, env)) process.exit(1)
-}
-
-function run(what: string, command: string, args: readonly string[], env: Env): boolean {
+async function tests(what: string, files: readonly string[], running: Running): Promise<void> {
   const started = performance.now()
-  const { status } = spawnSync(command, args, { stdio: 'inherit', env: { ...process.env, ...env } })
+  const failed = await runFiles(files, running)
+  report(what, started, failed.length === 0)
+  if (failed.length === 0) return
+  if (failed.length > AGAIN_MAX) process.exit(1)
+  process.stderr.write(`\nFAILED BESIDE OTHERS, once more alone:\n${failed.join('\n')}\n\n`)
+  const startedAgain = performance.now()
+  const isMended = (await runFiles(failed, { ...running, atOnce: 1, coverage: false })).length === 0
+  report(`${what}, once more alone`, startedAgain, isMended)
+  if (!isMended) process.exit(1)
+}
+
+function step(what: string, command: string, args: readonly string[]): void {
+  const started = performance.now()
+  const { status } = spawnSync(command, args, { stdio: 'inherit' })
+  report(what, started, status === 0)
+  if (status !== 0) process.exit(1)
+}
+
+function report(what: string, started: number, isGood: boolean): void {
   const seconds = ((performance.now() - started) / 1000).toFixed(1)
-  if (status === 0) process.stdout.write(`${what}: ok, ${seconds} s\n`)
+  if (isGood) process.stdout.write(`${what}: ok, ${seconds} s\n`)
   else process.stderr.write(`\n${what}: failed after ${seconds} s\n`)
-  return status === 0
 }
