@@ -6,7 +6,6 @@ import { existsSync, readFileSync } from 'node:fs'
 import * as nodeModule from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { setFlagsFromString } from 'node:v8'
 
 const OLDEST = [26, 1]
 const PACKAGES = {
@@ -22,9 +21,6 @@ if (isNewEnough(process.versions.node)) await run()
 else runUnder(installedNode())
 
 async function run() {
-  // The heap grows by a third between collections instead of doubling: what requests leave behind is collected sooner,
-  // and the process stays small.
-  setFlagsFromString('--heap-growing-percent=30')
   endWithStarter()
   // Only where we are installed, never in a shared temporary directory: cached code is code, and others could plant it.
   nodeModule.enableCompileCache(join(ROOT, 'node_modules', '.cache', 'turnpike'))
