@@ -96,10 +96,10 @@ export async function runProcess(
 }
 
 // Bound and let go again. Below the range that the system gives to outgoing connections: one of those could sit on the
-// port while a gateway restarts.
+// port while a gateway restarts; and above 10080, the highest that fetch() refuses to call.
 export async function freePort(): Promise<number> {
   for (;;) {
-    const port = randomInt(10_000, 32_000)
+    const port = randomInt(10_081, 32_000)
     const server = createServer().listen(port, '127.0.0.1')
     const isFree = await once(server, 'listening').then(
       () => true,
