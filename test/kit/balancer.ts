@@ -12,21 +12,25 @@ export type Balancer = AsyncDisposable & {
 
 const ASK_EVERY_MS = 100
 const ASK_TIMEOUT_MS = 1000
+// A node that says no is left out at once; one that does not answer in time may only be busy.
+const SILENCES_MAX = 3
 
 export async function startBalancer(ports: readonly number[]): Promise<Balancer> {
   const agent = new Agent({ keepAlive: true })
   const ready = new Set<number>()
+  const silences = new Map<number, number>()
   const failures: string[] = []
   let turn = 0
 
   async function ask(port: number): Promise<void> {
     const signal = AbortSignal.timeout(ASK_TIMEOUT_MS)
-    const isReady = await fetch(`http://127.0.0.1:${port}/ready`, { signal }).then(
-      ({ status }) => status === 200,
-      () => false,
+    const said = await fetch(`http://127.0.0.1:${port}/ready`, { signal }).then(
+      ({ status }) => (status === 200 ? 'yes' : 'no'),
+      () => (signal.aborted ? 'nothing' : 'no'),
     )
-    if (isReady) ready.add(port)
-    else ready.delete(port)
+    silences.set(port, said === 'nothing' ? (silences.get(port) ?? 0) + 1 : 0)
+    if (said === 'yes') ready.add(port)
+    else if (said === 'no' || (silences.get(port) ?? 0) >= SILENCES_MAX) ready.delete(port)
   }
 
   function fail(res: ServerResponse, why: string): void {
