@@ -25,7 +25,8 @@ const HELP = `npm run bench -- [options]
   --paced              1 ms between the chunks of a stream
   --halt               let idle cores halt; in a virtual machine streams then vary threefold between runs
   --contestants LIST   of nginx,relay,turnpike (all)
-  --scale              Turnpike alone: on the embedded store, on Postgres and Redis, and as two workers there
+  --scale              Turnpike alone: on the embedded store, on Postgres and Redis, and as two workers there,
+                       which have twice the connections; databases are where TMPDIR is
   --profile            profile Turnpike; print with: node bench/profile.ts FOLDER
   --help`
 

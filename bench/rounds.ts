@@ -66,7 +66,7 @@ async function measure(bench: Bench, contestant: Contestant, round: number, dire
     const measures: Partial<Record<Form, Measure>> = {}
     for (const form of plan.forms) {
       sent += await warmUp(bench, running, form, contestant.processes)
-      measures[form] = await measureForm(bench, running, form)
+      measures[form] = await measureForm(bench, running, form, contestant.processes)
       sent += plan.requests[form]
     }
     const alone = { form: 'json', connections: 1, requests: Math.ceil(plan.requests.json / 10) } as const
@@ -82,18 +82,20 @@ async function measure(bench: Bench, contestant: Contestant, round: number, dire
 }
 
 // Three times as long as the run itself: seen in windows of five seconds, the compilers, on the same core, came to rest
-// after some 60,000 requests. Where several processes share the work, each of them has its own. Returns how many were sent.
+// after some 60,000 requests. Where several processes share the work, each of them has its own, and connections of its own:
+// with fewer, fewer requests would share each of its transactions. Returns how many were sent.
 async function warmUp(bench: Bench, target: Target, form: Form, processes = 1): Promise<number> {
   const requests = 3 * processes * bench.plan.requests[form]
-  await drive(bench, target, { form, connections: bench.plan.connections, requests })
+  await drive(bench, target, { form, connections: bench.plan.connections * processes, requests })
   return requests
 }
 
-async function measureForm(bench: Bench, running: Running, form: Form): Promise<Measure> {
+async function measureForm(bench: Bench, running: Running, form: Form, processes = 1): Promise<Measure> {
   const requests = bench.plan.requests[form]
   const before = cpuSeconds(running.pid)
   const othersBefore = othersCpuSeconds()
-  const report = await drive(bench, running, { form, connections: bench.plan.connections, requests })
+  const connections = bench.plan.connections * processes
+  const report = await drive(bench, running, { form, connections, requests })
   const cpuUs = ((cpuSeconds(running.pid) - before) / requests) * 1e6
   const othersShare = (othersCpuSeconds() - othersBefore) / report.seconds
   if (othersShare > 0.1)
