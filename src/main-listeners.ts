@@ -6,11 +6,10 @@ import { BadConfig, type Listen } from './config.ts'
 import { openApp } from './http/app.ts'
 import { addressStandingOf } from './http/peer.ts'
 import { type HttpServer, httpServer } from './http/server.ts'
+import { CHATS } from './http/v1/endpoint.ts'
 import type { Ground } from './main-ground.ts'
 import type { Operator } from './main-operator.ts'
 import type { V1 } from './main-v1.ts'
-
-const CHATS = '/v1/chat/completions'
 
 export type Listeners = {
   readonly servers: readonly HttpServer[]

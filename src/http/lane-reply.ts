@@ -43,7 +43,7 @@ export class LaneReply implements Reply {
 
   writeHead(status: number, headers: string[]): void {
     if (this.headersSent) throw new Error('the head has been written')
-    let text = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Status'}\r\n`
+    let text = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`
     let sized = false
     let told = false
     for (let i = 0; i < headers.length; i += 2) {

@@ -8,6 +8,7 @@ import { type HeadBounds, requestReader, type WholeRequest } from '../lib/http-r
 import type { LaneRequest } from './exchange.ts'
 import { dateOf, KEEP_ALIVE_MS, type LaneDuties, LaneReply } from './lane-reply.ts'
 import { destroyUnlessRead } from './reply.ts'
+import { CHATS } from './v1/endpoint.ts'
 
 export type LaneNeeds = HeadBounds & {
   readonly serve: (req: LaneRequest, reply: LaneReply) => Promise<void>
@@ -36,7 +37,7 @@ const IDLE_MS = KEEP_ALIVE_MS + 1_000
 export function expressLane(needs: LaneNeeds): Lane {
   const { alarms } = needs
   const date = dateOf(needs.clock)
-  const read = requestReader('POST', '/v1/chat/completions', needs)
+  const read = requestReader('POST', CHATS, needs)
   const connections = new Set<{ closeIfIdle(): void; readonly socket: Socket }>()
   let closing = false
 

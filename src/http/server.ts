@@ -1,6 +1,6 @@
 // The listener: the express lane in front, then node:http with every bound set, the door of /v1, Fastify behind it for
 // everything else, and answers in our shape to what the HTTP parser itself rejects.
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { errorBody, Refusal, type RefusalCode } from '../domain/refusal.ts'
 import type { Alarms } from '../lib/alarms.ts'
@@ -150,23 +150,16 @@ function reject(res: ServerResponse, code: RefusalCode, needs: ServerNeeds): voi
 }
 
 function end(socket: Socket, code: RefusalCode, url: string | undefined, needs: ServerNeeds): void {
-  const { status, reason, headers, body } = plainRefusal(code, socket, url, needs)
+  const { status, headers, body } = plainRefusal(code, socket, url, needs)
   const lines = []
   for (let i = 0; i < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`)
-  socket.end(`HTTP/1.1 ${status} ${reason}\r\n${lines.join('\r\n')}\r\n\r\n${body}`)
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('\r\n')}\r\n\r\n${body}`)
   // The rest of what is sent is not looked at, and not waited for.
   socket.resume()
   setTimeout(() => socket.destroy(), needs.refusedBodyWaitMs).unref()
 }
 
 const SECURITY = Object.entries(ALWAYS).flat()
-
-const REASONS: Readonly<Record<number, string>> = {
-  400: 'Bad Request',
-  408: 'Request Timeout',
-  417: 'Expectation Failed',
-  431: 'Request Header Fields Too Large',
-}
 
 // Of what could not be read as far as its path nobody knows whether it was for a browser.
 function plainRefusal(code: RefusalCode, socket: Socket | null, url: string | undefined, needs: ServerNeeds) {
@@ -189,5 +182,5 @@ function plainRefusal(code: RefusalCode, socket: Socket | null, url: string | un
     ...addressFigures(standing),
     ...(isUnderV1(url ?? '') ? [] : SECURITY),
   ]
-  return { status: refusal.status, reason: REASONS[refusal.status] ?? 'Error', headers, body }
+  return { status: refusal.status, headers, body }
 }

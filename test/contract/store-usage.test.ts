@@ -112,6 +112,23 @@ for (const { engine, open } of ENGINES) {
     }
   })
 
+  test(`${engine}: a newer id in the hour before, of another key, comes first`, async () => {
+    await using rooms = await openRooms(open, manualClock(START + 4 * DAY_MS))
+    const at = START + 5 * HOUR_MS
+    const rare = { model_requested: 'rare' }
+    const wanted = [
+      await addRow(rooms, at + HOUR_MS, rare),
+      await addRow(rooms, at - 1, { ...rare, request_id: idAt(at + 30_000), key_id: 'key_2' }),
+      await addRow(rooms, at + 20_000, rare),
+      await addRow(rooms, at + 10_000, rare),
+    ]
+    await rollAll(rooms)
+
+    for (const limit of [1, 2, 3, 4]) {
+      assert.deepEqual(await allPages(rooms, { limit, model: 'rare' }), wanted, `${limit} a page`)
+    }
+  })
+
   test(`${engine}: a page looks at so many rows and no more, and goes on where it stopped`, async () => {
     await using rooms = await openRooms(open)
     const ids: string[] = []

@@ -175,7 +175,7 @@ function wrongWords(source: Source): string[] {
 const SOCKET_MODULES = /^(node:)?(net|tls|http|https|http2|dgram)$|^undici$/
 const SOCKET_PARTS: Readonly<Record<string, readonly string[]>> = {
   'src/upstream/call.ts': ['connect', 'isIP'],
-  'src/http/server.ts': ['createServer'],
+  'src/http/server.ts': ['createServer', 'STATUS_CODES'],
   'src/http/lane-reply.ts': ['STATUS_CODES'],
 }
 

@@ -68,6 +68,19 @@ test('fields of any size and depth are survived', () => {
   assert.equal(gauge.output().text.length, 300_000)
 })
 
+test('past eight mebibytes text is counted in bytes and not kept', () => {
+  const gauge = meter()
+  const say = (content: string) =>
+    gauge.chunks([
+      { choices: [{ index: 0, delta: { content }, finish_reason: null }], usage: undefined, fingerprint: undefined },
+    ])
+
+  for (const content of ['x'.repeat(8 * 1024 * 1024), 'é', 'é']) say(content)
+
+  const { text, bytesBeyond } = gauge.output()
+  assert.deepEqual([text.length, bytesBeyond], [8 * 1024 * 1024, 4])
+})
+
 test('an answer of several choices has finished when each that spoke has, whatever comes after', () => {
   const gauge = meter()
   const reasons: unknown[] = []

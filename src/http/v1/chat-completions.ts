@@ -11,7 +11,7 @@ import { jsonSink, type Pace } from '../json-sink.ts'
 import type { Case, ReplyNeeds } from '../reply.ts'
 import { sseSink } from '../sse-sink.ts'
 import { type ChatBodyNeeds, readChat } from './chat-body.ts'
-import { exactly, type Served, type V1Endpoint } from './endpoint.ts'
+import { CHATS, exactly, type Served, type V1Endpoint } from './endpoint.ts'
 
 export type ChatNeeds = GatewayNeeds &
   ChatBodyNeeds & {
@@ -32,7 +32,7 @@ const rule: EndpointRule = {
 }
 
 export function chatCompletions(needs: ChatNeeds): V1Endpoint {
-  return { rule, match: exactly('/v1/chat/completions'), serve: (it, pass) => serve(it, pass, needs) }
+  return { rule, match: exactly(CHATS), serve: (it, pass) => serve(it, pass, needs) }
 }
 
 async function serve(it: Case, pass: Pass, needs: ChatNeeds): Promise<Served> {

@@ -5,6 +5,9 @@ import type { Pass } from '../../domain/handoff.ts'
 import type { Outcome } from '../../domain/usage.ts'
 import type { Case } from '../reply.ts'
 
+// Served also by the express lane, and where the dashboard is alone.
+export const CHATS = '/v1/chat/completions'
+
 export type V1Endpoint = {
   readonly rule: EndpointRule
   // What the path leaves after the endpoint's own part, or undefined if it is another path.
