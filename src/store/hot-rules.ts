@@ -55,7 +55,7 @@ export type Desk = {
 
   insertOpen(ask: GateAsk, entry: HoldEntry, hold: Nano): void
   insertClosed(row: ClosedRow): void
-  closeRow(to: 'settled' | 'recovered', bill: Settlement): void
+  closeRow(row: RowPage, to: 'settled' | 'recovered', bill: Settlement): void
   charge(accountId: string, requestId: string, amount: Nano): void
   correct(accountId: string, requestId: string, amount: Nano): void
   checkpoint(requestId: string, mark: string): void
@@ -157,7 +157,7 @@ function settle(bill: Settlement, desk: Desk): Settled {
   const { account, key } = pagesOf(row, desk)
   account.dirty = key.dirty = true
   desk.changes(row.createdAt)
-  desk.closeRow('settled', bill)
+  desk.closeRow(row, 'settled', bill)
   if (row.state === 'open') {
     bookCost(row.hold, bill.cost, account, key)
     if (bill.cost > 0n) desk.charge(account.id, bill.requestId, -bill.cost)
@@ -194,7 +194,7 @@ function recover(row: RowPage, desk: Desk): void {
   bookCost(row.hold, cost, account, key)
   account.dirty = key.dirty = true
   desk.changes(row.createdAt)
-  desk.closeRow('recovered', {
+  desk.closeRow(row, 'recovered', {
     requestId: row.requestId,
     outcome: 'recovered',
     httpStatus: 0,

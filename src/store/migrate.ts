@@ -19,17 +19,21 @@ export function migrate(db: DatabaseSync): void {
     throw new ForeignDatabase(`the database is ${newerVersion(version, migrations.length)}`)
   }
 
-  for (const [index, text] of migrations.entries()) {
-    if (index < version) continue
-    db.exec('BEGIN EXCLUSIVE')
-    try {
-      db.exec(text)
-      db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${index + 1}`)
-      db.exec('COMMIT')
-    } catch (error) {
-      if (db.isTransaction) db.exec('ROLLBACK')
-      throw error
-    }
+  // A migration may put a constraint in other words, for which SQLite has nothing but its schema as text.
+  db.enableDefensive(false)
+  for (const [index, text] of migrations.entries()) if (index >= version) bringIn(db, text, index + 1)
+  db.enableDefensive(true)
+}
+
+function bringIn(db: DatabaseSync, text: string, version: number): void {
+  db.exec('BEGIN EXCLUSIVE')
+  try {
+    db.exec(text)
+    db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${version}`)
+    db.exec('COMMIT')
+  } catch (error) {
+    if (db.isTransaction) db.exec('ROLLBACK')
+    throw error
   }
 }
 

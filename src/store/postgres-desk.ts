@@ -51,8 +51,8 @@ export async function openPostgresDesk(
 
     insertOpen: (request, entry, hold) => changes.insertOpen(request, entry, hold),
     insertClosed: row => changes.insertClosed(row),
-    closeRow(to, bill) {
-      rows.set(bill.requestId, closed(rows.get(bill.requestId)!, to, bill))
+    closeRow(row, to, bill) {
+      rows.set(row.requestId, closed(row, to, bill))
       changes.close(to, bill)
     },
     charge: (accountId, requestId, amount) => changes.book('charge', accountId, requestId, amount),

@@ -1,5 +1,9 @@
 // The desk on SQLite: accounts and keys that one transaction touches are read on first use, changed in memory and written
 // back once at its end; rows are written as they come. The transaction is exclusive, so nobody else writes meanwhile.
+// Open rows of ours are remembered from their hold to their settlement, which need not look them up; the write that closes a
+// row demands that it still is as remembered.
+import type { Nano } from '../domain/credits.ts'
+import type { RequestFacts } from '../domain/usage.ts'
 import { hourOf } from '../domain/usage-hours.ts'
 import { readAccountPage, readKeyPage, readRowPage } from './hot-pages.ts'
 import type { AccountPage, Desk, KeyPage, RowPage } from './hot-rules.ts'
@@ -8,7 +12,12 @@ import { type HotStatements, valuesOfBill, valuesOfFacts } from './sqlite-statem
 
 export type SqliteDesk = Desk & { writeBack(): void }
 
-export function openDesk(run: HotStatements, now: number, owner: string, claimedUntil: number): SqliteDesk {
+export type OpenRows = Map<string, RowPage>
+export class Misremembered extends Error {}
+
+type DeskGround = { readonly run: HotStatements; readonly owner: string; readonly open: OpenRows }
+
+export function openDesk({ run, owner, open }: DeskGround, now: number, claimedUntil: number): SqliteDesk {
   const accounts = new Map<string, AccountPage | undefined>()
   const keys = new Map<string, KeyPage | undefined>()
   // Hardly ever any: rows are written long before their hour is claimed.
@@ -24,7 +33,7 @@ export function openDesk(run: HotStatements, now: number, owner: string, claimed
       if (!keys.has(id)) keys.set(id, read(run.key.get(id), readKeyPage))
       return keys.get(id)
     },
-    row: requestId => read(run.row.get(requestId), readRowPage),
+    row: requestId => open.get(requestId) ?? read(run.row.get(requestId), readRowPage),
     // One process owns the file: whoever else owns an open row is dead.
     abandoned: live => abandonedRows(run, owner, new Set(live)),
     changes(createdAt) {
@@ -33,13 +42,19 @@ export function openDesk(run: HotStatements, now: number, owner: string, claimed
       changedHours.add(hourOf(createdAt))
     },
 
-    insertOpen: ({ facts, modelRequested, stream }, { priceVersion, price }, hold) =>
-      run.insertOpen.run(...valuesOfFacts(facts), modelRequested, stream ? 1 : 0, hold, priceVersion, price, owner),
+    insertOpen({ facts, modelRequested, stream }, { priceVersion, price }, hold) {
+      run.insertOpen.run(...valuesOfFacts(facts), modelRequested, stream ? 1 : 0, hold, priceVersion, price, owner)
+      open.set(facts.requestId, openPage(facts, hold))
+    },
     insertClosed({ facts, modelRequested, stream, outcome, httpStatus, errorCode, finishedAt }) {
       const end = [outcome, httpStatus, errorCode, finishedAt] as const
       run.insertClosed.run(...valuesOfFacts(facts), modelRequested, stream ? 1 : 0, ...end)
     },
-    closeRow: (to, bill) => run.closeRow.run(to, ...valuesOfBill(bill)),
+    closeRow(row, to, bill) {
+      const { changes } = run.closeRow.run(to, ...valuesOfBill(bill), row.state)
+      if (changes !== 1n) throw new Misremembered(`usage row ${row.requestId} is no longer ${row.state}`)
+      open.delete(bill.requestId)
+    },
     charge: (accountId, requestId, amount) => run.charge.run(accountId, requestId, amount, requestId, now),
     correct: (accountId, requestId, amount) => run.correct.run(accountId, requestId, amount, requestId, now),
     checkpoint: (requestId, mark) => run.checkpoint.run(mark, requestId),
@@ -55,6 +70,10 @@ export function openDesk(run: HotStatements, now: number, owner: string, claimed
       }
     },
   }
+}
+
+function openPage({ requestId, accountId, keyId, createdAt }: RequestFacts, hold: Nano): RowPage {
+  return { requestId, state: 'open', accountId, keyId, hold, cost: 0n, checkpoint: null, createdAt }
 }
 
 function abandonedRows(run: HotStatements, owner: string, live: ReadonlySet<string>): readonly RowPage[] {

@@ -2,12 +2,13 @@
 // `hot-rules`; the CHECKs of the schema stand behind them.
 import type { BatchResult } from './group-commit.ts'
 import { applyOp, type HotOp, type HotResult } from './hot-rules.ts'
-import { openDesk } from './sqlite-desk.ts'
+import { Misremembered, type OpenRows, openDesk } from './sqlite-desk.ts'
 import type { SqliteSql } from './sqlite-sql.ts'
 import { hotStatements } from './sqlite-statements.ts'
 
 export function sqliteGates(sql: SqliteSql, owner: string) {
   const run = hotStatements(sql)
+  const open: OpenRows = new Map()
   // In memory, since nobody else claims hours: a batch must not pay for what hardly ever matters.
   let claimedUntil = 0
   lookAtClaims()
@@ -23,6 +24,8 @@ export function sqliteGates(sql: SqliteSql, owner: string) {
     try {
       return inTransaction(ops)
     } catch (error) {
+      // Another process has been at the file. Nothing is remembered any more, so that rows are read this time.
+      if (error instanceof Misremembered) return commit(ops)
       if (ops.length === 1 || isAway(error)) return ops.map(() => ({ ok: false, error: error as Error }))
       const half = ops.length >> 1
       return [...commit(ops.slice(0, half)), ...commit(ops.slice(half))]
@@ -32,12 +35,14 @@ export function sqliteGates(sql: SqliteSql, owner: string) {
   function inTransaction(ops: readonly HotOp[]): BatchResult<HotResult>[] {
     run.begin.run()
     try {
-      const desk = openDesk(run, sql.now(), owner, claimedUntil)
+      const desk = openDesk({ run, owner, open }, sql.now(), claimedUntil)
       const results = ops.map(op => ({ ok: true as const, value: applyOp(op, desk) }))
       desk.writeBack()
       run.commit.run()
       return results
     } catch (error) {
+      // What this transaction opened is not there, and what it closed still is open.
+      open.clear()
       if (sql.db.isTransaction) sql.db.exec('ROLLBACK')
       throw error
     }

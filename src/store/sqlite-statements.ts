@@ -36,7 +36,7 @@ export function hotStatements({ db }: SqliteSql) {
          provider = ?, attempts = ?, routing = ?, prompt_tokens = ?, cached_tokens = ?, cache_write_tokens = ?, completion_tokens = ?,
          reasoning_tokens = ?, usage_source = ?, cost = ?, upstream_cost = ?, first_byte_at = ?, finished_at = ?,
          upstream_id = ?, price_version = COALESCE(?, price_version), price = COALESCE(?, price), checkpoint = NULL
-       WHERE request_id = ?`,
+       WHERE request_id = ? AND state = ?`,
     ),
     charge: prepare(
       `INSERT INTO ledger (account_id, id, kind, amount, request_id, created_at) VALUES (?, ?, 'charge', ?, ?, ?)`,
@@ -68,7 +68,7 @@ export function valuesOfFacts(facts: RequestFacts) {
   ] as const
 }
 
-// In the order of `closeRow`, after the state.
+// In the order of `closeRow`, between the state to come and the state that was.
 export function valuesOfBill(bill: Settlement) {
   const { tokens } = bill
   return [

@@ -3,7 +3,10 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { systemClock } from '../../src/lib/clock.ts'
 import { APPLICATION_ID, migrate } from '../../src/store/migrate.ts'
+import { sqliteSql } from '../../src/store/sqlite-sql.ts'
+import { hotStatements } from '../../src/store/sqlite-statements.ts'
 
 const GROUND = new URL('../../src/store/migrations/0001-ground.sql', import.meta.url)
 
@@ -30,4 +33,47 @@ test('a catalog of the first schema is kept, first in its version, and of nobody
   )
   assert.deepEqual(db.prepare('SELECT * FROM credential').all(), [])
   assert.ok(Number(db.prepare('PRAGMA user_version').get()?.user_version) >= 2)
+})
+
+test('states and kinds outside their lists are still refused, and the file is whole', () => {
+  const db = new DatabaseSync(':memory:')
+  migrate(db)
+  const { sql: usage } = db.prepare("SELECT sql FROM sqlite_schema WHERE name = 'usage'").get() as { sql: string }
+  const { sql: ledger } = db.prepare("SELECT sql FROM sqlite_schema WHERE name = 'ledger'").get() as { sql: string }
+  db.exec(`INSERT INTO account (id, name, created_at) VALUES ('a', 'a', 0)`)
+  const insertUsage = (state: string) =>
+    db.exec(`INSERT INTO usage (request_id, account_id, key_id, secret_last4, endpoint, stream, state, created_at, client_ip)
+             VALUES ('${state}', 'a', 'k', 'abcd', 'chat.completions', 0, '${state}', 0, '::1')`)
+  const insertLedger = (kind: string) =>
+    db.exec(`INSERT INTO ledger (account_id, id, kind, amount, request_id, created_at)
+             VALUES ('a', '${kind}', '${kind}', 1, '${kind}', 0)`)
+
+  for (const state of ['open', 'settled', 'recovered']) insertUsage(state)
+  for (const kind of ['topup', 'adjustment', 'charge', 'correction']) insertLedger(kind)
+
+  assert.throws(() => insertUsage('lost'), /CHECK constraint failed/)
+  assert.throws(() => insertLedger('gift'), /CHECK constraint failed/)
+  assert.doesNotMatch(usage + ledger, / IN \(/)
+  assert.deepEqual(
+    db
+      .prepare('PRAGMA integrity_check')
+      .all()
+      .map(row => ({ ...row })),
+    [{ integrity_check: 'ok' }],
+  )
+  assert.throws(() => db.exec('PRAGMA writable_schema = ON; DELETE FROM sqlite_schema'), /may not be modified/)
+})
+
+// What SQLite calls ephemeral it builds and drops with every run: a tenth of a chat's cost, when a CHECK had a list.
+test('no statement that writes on the hot path makes SQLite build a table for it', () => {
+  const sql = sqliteSql(':memory:', systemClock)
+  migrate(sql.db)
+  const texts = Object.entries(hotStatements(sql)).map(([name, statement]) => [name, statement.sourceSQL] as const)
+  const builders = texts.filter(([, text]) => {
+    const steps = sql.db.prepare(`EXPLAIN ${text}`).all()
+    return steps.some(({ opcode }) => opcode === 'OpenEphemeral')
+  })
+
+  assert.deepEqual(builders, [])
+  assert.ok(texts.length > 10)
 })
