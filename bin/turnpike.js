@@ -2,10 +2,11 @@
 // The command `turnpike`. Plain JavaScript that an old Node can run too: where the machine's Node is older than we need,
 // it starts itself again under the one that was installed with us.
 import { spawn } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import * as nodeModule from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { ENTRY, isBuilt } from './built.js'
 
 const OLDEST = [26, 1]
 const PACKAGES = {
@@ -24,8 +25,7 @@ async function run() {
   endWithStarter()
   // Only where we are installed, never in a shared temporary directory: cached code is code, and others could plant it.
   nodeModule.enableCompileCache(join(ROOT, 'node_modules', '.cache', 'turnpike'))
-  const isPackage = !existsSync(join(ROOT, 'src')) && existsSync(join(ROOT, 'dist'))
-  await import(pathToFileURL(join(ROOT, isPackage ? 'dist/cli/turnpike.js' : 'src/cli/turnpike.ts')).href)
+  await import(pathToFileURL(join(ROOT, isBuilt(ROOT) ? ENTRY : 'src/cli/turnpike.ts')).href)
 }
 
 function isNewEnough(version) {

@@ -1,12 +1,13 @@
 // The listeners: /v1 and what belongs to operations on one address, the operator's side beside it or on an address of its
 // own.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import { BadConfig, type Listen } from './config.ts'
 import { openApp } from './http/app.ts'
 import { addressStandingOf } from './http/peer.ts'
 import { type HttpServer, httpServer } from './http/server.ts'
 import { CHATS } from './http/v1/endpoint.ts'
+import { packageRoot } from './lib/package-root.ts'
 import type { Ground } from './main-ground.ts'
 import type { Operator } from './main-operator.ts'
 import type { V1 } from './main-v1.ts'
@@ -31,7 +32,7 @@ export async function openListeners(v1: V1, operator: Operator, ground: Ground):
     newRequestId: newId,
     admin: operator.admin,
     brand,
-    dashboardFolder: fileURLToPath(new URL('../web/dist', import.meta.url)),
+    dashboardFolder: join(packageRoot(), 'web/dist'),
     bodyBytesMax: bounds.adminBodyBytesMax,
     onBug: ground.onBug,
   }

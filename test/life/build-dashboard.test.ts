@@ -50,7 +50,7 @@ test('a start builds what is missing, once, and nothing where there are no sourc
 
 function openCheckout(missing?: string) {
   const root = mkdtempSync(join(tmpdir(), 'turnpike-test-'))
-  for (const file of ['bin/build-dashboard.js', 'src/cli/build-web.ts', 'package.json']) {
+  for (const file of ['bin/build-dashboard.js', 'src/cli/build-web.ts', 'src/lib/package-root.ts', 'package.json']) {
     cpSync(join(TREE, file), join(root, file))
   }
   mkdirSync(join(root, 'web'), { recursive: true })

@@ -1,0 +1,45 @@
+// Bundles the gateway and what it always needs of its dependencies into dist/: some 30 files instead of 1,200, which halves the
+// time and the memory that a start takes. Nothing to do where dist/ is of these sources, or without sources or tools.
+import { cpSync, existsSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { isBuilt } from './built.js'
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
+const ENTRIES = ['src/cli/turnpike.ts', 'src/store/sqlite-worker.ts', 'src/lib/tokens-worker.ts']
+// Folders that code looks for beside itself.
+const BESIDE = ['src/store/migrations', 'src/store/migrations-postgres']
+// Of many small files, and needed by every start. What is loaded on demand stays where it is installed.
+const BUNDLED = ['fastify', 'typebox', '@prometheus-io/client']
+
+const hasTools = existsSync(join(ROOT, 'node_modules', 'rolldown'))
+if (existsSync(join(ROOT, 'src')) && hasTools && !isBuilt(ROOT)) await build()
+
+async function build() {
+  const { rolldown } = await import('rolldown')
+  const bundle = await rolldown({
+    cwd: ROOT,
+    input: ENTRIES.map(entry => join(ROOT, entry)),
+    platform: 'node',
+    external: installedApart(),
+    // Each line runs as it was written: a call that is made only to see whether it throws is no dead code.
+    treeshake: false,
+    logLevel: 'warn',
+  })
+  // Made beside and then moved: nobody starts from half of it.
+  const fresh = join(ROOT, `dist-${process.pid}`)
+  try {
+    await bundle.write({ dir: fresh, entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js', minify: false })
+    for (const folder of BESIDE) cpSync(join(ROOT, folder), join(fresh, basename(folder)), { recursive: true })
+    rmSync(join(ROOT, 'dist'), { recursive: true, force: true })
+    renameSync(fresh, join(ROOT, 'dist'))
+  } finally {
+    rmSync(fresh, { recursive: true, force: true })
+  }
+}
+
+function installedApart() {
+  const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  const apart = Object.keys({ ...dependencies, ...peerDependencies }).filter(name => !BUNDLED.includes(name))
+  return id => apart.some(name => id === name || id.startsWith(`${name}/`))
+}
