@@ -29,7 +29,14 @@ async function build() {
   // Made beside and then moved: nobody starts from half of it.
   const fresh = join(ROOT, `dist-${process.pid}`)
   try {
-    await bundle.write({ dir: fresh, entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js', minify: false })
+    await bundle.write({
+      dir: fresh,
+      entryFileNames: '[name].js',
+      chunkFileNames: '[name]-[hash].js',
+      // A file of its own, so that tests can put other numbers into it.
+      codeSplitting: { groups: [{ name: 'config-bounds', test: /config-bounds\.ts$/ }] },
+      minify: false,
+    })
     for (const folder of BESIDE) cpSync(join(ROOT, folder), join(fresh, basename(folder)), { recursive: true })
     rmSync(join(ROOT, 'dist'), { recursive: true, force: true })
     renameSync(fresh, join(ROOT, 'dist'))

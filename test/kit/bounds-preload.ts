@@ -4,15 +4,18 @@ import { registerHooks } from 'node:module'
 
 const wanted = Object.entries(JSON.parse(process.env.TEST_BOUNDS ?? '{}') as Record<string, number>)
 
+// In the bundle it is a file of its own, too.
+const TABLE = /\/(?:src\/config-bounds\.ts|dist\/config-bounds-[\w-]+\.js)$/
+
 registerHooks({
   load(url, context, next) {
     const loaded = next(url, context)
-    if (!url.endsWith('/src/config-bounds.ts')) return loaded
+    if (!TABLE.test(url)) return loaded
     let source = String(loaded.source)
     for (const [name, value] of wanted) {
-      const line = new RegExp(`^  ${name}: [^,]+,$`, 'm')
+      const line = new RegExp(`^\\s+${name}: [^,\\n]+`, 'm')
       if (!line.test(source)) throw new Error(`there is no bound ${name}`)
-      source = source.replace(line, `  ${name}: ${value},`)
+      source = source.replace(line, `  ${name}: ${value}`)
     }
     return { ...loaded, source }
   },
