@@ -1,4 +1,5 @@
-// How much of callers' bodies may be in memory at once, on this node and of one account, counted before they are read.
+// How much of callers' bodies may be in memory at once, on this node and of one account. Counted before they are read; the
+// express lane has read its small ones by then.
 import { Refusal } from '../domain/refusal.ts'
 
 export type Bodies = {

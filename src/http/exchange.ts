@@ -5,7 +5,12 @@ import type { WholeRequest } from '../lib/http-request.ts'
 
 export type Asked = IncomingMessage | LaneRequest
 
-export type LaneRequest = WholeRequest & { readonly socket: Socket; readonly complete: true }
+// Its body is there until somebody takes it.
+export type LaneRequest = Omit<WholeRequest, 'body'> & {
+  body: Buffer
+  readonly socket: Socket
+  readonly complete: true
+}
 
 export type Reply = {
   readonly req: Asked
@@ -22,7 +27,6 @@ export type Reply = {
   write(text: string): boolean
   end(text?: string): unknown
   destroy(): unknown
-  on(event: 'close', listener: () => void): unknown
   once(event: 'close' | 'drain', listener: () => void): unknown
 }
 

@@ -13,7 +13,7 @@ export type LaneDuties = {
   // All is written; the kernel may not have it yet.
   onEnd(reply: LaneReply): void
   // The kernel has it all.
-  onFinish(): void
+  onFinish(reply: LaneReply): void
 }
 
 export class LaneReply implements Reply {
@@ -91,10 +91,6 @@ export class LaneReply implements Reply {
     this.req.socket.destroy()
   }
 
-  on(_event: 'close', listener: () => void): void {
-    this.#onClose.push(listener)
-  }
-
   once(event: 'close' | 'drain', listener: () => void): void {
     if (event === 'close') this.#onClose.push(listener)
     else this.#onDrain = listener
@@ -117,7 +113,7 @@ export class LaneReply implements Reply {
     if (error) return
     this.writableFinished = true
     this.closed()
-    this.#duties.onFinish()
+    this.#duties.onFinish(this)
   }
 }
 

@@ -16,7 +16,7 @@ export type LaneNeeds = HeadBounds & {
   readonly refuse: (socket: Socket, code: RefusalCode) => void
   readonly alarms: Alarms
   readonly clock: Clock
-  // Until when something has to come on a new connection.
+  // How long a new connection may say nothing.
   readonly headersTimeoutMs: number
   readonly writeStallMs: number
 }
@@ -31,13 +31,15 @@ export type Lane = {
 // How long the rest of a body is waited for here; a slow one is for those who watch the time of bodies.
 const REST_MS = 200
 const BYTES_MAX = 64 * 1024
+// A caller may send byte by byte, and each piece takes more memory than it holds.
+const PIECES_MAX = 32
 // More than the caller is told, so that it never sends into a connection that is just being closed.
 const IDLE_MS = KEEP_ALIVE_MS + 1_000
 
 export function expressLane(needs: LaneNeeds): Lane {
   const { alarms } = needs
   const date = dateOf(needs.clock)
-  const read = requestReader('POST', CHATS, needs)
+  const read = requestReader('POST', CHATS, { ...needs, bytesMax: BYTES_MAX })
   const connections = new Set<{ closeIfIdle(): void; readonly socket: Socket }>()
   let closing = false
 
@@ -57,14 +59,15 @@ export function expressLane(needs: LaneNeeds): Lane {
     function onData(arrived: Buffer): void {
       kept.push(arrived)
       keptBytes += arrived.length
+      if (kept.length > PIECES_MAX) kept = [Buffer.concat(kept)]
       if (reply !== undefined) {
         if (keptBytes > BYTES_MAX) socket.pause()
         return
       }
       fresh.cancel()
-      const found = read(kept.length === 1 ? arrived : Buffer.concat(kept))
+      const found = read(kept.length === 1 ? (kept[0] as Buffer) : Buffer.concat(kept))
       if (typeof found === 'object') serve(found)
-      else if (found === 'other' || keptBytes > BYTES_MAX) handOver()
+      else if (found === 'other') handOver()
       else rest ??= alarms.set(REST_MS, handOver)
     }
 
@@ -77,13 +80,12 @@ export function expressLane(needs: LaneNeeds): Lane {
     }
 
     function onReplyEnd(ended: LaneReply): void {
-      if (socket.writableLength > 0) destroyUnlessRead(ended, needs.writeStallMs)
+      destroyUnlessRead(ended, needs.writeStallMs)
     }
 
-    function onFinish(): void {
-      const closes = reply?.closes || closing
+    function onFinish(ended: LaneReply): void {
       reply = undefined
-      if (closes) close()
+      if (ended.closes || closing) close()
       else if (keptBytes > 0) handOver()
       else idle.again()
     }

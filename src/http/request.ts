@@ -6,7 +6,7 @@ import { CLIENT_REQUEST_ID_MAX } from '../domain/usage.ts'
 import type { Alarms } from '../lib/alarms.ts'
 import { type CidrSet, clientAddress } from '../lib/cidr.ts'
 import type { Clock } from '../lib/clock.ts'
-import { type Asked, headerValues, type Reply } from './exchange.ts'
+import { type Asked, headerValues, type LaneRequest, type Reply } from './exchange.ts'
 
 export type CallNeeds = { readonly clock: Clock; readonly trustedProxies: CidrSet; readonly newRequestId: () => string }
 
@@ -50,12 +50,13 @@ export type BodyBounds = {
   reserve(bytes: number): void
 }
 
-// The whole body, or a refusal. Longer than the cap is refused unread where the length is announced.
+// The whole body, or a refusal. Longer than the cap is refused unread where the length is announced. It is read once: the request
+// does not keep it.
 export async function readBody(req: Asked, res: Reply, bounds: BodyBounds): Promise<Buffer> {
   const announced = req.headers['content-length']
   if (announced !== undefined && Number(announced) > bounds.bytesMax) throw new Refusal('request_too_large')
   if (announced !== undefined) bounds.reserve(Number(announced))
-  if ('body' in req) return req.body
+  if ('body' in req) return takeBody(req)
   if (req.headers.expect !== undefined) res.writeContinue()
 
   return new Promise((resolve, reject) => {
@@ -92,6 +93,13 @@ export async function readBody(req: Asked, res: Reply, bounds: BodyBounds): Prom
   })
 }
 
+function takeBody(req: LaneRequest): Buffer {
+  const { body } = req
+  req.body = TAKEN
+  return body
+}
+const TAKEN = Buffer.alloc(0)
+
 function clientRequestId(value: string | string[] | undefined): string | null {
   const isOne = typeof value === 'string' && value.length <= CLIENT_REQUEST_ID_MAX && /^[\x21-\x7e]+$/.test(value)
   return isOne ? value : null
@@ -125,7 +133,7 @@ function clientOf(res: Reply): CutClient {
       onCut?.(failure)
     },
   }
-  res.on('close', () => {
+  res.once('close', () => {
     if (res.writableFinished) return
     client.gone = true
     onGone?.()

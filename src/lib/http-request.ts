@@ -14,11 +14,14 @@ export type WholeRequest = {
 }
 
 export type HeadBounds = { readonly headersMax: number; readonly headerBytesMax: number }
+// Of head and body together: what will be longer is something else from its beginning on.
+export type ReaderBounds = HeadBounds & { readonly bytesMax: number }
 
 // Gives a request of this method and path, `more` if only the end of its body is missing, `other` for all else.
 export type RequestReader = (bytes: Buffer) => WholeRequest | 'more' | 'other'
 
-export function requestReader(method: string, url: string, { headersMax, headerBytesMax }: HeadBounds): RequestReader {
+export function requestReader(method: string, url: string, bounds: ReaderBounds): RequestReader {
+  const { headersMax, headerBytesMax, bytesMax } = bounds
   const line = `${method} ${url} HTTP/1.1\r\n`
 
   return bytes => {
@@ -28,8 +31,8 @@ export function requestReader(method: string, url: string, { headersMax, headerB
     if (!head.startsWith(line)) return 'other'
     const headers = readFields(head, line.length, headersMax)
     if (headers === undefined || !isPlain(headers)) return 'other'
-    const left = end + 4 + Number(headers['content-length']) - bytes.length
-    if (left !== 0) return left > 0 ? 'more' : 'other'
+    const length = end + 4 + Number(headers['content-length'])
+    if (length !== bytes.length) return length > bytes.length && length <= bytesMax ? 'more' : 'other'
     const closes = headers.connection !== undefined && isWord(headers.connection, 'close')
     return { method, url, httpVersion: '1.1', headers, closes, body: bytes.subarray(end + 4) }
   }

@@ -11,7 +11,7 @@ export type Meter = {
   output(): OutputSeen
 }
 
-// Past this the text is only counted: an estimate of that much text is bytes/2 anyway.
+// Once there is this much, what follows is only counted: an estimate of that much text is bytes/2 anyway.
 const KEPT_MAX = 8 * 1024 * 1024
 
 export function meter(): Meter {
@@ -19,7 +19,8 @@ export function meter(): Meter {
   let beyond = 0
   let any = false
 
-  // What arrives together is joined at once: a string that grows word by word keeps every word as an object of its own.
+  // What arrives together is joined at once: a string that grows word by word keeps every word as an object of its own, until
+  // somebody reads it.
   let words: string[] = []
 
   function add(piece: unknown): void {

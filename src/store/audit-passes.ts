@@ -22,6 +22,13 @@ export class NotAuditable extends Error {
   override readonly name = 'NotAuditable'
 }
 
+export function refuseOlder(schema: number, oldest: number): void {
+  if (schema >= oldest) return
+  throw new NotAuditable(
+    `the database is of an older version of Turnpike (schema ${schema}, looked at from ${oldest} on): start this one on it once`,
+  )
+}
+
 export function auditPasses(now: number, tally: Tally): readonly Pass[] {
   const sums = newSums()
   const changed = new Set<string>()

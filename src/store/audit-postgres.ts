@@ -1,12 +1,22 @@
-// Proves the books on Postgres as `audit` does on SQLite: read only, in one snapshot, rows by cursor and never gathered.
+// Proves the books on Postgres as `audit` does on SQLite: read only, in one snapshot, rows by cursor.
 import type { PoolClient } from 'pg'
 import { systemClock } from '../lib/clock.ts'
-import { type AuditOptions, type AuditReport, auditPasses, NotAuditable, reportOf } from './audit-passes.ts'
+import {
+  type AuditOptions,
+  type AuditReport,
+  auditPasses,
+  NotAuditable,
+  refuseOlder,
+  reportOf,
+} from './audit-passes.ts'
 import { ROWS_IN_ALL, watched } from './audit-progress.ts'
 import { openTally, type Pass, type PassRow, type Tally } from './audit-tally.ts'
+import { SCHEMA_TABLE } from './postgres-migrate.ts'
 import { openPostgresSql, POSTGRES_BOUNDS } from './postgres-sql.ts'
 
 const ROWS_AT_ONCE = 2000
+// The first one with all that is looked at.
+const SCHEMA_MIN = 7
 // Even the first rows of a long join may take their time.
 const BOUNDS = { ...POSTGRES_BOUNDS, connectionsMax: 1, statementTimeoutMs: 600_000, answerTimeoutMs: 610_000 }
 
@@ -46,6 +56,8 @@ async function run({ statement, look, end }: Pass, client: PoolClient): Promise<
 }
 
 async function refuseForeign(client: PoolClient): Promise<void> {
-  const { rows } = await client.query<PassRow>(`SELECT to_regclass('turnpike_schema')::text AS found`)
+  const { rows } = await client.query<PassRow>(`SELECT to_regclass('${SCHEMA_TABLE}')::text AS found`)
   if (rows[0]?.found === null) throw new NotAuditable('the database is not one of Turnpike')
+  const { rows: schemas } = await client.query<PassRow>(`SELECT MAX(version) AS newest FROM ${SCHEMA_TABLE}`)
+  refuseOlder(Number(schemas[0]?.newest), SCHEMA_MIN)
 }

@@ -1,11 +1,22 @@
 // Proves the books: reads a SQLite database, beside a running gateway if need be, and counts where an invariant is
-// broken. It reads only, in one transaction, so that what it sees is one moment; rows are streamed, never gathered.
+// broken. It reads only, in one transaction, so that what it sees is one moment; rows are streamed, and of each hour with sums
+// is kept what these must be, and at most a thousand names.
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { type AuditOptions, type AuditReport, auditPasses, NotAuditable, reportOf } from './audit-passes.ts'
+import {
+  type AuditOptions,
+  type AuditReport,
+  auditPasses,
+  NotAuditable,
+  refuseOlder,
+  reportOf,
+} from './audit-passes.ts'
 import { ROWS_IN_ALL, watched } from './audit-progress.ts'
 import { openTally, type Pass, type PassRow, type Tally } from './audit-tally.ts'
 import { APPLICATION_ID } from './migrate.ts'
+
+// The first one with all that is looked at.
+const SCHEMA_MIN = 7
 
 export function auditDatabase(path: string, options: AuditOptions): AuditReport {
   if (!existsSync(path)) throw new NotAuditable(`there is no database at ${path}`)
@@ -42,6 +53,8 @@ function refuseForeign(db: DatabaseSync, path: string): void {
     throw new NotAuditable(`${path} cannot be read: ${(error as Error).message}`)
   }
   if (applicationId !== APPLICATION_ID) throw new NotAuditable(`${path} is not a database of Turnpike`)
+  const { user_version: schema } = db.prepare('PRAGMA user_version').get() ?? {}
+  refuseOlder(Number(schema), SCHEMA_MIN)
 }
 
 function auditFile(db: DatabaseSync, tally: Tally): void {

@@ -53,7 +53,7 @@ export function openDesk({ run, owner, open }: DeskGround, now: number, claimedU
     closeRow(row, to, bill) {
       const { changes } = run.closeRow.run(to, ...valuesOfBill(bill), row.state)
       if (changes !== 1n) throw new Misremembered(`usage row ${row.requestId} is no longer ${row.state}`)
-      open.delete(bill.requestId)
+      open.delete(row.requestId)
     },
     charge: (accountId, requestId, amount) => run.charge.run(accountId, requestId, amount, requestId, now),
     correct: (accountId, requestId, amount) => run.correct.run(accountId, requestId, amount, requestId, now),
@@ -72,6 +72,7 @@ export function openDesk({ run, owner, open }: DeskGround, now: number, claimedU
   }
 }
 
+// Its checkpoint is for whoever recovers a row, who reads it from the database.
 function openPage({ requestId, accountId, keyId, createdAt }: RequestFacts, hold: Nano): RowPage {
   return { requestId, state: 'open', accountId, keyId, hold, cost: 0n, checkpoint: null, createdAt }
 }

@@ -24,7 +24,8 @@ export function sqliteGates(sql: SqliteSql, owner: string) {
     try {
       return inTransaction(ops)
     } catch (error) {
-      // Another process has been at the file. Nothing is remembered any more, so that rows are read this time.
+      // Another process has been at the file. Nothing is remembered any more, so that rows are read this time, and what was
+      // just read cannot differ.
       if (error instanceof Misremembered) return commit(ops)
       if (ops.length === 1 || isAway(error)) return ops.map(() => ({ ok: false, error: error as Error }))
       const half = ops.length >> 1

@@ -5,7 +5,9 @@ import fc from 'fast-check'
 import { DAY_MS } from '../../src/domain/key.ts'
 import { HOUR_MS } from '../../src/domain/usage-hours.ts'
 import { SUMMARY_GROUPS, type UsageFilter } from '../../src/store/contract-operator.ts'
+import type { Sql } from '../../src/store/sql/sql.ts'
 import { idAt } from '../../src/store/sql/time-order.ts'
+import { sqlUsage } from '../../src/store/sql/usage.ts'
 import { ENGINES, openRooms, type Rooms, runsOn } from '../kit/engines.ts'
 import { manualClock } from '../kit/manual-clock.ts'
 import { rollAll } from '../kit/usage-hours.ts'
@@ -127,6 +129,27 @@ for (const { engine, open } of ENGINES) {
     for (const limit of [1, 2, 3, 4]) {
       assert.deepEqual(await allPages(rooms, { limit, model: 'rare' }), wanted, `${limit} a page`)
     }
+  })
+
+  test(`${engine}: for a quiet hour no row of the busy minute beside it is read`, async () => {
+    await using rooms = await openRooms(open, manualClock(START + DAY_MS))
+    for (let i = 0; i < 60; i++) await addRow(rooms, START + HOUR_MS - 60 + i)
+    const wanted = await addRow(rooms, START + HOUR_MS + 10)
+    await rollAll(rooms)
+    const reads: number[] = []
+    const watched: Sql = {
+      ...rooms.sql,
+      async all(text, params) {
+        const rows = await rooms.sql.all(text, params)
+        if (/FROM usage\s/.test(text)) reads.push(rows.length)
+        return rows
+      },
+    }
+
+    const { data } = await sqlUsage(watched).list({ limit: 20 })
+
+    assert.equal(data[0]?.requestId, wanted)
+    assert.ok(Math.max(...reads) <= 21, `${Math.max(...reads)} rows were read for a page of 20`)
   })
 
   test(`${engine}: a page looks at so many rows and no more, and goes on where it stopped`, async () => {

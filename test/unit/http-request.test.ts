@@ -8,7 +8,7 @@ import fc from 'fast-check'
 import { requestReader } from '../../src/lib/http-request.ts'
 
 const LINE = 'POST /x HTTP/1.1\r\n'
-const read = requestReader('POST', '/x', { headersMax: 8, headerBytesMax: 400 })
+const read = requestReader('POST', '/x', { headersMax: 8, headerBytesMax: 400, bytesMax: 4000 })
 const reading = (text: string) => read(Buffer.from(text, 'latin1'))
 
 test('a whole request is read: names in lower case, values without the blanks around them', () => {
@@ -80,7 +80,7 @@ for (const [what, text] of Object.entries(OTHERS)) {
 }
 
 test('sixteen thousand blanks take no longer than they are', () => {
-  const huge = requestReader('POST', '/x', { headersMax: 8, headerBytesMax: 20_000 })
+  const huge = requestReader('POST', '/x', { headersMax: 8, headerBytesMax: 20_000, bytesMax: 40_000 })
   const startedAt = performance.now()
 
   assert.equal(huge(Buffer.from(sized(`A:${' '.repeat(16_000)}\u0001\r\n`), 'latin1')), 'other')
@@ -176,3 +176,11 @@ async function nodeReader() {
     close: () => server.close(),
   }
 }
+
+test('what will be longer than is read here is something else from its first piece on', () => {
+  const head = (length: number) => `POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: ${length}\r\n\r\n`
+  const fits = 4000 - head(3000).length
+
+  assert.equal(read(Buffer.from(head(fits))), 'more')
+  assert.equal(read(Buffer.from(head(fits + 1))), 'other')
+})

@@ -7,7 +7,8 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expressLane, type LaneNeeds } from '../../src/http/lane.ts'
-import type { LaneReply } from '../../src/http/lane-reply.ts'
+import { dateOf, type LaneReply } from '../../src/http/lane-reply.ts'
+import { readBody } from '../../src/http/request.ts'
 import { alarms } from '../../src/lib/alarms.ts'
 import { manualClock } from '../kit/manual-clock.ts'
 import { until } from '../kit/until.ts'
@@ -171,6 +172,69 @@ test('a reply that has ended writes nothing more, and one that is finished ends 
 
   assert.equal(more, false)
   assert.ok(!it.received().includes('keep-alive\n'))
+})
+
+test('a chat that came in two pieces is answered here, however long that takes', async () => {
+  using it = await openLane()
+  it.socket.write(CHAT.slice(0, -2))
+  await sleep(50)
+  it.socket.write('{}')
+  await until('the chat is served', () => it.replies.length === 1)
+  await it.pass(1_000)
+  answer(it.replies[0] as LaneReply)
+
+  await until('the answer came', () => it.received().endsWith('{}'))
+  it.socket.write(CHAT)
+  await until('the next is served', () => it.replies.length === 2)
+})
+
+test('what comes byte by byte behind an unfinished answer is not kept in as many pieces', async t => {
+  using it = await openLane()
+  const reply = await it.chat(1)
+  const concat = t.mock.method(Buffer, 'concat')
+  for (let i = 0; i < 500; i++) it.taken[0]?.emit('data', Buffer.from(CHAT))
+  answer(reply)
+  await until('all of it came', () => it.handedOver.reduce((sum, { length }) => sum + length, 0) === 500 * CHAT.length)
+
+  const pieces = Math.max(...concat.mock.calls.map(call => call.arguments[0].length))
+  assert.ok(pieces < 50, `${pieces} pieces were kept`)
+})
+
+test('a request whose body was taken keeps it no longer', async () => {
+  using it = await openLane()
+  const reply = await it.chat(1)
+  const needs = {
+    bytesMax: 100,
+    timeoutMs: 1000,
+    alarms: alarms(manualClock(), error => assert.fail(String(error))),
+    reserve: () => undefined,
+  }
+
+  const body = await readBody(reply.req, reply, needs)
+
+  assert.deepEqual([String(body), reply.req.body.length], ['{}', 0])
+})
+
+test('the date of an answer is the time of the answer', () => {
+  const clock = manualClock(Date.UTC(2026, 0, 5, 7))
+  const date = dateOf(clock)
+  const first = date()
+  clock.advance(1000)
+
+  assert.deepEqual([first, date()], ['Mon, 05 Jan 2026 07:00:00 GMT', 'Mon, 05 Jan 2026 07:00:01 GMT'])
+})
+
+test('when the lane closes, half a request may still become whole', async () => {
+  using it = await openLane()
+  it.socket.write(CHAT.slice(0, -2))
+  await until('half of it came', () => it.taken[0]?.bytesRead === CHAT.length - 2)
+  it.lane.closeIdle()
+  it.socket.write('{}')
+  await until('the chat is served', () => it.replies.length === 1)
+  answer(it.replies[0] as LaneReply)
+
+  await until('it has ended', () => it.taken[0]?.destroyed === true)
+  assert.ok(it.received().endsWith('{}'))
 })
 
 test('when the lane closes, what rests ends at once and what is answered ends with its answer', async () => {

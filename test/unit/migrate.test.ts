@@ -64,7 +64,7 @@ test('states and kinds outside their lists are still refused, and the file is wh
   assert.throws(() => db.exec('PRAGMA writable_schema = ON; DELETE FROM sqlite_schema'), /may not be modified/)
 })
 
-// What SQLite calls ephemeral it builds and drops with every run: a tenth of a chat's cost, when a CHECK had a list.
+// What SQLite calls ephemeral it builds and drops with every run.
 test('no statement that writes on the hot path makes SQLite build a table for it', () => {
   const sql = sqliteSql(':memory:', systemClock)
   migrate(sql.db)

@@ -12,7 +12,7 @@ export function readPending(row: Row): Pending {
 // Statements are kept for their text, so there is one for each of a few sizes and not for every number of rows.
 export async function insertAll(tx: Tx, into: string, values: readonly (readonly Param[])[]): Promise<void> {
   for (let i = 0; i < values.length; ) {
-    const size = SIZES.find(each => each <= values.length - i) ?? 1
+    const size = SIZES.find(each => each <= values.length - i) as number
     const chunk = values.slice(i, i + size)
     let next = 0
     const rows = chunk.map(row => `(${row.map(() => `$${++next}`).join(', ')})`)

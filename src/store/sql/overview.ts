@@ -11,7 +11,7 @@ import { inHours, type Part, partsOf, sourceOf, widened } from './usage-parts.ts
 import {
   add,
   byCost,
-  narrow,
+  narrowSource,
   noSums,
   readSums,
   type Sums,
@@ -68,7 +68,7 @@ async function spendingOf(span: UsageSpan, parts: readonly Part[], sql: Sql): Pr
   const spent: Spent[] = []
   for (const part of parts) {
     const source = sourceOf(part)
-    narrow(span, source)
+    narrowSource(span, source)
     const rows = await sql.all(
       `SELECT account_id, key_id, ${source.dimension('model')} AS model_name, ${source.dimension('provider')} AS provider_name,
          ${sumsOf(source)} FROM ${source.table} ${source.asked.where()} GROUP BY 1, 2, 3, 4`,

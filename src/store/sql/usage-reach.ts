@@ -8,6 +8,7 @@ import { TOO_MANY, WITHOUT_TOTALS } from './hour-totals.ts'
 import { int, type Sql, text } from './sql.ts'
 import { timeOfId } from './time-order.ts'
 import { ID_SLACK_MS } from './time-range.ts'
+import { narrow } from './usage-filter.ts'
 import { type Part, partsOf, type Source, type Span, sourceOf } from './usage-parts.ts'
 
 // All rows of a span, or those of some keys each in a span of its own. Whatever is still to come is older than `from`.
@@ -21,7 +22,7 @@ export const KEY_SPANS_MAX = 48
 // An hour with rows of more keys is read as a whole, and so is one that fills the page alone.
 const HOUR_KEYS_MAX = 16
 
-// As if `wanted` rows were to be found: sums say how many a look will find.
+// As if `wanted` rows were to be found; sums say how many each look will find.
 export async function* reachOf(filter: UsageFilter, wanted: number, sql: Sql): AsyncGenerator<Look> {
   const parts = await partsOf({ from: await oldest(filter, sql), to: newest(filter) }, sql)
   for (const part of [...parts].reverse()) {
@@ -74,7 +75,7 @@ const HOUR_KEYS_AT_ONCE = 500
 async function* hoursWith(filter: UsageFilter, part: Part, sql: Sql): AsyncGenerator<HourKeys> {
   for (let to = part.to; ; ) {
     const source = sourceOf({ ...part, of: 'hour', to })
-    narrow(filter, source, `hour IN (SELECT hour FROM (${UNKNOWN}) u)`)
+    narrowSums(filter, source, `hour IN (SELECT hour FROM (${UNKNOWN}) u)`)
     const rows = await sql.all(
       `SELECT hour, key_id, SUM(requests) AS requests FROM ${source.table} ${source.asked.where()}
        GROUP BY hour, account_id, key_id ORDER BY hour DESC, account_id DESC, key_id DESC LIMIT ${HOUR_KEYS_AT_ONCE}`,
@@ -101,7 +102,7 @@ const GAP_DAYS_MAX = 2
 async function* daysWith(filter: UsageFilter, part: Part, wanted: number, sql: Sql): AsyncGenerator<Part> {
   for (let to = part.to; ; ) {
     const source = sourceOf({ ...part, to })
-    narrow(filter, source, `day IN (SELECT hour / ${DAY_HOURS} FROM (${UNKNOWN}) u)`)
+    narrowSums(filter, source, `day IN (SELECT hour / ${DAY_HOURS} FROM (${UNKNOWN}) u)`)
     const rows = await sql.all(
       `SELECT day, SUM(requests) AS requests FROM ${source.table} ${source.asked.where()}
        GROUP BY 1 ORDER BY 1 DESC LIMIT ${DAYS_AT_ONCE}`,
@@ -133,11 +134,9 @@ function* runsOf(
   }
 }
 
-function narrow(filter: UsageFilter, { asked }: Source, unit: string): void {
-  asked.add('key_id = ?', filter.keyId)
-  asked.add('account_id = ?', filter.accountId)
-  asked.add(`(model = ? OR (model = '' AND outcome = 'refused' AND ${unit}))`, filter.model, filter.model)
-  asked.add('provider = ?', filter.provider)
-  asked.add('outcome = ?', filter.outcome)
-  if (filter.endpoint !== 'all') asked.add('endpoint = ?', filter.endpoint ?? 'chat.completions')
+function narrowSums(filter: UsageFilter, { asked }: Source, unit: string): void {
+  narrow(asked, filter, {
+    model: `(model = ? OR (model = '' AND outcome = 'refused' AND ${unit}))`,
+    provider: 'provider = ?',
+  })
 }

@@ -6,6 +6,7 @@ import { HOUR_MS } from '../../domain/usage-hours.ts'
 import type { SummaryGroup, SummaryRow, UsageSpan } from '../contract-operator.ts'
 import { type Dimension, ERROR_OUTCOMES } from './hour-columns.ts'
 import { big, int, type Row, type Sql, text } from './sql.ts'
+import { narrow } from './usage-filter.ts'
 import { inHours, inTotals, type Part, partsOf, type Source, sourceOf, widened } from './usage-parts.ts'
 
 const GROUPS_MAX = 1000
@@ -71,7 +72,7 @@ function isOfTimeAlone({ keyId, accountId, model, provider }: UsageSpan): boolea
 }
 
 function groupsOf(filter: UsageSpan, source: Source, group: string, sql: Sql, order = ''): Promise<readonly Row[]> {
-  narrow(filter, source)
+  narrowSource(filter, source)
   return sql.all(
     `SELECT ${group} AS grp, ${sumsOf(source)} FROM ${source.table} ${source.asked.where()} GROUP BY 1${order}`,
     source.asked.params,
@@ -86,13 +87,8 @@ export function sumsOf({ summand, dimension }: Source): string {
 }
 
 // Chats unless the endpoint says otherwise.
-export function narrow(filter: UsageSpan, { asked, dimension }: Source): void {
-  asked.add('key_id = ?', filter.keyId)
-  asked.add('account_id = ?', filter.accountId)
-  asked.add(`${dimension('model')} = ?`, filter.model)
-  asked.add(`${dimension('provider')} = ?`, filter.provider)
-  asked.add('outcome = ?', filter.outcome)
-  if (filter.endpoint !== 'all') asked.add('endpoint = ?', filter.endpoint ?? 'chat.completions')
+export function narrowSource(filter: UsageSpan, { asked, dimension }: Source): void {
+  narrow(asked, filter, { model: `${dimension('model')} = ?`, provider: `${dimension('provider')} = ?` })
 }
 
 export function add(groups: Map<string, Sums>, group: string, more: Sums): void {

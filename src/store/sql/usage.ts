@@ -7,6 +7,7 @@ import { overviewOf } from './overview.ts'
 import { big, bigOrNull, int, intOrNull, page, type Row, type Sql, text, textOrNull } from './sql.ts'
 import { timePrefix } from './time-order.ts'
 import { addIdRange, endOfIds, ID_SLACK_MS } from './time-range.ts'
+import { narrow } from './usage-filter.ts'
 import { KEY_SPANS_MAX, type KeySpan, type Look, reachOf } from './usage-reach.ts'
 import { summarise } from './usage-sums.ts'
 
@@ -16,6 +17,8 @@ const USAGE_COLUMNS = `request_id, client_request_id, account_id, key_id, secret
   upstream_cost, created_at, first_byte_at, finished_at, client_ip, upstream_id`
 
 const KEY_SPANS_FEW = 8
+// By ids, which are in the index, and by the time itself: a busy minute beside the span has none of its rows.
+const KEY_SPAN = '(key_id = ? AND request_id >= ? AND request_id < ? AND created_at >= ? AND created_at < ?)'
 
 export function sqlUsage(sql: Sql): UsageReports {
   return {
@@ -27,15 +30,15 @@ export function sqlUsage(sql: Sql): UsageReports {
       return row === undefined ? undefined : readUsage(row)
     },
 
-    list: filter => (filter.lookMax === undefined ? listWithin(filter, sql) : listBounded(filter, sql)),
+    list: filter => (filter.lookMax === undefined ? listWithin(filter, sql) : listBounded(filter, filter.lookMax, sql)),
     summary: (filter, groupBy) => summarise(filter, groupBy, sql),
     overview: span => overviewOf(span, sql),
   }
 }
 
 // As many rows as it may look at, whatever it finds among them.
-async function listBounded(filter: UsageFilter, sql: Sql) {
-  const end = await endOfLook(filter, sql)
+async function listBounded(filter: UsageFilter, lookMax: number, sql: Sql) {
+  const end = await endOfLook(filter, lookMax, sql)
   const asked = askedFor(filter)
   asked.add('request_id < ?', filter.after)
   asked.add('request_id >= ?', end)
@@ -65,11 +68,11 @@ function rowsOf(look: Look, filter: UsageFilter, wanted: number, sql: Sql): Prom
   if (look.keys === undefined) {
     addIdRange(asked, look.from, look.to)
     asked.add('request_id < ?', filter.after)
-    narrow(asked, filter)
+    narrowRows(asked, filter)
     return newest(asked, wanted, sql)
   }
   addKeySpans(asked, look.keys, filter.after)
-  narrow(asked, { ...filter, keyId: undefined })
+  narrowRows(asked, { ...filter, keyId: undefined })
   // Without an order: whoever has to sort would rather go through all rows in the order of the primary key.
   return sql.all(`SELECT ${USAGE_COLUMNS} FROM usage ${asked.where()}`, asked.params)
 }
@@ -81,9 +84,9 @@ function addKeySpans(asked: Conditions, keys: readonly KeySpan[], after: string 
   const values = spans.flatMap(span => {
     const { keyId, from, to } = span ?? (keys.at(-1) as KeySpan)
     const end = endOfIds(to)
-    return [keyId, timePrefix(from - ID_SLACK_MS), after !== undefined && after < end ? after : end]
+    return [keyId, timePrefix(from - ID_SLACK_MS), after !== undefined && after < end ? after : end, from, to]
   })
-  asked.add(`(${spans.map(() => '(key_id = ? AND request_id >= ? AND request_id < ?)').join(' OR ')})`, ...values)
+  asked.add(`(${spans.map(() => KEY_SPAN).join(' OR ')})`, ...values)
 }
 
 function newest(asked: Conditions, max: number, sql: Sql): Promise<readonly Row[]> {
@@ -94,14 +97,13 @@ function newest(asked: Conditions, max: number, sql: Sql): Promise<readonly Row[
 }
 
 // The oldest row that a page may look at, if there are more behind it: found in an index alone, without their rows.
-async function endOfLook(filter: UsageFilter, sql: Sql): Promise<string | undefined> {
-  if (filter.lookMax === undefined) return undefined
+async function endOfLook(filter: UsageFilter, lookMax: number, sql: Sql): Promise<string | undefined> {
   const asked = conditions()
   asked.add('key_id = ?', filter.keyId)
   addIdRange(asked, filter.from, filter.to)
   asked.add('request_id < ?', filter.after)
   const rows = await sql.all(
-    `SELECT request_id FROM usage ${asked.where()} ORDER BY request_id DESC LIMIT 2 OFFSET ${asked.param(filter.lookMax - 1)}`,
+    `SELECT request_id FROM usage ${asked.where()} ORDER BY request_id DESC LIMIT 2 OFFSET ${asked.param(lookMax - 1)}`,
     asked.params,
   )
   return rows.length === 2 ? text(rows[0]?.request_id) : undefined
@@ -150,18 +152,16 @@ function readUsage(row: Row): UsageRow {
 function askedFor(filter: UsageSpan): Conditions {
   const asked = conditions()
   addIdRange(asked, filter.from, filter.to)
-  narrow(asked, filter)
+  narrowRows(asked, filter)
   return asked
 }
 
-// From `from` on and before `to`; chat rows unless the endpoint says otherwise.
-function narrow(asked: Conditions, filter: UsageSpan): void {
-  asked.add('key_id = ?', filter.keyId)
-  asked.add('account_id = ?', filter.accountId)
+// From `from` on and before `to`.
+function narrowRows(asked: Conditions, filter: UsageSpan): void {
   asked.add('created_at >= ?', filter.from)
   asked.add('created_at < ?', filter.to)
-  asked.add('(model_served = ? OR (model_served IS NULL AND model_requested = ?))', filter.model, filter.model)
-  asked.add('provider = ?', filter.provider)
-  asked.add('outcome = ?', filter.outcome)
-  if (filter.endpoint !== 'all') asked.add('endpoint = ?', filter.endpoint ?? 'chat.completions')
+  narrow(asked, filter, {
+    model: '(model_served = ? OR (model_served IS NULL AND model_requested = ?))',
+    provider: 'provider = ?',
+  })
 }

@@ -1,0 +1,33 @@
+// What the desk on SQLite remembers of open rows: each from its hold to its settlement, and no longer.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { systemClock } from '../../src/lib/clock.ts'
+import { applyOp } from '../../src/store/hot-rules.ts'
+import { migrate } from '../../src/store/migrate.ts'
+import { openDesk } from '../../src/store/sqlite-desk.ts'
+import { sqliteSql } from '../../src/store/sqlite-sql.ts'
+import { hotStatements } from '../../src/store/sqlite-statements.ts'
+import { bill, GATE_ENGINES, openHouse } from '../kit/gates.ts'
+
+const [sqlite] = GATE_ENGINES
+
+test('a row is remembered while it is open, and forgotten with its settlement', async () => {
+  await using house = await openHouse(sqlite!.make, 1000n)
+  const sql = sqliteSql(house.url, systemClock)
+  migrate(sql.db)
+  const open = new Map()
+  const desk = () => openDesk({ run: hotStatements(sql), owner: 'first', open }, Date.now(), 0)
+  const inOneGo = (op: Parameters<typeof applyOp>[0]) => {
+    const at = desk()
+    const result = applyOp(op, at)
+    at.writeBack()
+    return result
+  }
+
+  inOneGo({ do: 'gate', ask: house.ask('r1') })
+  const remembered = [...open.keys()]
+  const settled = inOneGo({ do: 'settle', bill: bill('r1', { prompt: 1 }) })
+  sql.close()
+
+  assert.deepEqual([remembered, settled, [...open.keys()]], [['r1'], 'settled', []])
+})
