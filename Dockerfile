@@ -27,8 +27,7 @@ RUN mkdir node_modules \
   && if [ -n "$WIRES" ]; then npm install --ignore-scripts --no-audit --no-fund --no-package-lock $WIRES; fi
 
 FROM node:26.10.0-bookworm-slim
-ENV NODE_OPTIONS=--max-semi-space-size=16 \
-    TURNPIKE_HOST=0.0.0.0 \
+ENV TURNPIKE_HOST=0.0.0.0 \
     TURNPIKE_PORT=8080 \
     TURNPIKE_DATA_DIR=/data
 COPY --from=package /package /opt/turnpike

@@ -21,10 +21,20 @@ process.on('exit', () => {
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1))
 
 // A pinned process whose output goes to a log file. taskset becomes the command, so the id is the command's own.
+// One of ours, which can be asked.
 export function startPinned(core: Core, command: readonly string[], log: string, env: Env = {}): ChildProcess {
+  return spawnPinned(core, command, log, env, ['ipc'])
+}
+
+// As a person starts it.
+export function startPlain(core: Core, command: readonly string[], log: string, env: Env): ChildProcess {
+  return spawnPinned(core, command, log, env, [])
+}
+
+function spawnPinned(core: Core, command: readonly string[], log: string, env: Env, more: 'ipc'[]): ChildProcess {
   const out = openSync(log, 'a')
   const child = spawn('taskset', ['-c', CORES[core], ...command], {
-    stdio: ['ignore', out, out, 'ipc'],
+    stdio: ['ignore', out, out, ...more],
     env: { ...plainEnv(), ...env },
   })
   running.add(child)

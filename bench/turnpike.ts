@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Contestant, Place, Running } from './contestant.ts'
-import { type Core, type Env, freePort, logTail, plainEnv, startPinned, stop, until } from './processes.ts'
+import { type Core, type Env, freePort, logTail, plainEnv, startPlain, stop, until } from './processes.ts'
 
 export const ROOT = join(import.meta.dirname, '..')
 const ADMIN_TOKEN = 'bench-admin-token-0123456789abcdefghijklmnop'
@@ -28,7 +28,7 @@ export async function startTurnpike(
   writeFileSync(env.TURNPIKE_CONFIG!, turnpikeYaml(upstreamPort))
   const flags = profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`]
   const command = [process.execPath, ...flags, ...startArguments()]
-  const child = startPinned(core, command, log, env)
+  const child = startPlain(core, command, log, env)
   await until(() => isReady(port), child, log)
   const admin = adminOf(port)
   const key = await createKey(admin)

@@ -18,8 +18,33 @@ const PACKAGES = {
 }
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 
-if (isNewEnough(process.versions.node)) await run()
-else runUnder(installedNode())
+// What a gateway's process must have from its beginning: a young generation in which most requests end before it is collected,
+// and two of the C library's heaps instead of one a thread, which saves 14 MB.
+const FLAGS = ['--max-semi-space-size=16']
+const HEAPS = { MALLOC_ARENA_MAX: '2' }
+const isGateway = process.argv[2] === 'serve'
+
+if (!isNewEnough(process.versions.node)) runUnder(installedNode())
+else {
+  if (isGateway && isUntuned())
+    process.execve(process.execPath, commandOf(process.execPath), { ...HEAPS, ...process.env })
+  await run()
+}
+
+// Not where somebody has said what it is to be, where another process speaks to this one, or where a process cannot become another.
+function isUntuned() {
+  return process.env.MALLOC_ARENA_MAX === undefined && process.channel === undefined && process.execve !== undefined
+}
+
+function commandOf(node) {
+  return [
+    node,
+    ...(isGateway ? FLAGS : []),
+    ...process.execArgv,
+    fileURLToPath(import.meta.url),
+    ...process.argv.slice(2),
+  ]
+}
 
 async function run() {
   endWithStarter()
@@ -49,7 +74,8 @@ function installedNode() {
 function runUnder(node) {
   // The fourth channel tells the child when we die, also by kill -9: it must not live on alone, holding port and data.
   const stdio = ['inherit', 'inherit', 'inherit', 'ipc']
-  const child = spawn(node, [...process.execArgv, fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio })
+  const env = isGateway ? { ...HEAPS, ...process.env } : process.env
+  const child = spawn(node, commandOf(node).slice(1), { stdio, env })
   // A terminal sends these to the child as well; twice would mean "hurry".
   const atTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY
   for (const signal of ['SIGINT', 'SIGQUIT', 'SIGHUP']) process.on(signal, () => atTerminal || child.kill(signal))

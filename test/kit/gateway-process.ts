@@ -114,6 +114,8 @@ export async function freePort(): Promise<number> {
 
 // Only what a process needs of our own environment: a developer's OPENAI_API_KEY or DATABASE_URL must not leak in.
 const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'TZ', 'NODE_V8_COVERAGE']
+// As a gateway would choose it; where it is chosen, its process need not start over.
+const CHOSEN = { MALLOC_ARENA_MAX: '2' }
 
 function launch(
   args: readonly string[],
@@ -127,7 +129,7 @@ function launch(
   const inherited = Object.fromEntries(INHERITED.map(name => [name, process.env[name]]))
   return spawn(process.execPath, [...nodeArgs, entry, ...args], {
     cwd,
-    env: { ...inherited, ...env },
+    env: { ...inherited, ...CHOSEN, ...env },
     stdio: [stdin, 'pipe', 'pipe'],
   })
 }

@@ -118,6 +118,18 @@ test('in a data dir that was there before and is open to others, no file is', as
   assertPrivateFiles(dataDir)
 })
 
+test('the process has the memory settings of a gateway, unless they were chosen for it', async () => {
+  await using left = await startGateway({ env: { MALLOC_ARENA_MAX: undefined } })
+  await using chosen = await startGateway({ env: { MALLOC_ARENA_MAX: '7' } })
+  const of = (what: string, { pid }: { readonly pid: number }) =>
+    readFileSync(`/proc/${pid}/${what}`, 'utf8').split('\0')
+
+  assert.ok(of('cmdline', left).includes('--max-semi-space-size=16'))
+  assert.ok(of('environ', left).includes('MALLOC_ARENA_MAX=2'))
+  assert.ok(!of('cmdline', chosen).some(word => word.includes('semi-space')))
+  assert.ok(of('environ', chosen).includes('MALLOC_ARENA_MAX=7'))
+})
+
 type Shown = { readonly adminToken: string; readonly secret: string }
 
 function secretsIn(lines: readonly string[]): Shown {
