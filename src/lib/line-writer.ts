@@ -4,7 +4,8 @@ import { write, writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export type LineWriter = {
-  write(line: string): void
+  // Whole lines: one as text, or several as bytes.
+  write(lines: string | Buffer): void
   // What waits goes out now, without waiting for the event loop; for an end that nobody could prepare. What is being
   // written already is left to that write: it cannot be called back, and would be there twice.
   flush(): void
@@ -58,10 +59,11 @@ export function lineWriter(fd: number): LineWriter {
   }
 
   return {
-    write(line) {
+    write(lines) {
+      const isText = typeof lines === 'string'
       // A UTF-16 unit takes at most three bytes.
-      if (filled + line.length * 3 > BUFFER_BYTES) {
-        dropped += 1
+      if (filled + (isText ? lines.length * 3 : lines.length) > BUFFER_BYTES) {
+        dropped += isText ? 1 : linesIn(lines)
         return
       }
       if (dropped > 0) {
@@ -69,7 +71,7 @@ export function lineWriter(fd: number): LineWriter {
         dropped = 0
         filled += filling.write(`{"level":"warn","msg":"log lines were dropped","lines":${lost}}\n`, filled)
       }
-      filled += filling.write(line, filled)
+      filled += isText ? filling.write(lines, filled) : lines.copy(filling, filled)
       if (filled >= FLUSH_BYTES) send()
       else timer ??= setTimeout(send, FLUSH_MS).unref()
     },
@@ -96,6 +98,12 @@ export function lineWriter(fd: number): LineWriter {
       filled = 0
     },
   }
+}
+
+function linesIn(bytes: Buffer): number {
+  let count = 0
+  for (let at = bytes.indexOf('\n'); at >= 0; at = bytes.indexOf('\n', at + 1)) count += 1
+  return count
 }
 
 function writeWhole(fd: number, bytes: Buffer, until: { tries: number }): void {

@@ -21,7 +21,10 @@ export function openLog(level: LogLevel, out: NodeJS.WriteStream & { readonly fd
   return logTo(out.isTTY ? terminal(out) : lineWriter(out.fd ?? 1), level, clock)
 }
 
-export function logTo(sink: LineWriter, level: LogLevel, clock: Clock): Log {
+// Takes one line at a time.
+type Sink = Omit<LineWriter, 'write'> & { write(line: string): void }
+
+export function logTo(sink: Sink, level: LogLevel, clock: Clock): Log {
   const least = LOG_LEVELS.indexOf(level)
   let stamp = { at: Number.NaN, text: '' }
 
@@ -46,7 +49,7 @@ export function logTo(sink: LineWriter, level: LogLevel, clock: Clock): Log {
 
 const COLOURS = { info: 'green', warn: 'yellow', error: 'red' } as const
 
-function terminal(out: NodeJS.WriteStream): LineWriter {
+function terminal(out: NodeJS.WriteStream): Sink {
   return {
     write(line) {
       const { level, time, msg, ...facts } = JSON.parse(line) as Record<string, string>

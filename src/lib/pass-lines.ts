@@ -5,18 +5,21 @@ const NEWLINE = 0x0a
 // Longer than any line of ours; a line beyond it is passed on in pieces rather than kept.
 const LINE_BYTES_MAX = 1024 * 1024
 
-export function passLines(from: Readable, write: (line: string) => void): void {
+// Several lines may be written at once; they are not looked at, only where they end.
+export function passLines(from: Readable, write: (lines: Buffer) => void): void {
   let rest: Buffer[] = []
   let restBytes = 0
 
   from.on('data', (chunk: Buffer) => {
+    let begin = 0
     const end = chunk.lastIndexOf(NEWLINE) + 1
-    if (end > 0) {
-      const whole = Buffer.concat([...rest, chunk.subarray(0, end)]).toString()
-      rest = []
-      restBytes = 0
-      for (const line of whole.split('\n').slice(0, -1)) write(`${line}\n`)
+    // By itself: if it is too long for whoever writes it, no other line is lost with it.
+    if (restBytes > 0 && end > 0) {
+      begin = chunk.indexOf(NEWLINE) + 1
+      write(Buffer.concat([...rest, chunk.subarray(0, begin)]))
+      forget()
     }
+    if (begin < end) write(chunk.subarray(begin, end))
     if (end < chunk.length) rest.push(chunk.subarray(end))
     restBytes += chunk.length - end
     if (restBytes > LINE_BYTES_MAX) finish()
@@ -24,7 +27,11 @@ export function passLines(from: Readable, write: (line: string) => void): void {
   from.on('end', finish)
 
   function finish(): void {
-    if (restBytes > 0) write(`${Buffer.concat(rest).toString()}\n`)
+    if (restBytes > 0) write(Buffer.concat([...rest, Buffer.from('\n')]))
+    forget()
+  }
+
+  function forget(): void {
     rest = []
     restBytes = 0
   }

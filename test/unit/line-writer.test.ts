@@ -36,6 +36,28 @@ test('lines that come faster than they can be written are dropped, and the next 
   ])
 })
 
+test('of several lines that find no room each is counted', async () => {
+  await using folder = await temporaryFolder()
+  const path = join(folder.path, 'log')
+  const fd = openSync(path, 'w')
+  const writer = lineWriter(fd)
+  const three = Buffer.from(`${LINE.repeat(2)}${'x'.repeat(600 * 1024)}\n`)
+
+  writer.write(Buffer.from('{"msg":"ü"}\n{"msg":"b"}\n'))
+  writer.write(three)
+  writer.write('{"msg":"last"}\n')
+  await writer.end()
+  closeSync(fd)
+
+  const lost = '{"level":"warn","msg":"log lines were dropped","lines":3}'
+  assert.deepEqual(readFileSync(path, 'utf8').trimEnd().split('\n'), [
+    '{"msg":"ü"}',
+    '{"msg":"b"}',
+    lost,
+    '{"msg":"last"}',
+  ])
+})
+
 test('the last lines reach a reader that is slow, and one that stands still does not hold up the end', async () => {
   await using folder = await temporaryFolder()
   const pipe = join(folder.path, 'log')

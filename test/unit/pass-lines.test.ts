@@ -28,7 +28,10 @@ test('what is unfinished at the end is finished, and what never ends is not kept
 async function passed(chunks: readonly Buffer[]): Promise<readonly string[]> {
   const from = new PassThrough()
   const lines: string[] = []
-  passLines(from, line => lines.push(line))
+  passLines(from, bytes => {
+    assert.ok(bytes.toString().endsWith('\n'), 'only whole lines')
+    lines.push(...bytes.toString().split(/(?<=\n)/))
+  })
   for (const chunk of chunks) from.write(chunk)
   from.end()
   await once(from, 'end')
