@@ -26,7 +26,7 @@ const HELP = `npm run bench -- [options]
   --halt               let idle cores halt; in a virtual machine streams then vary threefold between runs
   --contestants LIST   of nginx,relay,turnpike (all)
   --scale              Turnpike alone: on the embedded store, on Postgres and Redis, and as two workers there,
-                       which have twice the connections; databases are where TMPDIR is
+                       which have a load generator each; databases are where TMPDIR is
   --profile            profile Turnpike; print with: node bench/profile.ts FOLDER
   --help`
 

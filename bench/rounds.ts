@@ -1,4 +1,4 @@
-// Measures the contestants, round after round, in alternating order and against one upstream that lives throughout.
+// Measures the contestants, round after round, in alternating order and against one upstream.
 
 import type { ChildProcess } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
@@ -23,7 +23,7 @@ export type Plan = {
   readonly say: (line: string) => void
 }
 
-type Bench = { readonly plan: Plan; readonly generator: ChildProcess; readonly upstreamPort: number }
+type Bench = { readonly plan: Plan; readonly generators: readonly ChildProcess[]; readonly upstreamPort: number }
 type Target = Pick<Running, 'port' | 'paths' | 'headers'>
 
 export async function measureRounds(plan: Plan): Promise<ReadonlyMap<string, readonly Sample[]>> {
@@ -31,71 +31,99 @@ export async function measureRounds(plan: Plan): Promise<ReadonlyMap<string, rea
   const upstreamCommand = [...script('mock-upstream.ts'), ...(plan.paced ? ['--paced'] : [])]
   const upstream = startPinned('others', upstreamCommand, join(plan.folder, 'upstream.log'))
   const { port: upstreamPort } = await ask<{ port: number }>(upstream)
-  const generator = startPinned('others', script('load.ts'), join(plan.folder, 'load.log'))
+  // One for each process of a contestant: the bursts of a single one would be larger than any that callers make.
+  const count = Math.max(...plan.contestants.map(({ processes = 1 }) => processes))
+  const startGenerator = () => startPinned('others', script('load.ts'), join(plan.folder, 'load.log'))
+  const generators = Array.from({ length: count }, startGenerator)
   const loops = plan.halt ? [] : keepCoresAwake(join(plan.folder, 'loops.log'))
   try {
-    return await runRounds({ plan, generator, upstreamPort })
+    return await runRounds({ plan, generators, upstreamPort })
   } finally {
-    for (const child of [...loops, generator, upstream]) await stop(child)
+    for (const child of [...loops, ...generators, upstream]) await stop(child)
   }
 }
 
+// All of them run throughout and take turns, so that an hour in which the machine is slow is slow for each of them.
 async function runRounds(bench: Bench): Promise<ReadonlyMap<string, readonly Sample[]>> {
   const { plan, upstreamPort } = bench
-  const samples = new Map<string, Sample[]>(plan.contestants.map(({ name }) => [name, []]))
   const path = '/v1/chat/completions'
   const direct: Target = { port: upstreamPort, paths: { json: path, stream: path }, headers: {} }
-  for (const form of plan.forms) await warmUp(bench, direct, form)
-  for (let round = 0; round < plan.rounds; round++) {
-    const order = round % 2 === 0 ? plan.contestants : plan.contestants.toReversed()
-    for (const contestant of order) {
-      plan.say(`round ${round + 1} of ${plan.rounds}: ${contestant.name}`)
-      samples.get(contestant.name)?.push(await measure(bench, contestant, round, direct))
+  for (const form of plan.forms)
+    await drive(bench, direct, { form, connections: plan.connections, requests: plan.requests[form] })
+  const entrants: Entrant[] = []
+  try {
+    for (const contestant of plan.contestants) entrants.push(await enter(bench, contestant))
+    for (let round = 0; round < plan.rounds; round++) {
+      plan.say(`round ${round + 1} of ${plan.rounds}`)
+      for (const entrant of round % 2 === 0 ? entrants : entrants.toReversed()) await measure(bench, entrant, direct)
     }
+    for (const { running, sent } of entrants) await running.verify?.(sent)
+  } finally {
+    for (const { running } of entrants) await running.stop()
   }
-  return samples
+  return new Map(entrants.map(({ contestant, samples }) => [contestant.name, samples]))
 }
 
-async function measure(bench: Bench, contestant: Contestant, round: number, direct: Target): Promise<Sample> {
+type Entrant = {
+  readonly contestant: Contestant
+  readonly running: Running
+  readonly samples: Sample[]
+  // Since its start.
+  sent: number
+}
+
+async function enter(bench: Bench, contestant: Contestant): Promise<Entrant> {
   const { plan, upstreamPort } = bench
-  const folder = join(plan.folder, `${contestant.name}-${round + 1}`)
+  plan.say(`${contestant.name} starts and warms up`)
+  const folder = join(plan.folder, contestant.name)
   mkdirSync(folder)
   const running = await contestant.start({ folder, upstreamPort, profileFolder: plan.profileFolder })
-  try {
-    let sent = 0
-    const measures: Partial<Record<Form, Measure>> = {}
-    for (const form of plan.forms) {
-      sent += await warmUp(bench, running, form, contestant.processes)
-      measures[form] = await measureForm(bench, running, form, contestant.processes)
-      sent += plan.requests[form]
-    }
-    const alone = { form: 'json', connections: 1, requests: Math.ceil(plan.requests.json / 10) } as const
-    const directly = await drive(bench, direct, alone)
-    const through = await drive(bench, running, alone)
-    sent += alone.requests
-    const sample = { ...measures, residentMb: residentMb(running.pid), addedP50Us: through.p50Us - directly.p50Us }
-    await running.verify?.(sent)
-    return sample
-  } finally {
-    await running.stop()
-  }
+  const entrant: Entrant = { contestant, running, samples: [], sent: 0 }
+  for (const form of plan.forms) entrant.sent += await warmUp(bench, running, form, contestant.processes)
+  return entrant
 }
 
-// Three times as long as the run itself: seen in windows of five seconds, the compilers, on the same core, came to rest
-// after some 60,000 requests. Where several processes share the work, each of them has its own, and connections of its own:
-// with fewer, fewer requests would share each of its transactions. Returns how many were sent.
-async function warmUp(bench: Bench, target: Target, form: Form, processes = 1): Promise<number> {
-  const requests = 3 * processes * bench.plan.requests[form]
-  await drive(bench, target, { form, connections: bench.plan.connections * processes, requests })
-  return requests
+async function measure(bench: Bench, entrant: Entrant, direct: Target): Promise<void> {
+  const { plan } = bench
+  const { contestant, running } = entrant
+  const measures: Partial<Record<Form, Measure>> = {}
+  for (const form of plan.forms) {
+    measures[form] = await measureForm(bench, running, form, contestant.processes)
+    entrant.sent += plan.requests[form]
+  }
+  const alone = { form: 'json', connections: 1, requests: Math.ceil(plan.requests.json / 10) } as const
+  const directly = await drive(bench, direct, alone)
+  const through = await drive(bench, running, alone)
+  entrant.sent += alone.requests
+  entrant.samples.push({
+    ...measures,
+    residentMb: residentMb(running.pid),
+    addedP50Us: through.p50Us - directly.p50Us,
+  })
+}
+
+// A contestant is warm when it gets no quicker. The compilers run on the same cores: seen in windows of five seconds they came to
+// rest after some 60,000 requests, and those of two workers, which share theirs with the databases, after 180,000.
+const WINDOWS_MIN = 3
+const WINDOWS_MAX = 20
+const STEADY = 0.97
+
+// Returns how many requests were sent.
+async function warmUp(bench: Bench, running: Running, form: Form, processes: number | undefined): Promise<number> {
+  let best = Number.POSITIVE_INFINITY
+  for (let windows = 1; ; windows++) {
+    const { cpuUs } = await measureForm(bench, running, form, processes)
+    const isSteady = windows > WINDOWS_MIN && cpuUs > best * STEADY
+    if (isSteady || windows === WINDOWS_MAX) return windows * bench.plan.requests[form]
+    best = Math.min(best, cpuUs)
+  }
 }
 
 async function measureForm(bench: Bench, running: Running, form: Form, processes = 1): Promise<Measure> {
   const requests = bench.plan.requests[form]
   const before = cpuSeconds(running.pid)
   const othersBefore = othersCpuSeconds()
-  const connections = bench.plan.connections * processes
-  const report = await drive(bench, running, { form, connections, requests })
+  const report = await drive(bench, running, { form, connections: bench.plan.connections, requests }, processes)
   const cpuUs = ((cpuSeconds(running.pid) - before) / requests) * 1e6
   const othersShare = (othersCpuSeconds() - othersBefore) / report.seconds
   if (othersShare > 0.1)
@@ -108,17 +136,26 @@ function othersCpuSeconds(): number {
   return machineCpuSeconds() - cpuSeconds(process.pid)
 }
 
+// Connections are those of each generator, requests those of all.
 async function drive(
-  { generator }: Bench,
+  { generators }: Bench,
   target: Target,
-  work: Pick<Load, 'form' | 'connections' | 'requests'>,
-): Promise<LoadReport> {
-  const load: Load = { port: target.port, headers: target.headers, path: target.paths[work.form], ...work }
-  const report = await ask<LoadReport>(generator, load)
-  if (report.failures > 0) {
-    throw new Error(
-      `${report.failures} of ${work.requests} ${work.form} requests failed; the first: ${report.firstFailure}`,
-    )
+  { form, connections, requests }: Pick<Load, 'form' | 'connections' | 'requests'>,
+  processes = 1,
+): Promise<Pick<LoadReport, 'seconds' | 'p50Us' | 'p99Us'>> {
+  const { port, headers, paths } = target
+  const driving = generators.slice(0, processes).map((generator, i) => {
+    const share = Math.floor(requests / processes) + (i < requests % processes ? 1 : 0)
+    return ask<LoadReport>(generator, { port, headers, path: paths[form], form, connections, requests: share })
+  })
+  const reports = await Promise.all(driving)
+  for (const { failures, firstFailure } of reports) {
+    if (failures > 0) throw new Error(`${failures} of ${requests} ${form} requests failed; the first: ${firstFailure}`)
   }
-  return report
+  const worst = (of: (report: LoadReport) => number) => Math.max(...reports.map(of))
+  return {
+    seconds: worst(report => report.seconds),
+    p50Us: worst(report => report.p50Us),
+    p99Us: worst(report => report.p99Us),
+  }
 }

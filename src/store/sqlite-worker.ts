@@ -31,7 +31,7 @@ if (!setup.readOnly) {
   // FULL: a commit that was answered survives a power cut.
   sql.db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 1000')
 }
-sql.db.exec('PRAGMA cache_size = -4000; PRAGMA temp_store = MEMORY')
+sql.db.exec('PRAGMA cache_size = -2000; PRAGMA temp_store = MEMORY')
 
 const gates = setup.readOnly ? undefined : sqliteGates(sql, setup.owner)
 const rooms = sqlRooms(sql)
