@@ -124,7 +124,7 @@ test('the process has the memory settings of a gateway, unless they were chosen 
   const of = (what: string, { pid }: { readonly pid: number }) =>
     readFileSync(`/proc/${pid}/${what}`, 'utf8').split('\0')
 
-  assert.ok(of('cmdline', left).includes('--max-semi-space-size=16'))
+  assert.ok(of('cmdline', left).includes('--max-semi-space-size=12'))
   assert.ok(of('environ', left).includes('MALLOC_ARENA_MAX=2'))
   assert.ok(!of('cmdline', chosen).some(word => word.includes('semi-space')))
   assert.ok(of('environ', chosen).includes('MALLOC_ARENA_MAX=7'))
