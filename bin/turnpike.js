@@ -31,9 +31,9 @@ else {
   await run()
 }
 
-// Not where somebody has said what it is to be, where another process speaks to this one, or where a process cannot become another.
+// Not where somebody has said what it is to be, where another process speaks to this one, or on Windows, where none can become another.
 function isUntuned() {
-  return process.env.MALLOC_ARENA_MAX === undefined && process.channel === undefined && process.execve !== undefined
+  return process.env.MALLOC_ARENA_MAX === undefined && process.channel === undefined && process.platform !== 'win32'
 }
 
 function commandOf(node) {
