@@ -1,5 +1,5 @@
-// Bundles the gateway and what it always needs of its dependencies into dist/: some 30 files instead of 1,200, which halves the
-// time and the memory that a start takes. Nothing to do where dist/ is of these sources, or without sources or tools.
+// Bundles the gateway and what it always needs of its dependencies into dist/: a start reads some 30 files instead of
+// 1,300, in half the time. Nothing to do where dist/ is of these sources, or without sources or tools.
 import { cpSync, existsSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -24,9 +24,9 @@ test('a build is taken while no source is newer, and where there are no sources'
   assert.equal(isBuilt(installed.root), true)
 })
 
-test('an edited, an added and a removed source each make it old', () => {
-  for (const changed of ['src/lib/clock.ts', 'src/lib', 'src']) {
-    using tree = openTree(['src/cli/turnpike.ts', 'src/lib/clock.ts', ENTRY])
+test('an edited, an added and a removed source each make it old, and so does another version of a dependency', () => {
+  for (const changed of ['src/lib/clock.ts', 'src/lib', 'src', 'package-lock.json', 'bin/build-code.js']) {
+    using tree = openTree(['src/lib/clock.ts', 'package-lock.json', 'bin/build-code.js', ENTRY])
     utimesSync(join(tree.root, changed), AFTER, AFTER)
 
     assert.equal(isBuilt(tree.root), false, changed)
