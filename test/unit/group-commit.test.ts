@@ -1,0 +1,128 @@
+// Group commit: who shares a batch with whom, and what becomes of those whose batch fails.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type BatchResult, groupCommit } from '../../src/store/group-commit.ts'
+
+const BOUNDS = { batchMax: 4, waitingMax: 6 }
+
+// Commits when it is told to, and remembers what came together.
+function house() {
+  const batches: (readonly string[])[] = []
+  const running: { resolve(results: readonly BatchResult<string>[]): void; reject(error: Error): void }[] = []
+  const commits = groupCommit<string, string>(
+    ops => {
+      batches.push(ops)
+      const { promise, resolve, reject } = Promise.withResolvers<readonly BatchResult<string>[]>()
+      running.push({ resolve, reject })
+      return promise
+    },
+    BOUNDS,
+    () => new Error('full'),
+  )
+  const answerLast = () => running.at(-1)?.resolve(batches.at(-1)?.map(op => ({ ok: true, value: op })) ?? [])
+  return { commits, batches, running, answerLast }
+}
+
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await nextTurn()
+}
+
+test('one alone is committed within the turn, and the next one alone too', async () => {
+  const { commits, batches, answerLast } = house()
+  const first = commits.submit('a')
+  await turns(1)
+  assert.deepEqual(batches, [['a']])
+  answerLast()
+  assert.equal(await first, 'a')
+  const second = commits.submit('b')
+  await turns(1)
+  assert.deepEqual(batches, [['a'], ['b']])
+  answerLast()
+  assert.equal(await second, 'b')
+})
+
+test('those of one turn share a batch, and who comes while it runs shares the next', async () => {
+  const { commits, batches, answerLast } = house()
+  const first = [commits.submit('a'), commits.submit('b')]
+  await turns(1)
+  const second = [commits.submit('c'), commits.submit('d')]
+  await turns(5)
+  assert.deepEqual(batches, [['a', 'b']])
+  answerLast()
+  assert.deepEqual(await Promise.all(first), ['a', 'b'])
+  await turns(2)
+  assert.deepEqual(batches, [
+    ['a', 'b'],
+    ['c', 'd'],
+  ])
+  answerLast()
+  assert.deepEqual(await Promise.all(second), ['c', 'd'])
+})
+
+test('where several shared the last batch, who comes a turn later is in time for the next', async () => {
+  const { commits, batches, answerLast } = house()
+  const first = [commits.submit('a'), commits.submit('b')]
+  await turns(1)
+  const waiting = commits.submit('c')
+  answerLast()
+  await Promise.all(first)
+  await turns(1)
+  const late = commits.submit('d')
+  await turns(1)
+  assert.deepEqual(batches.at(-1), ['c', 'd'])
+  answerLast()
+  assert.deepEqual(await Promise.all([waiting, late]), ['c', 'd'])
+})
+
+test('a batch takes no more than its bound, and no more may wait than theirs', async () => {
+  const { commits, batches, answerLast } = house()
+  const submitted = ['a', 'b', 'c', 'd', 'e', 'f'].map(commits.submit)
+  await assert.rejects(commits.submit('g'), /full/)
+  await turns(1)
+  assert.deepEqual(batches, [['a', 'b', 'c', 'd']])
+  answerLast()
+  await turns(3)
+  assert.deepEqual(batches.at(-1), ['e', 'f'])
+  answerLast()
+  assert.equal((await Promise.all(submitted)).length, 6)
+})
+
+test('one that fails, fails alone; a batch that fails, fails for all; and the next goes on', async () => {
+  const { commits, running } = house()
+  const first = [commits.submit('a'), commits.submit('b'), commits.submit('c')]
+  await turns(1)
+  running[0]?.resolve([
+    { ok: true, value: 'A' },
+    { ok: false, error: new Error('odd byte') },
+  ])
+  const [a, b, c] = await Promise.allSettled(first)
+  assert.deepEqual(a, { status: 'fulfilled', value: 'A' })
+  assert.match(String(b?.status === 'rejected' && b.reason), /odd byte/)
+  assert.match(String(c?.status === 'rejected' && c.reason), /no answer/)
+
+  const second = [commits.submit('d'), commits.submit('e')]
+  await turns(2)
+  running[1]?.reject(new Error('away'))
+  for (const { status } of await Promise.allSettled(second)) assert.equal(status, 'rejected')
+
+  const third = commits.submit('f')
+  await turns(2)
+  running[2]?.resolve([{ ok: true, value: 'F' }])
+  assert.equal(await third, 'F')
+})
+
+test('drained comes once everything is answered, and at once where nothing is under way', async () => {
+  const { commits, answerLast } = house()
+  await commits.drained()
+  const submitted = [commits.submit('a'), commits.submit('b')]
+  let drained = false
+  const waiting = commits.drained().then(() => {
+    drained = true
+  })
+  await turns(3)
+  assert.equal(drained, false)
+  answerLast()
+  await Promise.all(submitted)
+  await waiting
+})
