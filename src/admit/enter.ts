@@ -73,11 +73,13 @@ function hasOtherLimits(before: Key, now: Key): boolean {
 async function limitAgain(pass: Pass, { limits }: EnterNeeds): Promise<void> {
   pass.giveBack()
   pass.leave()
-  pass.giveBack = () => undefined
+  pass.giveBack = nothing
   const { giveBack, leave } = await limits.enter(pass.bearer, pass.endpoint)
   pass.giveBack = giveBack
   pass.leave = leave
 }
+
+function nothing(): void {}
 
 // These count against nothing, so the rpm token goes back.
 function refusalOf(verdict: Exclude<Verdict, { kind: 'granted' | 'stale' }>, pass: Pass, needs: EnterNeeds): Refusal {

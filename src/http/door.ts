@@ -38,7 +38,7 @@ export type Door = (req: Asked, res: Reply) => Promise<void>
 export function v1Door(needs: DoorNeeds): Door {
   return async (req, res) => {
     const call = openCall(req, res, needs)
-    const it: Case = { call, req, res, known: undefined }
+    const it: Case = { call, req, res, known: undefined, booked: 0n, endInBand: undefined }
     const flight: InFlight = { call, keyId: undefined }
     const found = findEndpoint(call.path, needs.endpoints)
     let facts: (() => RequestFacts) | undefined

@@ -15,9 +15,9 @@ export type Case = {
   readonly res: Reply
   known: Known | undefined
   // What was charged for it so far.
-  booked?: Nano
+  booked: Nano
   // Once the status has left, only an error in band can tell of a failure.
-  endInBand?: (refusal: Refusal) => void
+  endInBand: ((refusal: Refusal) => void) | undefined
 }
 
 export type ReplyNeeds = RateNeeds & {
@@ -69,7 +69,7 @@ export function sendRefusal(it: Case, refusal: Refusal, needs: ReplyNeeds, more:
   const body = JSON.stringify(errorBody(refusal, it.call.requestId))
   const headers = [
     ...commonHeaders(it, refusal.code, needs),
-    ...costHeader(it.booked ?? 0n, needs),
+    ...costHeader(it.booked, needs),
     ...more,
     ...refusalHeaders(refusal),
   ]

@@ -52,7 +52,7 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
     // From here on we frame the chunks ourselves: Node would write four pieces for each.
     chunked = res.chunkedEncoding
     res.chunkedEncoding = false
-    it.endInBand = refusal => end(errorFrame(refusal), it.booked ?? 0n)
+    it.endInBand = endInBand
     quiet = alarms.set(pace.keepAliveAfterMs, keepAlive)
   }
 
@@ -128,6 +128,12 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
       const usage = includeUsage ? `${head}${fingerprint},"choices":[],"usage":${usageJson(receipt)}}\n\n` : ''
       end(refusal === undefined ? usage : errorFrame(refusal), receipt.cost)
     },
+  }
+
+  // Declared, and not written where it is assigned: V8 allocates a function that is assigned to a field as if it lived for good,
+  // and all it sees, which is the whole request, would be kept until the next full collection.
+  function endInBand(refusal: Refusal): void {
+    end(errorFrame(refusal), it.booked)
   }
 
   function end(last: string, cost: Nano): void {

@@ -153,6 +153,13 @@ const RULES: readonly Rule[] = [
   },
   { what: 'gives up on types', where: SOURCES, part: 'bare', pattern: /(?:[:<|&,]|=>|\bas)\s*any\b(?!\s*[:(.?=])/ },
   {
+    // V8 allocates such a function as if it lived for good (docs/decisions/0017-memory.md).
+    what: 'writes a function where it is assigned to a field',
+    where: /^src\/(?!cli\/)/,
+    part: 'bare',
+    pattern: /[\w\])]\.#?\w+ (?:\?\?|\|\|)?= (?:async )?(?:function\b|(?:\w+|\([^()]*\))(?:: [\w<>| ]+)? =>)/,
+  },
+  {
     what: 'leaves a test out or runs it alone',
     where: /^test\//,
     part: 'bare',
