@@ -19,8 +19,8 @@ const HELP = `npm run bench -- [options]
 
   --gate               exit with 1 if Turnpike is past a limit
   --json               print machine-readable results
-  --requests N         JSON requests a round (20000); streams are a fifth of them
-  --rounds N           rounds, of which the median counts (3)
+  --requests N         JSON requests a round (10000); streams are a fifth of them
+  --rounds N           rounds, of which the median counts (9)
   --only json|stream   only this form
   --paced              1 ms between the chunks of a stream
   --halt               let idle cores halt; in a virtual machine streams then vary threefold between runs
@@ -93,8 +93,8 @@ function readOptions() {
       scale: flag,
       help: flag,
       only: { type: 'string' },
-      requests: { type: 'string', default: '20000' },
-      rounds: { type: 'string', default: '3' },
+      requests: { type: 'string', default: '10000' },
+      rounds: { type: 'string', default: '9' },
       contestants: { type: 'string', default: 'nginx,relay,turnpike' },
     },
   }).values

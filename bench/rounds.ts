@@ -1,4 +1,5 @@
-// Measures the contestants, round after round, in alternating order and against one upstream.
+// Measures the contestants, round after round, in alternating order and against one upstream. Rounds are short and many, and
+// each thing is measured of one contestant after the other: on a shared machine only neighbours in time had the same machine.
 
 import type { ChildProcess } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
@@ -55,7 +56,7 @@ async function runRounds(bench: Bench): Promise<ReadonlyMap<string, readonly Sam
     for (const contestant of plan.contestants) entrants.push(await enter(bench, contestant))
     for (let round = 0; round < plan.rounds; round++) {
       plan.say(`round ${round + 1} of ${plan.rounds}`)
-      for (const entrant of round % 2 === 0 ? entrants : entrants.toReversed()) await measure(bench, entrant, direct)
+      await runRound(bench, round % 2 === 0 ? entrants : entrants.toReversed(), direct)
     }
     for (const { running, sent } of entrants) await running.verify?.(sent)
   } finally {
@@ -79,51 +80,56 @@ async function enter(bench: Bench, contestant: Contestant): Promise<Entrant> {
   mkdirSync(folder)
   const running = await contestant.start({ folder, upstreamPort, profileFolder: plan.profileFolder })
   const entrant: Entrant = { contestant, running, samples: [], sent: 0 }
-  for (const form of plan.forms) entrant.sent += await warmUp(bench, running, form, contestant.processes)
+  for (const form of plan.forms) await warmUp(bench, entrant, form)
   return entrant
 }
 
-async function measure(bench: Bench, entrant: Entrant, direct: Target): Promise<void> {
+async function runRound(bench: Bench, entrants: readonly Entrant[], direct: Target): Promise<void> {
   const { plan } = bench
-  const { contestant, running } = entrant
-  const measures: Partial<Record<Form, Measure>> = {}
+  const measures = new Map<Entrant, Partial<Record<Form, Measure>>>(entrants.map(entrant => [entrant, {}]))
   for (const form of plan.forms) {
-    measures[form] = await measureForm(bench, running, form, contestant.processes)
-    entrant.sent += plan.requests[form]
+    for (const [entrant, measured] of measures) {
+      measured[form] = await measureForm(bench, entrant, form, plan.requests[form])
+    }
   }
-  const alone = { form: 'json', connections: 1, requests: Math.ceil(plan.requests.json / 10) } as const
+  for (const [entrant, measured] of measures) {
+    const addedP50Us = await measureAlone(bench, entrant, direct)
+    entrant.samples.push({ ...measured, residentMb: residentMb(entrant.running.pid), addedP50Us })
+  }
+}
+
+async function measureAlone(bench: Bench, entrant: Entrant, direct: Target): Promise<number> {
+  const alone = { form: 'json', connections: 1, requests: Math.ceil(bench.plan.requests.json / 10) } as const
   const directly = await drive(bench, direct, alone)
-  const through = await drive(bench, running, alone)
+  const through = await drive(bench, entrant.running, alone)
   entrant.sent += alone.requests
-  entrant.samples.push({
-    ...measures,
-    residentMb: residentMb(running.pid),
-    addedP50Us: through.p50Us - directly.p50Us,
-  })
+  return through.p50Us - directly.p50Us
 }
 
 // A contestant is warm when it gets no quicker. The compilers run on the same cores: seen in windows of five seconds they came to
 // rest after some 60,000 requests, and those of two workers, which share theirs with the databases, after 180,000.
+const WINDOW_ROUNDS = 2
 const WINDOWS_MIN = 3
 const WINDOWS_MAX = 20
 const STEADY = 0.97
 
-// Returns how many requests were sent.
-async function warmUp(bench: Bench, running: Running, form: Form, processes: number | undefined): Promise<number> {
+async function warmUp(bench: Bench, entrant: Entrant, form: Form): Promise<void> {
   let best = Number.POSITIVE_INFINITY
   for (let windows = 1; ; windows++) {
-    const { cpuUs } = await measureForm(bench, running, form, processes)
+    const { cpuUs } = await measureForm(bench, entrant, form, WINDOW_ROUNDS * bench.plan.requests[form])
     const isSteady = windows > WINDOWS_MIN && cpuUs > best * STEADY
-    if (isSteady || windows === WINDOWS_MAX) return windows * bench.plan.requests[form]
+    if (isSteady || windows === WINDOWS_MAX) return
     best = Math.min(best, cpuUs)
   }
 }
 
-async function measureForm(bench: Bench, running: Running, form: Form, processes = 1): Promise<Measure> {
-  const requests = bench.plan.requests[form]
+async function measureForm(bench: Bench, entrant: Entrant, form: Form, requests: number): Promise<Measure> {
+  const { running, contestant } = entrant
   const before = cpuSeconds(running.pid)
   const othersBefore = othersCpuSeconds()
-  const report = await drive(bench, running, { form, connections: bench.plan.connections, requests }, processes)
+  const load = { form, connections: bench.plan.connections, requests }
+  const report = await drive(bench, running, load, contestant.processes)
+  entrant.sent += requests
   const cpuUs = ((cpuSeconds(running.pid) - before) / requests) * 1e6
   const othersShare = (othersCpuSeconds() - othersBefore) / report.seconds
   if (othersShare > 0.1)
