@@ -7,33 +7,27 @@ import type { RequestFacts } from '../domain/usage.ts'
 import { hourOf } from '../domain/usage-hours.ts'
 import { readAccountPage, readKeyPage, readRowPage } from './hot-pages.ts'
 import type { AccountPage, Desk, KeyPage, RowPage } from './hot-rules.ts'
+import type { OpenRows } from './open-rows.ts'
 import type { Row } from './sql/sql.ts'
 import { type HotStatements, valuesOfBill, valuesOfFacts } from './sqlite-statements.ts'
 
 export type SqliteDesk = Desk & { writeBack(): void }
 
-export type OpenRows = Map<string, RowPage>
 export class Misremembered extends Error {}
 
 type DeskGround = { readonly run: HotStatements; readonly owner: string; readonly open: OpenRows }
 
 export function openDesk({ run, owner, open }: DeskGround, now: number, claimedUntil: number): SqliteDesk {
-  const accounts = new Map<string, AccountPage | undefined>()
-  const keys = new Map<string, KeyPage | undefined>()
+  const accounts = pages<AccountPage>(id => read(run.account.get(id), readAccountPage))
+  const keys = pages<KeyPage>(id => read(run.key.get(id), readKeyPage))
   // Hardly ever any: rows are written long before their hour is claimed.
   let changedHours: Set<number> | undefined
 
   return {
     now,
-    account(id) {
-      if (!accounts.has(id)) accounts.set(id, read(run.account.get(id), readAccountPage))
-      return accounts.get(id)
-    },
-    key(id) {
-      if (!keys.has(id)) keys.set(id, read(run.key.get(id), readKeyPage))
-      return keys.get(id)
-    },
-    row: requestId => open.get(requestId) ?? read(run.row.get(requestId), readRowPage),
+    account: accounts.of,
+    key: keys.of,
+    row: requestId => open.recall(requestId) ?? read(run.row.get(requestId), readRowPage),
     // One process owns the file: whoever else owns an open row is dead.
     abandoned: live => abandonedRows(run, owner, new Set(live)),
     changes(createdAt) {
@@ -44,7 +38,7 @@ export function openDesk({ run, owner, open }: DeskGround, now: number, claimedU
 
     insertOpen({ facts, modelRequested, stream }, { priceVersion, price }, hold) {
       run.insertOpen.run(...valuesOfFacts(facts), modelRequested, stream ? 1 : 0, hold, priceVersion, price, owner)
-      open.set(facts.requestId, openPage(facts, hold))
+      open.remember(openPage(facts, hold))
     },
     insertClosed({ facts, modelRequested, stream, outcome, httpStatus, errorCode, finishedAt }) {
       const end = [outcome, httpStatus, errorCode, finishedAt] as const
@@ -53,7 +47,7 @@ export function openDesk({ run, owner, open }: DeskGround, now: number, claimedU
     closeRow(row, to, bill) {
       const { changes } = run.closeRow.run(to, ...valuesOfBill(bill), row.state)
       if (changes !== 1n) throw new Misremembered(`usage row ${row.requestId} is no longer ${row.state}`)
-      open.delete(row.requestId)
+      open.forget(row.requestId)
     },
     charge: (accountId, requestId, amount) => run.charge.run(accountId, requestId, amount, requestId, now),
     correct: (accountId, requestId, amount) => run.correct.run(accountId, requestId, amount, requestId, now),
@@ -62,13 +56,28 @@ export function openDesk({ run, owner, open }: DeskGround, now: number, claimedU
 
     writeBack() {
       if (changedHours !== undefined) for (const hour of changedHours) run.markHour.run(hour)
-      for (const page of accounts.values()) {
+      for (const page of accounts.all()) {
         if (page?.dirty) run.writeAccount.run(page.available, page.held, page.spent, page.owed, page.id)
       }
-      for (const page of keys.values()) {
+      for (const page of keys.all()) {
         if (page?.dirty) run.writeKey.run(page.spent, page.held, page.day, page.dayCount, page.id)
       }
     },
+  }
+}
+
+// Most that share a transaction share an account too, and comparing two ids is quicker than finding one in a table.
+function pages<Page extends { readonly id: string }>(readPage: (id: string) => Page | undefined) {
+  const known = new Map<string, Page | undefined>()
+  let last: Page | undefined
+  return {
+    of(id: string): Page | undefined {
+      if (last?.id === id) return last
+      if (!known.has(id)) known.set(id, readPage(id))
+      last = known.get(id)
+      return last
+    },
+    all: () => known.values(),
   }
 }
 

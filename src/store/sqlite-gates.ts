@@ -2,13 +2,14 @@
 // `hot-rules`; the CHECKs of the schema stand behind them.
 import type { BatchResult } from './group-commit.ts'
 import { applyOp, type HotOp, type HotResult } from './hot-rules.ts'
-import { Misremembered, type OpenRows, openDesk } from './sqlite-desk.ts'
+import { openRows } from './open-rows.ts'
+import { Misremembered, openDesk } from './sqlite-desk.ts'
 import type { SqliteSql } from './sqlite-sql.ts'
 import { hotStatements } from './sqlite-statements.ts'
 
 export function sqliteGates(sql: SqliteSql, owner: string) {
   const run = hotStatements(sql)
-  const open: OpenRows = new Map()
+  const open = openRows()
   // In memory, since nobody else claims hours: a batch must not pay for what hardly ever matters.
   let claimedUntil = 0
   lookAtClaims()

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { systemClock } from '../../src/lib/clock.ts'
 import { applyOp } from '../../src/store/hot-rules.ts'
 import { migrate } from '../../src/store/migrate.ts'
+import { openRows } from '../../src/store/open-rows.ts'
 import { openDesk } from '../../src/store/sqlite-desk.ts'
 import { sqliteSql } from '../../src/store/sqlite-sql.ts'
 import { hotStatements } from '../../src/store/sqlite-statements.ts'
@@ -15,7 +16,7 @@ test('a row is remembered while it is open, and forgotten with its settlement', 
   await using house = await openHouse(sqlite!.make, 1000n)
   const sql = sqliteSql(house.url, systemClock)
   migrate(sql.db)
-  const open = new Map()
+  const open = openRows()
   const desk = () => openDesk({ run: hotStatements(sql), owner: 'first', open }, Date.now(), 0)
   const inOneGo = (op: Parameters<typeof applyOp>[0]) => {
     const at = desk()
@@ -25,9 +26,9 @@ test('a row is remembered while it is open, and forgotten with its settlement', 
   }
 
   inOneGo({ do: 'gate', ask: house.ask('r1') })
-  const remembered = [...open.keys()]
+  const remembered = open.recall('r1')?.requestId
   const settled = inOneGo({ do: 'settle', bill: bill('r1', { prompt: 1 }) })
   sql.close()
 
-  assert.deepEqual([remembered, settled, [...open.keys()]], [['r1'], 'settled', []])
+  assert.deepEqual([remembered, settled, open.recall('r1')], ['r1', 'settled', undefined])
 })

@@ -1,0 +1,47 @@
+// Remembered rows: each in one place, and never one for another.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { RowPage } from '../../src/store/hot-rules.ts'
+import { openRows } from '../../src/store/open-rows.ts'
+
+function page(requestId: string): RowPage {
+  return { requestId, state: 'open', accountId: 'a', keyId: 'k', hold: 1n, cost: 0n, checkpoint: null, createdAt: 0 }
+}
+
+test('a row is recalled by its id until it is forgotten', () => {
+  const rows = openRows()
+  const row = page('req-00a1')
+  rows.remember(row)
+  assert.equal(rows.recall('req-00a1'), row)
+  assert.equal(rows.recall('req-00a2'), undefined)
+  rows.forget('req-00a1')
+  assert.equal(rows.recall('req-00a1'), undefined)
+})
+
+test('of two that ask for one place the later has it, and neither is taken for the other', () => {
+  const rows = openRows()
+  const later = page('b-00a1')
+  rows.remember(page('a-00a1'))
+  rows.remember(later)
+  assert.equal(rows.recall('a-00a1'), undefined)
+  assert.equal(rows.recall('b-00a1'), later)
+  rows.forget('a-00a1')
+  assert.equal(rows.recall('b-00a1'), later)
+})
+
+test('ids that end in no digits have a place too', () => {
+  const rows = openRows()
+  const row = page('odd-zzzz')
+  rows.remember(row)
+  assert.equal(rows.recall('odd-zzzz'), row)
+  assert.equal(rows.recall(''), undefined)
+})
+
+test('nothing is remembered once all is cleared', () => {
+  const rows = openRows()
+  rows.remember(page('req-00a1'))
+  rows.remember(page('req-ffff'))
+  rows.clear()
+  assert.equal(rows.recall('req-00a1'), undefined)
+  assert.equal(rows.recall('req-ffff'), undefined)
+})
