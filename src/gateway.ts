@@ -78,7 +78,7 @@ export async function complete(
   } finally {
     sink?.abandon()
     // Every way out releases what was held, unless it was settled.
-    if (!held.settled) await release(held, needs)
+    if (!held.settled) await release(held, sink?.headersLeft() ? 200 : 500, needs)
   }
 }
 

@@ -101,15 +101,15 @@ export function priceOf(model: Model, held: Held): Pick<Settlement, 'priceVersio
 
 const AS_HELD = { priceVersion: null, price: null }
 
-// The way out for a hold that nothing settled: a bug of ours costs the caller nothing.
-export async function release(held: Held, needs: SettleNeeds): Promise<void> {
+// The way out for a hold that nothing settled: a bug of ours costs the caller nothing. The status is the one that the caller saw.
+export async function release(held: Held, httpStatus: number, needs: SettleNeeds): Promise<void> {
   if (held.settled) return
   await book(
     held,
     {
       requestId: held.requestId,
       outcome: 'refused',
-      httpStatus: 500,
+      httpStatus,
       errorCode: 'internal_error',
       finishReason: null,
       modelServed: null,
