@@ -20,20 +20,31 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 
 // What a gateway's process must have from its beginning: a young generation in which most requests end before it is collected,
 // and two of the C library's heaps instead of one a thread, which saves 14 MB.
-const FLAGS = ['--max-semi-space-size=12']
+const YOUNG = '--max-semi-space-size'
+const FLAGS = [`${YOUNG}=12`]
 const HEAPS = { MALLOC_ARENA_MAX: '2' }
 const isGateway = process.argv[2] === 'serve'
 
 if (!isNewEnough(process.versions.node)) runUnder(installedNode())
 else {
-  if (isGateway && isUntuned())
-    process.execve(process.execPath, commandOf(process.execPath), { ...HEAPS, ...process.env })
+  if (isGateway && isUntuned()) startOver()
   await run()
 }
 
-// Not where somebody has said what it is to be, where another process speaks to this one, or on Windows, where none can become another.
+// Not where somebody has said how large the young generation is to be, which is also how the process that we become knows that it is it;
+// where another process speaks to this one; or on Windows, where none can become another.
 function isUntuned() {
-  return process.env.MALLOC_ARENA_MAX === undefined && process.channel === undefined && process.platform !== 'win32'
+  const chosen = [...process.execArgv, process.env.NODE_OPTIONS ?? ''].some(words => /max[-_]semi[-_]space/.test(words))
+  return !chosen && process.channel === undefined && process.platform !== 'win32'
+}
+
+// A process that may start no other, by Node's permissions, serves as it is.
+function startOver() {
+  try {
+    process.execve(process.execPath, commandOf(process.execPath), { ...HEAPS, ...process.env })
+  } catch (error) {
+    if (error.code !== 'ERR_ACCESS_DENIED') throw error
+  }
 }
 
 function commandOf(node) {

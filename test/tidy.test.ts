@@ -142,7 +142,10 @@ const FAULTS: Readonly<Record<string, readonly [tree: Tree, finding: RegExp]>> =
   'work left undone': [{ 'src/lib/a.ts': source('// TODO: later') }, /leaves something undone: TODO/],
   'a type error out of sight': [{ 'test/a.ts': source('// @ts-expect-error') }, /silences the type checker/],
   'no type at all': [{ 'bench/a.ts': source('const a = b as any') }, /gives up on types/],
-  'a function made to stay': [{ 'src/http/a.ts': source('it.end = (a, b) => close(a)') }, /assigned to a field/],
+  'a function made to stay': [
+    { 'src/http/a.ts': source('it.end = (a, f = g()): string[] => close(a)') },
+    /assigned to a field/,
+  ],
   'a method made to stay': [{ 'src/http/a.ts': source('it.end ??= async why => close(why)') }, /assigned to a field/],
   'a test that runs alone': [{ 'test/a.test.ts': source("test.only('a', f)") }, /leaves a test out/],
   "a person's folder": [{ 'docs/a.md': `in ${'/ho'}me/alice/turnpike` }, /a\.md:1 names a machine's path/],

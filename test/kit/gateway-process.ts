@@ -114,8 +114,8 @@ export async function freePort(): Promise<number> {
 
 // Only what a process needs of our own environment: a developer's OPENAI_API_KEY or DATABASE_URL must not leak in.
 const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'TZ', 'NODE_V8_COVERAGE']
-// As a gateway would choose it; where it is chosen, its process need not start over.
-const CHOSEN = { MALLOC_ARENA_MAX: '2' }
+// As a gateway would choose them; where they are chosen, its process need not start over.
+const CHOSEN_ENV = { MALLOC_ARENA_MAX: '2', NODE_OPTIONS: '--max-semi-space-size=12' }
 
 function launch(
   args: readonly string[],
@@ -129,7 +129,7 @@ function launch(
   const inherited = Object.fromEntries(INHERITED.map(name => [name, process.env[name]]))
   return spawn(process.execPath, [...nodeArgs, entry, ...args], {
     cwd,
-    env: { ...inherited, ...CHOSEN, ...env },
+    env: { ...inherited, ...CHOSEN_ENV, ...env },
     stdio: [stdin, 'pipe', 'pipe'],
   })
 }

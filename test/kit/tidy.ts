@@ -157,7 +157,8 @@ const RULES: readonly Rule[] = [
     what: 'writes a function where it is assigned to a field',
     where: /^src\/(?!cli\/)/,
     part: 'bare',
-    pattern: /[\w\])]\.#?\w+ (?:\?\?|\|\|)?= (?:async )?(?:function\b|(?:\w+|\([^()]*\))(?:: [\w<>| ]+)? =>)/,
+    pattern:
+      /^\s*\w+(?:[!?]?\.#?\w+|\[[^\]]+\])+ (?:\?\?|\|\||&&)?= (?:async )?(?:function\b|(?:\w+|\([^()]*(?:\([^()]*\)[^()]*)*\)(?:: [^=]+)?) =>)/,
   },
   {
     what: 'leaves a test out or runs it alone',

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { temporaryFolder } from '../kit/folder.ts'
-import { type Gateway, standardConfig, startGateway } from '../kit/gateway.ts'
+import { ENCRYPTION_KEY, type Gateway, standardConfig, startGateway } from '../kit/gateway.ts'
 import { freePort } from '../kit/gateway-process.ts'
 import { assertChatCompletion, assertChunk } from '../kit/schemas.ts'
 import { parseSse } from '../kit/sse.ts'
@@ -119,15 +119,35 @@ test('in a data dir that was there before and is open to others, no file is', as
 })
 
 test('the process has the memory settings of a gateway, unless they were chosen for it', async () => {
-  await using left = await startGateway({ env: { MALLOC_ARENA_MAX: undefined } })
-  await using chosen = await startGateway({ env: { MALLOC_ARENA_MAX: '7' } })
+  const NOTHING = { MALLOC_ARENA_MAX: undefined, NODE_OPTIONS: undefined }
+  await using left = await startGateway({ env: NOTHING })
+  await using chosen = await startGateway({ env: { ...NOTHING, NODE_OPTIONS: '--max-semi-space-size=4' } })
+  await using oneOfTwo = await startGateway({ env: { ...NOTHING, MALLOC_ARENA_MAX: '7' } })
   const of = (what: string, { pid }: { readonly pid: number }) =>
     readFileSync(`/proc/${pid}/${what}`, 'utf8').split('\0')
+  const isOurs = (gateway: { readonly pid: number }) => of('cmdline', gateway).includes('--max-semi-space-size=12')
 
-  assert.ok(of('cmdline', left).includes('--max-semi-space-size=12'))
+  assert.deepEqual([left, chosen, oneOfTwo].map(isOurs), [true, false, true])
   assert.ok(of('environ', left).includes('MALLOC_ARENA_MAX=2'))
-  assert.ok(!of('cmdline', chosen).some(word => word.includes('semi-space')))
-  assert.ok(of('environ', chosen).includes('MALLOC_ARENA_MAX=7'))
+  assert.ok(of('environ', oneOfTwo).includes('MALLOC_ARENA_MAX=7'))
+})
+
+// As the system's loader does with a Node that has rights of its own.
+test('a process that starts over does so once, also where an environment variable does not reach it', async () => {
+  const forget = 'data:text/javascript,delete process.env.MALLOC_ARENA_MAX'
+  const env = { MALLOC_ARENA_MAX: undefined, NODE_OPTIONS: undefined }
+  await using gateway = await startGateway({ env, nodeArgs: ['--import', forget] })
+
+  assert.equal((await gateway.chat({ model: 'demo/echo' })).status, 200)
+})
+
+test('a process that may not become another serves as it is', async () => {
+  const permissions = ['--permission', '--allow-fs-read=*', '--allow-fs-write=*', '--allow-worker', '--allow-net']
+  // Under these permissions Node writes no file through to the disk, as a key of our own would have to be.
+  const env = { NODE_OPTIONS: undefined, TURNPIKE_ENCRYPTION_KEY: ENCRYPTION_KEY }
+  await using gateway = await startGateway({ env, nodeArgs: permissions })
+
+  assert.equal((await gateway.chat({ model: 'demo/echo' })).status, 200)
 })
 
 type Shown = { readonly adminToken: string; readonly secret: string }
