@@ -31,8 +31,8 @@ export type Inputs = {
 
 export const INPUTS: Inputs = {
   // `npm run bench -- --scale`, one node, the slower of two runs.
-  nodeCpuUs: 164,
-  nodeStreamCpuUs: 545,
+  nodeCpuUs: 173,
+  nodeStreamCpuUs: 475,
   // `npm run sizing -- --measure`, 8,000 chats, 64 at once, 8 accounts, Postgres 15; other programs kept both cores busy.
   postgres: { transactions: 0.106, rowsWritten: 4.1, walBytes: 2680, diskBytes: 1200, cpuUs: 387 },
   batchMs: 3,
