@@ -39,7 +39,7 @@ export async function route(request: RouteRequest, choice: Choice, needs: RouteN
   fleet.budget.saw(request.accountId)
 
   for (let trip = setOff(choice, walk, fleet); trip !== undefined; trip = afterFailure(walk, trip, failures, fleet)) {
-    const leftMs = deadline - clock.monotonic()
+    const leftMs = deadline - trip.startedMs
     if (request.client.gone || (attempts.length > 0 && leftMs < RETRY_MS_MIN)) {
       neverLeft(trip)
       break

@@ -9,7 +9,7 @@ import { readAccountPage, readKeyPage, readRowPage } from './hot-pages.ts'
 import type { AccountPage, Desk, KeyPage, RowPage } from './hot-rules.ts'
 import type { OpenRows } from './open-rows.ts'
 import type { Row } from './sql/sql.ts'
-import { type HotStatements, valuesOfBill, valuesOfFacts } from './sqlite-statements.ts'
+import { closeRow, type HotStatements, insertOpen, valuesOfFacts } from './sqlite-statements.ts'
 
 export type SqliteDesk = Desk & { writeBack(): void }
 
@@ -36,20 +36,20 @@ export function openDesk({ run, owner, open }: DeskGround, now: number, claimedU
       changedHours.add(hourOf(createdAt))
     },
 
-    insertOpen({ facts, modelRequested, stream }, { priceVersion, price }, hold) {
-      run.insertOpen.run(...valuesOfFacts(facts), modelRequested, stream ? 1 : 0, hold, priceVersion, price, owner)
-      open.remember(openPage(facts, hold))
+    insertOpen(ask, entry, hold) {
+      insertOpen(run, ask, entry, hold, owner)
+      open.remember(openPage(ask.facts, hold))
     },
     insertClosed({ facts, modelRequested, stream, outcome, httpStatus, errorCode, finishedAt }) {
       const end = [outcome, httpStatus, errorCode, finishedAt] as const
       run.insertClosed.run(...valuesOfFacts(facts), modelRequested, stream ? 1 : 0, ...end)
     },
     closeRow(row, to, bill) {
-      const { changes } = run.closeRow.run(to, ...valuesOfBill(bill), row.state)
-      if (changes !== 1n) throw new Misremembered(`usage row ${row.requestId} is no longer ${row.state}`)
+      const isAsRemembered = closeRow(run, row.state, to, bill)
+      if (!isAsRemembered) throw new Misremembered(`usage row ${row.requestId} is no longer ${row.state}`)
       open.forget(row.requestId)
     },
-    charge: (accountId, requestId, amount) => run.charge.run(accountId, requestId, amount, requestId, now),
+    charge: (accountId, requestId, amount) => run.charge.get(accountId, requestId, amount, requestId, now),
     correct: (accountId, requestId, amount) => run.correct.run(accountId, requestId, amount, requestId, now),
     checkpoint: (requestId, mark) => run.checkpoint.run(mark, requestId),
     touch: (hash, at) => run.touch.run(at, hash),

@@ -1,8 +1,9 @@
 // The statements of the hot path on SQLite, prepared once. Values are bound by position, which is the quickest way in.
 import type { StatementSync } from 'node:sqlite'
+import type { Nano } from '../domain/credits.ts'
 import type { RequestFacts } from '../domain/usage.ts'
 import { HOUR_MS } from '../domain/usage-hours.ts'
-import type { Settlement } from './contract.ts'
+import type { GateAsk, HoldEntry, Settlement } from './contract.ts'
 import { ACCOUNT_PAGE, KEY_PAGE, ROW_PAGE } from './hot-pages.ts'
 import type { SqliteSql } from './sqlite-sql.ts'
 
@@ -68,10 +69,39 @@ export function valuesOfFacts(facts: RequestFacts) {
   ] as const
 }
 
-// In the order of `closeRow`, between the state to come and the state that was.
-export function valuesOfBill(bill: Settlement) {
+// Every chat runs these two: their values go in one by one, since spreading a list of them costs as much as binding it, and
+// `get` makes no result where none is read.
+export function insertOpen(
+  { insertOpen }: HotStatements,
+  ask: GateAsk,
+  entry: HoldEntry,
+  hold: Nano,
+  owner: string,
+): void {
+  const { facts } = ask
+  insertOpen.get(
+    facts.requestId,
+    facts.clientRequestId,
+    facts.accountId,
+    facts.keyId,
+    facts.secretLast4,
+    facts.endpoint,
+    facts.clientIp,
+    facts.createdAt,
+    ask.modelRequested,
+    ask.stream ? 1 : 0,
+    hold,
+    entry.priceVersion,
+    entry.price,
+    owner,
+  )
+}
+
+// Whether there was such a row in the state that it is said to be in.
+export function closeRow({ closeRow }: HotStatements, from: string, to: string, bill: Settlement): boolean {
   const { tokens } = bill
-  return [
+  const { changes } = closeRow.run(
+    to,
     bill.outcome,
     bill.httpStatus,
     bill.errorCode,
@@ -94,5 +124,7 @@ export function valuesOfBill(bill: Settlement) {
     bill.priceVersion,
     bill.price,
     bill.requestId,
-  ] as const
+    from,
+  )
+  return changes === 1n
 }

@@ -74,7 +74,7 @@ export function outward(setup: OutwardSetup): Outward {
       paused: false,
       over: false,
     }
-    const line = takeIdle()
+    const line = takeIdle(exchange.startedMs)
     if (line !== undefined) begin(exchange, line)
     else if (lines.size < setup.connectionsMax) openLine(exchange)
     else setImmediate(end, exchange, tooMany())
@@ -101,8 +101,8 @@ export function outward(setup: OutwardSetup): Outward {
     }
   }
 
-  function takeIdle(): Line | undefined {
-    const rested = clock.monotonic() - REST_MS
+  function takeIdle(now: number): Line | undefined {
+    const rested = now - REST_MS
     for (let at = idle.length - 1; at >= 0; at--) {
       const line = idle[at] as Line
       if (line.idleSinceMs > rested || line.idleSinceTurn > turn || line.socket.destroyed) continue
@@ -261,12 +261,11 @@ export function outward(setup: OutwardSetup): Outward {
 
   // One timer a connection, which goes off early rather than being set anew for every request and looks what is due.
   function watch(line: Line): void {
-    const now = clock.monotonic()
     const due = dueMs(line, timeouts.idleMs)
     if (line.timer !== undefined && line.timerMs <= due) return
     clearTimeout(line.timer)
     line.timerMs = due
-    line.timer = setTimeout(() => ring(line), Math.max(1, Math.ceil(due - now))).unref()
+    line.timer = setTimeout(() => ring(line), Math.max(1, Math.ceil(due - clock.monotonic()))).unref()
   }
 
   function ring(line: Line): void {
