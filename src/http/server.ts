@@ -1,11 +1,12 @@
 // The listener: the express lane in front, then node:http with every bound set, the door of /v1, Fastify behind it for
 // everything else, and answers in our shape to what the HTTP parser itself rejects.
-import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { errorBody, Refusal, type RefusalCode } from '../domain/refusal.ts'
 import type { Alarms } from '../lib/alarms.ts'
 import type { Standing } from '../lib/bucket.ts'
 import type { Clock } from '../lib/clock.ts'
+import { createServer, STATUS_CODES } from '../lib/node-http.ts'
 import type { Door } from './door.ts'
 import { expressLane } from './lane.ts'
 import { KEEP_ALIVE_MS } from './lane-reply.ts'

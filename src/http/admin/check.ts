@@ -1,4 +1,5 @@
-// Checks what came in against its schema and says which parameter is wrong. Compiled once, at start.
+// Checks what came in against its schema and says which parameter is wrong. Each schema is compiled when it is first
+// needed: there are dozens, and a start should not wait for all of them.
 import type { Static, TObject } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { fieldBelow, fieldPath } from '../../domain/field-path.ts'
@@ -31,9 +32,10 @@ export function checkQuery<T extends TObject>(schema: T | undefined): (query: un
 // Without a schema nothing is taken, and what is sent all the same is not looked at.
 function checker<T extends TObject>(schema: T | undefined, prepare: (value: unknown) => unknown) {
   if (schema === undefined) return () => ({}) as Static<T>
-  const compiled = Compile(schema)
+  let compiled: ReturnType<typeof Compile> | undefined
   return (input: unknown): Static<T> => {
     const value = prepare(input)
+    compiled ??= Compile(schema)
     if (compiled.Check(value)) return value as Static<T>
     throw complaint(compiled.Errors(value))
   }
