@@ -1,5 +1,6 @@
 // The test command: style, types and dead code first, then every test. `npm test -- FILE…` runs only those test files.
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { globSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
 import { hasPostgres, startServer } from './kit/postgres.ts'
@@ -113,10 +114,14 @@ const BUSY = 3
 if (only.length > 0) {
   if ((await runFiles(only, { atOnce: BUSY })).length > 0) process.exit(1)
 } else {
-  step('style', bin('biome'), ['check', '--error-on-warnings', '.'])
-  step('types', bin('tsc'), [])
-  step('types of the dashboard', bin('tsc'), ['-p', 'web'])
-  step('dead code', bin('knip'), [])
+  const checks = await Promise.all([
+    step('style', bin('biome'), ['check', '--error-on-warnings', '.']),
+    step('types', bin('tsc'), []),
+    step('types of the dashboard', bin('tsc'), ['-p', 'web']),
+    step('dead code', bin('knip'), []),
+    step('schemas of answers', process.execPath, ['test/kit/make-schemas.ts']),
+  ])
+  if (checks.includes(false)) process.exit(1)
   const servers = await sharedServers()
   // Compiled once for all files. Not where coverage is taken: it is less exact for code that comes from a cache.
   const env = { ...process.env, ...servers, NODE_COMPILE_CACHE: resolve('node_modules/.cache/turnpike-tests') }
@@ -156,11 +161,11 @@ async function tests(what: string, files: readonly string[], running: Running): 
   if (!isMended) process.exit(1)
 }
 
-function step(what: string, command: string, args: readonly string[]): void {
+async function step(what: string, command: string, args: readonly string[]): Promise<boolean> {
   const started = performance.now()
-  const { status } = spawnSync(command, args, { stdio: 'inherit' })
+  const [status] = await once(spawn(command, args, { stdio: 'inherit' }), 'exit')
   report(what, started, status === 0)
-  if (status !== 0) process.exit(1)
+  return status === 0
 }
 
 function report(what: string, started: number, isGood: boolean): void {

@@ -5,7 +5,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { barriers, hasBrowser, openBrowser, SCREENSHOTS, visit } from '../kit/browser.ts'
+import { barriers, hasBrowser, LOOKS, lookAt, openBrowser, SCREENSHOTS, visit } from '../kit/browser.ts'
 import { type Gateway, startGateway } from '../kit/gateway.ts'
 
 type Dialog = {
@@ -21,9 +21,9 @@ test('every dialog is accessible and silent', { skip: !hasBrowser() }, async t =
   const dialogs = await furnish(gateway)
   await mkdir(SCREENSHOTS, { recursive: true })
 
-  for (const look of ['light', 'dark', 'phone'] as const) {
-    await t.test(look, async () => {
-      const { page, complaints, open, signIn } = await visit(browser, gateway.url, look)
+  for (const screen of ['desktop', 'phone'] as const) {
+    await t.test(screen, async () => {
+      const { page, complaints, open, signIn } = await visit(browser, gateway.url, screen)
       const found: string[] = []
       await signIn(gateway.adminToken)
 
@@ -31,8 +31,11 @@ test('every dialog is accessible and silent', { skip: !hasBrowser() }, async t =
         await open(dialog.path)
         await dialog.open(page)
         await page.getByRole('dialog').first().waitFor()
-        await page.screenshot({ path: join(SCREENSHOTS, `dialog-${name}-${look}.png`) })
-        found.push(...(await barriers(page, look)).map(barrier => `${name}: ${barrier}`))
+        for (const look of LOOKS[screen]) {
+          await lookAt(page, look)
+          await page.screenshot({ path: join(SCREENSHOTS, `dialog-${name}-${look}.png`) })
+          found.push(...(await barriers(page, look)).map(barrier => `${name}, ${look}: ${barrier}`))
+        }
         await page.keyboard.press('Escape')
         if (dialog.stays === true) assert.equal(await page.getByRole('dialog').count(), 1, name)
         else await page.getByRole('dialog').first().waitFor({ state: 'detached' })

@@ -4,7 +4,17 @@ import assert from 'node:assert/strict'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { barriers, hasBrowser, type Look, openBrowser, SCREENSHOTS, type Visit, visit } from '../kit/browser.ts'
+import {
+  barriers,
+  hasBrowser,
+  LOOKS,
+  lookAt,
+  openBrowser,
+  SCREENSHOTS,
+  type Screen,
+  type Visit,
+  visit,
+} from '../kit/browser.ts'
 import { type Gateway, startGateway } from '../kit/gateway.ts'
 
 const NAMES = [
@@ -20,19 +30,19 @@ test('every page is whole, accessible and silent', { skip: !hasBrowser() }, asyn
   const pages = await furnish(gateway)
   await mkdir(SCREENSHOTS, { recursive: true })
 
-  for (const look of ['light', 'dark', 'phone'] as const) {
-    await t.test(look, async () => {
-      const visitor = await visit(browser, gateway.url, look)
+  for (const screen of ['desktop', 'phone'] as const) {
+    await t.test(screen, async () => {
+      const visitor = await visit(browser, gateway.url, screen)
       const found: string[] = []
 
       await visitor.page.goto(`${gateway.url}/login`)
       await visitor.page.getByRole('button', { name: 'Sign in' }).waitFor()
-      found.push(...(await faultsOf(visitor, 'login', look)))
+      found.push(...(await faultsOf(visitor, 'login', screen)))
       await visitor.signIn(gateway.adminToken)
       for (const [name, { path, shows }] of Object.entries(pages)) {
         await visitor.open(path)
         await visitor.page.getByText(shows).first().waitFor()
-        found.push(...(await faultsOf(visitor, name, look)))
+        found.push(...(await faultsOf(visitor, name, screen)))
       }
 
       assert.deepEqual(found, [])
@@ -42,16 +52,18 @@ test('every page is whole, accessible and silent', { skip: !hasBrowser() }, asyn
   }
 })
 
-async function faultsOf({ page }: Visit, name: string, look: Look): Promise<readonly string[]> {
-  await page.screenshot({ path: join(SCREENSHOTS, `${name}-${look}.png`), fullPage: true })
+async function faultsOf({ page }: Visit, name: string, screen: Screen): Promise<readonly string[]> {
   const tooWide = Number(
     await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'),
   )
-  return [
-    ...(tooWide > 0 ? [`${name} is ${tooWide} pixels too wide`] : []),
-    ...((await page.title()).endsWith('Turnpike') ? [] : [`on ${name} a name was run as a script`]),
-    ...(await barriers(page, look)).map(barrier => `${name}: ${barrier}`),
-  ]
+  const faults = tooWide > 0 ? [`${name} is ${tooWide} pixels too wide`] : []
+  if (!(await page.title()).endsWith('Turnpike')) faults.push(`on ${name} a name was run as a script`)
+  for (const look of LOOKS[screen]) {
+    await lookAt(page, look)
+    await page.screenshot({ path: join(SCREENSHOTS, `${name}-${look}.png`), fullPage: true })
+    for (const barrier of await barriers(page, look)) faults.push(`${name}, ${look}: ${barrier}`)
+  }
+  return faults
 }
 
 type Pages = Readonly<Record<string, { readonly path: string; readonly shows: string | RegExp }>>

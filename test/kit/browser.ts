@@ -38,12 +38,14 @@ export async function openBrowser(): Promise<Browser & AsyncDisposable> {
   return Object.assign(browser, { [Symbol.asyncDispose]: () => browser.close() })
 }
 
+export type Screen = 'desktop' | 'phone'
+// A desktop is looked at in the light and in the dark, one after the other on the same page.
 export type Look = 'light' | 'dark' | 'phone'
+export const LOOKS: Readonly<Record<Screen, readonly Look[]>> = { desktop: ['light', 'dark'], phone: ['phone'] }
 
-const LOOKS: Readonly<Record<Look, BrowserContextOptions>> = {
-  light: { viewport: { width: 1440, height: 900 }, colorScheme: 'light' },
-  dark: { viewport: { width: 1440, height: 900 }, colorScheme: 'dark' },
-  phone: { viewport: { width: 390, height: 844 }, colorScheme: 'light', hasTouch: true },
+const SCREENS: Readonly<Record<Screen, BrowserContextOptions>> = {
+  desktop: { viewport: { width: 1440, height: 900 } },
+  phone: { viewport: { width: 390, height: 844 }, hasTouch: true },
 }
 
 export type Visit = {
@@ -55,8 +57,13 @@ export type Visit = {
 }
 
 // A fresh profile, at the sign-in.
-export async function visit(browser: Browser, url: string, look: Look = 'light'): Promise<Visit> {
-  const context = await browser.newContext({ ...LOOKS[look], reducedMotion: 'reduce', locale: 'en-US' })
+export async function visit(browser: Browser, url: string, screen: Screen = 'desktop'): Promise<Visit> {
+  const context = await browser.newContext({
+    ...SCREENS[screen],
+    colorScheme: 'light',
+    reducedMotion: 'reduce',
+    locale: 'en-US',
+  })
   const page = await context.newPage()
   const complaints: string[] = []
   page.on('console', message => void (message.type() === 'error' && complaints.push(`console: ${message.text()}`)))
@@ -80,6 +87,13 @@ export async function visit(browser: Browser, url: string, look: Look = 'light')
       await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
     },
   }
+}
+
+// As if the machine had been switched to the light or to the dark meanwhile.
+export async function lookAt(page: Page, look: Look): Promise<void> {
+  const colorScheme = look === 'dark' ? 'dark' : 'light'
+  await page.emulateMedia({ colorScheme })
+  await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor()
 }
 
 // What makes a page hard to use for somebody, one line each.

@@ -37,6 +37,10 @@ export function assertModel(value: unknown): void {
   check('Model', value)
 }
 
+export function makeSchemas(): void {
+  for (const type of Object.keys(FILES)) schemaOf(type as TypeName)
+}
+
 const require = createRequire(import.meta.url)
 const ROOT = join(import.meta.dirname, '../..')
 const FILES: Record<TypeName, string> = {
@@ -45,6 +49,7 @@ const FILES: Record<TypeName, string> = {
   Model: 'resources/models.d.ts',
 }
 const compiled = new Map<TypeName, ValidateFunction>()
+const generators = new Map<string, Generator.SchemaGenerator>()
 
 function check(type: TypeName, value: unknown): void {
   const validate = compiled.get(type) ?? compile(type)
@@ -79,8 +84,13 @@ function schemaOf(type: TypeName): Schema {
 function generate(type: TypeName): Schema {
   const { createGenerator } = require('ts-json-schema-generator') as typeof Generator
   const path = join(ROOT, 'node_modules/openai', FILES[type])
-  const options = { path, type, skipTypeCheck: true, additionalProperties: true, jsDoc: 'none' } as const
-  return createGenerator(options).createSchema(type) as Schema
+  const options = { path, skipTypeCheck: true, additionalProperties: true, jsDoc: 'none' } as const
+  let generator = generators.get(path)
+  if (generator === undefined) {
+    generator = createGenerator(options)
+    generators.set(path, generator)
+  }
+  return generator.createSchema(type) as Schema
 }
 
 // TypeScript knows only `number`; counts, positions and times must be whole.
