@@ -24,7 +24,7 @@ const HELP = `npm run bench -- [options]
   --only json|stream   only this form
   --paced              1 ms between the chunks of a stream
   --halt               let idle cores halt; in a virtual machine streams then vary threefold between runs
-  --contestants LIST   of nginx,relay,turnpike (all)
+  --contestants LIST   of nginx,relay,turnpike,turnpike-in-memory (all); the last has its data in /dev/shm
   --scale              Turnpike alone: on the embedded store, on Postgres and Redis, and as two workers there,
                        which have a load generator each; databases are where TMPDIR is
   --profile            profile Turnpike; print with: node bench/profile.ts FOLDER
@@ -44,7 +44,7 @@ async function main(): Promise<void> {
     return
   }
   const names = options.scale ? [] : options.contestants.split(',')
-  const named = CONTESTANTS.filter(({ name }) => names.includes(name.toLowerCase()))
+  const named = CONTESTANTS.filter(({ name }) => names.includes(name.toLowerCase().replaceAll(' ', '-')))
   if (named.length !== names.length) throw new Error(`--contestants: not known in ${options.contestants}`)
   checkMachine(names)
   const contestants = options.scale ? await scaleContestants() : named
@@ -95,7 +95,7 @@ function readOptions() {
       only: { type: 'string' },
       requests: { type: 'string', default: '10000' },
       rounds: { type: 'string', default: '9' },
-      contestants: { type: 'string', default: 'nginx,relay,turnpike' },
+      contestants: { type: 'string', default: 'nginx,relay,turnpike,turnpike-in-memory' },
     },
   }).values
 }

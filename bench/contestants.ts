@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Contestant } from './contestant.ts'
 import { nginx } from './nginx.ts'
 import { ask, startPinned, stop } from './processes.ts'
-import { turnpike } from './turnpike.ts'
+import { turnpike, turnpikeInMemory } from './turnpike.ts'
 
 const relay: Contestant = {
   name: 'relay',
@@ -18,4 +18,4 @@ const relay: Contestant = {
   },
 }
 
-export const CONTESTANTS: readonly Contestant[] = [nginx, relay, turnpike]
+export const CONTESTANTS: readonly Contestant[] = [nginx, relay, turnpike, turnpikeInMemory]

@@ -2,6 +2,7 @@
 
 import type { Form } from './answer-reader.ts'
 import { ONE_NODE, TWO_WORKERS } from './scale.ts'
+import { IN_MEMORY, ON_DISK } from './turnpike.ts'
 
 export type Measure = {
   readonly cpuUs: number
@@ -29,7 +30,6 @@ export type Results = {
 
 export type Limit = { readonly what: string; readonly value: number; readonly limit: number; readonly unit: string }
 
-const OURS = 'Turnpike'
 const TITLES = { json: 'JSON', stream: '50-chunk streams' } as const
 const COLUMNS: readonly { key: keyof Measure; title: string; scale: number; digits: number }[] = [
   { key: 'cpuUs', title: 'CPU per request, µs', scale: 1, digits: 1 },
@@ -40,21 +40,26 @@ const COLUMNS: readonly { key: keyof Measure; title: string; scale: number; digi
 
 export function limitsOf(results: Results): readonly Limit[] {
   if (results.samples.has(ONE_NODE)) return scaleLimitsOf(results)
-  if (!results.samples.has(OURS)) return []
-  const { floor } = results
-  const ratio = (of: (sample: Sample) => number | undefined) => middle(results, OURS, of) / middle(results, floor, of)
+  const { floor, samples } = results
   const limits: Limit[] = []
-  if (results.samples.has(floor)) {
+  const ratio = (ours: string, of: (sample: Sample) => number | undefined) =>
+    middle(results, ours, of) / middle(results, floor, of)
+  if (samples.has(floor) && samples.has(ON_DISK)) {
     const cpuLimits = { json: 6, stream: 2 }
     for (const form of results.forms) {
-      const value = ratio(sample => sample[form]?.cpuUs)
+      const value = ratio(ON_DISK, sample => sample[form]?.cpuUs)
       limits.push({ what: `CPU per request, ${TITLES[form]}`, value, limit: cpuLimits[form], unit: '× nginx' })
     }
-    const added = ratio(sample => sample.addedP50Us)
-    limits.push({ what: 'p50 added at one connection', value: added, limit: 12, unit: '× nginx' })
   }
-  const residentMb = middle(results, OURS, sample => sample.residentMb)
-  limits.push({ what: 'resident memory after the run', value: residentMb, limit: 180, unit: 'MB' })
+  // What a chat alone waits for is the disk, twice, and how long that takes is the machine's affair (decision 0053).
+  if (samples.has(floor) && samples.has(IN_MEMORY)) {
+    const value = ratio(IN_MEMORY, sample => sample.addedP50Us)
+    limits.push({ what: 'p50 added at one connection, data in memory', value, limit: 12, unit: '× nginx' })
+  }
+  if (samples.has(ON_DISK)) {
+    const value = middle(results, ON_DISK, sample => sample.residentMb)
+    limits.push({ what: 'resident memory after the run', value, limit: 180, unit: 'MB' })
+  }
   if (results.startup !== undefined) {
     const seconds = results.startup.secondMs / 1000
     limits.push({ what: '`npm start` to the first answered chat', value: seconds, limit: 1, unit: 's' })
