@@ -20,8 +20,7 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 
 // What a gateway's process must have from its beginning: a young generation in which most requests end before it is collected,
 // and two of the C library's heaps instead of one a thread, which saves 14 MB.
-const YOUNG = '--max-semi-space-size'
-const FLAGS = [`${YOUNG}=12`]
+const FLAGS = ['--max-semi-space-size=12']
 const HEAPS = { MALLOC_ARENA_MAX: '2' }
 const isGateway = process.argv[2] === 'serve'
 
@@ -31,11 +30,14 @@ else {
   await run()
 }
 
-// Not where somebody has said how large the young generation is to be, which is also how the process that we become knows that it is it;
-// where another process speaks to this one; or on Windows, where none can become another.
+// Not where another process speaks to this one, or on Windows, where none can become another.
 function isUntuned() {
-  const chosen = [...process.execArgv, process.env.NODE_OPTIONS ?? ''].some(words => /max[-_]semi[-_]space/.test(words))
-  return !chosen && process.channel === undefined && process.platform !== 'win32'
+  return !isYoungChosen() && process.channel === undefined && process.platform !== 'win32'
+}
+
+// Somebody has said how large the young generation is to be, which is also how the process that we become knows that it is it.
+function isYoungChosen() {
+  return [...process.execArgv, process.env.NODE_OPTIONS ?? ''].some(words => /max[-_]semi[-_]space/.test(words))
 }
 
 // A process that may start no other, by Node's permissions, serves as it is.
@@ -50,7 +52,7 @@ function startOver() {
 function commandOf(node) {
   return [
     node,
-    ...(isGateway ? FLAGS : []),
+    ...(isGateway && !isYoungChosen() ? FLAGS : []),
     ...process.execArgv,
     fileURLToPath(import.meta.url),
     ...process.argv.slice(2),

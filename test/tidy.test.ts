@@ -64,9 +64,9 @@ const TIDY: Tree = {
   'src/http/page.ts': source('// process.env, Date.now()\nconst text = `process.env $' + '{1} fetch(x)`'),
   'src/config-bounds.ts': source('const TABLE = {\n  bodyBytesMax: 4,\n}'),
   'src/http/body.ts': source('export const read = (bounds) => bounds.bodyBytesMax'),
-  'src/http/server.ts': source(
-    "import { createServer, type Server } from 'node:http'\nimport type { Socket } from 'node:net'",
-  ),
+  'src/http/server.ts': source("import type { Server } from 'node:http'\nimport type { Socket } from 'node:net'"),
+  'src/lib/node-http.ts': source("export const { createServer } = process.getBuiltinModule('node:http')"),
+  'src/upstream/call.ts': source("import { connect } from 'node:net'\nlet onEnd: Flow.End = () => undefined"),
   'src/store/migrations/0001-ground.sql': '-- What the store holds from its first day.\nCREATE TABLE a (b);\n',
   'test/life/a.test.ts': source("import { at } from '../../src/domain/key.ts'\nconst body = 'svc_live_ TODO'"),
 }
@@ -131,6 +131,14 @@ const FAULTS: Readonly<Record<string, readonly [tree: Tree, finding: RegExp]>> =
     { 'src/lib/a.ts': source("import { connect as call } from 'node:tls'") },
     /opens a socket: takes connect from/,
   ],
+  "Node's HTTP server, with all that an import brings along": [
+    { 'src/http/server.ts': source("import { createServer } from 'node:http'") },
+    /takes createServer from node:http/,
+  ],
+  'a module past its imports': [
+    { 'src/http/a.ts': source("const { connect } = process.getBuiltinModule('node:net')") },
+    /takes a built-in module without importing it/,
+  ],
   'an HTTP client': [{ 'src/http/server.ts': source("import { request } from 'node:http'") }, /takes request from/],
   'a whole module of sockets': [{ 'src/http/server.ts': source("import http from 'node:http'") }, /takes \* from/],
   undici: [{ 'src/upstream/a.ts': source("import { Pool } from 'undici'") }, /takes Pool from undici/],
@@ -145,6 +153,10 @@ const FAULTS: Readonly<Record<string, readonly [tree: Tree, finding: RegExp]>> =
   'a function made to stay': [
     { 'src/http/a.ts': source('it.end = (a, f = g()): string[] => close(a)') },
     /assigned to a field/,
+  ],
+  'a function made to stay, amid other code': [
+    { 'src/http/a.ts': source('const it = {}\nif (late) it.onEnd =\n  <T>(why: T) => close(why)') },
+    /a\.ts:3 writes a function where it is assigned to a field/,
   ],
   'a method made to stay': [{ 'src/http/a.ts': source('it.end ??= async why => close(why)') }, /assigned to a field/],
   'a test that runs alone': [{ 'test/a.test.ts': source("test.only('a', f)") }, /leaves a test out/],

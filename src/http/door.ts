@@ -74,8 +74,8 @@ export function v1Door(needs: DoorNeeds): Door {
       ) {
         needs.gates.note({ facts: facts(), httpStatus: refusal.status, errorCode: refusal.code })
       }
-      sendRefusal(it, refusal, needs.reply)
-      served = { status: refusal.status, outcome: 'refused', errorCode: refusal.code }
+      const status = sendRefusal(it, refusal, needs.reply)
+      served = { status, outcome: 'refused', errorCode: refusal.code }
     } finally {
       pass?.leave()
       leave()

@@ -59,12 +59,16 @@ export function sendJson(it: Case, status: number, body: string, headers: readon
   it.res.end(body)
 }
 
-export function sendRefusal(it: Case, refusal: Refusal, needs: ReplyNeeds, more: readonly string[] = []): void {
+// Gives back the status that the caller saw.
+export function sendRefusal(it: Case, refusal: Refusal, needs: ReplyNeeds, more: readonly string[] = []): number {
   const { res, req } = it
   if (res.headersSent || res.destroyed) {
     if (it.endInBand === undefined || res.destroyed || res.writableEnded) res.destroy()
-    else it.endInBand(refusal)
-    return
+    else {
+      it.endInBand(refusal)
+      return 200
+    }
+    return refusal.status
   }
   const body = JSON.stringify(errorBody(refusal, it.call.requestId))
   const headers = [
@@ -75,7 +79,7 @@ export function sendRefusal(it: Case, refusal: Refusal, needs: ReplyNeeds, more:
   ]
   if (req.complete || (refusal.code !== 'request_timeout' && !mustClose(req, needs.bodyBytesMax))) {
     sendJson(it, refusal.status, body, headers)
-    return
+    return refusal.status
   }
 
   headers.push('Content-Type', 'application/json; charset=utf-8', 'Content-Length', String(Buffer.byteLength(body)))
@@ -83,6 +87,7 @@ export function sendRefusal(it: Case, refusal: Refusal, needs: ReplyNeeds, more:
   res.writeHead(refusal.status, headers)
   res.write(body)
   discard(req, needs, () => res.end())
+  return refusal.status
 }
 
 // An answer that was handed over but of which nothing is read for this long: the caller has left, whatever its socket

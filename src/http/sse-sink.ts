@@ -34,7 +34,6 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
 
   function leave(): void {
     if (headersLeft || call.client.gone || res.headersSent) return
-    headersLeft = true
     quiet.cancel()
     providerInTrailer = by === undefined
     const { headerPrefix } = reply
@@ -49,6 +48,7 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
       'no',
       ...(hasTrailers ? ['Trailer', trailer] : []),
     ])
+    headersLeft = true
     // From here on we frame the chunks ourselves: Node would write four pieces for each.
     chunked = res.chunkedEncoding
     res.chunkedEncoding = false
@@ -123,7 +123,10 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
     close(receipt: Receipt, refusal: Refusal | undefined) {
       stopTimers()
       if (call.client.gone) return
-      if (refusal !== undefined && !headersLeft) return sendRefusal(it, refusal, reply)
+      if (refusal !== undefined && !headersLeft) {
+        sendRefusal(it, refusal, reply)
+        return
+      }
       leave()
       const usage = includeUsage ? `${head}${fingerprint},"choices":[],"usage":${usageJson(receipt)}}\n\n` : ''
       end(refusal === undefined ? usage : errorFrame(refusal), receipt.cost)

@@ -11,7 +11,7 @@ const PLACES = 16 ** DIGITS
 
 export function openRows() {
   const pages = new Array<RowPage | undefined>(PLACES).fill(undefined)
-  const placeOf = (requestId: string): number => Number.parseInt(requestId.slice(-DIGITS), 16) || 0
+  const placeOf = (requestId: string): number => Number.parseInt(requestId.slice(-DIGITS), 16) & (PLACES - 1)
 
   return {
     remember(page: RowPage): void {

@@ -9,7 +9,7 @@ import { readAccountPage, readKeyPage, readRowPage } from './hot-pages.ts'
 import type { AccountPage, Desk, KeyPage, RowPage } from './hot-rules.ts'
 import type { OpenRows } from './open-rows.ts'
 import type { Row } from './sql/sql.ts'
-import { closeRow, type HotStatements, insertOpen, valuesOfFacts } from './sqlite-statements.ts'
+import { type HotStatements, valuesOfFacts, writeClosedRow, writeOpenRow } from './sqlite-statements.ts'
 
 export type SqliteDesk = Desk & { writeBack(): void }
 
@@ -37,7 +37,7 @@ export function openDesk({ run, owner, open }: DeskGround, now: number, claimedU
     },
 
     insertOpen(ask, entry, hold) {
-      insertOpen(run, ask, entry, hold, owner)
+      writeOpenRow(run.insertOpen, { ask, entry, hold, owner })
       open.remember(openPage(ask.facts, hold))
     },
     insertClosed({ facts, modelRequested, stream, outcome, httpStatus, errorCode, finishedAt }) {
@@ -45,10 +45,11 @@ export function openDesk({ run, owner, open }: DeskGround, now: number, claimedU
       run.insertClosed.run(...valuesOfFacts(facts), modelRequested, stream ? 1 : 0, ...end)
     },
     closeRow(row, to, bill) {
-      const isAsRemembered = closeRow(run, row.state, to, bill)
+      const isAsRemembered = writeClosedRow(run.closeRow, row.state, to, bill)
       if (!isAsRemembered) throw new Misremembered(`usage row ${row.requestId} is no longer ${row.state}`)
       open.forget(row.requestId)
     },
+    // By `get`, as every chat's: it makes no result.
     charge: (accountId, requestId, amount) => run.charge.get(accountId, requestId, amount, requestId, now),
     correct: (accountId, requestId, amount) => run.correct.run(accountId, requestId, amount, requestId, now),
     checkpoint: (requestId, mark) => run.checkpoint.run(mark, requestId),

@@ -10,6 +10,7 @@ import type { SqliteSql } from './sqlite-sql.ts'
 export type HotStatements = ReturnType<typeof hotStatements>
 
 export function hotStatements({ db }: SqliteSql) {
+  // In the order of `valuesOfFacts`, and of what `writeOpenRow` binds.
   const facts = 'request_id, client_request_id, account_id, key_id, secret_last4, endpoint, client_ip, created_at'
   const prepare = (text: string): StatementSync => {
     const statement = db.prepare(text)
@@ -69,15 +70,11 @@ export function valuesOfFacts(facts: RequestFacts) {
   ] as const
 }
 
-// Every chat runs these two: their values go in one by one, since spreading a list of them costs as much as binding it, and
-// `get` makes no result where none is read.
-export function insertOpen(
-  { insertOpen }: HotStatements,
-  ask: GateAsk,
-  entry: HoldEntry,
-  hold: Nano,
-  owner: string,
-): void {
+// What every chat writes goes in value by value: spreading a list of them costs as much as binding it. An INSERT is run by `get`,
+// which makes no result where none is read.
+type OpenRow = { readonly ask: GateAsk; readonly entry: HoldEntry; readonly hold: Nano; readonly owner: string }
+
+export function writeOpenRow(insertOpen: StatementSync, { ask, entry, hold, owner }: OpenRow): void {
   const { facts } = ask
   insertOpen.get(
     facts.requestId,
@@ -98,7 +95,7 @@ export function insertOpen(
 }
 
 // Whether there was such a row in the state that it is said to be in.
-export function closeRow({ closeRow }: HotStatements, from: string, to: string, bill: Settlement): boolean {
+export function writeClosedRow(closeRow: StatementSync, from: string, to: string, bill: Settlement): boolean {
   const { tokens } = bill
   const { changes } = closeRow.run(
     to,

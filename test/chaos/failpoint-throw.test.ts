@@ -54,7 +54,7 @@ test('a bug at any point of the life is told to the caller, and the books stay r
 
 type Seen = { readonly status: number; readonly headers: Readonly<Record<string, unknown>> }
 
-// The row has the status and the cost that the caller saw.
+// The row has the cost that the caller saw, and its status too, unless it was booked before.
 async function assertBooked(gateway: Gateway, point: Point, seen: Seen): Promise<void> {
   const row = await settledRow(gateway, seen.headers['x-request-id'])
   const { state, outcome, error_code } = row
@@ -69,4 +69,7 @@ async function assertBooked(gateway: Gateway, point: Point, seen: Seen): Promise
     assert.equal(row.cost, '0')
   }
   assert.equal(seen.headers['x-svc-cost'], row.cost)
+  const logged = () => gateway.logs.find(({ id, msg }) => `${msg} ${id}` === `request ${row.request_id}`)
+  await until('its line is in the log', () => logged() !== undefined)
+  assert.equal(logged()?.status, seen.status)
 }

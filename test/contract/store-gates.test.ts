@@ -92,20 +92,22 @@ for (const { engine, make } of GATE_ENGINES) {
     test(`${engine}: an owner that was only paused settles its recovered row once: ${what} the checkpoint said`, async () => {
       await using house = await openHouse(make, 1000n)
       const paused = house.store.gates
-      await paused.gate(house.ask('r1'))
-      paused.checkpoint(checkpoint('r1', { prompt: 5, completion: 7 }))
-      await paused.gate(house.ask('r2'))
-      await paused.settle(bill('r2', {}))
+      // They end in digits of their own, as real ones do: the paused owner still remembers the first as open.
+      const [id, other] = ['row-0001', 'row-0002']
+      await paused.gate(house.ask(id))
+      paused.checkpoint(checkpoint(id, { prompt: 5, completion: 7 }))
+      await paused.gate(house.ask(other))
+      await paused.settle(bill(other, {}))
       await (await house.another()).gates.sweep([])
-      const last = bill('r1', tokens)
+      const last = bill(id, tokens)
 
       const outcomes = [await paused.settle(last), await paused.settle(last)]
-      paused.checkpoint(checkpoint('r1', { completion: 1000 }))
+      paused.checkpoint(checkpoint(id, { completion: 1000 }))
 
       assert.deepEqual(outcomes, ['corrected', 'again'])
       assert.deepEqual(await house.ledger(), ['charge -19', ...(correction === undefined ? [] : [correction])])
       assert.deepEqual(await house.balance(), { available: 1000n - last.cost, held: 0n, spent: last.cost, owed: 0n })
-      const row = await house.store.usage.get('r1')
+      const row = await house.store.usage.get(id)
       assert.deepEqual([row?.state, row?.outcome, row?.cost], ['settled', 'completed', last.cost])
     })
   }

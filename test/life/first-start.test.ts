@@ -130,6 +130,30 @@ test('the process has the memory settings of a gateway, unless they were chosen 
   assert.deepEqual([left, chosen, oneOfTwo].map(isOurs), [true, false, true])
   assert.ok(of('environ', left).includes('MALLOC_ARENA_MAX=2'))
   assert.ok(of('environ', oneOfTwo).includes('MALLOC_ARENA_MAX=7'))
+  // V8 says so of a flag that it does not know, and goes on without it.
+  assert.deepEqual(
+    left.lines.filter(line => line.includes('unrecognized flag')),
+    [],
+  )
+})
+
+test('an older Node of the machine starts ours with the same settings, and keeps what was chosen', async () => {
+  const NOTHING = { MALLOC_ARENA_MAX: undefined, NODE_OPTIONS: undefined }
+  // The one that it starts has a channel to it.
+  const older =
+    'data:text/javascript,process.channel || Object.defineProperty(process.versions, "node", { value: "20.0.0" })'
+  const nodeArgs = ['--import', older]
+  await using left = await startGateway({ env: NOTHING, nodeArgs })
+  await using chosen = await startGateway({ env: { ...NOTHING, NODE_OPTIONS: '--max-semi-space-size=4' }, nodeArgs })
+  const startedBy = ({ pid }: { readonly pid: number }) => {
+    const child = Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8'))
+    return readFileSync(`/proc/${child}/cmdline`, 'utf8').split('\0')
+  }
+
+  assert.deepEqual(
+    [left, chosen].map(gateway => startedBy(gateway).includes('--max-semi-space-size=12')),
+    [true, false],
+  )
 })
 
 // As the system's loader does with a Node that has rights of its own.

@@ -130,5 +130,7 @@ const FIGURE = `${classes.right} number`
 
 function wordOf(row: UsageRow): string {
   if (row.outcome === null) return 'running'
-  return row.outcome === 'refused' ? `refused ${row.http_status ?? ''}`.trim() : row.outcome.replaceAll('_', ' ')
+  if (row.outcome !== 'refused') return row.outcome.replaceAll('_', ' ')
+  // A stream that had begun was refused in its last chunk.
+  return `refused ${(row.http_status === 200 ? row.error_code : row.http_status) ?? ''}`.trim()
 }
