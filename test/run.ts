@@ -119,7 +119,7 @@ if (only.length > 0) {
     step('types', bin('tsc'), []),
     step('types of the dashboard', bin('tsc'), ['-p', 'web']),
     step('dead code', bin('knip'), []),
-    step('schemas of answers', process.execPath, ['test/kit/make-schemas.ts']),
+    step('schemas of answers', process.execPath, ['test/kit/schemas.ts']),
   ])
   if (checks.includes(false)) process.exit(1)
   const servers = await sharedServers()
