@@ -51,7 +51,7 @@ export type Line = {
   answers: number
   idleSinceMs: number
   // The turn of the event loop from which on whatever came behind its last answer has been read.
-  idleSinceTurn: number
+  readFromTurn: number
   idleMs: number
   timer: NodeJS.Timeout | undefined
   timerMs: number

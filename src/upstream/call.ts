@@ -58,8 +58,6 @@ export function outward(setup: OutwardSetup): Outward {
   const idle: Line[] = []
   let session: Buffer | undefined
   let retired = false
-  let turn = 0
-  let turnsToCount = 0
 
   function send({ body, ...request }: OutwardRequest, handler: OutwardHandler): OutwardFlow {
     const exchange: Exchange = {
@@ -103,9 +101,10 @@ export function outward(setup: OutwardSetup): Outward {
 
   function takeIdle(now: number): Line | undefined {
     const rested = now - REST_MS
+    const turn = turnOfLoop()
     for (let at = idle.length - 1; at >= 0; at--) {
       const line = idle[at] as Line
-      if (line.idleSinceMs > rested || line.idleSinceTurn > turn || line.socket.destroyed) continue
+      if (line.idleSinceMs > rested || line.readFromTurn > turn || line.socket.destroyed) continue
       idle.splice(at, 1)
       return line
     }
@@ -157,7 +156,7 @@ export function outward(setup: OutwardSetup): Outward {
       ready: false,
       answers: 0,
       idleSinceMs: 0,
-      idleSinceTurn: 0,
+      readFromTurn: 0,
       idleMs: IDLE_MS,
       timer: undefined,
       timerMs: Number.POSITIVE_INFINITY,
@@ -217,20 +216,11 @@ export function outward(setup: OutwardSetup): Outward {
 
   function rest(line: Line): void {
     line.idleSinceMs = clock.monotonic()
-    line.idleSinceTurn = turn + 2
-    if (turnsToCount === 0) setImmediate(countTurn)
-    turnsToCount = 2
+    line.readFromTurn = turnOfLoop() + 2
     // It may have been paused when its last bytes had already come.
     if (line.socket.isPaused()) line.socket.resume()
     idle.push(line)
     watch(line)
-  }
-
-  // A busy process may not have read what has long arrived: after a whole turn of the event loop it has.
-  function countTurn(): void {
-    turn += 1
-    turnsToCount -= 1
-    if (turnsToCount > 0) setImmediate(countTurn)
   }
 
   function hungUp(line: Line): void {
@@ -289,6 +279,11 @@ export function outward(setup: OutwardSetup): Outward {
       for (const line of lines) line.socket.destroy()
     },
   }
+}
+
+// A busy process may not have read what has long arrived: when a whole turn of the event loop has passed, it has.
+function turnOfLoop(): number {
+  return performance.nodeTiming.uvMetricsInfo.loopCount
 }
 
 // As many as we allow ourselves: the upstream may be as well as ever.

@@ -14,8 +14,9 @@ import { manualClock } from '../kit/manual-clock.ts'
 import { rollAll } from '../kit/usage-hours.ts'
 import { addRow } from '../kit/usage-rows.ts'
 
-// A schema's first partition ends with the month in which it was made, so that time begins now and goes on from there.
-const NOW = Date.now()
+// A schema's first partition ends with the month in which it was made, so that time begins now and goes on from there: in the middle of
+// the hour, since a row of its first minute is looked for in the hour before as well, which is then summed up and dropped too.
+const NOW = Math.floor(Date.now() / HOUR_MS) * HOUR_MS + HOUR_MS / 2
 const LATER = NOW + 100 * DAY_MS
 const KEEP_DAYS = 30
 

@@ -54,7 +54,7 @@ test('nobody gets the second answer of another’s request', async () => {
   const said = (content: string) => gateway.chat({ messages: [{ role: 'user', content }] })
   const wrong: string[] = []
 
-  for (let round = 0; round < 60; round++) {
+  for (let round = 0; round < 200; round++) {
     const answers = await Promise.all([said('twice'), said('once'), said('once'), said('twice'), said('once')])
     for (const { body, headers } of answers) {
       const choice = (body as { choices?: { message: { content: string } }[] }).choices?.[0]
