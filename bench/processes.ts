@@ -7,10 +7,10 @@ import { openSync, readFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-export type Core = 'contestant' | 'others'
+export type Core = 'contestant' | 'others' | 'both'
 export type Env = Readonly<Record<string, string>>
 
-const CORES = { contestant: '0', others: '1' } as const
+const CORES = { contestant: '0', others: '1', both: '0,1' } as const
 const STOP_MS_MAX = 30_000
 const LOG_TAIL_BYTES = 2_000
 

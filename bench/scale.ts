@@ -41,9 +41,7 @@ export async function scaleContestants(): Promise<readonly Contestant[]> {
     {
       name: TWO_WORKERS,
       processes: 2,
-      // On the core that the one node has, and not on both: the other belongs to the databases and to the load, and what two share
-      // with those would be counted as what they share with each other.
-      start: async place => startTurnpike(place, { ...(await shared()), TURNPIKE_WORKERS: '2' }),
+      start: async place => startTurnpike(place, { ...(await shared()), TURNPIKE_WORKERS: '2' }, 'both'),
     },
   ]
 }

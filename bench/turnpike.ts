@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Contestant, Place, Running } from './contestant.ts'
-import { type Env, freePort, logTail, plainEnv, startPlain, stop, until } from './processes.ts'
+import { type Core, type Env, freePort, logTail, plainEnv, startPlain, stop, until } from './processes.ts'
 
 export const ROOT = join(import.meta.dirname, '..')
 const ADMIN_TOKEN = 'bench-admin-token-0123456789abcdefghijklmnop'
@@ -35,7 +35,11 @@ export const turnpikeInMemory: Contestant = {
 }
 
 // `more` is added to its environment.
-export async function startTurnpike({ folder, upstreamPort, profileFolder }: Place, more: Env = {}): Promise<Running> {
+export async function startTurnpike(
+  { folder, upstreamPort, profileFolder }: Place,
+  more: Env = {},
+  core: Core = 'contestant',
+): Promise<Running> {
   const port = await freePort()
   const log = join(folder, 'turnpike.log')
   const env = { ...turnpikeEnv(folder, port), ...more }
@@ -43,7 +47,7 @@ export async function startTurnpike({ folder, upstreamPort, profileFolder }: Pla
   writeFileSync(env.TURNPIKE_CONFIG!, turnpikeYaml(upstreamPort))
   const flags = profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`]
   const command = [process.execPath, ...flags, ...startArguments()]
-  const child = startPlain('contestant', command, log, env)
+  const child = startPlain(core, command, log, env)
   await until(() => isReady(port), child, log)
   const admin = adminOf(port)
   const key = await createKey(admin)
