@@ -37,7 +37,7 @@ function isUntuned() {
 
 // Somebody has said how large the young generation is to be, which is also how the process that we become knows that it is it.
 function isYoungChosen() {
-  return [...process.execArgv, process.env.NODE_OPTIONS ?? ''].some(words => /max[-_]semi[-_]space/.test(words))
+  return [...process.execArgv, process.env.NODE_OPTIONS ?? ''].some(words => /(?:max|min)[-_]semi[-_]space/.test(words))
 }
 
 // A process that may start no other, by Node's permissions, serves as it is.

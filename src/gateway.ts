@@ -67,6 +67,8 @@ export async function complete(
       ? within(planned.choice, model => isCovered(chat, model, held.capTokens, held.hold))
       : planned.choice
     const delivery = await deliver(pass, held, { choice, identifiers }, sink, needs)
+    // What the caller is told is decided: no head leaves by itself while the booking waits for the store.
+    sink.abandon()
     if (failpoint) await failpoint('before_settle')
     const ending = await settle(held, delivery, needs)
     connection.booked(ending.receipt.cost)

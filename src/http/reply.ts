@@ -64,11 +64,9 @@ export function sendRefusal(it: Case, refusal: Refusal, needs: ReplyNeeds, more:
   const { res, req } = it
   if (res.headersSent || res.destroyed) {
     if (it.endInBand === undefined || res.destroyed || res.writableEnded) res.destroy()
-    else {
-      it.endInBand(refusal)
-      return 200
-    }
-    return refusal.status
+    else it.endInBand(refusal)
+    // Only a stream that has begun ends in band.
+    return it.endInBand === undefined ? refusal.status : 200
   }
   const body = JSON.stringify(errorBody(refusal, it.call.requestId))
   const headers = [

@@ -21,7 +21,7 @@ export type Sink = {
   whole(whole: Whole): void
   // Whether the status has left: then only an error in band can tell of a failure.
   headersLeft(): boolean
-  // Nothing more will come through here: whatever was to happen by itself does not.
+  // No more of the answer will come through here: whatever was to happen by itself does not.
   abandon(): void
   // Ends the answer with what was booked, or with the refusal that came instead.
   close(receipt: Receipt, refusal: Refusal | undefined): void

@@ -1,14 +1,17 @@
 // A silent upstream does not make a silent stream: comments keep the connection alive, and after a while the headers
 // leave without waiting for content. The gateway runs with shorter times here, in the same proportion.
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { BOUNDS } from '../../src/config-bounds.ts'
 import { settledRow } from '../kit/bookings.ts'
 import { withBounds } from '../kit/bounds.ts'
 import { openScene } from '../kit/scene.ts'
 import { standardConfig, standardModel } from '../kit/standard-config.ts'
 
-const MODELS = ['pausing', 'late', 'failing', 'quick']
+const MODELS = ['pausing', 'late', 'failing', 'failing-in-time', 'quick']
 const KEEP_ALIVE_MS = 1000
 const HEADERS_MS = 1500
 const { gateway, upstream } = await openScene(
@@ -21,6 +24,7 @@ const { gateway, upstream } = await openScene(
 upstream.script({ words: ['Hello', ' there'], chunkDelayMs: KEEP_ALIVE_MS + 800 }, 'pausing')
 upstream.script({ firstByteDelayMs: HEADERS_MS + 800 }, 'late')
 upstream.script({ delayMs: HEADERS_MS + 800, status: 500 }, 'failing')
+upstream.script({ delayMs: HEADERS_MS - 300, status: 500 }, 'failing-in-time')
 
 test('the real times are ten seconds of silence and fifteen without headers', () => {
   assert.deepEqual([BOUNDS.keepAliveAfterMs, BOUNDS.headersLeaveAfterMs], [10_000, 15_000])
@@ -83,4 +87,19 @@ test('silence', { concurrency: true }, async t => {
     assert.deepEqual(comments, [])
     assert.doesNotMatch(raw, /^(id|event|retry):/m)
   })
+})
+
+test('a failure that came in time is told by its status, also when its booking waits until the headers would have left', async () => {
+  const locked = new DatabaseSync(join(gateway.dataDir, 'turnpike.db'))
+  const opening = gateway.openChat({ model: 'test/failing-in-time' })
+  await setTimeout(HEADERS_MS - 600)
+  locked.exec('BEGIN IMMEDIATE')
+  await setTimeout(1100)
+  locked.exec('ROLLBACK')
+  locked.close()
+
+  const stream = await opening
+
+  assert.equal(stream.status, 502)
+  assert.equal((await settledRow(gateway, stream.headers['x-request-id'])).http_status, 502)
 })
