@@ -2,7 +2,7 @@
 
 import type { Form } from './answer-reader.ts'
 import { ONE_NODE, TWO_WORKERS } from './scale.ts'
-import { IN_MEMORY, ON_DISK } from './turnpike.ts'
+import { ON_DISK } from './turnpike.ts'
 
 export type Measure = {
   readonly cpuUs: number
@@ -42,19 +42,16 @@ export function limitsOf(results: Results): readonly Limit[] {
   if (results.samples.has(ONE_NODE)) return scaleLimitsOf(results)
   const { floor, samples } = results
   const limits: Limit[] = []
-  const ratio = (ours: string, of: (sample: Sample) => number | undefined) =>
-    middle(results, ours, of) / middle(results, floor, of)
+  const ratio = (of: (sample: Sample) => number | undefined) =>
+    middle(results, ON_DISK, of) / middle(results, floor, of)
   if (samples.has(floor) && samples.has(ON_DISK)) {
     const cpuLimits = { json: 6, stream: 2 }
     for (const form of results.forms) {
-      const value = ratio(ON_DISK, sample => sample[form]?.cpuUs)
+      const value = ratio(sample => sample[form]?.cpuUs)
       limits.push({ what: `CPU per request, ${TITLES[form]}`, value, limit: cpuLimits[form], unit: '× nginx' })
     }
-  }
-  // What a chat alone waits for is the disk, twice, and how long that takes is the machine's affair (decision 0053).
-  if (samples.has(floor) && samples.has(IN_MEMORY)) {
-    const value = ratio(IN_MEMORY, sample => sample.addedP50Us)
-    limits.push({ what: 'p50 added at one connection, data in memory', value, limit: 12, unit: '× nginx' })
+    const added = ratio(sample => sample.addedP50Us)
+    limits.push({ what: 'p50 added at one connection', value: added, limit: 12, unit: '× nginx' })
   }
   if (samples.has(ON_DISK)) {
     const value = middle(results, ON_DISK, sample => sample.residentMb)

@@ -45,9 +45,9 @@ export type OutwardFlow = { pause(): void; resume(): void; abort(): void }
 
 const HEAD_BYTES_MAX = 32_768
 const IDLE_MS = 20_000
-// An upstream that answers twice mostly does so at once: a connection that rested for a moment has nothing left to say. Where its system holds
-// the second answer back until the first is acknowledged (Nagle), which may take 40 ms, this does not help, as nothing would
-// that reuses connections at all under load.
+// An upstream that answers twice mostly does so at once: a connection that rested for a moment has nothing left to say. Where its
+// system holds the second answer back until the first is acknowledged (Nagle), which may take 40 ms, only a longer rest would help, and
+// hundreds of connections more under load.
 const REST_MS = 2
 // What arrives is read before anything else happens, so all connections share one buffer.
 const ARRIVED = Buffer.allocUnsafeSlow(65_536)
