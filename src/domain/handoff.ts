@@ -130,9 +130,9 @@ export type Delivery = {
 
 export type OutputSeen = {
   readonly any: boolean
-  // Everything that was read and counts as output, for the tokenizer.
-  readonly text: string
-  // Beyond the kept text: bytes that are counted but not kept.
+  // Everything that was read and counts as output, for the tokenizer: a text for each choice.
+  readonly texts: readonly string[]
+  // Beyond the kept texts: bytes that are counted but not kept.
   readonly bytesBeyond: number
 }
 

@@ -1,5 +1,6 @@
 // Watches an answer go by: whether anything was produced, how it finished, the upstream's last word on usage, and the
 // text that an estimate would need.
+import { CHOICES_MAX } from '../domain/catalog.ts'
 import type { Chunk, OutputSeen, Whole } from '../domain/handoff.ts'
 
 export type Meter = {
@@ -15,13 +16,16 @@ export type Meter = {
 const KEPT_MAX = 8 * 1024 * 1024
 
 export function meter(): Meter {
-  let text = ''
+  // One for each choice, in the order in which they first spoke.
+  const texts: string[] = []
+  const choices: number[] = []
+  let kept = 0
   let beyond = 0
-  let any = false
 
-  // What arrives together is joined at once: a string that grows word by word keeps every word as an object of its own, until
+  // Of one choice. What arrives together is joined at once: a string that grows word by word keeps every word as an object of its own, until
   // somebody reads it.
   let words: string[] = []
+  let speaker = 0
 
   function add(piece: unknown): void {
     if (typeof piece === 'string' && piece !== '') words.push(piece)
@@ -29,11 +33,28 @@ export function meter(): Meter {
 
   function keepWords(): void {
     if (words.length === 0) return
-    any = true
     const joined = words.length === 1 ? (words[0] as string) : words.join('')
     words = []
-    if (text.length < KEPT_MAX) text += joined
-    else beyond += Buffer.byteLength(joined)
+    const place = placeOf(speaker)
+    if (kept < KEPT_MAX) {
+      texts[place] += joined
+      kept += joined.length
+    } else beyond += Buffer.byteLength(joined)
+  }
+
+  // More of them than anybody can have asked for share the last place.
+  function placeOf(choice: number): number {
+    const known = choices.indexOf(choice)
+    if (known >= 0) return known
+    if (choices.length === CHOICES_MAX) return CHOICES_MAX - 1
+    texts.push('')
+    return choices.push(choice) - 1
+  }
+
+  function turnTo(choice: number): void {
+    if (choice === speaker) return
+    keepWords()
+    speaker = choice
   }
 
   // Everything that an upstream may bill as output, of every choice, under whatever name it comes. What is thought comes
@@ -75,6 +96,7 @@ export function meter(): Meter {
       for (const chunk of chunks) {
         if (chunk.usage !== undefined) seen.usage = chunk.usage
         for (const choice of chunk.choices) {
+          turnTo(choice.index)
           addSpoken(choice.delta)
           follow(choice.index, choice.finish_reason)
         }
@@ -84,12 +106,13 @@ export function meter(): Meter {
     whole(whole: Whole) {
       seen.usage = whole.usage
       for (const choice of whole.choices) {
+        turnTo(choice.index)
         addSpoken(choice.message)
         follow(choice.index, choice.finish_reason)
       }
       keepWords()
     },
-    output: () => ({ any, text, bytesBeyond: beyond }),
+    output: () => ({ any: texts.length > 0, texts, bytesBeyond: beyond }),
   }
   return seen
 }

@@ -25,12 +25,15 @@ export function keepCheckpoints(
   needs: CheckpointNeeds,
 ): { stop(): void } {
   // Only what came since the last mark is measured: a long stream is not gone through from its beginning every time.
-  let measured = { bytes: 0, characters: 0 }
+  const measured: number[] = []
+  let bytes = 0
 
-  function estimateOutput({ text, bytesBeyond }: OutputSeen): number {
-    const fresh = Buffer.byteLength(text.slice(measured.characters))
-    measured = { bytes: measured.bytes + fresh, characters: text.length }
-    return tokensOf(measured.bytes + bytesBeyond)
+  function estimateOutput({ texts, bytesBeyond }: OutputSeen): number {
+    for (const [choice, text] of texts.entries()) {
+      bytes += Buffer.byteLength(text.slice(measured[choice] ?? 0))
+      measured[choice] = text.length
+    }
+    return tokensOf(bytes + bytesBeyond)
   }
 
   function mark(): void {

@@ -25,5 +25,6 @@ export async function promptEstimate(
 }
 
 export async function outputEstimate(output: OutputSeen, accountId: string, counter: TokenCounter): Promise<number> {
-  return (await counter.count(output.text, accountId)).tokens + Math.ceil(output.bytesBeyond / 2)
+  const counted = await Promise.all(output.texts.map(text => counter.count(text, accountId)))
+  return counted.reduce((sum, { tokens }) => sum + tokens, Math.ceil(output.bytesBeyond / 2))
 }

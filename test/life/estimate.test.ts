@@ -27,6 +27,32 @@ test('an estimate of plain text is what the tokenizer says', async () => {
   assert.ok(row.prompt_tokens >= countTokens(text) && row.prompt_tokens <= countTokens(text) + 16)
 })
 
+test('each choice is counted by itself, in JSON and in a stream whose choices take turns', async () => {
+  const said = ['The answer', ' is', ' 12.']
+  const each = countTokens(said.join(''))
+  const n = 4
+  const choices = Array.from({ length: n }, (_, index) => index)
+  const frame = (entries: readonly object[]) => `data: ${JSON.stringify({ choices: entries })}\n\n`
+  const message = { role: 'assistant', content: said.join('') }
+  upstream.next({
+    body: JSON.stringify({ choices: choices.map(index => ({ index, message, finish_reason: 'stop' })) }),
+  })
+  upstream.next({
+    rawFrames: [
+      ...said.flatMap(content => choices.map(index => frame([{ index, delta: { content }, finish_reason: null }]))),
+      frame(choices.map(index => ({ index, delta: {}, finish_reason: 'stop' }))),
+      'data: [DONE]\n\n',
+    ],
+  })
+
+  const answers = [await gateway.chat({ n }), await gateway.chat({ n, stream: true })]
+
+  for (const { headers } of answers) {
+    const row = await settledRow(gateway, headers['x-request-id'])
+    assert.deepEqual([row.outcome, row.usage_source, row.completion_tokens], ['completed', 'estimate', n * each])
+  }
+})
+
 test('tools and every message of a prompt are counted', async () => {
   const parameters = { type: 'object', properties: { city: { type: 'string', description: 'a '.repeat(200) } } }
   const tools = [{ type: 'function', function: { name: 'weather', parameters } }]

@@ -53,7 +53,10 @@ for (const [what, said, text] of COUNTED) {
 
     for (const gauge of [stream, json]) {
       const output = gauge.output()
-      assert.deepEqual([[...output.text].sort().join(''), output.any], [[...text].sort().join(''), text !== ''])
+      assert.deepEqual(
+        [[...output.texts.join('')].sort().join(''), output.any],
+        [[...text].sort().join(''), text !== ''],
+      )
     }
   })
 }
@@ -65,7 +68,10 @@ test('fields of any size and depth are survived', () => {
 
   gauge.chunks([chunk([0, { deep, wide: Array.from({ length: 300_000 }, () => 'a') }, null])])
 
-  assert.equal(gauge.output().text.length, 300_000)
+  assert.deepEqual(
+    gauge.output().texts.map(text => text.length),
+    [300_000],
+  )
 })
 
 test('past eight mebibytes text is counted in bytes and not kept', () => {
@@ -77,8 +83,31 @@ test('past eight mebibytes text is counted in bytes and not kept', () => {
 
   for (const content of ['x'.repeat(8 * 1024 * 1024), 'é', 'é']) say(content)
 
-  const { text, bytesBeyond } = gauge.output()
-  assert.deepEqual([text.length, bytesBeyond], [8 * 1024 * 1024, 4])
+  const { texts, bytesBeyond } = gauge.output()
+  assert.deepEqual([texts.length, texts[0]?.length, bytesBeyond], [1, 8 * 1024 * 1024, 4])
+})
+
+test('each choice has a text of its own, however they come in between each other', () => {
+  const [stream, json] = [meter(), meter()]
+  const whole = (index: number, content: string) => ({ index, message: { content }, finish_reason: 'stop' })
+
+  stream.chunks([chunk([1, { content: 'b' }, null], [0, { content: 'a' }, null]), chunk([1, { content: 'B' }, null])])
+  stream.chunks([chunk([0, { content: 'A' }, null], [2, {}, 'stop'])])
+  json.whole({ choices: [whole(0, 'aA'), whole(1, ''), whole(2, 'c')], usage: 1 } as unknown as Whole)
+
+  assert.deepEqual(stream.output().texts, ['bB', 'aA'])
+  assert.deepEqual(json.output().texts, ['aA', 'c'])
+})
+
+test('choices that nobody can have asked for take no more places', () => {
+  const gauge = meter()
+
+  for (let index = 0; index < 1000; index++) gauge.chunks([chunk([index, { content: 'x' }, null])])
+
+  assert.deepEqual(
+    gauge.output().texts.map(text => text.length),
+    [1, 1, 1, 1, 1, 1, 1, 993],
+  )
 })
 
 test('an answer of several choices has finished when each that spoke has, whatever comes after', () => {
