@@ -2,6 +2,7 @@
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { missing, wrongField } from './chat-complaint.ts'
+import { dropNulls } from './chat-nulls.ts'
 import {
   Envelope,
   FORWARDED,
@@ -53,7 +54,8 @@ export function parseChat(body: Record<string, unknown>): Chat {
   const { forwarded, identifiers, extras } = sortFields(body)
   const leftOut: string[] = []
   tidyWishes(body, leftOut)
-  if (!envelope.Check(body)) throw wrongField(envelope.Errors(body), '')
+  demand(envelope, Envelope, body, '')
+  nameOptions(body.stream_options as Readonly<Record<string, unknown>> | undefined, leftOut)
   const valid = body as { model: string; messages: Message[] } & Record<string, unknown>
 
   const media = valid.messages.flatMap((message, index) => checkMessage(message, `messages.${index}`, leftOut))
@@ -75,6 +77,23 @@ export function parseChat(body: Record<string, unknown>): Chat {
     extras,
     leftOut,
     wishes: readWishes(valid),
+  }
+}
+
+// Most have no null in them, and are looked through for one only if something is wrong.
+function demand(check: Validator, schema: TSchema, value: unknown, path: string): void {
+  if (check.Check(value)) return
+  dropNulls(value, schema)
+  if (!check.Check(value)) throw wrongField(check.Errors(value), path)
+}
+
+type Validator = ReturnType<typeof Compile>
+
+// Of these one is read, and none is forwarded as it is.
+function nameOptions(options: Readonly<Record<string, unknown>> | undefined, leftOut: string[]): void {
+  for (const name in options) {
+    if (name === 'include_usage' || options[name] === null || leftOut.length >= LEFT_OUT_NAMED_MAX) continue
+    leftOut.push(`stream_options.${name.slice(0, 64)}`)
   }
 }
 
@@ -111,7 +130,7 @@ function checkMessage(message: Message, path: string, leftOut: string[]): { kind
     })
   }
   keepOnly(fieldsOf(MESSAGES[message.role as Role]), record, path, 'messages', leftOut)
-  if (!check.Check(message)) throw wrongField(check.Errors(message), path)
+  demand(check, MESSAGES[message.role as Role], message, path)
   if (message.role === 'assistant') checkAssistant(message, path)
   if (!Array.isArray(message.content)) return []
   return (message.content as Part[]).flatMap((part, index) => checkPart(part, `${path}.content.${index}`, leftOut))
@@ -145,7 +164,7 @@ function checkPart(part: Part, path: string, leftOut: string[]): { kind: MediaKi
   for (const name of Object.keys(record)) if (record[name] === null && name !== part.type) delete record[name]
   keepOnly(fieldsOf(PARTS[part.type as PartType]), record, path, 'messages.content', leftOut)
   if (kind !== undefined) checkMedia(part, path)
-  if (!check.Check(part)) throw wrongField(check.Errors(part), path)
+  demand(check, PARTS[part.type as PartType], part, path)
   return kind === undefined ? [] : [{ kind, param: `${path}.type` }]
 }
 
@@ -230,7 +249,7 @@ const FATES: ReadonlyMap<string, 'forwarded' | 'identifier' | 'ours'> = new Map(
 const PRICED = new Map(Object.entries(PRICED_ELSEWHERE))
 
 function lazily<Name extends string>(schemas: Readonly<Record<Name, TSchema>>) {
-  const compiled = new Map<Name, ReturnType<typeof Compile>>()
+  const compiled = new Map<Name, Validator>()
   return (name: Name) => {
     let check = compiled.get(name)
     if (check === undefined) {

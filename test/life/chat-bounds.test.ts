@@ -63,6 +63,13 @@ const MISSING: readonly (readonly [body: object, param: string])[] = [
   [{ messages: null }, 'messages'],
   [{ tools: [{ type: 'function' }] }, 'tools.0.function'],
   [{ tools: [{ type: 'function', function: {} }] }, 'tools.0.function.name'],
+  [{ tools: [{ type: 'function', function: null }] }, 'tools.0.function'],
+  [{ tools: [{ type: 'function', function: { name: null } }] }, 'tools.0.function.name'],
+  [{ response_format: { type: null } }, 'response_format.type'],
+  [{ messages: [{ role: null, content: 'x' }] }, 'messages.0.role'],
+  [{ messages: [{ role: 'user', content: null }] }, 'messages.0.content'],
+  [{ messages: [{ role: 'user', content: [{ type: null }] }] }, 'messages.0.content.0.type'],
+  [{ messages: [{ role: 'user', content: [{ type: 'text', text: null }] }] }, 'messages.0.content.0.text'],
 ]
 
 test('a field on its bound is taken, one past it is refused by its name', async t => {
@@ -106,6 +113,23 @@ test('a field on its bound is taken, one past it is refused by its name', async 
     assert.equal(answer.status, 200, answer.text)
     assert.deepEqual(Object.keys(upstream.journal[0]?.body as object), ['model', 'messages'])
     assert.equal(answer.headers['x-svc-ignored-fields'], undefined)
+  })
+
+  await t.test('so does one further in, except where the caller says what may be there', async () => {
+    const parameters = { type: 'object', properties: { a: { default: null } } }
+    const given = { name: 'f', description: null, parameters, strict: null }
+    upstream.reset()
+
+    const answer = await gateway.chat({
+      tools: [{ type: 'function', function: given, custom: null }],
+      logit_bias: { 50256: null, 50257: -1 },
+      stream_options: { include_usage: null },
+    })
+
+    assert.equal(answer.status, 200, answer.text)
+    const { tools, logit_bias } = (upstream.journal[0]?.body ?? {}) as Record<string, unknown>
+    assert.deepEqual(tools, [{ type: 'function', function: { name: 'f', parameters, strict: null } }])
+    assert.deepEqual(logit_bias, { 50257: -1 })
   })
 
   await t.test('max_tokens and its alias may both be there if they agree', async () => {

@@ -97,6 +97,9 @@ test('an allowlist is forwarded as it was said, and nothing else', async t => {
 
       assert.deepEqual(sent(), { model: 'm1', stream: true, stream_options: { include_usage: true }, messages })
     }
+    const stream_options = { include_usage: true, include_obfuscation: false, other: null }
+    const { headers } = await gateway.chat({ messages, stream: true, stream_options })
+    assert.equal(headers['x-svc-ignored-fields'], 'stream_options.include_obfuscation')
   })
 
   await t.test('unknown fields stay here and are named in a form that fits a header', async () => {

@@ -1,0 +1,37 @@
+// An explicit null means absent, however deep it stands: takes nulls out wherever a schema names the field and has no use for a null
+// in it. What a schema leaves open, such as the parameters of a tool, is the caller's own and stays as it is.
+import type { TSchema } from 'typebox'
+
+type Described = {
+  readonly type?: string
+  readonly enum?: readonly unknown[]
+  readonly anyOf?: readonly TSchema[]
+  readonly items?: TSchema
+  readonly properties?: Readonly<Record<string, TSchema>>
+  readonly patternProperties?: Readonly<Record<string, TSchema>>
+}
+
+export function dropNulls(value: unknown, schema: TSchema): void {
+  if (typeof value !== 'object' || value === null) return
+  const { anyOf = [], items, properties = {}, patternProperties = {} } = schema as Described
+  for (const shape of anyOf) dropNulls(value, shape)
+  if (Array.isArray(value)) {
+    if (items !== undefined) for (const entry of value) dropNulls(entry, items)
+    return
+  }
+  const record = value as Record<string, unknown>
+  for (const [name, field] of Object.entries(properties)) {
+    if (record[name] === null && !takesNull(field)) delete record[name]
+    else dropNulls(record[name], field)
+  }
+  for (const field of Object.values(patternProperties)) {
+    if (takesNull(field)) continue
+    for (const name of Object.keys(record)) if (record[name] === null) delete record[name]
+  }
+}
+
+function takesNull(schema: TSchema): boolean {
+  const { type, anyOf, enum: values } = schema as Described
+  if (values !== undefined) return values.includes(null)
+  return anyOf === undefined ? type === undefined || type === 'null' : anyOf.some(takesNull)
+}
