@@ -36,7 +36,7 @@ const TABLE = {
   keysCachedMax: 100_000,
   readOnPerAccountMax: 16,
   // What costs the key no token of its rpm has an allowance of its own: so many at once, refilled within a minute.
-  unpaidPerMinute: 600,
+  unpaidPerMinuteMin: 600,
   refusalRowsPerMinute: 600,
   // Lists of usage: how many are read at once for all keys, how many may wait, and how many rows one page may look at.
   usageListsAtOnceMax: 2,

@@ -29,7 +29,7 @@ export type Operator = {
 
 export function openOperator({ store, catalog, keeper }: House, v1: V1, drain: Drain, ground: Ground): Operator {
   const { config, clock, newId } = ground
-  const { forget, forgetAccounts, abortStreams } = v1.changed
+  const { forget, relimit, forgetAccounts, abortStreams } = v1.changed
   let begun: FirstStart | undefined
   const accounts = accountVerbs({ accounts: store.accounts, newId, forgetAccount: forgetAccounts })
   const keys = keyVerbs({
@@ -41,6 +41,7 @@ export function openOperator({ store, catalog, keeper }: House, v1: V1, drain: D
     newId,
     randomBytes,
     forget,
+    relimit,
     abortStreams,
   })
   const { sessionsPerOperatorMax } = config.bounds

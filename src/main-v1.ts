@@ -5,6 +5,7 @@ import { sharedLimits } from './admit/limit-shared.ts'
 import { refusalNotes } from './admit/note.ts'
 import type { Failure } from './domain/failure.ts'
 import type { FleetView } from './domain/fleet-view.ts'
+import type { Key } from './domain/key.ts'
 import type { Drain } from './drain.ts'
 import { installationKey } from './first-start.ts'
 import { type Door, v1Door } from './http/door.ts'
@@ -48,6 +49,7 @@ export type V1 = {
 
 export type Changed = {
   forget(keyId: string): void
+  relimit(key: Key): Promise<void> | undefined
   forgetAccounts(): void
   abortStreams(keyId: string): void
 }
@@ -182,6 +184,10 @@ export async function openV1({ store, catalog }: House, around: Around, ground: 
     authenticator: authenticate,
     changed: {
       forget: keyId => everywhere({ kind: 'forget', keyId }),
+      relimit(key) {
+        limits.rpm(key)
+        return limits.look?.(key)
+      },
       forgetAccounts: () => everywhere({ kind: 'forget_accounts' }),
       abortStreams: keyId => everywhere({ kind: 'abort_streams', keyId }),
     },

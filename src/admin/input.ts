@@ -10,7 +10,7 @@ export const NAME_MAX = 200
 export const NOTE_MAX = 1000
 
 // The latest moment that a four-digit year can name; beyond it, ISO changes its form.
-const TIME_MAX = Date.UTC(9999, 11, 31)
+const TIME_MAX = Date.UTC(10_000, 0) - 1
 
 export type List<T> = { readonly object: 'list'; readonly data: readonly T[]; readonly has_more: boolean }
 

@@ -43,6 +43,8 @@ export type KeyNeeds = {
   randomBytes(length: number): Uint8Array
   // Drops what this node, and as far as they can be told the others, remember of the key.
   forget(keyId: string): void | Promise<void>
+  // Its requests a minute may be others from now on: what was used so far was used under the limit before.
+  relimit(key: KeyWithSecrets): void | Promise<void>
   abortStreams(keyId: string): void | Promise<void>
 }
 
@@ -83,6 +85,7 @@ export function keyVerbs(needs: KeyNeeds): KeyVerbs {
       const key = await thenForget(id, keys.update(id, patch, actor, readIfMatch(ifMatch)))
       if (key === 'changed') throw changedMeanwhile('key', id)
       if (key === 'revoked') throw new Refusal('conflict', { message: 'The key is revoked; that is final.' })
+      if (key !== undefined) await needs.relimit(key)
       return write(found(key))
     },
 

@@ -84,12 +84,13 @@ export function authenticator(needs: AuthenticateNeeds): Authenticator {
   }
 
   async function again(call: Call, hash: string, { since, known }: Ask): Promise<Bearer> {
+    const began = forgotten
     const bearer = await lookup(hash, since, read => {
       const run = known === undefined ? ofStrangers.run : ofKnown.run
       return run(known?.account.id ?? block(call.address), read)
     })
     if (bearer === undefined) {
-      strangers.set(hash, needs.clock.monotonic() + needs.unknownKeyCacheMs)
+      if (began === forgotten) strangers.set(hash, needs.clock.monotonic() + needs.unknownKeyCacheMs)
       throw stranger(call)
     }
     return bearer
@@ -170,6 +171,8 @@ export function authenticator(needs: AuthenticateNeeds): Authenticator {
     forgotten += 1
     for (const hash of hashesOf.get(keyId) ?? []) bearers.delete(hash)
     hashesOf.delete(keyId)
+    // A key that had expired may have been given a new end.
+    strangers.clear()
   }
 
   return {

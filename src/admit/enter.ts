@@ -93,7 +93,7 @@ function refusalOf(verdict: Exclude<Verdict, { kind: 'granted' | 'stale' }>, pas
       needs.limits.sawDay(bearer.key.id, verdict.day, verdict.dayCount)
       return needs.limits.dailySpent(bearer)
     case 'short':
-      needs.limits.wasUnpaid(bearer.key.id)
+      needs.limits.wasUnpaid(bearer.key)
       return short(verdict)
   }
 }

@@ -19,7 +19,7 @@ export function sharedLimits(needs: SharedLimitNeeds): Limits {
   return {
     ...local,
     async enter(bearer, endpoint) {
-      local.refuseUnpaid(bearer.key.id, endpoint)
+      local.refuseUnpaid(bearer.key, endpoint)
       return local.enterWithToken(bearer, await rpm.take(bearer.key))
     },
     look: rpm.look,

@@ -22,9 +22,9 @@ export type Limits = {
   // Where the nodes share their buckets: asks how this one stands, for an answer that took nothing from it.
   look?(key: Key): Promise<void>
   // The gate refused a request for credits. It costs no rpm token, so it is counted by itself.
-  wasUnpaid(keyId: string): void
+  wasUnpaid(key: Key): void
   // How the key stands with such refusals once none are left to it; undefined: some are.
-  unpaidSpent(keyId: string): Standing | undefined
+  unpaidSpent(key: Key): Standing | undefined
   // What the gate said of the day.
   sawDay(keyId: string, day: number, count: number): void
   daily(bearer: Bearer): { readonly used: number; readonly resetSeconds: number; readonly resetsAt: number }
@@ -41,13 +41,13 @@ export type Entered = { readonly giveBack: () => void; readonly leave: () => voi
 export type LocalLimits = Omit<Limits, 'enter'> & {
   enter(bearer: Bearer, endpoint: Endpoint): Entered
   // The parts of `enter`: what comes before the token, and what comes after it.
-  refuseUnpaid(keyId: string, endpoint: Endpoint): void
+  refuseUnpaid(key: Key, endpoint: Endpoint): void
   enterWithToken(bearer: Bearer, giveBack: () => void): Entered
 }
 
-export type LimitNeeds = { readonly clock: Clock; readonly unpaidPerMinute: number }
+export type LimitNeeds = { readonly clock: Clock; readonly unpaidPerMinuteMin: number }
 
-export function keyLimits({ clock, unpaidPerMinute }: LimitNeeds): LocalLimits {
+export function keyLimits({ clock, unpaidPerMinuteMin }: LimitNeeds): LocalLimits {
   const buckets = new Map<string, { readonly bucket: Bucket; limit: number; version: number }>()
   const unpaid = new Map<string, Bucket>()
   const days = new Map<string, { day: number; count: number }>()
@@ -85,18 +85,23 @@ export function keyLimits({ clock, unpaidPerMinute }: LimitNeeds): LocalLimits {
     })
   }
 
-  function unpaidSpent(keyId: string): Standing | undefined {
-    const bucket = unpaid.get(keyId)
+  // As many as it may make requests, and not few where that is little.
+  function unpaidPerMinute({ rpmLimit }: Key): number {
+    return Math.max(unpaidPerMinuteMin, rpmLimit)
+  }
+
+  function unpaidSpent(key: Key): Standing | undefined {
+    const bucket = unpaid.get(key.id)
     if (bucket === undefined) return undefined
-    const now = standing(bucket, unpaidPerMinute, clock.monotonic())
+    const now = standing(bucket, unpaidPerMinute(key), clock.monotonic())
     return now.remaining > 0 ? undefined : now
   }
 
   // Only chats cost something: whoever has no credits may still ask what it has.
-  function refuseUnpaid(keyId: string, endpoint: Endpoint): void {
+  function refuseUnpaid(key: Key, endpoint: Endpoint): void {
     if (endpoint !== 'chat.completions') return
-    const bucket = unpaid.get(keyId)
-    if (bucket === undefined || unpaidSpent(keyId) === undefined) return
+    const bucket = unpaid.get(key.id)
+    if (bucket === undefined || unpaidSpent(key) === undefined) return
     throw new Refusal('rate_limit_exceeded', {
       message: 'Too many requests of this key were refused for lack of credits; add credits, or come more slowly.',
       retryAfter: waitSeconds(bucket),
@@ -131,21 +136,22 @@ export function keyLimits({ clock, unpaidPerMinute }: LimitNeeds): LocalLimits {
 
   return {
     enter(bearer, endpoint) {
-      refuseUnpaid(bearer.key.id, endpoint)
+      refuseUnpaid(bearer.key, endpoint)
       const { bucket, limit } = bucketOf(bearer.key)
       if (!take(bucket, limit, clock.monotonic())) throw rpmSpent(bucket)
       return enterWithToken(bearer, () => giveBack(bucket))
     },
     refuseUnpaid,
     enterWithToken,
-    wasUnpaid(keyId) {
+    wasUnpaid(key) {
       const now = clock.monotonic()
-      let bucket = unpaid.get(keyId)
+      const allowed = unpaidPerMinute(key)
+      let bucket = unpaid.get(key.id)
       if (bucket === undefined) {
-        bucket = fullBucket(unpaidPerMinute, now)
-        unpaid.set(keyId, bucket)
+        bucket = fullBucket(allowed, now)
+        unpaid.set(key.id, bucket)
       }
-      charge(bucket, unpaidPerMinute, now)
+      charge(bucket, allowed, now)
     },
     unpaidSpent,
     sawDay(keyId, day, count) {

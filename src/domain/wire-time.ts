@@ -7,6 +7,11 @@ export function isoTime(at: number): string {
   return new Date(at).toISOString()
 }
 
+// Of a moment that is a whole second by its nature, such as a midnight.
+export function isoSecond(at: number): string {
+  return `${isoTime(at).slice(0, -'.000Z'.length)}Z`
+}
+
 export function isoTimeOrNull(at: number | null): string | null {
   return at === null ? null : isoTime(at)
 }

@@ -18,7 +18,7 @@ export function rateHeaders(
 ): string[] {
   if (bearer === undefined) return addressFigures(needs.authenticator.addressStanding(call.address))
   const { key } = bearer
-  const unpaid = code === 'rate_limit_exceeded' ? needs.limits.unpaidSpent(key.id) : undefined
+  const unpaid = code === 'rate_limit_exceeded' ? needs.limits.unpaidSpent(key) : undefined
   if (unpaid !== undefined) return figures(unpaid, `${policyOf(key)}, "unpaid";q=${unpaid.limit};w=60`)
   return figures(tightest(bearer, code, needs.limits), policyOf(key))
 }

@@ -102,7 +102,8 @@ export type Purse = { readonly balance: Balance; readonly key: KeyFunds }
 export type Settlement = {
   readonly requestId: string
   readonly outcome: Outcome
-  readonly httpStatus: number
+  // Null: nobody has seen one.
+  readonly httpStatus: number | null
   readonly errorCode: string | null
   readonly finishReason: string | null
   readonly modelServed: string | null

@@ -197,7 +197,7 @@ function recover(row: RowPage, desk: Desk): void {
   desk.closeRow(row, 'recovered', {
     requestId: row.requestId,
     outcome: 'recovered',
-    httpStatus: 0,
+    httpStatus: null,
     errorCode: null,
     finishReason: null,
     modelServed: mark?.model ?? null,

@@ -59,6 +59,7 @@ test('a killed gateway bills what its checkpoints say and nothing else, within 5
 
   await t.test('a call without a checkpoint costs nothing', () => {
     assert.deepEqual([shortRow?.state, shortRow?.cost, shortRow?.usage_source], ['recovered', '0', 'none'])
+    assert.equal(shortRow?.http_status, null, 'nobody knows what its caller saw')
   })
 
   await t.test('balance and ledger say the same, and nothing is held', async () => {

@@ -69,6 +69,7 @@ export async function openAdminHouse() {
       newId,
       randomBytes,
       forget: id => void forgotten.push(id),
+      relimit: () => undefined,
       abortStreams: id => void aborted.push(id),
     }),
     accounts: accountVerbs({ accounts: rooms.accounts, newId, forgetAccount: id => void forgottenAccounts.push(id) }),

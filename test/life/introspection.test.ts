@@ -56,6 +56,7 @@ test('introspection tells a key all that the contract lists, as of now', async t
     const midnight = new Date(new Date().setUTCHours(24, 0, 0, 0)).getTime()
     assert.deepEqual([daily?.limit, daily?.used, daily?.remaining], [50, 2, 48])
     assert.equal(Date.parse(String(daily?.resets_at)), midnight)
+    assert.match(String(daily?.resets_at), /T00:00:00Z$/)
     for (const at of [created_at, last_used_at]) assert.match(String(at), ISO)
     assert.deepEqual([headers['ratelimit-limit'], headers['ratelimit-remaining']], ['7', '5'])
     assert.equal(headers['ratelimit-policy'], '"rpm";q=7;w=60, "daily";q=50;w=86400')

@@ -21,7 +21,7 @@ test('what is true when the row is committed decides, not what was true at admis
     const ends: ((key: NewKey) => Promise<unknown>)[] = [
       key => post(key, 'revoke'),
       key => post(key, 'rotate').then(() => post(key, 'end-grace')),
-      key => patch(key, { expires_at: new Date(Date.now() + 50).toISOString() }).then(() => sleep(60)),
+      key => patch(key, { expires_at: new Date(Date.now() + 300).toISOString() }).then(() => sleep(310)),
     ]
     for (const end of ends) {
       const key = await gateway.createKey()

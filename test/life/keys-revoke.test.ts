@@ -7,6 +7,7 @@ import { setTimeout } from 'node:timers/promises'
 import { settledRow } from '../kit/bookings.ts'
 import { type Gateway, standardConfig, startGateway } from '../kit/gateway.ts'
 import { assertRefusal } from '../kit/refusal.ts'
+import { until } from '../kit/until.ts'
 import { startUpstream } from '../kit/upstream.ts'
 
 test('a revoked key starts nothing more, and its streams end only when told', async t => {
@@ -99,6 +100,19 @@ test('a revoked key starts nothing more, and its streams end only when told', as
 
     assert.deepEqual([before.status, after.status], [200, 401])
     assert.equal(body.status, 'expired')
+  })
+
+  await t.test('an expired key that is given a new end works with the next request', async () => {
+    const { id, secret } = await gateway.createKey({ expires_at: new Date(Date.now() + 500).toISOString() })
+    await until('it has expired', async () => (await gateway.get('/v1/models', secret)).status === 401)
+    const renamed = await gateway.admin('PATCH', `/keys/${id}`, { name: 'late' })
+    const still = await gateway.get('/v1/models', secret)
+
+    const patched = await gateway.admin('PATCH', `/keys/${id}`, { expires_at: '9999-12-31T23:59:59Z' })
+    const again = await gateway.get('/v1/models', secret)
+
+    assert.deepEqual([renamed.body.status, still.status], ['expired', 401])
+    assert.deepEqual([patched.body.status, again.status], ['active', 200])
   })
 
   assert.ok((await gateway.audit()).ok)

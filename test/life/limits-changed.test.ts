@@ -35,6 +35,21 @@ test('a changed limit is in force with the next request', async t => {
     assert.ok(about(raisedAgain, 30 - 5 - 1), `${raisedAgain}`)
   })
 
+  await t.test('requests a minute: what is refilled after the change is refilled at the new pace', async () => {
+    const { secret, id } = await gateway.createKey({ rpm_limit: 600, daily_limit: null })
+    const startedAt = performance.now()
+    await Promise.all(Array.from({ length: 20 }, () => gateway.get('/v1/models', secret)))
+    await patch(id, { rpm_limit: 24 })
+    const seconds = (performance.now() - startedAt) / 1000
+
+    await setTimeout(1500)
+    const { headers } = await gateway.get('/v1/models', secret)
+
+    // Until the change ten came back a second, after it one in two and a half.
+    const most = 24 - 20 + 10 * seconds + 1.5 / 2.5
+    assert.ok(Number(headers['ratelimit-remaining']) < most, `${headers['ratelimit-remaining']} of ${most}`)
+  })
+
   await t.test('requests a minute: a request of the old limit that ends later changes nothing', async () => {
     const { secret, id } = await gateway.createKey({ rpm_limit: 6000, daily_limit: null })
     upstream.script({ delayMs: 800 })

@@ -144,7 +144,7 @@ function openHouse({ shared, lookMs = 0 }: { readonly shared: boolean; readonly 
       },
     },
   })
-  const limits = keyLimits({ clock, unpaidPerMinute: 600 })
+  const limits = keyLimits({ clock, unpaidPerMinuteMin: 600 })
 
   async function ask(): Promise<string> {
     const needs = {

@@ -166,7 +166,7 @@ function openHouse({ limit = 60, nodes = 1 } = {}) {
   const answer = async () => (world.says === 'late' ? undefined : world.says)
   const limits = sharedLimits({
     clock,
-    unpaidPerMinute: 600,
+    unpaidPerMinuteMin: 600,
     nodesAlive: () => world.nodes,
     onLocal: () => void world.local++,
     buckets: {

@@ -12,7 +12,7 @@ const HOUR = 3_600_000
 
 test('a day that is spent is open again at the very millisecond of midnight', () => {
   const clock = manualClock(MIDNIGHT - 1)
-  const limits = keyLimits({ clock, unpaidPerMinute: 600 })
+  const limits = keyLimits({ clock, unpaidPerMinuteMin: 600 })
   const bearer = bearerOf({ dailyLimit: 5 })
   limits.sawDay('key_1', dayOf(MIDNIGHT - 1), 5)
 
@@ -30,7 +30,7 @@ test('a day that is spent is open again at the very millisecond of midnight', ()
 
 test('a clock that jumps two hours back over midnight and forth again brings no day back', () => {
   const clock = manualClock(MIDNIGHT + HOUR)
-  const limits = keyLimits({ clock, unpaidPerMinute: 600 })
+  const limits = keyLimits({ clock, unpaidPerMinuteMin: 600 })
   const bearer = bearerOf({ dailyLimit: 5 })
   limits.sawDay('key_1', dayOf(MIDNIGHT), 5)
 
@@ -45,7 +45,7 @@ test('a clock that jumps two hours back over midnight and forth again brings no 
 
 test('a jump of the clock neither refills the minute nor locks the key out', () => {
   const clock = manualClock(MIDNIGHT)
-  const limits = keyLimits({ clock, unpaidPerMinute: 600 })
+  const limits = keyLimits({ clock, unpaidPerMinuteMin: 600 })
   const bearer = bearerOf({ rpmLimit: 60 })
   for (let i = 0; i < 60; i++) limits.enter(bearer, 'models').leave()
 
@@ -60,7 +60,7 @@ test('a jump of the clock neither refills the minute nor locks the key out', () 
 
 test('the record of a key and what the gate said are both believed, whichever knows more', () => {
   const clock = manualClock(MIDNIGHT)
-  const limits = keyLimits({ clock, unpaidPerMinute: 600 })
+  const limits = keyLimits({ clock, unpaidPerMinuteMin: 600 })
   const today = dayOf(MIDNIGHT)
 
   const fromRecord = limits.daily(bearerOf({}, { day: today, dayCount: 7 })).used
@@ -73,7 +73,7 @@ test('the record of a key and what the gate said are both believed, whichever kn
 })
 
 test('of two records of a key the newer one has the limit, in whichever order they come', () => {
-  const limits = keyLimits({ clock: manualClock(MIDNIGHT), unpaidPerMinute: 600 })
+  const limits = keyLimits({ clock: manualClock(MIDNIGHT), unpaidPerMinuteMin: 600 })
   const [older, newer] = [bearerOf({ rpmLimit: 600 }, { version: 1 }), bearerOf({ rpmLimit: 2 }, { version: 2 })]
 
   limits.enter(older, 'models')
@@ -85,7 +85,7 @@ test('of two records of a key the newer one has the limit, in whichever order th
 })
 
 test('a request refused for the day or for those in flight takes no token and no place', () => {
-  const limits = keyLimits({ clock: manualClock(MIDNIGHT), unpaidPerMinute: 600 })
+  const limits = keyLimits({ clock: manualClock(MIDNIGHT), unpaidPerMinuteMin: 600 })
   const bearer = bearerOf({ rpmLimit: 10, dailyLimit: 3, maxConcurrent: 1 })
   const { leave, giveBack } = limits.enter(bearer, 'models')
 
@@ -102,12 +102,12 @@ test('a request refused for the day or for those in flight takes no token and no
 
 test('refusals for credits have an allowance of their own, which debts lengthen and time refills', () => {
   const clock = manualClock(MIDNIGHT)
-  const limits = keyLimits({ clock, unpaidPerMinute: 60 })
-  const bearer = bearerOf({})
-  const chat = () => limits.enter(bearer, 'chat.completions').leave()
-  for (let i = 0; i < 59; i++) limits.wasUnpaid('key_1')
+  const limits = keyLimits({ clock, unpaidPerMinuteMin: 60 })
+  const bearer = bearerOf({ rpmLimit: 10 })
+  const chat = () => limits.enter(bearer, 'chat.completions').giveBack()
+  for (let i = 0; i < 59; i++) limits.wasUnpaid(bearer.key)
   chat()
-  for (let i = 0; i < 11; i++) limits.wasUnpaid('key_1')
+  for (let i = 0; i < 11; i++) limits.wasUnpaid(bearer.key)
 
   const refusal = refusalOf(chat)
   limits.prune()
@@ -120,12 +120,12 @@ test('refusals for credits have an allowance of their own, which debts lengthen 
   assert.deepEqual([refusal.code, refusal.detail.metadata?.limit], ['rate_limit_exceeded', 'unpaid'])
   assert.deepEqual([refusal.detail.retryAfter, still.detail.retryAfter], [11, 11])
   assert.equal(later.code, 'rate_limit_exceeded')
-  assert.equal(limits.unpaidSpent('key_1'), undefined)
+  assert.equal(limits.unpaidSpent(bearer.key), undefined)
 })
 
 test('what is forgotten in between is only what says nothing', () => {
   const clock = manualClock(MIDNIGHT)
-  const limits = keyLimits({ clock, unpaidPerMinute: 600 })
+  const limits = keyLimits({ clock, unpaidPerMinuteMin: 600 })
   const bearer = bearerOf({ rpmLimit: 60 })
   for (let i = 0; i < 30; i++) limits.enter(bearer, 'models').leave()
   limits.sawDay('key_1', dayOf(MIDNIGHT), 30)

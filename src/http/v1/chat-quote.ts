@@ -5,7 +5,7 @@ import { formatCredits } from '../../domain/credits.ts'
 import type { Pass } from '../../domain/handoff.ts'
 import { leastLeft } from '../../domain/hold.ts'
 import { Refusal } from '../../domain/refusal.ts'
-import { isoTime } from '../../domain/wire-time.ts'
+import { isoSecond } from '../../domain/wire-time.ts'
 import { type Quote, type QuoteNeeds, quote } from '../../quote.ts'
 import type { Bodies } from '../bodies.ts'
 import { type Case, commonHeaders, costHeader, type ReplyNeeds, sendJson } from '../reply.ts'
@@ -89,7 +89,7 @@ function limitsObject({ decision, granted }: Quote, pass: Pass, { limits }: Chat
       limit: key.dailyLimit,
       used: granted.dayCount,
       remaining: key.dailyLimit === null ? null : Math.max(0, key.dailyLimit - granted.dayCount),
-      resets_at: isoTime(limits.daily(bearer).resetsAt),
+      resets_at: isoSecond(limits.daily(bearer).resetsAt),
     },
     // Without this very request.
     concurrent: {

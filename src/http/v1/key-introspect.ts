@@ -5,7 +5,7 @@ import type { EndpointRule } from '../../admit/permit.ts'
 import { formatCredits } from '../../domain/credits.ts'
 import type { Pass } from '../../domain/handoff.ts'
 import { leastLeft } from '../../domain/hold.ts'
-import { isoTime, isoTimeOrNull } from '../../domain/wire-time.ts'
+import { isoSecond, isoTime, isoTimeOrNull } from '../../domain/wire-time.ts'
 import { exactly, type V1Endpoint } from './endpoint.ts'
 import { type FreeNeeds, type FreeWork, freeEndpoint } from './free.ts'
 
@@ -42,7 +42,7 @@ function introspection(pass: Pass, granted: Granted, { limits }: FreeNeeds) {
         limit: key.dailyLimit,
         used: granted.dayCount,
         remaining: key.dailyLimit === null ? null : Math.max(0, key.dailyLimit - granted.dayCount),
-        resets_at: isoTime(daily.resetsAt),
+        resets_at: isoSecond(daily.resetsAt),
       },
       concurrent: { limit: key.maxConcurrent, in_use: limits.inFlight(key.id) },
     },

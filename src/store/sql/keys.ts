@@ -93,7 +93,7 @@ async function rotate(tx: Tx, id: string, next: NewSecret, actor: Actor) {
 }
 
 // Whether the key is there. Its row is locked for the rest of the transaction, and what has passed is written down
-// before anything is decided, so that no change can revive it.
+// before anything is decided, so that nothing but a new end revives it.
 async function lock(tx: Tx, id: string): Promise<boolean> {
   if ((await tx.run('UPDATE api_key SET version = version WHERE id = $1', [id])) === 0) return false
   await writeEnds(tx, id)
@@ -135,6 +135,8 @@ function columnsOf(controls: Partial<KeyControls>): readonly (readonly [string, 
     ['credit_limit', controls.creditLimit],
     ['max_concurrent', controls.maxConcurrent],
     ['expires_at', controls.expiresAt],
+    // Whoever gives it a new end means that it lives.
+    ['expired_at', controls.expiresAt === undefined ? undefined : null],
   ]
   return columns.filter((column): column is readonly [string, Param] => column[1] !== undefined)
 }
