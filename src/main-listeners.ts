@@ -3,6 +3,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { BadConfig, type Listen } from './config.ts'
+import type { Drain } from './drain.ts'
 import { openApp } from './http/app.ts'
 import { addressStandingOf } from './http/peer.ts'
 import { type HttpServer, httpServer } from './http/server.ts'
@@ -22,7 +23,7 @@ export type Listeners = {
   close(): Promise<void>
 }
 
-export async function openListeners(v1: V1, operator: Operator, ground: Ground): Promise<Listeners> {
+export async function openListeners(v1: V1, operator: Operator, drain: Drain, ground: Ground): Promise<Listeners> {
   const { config, metrics, newId } = ground
   const { bounds, brand, adminListen } = config
   const appNeeds = {
@@ -34,6 +35,7 @@ export async function openListeners(v1: V1, operator: Operator, ground: Ground):
     brand,
     dashboardFolder: join(packageRoot(), 'web/dist'),
     bodyBytesMax: bounds.adminBodyBytesMax,
+    closing: drain.closing,
     onBug: ground.onBug,
   }
   const serverNeeds = {

@@ -34,7 +34,7 @@ export async function serve(config: Config): Promise<void> {
   const neighbours = watchNodes(house, drain, ground)
   const v1 = await openV1(house, { drain, neighbours }, ground)
   const operator = openOperator(house, v1, drain, ground)
-  const listeners = await openListeners(v1, operator, ground)
+  const listeners = await openListeners(v1, operator, drain, ground)
   const stopSweeping = await startSweeping(house, v1, ground)
   const stopUpkeep = await startUpkeep(house.store.upkeep, ground)
   // Of nodes that start at once on an empty database one makes what a first start makes, and has shown it before the next

@@ -126,7 +126,7 @@ async function readAnswer(response: Response, url: string, refused: string): Pro
   if (response.status === 401) throw new Failed(refused)
   const isNamed = typeof error?.param !== 'string' || words.startsWith(error.param)
   const message = isNamed ? words : `${error.param}: ${words}`
-  throw new Failed(message, response.status >= 500)
+  throw new Failed(message, response.status >= 500, response.status)
 }
 
 function parse(text: string): Json | undefined {

@@ -40,10 +40,13 @@ export class Failed extends Error {
   override readonly name = 'Failed'
   // No answer came, or none to trust: perhaps it was done all the same.
   readonly unsure: boolean
+  // What the gateway answered with, if it did.
+  readonly status: number | undefined
 
-  constructor(message: string, unsure = false) {
+  constructor(message: string, unsure = false, status?: number) {
     super(message)
     this.unsure = unsure
+    this.status = status
   }
 }
 

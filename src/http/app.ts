@@ -15,6 +15,8 @@ export type AppNeeds = OperationsNeeds & {
   // Where the dashboard's files are, if it is built.
   readonly dashboardFolder: string
   readonly bodyBytesMax: number
+  // While draining every answer asks the caller to come back on a new connection.
+  readonly closing: () => boolean
   readonly onBug: (error: unknown, requestId: string) => void
 }
 
@@ -28,17 +30,22 @@ export async function openApp(parts: { readonly admin: boolean }, needs: AppNeed
     return503OnClosing: false,
     bodyLimit: needs.bodyBytesMax,
     routerOptions: { maxParamLength: 512 },
+    // A path that cannot be read is one at which there is nothing.
     frameworkErrors: (_error, request, { raw }) => {
-      raw.writeHead(400, {
+      const refusal = new Refusal('not_found')
+      raw.writeHead(refusal.status, {
         'content-type': 'application/json; charset=utf-8',
         'x-request-id': request.id,
         ...securityHeaders(request, needs.admin),
       })
-      raw.end(JSON.stringify(errorBody(new Refusal('malformed_request'), request.id)))
+      raw.end(JSON.stringify(errorBody(refusal, request.id)))
     },
   })
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
+    if (needs.closing()) reply.header('connection', 'close')
+    // Not a path, though the router takes it for one.
+    if (request.url === '*') reply.callNotFound()
   })
   sendSecurityHeaders(app, needs.admin)
   app.setNotFoundHandler(async (request, reply) =>

@@ -75,7 +75,8 @@ export function sendRefusal(it: Case, refusal: Refusal, needs: ReplyNeeds, more:
     ...more,
     ...refusalHeaders(refusal),
   ]
-  if (req.complete || (refusal.code !== 'request_timeout' && !mustClose(req, needs.bodyBytesMax))) {
+  const isRead = 'body' in req || req.readableEnded
+  if (isRead || (refusal.code !== 'request_timeout' && !mustClose(req, needs.bodyBytesMax))) {
     sendJson(it, refusal.status, body, headers)
     return refusal.status
   }
@@ -161,12 +162,13 @@ function discard(req: IncomingMessage, needs: ReplyNeeds, done: () => void): voi
 function pushCors(headers: string[], req: Asked, needs: ReplyNeeds): void {
   const { origin } = req.headers
   if (origin === undefined || !needs.corsOrigins.includes(origin)) return
-  const exposed = ['X-Request-Id', 'Provider', 'Cost', 'Output-Cap', 'Ignored-Fields'].map(name =>
-    name.startsWith('X-') ? name : needs.headerPrefix + name,
-  )
+  const branded = ['Provider', 'Cost', 'Output-Cap', 'Ignored-Fields'].map(name => needs.headerPrefix + name)
   headers.push('Access-Control-Allow-Origin', origin, 'Vary', 'Origin')
-  headers.push(
-    'Access-Control-Expose-Headers',
-    [...exposed, 'RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset', 'Retry-After'].join(', '),
-  )
+  headers.push('Access-Control-Expose-Headers', [...branded, ...EXPOSED].join(', '))
 }
+
+const EXPOSED = [
+  'X-Request-Id',
+  ...['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset', 'RateLimit-Policy'],
+  ...['Retry-After', 'retry-after-ms', 'x-should-retry', 'Deprecation', 'Sunset'],
+]

@@ -7,7 +7,7 @@ export type AnswerBounds = { readonly answerBytesMax: number; readonly sseEventB
 export type Guard = (chunk: Buffer) => string | undefined
 
 export function answerGuard(contentType: string, { answerBytesMax, sseEventBytesMax }: AnswerBounds): Guard {
-  if (contentType.startsWith('text/event-stream')) return sseGuard(sseEventBytesMax)
+  if (contentType.toLowerCase().startsWith('text/event-stream')) return sseGuard(sseEventBytesMax)
   if (contentType.startsWith('application/vnd.amazon.eventstream')) return frameGuard(sseEventBytesMax)
   return wholeGuard(answerBytesMax)
 }

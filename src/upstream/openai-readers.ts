@@ -50,7 +50,7 @@ export function streamReader(
     data => {
       // An empty event is what some send to keep the connection alive.
       if (done || data === '') return
-      if (data === '[DONE]') {
+      if (data.trimEnd() === '[DONE]') {
         done = true
         return
       }

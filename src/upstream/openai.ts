@@ -116,4 +116,4 @@ function byStatus(
   }
 }
 
-const EVENT_STREAM = /^text\/event-stream/
+const EVENT_STREAM = /^text\/event-stream/i

@@ -128,7 +128,7 @@ function answerOf(setup: FetchSetup, ends: Ends): OutwardHandler & { fail(reason
   }
 }
 
-const STREAMS = /^(?:text\/event-stream|application\/vnd\.amazon\.eventstream)\b/
+const STREAMS = /^(?:text\/event-stream|application\/vnd\.amazon\.eventstream)\b/i
 
 function shownHeaders(headers: ResponseHeaders): Headers {
   const shown = new Headers()

@@ -141,7 +141,7 @@ test('a model is priced by the factors when its price is saved, and by nothing e
   const renamed = await house.call('PATCH', '/models/acme%2Fm1', { name: 'M1', aliases: ['m1'] })
   house.money.exchange = exchange
   const pricing = { prompt: '0.000001', completion: '0.000004', input_cache_read: '0' }
-  const dearer = await house.call('PATCH', '/models/acme%2Fm1', { pricing })
+  const dearer = await house.call('PATCH', '/models/acme/m1', { pricing })
   const listed = await house.call('GET', '/models?limit=1')
   const gone = await house.call('DELETE', '/models/acme%2Fm1')
 

@@ -5,6 +5,7 @@ import { writeFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { cli } from '../kit/cli.ts'
 import { type Gateway, startGateway } from '../kit/gateway.ts'
+import type { Loose } from '../kit/http-call.ts'
 import { standardConfig, standardModel, standardProvider } from '../kit/standard-config.ts'
 import { until } from '../kit/until.ts'
 import { startUpstream } from '../kit/upstream.ts'
@@ -68,7 +69,7 @@ test('SIGHUP does the same, and a bad file changes nothing by either way', async
 
     const line = gateway.logs.find(each => /not applied/.test(String(each.msg)))
     assert.deepEqual([line?.level, /turnpike\.yaml:2/.test(String(line?.err))], ['error', true])
-    assert.deepEqual([byCommand.code, byApi.status], [1, 400])
+    assert.deepEqual([byCommand.code, byApi.status], [2, 400])
     assert.match(byCommand.stderr, /turnpike\.yaml:2: .*models\[0\]\.max_output_tokens: is missing/)
     assert.equal((await gateway.chat()).status, 200)
     assert.equal((await listed(gateway, 'test/m1'))?.pricing.prompt, '0.000005')
@@ -100,7 +101,7 @@ test('a gateway without a file has none to apply, and says so', async () => {
 
   const result = await cli(gateway, ['apply'])
 
-  assert.equal(result.code, 1)
+  assert.equal(result.code, 2)
   assert.match(result.stderr, /no configuration file/)
   assert.equal((await gateway.chat({ model: 'demo/echo' })).status, 200)
 })
@@ -115,7 +116,8 @@ test('a file that was superseded is not applied again at start, only by apply', 
 
   await gateway.restart()
 
-  assert.ok(gateway.logs.some(line => String(line.level) === 'warn' && /superseded/.test(String(line.msg))))
+  const isWarning = (line: Loose) => String(line.level) === 'warn' && /superseded/.test(String(line.msg))
+  await until('it says so', () => gateway.logs.some(isWarning))
   assert.equal(await listed(gateway, 'test/m1'), undefined)
   // The newer catalog is in force, with the credentials of the same provider.
   assert.equal((await gateway.chat({ model: 'test/m2' })).status, 200)

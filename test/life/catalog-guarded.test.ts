@@ -55,7 +55,7 @@ test('a file that says nothing of the catalog does not take it away from a runni
       await until('it is refused', () => refusals() > before)
       const [dry, done] = [await cli(gateway, ['apply', '--dry-run']), await cli(gateway, ['apply'])]
 
-      assert.deepEqual([dry.code, done.code], [1, 1])
+      assert.deepEqual([dry.code, done.code], [2, 2])
       assert.match(done.stderr, /turnpike\.yaml: names neither providers nor models/)
       assert.equal((await gateway.chat()).status, 200)
     })
@@ -78,7 +78,7 @@ test("names of operators' models are theirs: apply refuses a file that wants one
   await gateway.writeConfig({ ...config, models: [standardModel({ aliases: ['mine', 'm1'] })] })
 
   const refused = await cli(gateway, ['apply'])
-  assert.equal(refused.code, 1)
+  assert.equal(refused.code, 2)
   assert.match(refused.stderr, /mine of test\/m1 \(operator's model own\/m\)/)
   assert.equal((await gateway.chat({ model: 'm1' })).status, 404)
 
@@ -91,7 +91,7 @@ test("names of operators' models are theirs: apply refuses a file that wants one
 
   // An id as well as an alias.
   await gateway.writeConfig({ ...config, models: [standardModel({ id: 'mine' })] })
-  assert.equal((await cli(gateway, ['apply'])).code, 1)
+  assert.equal((await cli(gateway, ['apply'])).code, 2)
   await gateway.restart()
   assert.deepEqual(await servedBy('mine'), 'of-operator')
 

@@ -17,6 +17,7 @@ const call = { index: 0, id: 'c', type: 'function', function: { name: 'f', argum
 
 const VARIANTS: Readonly<Record<string, readonly string[]>> = {
   'no role at all': [frame({ content: 'hi' }), finish(), DONE],
+  'a last word with a blank behind it': [frame({ content: 'hi' }), finish(), data('[DONE] ')],
   'a role of its own': [frame({ role: 'model', content: 'hi' }), finish(), DONE],
   'a role on every delta': [
     frame({ role: 'assistant', content: 'h' }),
@@ -113,6 +114,14 @@ test('whatever the upstream streamed, the caller gets the chunks that OpenAI doc
       })
     }
   }
+
+  await t.test('a content type in capitals is the same', async () => {
+    for (const contentType of ['TEXT/EVENT-STREAM', 'Text/Event-Stream; charset=utf-8']) {
+      upstream.next({ contentType })
+
+      assert.equal((await stream()).answer.done, true)
+    }
+  })
 
   await t.test('three choices each begin with their role', async () => {
     const { answer } = await stream({ n: 3 })

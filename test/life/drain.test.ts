@@ -31,11 +31,17 @@ test('SIGTERM serves for a moment, then refuses, finishes open streams and exits
   await until('readiness says no', async () => (await gateway.get('/ready')).status === 503)
 
   await t.test('meanwhile it lives, serves, and asks its callers to come back elsewhere', async () => {
-    const [health, chat] = await Promise.all([gateway.get('/health'), gateway.chat({}, { key: secret })])
+    const [chat, ...others] = await Promise.all([
+      gateway.chat({}, { key: secret }),
+      ...['/health', '/', '/openapi.json', '/nothing'].map(path => gateway.get(path)),
+      gateway.admin('GET', '/keys'),
+    ])
 
-    assert.equal(health.status, 200)
-    assert.equal(chat.status, 200)
-    assert.equal(chat.headers.connection, 'close')
+    assert.deepEqual(
+      [chat, ...others].map(answer => answer.status),
+      [200, 200, 200, 200, 404, 200],
+    )
+    for (const { headers } of [chat, ...others]) assert.equal(headers.connection, 'close')
   })
 
   await t.test('then the listener is closed, and who is still connected is refused with 503', async () => {

@@ -9,7 +9,6 @@ import { until } from '../kit/until.ts'
 import { startUpstream } from '../kit/upstream.ts'
 
 const ORIGIN = 'https://app.example.com'
-const ASKS = { 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization' }
 
 test('without listed origins there is no CORS, and never a cookie', async t => {
   await using upstream = await startUpstream()
@@ -76,6 +75,17 @@ test('a listed origin may read every answer, and no other may', async t => {
     assertCommonHeaders(answer.headers)
   })
 
+  await t.test('its client may send headers of its own', async () => {
+    const asked = 'authorization,x-stainless-lang,x-stainless-retry-count'
+    const listed = await preflight(gateway.url, ORIGIN, asked)
+    const odd = await preflight(gateway.url, ORIGIN, 'a b, <script>')
+
+    for (const name of asked.split(',')) {
+      assert.ok(String(listed.headers['access-control-allow-headers']).split(/, ?/).includes(name), name)
+    }
+    assert.doesNotMatch(String(odd.headers['access-control-allow-headers']), /script/)
+  })
+
   await t.test('its preflight has its line in the log and is counted, like every request', async () => {
     const before = await preflightsCounted(gateway)
     const { headers } = await preflight(gateway.url, ORIGIN)
@@ -97,7 +107,14 @@ test('a listed origin may read every answer, and no other may', async t => {
     for (const answer of answers) {
       assert.equal(answer.headers['access-control-allow-origin'], ORIGIN)
       const exposed = String(answer.headers['access-control-expose-headers']).toLowerCase().split(', ')
-      for (const name of ['x-request-id', 'x-svc-provider', 'x-svc-cost', 'ratelimit-remaining', 'retry-after']) {
+      for (const name of [
+        'x-request-id',
+        'x-svc-provider',
+        'x-svc-cost',
+        'ratelimit-policy',
+        'retry-after-ms',
+        'sunset',
+      ]) {
         assert.ok(exposed.includes(name), name)
       }
     }
@@ -123,8 +140,9 @@ test('a listed origin may read every answer, and no other may', async t => {
   assert.ok((await gateway.audit()).ok)
 })
 
-function preflight(url: string, origin: string) {
-  return httpCall(`${url}/v1/chat/completions`, { method: 'OPTIONS', headers: { origin, ...ASKS } })
+function preflight(url: string, origin: string, asked = 'authorization') {
+  const headers = { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': asked }
+  return httpCall(`${url}/v1/chat/completions`, { method: 'OPTIONS', headers })
 }
 
 async function preflightsCounted(gateway: Gateway): Promise<number> {

@@ -85,6 +85,29 @@ test("a refused request's body is discarded, or ends the connection", async t =>
     )
   })
 
+  await t.test('one in chunks that is all there ends the connection too', async () => {
+    for (const [, head, code] of refusals) {
+      using connection = await openRaw(gateway.port)
+
+      connection.send(`${head('Transfer-Encoding: chunked\r\n')}5\r\nhello\r\n0\r\n\r\n`)
+      const [answer] = await connection.answers(1)
+
+      assertRefusal(seen(answer as NonNullable<typeof answer>), code)
+      assert.equal(answer?.header('connection'), 'close')
+      assert.equal(await connection.closed(8000), true)
+    }
+  })
+
+  await t.test('one in chunks that was read before it was found wrong does not', async () => {
+    using connection = await openRaw(gateway.port)
+
+    connection.send(`${post(secret, 'Transfer-Encoding: chunked\r\n')}2\r\n{}\r\n0\r\n\r\n${next}`)
+    const answers = await connection.answers(2)
+
+    assertRefusal(seen(answers[0] as NonNullable<(typeof answers)[0]>), 'missing_field', 'model')
+    assert.equal(answers[1]?.status, 200)
+  })
+
   await t.test('who sends on is cut off after a mebibyte, and nothing of it is taken for a request', async () => {
     using connection = await openRaw(gateway.port)
     const piece = `${(64 * 1024).toString(16)}\r\n${poison.padEnd(64 * 1024, ' ')}\r\n`

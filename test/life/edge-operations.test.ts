@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { ADMIN_TOKEN, standardConfig, startGateway } from '../kit/gateway.ts'
 import { freePort } from '../kit/gateway-process.ts'
 import { httpCall } from '../kit/http-call.ts'
+import { openRaw } from '../kit/raw-http.ts'
 import { startUpstream } from '../kit/upstream.ts'
 
 const TOKEN = 'metrics-token-0123456789'
@@ -84,13 +85,20 @@ test('probes are open, metrics are not', async t => {
   })
 
   await t.test('what is not there is a 404 in the one shape, with an id of its own', async () => {
-    for (const path of ['/nothing', '/healthz', '/metrics/x', '/admin', '/%zz']) {
+    for (const path of ['/nothing', '/healthz', '/metrics/x', '/admin', '/%zz', '/docs/%', '/admin/v1/%zz']) {
       const answer = await gateway.get(path)
 
-      assert.ok([400, 404].includes(answer.status), path)
-      assert.equal(typeof answer.body.error?.code, 'string')
+      assert.deepEqual([answer.status, answer.body.error?.code], [404, 'not_found'], path)
       assert.equal(answer.body.error?.metadata?.request_id, answer.headers['x-request-id'])
     }
+  })
+
+  await t.test('a star is no path', async () => {
+    using connection = await openRaw(gateway.port)
+    connection.send('GET * HTTP/1.1\r\nHost: x\r\n\r\n')
+    const [answer] = await connection.answers(1)
+
+    assert.equal(answer?.status, 404)
   })
 
   assert.ok((await gateway.audit()).ok)

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { errorBody, Refusal } from '../../domain/refusal.ts'
 import { StoreAway } from '../../store/contract.ts'
 import { parseJsonObject } from '../json-body.ts'
+import { isAt } from './endpoint-table.ts'
 import { ADMIN_ENDPOINTS } from './schemas.ts'
 
 export function replyRefusal(reply: FastifyReply, refusal: Refusal, requestId: string): FastifyReply {
@@ -39,7 +40,7 @@ export function refusalOfError(error: unknown, request: FastifyRequest, onBug: O
 // No endpoint was found: a path that exists under other methods says which.
 export function nothingHere(request: FastifyRequest): Refusal {
   const path = request.url.split('?', 1)[0] ?? ''
-  const methods = ADMIN_ENDPOINTS.filter(endpoint => patternOf(endpoint.path).test(path)).map(({ method }) => method)
+  const methods = ADMIN_ENDPOINTS.filter(endpoint => isAt(endpoint, path)).map(({ method }) => method)
   if (methods.length === 0) return new Refusal('not_found')
   return new Refusal('method_not_allowed', { headers: { allow: [...new Set(methods)].join(', ') } })
 }
@@ -50,8 +51,4 @@ export function takeJsonOnly(app: FastifyInstance, depthMax: number): void {
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (_request: FastifyRequest, body: Buffer) =>
     body.length === 0 ? {} : parseJsonObject(body, depthMax),
   )
-}
-
-function patternOf(path: string): RegExp {
-  return new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`)
 }

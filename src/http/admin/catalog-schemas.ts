@@ -104,7 +104,14 @@ export const CATALOG = {
   listModels: endpoint('GET', '/models', 'List models by id', READ, listOf(CatalogModelShape), {
     query: Type.Object(paging('words'), strict),
   }),
-  getModel: endpoint('GET', '/models/{id}', 'Read a model (a / in its id as %2F)', READ, CatalogModelShape, {}),
+  getModel: endpoint(
+    'GET',
+    '/models/{id}',
+    'Read a model (a / in its id as it is, or as %2F)',
+    READ,
+    CatalogModelShape,
+    {},
+  ),
   updateModel: endpoint('PATCH', '/models/{id}', 'Change a model; null takes a field out', CHANGE, CatalogModelShape, {
     ...ifMatch,
     body: Type.Object({ pricing: Type.Optional(Pricing), targets: Type.Optional(Targets), status }, open),

@@ -19,6 +19,26 @@ export type Endpoint = {
   readonly statuses: readonly number[]
 }
 
+// Ids of models may hold slashes, sent as they are or as %2F; nothing stands behind them.
+const MODEL = `${ADMIN_PREFIX}/models/{id}`
+
+// Its path as the router takes it.
+export function routeOf({ path }: Endpoint): string {
+  return path === MODEL ? '/models/*' : path.slice(ADMIN_PREFIX.length).replace(/\{(\w+)\}/g, ':$1')
+}
+
+export function paramsOf(params: unknown): Readonly<Record<string, string>> {
+  const { '*': id, ...named } = params as Record<string, string>
+  return id === undefined ? named : { id }
+}
+
+// Whether it has this path, perhaps for another method.
+export function isAt({ path }: Endpoint, asked: string): boolean {
+  return path === MODEL
+    ? asked.startsWith(MODEL.slice(0, -'{id}'.length))
+    : new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`).test(asked)
+}
+
 export const strict = { additionalProperties: false }
 export const Id = Type.String({ minLength: 1, maxLength: 200 })
 const Limit = Type.Integer({ minimum: 1, maximum: PAGE_MAX, default: PAGE_DEFAULT })

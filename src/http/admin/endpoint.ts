@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Static, TObject } from 'typebox'
 import { type Actor, PAGE_DEFAULT, type Page } from '../../store/contract-operator.ts'
 import { checkBody, checkQuery } from './check.ts'
-import { ADMIN_PREFIX, type Endpoint } from './endpoint-table.ts'
+import { type Endpoint, paramsOf, routeOf } from './endpoint-table.ts'
 import type { Guard } from './guard.ts'
 
 const STRANGERS_BYTES_MAX = 4096
@@ -28,14 +28,14 @@ export function serve<E extends Endpoint>(
   const readBody = checkBody(endpoint.body)
   app.route({
     method: endpoint.method,
-    url: endpoint.path.slice(ADMIN_PREFIX.length).replace(/\{(\w+)\}/g, ':$1'),
+    url: routeOf(endpoint),
     exposeHeadRoute: false,
     config: { access: endpoint.access },
     // A stranger's body is read only where there is no other way to say who they are.
     ...(endpoint.access === 'open' ? { bodyLimit: STRANGERS_BYTES_MAX } : {}),
     async handler(request, reply) {
       const ask = {
-        params: request.params as Record<string, string>,
+        params: paramsOf(request.params),
         query: readQuery(request.query),
         body: readBody(request.body),
         // Whoever comes to an open endpoint is nobody yet; those do not ask.
