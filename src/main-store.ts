@@ -4,7 +4,7 @@ import { BadConfig } from './config.ts'
 import { type CatalogKeeper, openCatalog, requirePackages } from './main-catalog.ts'
 import type { Ground } from './main-ground.ts'
 import type { LiveCatalog } from './route/catalog.ts'
-import type { Store } from './store/contract.ts'
+import { type Store, StoreAway } from './store/contract.ts'
 import { DATABASE_FILE, lockDataDir } from './store/lock.ts'
 import { movedAway } from './store/move-note.ts'
 import { openPostgres } from './store/postgres.ts'
@@ -15,10 +15,20 @@ export type House = { readonly store: Store; readonly catalog: LiveCatalog; read
 export async function openHouse(ground: Ground): Promise<House> {
   const { config } = ground
   requirePackages(config.catalog?.providers ?? [])
-  const store =
-    config.databaseUrl === undefined ? await openEmbedded(ground) : await openShared(config.databaseUrl, ground)
-  const keeper = await openCatalog(store, ground)
+  const { databaseUrl, dataDir } = config
+  const store = databaseUrl === undefined ? await openEmbedded(ground) : await openShared(databaseUrl, ground)
+  const keeper = await openCatalog(store, ground).catch(error => {
+    // A page that is damaged shows only when it is read.
+    throw error instanceof StoreAway ? cannotOpen(databaseUrl === undefined ? fileIn(dataDir) : SHARED, error) : error
+  })
   return { store, catalog: keeper.live, keeper }
+}
+
+const SHARED = 'DATABASE_URL: the database'
+const fileIn = (dataDir: string) => `the database ${join(dataDir, DATABASE_FILE)}`
+
+function cannotOpen(what: string, error: unknown): BadConfig {
+  return new BadConfig(`${what} cannot be opened: ${(error as Error).message}`)
 }
 
 function takeDataDir(dir: string): void {
@@ -40,7 +50,7 @@ async function openShared(url: string, { config, clock, metrics, newId, node }: 
     const leaseMs = config.bounds.nodeLeaseMs
     return await openPostgres({ url, owner: newId(), clock, onCommit: metrics.commit, leaseMs, node })
   } catch (error) {
-    throw new BadConfig(`DATABASE_URL: the database cannot be opened: ${(error as Error).message}`)
+    throw cannotOpen(SHARED, error)
   }
 }
 
@@ -50,6 +60,6 @@ async function openEmbedded({ config, metrics, newId, node }: Ground): Promise<S
   try {
     return await openSqlite({ path, owner: newId(), onCommit: metrics.commit, node })
   } catch (error) {
-    throw new BadConfig(`the database ${path} cannot be opened: ${(error as Error).message}`)
+    throw cannotOpen(fileIn(config.dataDir), error)
   }
 }

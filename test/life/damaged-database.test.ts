@@ -16,6 +16,7 @@ const DAMAGES: readonly Damage[] = [
   { what: 'a file of garbage', said: /not a database/, harm: file => writeFileSync(file, 'garbage'.repeat(9999)) },
   { what: 'a file cut in the middle', said: /malformed|corrupt/, harm: file => truncateSync(file, 20_000) },
   { what: 'a file cut inside its first page', said: /malformed|corrupt|not a database/, harm: cutInFirstPage },
+  { what: 'a page of garbage', said: /malformed|corrupt/, harm: file => overwrite(file, pageOf('model', file), 4096) },
   { what: 'a file of 0 bytes', said: /empty \(0 bytes\)/, harm: file => truncateSync(file, 0) },
   { what: 'a log without its database', said: /missing, but its log/, harm: loseAllButLog },
   { what: 'a database of another program', said: /another program/, harm: file => replace(file, 'CREATE TABLE a (b)') },
@@ -70,6 +71,15 @@ function overwrite(file: string, from: number, bytes: number): void {
   const content = readFileSync(file)
   content.fill(0xa5, from, from + bytes)
   writeFileSync(file, content)
+}
+
+// Where its table begins.
+function pageOf(table: string, file: string): number {
+  using db = new DatabaseSync(file, { readOnly: true })
+  const { page } = db.prepare('SELECT rootpage AS page FROM sqlite_schema WHERE name = ?').get(table) as {
+    page: number
+  }
+  return (page - 1) * 4096
 }
 
 function cutInFirstPage(file: string): void {
