@@ -86,8 +86,8 @@ export function keyLimits({ clock, unpaidPerMinuteMin }: LimitNeeds): LocalLimit
   }
 
   // As many as it may make requests, and not few where that is little.
-  function unpaidPerMinute({ rpmLimit }: Key): number {
-    return Math.max(unpaidPerMinuteMin, rpmLimit)
+  function unpaidPerMinute(key: Key): number {
+    return Math.max(unpaidPerMinuteMin, bucketOf(key).limit)
   }
 
   function unpaidSpent(key: Key): Standing | undefined {

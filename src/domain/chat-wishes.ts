@@ -28,11 +28,6 @@ export function tidyWishes(body: Readonly<Record<string, unknown>>, leftOut: str
       if (leftOut.length < NAMED_MAX && !UNKEPT_WISHES.has(name)) leftOut.push(`provider.${name.slice(0, 64)}`)
     }
   }
-  const { max_price: prices } = wishes
-  if (typeof prices !== 'object' || prices === null) return
-  for (const [name, value] of Object.entries(prices)) {
-    if (value === null) delete (prices as Record<string, unknown>)[name]
-  }
 }
 
 // Of a body that the schema has found right.

@@ -161,7 +161,7 @@ function checkPart(part: Part, path: string, leftOut: string[]): { kind: MediaKi
   }
   const kind = { image_url: 'image', input_audio: 'audio', file: 'file' }[part.type] as MediaKind | undefined
   const record = part as Record<string, unknown>
-  for (const name of Object.keys(record)) if (record[name] === null && name !== part.type) delete record[name]
+  for (const name of Object.keys(record)) if (record[name] === null) delete record[name]
   keepOnly(fieldsOf(PARTS[part.type as PartType]), record, path, 'messages.content', leftOut)
   if (kind !== undefined) checkMedia(part, path)
   demand(check, PARTS[part.type as PartType], part, path)

@@ -22,6 +22,7 @@ export type AppNeeds = OperationsNeeds & {
 
 // Probes, metrics and documents are on every listener; the management API and the dashboard may be on another.
 export async function openApp(parts: { readonly admin: boolean }, needs: AppNeeds): Promise<FastifyInstance> {
+  const closing = () => (needs.closing() ? { connection: 'close' } : {})
   const app = fastify({
     genReqId: needs.newRequestId,
     requestIdHeader: false,
@@ -30,6 +31,8 @@ export async function openApp(parts: { readonly admin: boolean }, needs: AppNeed
     return503OnClosing: false,
     bodyLimit: needs.bodyBytesMax,
     routerOptions: { maxParamLength: 512 },
+    // Not a path, though the router takes it for one that every page is at.
+    rewriteUrl: ({ url = '' }) => (url.startsWith('*') ? `/${url}` : url),
     // A path that cannot be read is one at which there is nothing.
     frameworkErrors: (_error, request, { raw }) => {
       const refusal = new Refusal('not_found')
@@ -37,15 +40,14 @@ export async function openApp(parts: { readonly admin: boolean }, needs: AppNeed
         'content-type': 'application/json; charset=utf-8',
         'x-request-id': request.id,
         ...securityHeaders(request, needs.admin),
+        ...closing(),
       })
       raw.end(JSON.stringify(errorBody(refusal, request.id)))
     },
   })
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
-    if (needs.closing()) reply.header('connection', 'close')
-    // Not a path, though the router takes it for one.
-    if (request.url === '*') reply.callNotFound()
+    reply.headers(closing())
   })
   sendSecurityHeaders(app, needs.admin)
   app.setNotFoundHandler(async (request, reply) =>

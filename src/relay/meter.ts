@@ -12,7 +12,7 @@ export type Meter = {
   output(): OutputSeen
 }
 
-// Once there is this much, what follows is only counted: an estimate of that much text is bytes/2 anyway.
+// Once there is this much in all, what follows is only counted, and estimated at two bytes a token.
 const KEPT_MAX = 8 * 1024 * 1024
 
 export function meter(): Meter {
@@ -21,25 +21,30 @@ export function meter(): Meter {
   const choices: number[] = []
   let kept = 0
   let beyond = 0
+  let any = false
 
-  // Of one choice. What arrives together is joined at once: a string that grows word by word keeps every word as an object of its own, until
+  // What arrives together is joined at once: a string that grows word by word keeps every word as an object of its own, until
   // somebody reads it.
+  const arrived: string[][] = []
+  // Of the choice that is looked at.
   let words: string[] = []
-  let speaker = 0
 
   function add(piece: unknown): void {
     if (typeof piece === 'string' && piece !== '') words.push(piece)
   }
 
   function keepWords(): void {
-    if (words.length === 0) return
-    const joined = words.length === 1 ? (words[0] as string) : words.join('')
-    words = []
-    const place = placeOf(speaker)
-    if (kept < KEPT_MAX) {
-      texts[place] += joined
-      kept += joined.length
-    } else beyond += Buffer.byteLength(joined)
+    for (let place = 0; place < arrived.length; place++) {
+      const pieces = arrived[place] as string[]
+      if (pieces.length === 0) continue
+      any = true
+      const joined = pieces.length === 1 ? (pieces[0] as string) : pieces.join('')
+      arrived[place] = []
+      if (kept < KEPT_MAX) {
+        texts[place] += joined
+        kept += joined.length
+      } else beyond += Buffer.byteLength(joined)
+    }
   }
 
   // More of them than anybody can have asked for share the last place.
@@ -48,18 +53,14 @@ export function meter(): Meter {
     if (known >= 0) return known
     if (choices.length === CHOICES_MAX) return CHOICES_MAX - 1
     texts.push('')
+    arrived.push([])
     return choices.push(choice) - 1
-  }
-
-  function turnTo(choice: number): void {
-    if (choice === speaker) return
-    keepWords()
-    speaker = choice
   }
 
   // Everything that an upstream may bill as output, of every choice, under whatever name it comes. What is thought comes
   // under several names at once, of which the longest counts; another field that repeats words or thoughts is a mirror.
-  function addSpoken(spoken: { readonly [field: string]: unknown }): void {
+  function addSpoken(choice: number, spoken: { readonly [field: string]: unknown }): void {
+    words = arrived[placeOf(choice)] as string[]
     let thought = ''
     let others: string[] | undefined
     for (const name in spoken) {
@@ -96,8 +97,7 @@ export function meter(): Meter {
       for (const chunk of chunks) {
         if (chunk.usage !== undefined) seen.usage = chunk.usage
         for (const choice of chunk.choices) {
-          turnTo(choice.index)
-          addSpoken(choice.delta)
+          addSpoken(choice.index, choice.delta)
           follow(choice.index, choice.finish_reason)
         }
       }
@@ -106,13 +106,12 @@ export function meter(): Meter {
     whole(whole: Whole) {
       seen.usage = whole.usage
       for (const choice of whole.choices) {
-        turnTo(choice.index)
-        addSpoken(choice.message)
+        addSpoken(choice.index, choice.message)
         follow(choice.index, choice.finish_reason)
       }
       keepWords()
     },
-    output: () => ({ any: texts.length > 0, texts, bytesBeyond: beyond }),
+    output: () => ({ any, texts, bytesBeyond: beyond }),
   }
   return seen
 }

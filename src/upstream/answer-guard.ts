@@ -7,8 +7,9 @@ export type AnswerBounds = { readonly answerBytesMax: number; readonly sseEventB
 export type Guard = (chunk: Buffer) => string | undefined
 
 export function answerGuard(contentType: string, { answerBytesMax, sseEventBytesMax }: AnswerBounds): Guard {
-  if (contentType.toLowerCase().startsWith('text/event-stream')) return sseGuard(sseEventBytesMax)
-  if (contentType.startsWith('application/vnd.amazon.eventstream')) return frameGuard(sseEventBytesMax)
+  const type = contentType.toLowerCase()
+  if (type.startsWith('text/event-stream')) return sseGuard(sseEventBytesMax)
+  if (type.startsWith('application/vnd.amazon.eventstream')) return frameGuard(sseEventBytesMax)
   return wholeGuard(answerBytesMax)
 }
 

@@ -64,10 +64,12 @@ test('unknown paths are 404, known ones under another method are 405 with Allow'
   const method = await house.call('PUT', '/keys/key_x', { a: 1 })
   const head = await house.call('HEAD', '/keys')
   const key = await house.call('GET', '/keys/key_x')
+  const slashes = await house.call('PUT', '/models/acme/m1', { a: 1 })
 
   assert.deepEqual([nowhere.status, nowhere.body.error.code], [404, 'not_found'])
   assert.deepEqual([method.status, method.body.error.code], [405, 'method_not_allowed'])
   assert.equal(method.headers.get('allow'), 'GET, PATCH')
+  assert.deepEqual([slashes.status, slashes.headers.get('allow')], [405, 'GET, PATCH, DELETE'])
   assert.equal(head.status, 405)
   assert.deepEqual([key.status, key.body.error.code], [404, 'not_found'])
 })

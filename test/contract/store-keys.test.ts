@@ -99,6 +99,10 @@ for (const { engine, open } of ENGINES) {
     rooms.clock.advance(5000)
     assert.deepEqual(await rooms.keys.markEnds(), [id])
     assert.equal((await rooms.keys.list({ limit: 10, status: 'expired' })).data.length, 1)
+
+    const endless = await rooms.keys.update(id, { expiresAt: null }, OPERATOR)
+    assert(typeof endless === 'object')
+    assert.equal(keyStatus(endless, rooms.clock.now()), 'active')
   })
 
   test(`${engine}: end-grace ends the one that is named, then all, and changes nothing the third time`, async () => {

@@ -101,7 +101,9 @@ test('a gateway without a file has none to apply, and says so', async () => {
 
   const result = await cli(gateway, ['apply'])
 
-  assert.equal(result.code, 2)
+  const stranger = await cli(gateway, ['apply', '--token-stdin'], { stdin: 'not-the-token\n' })
+
+  assert.deepEqual([result.code, stranger.code], [2, 1])
   assert.match(result.stderr, /no configuration file/)
   assert.equal((await gateway.chat({ model: 'demo/echo' })).status, 200)
 })

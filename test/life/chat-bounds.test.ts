@@ -116,7 +116,7 @@ test('a field on its bound is taken, one past it is refused by its name', async 
   })
 
   await t.test('so does one further in, except where the caller says what may be there', async () => {
-    const parameters = { type: 'object', properties: { a: { default: null } } }
+    const parameters = { type: 'object', $comment: null, properties: { a: { default: null } } }
     const given = { name: 'f', description: null, parameters, strict: null }
     upstream.reset()
 

@@ -100,6 +100,9 @@ test('an allowlist is forwarded as it was said, and nothing else', async t => {
     const stream_options = { include_usage: true, include_obfuscation: false, other: null }
     const { headers } = await gateway.chat({ messages, stream: true, stream_options })
     assert.equal(headers['x-svc-ignored-fields'], 'stream_options.include_obfuscation')
+    const many = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`option${i}`, i]))
+    const named = (await gateway.chat({ messages, stream: true, stream_options: many })).headers['x-svc-ignored-fields']
+    assert.equal(String(named).split(', ').length, 32)
   })
 
   await t.test('unknown fields stay here and are named in a form that fits a header', async () => {

@@ -94,11 +94,15 @@ test('probes are open, metrics are not', async t => {
   })
 
   await t.test('a star is no path', async () => {
-    using connection = await openRaw(gateway.port)
-    connection.send('GET * HTTP/1.1\r\nHost: x\r\n\r\n')
-    const [answer] = await connection.answers(1)
+    for (const line of ['GET *', 'GET *?a=1', 'OPTIONS *', 'POST *']) {
+      using connection = await openRaw(gateway.port)
+      connection.send(`${line} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n`)
+      const [answer] = await connection.answers(1)
 
-    assert.equal(answer?.status, 404)
+      assert.equal(answer?.status, 404, line)
+      assert.equal(answer.header('x-content-type-options'), 'nosniff')
+      assert.equal(JSON.parse(String(answer.body)).error.code, 'not_found')
+    }
   })
 
   assert.ok((await gateway.audit()).ok)

@@ -109,6 +109,20 @@ if (hasPostgres() && hasRedis()) {
       },
     )
 
+    await t.test('what is refilled after a change is refilled at the new pace on all nodes', async () => {
+      const key = await a.createKey({ rpm_limit: 600, daily_limit: null })
+      const startedAt = performance.now()
+      await Promise.all(Array.from({ length: 20 }, (_, i) => nodes[i % nodes.length]!.get('/v1/models', key.secret)))
+      await a.admin('PATCH', `/keys/${key.id}`, { rpm_limit: 24 })
+      const seconds = (performance.now() - startedAt) / 1000
+
+      await setTimeout(1500)
+      const { headers } = await b.get('/v1/models', key.secret)
+
+      const most = 24 - 20 + 10 * seconds + 1.5 / 2.5
+      assert.ok(Number(headers['ratelimit-remaining']) < most, `${headers['ratelimit-remaining']} of ${most}`)
+    })
+
     await t.test('a flush under load: no 401, no 5xx, no stampede on SQL, and the bucket starts full', async () => {
       const key = await a.createKey({ rpm_limit: 1_000_000, daily_limit: null, max_concurrent: 1000 })
       const small = await a.createKey({ rpm_limit: 4, daily_limit: null })

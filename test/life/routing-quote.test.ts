@@ -63,6 +63,7 @@ test('candidates, tokens, costs and the verdict of every limit, and nobody is ca
     ['ok', 'ok', 'ok', 'ok'],
   )
   assert.deepEqual([body.limits.rpm.remaining, body.limits.daily.used, body.limits.concurrent.in_use], [6, 1, 0])
+  assert.match(String(body.limits.daily.resets_at), /T00:00:00Z$/)
   assert.equal(upstream.journal.length, 0)
 })
 

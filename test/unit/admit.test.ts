@@ -108,6 +108,17 @@ test('where others may make keys, one that was unknown a moment ago is looked fo
   }
 })
 
+test('a key that is given a new end while it is looked for in vain is found by the next request', async () => {
+  const house = openHouse({ shared: false, lookMs: 20 })
+  house.change(undefined)
+  const late = house.ask()
+  await setTimeout(5)
+  house.change(house.key)
+  house.forget()
+
+  assert.deepEqual([await late, await house.ask()], ['invalid_api_key', 'in'])
+})
+
 test('a limit that was raised elsewhere holds for the request that was refused by the old one', async () => {
   const house = openHouse({ shared: true })
   house.change({ ...house.key, rpmLimit: 1 })

@@ -45,6 +45,15 @@ test("Amazon's frames within their bound pass, however they are cut; one that sa
   }
 })
 
+test('a content type in capitals is the same', () => {
+  assert.match(first(guarded(SSE.toUpperCase(), [Buffer.from(`data: ${'x'.repeat(70)}`)])) ?? '', /over 64 bytes/)
+  const { pieces } = amazonAnswer([{ bc: { d: 'e' } }])
+  assert.match(
+    first(guarded(FRAMES.toUpperCase(), [Buffer.concat(pieces.map(piece => Buffer.from(piece)))])) ?? '',
+    /64/,
+  )
+})
+
 test('a frame that says it is shorter than its own length ends by itself', () => {
   assert.equal(first(guarded(FRAMES, cut(Buffer.alloc(100), 3))), undefined)
 })

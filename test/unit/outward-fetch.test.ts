@@ -32,6 +32,15 @@ test('what came before a connection broke is read before the failure, even throu
   }
 })
 
+test('a content type in capitals is the same', async () => {
+  await using scene = await openScene(socket => socket.end(`${HEAD.toUpperCase()}5\r\nhello\r\n0\r\n\r\n`))
+  const heard: string[] = []
+
+  const failure = await readInto(heard, (await scene.send(`${scene.origin}/x`, init)).body!)
+
+  assert.deepEqual([heard.join(''), failure], ['hello', undefined])
+})
+
 test('headers are those of the caller but for what the wire writes itself', async () => {
   await using scene = await openScene(socket => socket.end(`${HEAD}0\r\n\r\n`))
 
