@@ -63,10 +63,17 @@ export function httpServer(needs: ServerNeeds): HttpServer {
   const handle = (req: IncomingMessage, res: ServerResponse) => {
     const { socket } = req
     const open = unfinished.get(socket)
+    const before = [...(open ?? [])].at(-1)
     open?.add(res)
     res.on('close', () => open?.delete(res))
     // Whoever answers: what is handed over and not read must not be kept for ever.
     res.on('prefinish', () => destroyUnlessRead(res, needs.writeStallMs))
+    // What is pipelined waits for the answer before it: behind one that ends the connection nothing begins that would be paid for
+    // and never answered.
+    if (before === undefined) begin(req, res)
+    else before.once('close', () => socket.writable && begin(req, res))
+  }
+  const begin = (req: IncomingMessage, res: ServerResponse) => {
     if (!isHttp1(req)) return reject(res, 'malformed_request', needs)
     if (isUnderV1(req.url ?? '')) void needs.v1(req, res)
     else needs.others(req, res)

@@ -45,6 +45,21 @@ test('SIGTERM serves for a moment, then refuses, finishes open streams and exits
     for (const answer of answers) assert.equal(answer.headers.connection, 'close')
   })
 
+  await t.test('behind an answer that ends its connection nothing begins', async () => {
+    const before = upstream.journal.length
+    using connection = await openRaw(gateway.port)
+    const one =
+      `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}\r\n` +
+      `Content-Type: application/json\r\nContent-Length: ${chat.length}\r\n\r\n${chat}`
+    connection.send(one.repeat(3))
+
+    assert.equal(await connection.closed(), true)
+    assert.deepEqual(
+      [connection.received.toString().match(/HTTP\/1\.1 200/g)?.length, upstream.journal.length - before],
+      [1, 1],
+    )
+  })
+
   await t.test('then the listener is closed, and who is still connected is refused with 503', async () => {
     await until('the listener is closed', () => isClosed(gateway))
     kept.send(request.slice(30))

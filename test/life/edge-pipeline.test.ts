@@ -42,6 +42,23 @@ test('pipelined requests are answered in order and never mixed', async t => {
     }
   })
 
+  await t.test('behind a refused body in chunks, which ends the connection, nothing begins', async () => {
+    const key = await gateway.createKey()
+    const messages = [{ role: 'user', content: 'Hello' }]
+    upstream.reset()
+    const chat = post({ messages }, key.secret)
+    using connection = await openRaw(gateway.port)
+
+    connection.send(chat + chunked({ messages }, 'svc_live_nobody') + chat + chat)
+    const answers = await connection.answers(2)
+    const closed = await connection.closed(8000)
+
+    assert.deepEqual([answers.map(({ status }) => status), closed], [[200, 401], true])
+    assert.equal(upstream.journal.length, 1)
+    const { body } = await gateway.get('/v1/usage', key.secret)
+    assert.equal((body.data as unknown as unknown[]).length, 1)
+  })
+
   await t.test('each prompt gets its own answer, whichever is ready first, as JSON and as a stream', async () => {
     upstream.script(({ body }) => {
       const { content } = (body as { messages: [{ content: string }] }).messages[0]
