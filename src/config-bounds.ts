@@ -37,7 +37,7 @@ const TABLE = {
   readOnPerAccountMax: 16,
   // What costs the key no token of its rpm has an allowance of its own: so many at once, refilled within a minute. Of refusals for
   // credits it is the key's own limit, if that is more.
-  unpaidPerMinuteMin: 600,
+  unpaidPerMinuteMin: 6_000,
   refusalRowsPerMinute: 600,
   // Lists of usage: how many are read at once for all keys, how many may wait, and how many rows one page may look at.
   usageListsAtOnceMax: 2,

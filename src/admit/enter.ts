@@ -5,7 +5,7 @@ import type { Pass } from '../domain/handoff.ts'
 import type { Key } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { FreeEntry, Gates, HoldEntry, Verdict } from '../store/contract.ts'
+import type { FreeEntry, GateAsk, Gates, HoldEntry, Verdict } from '../store/contract.ts'
 import type { Authenticator } from './authenticate.ts'
 import type { Limits } from './limit.ts'
 import { type EndpointRule, permit } from './permit.ts'
@@ -30,15 +30,14 @@ const LOOKS_MAX = 5
 export async function enter(pass: Pass, ticket: EntryTicket, needs: EnterNeeds): Promise<Granted> {
   for (let look = 0; look < LOOKS_MAX; look++) {
     const { bearer } = pass
-    const verdict = await needs.gates.gate({
-      facts: pass.facts(),
-      keyVersion: bearer.key.version,
-      graceExpiresAt: bearer.secret.graceExpiresAt,
-      evenIfSuspended: ticket.rule.evenIfSuspended,
-      modelRequested: ticket.modelRequested,
-      stream: ticket.stream,
-      entry: ticket.entry,
-    })
+    let verdict: Verdict
+    try {
+      verdict = await needs.gates.gate(askOf(pass, ticket))
+    } catch (error) {
+      // A store that is away is our fault: it must leave nobody with a 429 once it is back.
+      pass.giveBack()
+      throw error
+    }
     // A stale key and a suspended account leave no row.
     pass.hasRow = verdict.kind !== 'stale' && verdict.kind !== 'suspended'
     if (verdict.kind === 'granted') {
@@ -53,6 +52,18 @@ export async function enter(pass: Pass, ticket: EntryTicket, needs: EnterNeeds):
     if (hasOtherLimits(bearer.key, pass.bearer.key)) await limitAgain(pass, needs)
   }
   throw new Refusal('service_unavailable', { retryAfter: 1, message: 'The key is changing too quickly; try again.' })
+}
+
+function askOf(pass: Pass, ticket: EntryTicket): GateAsk {
+  return {
+    facts: pass.facts(),
+    keyVersion: pass.bearer.key.version,
+    graceExpiresAt: pass.bearer.secret.graceExpiresAt,
+    evenIfSuspended: ticket.rule.evenIfSuspended,
+    modelRequested: ticket.modelRequested,
+    stream: ticket.stream,
+    entry: ticket.entry,
+  }
 }
 
 function permitAgain(pass: Pass, rule: EndpointRule): void {

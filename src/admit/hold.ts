@@ -12,12 +12,14 @@ export function holdEntry(chat: Chat, models: Models, outputCapMinTokens: number
   const [first] = models
   const dearest = models.length === 1 ? first : dearestOf(chat, models)
   const outputTokens = outputBoundOf(dearest, chat.maxTokens)
+  // Where output is free a cap would save nothing.
+  const mayCap = chat.maxTokens === null && dearest.prices.completion > 0n
   return {
     kind: 'hold',
     base: worstPrompt(promptBound(chat, dearest), dearest.prices),
     outputPrice: dearest.prices.completion * BigInt(chat.n),
     outputTokens,
-    outputTokensMin: chat.maxTokens === null ? Math.min(outputCapMinTokens, outputTokens) : null,
+    outputTokensMin: mayCap ? Math.min(outputCapMinTokens, outputTokens) : null,
     priceVersion: first.priceVersion,
     price: snapshotOf(first),
   }

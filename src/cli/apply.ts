@@ -1,6 +1,6 @@
 // `turnpike apply`: the running gateway reads its configuration file again; says what that changes.
 import { CLIENT_HELP, CLIENT_OPTIONS, type Json, openClient } from './client.ts'
-import { BadUsage, type Command, Failed } from './command.ts'
+import type { Command } from './command.ts'
 import { cell } from './document.ts'
 import { printJson, printTable } from './table.ts'
 
@@ -11,19 +11,14 @@ export const commands: Readonly<Record<string, Command>> = {
     options: { 'dry-run': { about: 'only say what would change' }, ...CLIENT_OPTIONS },
     more: `The file is the one that the gateway was started with, on its machine. ${CLIENT_HELP}`,
     async run(input) {
-      const client = await openClient(input)
-      const answer = await client
-        .call('POST', '/catalog/apply', { dry_run: input.flag('dry-run') })
-        .catch(blameConfiguration)
+      const answer = await (await openClient(input)).call('POST', '/catalog/apply', {
+        dry_run: input.flag('dry-run'),
+      })
       if (input.json) printJson(answer)
       else show(answer)
       return 0
     },
   },
-}
-
-function blameConfiguration(error: unknown): never {
-  throw error instanceof Failed && error.status === 400 ? new BadUsage(error.message) : error
 }
 
 function show({ changes, at_next_start: later, dry_run: isDry }: Json): void {

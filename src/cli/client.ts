@@ -93,7 +93,7 @@ async function* streamed(
       yield chunk
     }
   } catch (error) {
-    if (error instanceof Failed) throw error
+    if (error instanceof Failed || error instanceof BadUsage) throw error
     throw new Failed(`the answer broke off: ${(error as Error).message}`, true)
   } finally {
     clearTimeout(timer)
@@ -126,7 +126,8 @@ async function readAnswer(response: Response, url: string, refused: string): Pro
   if (response.status === 401) throw new Failed(refused)
   const isNamed = typeof error?.param !== 'string' || words.startsWith(error.param)
   const message = isNamed ? words : `${error.param}: ${words}`
-  throw new Failed(message, response.status >= 500, response.status)
+  if (response.status === 400) throw new BadUsage(message)
+  throw new Failed(message, response.status >= 500)
 }
 
 function parse(text: string): Json | undefined {

@@ -40,13 +40,10 @@ export class Failed extends Error {
   override readonly name = 'Failed'
   // No answer came, or none to trust: perhaps it was done all the same.
   readonly unsure: boolean
-  // What the gateway answered with, if it did.
-  readonly status: number | undefined
 
-  constructor(message: string, unsure = false, status?: number) {
+  constructor(message: string, unsure = false) {
     super(message)
     this.unsure = unsure
-    this.status = status
   }
 }
 

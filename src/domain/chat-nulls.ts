@@ -11,23 +11,29 @@ type Described = {
   readonly patternProperties?: Readonly<Record<string, TSchema>>
 }
 
-export function dropNulls(value: unknown, schema: TSchema): void {
-  if (typeof value !== 'object' || value === null) return
+// Whether there were any.
+export function dropNulls(value: unknown, schema: TSchema): boolean {
+  if (typeof value !== 'object' || value === null) return false
   const { anyOf = [], items, properties = {}, patternProperties = {} } = schema as Described
-  for (const shape of anyOf) dropNulls(value, shape)
+  let found = false
+  const drop = (inner: unknown, shape: TSchema) => {
+    found = dropNulls(inner, shape) || found
+  }
+  for (const shape of anyOf) drop(value, shape)
   if (Array.isArray(value)) {
-    if (items !== undefined) for (const entry of value) dropNulls(entry, items)
-    return
+    if (items !== undefined) for (const entry of value) drop(entry, items)
+    return found
   }
   const record = value as Record<string, unknown>
   for (const [name, field] of Object.entries(properties)) {
-    if (record[name] === null && !takesNull(field)) delete record[name]
-    else dropNulls(record[name], field)
+    if (record[name] !== null || takesNull(field)) drop(record[name], field)
+    else found = delete record[name]
   }
   for (const field of Object.values(patternProperties)) {
     if (takesNull(field)) continue
-    for (const name of Object.keys(record)) if (record[name] === null) delete record[name]
+    for (const name of Object.keys(record)) if (record[name] === null) found = delete record[name]
   }
+  return found
 }
 
 function takesNull(schema: TSchema): boolean {

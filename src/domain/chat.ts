@@ -82,9 +82,8 @@ export function parseChat(body: Record<string, unknown>): Chat {
 
 // Most have no null in them, and are looked through for one only if something is wrong.
 function demand(check: Validator, schema: TSchema, value: unknown, path: string): void {
-  if (check.Check(value)) return
-  dropNulls(value, schema)
-  if (!check.Check(value)) throw wrongField(check.Errors(value), path)
+  if (check.Check(value) || (dropNulls(value, schema) && check.Check(value))) return
+  throw wrongField(check.Errors(value), path)
 }
 
 type Validator = ReturnType<typeof Compile>

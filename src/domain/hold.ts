@@ -53,7 +53,7 @@ export function decideHold(entry: HoldAsk, account: Funds, key: KeyFunds): HoldD
     limit: keyBinds ? 'key' : 'account',
     available,
     required,
-    affordableTokens: tokensFor(available, entry.base, entry.outputPrice),
+    affordableTokens: Math.min(entry.outputTokens, tokensFor(available, entry.base, entry.outputPrice)),
     heldByOthers: account.owed === 0n && required <= withHeld,
   }
 }

@@ -107,8 +107,8 @@ test('health is shown as a table and as JSON', async () => {
 })
 
 const WRONG: readonly (readonly [args: string, code: number, said: RegExp])[] = [
-  ['providers create x', 1, /kind/],
-  ['providers create x --kind openai --base-url ftp://x', 1, /base_url/],
+  ['providers create x', 2, /kind/],
+  ['providers create x --kind openai --base-url ftp://x', 2, /base_url/],
   ['providers create x --kind openai --api-key-env NO_SUCH', 2, /NO_SUCH is not set/],
   ['providers create x --api-key sk-1', 2, /--api-key/],
   ['providers create x --kind openai --set api_key=sk-1', 2, /api_key is refused.*--api-key-env or --api-key-stdin/],
@@ -122,8 +122,8 @@ const WRONG: readonly (readonly [args: string, code: number, said: RegExp])[] = 
   ['models create x --prompt 1', 2, /--prompt and --completion/],
   ['models create x --target demo', 2, /PROVIDER:MODEL/],
   ['models show nobody', 1, /no model/],
-  ['models import nobody', 1, /list/],
-  ['models import openai --provider nobody', 1, /provider/],
+  ['models import nobody', 2, /list/],
+  ['models import openai --provider nobody', 2, /provider/],
   ['models import openai --max-output many', 2, /--max-output must be a whole number/],
   ['apply now', 2, /usage: turnpike apply/],
 ]

@@ -114,7 +114,7 @@ test('usage is listed by what it is of, and exported whole to stdout or into a f
   assert.equal(readFileSync(join(folder, 'rows.csv'), 'utf8'), csv.stdout)
   assert.deepEqual([twice.code, nothing.code, nothing.stdout], [1, 0, ''])
   assert.match(twice.stderr, /exists already/)
-  assert.deepEqual([backwards.code, existsSync(join(folder, 'none.csv'))], [1, false])
+  assert.deepEqual([backwards.code, existsSync(join(folder, 'none.csv'))], [2, false])
   assert.match(backwards.stderr, /^turnpike: from/)
   assert.equal(existsSync(join(folder, 'none.csv.part')), false)
 })
@@ -152,27 +152,27 @@ const WRONG: readonly (readonly [args: string, code: number, said: RegExp, optio
   ['accounts', 2, /list, show, create, update, ledger/],
   ['accounts create', 2, /usage: turnpike accounts create NAME/],
   ['accounts create x y', 2, /usage: turnpike accounts create NAME/],
-  [`accounts create ${'x'.repeat(201)}`, 1, /name/],
+  [`accounts create ${'x'.repeat(201)}`, 2, /name/],
   ['accounts show acct_nobody', 1, /no account/],
   ['accounts update acct_nobody', 2, /nothing to change/],
-  ['accounts update acct_nobody --status asleep', 1, /status must be one of/],
+  ['accounts update acct_nobody --status asleep', 2, /status must be one of/],
   ['accounts update acct_nobody --status active', 1, /no account/],
   ['accounts update x --name y --if-version many', 2, /--if-version must be a whole number/],
   ['accounts ledger acct_nobody', 1, /no account/],
-  ['accounts list --limit 1000000', 1, /limit/],
+  ['accounts list --limit 1000000', 2, /limit/],
   ['keys update key_nobody', 2, /nothing to change/],
   ['keys update key_nobody --rpm 5', 1, /no key/],
   ['operators create bob', 2, /--role admin or --role viewer/],
-  ['operators create bob --role king', 1, /role must be one of/],
+  ['operators create bob --role king', 2, /role must be one of/],
   ['operators create bob --role admin --token t', 2, /--token/],
-  ['operators create system --role admin', 1, /name/],
+  ['operators create system --role admin', 2, /name/],
   ['operators update op_root --role viewer', 1, /last admin/],
   ['operators remove op_root', 1, /last admin/],
   ['operators rotate op_nobody', 1, /no operator/],
   ['sessions end ses_nobody', 1, /no session/],
-  ['events list --from yesterday', 1, /from/],
+  ['events list --from yesterday', 2, /from/],
   ['settings now', 2, /usage: turnpike settings/],
-  ['usage list --outcome great', 1, /outcome must be one of/],
+  ['usage list --outcome great', 2, /outcome must be one of/],
   ['usage export all', 2, /usage: turnpike usage export/],
   ['usage export --output /nowhere/at/all.csv', 1, /nowhere/],
   ['chat --message x', 2, /TURNPIKE_API_KEY/],

@@ -4,11 +4,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { credits, nano, promptBound, settledRow } from '../kit/bookings.ts'
 import { openScene } from '../kit/scene.ts'
-import { standardConfig, standardProvider } from '../kit/standard-config.ts'
+import { standardConfig, standardModel, standardProvider } from '../kit/standard-config.ts'
 
 const passthrough = ['thinking', 'reasoning', 'thinking_budget']
+// Costs by the request alone.
+const flat = standardModel({ id: 'test/flat', pricing: { prompt: '0', completion: '0', request: '0.01' } })
 const { gateway, upstream } = await openScene(url =>
-  standardConfig(url, { providers: [standardProvider(url, { passthrough })] }),
+  standardConfig(url, { providers: [standardProvider(url, { passthrough })], models: [standardModel(), flat] }),
 )
 const messages = [{ role: 'user', content: 'Say hello' }]
 const PROMPT = BigInt(promptBound(messages)) * 2500n
@@ -40,6 +42,19 @@ test('too few credits are refused with what is there, what is needed, and what w
 
   const taken = await gateway.chat({ messages, max_tokens: 40 }, { key: caller.secret })
   assert.equal(taken.status, 200)
+})
+
+test('where output is free there is nothing to cap, and the last credits buy the last requests', async () => {
+  const caller = await gateway.createKey({ credits: '0.03' })
+  const ask = () => gateway.chat({ model: 'test/flat' }, { key: caller.secret })
+
+  const answers = [await ask(), await ask(), await ask(), await ask()]
+
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 200, 200, 402],
+  )
+  assert.equal(answers[2]?.headers['x-svc-output-cap'], undefined)
 })
 
 test('credits that another request holds are a reason to wait, and they come back when it ends', async () => {

@@ -83,17 +83,23 @@ test('bodies in memory, the store and the shutdown refuse with 503', async t => 
 
   await t.test('a store that cannot write refuses before anybody is called, and recovers', async () => {
     const calls = upstream.journal.length
+    const few = await gateway.createKey({ rpm_limit: 16 })
     using locked = lock(gateway)
     const started = performance.now()
 
-    const answers = await Promise.all(Array.from({ length: 16 }, () => gateway.chat({}, { key: key.secret })))
+    const answers = await Promise.all(Array.from({ length: 16 }, () => gateway.chat({}, { key: few.secret })))
     const ms = performance.now() - started
     locked.release()
 
     assert.ok(ms < 12_000, `it took ${ms} ms to say so`)
     for (const answer of answers) assertRefusal(answer, 'service_unavailable')
     assert.equal(upstream.journal.length, calls)
-    assert.equal((await gateway.chat({}, { key: key.secret })).status, 200)
+    const after = await gateway.chat({}, { key: few.secret })
+    assert.deepEqual(
+      [after.status, after.headers['ratelimit-remaining']],
+      [200, '15'],
+      'what was our fault took no token',
+    )
   })
 
   await t.test('a server that drains refuses what comes late, and finishes what it has begun', async () => {
