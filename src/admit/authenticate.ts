@@ -13,7 +13,8 @@ import { lru } from '../lib/lru.ts'
 import type { Gates } from '../store/contract.ts'
 
 export type Authenticator = {
-  authenticate(call: Call): Promise<Authenticated>
+  // A promise only where it has to be looked up.
+  authenticate(call: Call): Authenticated | Promise<Authenticated>
   // Looks again, past the cache; a key that died meanwhile is refused like an unknown one.
   again(call: Call, hash: string, ask: Ask): Promise<Bearer>
   // Whether what is cached here may be changed by others who need not tell.
@@ -67,7 +68,7 @@ export function authenticator(needs: AuthenticateNeeds): Authenticator {
   // Grows with every `forget`: a look-up that began before it must not fill the cache after it.
   let forgotten = 0
 
-  async function authenticate(call: Call) {
+  function authenticate(call: Call): Authenticated | Promise<Authenticated> {
     if (call.authorizations.length > 1) throw new Refusal('duplicate_authorization')
     const secret = secretOf(call.authorizations[0])
     if (secret === undefined) throw stranger(call)
@@ -80,7 +81,7 @@ export function authenticator(needs: AuthenticateNeeds): Authenticator {
     }
     needs.onCache(false)
     if (!needs.othersMayChangeKeys && (strangers.get(hash) ?? 0) > needs.clock.monotonic()) throw stranger(call)
-    return { bearer: await again(call, hash, { since: call.startedMs }), hash, isCached: false }
+    return again(call, hash, { since: call.startedMs }).then(bearer => ({ bearer, hash, isCached: false }))
   }
 
   async function again(call: Call, hash: string, { since, known }: Ask): Promise<Bearer> {

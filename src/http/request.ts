@@ -50,9 +50,9 @@ export type BodyBounds = {
   reserve(bytes: number): void
 }
 
-// The whole body, or a refusal. Longer than the cap is refused unread where the length is announced. It is read once: the request
+// The whole body, or a refusal; a promise only where it is not all there yet. Longer than the cap is refused unread where the length is announced. It is read once: the request
 // does not keep it.
-export async function readBody(req: Asked, res: Reply, bounds: BodyBounds): Promise<Buffer> {
+export function readBody(req: Asked, res: Reply, bounds: BodyBounds): Buffer | Promise<Buffer> {
   const announced = req.headers['content-length']
   if (announced !== undefined && Number(announced) > bounds.bytesMax) throw new Refusal('request_too_large')
   if (announced !== undefined) bounds.reserve(Number(announced))

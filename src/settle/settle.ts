@@ -6,7 +6,7 @@ import { costOf, type Nano, NO_TOKENS, type Tokens } from '../domain/credits.ts'
 import { upstreamCostOf } from '../domain/dollars.ts'
 import { refusalFor } from '../domain/failure.ts'
 import type { Delivery, Receipt } from '../domain/handoff.ts'
-import { judge, readUsage, unknowns } from '../domain/metering.ts'
+import { type Estimates, judge, readUsage, unknowns } from '../domain/metering.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Considered } from '../domain/routing.ts'
 import type { UsageSource } from '../domain/usage.ts'
@@ -51,7 +51,8 @@ export type Ending = {
 }
 
 export async function settle(held: Held, delivery: Delivery, needs: SettleNeeds): Promise<Ending> {
-  const bill = owes(delivery) ? await price(held, delivery, needs) : NOTHING
+  const priced = owes(delivery) ? price(held, delivery, needs) : NOTHING
+  const bill = priced instanceof Promise ? await priced : priced
   const refusal =
     delivery.outcome === 'upstream_failed' || delivery.outcome === 'upstream_broke' ? refusalOf(delivery) : undefined
   const { answer } = delivery
@@ -139,22 +140,37 @@ type Bill = {
 }
 const NOTHING: Bill = { tokens: NO_TOKENS, source: 'none', cost: 0n, upstreamCost: null }
 
-async function price(held: Held, delivery: Delivery, needs: SettleNeeds): Promise<Bill> {
-  const { chat } = held
+// A promise only where something has to be estimated.
+function price(held: Held, delivery: Delivery, needs: SettleNeeds): Bill | Promise<Bill> {
   const { served, model } = delivery.answer
   const reported = readUsage(delivery.usage)
   const seen = { output: delivery.output.any, finished: delivery.finishReason !== null }
-  const unknown = unknowns(reported, seen)
-  const estimates = {
-    prompt: unknown.prompt ? await promptEstimate(chat, model, held.accountId, needs.counter) : 0,
-    completion: unknown.completion ? await outputEstimate(delivery.output, held.accountId, needs.counter) : 0,
+  const bounds = { prompt: model.contextLength, completion: held.chat.n * outputBoundOf(model, held.capTokens) }
+
+  function billBy(estimates: Estimates): Bill {
+    const { tokens, source, clamped } = judge(reported, bounds, seen, estimates)
+    if (clamped) needs.onClamped(held.requestId)
+    const upstreamCost = served?.cost === undefined ? null : upstreamCostOf(tokens, served.cost)
+    return { tokens, source, cost: costOf(tokens, model.prices), upstreamCost }
   }
-  const bounds = { prompt: model.contextLength, completion: chat.n * outputBoundOf(model, held.capTokens) }
-  const judged = judge(reported, bounds, seen, estimates)
-  if (judged.clamped) needs.onClamped(held.requestId)
-  const { tokens, source } = judged
-  const upstreamCost = served?.cost === undefined ? null : upstreamCostOf(tokens, served.cost)
-  return { tokens, source, cost: costOf(tokens, model.prices), upstreamCost }
+
+  const unknown = unknowns(reported, seen)
+  if (!unknown.prompt && !unknown.completion) return billBy(NONE_NEEDED)
+  return estimate(unknown, held, delivery, needs.counter).then(billBy)
+}
+
+const NONE_NEEDED: Estimates = { prompt: 0, completion: 0 }
+
+async function estimate(
+  unknown: ReturnType<typeof unknowns>,
+  { chat, accountId }: Held,
+  { answer, output }: Delivery,
+  counter: TokenCounter,
+): Promise<Estimates> {
+  return {
+    prompt: unknown.prompt ? await promptEstimate(chat, answer.model, accountId, counter) : 0,
+    completion: unknown.completion ? await outputEstimate(output, accountId, counter) : 0,
+  }
 }
 
 function owes({ outcome, answer, output }: Delivery): boolean {

@@ -12,13 +12,15 @@ export type ChatBodyNeeds = {
   readonly alarms: Alarms
 }
 
-export async function readChat(it: Case, reserve: (bytes: number) => void, needs: ChatBodyNeeds): Promise<Chat> {
+// A promise only where the body is one.
+export function readChat(it: Case, reserve: (bytes: number) => void, needs: ChatBodyNeeds): Chat | Promise<Chat> {
   requireJson(it.req)
-  const bytes = await readBody(it.req, it.res, {
+  const bytes = readBody(it.req, it.res, {
     bytesMax: needs.bodyBytesMax,
     timeoutMs: needs.bodyTimeoutMs,
     alarms: needs.alarms,
     reserve,
   })
-  return parseChat(parseJsonObject(bytes, needs.jsonDepthMax))
+  const parse = (whole: Buffer) => parseChat(parseJsonObject(whole, needs.jsonDepthMax))
+  return bytes instanceof Promise ? bytes.then(parse) : parse(bytes)
 }

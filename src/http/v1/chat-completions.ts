@@ -41,7 +41,8 @@ async function serve(it: Case, pass: Pass, needs: ChatNeeds): Promise<Served> {
   let modelRequested: string | null = null
   let stream = false
   try {
-    const chat = await readChat(it, body.reserve, needs)
+    const read = readChat(it, body.reserve, needs)
+    const chat = read instanceof Promise ? await read : read
     modelRequested = chat.model
     stream = chat.stream
     const connection = {
