@@ -83,9 +83,9 @@ function believesCompletion(reported: number | undefined, seen: Seen): reported 
   return reported !== undefined && (reported > 0 || !seen.output)
 }
 
-// A whole number that is too large to be true, or to be read (1e400), is still above its bound, and is to be clamped, not estimated.
+// A whole number that is too large to be true is still above its bound, and is to be clamped, not estimated.
 function count(value: unknown): number | undefined {
-  return (Number.isInteger(value) || value === Number.POSITIVE_INFINITY) && (value as number) >= 0
+  return Number.isInteger(value) && (value as number) >= 0
     ? Math.min(value as number, Number.MAX_SAFE_INTEGER)
     : undefined
 }

@@ -172,7 +172,7 @@ if (hasRedis()) {
     server.close()
 
     assert.deepEqual(up, [1, 0])
-    assert.ok(wary.logs.some(({ why }) => String(why).startsWith('self-signed certificate')))
+    await until('it says why', () => wary.logs.some(({ why }) => String(why).startsWith('self-signed certificate')))
   })
 
   test('with the database away too it is a 503, and with both back all is well', { skip: !hasPostgres() }, async () => {

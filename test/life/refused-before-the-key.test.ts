@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { REFUSALS } from '../../src/domain/refusal.ts'
 import { type Gateway, standardConfig, startGateway } from '../kit/gateway.ts'
-import { rawRequest } from '../kit/raw-http.ts'
+import { openRaw, rawRequest } from '../kit/raw-http.ts'
 import { assertCommonHeaders, assertRefusal, CODES, type Code, seen } from '../kit/refusal.ts'
 import { startUpstream } from '../kit/upstream.ts'
 
@@ -103,7 +103,17 @@ test('who cannot be recognised is refused in the one shape, with the figures of 
   })
 
   await t.test('more unknown keys at once than may be looked up are a 503, never a 401', async () => {
-    const { answers } = await rawRequest(gateway.port, together(500, junkKey), { timeoutMs: 20_000 })
+    await using crowd = new AsyncDisposableStack()
+    const connections = await Promise.all(Array.from({ length: 500 }, () => openRaw(gateway.port)))
+    for (const connection of connections) crowd.use(connection)
+
+    // All of them are there when it looks again.
+    gateway.signal('SIGSTOP')
+    for (const connection of connections) {
+      connection.send(get('/v1/models', 'Host: x', `Authorization: Bearer ${junkKey()}`))
+    }
+    gateway.signal('SIGCONT')
+    const answers = (await Promise.all(connections.map(connection => connection.answers(1)))).flat()
 
     const busy = answers.filter(answer => answer.status === 503)
     assert.ok(busy.length > 0, 'none was 503')

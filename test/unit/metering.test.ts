@@ -53,7 +53,7 @@ test('a count within its bound is believed to the token', () => {
 })
 
 test('a count above its bound becomes the bound, never the lower estimate, and is told', () => {
-  for (const huge of [1001, 1e15, 1e300, Number.POSITIVE_INFINITY]) {
+  for (const huge of [1001, 1e15, 1e300]) {
     const judged = judge(usage(huge, huge), BOUNDS, SEEN, ESTIMATES)
 
     assert.deepEqual([judged.tokens.prompt, judged.tokens.completion], [1000, 200])
