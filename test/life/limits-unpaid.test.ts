@@ -62,11 +62,11 @@ test('a key that may make more requests may be refused for credits as often', as
   const { secret } = await gateway.createKey({ credits: '0', rpm_limit })
 
   for (let i = 0; i < rpm_limit; i++) assert.equal((await gateway.chat({}, { key: secret })).status, 402)
-  // Not many more, though some came back meanwhile.
-  const more = await Promise.all(Array.from({ length: 30 }, () => gateway.chat({}, { key: secret })))
+  // Not many more, though one came back with every second.
+  let next = await gateway.chat({}, { key: secret })
+  for (let i = 0; i < 30 && next.status === 402; i++) next = await gateway.chat({}, { key: secret })
 
-  const refused = more.find(({ status }) => status === 429)
-  assert.equal(refused?.headers['ratelimit-limit'], String(rpm_limit))
+  assert.deepEqual([next.status, next.headers['ratelimit-limit']], [429, String(rpm_limit)])
 })
 
 test('a top-up is in force at once for a key that has tries left, and its refusals do not count against what it pays', async () => {
