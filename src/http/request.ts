@@ -50,8 +50,8 @@ export type BodyBounds = {
   reserve(bytes: number): void
 }
 
-// The whole body, or a refusal; a promise only where it is not all there yet. Longer than the cap is refused unread where the length is announced. It is read once: the request
-// does not keep it.
+// The whole body, or a refusal; a promise only where it is not all there yet. Longer than the cap is refused unread where the length is
+// announced. It is read once: the request does not keep it.
 export function readBody(req: Asked, res: Reply, bounds: BodyBounds): Buffer | Promise<Buffer> {
   const announced = req.headers['content-length']
   if (announced !== undefined && Number(announced) > bounds.bytesMax) throw new Refusal('request_too_large')

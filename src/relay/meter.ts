@@ -111,7 +111,7 @@ export function meter(): Meter {
       }
       keepWords()
     },
-    output: () => ({ any, texts, bytesBeyond: beyond }),
+    output: () => ({ any, texts: [...texts], bytesBeyond: beyond }),
   }
   return seen
 }

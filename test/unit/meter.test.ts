@@ -89,9 +89,11 @@ test('each choice has a text of its own, however they come in between each other
   const whole = (index: number, content: string) => ({ index, message: { content }, finish_reason: 'stop' })
 
   stream.chunks([chunk([1, { content: 'b' }, null], [0, { content: 'a' }, null]), chunk([1, { content: 'B' }, null])])
+  const before = stream.output().texts
   stream.chunks([chunk([0, { content: 'A' }, null], [2, {}, 'stop'])])
   json.whole({ choices: [whole(0, 'aA'), whole(1, ''), whole(2, 'c')], usage: 1 } as unknown as Whole)
 
+  assert.deepEqual(before, ['bB', 'a'], 'what was said until then')
   assert.deepEqual(stream.output().texts, ['bB', 'aA', ''])
   assert.deepEqual(json.output().texts, ['aA', '', 'c'])
 })
