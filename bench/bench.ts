@@ -10,10 +10,10 @@ import type { Form } from './answer-reader.ts'
 import { CONTESTANTS } from './contestants.ts'
 import { findNginx, installNginx } from './nginx.ts'
 import { measureRounds, type Plan } from './rounds.ts'
-import { EMBEDDED, scaleContestants } from './scale.ts'
+import { EMBEDDED, ONE_SLOW, startScale } from './scale.ts'
 import { measureStartup } from './startup.ts'
-import { asJson, isWithin, limitsOf, markdown, type Results } from './table.ts'
-import { ROOT } from './turnpike.ts'
+import { asJson, boundText, isWithin, limitsOf, markdown, measuredText, type Results } from './table.ts'
+import { ON_DISK, ROOT } from './turnpike.ts'
 
 const HELP = `npm run bench -- [options]
 
@@ -25,8 +25,8 @@ const HELP = `npm run bench -- [options]
   --paced              1 ms between the chunks of a stream
   --halt               let idle cores halt; in a virtual machine streams then vary threefold between runs
   --contestants LIST   of nginx,relay,turnpike,turnpike-in-memory (all); the last has its data in /dev/shm
-  --scale              Turnpike alone: on the embedded store, on Postgres and Redis, and as two workers there,
-                       which have a load generator each; databases are where TMPDIR is
+  --scale              Turnpike alone: on the embedded store and on Postgres and Redis; then there as one node and as two
+                       workers, each on a slow core, with a load generator each; databases are where TMPDIR is
   --profile            profile Turnpike; print with: node bench/profile.ts FOLDER
   --help`
 
@@ -47,28 +47,26 @@ async function main(): Promise<void> {
   const named = CONTESTANTS.filter(({ name }) => names.includes(name.toLowerCase().replaceAll(' ', '-')))
   if (named.length !== names.length) throw new Error(`--contestants: not known in ${options.contestants}`)
   checkMachine(names)
-  const contestants = options.scale ? await scaleContestants() : named
 
   // On the checkout's disk: /tmp may be memory, where a durable write costs nothing.
   mkdirSync(join(ROOT, '.cache'), { recursive: true })
   const folder = mkdtempSync(join(ROOT, '.cache', 'bench-'))
   const plan: Plan = {
-    contestants,
+    contestants: named,
     forms: formsOf(options.only),
     rounds: countOf('rounds', options.rounds),
     connections: CONNECTIONS,
     requests: requestsOf(countOf('requests', options.requests)),
     paced: options.paced,
     halt: options.halt,
+    drivers: 'others',
+    alone: true,
     folder,
     profileFolder: options.profile ? mkdtempSync(join(ROOT, '.cache', 'profile-')) : undefined,
     say: line => console.error(line),
   }
   try {
-    const samples = await measureRounds(plan)
-    const startup = names.includes('turnpike') ? await measureStartup(folder) : undefined
-    const floor = options.scale ? EMBEDDED : 'nginx'
-    print({ floor, forms: plan.forms, connections: CONNECTIONS, samples, startup }, options)
+    print(options.scale ? await measureScale(plan) : [await measureBesideNginx(plan)], options)
   } catch (error) {
     console.error(`The benchmark failed; logs and data are in ${folder}`)
     throw error
@@ -79,6 +77,25 @@ async function main(): Promise<void> {
       `Profiles (the figures above include the profiler's cost): node bench/profile.ts ${plan.profileFolder}`,
     )
   }
+}
+
+async function measureBesideNginx(plan: Plan): Promise<Results> {
+  const samples = await measureRounds(plan)
+  const startup = samples.has(ON_DISK) ? await measureStartup(plan.folder) : undefined
+  return { floor: 'nginx', forms: plan.forms, connections: plan.connections, samples, startup }
+}
+
+async function measureScale(plan: Plan): Promise<readonly Results[]> {
+  const { stores, workers, placeDatabases } = await startScale()
+  const common = { forms: plan.forms, connections: plan.connections, startup: undefined }
+  placeDatabases('others')
+  const beside = await measureRounds({ ...plan, contestants: stores })
+  placeDatabases('both')
+  const slow = await measureRounds({ ...plan, contestants: workers, drivers: 'both', alone: false })
+  return [
+    { ...common, floor: EMBEDDED, samples: beside },
+    { ...common, floor: ONE_SLOW, samples: slow },
+  ]
 }
 
 function readOptions() {
@@ -123,13 +140,12 @@ function requestsOf(json: number): Plan['requests'] {
   return { json, stream: Math.ceil(json / 5) }
 }
 
-function print(results: Results, options: { json: boolean; gate: boolean; paced: boolean }): void {
+function print(parts: readonly Results[], options: { json: boolean; gate: boolean; paced: boolean }): void {
   const machine = `${cpus()[0]?.model.trim()}, Node ${process.version}, one pinned core`
-  if (options.json) console.log(JSON.stringify({ machine, paced: options.paced, ...asJson(results) }, null, 2))
-  else console.log(`${machine}${options.paced ? ', 1 ms between chunks' : ''}\n\n${markdown(results)}`)
-  const broken = limitsOf(results).filter(limit => !isWithin(limit))
-  for (const { what, value, limit, unit } of broken) {
-    console.error(`Past the limit: ${what} is ${value.toFixed(2)} ${unit}, allowed ${limit} ${unit}`)
-  }
+  if (options.json) console.log(JSON.stringify({ machine, paced: options.paced, parts: parts.map(asJson) }, null, 2))
+  else console.log(`${machine}${options.paced ? ', 1 ms between chunks' : ''}\n\n${parts.map(markdown).join('\n\n')}`)
+  const broken = parts.flatMap(limitsOf).filter(limit => !isWithin(limit))
+  for (const limit of broken)
+    console.error(`Past the limit: ${limit.what} is ${measuredText(limit)}, allowed ${boundText(limit)}`)
   if (options.gate && broken.length > 0) process.exitCode = 1
 }

@@ -21,5 +21,6 @@ export type Running = {
   readonly headers: Readonly<Record<string, string>>
   // Throws if it did not keep its books, and stops it on the way; `sent` is every request since the start.
   readonly verify?: (sent: number) => Promise<void>
+  readonly afterWarmUp?: () => void
   readonly stop: () => Promise<void>
 }

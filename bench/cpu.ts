@@ -33,13 +33,15 @@ export function machineCpuSeconds(): number {
   return (user! + nice! + system! + steal!) / ticksPerSecond
 }
 
+export function childrenOf(pid: number): readonly number[] {
+  const children = readdirSync(`/proc/${pid}/task`).map(thread =>
+    readFileSync(`/proc/${pid}/task/${thread}/children`, 'latin1'),
+  )
+  return children.join(' ').split(' ').filter(Boolean).map(Number)
+}
+
 function processTree(rootPid: number): readonly number[] {
   const pids = [rootPid]
-  for (const pid of pids) {
-    for (const thread of readdirSync(`/proc/${pid}/task`)) {
-      const children = readFileSync(`/proc/${pid}/task/${thread}/children`, 'latin1')
-      for (const child of children.split(' ')) if (child.trim() !== '') pids.push(Number(child))
-    }
-  }
+  for (const pid of pids) pids.push(...childrenOf(pid))
   return pids
 }

@@ -8,7 +8,7 @@ import type { Form } from './answer-reader.ts'
 import type { Contestant, Running } from './contestant.ts'
 import { cpuSeconds, machineCpuSeconds, residentMb } from './cpu.ts'
 import type { Load, LoadReport } from './load.ts'
-import { ask, keepCoresAwake, startPinned, stop } from './processes.ts'
+import { ask, type Core, keepCoresAwake, startPinned, stop } from './processes.ts'
 import type { Measure, Sample } from './table.ts'
 
 export type Plan = {
@@ -19,6 +19,10 @@ export type Plan = {
   readonly requests: Readonly<Record<Form, number>>
   readonly paced: boolean
   readonly halt: boolean
+  // Where the load and the upstream run.
+  readonly drivers: Core
+  // Whether the delay at one connection is measured too.
+  readonly alone: boolean
   readonly folder: string
   readonly profileFolder: string | undefined
   readonly say: (line: string) => void
@@ -30,11 +34,11 @@ type Target = Pick<Running, 'port' | 'paths' | 'headers'>
 export async function measureRounds(plan: Plan): Promise<ReadonlyMap<string, readonly Sample[]>> {
   const script = (name: string) => [process.execPath, join(import.meta.dirname, name)]
   const upstreamCommand = [...script('mock-upstream.ts'), ...(plan.paced ? ['--paced'] : [])]
-  const upstream = startPinned('others', upstreamCommand, join(plan.folder, 'upstream.log'))
+  const upstream = startPinned(plan.drivers, upstreamCommand, join(plan.folder, 'upstream.log'))
   const { port: upstreamPort } = await ask<{ port: number }>(upstream)
   // One for each process of a contestant: the bursts of a single one would be larger than any that callers make.
   const count = Math.max(...plan.contestants.map(({ processes = 1 }) => processes))
-  const startGenerator = () => startPinned('others', script('load.ts'), join(plan.folder, 'load.log'))
+  const startGenerator = () => startPinned(plan.drivers, script('load.ts'), join(plan.folder, 'load.log'))
   const generators = Array.from({ length: count }, startGenerator)
   const loops = plan.halt ? [] : keepCoresAwake(join(plan.folder, 'loops.log'))
   try {
@@ -81,6 +85,7 @@ async function enter(bench: Bench, contestant: Contestant): Promise<Entrant> {
   const running = await contestant.start({ folder, upstreamPort, profileFolder: plan.profileFolder })
   const entrant: Entrant = { contestant, running, samples: [], sent: 0 }
   for (const form of plan.forms) await warmUp(bench, entrant, form)
+  running.afterWarmUp?.()
   return entrant
 }
 
@@ -93,7 +98,7 @@ async function runRound(bench: Bench, entrants: readonly Entrant[], direct: Targ
     }
   }
   for (const [entrant, measured] of measures) {
-    const addedP50Us = await measureAlone(bench, entrant, direct)
+    const addedP50Us = plan.alone ? await measureAlone(bench, entrant, direct) : Number.NaN
     entrant.samples.push({ ...measured, residentMb: residentMb(entrant.running.pid), addedP50Us })
   }
 }

@@ -1,5 +1,5 @@
-// The same gateway on the embedded store, as one node on Postgres and Redis, and as two workers, side by side. The databases
-// have the settings of production and run on the core that drives the load.
+// The same gateway on the embedded store and as one node on Postgres and Redis, side by side; then, on slow cores, as one
+// node and as two workers. The databases have the settings of production and run beside the load.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,13 +7,24 @@ import pg from 'pg'
 import { ENCRYPTION_KEY } from '../test/kit/gateway.ts'
 import { startServer } from '../test/kit/postgres.ts'
 import { startRedis } from '../test/kit/redis.ts'
-import type { Contestant } from './contestant.ts'
-import { pin } from './processes.ts'
+import type { Contestant, Running } from './contestant.ts'
+import { childrenOf } from './cpu.ts'
+import { type Core, pin } from './processes.ts'
+import { type SlowCore, slowCore } from './slow-cores.ts'
 import { startTurnpike } from './turnpike.ts'
 
 export const EMBEDDED = 'embedded'
 export const ONE_NODE = 'one node'
-export const TWO_WORKERS = 'two workers'
+export const ONE_SLOW = 'one node, one slow core'
+export const TWO_SLOW = 'two workers, two slow cores'
+
+export type Scale = {
+  // What sharing a store costs; the databases keep off the core of those that are measured.
+  readonly stores: readonly Contestant[]
+  // What a second core brings.
+  readonly workers: readonly Contestant[]
+  placeDatabases(on: Core): void
+}
 
 // What a server has that is to lose nothing.
 const POSTGRES = [
@@ -24,26 +35,56 @@ const POSTGRES = [
   'max_wal_size=2GB',
 ]
 
-export async function scaleContestants(): Promise<readonly Contestant[]> {
+export async function startScale(): Promise<Scale> {
   const postgres = await startServer(POSTGRES)
   const redis = await startRedis()
-  pin('others', postmasterOf(postgres.url))
-  pin('others', Number(/process_id:(\d+)/.exec(String(await redis.command('INFO', 'server')))?.[1]))
+  const redisPid = Number(/process_id:(\d+)/.exec(String(await redis.command('INFO', 'server')))?.[1])
   let databases = 0
   const shared = async () => ({
     DATABASE_URL: await freshDatabase(postgres.url, `bench_${++databases}`),
     REDIS_URL: redis.url,
     TURNPIKE_ENCRYPTION_KEY: ENCRYPTION_KEY,
   })
-  return [
-    { name: EMBEDDED, start: place => startTurnpike(place) },
-    { name: ONE_NODE, start: async place => startTurnpike(place, await shared()) },
-    {
-      name: TWO_WORKERS,
-      processes: 2,
-      start: async place => startTurnpike(place, { ...(await shared()), TURNPIKE_WORKERS: '2' }, 'both'),
+  return {
+    stores: [
+      { name: EMBEDDED, start: place => startTurnpike(place) },
+      { name: ONE_NODE, start: async place => startTurnpike(place, await shared()) },
+    ],
+    workers: [
+      { name: ONE_SLOW, start: async place => onSlowCores(await startTurnpike(place, await shared(), 'both')) },
+      {
+        name: TWO_SLOW,
+        processes: 2,
+        start: async place =>
+          onSlowCores(await startTurnpike(place, { ...(await shared()), TURNPIKE_WORKERS: '2' }, 'both')),
+      },
+    ],
+    placeDatabases(on) {
+      for (const pid of [postmasterOf(postgres.url), redisPid])
+        for (const each of [pid, ...childrenOf(pid)]) pin(on, each)
     },
-  ]
+  }
+}
+
+// One for each worker; the parent of several shares the first one's.
+function onSlowCores(running: Running): Running {
+  const cores: SlowCore[] = []
+  return {
+    ...running,
+    afterWarmUp() {
+      const workers = childrenOf(running.pid)
+      for (const pid of workers.length === 0 ? [running.pid] : workers) {
+        const core = slowCore(String(pid))
+        cores.push(core)
+        core.take(pid)
+      }
+      cores[0]?.take(running.pid)
+    },
+    async stop() {
+      await running.stop()
+      for (const core of cores.splice(0)) core.remove()
+    },
+  }
 }
 
 async function freshDatabase(url: string, name: string): Promise<string> {

@@ -1,6 +1,7 @@
 // The parent of several workers on one port: owns the sockets, starts a worker again that ended by itself, passes signals on,
 // and ends when all have drained. It serves nothing itself.
 import cluster, { type Worker } from 'node:cluster'
+import { fstatSync } from 'node:fs'
 import type { Config } from './config.ts'
 import { systemClock } from './lib/clock.ts'
 import { lineWriter } from './lib/line-writer.ts'
@@ -133,16 +134,19 @@ function backOffOf({ bounds }: Config) {
 }
 
 // Pipes cut what several processes write at once wherever they like, so that workers write to the parent and whole lines
-// leave here. A terminal does not, and its lines are for people.
+// leave here. A file takes every write whole, and a terminal's lines are for people.
 function openOutput({ logLevel }: Config): { readonly log: Log; adopt(worker: Worker): void } {
-  if (process.stdout.isTTY) return { log: openLog(logLevel, process.stdout, systemClock), adopt: () => undefined }
+  const { stdout } = process
+  if (stdout.isTTY || fstatSync(stdout.fd).isFile()) {
+    return { log: openLog(logLevel, stdout, systemClock), adopt: () => undefined }
+  }
   cluster.setupPrimary({ stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
-  const lines = lineWriter(process.stdout.fd)
+  const lines = lineWriter(stdout.fd)
   return {
     log: logTo(lines, logLevel, systemClock),
-    adopt({ process: { stdout } }) {
+    adopt(worker) {
       // Undefined in one that never came to run.
-      if (stdout) passLines(stdout, lines.write)
+      if (worker.process.stdout) passLines(worker.process.stdout, lines.write)
     },
   }
 }

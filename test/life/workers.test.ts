@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, createReadStream, openSync } from 'node:fs'
+import { closeSync, createReadStream, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
@@ -164,48 +164,70 @@ if (hasPostgres()) {
   })
 
   test('every line of the log is whole, also where its reader is slow and the pipe is full', async () => {
-    await using schema = await freshSchema()
     await using folder = await temporaryFolder()
-    const port = await freePort()
     const pipe = join(folder.path, 'log')
     execFileSync('mkfifo', [pipe])
     const end = openSync(pipe, 'r+')
-    const env = {
-      PATH: process.env.PATH,
-      DATABASE_URL: schema.url,
-      TURNPIKE_ENCRYPTION_KEY: ENCRYPTION_KEY,
-      TURNPIKE_ADMIN_TOKEN: ADMIN_TOKEN,
-      TURNPIKE_PORT: String(port),
-      TURNPIKE_DATA_DIR: folder.path,
-      ...WORKERS,
-    }
-    const bin = fileURLToPath(new URL('../../bin/turnpike.js', import.meta.url))
-    const gateway = spawn(process.execPath, [bin, 'serve'], { cwd: folder.path, env, stdio: ['ignore', end, 'ignore'] })
-    const ended = once(gateway, 'exit')
-    using _ = { [Symbol.dispose]: () => gateway.kill('SIGKILL') }
-    const at = `http://127.0.0.1:${port}`
-    const admin = { authorization: `Bearer ${ADMIN_TOKEN}` }
-    await until('it is ready', () => fetch(`${at}/ready`).then(isOk, () => false), 30_000)
-    const nodes = async () => (await httpCall<NodeList>(`${at}/admin/v1/nodes`, { headers: admin })).body.data.length
-    await until('all are there', async () => (await nodes()) === 3, 30_000)
+    const lines = await logOfThousand(folder.path, end, () => {
+      const read = text(createReadStream(pipe))
+      closeSync(end)
+      return read
+    })
 
-    const key = await httpCall(`${at}/admin/v1/keys`, { headers: admin, body: { name: 'log', rpm_limit: 100_000 } })
-    const headers = { authorization: `Bearer ${key.body.secret}` }
-    for (let i = 0; i < 20; i++) {
-      await Promise.all(Array.from({ length: 50 }, () => httpCall(`${at}/v1/models`, { headers })))
-    }
-    const lines = text(createReadStream(pipe))
-    closeSync(end)
-    gateway.kill('SIGINT')
-    const written = (await lines).split('\n').filter(line => line.includes('"request"'))
-
-    assert.deepEqual((await ended)[0], 0)
-    assert.equal(written.length, 1000)
-    assert.deepEqual(
-      written.filter(line => !isJson(line)),
-      [],
-    )
+    assertWhole(lines)
   })
+
+  test('every line of the log is whole in a file, where workers write by themselves and nothing is written over', async () => {
+    await using folder = await temporaryFolder()
+    const file = join(folder.path, 'log')
+    const end = openSync(file, 'w')
+    await logOfThousand(folder.path, end, async () => closeSync(end))
+
+    assertWhole(readFileSync(file, 'utf8'))
+  })
+}
+
+// What `read` gives, which is called when a thousand requests were answered, before the end.
+async function logOfThousand<T>(folder: string, stdout: number, read: () => Promise<T>): Promise<T> {
+  await using schema = await freshSchema()
+  const port = await freePort()
+  const env = {
+    PATH: process.env.PATH,
+    DATABASE_URL: schema.url,
+    TURNPIKE_ENCRYPTION_KEY: ENCRYPTION_KEY,
+    TURNPIKE_ADMIN_TOKEN: ADMIN_TOKEN,
+    TURNPIKE_PORT: String(port),
+    TURNPIKE_DATA_DIR: folder,
+    ...WORKERS,
+  }
+  const bin = fileURLToPath(new URL('../../bin/turnpike.js', import.meta.url))
+  const gateway = spawn(process.execPath, [bin, 'serve'], { cwd: folder, env, stdio: ['ignore', stdout, 'ignore'] })
+  const ended = once(gateway, 'exit')
+  using _ = { [Symbol.dispose]: () => gateway.kill('SIGKILL') }
+  const at = `http://127.0.0.1:${port}`
+  const admin = { authorization: `Bearer ${ADMIN_TOKEN}` }
+  await until('it is ready', () => fetch(`${at}/ready`).then(isOk, () => false), 30_000)
+  const nodes = async () => (await httpCall<NodeList>(`${at}/admin/v1/nodes`, { headers: admin })).body.data.length
+  await until('all are there', async () => (await nodes()) === 3, 30_000)
+
+  const key = await httpCall(`${at}/admin/v1/keys`, { headers: admin, body: { name: 'log', rpm_limit: 100_000 } })
+  const headers = { authorization: `Bearer ${key.body.secret}` }
+  for (let i = 0; i < 20; i++) {
+    await Promise.all(Array.from({ length: 50 }, () => httpCall(`${at}/v1/models`, { headers })))
+  }
+  const reading = read()
+  gateway.kill('SIGINT')
+  assert.deepEqual((await ended)[0], 0)
+  return await reading
+}
+
+function assertWhole(log: string): void {
+  const requests = log.split('\n').filter(line => line.includes('"request"'))
+  assert.equal(requests.length, 1000)
+  assert.deepEqual(
+    requests.filter(line => !isJson(line)),
+    [],
+  )
 }
 
 function isOk({ ok }: { readonly ok: boolean }): boolean {
