@@ -94,7 +94,9 @@ async function runRound(bench: Bench, entrants: readonly Entrant[], direct: Targ
   const measures = new Map<Entrant, Partial<Record<Form, Measure>>>(entrants.map(entrant => [entrant, {}]))
   for (const form of plan.forms) {
     for (const [entrant, measured] of measures) {
-      measured[form] = await measureForm(bench, entrant, form, plan.requests[form])
+      // As many for each process, so that the last ones, when connections run out of work, weigh the same.
+      const requests = plan.requests[form] * (entrant.contestant.processes ?? 1)
+      measured[form] = await measureForm(bench, entrant, form, requests)
     }
   }
   for (const [entrant, measured] of measures) {

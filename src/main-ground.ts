@@ -13,6 +13,7 @@ import { type Log, openLog } from './lib/log.ts'
 import { type Roster, roster } from './lib/roster.ts'
 import { version } from './lib/version.ts'
 import type { WorkerTree } from './main-worker.ts'
+import { StoreAway } from './store/contract.ts'
 import type { NodeFacts } from './store/contract-nodes.ts'
 
 export type Ground = {
@@ -38,8 +39,10 @@ export function openGround(config: Config, tree?: WorkerTree): Ground {
   const bodies = bodyRoom(bodiesMax, bodiesMax / config.bounds.bodiesPerAccountShare)
   const metrics = gatewayMetrics({ inFlight: () => inFlight.size, bodyBytes: () => bodies.bytes }, tree?.gather)
   tree?.answerWith(metrics.asJson)
-  const onBug = (error: unknown, requestId?: string) =>
-    log.error({ id: requestId, err: wordsOf(error) }, 'a bug of ours')
+  const onBug = (error: unknown, requestId?: string) => {
+    if (error instanceof StoreAway) log.warn({ id: requestId, err: error.message }, 'the store is away')
+    else log.error({ id: requestId, err: wordsOf(error) }, 'a bug of ours')
+  }
   return {
     config,
     clock,
