@@ -98,6 +98,10 @@ function runUnder(node) {
     process.exit(2)
   })
   child.on('exit', (code, signal) => {
+    // The loader has said which library it misses; since version 25 that is one which a plain Debian does not bring.
+    if (code === 127 && process.platform === 'linux') {
+      console.error('Debian, Ubuntu: sudo apt-get install libatomic1 · Fedora, RHEL: sudo dnf install libatomic')
+    }
     if (signal === null) process.exit(code ?? 1)
     process.removeAllListeners(signal)
     process.kill(process.pid, signal)
