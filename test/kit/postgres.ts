@@ -117,8 +117,8 @@ export async function startServer(own: readonly string[] = SETTINGS): Promise<Po
 
 function signalAll(data: string, signal: NodeJS.Signals): void {
   const first = Number.parseInt(readFileSync(join(data, 'postmaster.pid'), 'utf8'), 10)
-  const children = execFileSync('pgrep', ['-P', String(first)], { encoding: 'utf8' })
-  for (const pid of [first, ...children.trim().split('\n').map(Number)]) process.kill(pid, signal)
+  const children = readFileSync(`/proc/${first}/task/${first}/children`, 'latin1')
+  for (const pid of [first, ...children.split(' ').filter(Boolean).map(Number)]) process.kill(pid, signal)
 }
 
 // The server ends with the process that holds the other end of this pipe, also if that one is killed.

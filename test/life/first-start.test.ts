@@ -1,6 +1,6 @@
 // The first start with nothing configured: what it prints works when pasted, is printed once, and is kept only as hashes.
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -8,12 +8,16 @@ import { promisify } from 'node:util'
 import { temporaryFolder } from '../kit/folder.ts'
 import { ENCRYPTION_KEY, type Gateway, standardConfig, startGateway } from '../kit/gateway.ts'
 import { freePort } from '../kit/gateway-process.ts'
+import { installPackages } from '../kit/install.ts'
 import { assertChatCompletion, assertChunk } from '../kit/schemas.ts'
 import { parseSse } from '../kit/sse.ts'
 import { startUpstream } from '../kit/upstream.ts'
 
 const run = promisify(execFile)
 const COMMAND = join(import.meta.dirname, '../../bin/turnpike.js')
+
+// A bare Debian has none; where it cannot be had the lines that need it fail.
+if (spawnSync('curl', ['--version']).status !== 0) installPackages('curl')
 
 test('a first start gives a gateway to try at once, and says its secrets once', async t => {
   await using gateway = await startGateway({ env: { TURNPIKE_ADMIN_TOKEN: undefined } })
