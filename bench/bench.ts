@@ -140,8 +140,11 @@ function requestsOf(json: number): Plan['requests'] {
   return { json, stream: Math.ceil(json / 5) }
 }
 
-function print(parts: readonly Results[], options: { json: boolean; gate: boolean; paced: boolean }): void {
-  const machine = `${cpus()[0]?.model.trim()}, Node ${process.version}, one pinned core`
+function print(
+  parts: readonly Results[],
+  options: { json: boolean; gate: boolean; paced: boolean; scale: boolean },
+): void {
+  const machine = `${cpus()[0]?.model.trim()}, Node ${process.version}${options.scale ? '' : ', one pinned core'}`
   if (options.json) console.log(JSON.stringify({ machine, paced: options.paced, parts: parts.map(asJson) }, null, 2))
   else console.log(`${machine}${options.paced ? ', 1 ms between chunks' : ''}\n\n${parts.map(markdown).join('\n\n')}`)
   const broken = parts.flatMap(limitsOf).filter(limit => !isWithin(limit))

@@ -21,6 +21,7 @@ export type Running = {
   readonly headers: Readonly<Record<string, string>>
   // Throws if it did not keep its books, and stops it on the way; `sent` is every request since the start.
   readonly verify?: (sent: number) => Promise<void>
+  // For what would make the warm-up slow.
   readonly afterWarmUp?: () => void
   readonly stop: () => Promise<void>
 }

@@ -12,10 +12,10 @@ export function cpuSeconds(rootPid: number): number {
   let nanoseconds = 0
   let ticks = 0
   for (const pid of processTree(rootPid)) {
-    for (const thread of readdirSync(`/proc/${pid}/task`)) {
-      nanoseconds += Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'latin1').split(' ')[0])
+    for (const thread of threadsOf(pid)) {
+      nanoseconds += Number(read(`${pid}/task/${thread}/schedstat`).split(' ')[0])
     }
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    const stat = read(`${pid}/stat`)
     // The command's name may hold spaces and brackets: fields are counted from the last bracket, cutime is the 14th.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     for (const field of fields.slice(13, 15)) ticks += Number(field)
@@ -26,22 +26,19 @@ export function cpuSeconds(rootPid: number): number {
 export function residentMb(rootPid: number): number {
   let kib = 0
   for (const pid of processTree(rootPid)) {
-    const status = readFileSync(`/proc/${pid}/status`, 'latin1')
-    kib += Number(/^VmRSS:\s*(\d+)/m.exec(status)?.[1] ?? 0)
+    kib += Number(/^VmRSS:\s*(\d+)/m.exec(read(`${pid}/status`))?.[1] ?? 0)
   }
   return (kib * 1024) / 1e6
 }
 
 // Of all cores, user + system, and what the host took away.
 export function machineCpuSeconds(): number {
-  const [, user, nice, system, , , , , steal] = readFileSync('/proc/stat', 'latin1').split(/\s+/).map(Number)
+  const [, user, nice, system, , , , , steal] = read('stat').split(/\s+/).map(Number)
   return (user! + nice! + system! + steal!) / ticksPerSecond
 }
 
 export function childrenOf(pid: number): readonly number[] {
-  const children = readdirSync(`/proc/${pid}/task`).map(thread =>
-    readFileSync(`/proc/${pid}/task/${thread}/children`, 'latin1'),
-  )
+  const children = threadsOf(pid).map(thread => read(`${pid}/task/${thread}/children`))
   return children.join(' ').split(' ').filter(Boolean).map(Number)
 }
 
@@ -49,4 +46,21 @@ function processTree(rootPid: number): readonly number[] {
   const pids = [rootPid]
   for (const pid of pids) pids.push(...childrenOf(pid))
   return pids
+}
+
+function threadsOf(pid: number): readonly string[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`)
+  } catch {
+    return []
+  }
+}
+
+// Empty of what has ended meanwhile.
+function read(name: string): string {
+  try {
+    return readFileSync(`/proc/${name}`, 'latin1')
+  } catch {
+    return ''
+  }
 }

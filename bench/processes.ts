@@ -3,7 +3,7 @@
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { openSync, readFileSync } from 'node:fs'
+import { existsSync, openSync, readFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -42,9 +42,13 @@ function spawnPinned(core: Core, command: readonly string[], log: string, env: E
   return child
 }
 
-// Of a server that somebody else started; what it starts from now on stays there too.
+// Of a server that somebody else started; what it starts from now on stays there too. One that has ended needs no core.
 export function pin(core: Core, pid: number): void {
-  execFileSync('taskset', ['-a', '-c', '-p', CORES[core], String(pid)], { stdio: 'ignore' })
+  try {
+    execFileSync('taskset', ['-a', '-c', '-p', CORES[core], String(pid)], { stdio: 'ignore' })
+  } catch (error) {
+    if (existsSync(`/proc/${pid}`)) throw error
+  }
 }
 
 // Keeps both cores from halting, by a loop that yields to anything else. Waking a halted core of a virtual machine takes

@@ -94,9 +94,7 @@ async function runRound(bench: Bench, entrants: readonly Entrant[], direct: Targ
   const measures = new Map<Entrant, Partial<Record<Form, Measure>>>(entrants.map(entrant => [entrant, {}]))
   for (const form of plan.forms) {
     for (const [entrant, measured] of measures) {
-      // As many for each process, so that the last ones, when connections run out of work, weigh the same.
-      const requests = plan.requests[form] * (entrant.contestant.processes ?? 1)
-      measured[form] = await measureForm(bench, entrant, form, requests)
+      measured[form] = await measureForm(bench, entrant, form, plan.requests[form])
     }
   }
   for (const [entrant, measured] of measures) {
@@ -114,7 +112,7 @@ async function measureAlone(bench: Bench, entrant: Entrant, direct: Target): Pro
 }
 
 // A contestant is warm when it gets no quicker. The compilers run on the same cores: seen in windows of five seconds they came to
-// rest after some 60,000 requests, and those of two workers, which share theirs with the databases, after 180,000.
+// rest after some 60,000 requests, and those of two workers after 180,000.
 const WINDOW_ROUNDS = 2
 const WINDOWS_MIN = 3
 const WINDOWS_MAX = 20
@@ -130,8 +128,10 @@ async function warmUp(bench: Bench, entrant: Entrant, form: Form): Promise<void>
   }
 }
 
-async function measureForm(bench: Bench, entrant: Entrant, form: Form, requests: number): Promise<Measure> {
+// As many requests for each process, so that the last ones, when connections run out of work, weigh the same.
+async function measureForm(bench: Bench, entrant: Entrant, form: Form, each: number): Promise<Measure> {
   const { running, contestant } = entrant
+  const requests = each * (contestant.processes ?? 1)
   const before = cpuSeconds(running.pid)
   const othersBefore = othersCpuSeconds()
   const load = { form, connections: bench.plan.connections, requests }

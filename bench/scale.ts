@@ -10,7 +10,7 @@ import { startRedis } from '../test/kit/redis.ts'
 import type { Contestant, Running } from './contestant.ts'
 import { childrenOf } from './cpu.ts'
 import { type Core, pin } from './processes.ts'
-import { type SlowCore, slowCore } from './slow-cores.ts'
+import { checkSlowCores, type SlowCore, slowCore } from './slow-cores.ts'
 import { startTurnpike } from './turnpike.ts'
 
 export const EMBEDDED = 'embedded'
@@ -36,6 +36,7 @@ const POSTGRES = [
 ]
 
 export async function startScale(): Promise<Scale> {
+  checkSlowCores()
   const postgres = await startServer(POSTGRES)
   const redis = await startRedis()
   const redisPid = Number(/process_id:(\d+)/.exec(String(await redis.command('INFO', 'server')))?.[1])
@@ -60,8 +61,9 @@ export async function startScale(): Promise<Scale> {
       },
     ],
     placeDatabases(on) {
-      for (const pid of [postmasterOf(postgres.url), redisPid])
+      for (const pid of [postmasterOf(postgres.url), redisPid]) {
         for (const each of [pid, ...childrenOf(pid)]) pin(on, each)
+      }
     },
   }
 }

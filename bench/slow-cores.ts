@@ -1,37 +1,61 @@
 // Slow cores: control groups whose processes get a fifth of a core's time. What runs on them is what limits the throughput,
 // on a machine that has no core to spare for each of them beside the load, the upstream and the databases.
 
-import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 // The shortest turn that can be had, so that the answers of many requests are under way in every pause.
 const TURN_US = 1000
 const PERIOD_US = 5000
 // Version 1 has a folder for each resource, version 2 has one for all.
-const GROUPS = '/sys/fs/cgroup'
+const GROUPS = existsSync('/sys/fs/cgroup/cpu/tasks') ? '/sys/fs/cgroup/cpu' : '/sys/fs/cgroup'
 
 export type SlowCore = {
   // All threads of the process, and whatever it starts from now on.
   take(pid: number): void
-  // When its processes have ended.
+  // What still runs on it is let go.
   remove(): void
 }
 
+// Also of a run that is cut short nothing may stay: the system would keep it until it starts again.
+const made = new Set<SlowCore>()
+process.on('exit', () => {
+  for (const core of made) core.remove()
+})
+
 export function slowCore(name: string): SlowCore {
-  const isFirstVersion = existsSync(join(GROUPS, 'cpu/tasks'))
-  const folder = join(GROUPS, isFirstVersion ? 'cpu' : '.', `turnpike-bench-${process.pid}-${name}`)
-  const write = (file: string, value: number | string) => writeFileSync(join(folder, file), String(value))
+  const folder = join(GROUPS, `turnpike-bench-${process.pid}-${name}`)
+  const core: SlowCore = {
+    take: pid => writeFileSync(join(folder, 'cgroup.procs'), String(pid)),
+    remove() {
+      made.delete(core)
+      const pids = readFileSync(join(folder, 'cgroup.procs'), 'latin1').split('\n').filter(Boolean)
+      for (const pid of pids) letGo(pid)
+      rmdirSync(folder)
+    },
+  }
   try {
     mkdirSync(folder)
-    if (isFirstVersion) {
-      write('cpu.cfs_period_us', PERIOD_US)
-      write('cpu.cfs_quota_us', TURN_US)
-    } else write('cpu.max', `${TURN_US} ${PERIOD_US}`)
+    made.add(core)
+    if (existsSync(join(folder, 'cpu.cfs_quota_us'))) {
+      writeFileSync(join(folder, 'cpu.cfs_period_us'), String(PERIOD_US))
+      writeFileSync(join(folder, 'cpu.cfs_quota_us'), String(TURN_US))
+    } else writeFileSync(join(folder, 'cpu.max'), `${TURN_US} ${PERIOD_US}`)
   } catch (error) {
-    throw new Error(`slow cores need control groups that may be written: ${error}`)
+    throw new Error(`slow cores need control groups for cpu in ${GROUPS} that may be written: ${error}`)
   }
-  return {
-    take: pid => write('cgroup.procs', pid),
-    remove: () => rmdirSync(folder),
+  return core
+}
+
+// Throws if there are none to be had.
+export function checkSlowCores(): void {
+  slowCore('check').remove()
+}
+
+function letGo(pid: string): void {
+  try {
+    writeFileSync(join(GROUPS, 'cgroup.procs'), pid)
+  } catch {
+    // It has ended meanwhile.
   }
 }

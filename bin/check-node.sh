@@ -10,12 +10,16 @@ case $said in
     ;;
 esac
 
-as=
-[ "$(id -u)" = 0 ] || as='sudo -n'
-if { [ -z "$as" ] || [ -n "$CI" ]; } && command -v apt-get >/dev/null; then
+may=
+if [ "$(id -u)" = 0 ]; then may=env; else
+  case ${CI:-} in '' | 0 | false) ;; *) may='sudo -n env' ;; esac
+fi
+if [ -n "$may" ] && command -v apt-get >/dev/null; then
   echo 'Installing libatomic1, which Node needs and this machine lacks …' >&2
-  apt="$as env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300"
-  said=$({ $apt update && $apt install -y --no-install-recommends libatomic1; } 2>&1) && node -e 0 && exit 0
+  apt="$may DEBIAN_FRONTEND=noninteractive timeout 600 apt-get -qq -o DPkg::Lock::Timeout=300"
+  install="$apt install -y --no-remove --no-install-recommends libatomic1"
+  # Lists of packages may be missing, or be another's just now.
+  said=$({ $install || { $apt update; $install; }; } 2>&1 </dev/null) && node -e 0 && exit 0
   printf '%s\n' "$said" >&2
 fi
 

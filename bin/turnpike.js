@@ -98,10 +98,8 @@ function runUnder(node) {
     process.exit(2)
   })
   child.on('exit', (code, signal) => {
-    // The loader has said which library it misses; since version 25 that is one which a plain Debian does not bring.
-    if (code === 127 && process.platform === 'linux') {
-      console.error('Debian, Ubuntu: sudo apt-get install libatomic1 · Fedora, RHEL: sudo dnf install libatomic')
-    }
+    // The loader has said which library it misses; since version 25 there is one that a plain Debian does not bring.
+    if (code === 127) console.error('If it is libatomic.so.1 that is missing: sudo apt-get install libatomic1')
     if (signal === null) process.exit(code ?? 1)
     process.removeAllListeners(signal)
     process.kill(process.pid, signal)

@@ -40,7 +40,7 @@ export function openGround(config: Config, tree?: WorkerTree): Ground {
   const metrics = gatewayMetrics({ inFlight: () => inFlight.size, bodyBytes: () => bodies.bytes }, tree?.gather)
   tree?.answerWith(metrics.asJson)
   const onBug = (error: unknown, requestId?: string) => {
-    if (error instanceof StoreAway) log.warn({ id: requestId, err: error.message }, 'the store is away')
+    if (error instanceof StoreAway) log.error({ id: requestId, err: error.message }, 'the store could not do it')
     else log.error({ id: requestId, err: wordsOf(error) }, 'a bug of ours')
   }
   return {

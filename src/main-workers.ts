@@ -134,7 +134,7 @@ function backOffOf({ bounds }: Config) {
 }
 
 // Pipes cut what several processes write at once wherever they like, so that workers write to the parent and whole lines
-// leave here. A file takes every write whole, and a terminal's lines are for people.
+// leave here. A file that they have inherited, and share their place in, takes every write whole; a terminal's lines are for people.
 function openOutput({ logLevel }: Config): { readonly log: Log; adopt(worker: Worker): void } {
   const { stdout } = process
   if (stdout.isTTY || fstatSync(stdout.fd).isFile()) {

@@ -29,7 +29,7 @@ if (hasPostgres()) {
       assert.deepEqual([(await chat()).status, (await chat()).status], [503, 503])
       assert.equal(upstream.journal.length, sent)
       assert.equal((await gateway.admin('POST', '/accounts', { name: 'nobody' })).status, 503)
-      await until('it is told', () => gateway.logs.some(line => String(line.msg) === 'the store is away'))
+      await until('it is told', () => gateway.logs.some(line => String(line.msg) === 'the store could not do it'))
       assert.ok(!gateway.logs.some(line => String(line.msg) === 'a bug of ours'))
       await postgres.setReadOnly(false)
       await isBack()

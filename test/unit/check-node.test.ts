@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { chmodSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { temporaryFolder } from '../kit/folder.ts'
@@ -21,7 +21,8 @@ async function check({ node, user = 1000, apt = 'exit 100', ci = '' }: Machine) 
     writeFileSync(join(folder.path, name), `#!/bin/sh\n${text}\n`)
     chmodSync(join(folder.path, name), 0o755)
   }
-  for (const name of ['sh', 'cat', 'env', 'chmod']) symlinkSync(`/usr/bin/${name}`, join(folder.path, name))
+  for (const path of ['/bin/cat', '/usr/bin/env', '/usr/bin/timeout'])
+    symlinkSync(path, join(folder.path, basename(path)))
   command('node', node)
   command('id', `echo ${user}`)
   command('sudo', 'shift; exec "$@"')
@@ -50,7 +51,7 @@ test('root gets the library that is missing, and so does CI', async () => {
 })
 
 test('everybody else is told what to install, and so is root where that fails', async () => {
-  for (const machine of [{ user: 1000, apt: INSTALLS }, { user: 0 }]) {
+  for (const machine of [{ user: 1000, apt: INSTALLS }, { user: 1000, apt: INSTALLS, ci: 'false' }, { user: 0 }]) {
     const { status, said } = await check({ node: MISSES, ...machine })
 
     assert.equal(status, 1)
