@@ -124,8 +124,9 @@ test('who cannot be recognised is refused in the one shape, with the figures of 
   await t.test('an address past its policy gets 429, and a valid key from it is served as ever', async () => {
     const flood = together(650, () => 'junk')
 
-    const { answers } = await rawRequest(gateway.port, flood, { timeoutMs: 20_000 })
+    const { answers, ended } = await rawRequest(gateway.port, flood, { timeoutMs: 20_000 })
 
+    assert.deepEqual([answers.length, ended], [650, 'peer'])
     const last = seen(answers.at(-1) as (typeof answers)[number])
     assertRefusal(last, 'too_many_failures')
     assert.equal(last.headers['ratelimit-policy'], '"address";q=600;w=60')
