@@ -112,9 +112,11 @@ async function lockKeys({ keyIds, rowIds }: Touched, ask: Ask): Promise<Readonly
   return new Map(locked.map(row => [text(row.id), readKeyPage(row)]))
 }
 
-// Id by id, each in its own partition: a list of ids would be looked for in all of them.
+// Id by id, each in its own partition: a list of ids would be looked for in all of them. The OFFSET keeps the planner from
+// making a join of it, which in a table that it takes for small would read all of it.
 function rowsOf(ids: string): string {
-  return `unnest(${ids}::text[]) AS ids (id) JOIN usage u ON u.request_id = ids.id`
+  return `unnest(${ids}::text[]) AS ids (id)
+    CROSS JOIN LATERAL (SELECT * FROM usage WHERE request_id = ids.id OFFSET 0) u`
 }
 
 // A settlement knows only its request. Whose row that is never changes, so it may be read before anything is locked.
