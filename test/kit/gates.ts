@@ -139,8 +139,7 @@ async function postgresDatabase(): Promise<Database> {
     async tamper(statement) {
       const client = new pg.Client({ connectionString: url })
       await client.connect()
-      await client.query(statement)
-      await client.end()
+      await client.query(statement).finally(() => client.end())
     },
     end: () => schema[Symbol.asyncDispose](),
   }
