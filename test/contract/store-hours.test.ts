@@ -162,6 +162,21 @@ for (const { engine, make } of GATE_ENGINES) {
       assert.ok((await rollUpAll(house.store)) > 0)
       await assertSums(house.store)
     })
+
+    test(`${engine}: where there is no hour to claim, what is pending is summed up beside a batch that is under way`, async () => {
+      await using house = await openHouse(make, RICH)
+      await using batch = await connected(house.url)
+      await settleAt(house, SOME_HOUR * HOUR_MS)
+      await rollUpAll(house.store)
+      await noteAt(house, SOME_HOUR * HOUR_MS + 7)
+      await batch.query(`BEGIN; ${SHARE_HOURS}`)
+
+      const { rolled } = await house.store.upkeep.rollUp(HOUR_MS)
+      await batch.query('COMMIT')
+
+      assert.ok(rolled > 0)
+      await assertSums(house.store)
+    })
   }
 
   test(`${engine}: whatever happens in whatever order, the sums are those of the rows`, async () => {

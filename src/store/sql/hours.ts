@@ -25,8 +25,13 @@ export function sqlHours(sql: Sql) {
     // Claims what is over for so long, up to the oldest row that is still open: its settlement would only undo the sums.
     async claim(overForMs: number): Promise<number> {
       const open = await sql.get(`SELECT MIN(created_at) AS at FROM usage WHERE state = 'open'`)
+      const endOf = (now: number) =>
+        Math.min(hourOf(now - overForMs), open?.at == null ? Number.MAX_VALUE : hourOf(int(open.at)))
+      // Mostly there is nothing to claim, and to find that out nobody need be alone.
+      const next = await firstUnclaimed(sql)
+      if (next === undefined || next >= endOf(sql.now())) return 0
       return sql.transaction(async tx => {
-        const end = Math.min(hourOf(tx.now() - overForMs), open?.at == null ? Number.MAX_VALUE : hourOf(int(open.at)))
+        const end = endOf(tx.now())
         const first = await firstUnclaimed(tx)
         if (first === undefined || first >= end) return 0
         const busy = Math.max(await firstWithRows(tx, first), first)
