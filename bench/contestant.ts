@@ -19,9 +19,11 @@ export type Running = {
   readonly port: number
   readonly paths: Readonly<Record<Form, string>>
   readonly headers: Readonly<Record<string, string>>
-  // Throws if it did not keep its books, and stops it on the way; `sent` is every request since the start.
-  readonly verify?: (sent: number) => Promise<void>
+  // Throws if it did not keep its books, and stops it on the way. Both are of every request since the start.
+  readonly verify?: (sent: number, answered: number) => Promise<void>
   // For what would make the warm-up slow.
   readonly afterWarmUp?: () => void
+  // What it may use of all cores together, where that is bounded.
+  readonly cores?: number
   readonly stop: () => Promise<void>
 }

@@ -33,8 +33,13 @@ export function residentMb(rootPid: number): number {
 
 // Of all cores, user + system, and what the host took away.
 export function machineCpuSeconds(): number {
-  const [, user, nice, system, , , , , steal] = read('stat').split(/\s+/).map(Number)
-  return (user! + nice! + system! + steal!) / ticksPerSecond
+  const [, user, nice, system] = read('stat').split(/\s+/).map(Number)
+  return (user! + nice! + system!) / ticksPerSecond + stolenCpuSeconds()
+}
+
+// What the host of a virtual machine took away, of all cores.
+export function stolenCpuSeconds(): number {
+  return Number(read('stat').split(/\s+/)[8]) / ticksPerSecond
 }
 
 export function childrenOf(pid: number): readonly number[] {

@@ -6,7 +6,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Form } from './answer-reader.ts'
 import type { Contestant, Running } from './contestant.ts'
-import { cpuSeconds, machineCpuSeconds, residentMb } from './cpu.ts'
+import { cpuSeconds, machineCpuSeconds, residentMb, stolenCpuSeconds } from './cpu.ts'
 import type { Load, LoadReport } from './load.ts'
 import { ask, type Core, keepCoresAwake, startPinned, stop } from './processes.ts'
 import type { Measure, Sample } from './table.ts'
@@ -62,7 +62,7 @@ async function runRounds(bench: Bench): Promise<ReadonlyMap<string, readonly Sam
       plan.say(`round ${round + 1} of ${plan.rounds}`)
       await runRound(bench, round % 2 === 0 ? entrants : entrants.toReversed(), direct)
     }
-    for (const { running, sent } of entrants) await running.verify?.(sent)
+    for (const { running, sent, answered } of entrants) await running.verify?.(sent, answered)
   } finally {
     for (const { running } of entrants) await running.stop()
   }
@@ -73,8 +73,9 @@ type Entrant = {
   readonly contestant: Contestant
   readonly running: Running
   readonly samples: Sample[]
-  // Since its start.
+  // Since its start; what was answered is less where a window had to be measured again.
   sent: number
+  answered: number
 }
 
 async function enter(bench: Bench, contestant: Contestant): Promise<Entrant> {
@@ -83,7 +84,7 @@ async function enter(bench: Bench, contestant: Contestant): Promise<Entrant> {
   const folder = join(plan.folder, contestant.name)
   mkdirSync(folder)
   const running = await contestant.start({ folder, upstreamPort, profileFolder: plan.profileFolder })
-  const entrant: Entrant = { contestant, running, samples: [], sent: 0 }
+  const entrant: Entrant = { contestant, running, samples: [], sent: 0, answered: 0 }
   for (const form of plan.forms) await warmUp(bench, entrant, form)
   running.afterWarmUp?.()
   return entrant
@@ -108,6 +109,7 @@ async function measureAlone(bench: Bench, entrant: Entrant, direct: Target): Pro
   const directly = await drive(bench, direct, alone)
   const through = await drive(bench, entrant.running, alone)
   entrant.sent += alone.requests
+  entrant.answered += alone.requests
   return through.p50Us - directly.p50Us
 }
 
@@ -121,27 +123,51 @@ const STEADY = 0.97
 async function warmUp(bench: Bench, entrant: Entrant, form: Form): Promise<void> {
   let best = Number.POSITIVE_INFINITY
   for (let windows = 1; ; windows++) {
-    const { cpuUs } = await measureForm(bench, entrant, form, WINDOW_ROUNDS * bench.plan.requests[form])
+    const { measure, fault } = await measureWindow(bench, entrant, form, WINDOW_ROUNDS * bench.plan.requests[form])
+    if (fault !== undefined) throw new Error(fault)
+    const { cpuUs } = measure
     const isSteady = windows > WINDOWS_MIN && cpuUs > best * STEADY
     if (isSteady || windows === WINDOWS_MAX) return
     best = Math.min(best, cpuUs)
   }
 }
 
-// As many requests for each process, so that the last ones, when connections run out of work, weigh the same.
+// A window in which the host took this share of a core away is measured again, unless that has been done so often.
+const STOLEN_MAX = 0.1
+const TRIES_MAX = 5
+
 async function measureForm(bench: Bench, entrant: Entrant, form: Form, each: number): Promise<Measure> {
+  for (let tries = 1; ; tries++) {
+    const stolenBefore = stolenCpuSeconds()
+    const { measure, seconds, fault } = await measureWindow(bench, entrant, form, each)
+    const stolen = (stolenCpuSeconds() - stolenBefore) / seconds
+    if (stolen <= STOLEN_MAX || tries === TRIES_MAX) {
+      if (fault !== undefined) throw new Error(fault)
+      return measure
+    }
+    bench.plan.say(`  measured again, since the host took ${(stolen * 100).toFixed(0)} % of a core away`)
+  }
+}
+
+type Window = { readonly measure: Measure; readonly seconds: number; readonly fault: string | undefined }
+
+// As many requests for each process, so that the last ones, when connections run out of work, weigh the same.
+async function measureWindow(bench: Bench, entrant: Entrant, form: Form, each: number): Promise<Window> {
   const { running, contestant } = entrant
   const requests = each * (contestant.processes ?? 1)
   const before = cpuSeconds(running.pid)
   const othersBefore = othersCpuSeconds()
   const load = { form, connections: bench.plan.connections, requests }
-  const report = await drive(bench, running, load, contestant.processes)
+  const { seconds, p50Us, p99Us, completed, fault } = await tryToDrive(bench, running, load, contestant.processes)
   entrant.sent += requests
-  const cpuUs = ((cpuSeconds(running.pid) - before) / requests) * 1e6
-  const othersShare = (othersCpuSeconds() - othersBefore) / report.seconds
+  entrant.answered += completed
+  const used = cpuSeconds(running.pid) - before
+  const othersShare = (othersCpuSeconds() - othersBefore) / seconds
   if (othersShare > 0.1)
     bench.plan.say(`  not a quiet machine: others took ${(othersShare * 100).toFixed(0)} % of a core`)
-  return { cpuUs, requestsPerSecond: requests / report.seconds, p50Us: report.p50Us, p99Us: report.p99Us }
+  const busy = used / seconds / (running.cores ?? Number.NaN)
+  const measure = { cpuUs: (used / requests) * 1e6, requestsPerSecond: requests / seconds, p50Us, p99Us, busy }
+  return { measure, seconds, fault }
 }
 
 // What ran meanwhile and was none of ours.
@@ -149,26 +175,38 @@ function othersCpuSeconds(): number {
   return machineCpuSeconds() - cpuSeconds(process.pid)
 }
 
-// Connections are those of each generator, requests those of all.
+type Driven = Pick<LoadReport, 'seconds' | 'p50Us' | 'p99Us' | 'completed'> & { readonly fault: string | undefined }
+
 async function drive(
+  bench: Bench,
+  target: Target,
+  load: Pick<Load, 'form' | 'connections' | 'requests'>,
+): Promise<Driven> {
+  const driven = await tryToDrive(bench, target, load)
+  if (driven.fault !== undefined) throw new Error(driven.fault)
+  return driven
+}
+
+// Connections are those of each generator, requests those of all.
+async function tryToDrive(
   { generators }: Bench,
   target: Target,
   { form, connections, requests }: Pick<Load, 'form' | 'connections' | 'requests'>,
   processes = 1,
-): Promise<Pick<LoadReport, 'seconds' | 'p50Us' | 'p99Us'>> {
+): Promise<Driven> {
   const { port, headers, paths } = target
   const driving = generators.slice(0, processes).map((generator, i) => {
     const share = Math.floor(requests / processes) + (i < requests % processes ? 1 : 0)
     return ask<LoadReport>(generator, { port, headers, path: paths[form], form, connections, requests: share })
   })
   const reports = await Promise.all(driving)
-  for (const { failures, firstFailure } of reports) {
-    if (failures > 0) throw new Error(`${failures} of ${requests} ${form} requests failed; the first: ${firstFailure}`)
-  }
+  const failed = reports.find(({ failures }) => failures > 0)
   const worst = (of: (report: LoadReport) => number) => Math.max(...reports.map(of))
   return {
     seconds: worst(report => report.seconds),
     p50Us: worst(report => report.p50Us),
     p99Us: worst(report => report.p99Us),
+    completed: reports.reduce((sum, { completed }) => sum + completed, 0),
+    fault: failed && `${failed.failures} of ${requests} ${form} requests failed; the first: ${failed.firstFailure}`,
   }
 }

@@ -30,14 +30,14 @@ export type Inputs = {
 }
 
 export const INPUTS: Inputs = {
-  // `npm run bench -- --scale`, one node, the slower of two runs.
-  nodeCpuUs: 173,
-  nodeStreamCpuUs: 475,
-  // `npm run sizing -- --measure`, 8,000 chats, 64 at once, 8 accounts, Postgres 15; other programs kept both cores busy.
-  postgres: { transactions: 0.106, rowsWritten: 4.1, walBytes: 2680, diskBytes: 1200, cpuUs: 387 },
+  // `TMPDIR=/dev/shm npm run bench -- --scale`, one node, the slowest of three runs.
+  nodeCpuUs: 136,
+  nodeStreamCpuUs: 404,
+  // `TMPDIR=/dev/shm npm run sizing -- --measure`, 64 at once, 8 accounts, Postgres 15; CPU of the slowest of four runs.
+  postgres: { transactions: 0.111, rowsWritten: 4.2, walBytes: 2650, diskBytes: 1200, cpuUs: 188 },
   batchMs: 3,
   redisOps: 1,
-  // redis-benchmark with the script of the buckets, on the same busy cores.
+  // redis-benchmark with the script of the buckets, while other programs kept both cores busy.
   redisCpuUs: 37,
   utilisation: 0.6,
   postgresCoresMax: 64,

@@ -77,9 +77,10 @@ async function state(client: pg.Client, postmaster: number, gateway: number) {
   }
 }
 
-// Tables and indexes as vacuum leaves them.
+// Tables and indexes as vacuum leaves them; of a table in partitions only these have a size.
 async function bytesARequest(client: pg.Client): Promise<number> {
-  const text = `SELECT (pg_total_relation_size('usage') + pg_total_relation_size('ledger'))::float8
+  const text = `SELECT (SELECT SUM(pg_total_relation_size(relid)) FROM (
+      SELECT relid FROM pg_partition_tree('usage') UNION SELECT 'ledger'::regclass) parts)::float8
     / (SELECT COUNT(*) FROM usage) AS bytes`
   return Number((await client.query<{ bytes: number }>(text)).rows[0]?.bytes)
 }

@@ -7,6 +7,8 @@ import { join } from 'node:path'
 // The shortest turn that can be had, so that the answers of many requests are under way in every pause.
 const TURN_US = 1000
 const PERIOD_US = 5000
+// Of a core.
+export const SLOW_CORE = TURN_US / PERIOD_US
 // Version 1 has a folder for each resource, version 2 has one for all.
 const GROUPS = existsSync('/sys/fs/cgroup/cpu/tasks') ? '/sys/fs/cgroup/cpu' : '/sys/fs/cgroup'
 

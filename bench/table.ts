@@ -9,6 +9,8 @@ export type Measure = {
   readonly requestsPerSecond: number
   readonly p50Us: number
   readonly p99Us: number
+  // How much of its cores it used, where they are bounded; else NaN.
+  readonly busy: number
 }
 
 // One contestant in one round.
@@ -90,13 +92,23 @@ function workerLimitsOf(results: Results): readonly Limit[] {
     const ones = perSecond(ONE_SLOW, form)
     return perSecond(TWO_SLOW, form).map((two, round) => two / (ones[round] ?? Number.NaN))
   }
-  return results.forms.map(form => ({
-    what: `Requests a second of two workers on two cores, ${TITLES[form]}`,
-    value: median(ratios(form)),
-    limit: 1.6,
-    unit: '× one',
-    isLeast: true,
-  }))
+  return results.forms.flatMap(form => [
+    {
+      what: `Requests a second of two workers on two cores, ${TITLES[form]}`,
+      value: median(ratios(form)),
+      limit: 1.6,
+      unit: '× one',
+      isLeast: true,
+    },
+    // Else it was not its core that kept one from doing more, and a second would bring less.
+    {
+      what: `Time of its core that one used, ${TITLES[form]}`,
+      value: percentBusy(results, ONE_SLOW, form),
+      limit: 90,
+      unit: '%',
+      isLeast: true,
+    },
+  ])
 }
 
 // A figure that could not be had (NaN) is not within any limit.
@@ -163,20 +175,33 @@ function loadTable(results: Results, form: Form): string {
 }
 
 function restTable(results: Results): string {
-  const floor = middle(results, results.floor, sample => sample.addedP50Us)
-  const rows = [...results.samples.keys()].map(name => [
-    name,
-    ...withRatio(
-      middle(results, name, sample => sample.addedP50Us),
-      floor,
-      0,
-    ),
-    fixed(
-      middle(results, name, sample => sample.residentMb),
-      0,
-    ),
-  ])
-  return table(['One connection, JSON', 'p50 added, µs', `× ${results.floor}`, 'resident after the run, MB'], rows)
+  const columns = results.samples.has(TWO_SLOW) ? busyColumns(results) : aloneColumns(results)
+  const rows = [...results.samples.keys()].map(name => {
+    const resident = middle(results, name, sample => sample.residentMb)
+    return [name, ...columns.of(name), fixed(resident, 0)]
+  })
+  return table([...columns.titles, 'resident after the run, MB'], rows)
+}
+
+type Columns = { readonly titles: readonly string[]; of(name: string): readonly string[] }
+
+function aloneColumns(results: Results): Columns {
+  const added = (name: string) => middle(results, name, sample => sample.addedP50Us)
+  return {
+    titles: ['One connection, JSON', 'p50 added, µs', `× ${results.floor}`],
+    of: name => withRatio(added(name), added(results.floor), 0),
+  }
+}
+
+function busyColumns(results: Results): Columns {
+  return {
+    titles: ['Time used of its cores', ...results.forms.map(form => `${TITLES[form]}, %`)],
+    of: name => results.forms.map(form => fixed(percentBusy(results, name, form), 0)),
+  }
+}
+
+function percentBusy(results: Results, name: string, form: Form): number {
+  return 100 * middle(results, name, sample => sample[form]?.busy)
 }
 
 function startupLine({ firstMs, secondMs }: Startup): string {

@@ -27,9 +27,9 @@ test('ten times the requests are ten times the work, and never fewer than two no
 })
 
 test('what is nearest to its limit is named', () => {
-  const slowDisk = { ...INPUTS, postgresWalBytesMax: 1e6 }
+  const slowDisk = { ...INPUTS, postgres: { ...INPUTS.postgres, walBytes: 2500 }, postgresWalBytesMax: 1e6 }
   const manyScripts = { ...INPUTS, redisCpuUs: 1000 }
 
-  assert.match(sizeFor(1000, slowDisk).first, /^Postgres log, 268 %$/)
+  assert.match(sizeFor(1000, slowDisk).first, /^Postgres log, 250 %$/)
   assert.match(sizeFor(1000, manyScripts).first, /^Redis, 167 %$/)
 })
