@@ -7,6 +7,7 @@ import type { Settlement } from './contract.ts'
 import { ACCOUNT_PAGE, KEY_PAGE, ROW_PAGE, readAccountPage, readKeyPage, readRowPage } from './hot-pages.ts'
 import type { AccountPage, Desk, HotOp, KeyPage, RowPage } from './hot-rules.ts'
 import { findAbandoned, type Lease } from './postgres-lease.ts'
+import { planName } from './postgres-plans.ts'
 import { DATABASE_TIME } from './postgres-sql.ts'
 import { type Changes, noChanges, writeChanges } from './postgres-writes.ts'
 import { int, type Row, text } from './sql/sql.ts'
@@ -27,7 +28,7 @@ export async function openPostgresDesk(
   unsure: Witness | undefined,
 ): Promise<PostgresDesk> {
   const ask = async (name: string, statement: string, values: unknown[]) =>
-    (await client.query<Row>({ name, text: statement, values })).rows
+    (await client.query<Row>({ name: planName(client, name), text: statement, values })).rows
   const touched = whatIsTouched(ops, await abandonedRows(client, ops, lease))
   const wanted = unsure === undefined ? touched.rowIds : [...touched.rowIds, unsure.requestId]
   // Sent together: the server does them one after the other.

@@ -5,6 +5,7 @@ import { applyOp, type HotOp, type HotResult } from './hot-rules.ts'
 import { openPostgresDesk, type Witness } from './postgres-desk.ts'
 import { hasLostConnection, isOurOwn, isRefusedValue, isWorthAnotherTry } from './postgres-errors.ts'
 import type { Lease } from './postgres-lease.ts'
+import { renewPlans } from './postgres-plans.ts'
 import { type PostgresSql, SHARE_HOURS } from './postgres-sql.ts'
 
 type Results = readonly BatchResult<HotResult>[]
@@ -48,8 +49,10 @@ export function postgresGates(sql: PostgresSql, lease: Lease) {
       course.hasBegun = true
       let isSent = false
       try {
-        const beginning = client.query(BEGIN)
-        const [desk] = await Promise.all([openPostgresDesk(client, ops, lease, course.unsure?.witness), beginning])
+        // Sent one behind the other, and answered so.
+        const renewed = renewPlans(client)
+        const begun = client.query(BEGIN)
+        const [desk] = await Promise.all([openPostgresDesk(client, ops, lease, course.unsure?.witness), begun, renewed])
         if (course.unsure?.witness !== undefined && desk.bears(course.unsure.witness)) {
           await client.query('ROLLBACK')
           return course.unsure.results

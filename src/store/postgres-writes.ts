@@ -5,6 +5,7 @@ import type { Nano } from '../domain/credits.ts'
 import type { RequestFacts } from '../domain/usage.ts'
 import type { GateAsk, HoldEntry, Settlement } from './contract.ts'
 import type { AccountPage, ClosedRow, KeyPage } from './hot-rules.ts'
+import { planName } from './postgres-plans.ts'
 
 export type Changes = ReturnType<typeof noChanges>
 
@@ -97,7 +98,7 @@ export async function writeChanges(client: PoolClient, changes: Changes): Promis
   if (used.length === 0) return
   const parts = used.map(({ part, i }, at) => `part${i} AS (${part(`json_to_recordset($${at + 1}::json)`)})`)
   await client.query({
-    name: `hot-write-${used.map(({ i }) => i).join('')}`,
+    name: planName(client, `hot-write-${used.map(({ i }) => i).join('')}`),
     text: `WITH ${parts.join(',\n')} SELECT 1`,
     values: used.map(({ list }) => jsonOf(list)),
   })

@@ -34,7 +34,7 @@ test('a start with a superseded file sends its secret where the newer one would,
 
     assert.equal((await gateway.chat()).status, 404)
     assert.deepEqual([upstream.journal.length, other.journal.length], [seen, 0])
-    const line = gateway.logs.find(each => /is left out/.test(String(each.msg)))
+    const line = await logged(gateway, /is left out/)
     assert.deepEqual([line?.level, line?.provider], ['warn', 'up'])
     assert.equal((await gateway.chat({ model: 'test/m2' })).status, 200)
     assert.equal((await cli(gateway, ['apply'])).code, 0)
@@ -86,7 +86,7 @@ test("names of operators' models are theirs: apply refuses a file that wants one
   assert.deepEqual(await servedBy('mine'), 'of-operator')
   assert.deepEqual(await servedBy('m1'), 'm1')
   assert.deepEqual(await servedBy('test/m1'), 'm1')
-  const line = gateway.logs.find(each => /an operator's already/.test(String(each.msg)))
+  const line = await logged(gateway, /an operator's already/)
   assert.deepEqual([line?.level, line?.model, line?.name, line?.owner], ['error', 'test/m1', 'mine', 'own/m'])
 
   // An id as well as an alias.
@@ -169,4 +169,11 @@ async function supersede(gateway: Gateway, old: Readonly<Record<string, unknown>
 
 async function assertNowhere(gateway: Gateway, secret: string): Promise<void> {
   assert.ok(!(await gateway.stored()).toLowerCase().includes(secret))
+}
+
+// A line may come after the answer to what was asked behind it.
+async function logged(gateway: Gateway, what: RegExp) {
+  const line = () => gateway.logs.find(each => what.test(String(each.msg)))
+  await until(`the log has ${what}`, () => line() !== undefined)
+  return line()
 }
