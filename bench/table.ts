@@ -100,7 +100,7 @@ function workerLimitsOf(results: Results): readonly Limit[] {
       unit: '× one',
       isLeast: true,
     },
-    // Else it was not its core that kept one from doing more, and a second would bring less.
+    // Else it was something else that kept one from doing more, and two would be flattered.
     {
       what: `Time of its core that one used, ${TITLES[form]}`,
       value: percentBusy(results, ONE_SLOW, form),
@@ -141,7 +141,7 @@ export function asJson(results: Results): object {
         const value = middle(results, name, of)
         return [key, { value, ratio: value / middle(results, results.floor, of) }]
       })
-      return [form, Object.fromEntries(figures)]
+      return [form, { ...Object.fromEntries(figures), busy: middle(results, name, sample => sample[form]?.busy) }]
     })
     const residentMb = middle(results, name, sample => sample.residentMb)
     const addedP50Us = middle(results, name, sample => sample.addedP50Us)

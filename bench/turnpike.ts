@@ -1,5 +1,5 @@
 // Turnpike as it is deployed: every check, durable billing and the log switched on. After the load its books are
-// audited, and every request that was sent must have been charged.
+// audited, and every request that was answered must have been charged.
 
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
