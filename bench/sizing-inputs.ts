@@ -30,7 +30,7 @@ export type Inputs = {
 }
 
 export const INPUTS: Inputs = {
-  // `TMPDIR=/dev/shm npm run bench -- --scale`, one node, the slowest of three runs.
+  // `TMPDIR=/dev/shm npm run bench -- --scale`, one node, the slowest of four runs.
   nodeCpuUs: 136,
   nodeStreamCpuUs: 404,
   // `TMPDIR=/dev/shm npm run sizing -- --measure`, 64 at once, 8 accounts, Postgres 15; CPU of the slowest of four runs.
