@@ -40,7 +40,7 @@ if (postgres !== undefined) {
     )
   })
 
-  // The statements of a chat are planned with the first rows, and keep that plan until somebody analyses the tables again.
+  // The statements of a chat are planned with the first rows, and keep that plan until the tables are analysed or the plans renewed.
   for (const [tables, statement] of [
     ['never analysed', 'SELECT 1'],
     ['analysed while they were small', 'ANALYZE usage, ledger'],

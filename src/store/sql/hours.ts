@@ -27,7 +27,7 @@ export function sqlHours(sql: Sql) {
       const open = await sql.get(`SELECT MIN(created_at) AS at FROM usage WHERE state = 'open'`)
       const endOf = (now: number) =>
         Math.min(hourOf(now - overForMs), open?.at == null ? Number.MAX_VALUE : hourOf(int(open.at)))
-      // Mostly there is nothing to claim, and to find that out nobody need be alone. Who is asks again.
+      // Mostly there is nothing to claim, and to find that out nobody need be alone. Whoever is then alone asks again.
       const next = await firstUnclaimed(sql)
       if (next === undefined || next >= endOf(sql.now())) return 0
       return sql.transaction(async tx => {
