@@ -4,7 +4,7 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, cpus } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Form } from './answer-reader.ts'
 import { CONTESTANTS } from './contestants.ts'
@@ -13,7 +13,7 @@ import { measureRounds, type Plan } from './rounds.ts'
 import { EMBEDDED, ONE_SLOW, startScale } from './scale.ts'
 import { measureStartup } from './startup.ts'
 import { asJson, boundText, isWithin, limitsOf, markdown, measuredText, type Results } from './table.ts'
-import { ON_DISK, ROOT } from './turnpike.ts'
+import { BEFORE, ON_DISK, ROOT, turnpike, turnpikeBefore } from './turnpike.ts'
 
 const HELP = `npm run bench -- [options]
 
@@ -21,7 +21,8 @@ const HELP = `npm run bench -- [options]
   --json               print machine-readable results
   --requests N         JSON requests a round (10000); streams are a fifth of them
   --rounds N           rounds, of which the median counts (9)
-  --only json|stream   only this form
+  --only LIST          of json,streams (both)
+  --before FOLDER      compare with another checkout of Turnpike, in turn, instead of nginx; it must be installed and built
   --paced              1 ms between the chunks of a stream
   --halt               let idle cores halt; in a virtual machine streams then vary threefold between runs
   --contestants LIST   of nginx,relay,turnpike,turnpike-in-memory (all); the last has its data in /dev/shm
@@ -43,9 +44,10 @@ async function main(): Promise<void> {
     console.log(HELP)
     return
   }
-  const names = options.scale ? [] : options.contestants.split(',')
+  const names = options.scale || options.before !== undefined ? [] : options.contestants.split(',')
   const named = CONTESTANTS.filter(({ name }) => names.includes(name.toLowerCase().replaceAll(' ', '-')))
   if (named.length !== names.length) throw new Error(`--contestants: not known in ${options.contestants}`)
+  if (options.before !== undefined) named.push(turnpikeBefore(resolve(options.before)), turnpike)
   checkMachine(names)
 
   // On the checkout's disk: /tmp may be memory, where a durable write costs nothing.
@@ -66,7 +68,7 @@ async function main(): Promise<void> {
     say: line => console.error(line),
   }
   try {
-    print(options.scale ? await measureScale(plan) : [await measureBesideNginx(plan)], options)
+    print(await measure(plan, options), options)
   } catch (error) {
     console.error(`The benchmark failed; logs and data are in ${folder}`)
     throw error
@@ -77,6 +79,16 @@ async function main(): Promise<void> {
       `Profiles (the figures above include the profiler's cost): node bench/profile.ts ${plan.profileFolder}`,
     )
   }
+}
+
+async function measure(plan: Plan, { scale, before }: Options): Promise<readonly Results[]> {
+  if (scale) return measureScale(plan)
+  return [before === undefined ? await measureBesideNginx(plan) : await measureBefore(plan)]
+}
+
+async function measureBefore(plan: Plan): Promise<Results> {
+  const samples = await measureRounds(plan)
+  return { floor: BEFORE, forms: plan.forms, connections: plan.connections, samples, startup: undefined }
 }
 
 async function measureBesideNginx(plan: Plan): Promise<Results> {
@@ -98,6 +110,8 @@ async function measureScale(plan: Plan): Promise<readonly Results[]> {
   ]
 }
 
+type Options = ReturnType<typeof readOptions>
+
 function readOptions() {
   const flag = { type: 'boolean', default: false } as const
   return parseArgs({
@@ -109,7 +123,8 @@ function readOptions() {
       profile: flag,
       scale: flag,
       help: flag,
-      only: { type: 'string' },
+      only: { type: 'string', default: 'json,streams' },
+      before: { type: 'string' },
       requests: { type: 'string', default: '10000' },
       rounds: { type: 'string', default: '9' },
       contestants: { type: 'string', default: 'nginx,relay,turnpike,turnpike-in-memory' },
@@ -124,10 +139,11 @@ function checkMachine(names: readonly string[]): void {
   if (names.includes('nginx') && findNginx() === undefined) installNginx()
 }
 
-function formsOf(only: string | undefined): readonly Form[] {
-  if (only === undefined) return ['json', 'stream']
-  if (only === 'json' || only === 'stream') return [only]
-  throw new Error(`--only takes json or stream, not ${only}`)
+function formsOf(only: string): readonly Form[] {
+  const forms = only.split(',').map(name => (name === 'streams' ? 'stream' : name))
+  const unknown = forms.find(name => name !== 'json' && name !== 'stream')
+  if (unknown !== undefined) throw new Error(`--only takes json, streams or both, not ${unknown}`)
+  return (['json', 'stream'] as const).filter(form => forms.includes(form))
 }
 
 function countOf(name: string, text: string): number {
@@ -140,10 +156,7 @@ function requestsOf(json: number): Plan['requests'] {
   return { json, stream: Math.ceil(json / 5) }
 }
 
-function print(
-  parts: readonly Results[],
-  options: { json: boolean; gate: boolean; paced: boolean; scale: boolean },
-): void {
+function print(parts: readonly Results[], options: Options): void {
   const machine = `${cpus()[0]?.model.trim()}, Node ${process.version}${options.scale ? '' : ', one pinned core'}`
   if (options.json) console.log(JSON.stringify({ machine, paced: options.paced, parts: parts.map(asJson) }, null, 2))
   else console.log(`${machine}${options.paced ? ', 1 ms between chunks' : ''}\n\n${parts.map(markdown).join('\n\n')}`)

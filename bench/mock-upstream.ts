@@ -6,7 +6,10 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { parseArgs } from 'node:util'
 
 const FRAMES_PER_STREAM = 50
-const { values: options } = parseArgs({ options: { paced: { type: 'boolean', default: false } } })
+const { values: options } = parseArgs({
+  options: { paced: { type: 'boolean', default: false }, 'pace-ms': { type: 'string' } },
+})
+const paceMs = Number(options['pace-ms'] ?? (options.paced ? 1 : 0))
 
 const jsonAnswer = completion()
 const plainStream = stream(false)
@@ -45,7 +48,7 @@ function answer(socket: Socket, body: string): void {
     return
   }
   const writes = /"include_usage": *true/.test(body) ? streamWithUsage : plainStream
-  if (options.paced) writePaced(socket, writes, 0)
+  if (paceMs > 0) writePaced(socket, writes, 0)
   // Unpaced: a write for every frame, all in one tick. What the contestant reads together is for the kernel to decide.
   else for (const bytes of writes) socket.write(bytes)
 }
@@ -54,7 +57,7 @@ function writePaced(socket: Socket, writes: readonly Buffer[], at: number): void
   const bytes = writes[at]
   if (bytes === undefined || socket.destroyed) return
   socket.write(bytes)
-  setTimeout(writePaced, 1, socket, writes, at + 1)
+  setTimeout(writePaced, paceMs, socket, writes, at + 1)
 }
 
 function completion(): Buffer {

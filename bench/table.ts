@@ -2,7 +2,7 @@
 
 import type { Form } from './answer-reader.ts'
 import { ONE_NODE, ONE_SLOW, TWO_SLOW } from './scale.ts'
-import { ON_DISK } from './turnpike.ts'
+import { BEFORE, ON_DISK } from './turnpike.ts'
 
 export type Measure = {
   readonly cpuUs: number
@@ -50,6 +50,7 @@ const COLUMNS: readonly { key: keyof Measure; title: string; scale: number; digi
 export function limitsOf(results: Results): readonly Limit[] {
   if (results.samples.has(ONE_NODE)) return storeLimitsOf(results)
   if (results.samples.has(TWO_SLOW)) return workerLimitsOf(results)
+  if (results.floor === BEFORE) return changeLimitsOf(results)
   const { floor, samples } = results
   const limits: Limit[] = []
   const ratio = (of: (sample: Sample) => number | undefined) =>
@@ -72,6 +73,19 @@ export function limitsOf(results: Results): readonly Limit[] {
     limits.push({ what: '`npm start` to the first answered chat', value: seconds, limit: 1, unit: 's' })
   }
   return limits
+}
+
+// Round by round, as the two were measured one after the other.
+function changeLimitsOf({ forms, samples }: Results): readonly Limit[] {
+  const before = samples.get(BEFORE) ?? []
+  const ratios = (form: Form) =>
+    (samples.get(ON_DISK) ?? []).map((now, round) => (now[form]?.cpuUs ?? 0) / (before[round]?.[form]?.cpuUs ?? 0))
+  return forms.map(form => ({
+    what: `CPU per request, ${TITLES[form]}`,
+    value: median(ratios(form)),
+    limit: 1.05,
+    unit: '× before',
+  }))
 }
 
 function storeLimitsOf(results: Results): readonly Limit[] {

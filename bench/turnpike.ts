@@ -11,11 +11,18 @@ export const ROOT = join(import.meta.dirname, '..')
 const ADMIN_TOKEN = 'bench-admin-token-0123456789abcdefghijklmnop'
 const PAGE_ROWS = 1000
 
-type Admin = (method: 'GET' | 'POST', path: string, body?: object) => Promise<Record<string, unknown>>
+export type Admin = (method: 'GET' | 'POST', path: string, body?: object) => Promise<Record<string, unknown>>
 
 export const ON_DISK = 'Turnpike'
 
 export const turnpike: Contestant = { name: ON_DISK, start: place => startTurnpike(place) }
+
+export const BEFORE = 'Turnpike before'
+
+// Another checkout, with everything that belongs to it: what a change costs is seen only in turns with what was before it.
+export function turnpikeBefore(root: string): Contestant {
+  return { name: BEFORE, start: place => startTurnpike(place, {}, 'contestant', root) }
+}
 
 // The same with its data where writing takes no time: what is left is the gateway's own. No limit is held against it.
 export const turnpikeInMemory: Contestant = {
@@ -38,6 +45,7 @@ export async function startTurnpike(
   { folder, upstreamPort, profileFolder }: Place,
   more: Env = {},
   core: Core = 'contestant',
+  root = ROOT,
 ): Promise<Running> {
   const port = await freePort()
   const log = join(folder, 'turnpike.log')
@@ -45,7 +53,7 @@ export async function startTurnpike(
   mkdirSync(env.TURNPIKE_DATA_DIR!, { recursive: true, mode: 0o700 })
   writeFileSync(env.TURNPIKE_CONFIG!, turnpikeYaml(upstreamPort))
   const flags = profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`]
-  const command = [process.execPath, ...flags, ...startArguments()]
+  const command = [process.execPath, ...flags, ...startArguments(root)]
   const child = startPlain(core, command, log, env)
   await until(() => isReady(port), child, log)
   const admin = adminOf(port)
@@ -61,7 +69,7 @@ export async function startTurnpike(
       if (charged < answered || charged > sent)
         throw new Error(`${answered} of ${sent} requests were answered, but ${charged} were charged\n${logTail(log)}`)
       await stop(child)
-      audit(env)
+      audit(root, env)
     },
     stop: () => stop(child),
   }
@@ -97,7 +105,7 @@ async function isReady(port: number): Promise<boolean> {
   )
 }
 
-function adminOf(port: number): Admin {
+export function adminOf(port: number): Admin {
   return async (method, path, body) => {
     const answer = await fetch(`http://127.0.0.1:${port}/admin/v1${path}`, {
       method,
@@ -114,21 +122,18 @@ function adminOf(port: number): Admin {
   }
 }
 
-async function createKey(admin: Admin): Promise<{ id: string; secret: string }> {
+export async function createKey(
+  admin: Admin,
+  limits: object = { rpm_limit: 10_000_000, daily_limit: null, max_concurrent: 10_000 },
+): Promise<{ id: string; secret: string }> {
   const account = await admin('POST', '/accounts', { name: 'bench' })
   await admin('POST', `/accounts/${account.id}/credits`, { amount: '1000000' })
-  const key = await admin('POST', '/keys', {
-    name: 'bench',
-    account_id: account.id,
-    rpm_limit: 10_000_000,
-    daily_limit: null,
-    max_concurrent: 1000,
-  })
+  const key = await admin('POST', '/keys', { name: 'bench', account_id: account.id, ...limits })
   return { id: String(key.id), secret: String(key.secret) }
 }
 
 // A charged row is settled, completed and dearer than nothing.
-async function countCharged(admin: Admin, keyId: string): Promise<number> {
+export async function countCharged(admin: Admin, keyId: string): Promise<number> {
   let charged = 0
   let after: string | undefined
   for (;;) {
@@ -143,16 +148,16 @@ async function countCharged(admin: Admin, keyId: string): Promise<number> {
 }
 
 // Throws, with what the audit said, unless it exits with 0.
-function audit(env: Env): void {
-  execFileSync(process.execPath, [join(ROOT, 'bin/turnpike.js'), 'audit'], {
+function audit(root: string, env: Env): void {
+  execFileSync(process.execPath, [join(root, 'bin/turnpike.js'), 'audit'], {
     env: { ...plainEnv(), ...env },
     stdio: 'pipe',
   })
 }
 
 // As `npm start` does it, without npm in between.
-function startArguments(): readonly string[] {
-  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: { start: string } }
+function startArguments(root: string): readonly string[] {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: { start: string } }
   const [, ...args] = scripts.start.split(' ')
-  return args.filter(arg => arg !== '--build-dashboard').map(arg => (arg.startsWith('bin/') ? join(ROOT, arg) : arg))
+  return args.filter(arg => arg !== '--build-dashboard').map(arg => (arg.startsWith('bin/') ? join(root, arg) : arg))
 }
