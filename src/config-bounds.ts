@@ -68,10 +68,11 @@ const TABLE = {
   // How long it stays open, twice as long each time that the target is not well again.
   breakerOpenMs: 5 * SECOND,
   breakerOpenMsMax: 30 * SECOND,
-  // The one request that shows whether a target is well again may take so long until another may show it.
-  breakerTrialMsMax: 30 * SECOND,
-  // With all targets of a model open, one request in so long is sent all the same.
+  // With all targets of a model open, one request in this time is sent all the same. The accounts that asked within the
+  // second time take turns; of that many accounts is known when it was their turn.
   lastResortEveryMs: 1 * SECOND,
+  lastResortAskedMs: 10 * SECOND,
+  lastResortAccountsMax: 256,
   // What an upstream may ask us to wait, and how long a credential is set aside that is limited without a word.
   retryAfterMsMax: 5 * MINUTE,
   limitedMsDefault: 1 * SECOND,
@@ -83,7 +84,7 @@ const TABLE = {
   retryAccountsMax: 10_000,
   // Questions of our own to upstreams.
   probeTimeoutMs: 10 * SECOND,
-  probesAtOnceMax: 16,
+  probesAtOnceMax: 64,
   probeEveryMs: 5 * SECOND,
   deadCredentialProbedEveryMs: 1 * MINUTE,
   fleetTendedEveryMs: 1 * SECOND,

@@ -29,6 +29,8 @@ export class Failure extends Error {
   readonly ours: boolean
   // Rejected because the prompt does not fit into the model's context: one with a longer context may take it.
   readonly tooLong: boolean
+  // Limited because this one request is larger than what is allowed in a minute: others are not limited by it.
+  readonly bySize: boolean
 
   constructor(
     kind: FailureKind,
@@ -40,6 +42,7 @@ export class Failure extends Error {
       readonly stale?: boolean
       readonly ours?: boolean
       readonly tooLong?: boolean
+      readonly bySize?: boolean
     } = {},
   ) {
     super(message)
@@ -50,6 +53,7 @@ export class Failure extends Error {
     this.stale = more.stale ?? false
     this.ours = more.ours ?? false
     this.tooLong = more.tooLong ?? false
+    this.bySize = more.bySize ?? false
   }
 }
 

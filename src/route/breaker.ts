@@ -1,6 +1,7 @@
-// Whether a target may be called. Failures in a row, or too many of all, open the breaker; after a while one request at a
-// time is let through to see whether the target is well again. A failure that the content may have caused counts only as
-// far as other accounts bear it out, so that one tenant's poison cannot switch a target off for all.
+// Whether a target may be called. Failures in a row, or too many of all, open the breaker; after a while a probe without
+// any caller's content shows whether the target is well again. A failure that the content may have caused counts only as
+// far as other accounts bear it out, so that one tenant's poison cannot switch a target off for all
+// (docs/decisions/0022, 0059).
 import { add, type Decaying, nothingYet, sumAt, weightAt } from '../lib/decay.ts'
 
 export type BreakerBounds = {
@@ -11,14 +12,12 @@ export type BreakerBounds = {
   readonly breakerWindowMs: number
   readonly breakerOpenMs: number
   readonly breakerOpenMsMax: number
-  readonly breakerTrialMsMax: number
 }
 
 export type Breaker = {
+  // In half_open a probe is on its way that shows whether the target is well again.
   state: 'closed' | 'open' | 'half_open'
   openUntilMs: number
-  // Since when the one request is on its way that shows whether the target is well; of no meaning but in half_open.
-  trialSinceMs: number
   // How often it opened without being well for long in between: each time it stays open longer.
   opened: number
   closedAtMs: number
@@ -39,7 +38,6 @@ export function newBreaker(): Breaker {
   return {
     state: 'closed',
     openUntilMs: 0,
-    trialSinceMs: 0,
     opened: 0,
     closedAtMs: 0,
     certainInARow: 0,
@@ -48,30 +46,25 @@ export function newBreaker(): Breaker {
   }
 }
 
-// Looks without changing anything: 'trial' would be let through as the one that shows how the target is.
-export function standing(breaker: Breaker, nowMs: number, bounds: BreakerBounds): 'closed' | 'open' | 'trial' {
-  if (breaker.state === 'closed') return 'closed'
-  if (breaker.state === 'open') return nowMs >= breaker.openUntilMs ? 'trial' : 'open'
-  return nowMs - breaker.trialSinceMs >= bounds.breakerTrialMsMax ? 'trial' : 'open'
+// Its pause is over: a probe is to show whether the target is well again.
+export function isDue(breaker: Breaker, nowMs: number): boolean {
+  return breaker.state === 'open' && nowMs >= breaker.openUntilMs
 }
 
-// The request goes to the target. True: it is open, and this is its trial.
-export function letThrough(breaker: Breaker, nowMs: number): boolean {
-  if (breaker.state === 'closed') return false
-  breaker.state = 'half_open'
-  breaker.trialSinceMs = nowMs
-  return true
+export function probing(breaker: Breaker): void {
+  if (breaker.state === 'open') breaker.state = 'half_open'
 }
 
-// The trial ended and says nothing about the target: its caller left. The next may try.
-export function withdrawn(breaker: Breaker): void {
+// The probe said nothing about the target, only about us or a credential: the next one may show it.
+export function inconclusive(breaker: Breaker): void {
   if (breaker.state === 'half_open') breaker.state = 'open'
 }
 
-// True if that closed it. Only its trial can: what was under way when it opened is of another time.
-export function beganWell(breaker: Breaker, trial: boolean, nowMs: number): boolean {
+// True if that closed it. Only a request that was sent although it was open can: what was under way when it opened is of
+// another time.
+export function beganWell(breaker: Breaker, lastResort: boolean, nowMs: number): boolean {
   if (breaker.state !== 'closed') {
-    if (!trial) return false
+    if (!lastResort) return false
     close(breaker, nowMs)
     return true
   }
@@ -88,7 +81,6 @@ export type BreakerFailure = {
   readonly cause: Cause
   readonly accountId: string
   readonly retryAfterMs: number
-  readonly trial: boolean
 }
 
 export type Verdict = 'stays' | 'opened' | 'ask_probe'
@@ -99,16 +91,8 @@ export function failed(breaker: Breaker, failure: BreakerFailure, nowMs: number,
   if (cause === 'target') breaker.certainInARow += 1
   else doubt(breaker, cause === 'unsure' ? '' : failure.accountId, nowMs, bounds)
 
-  if (breaker.state !== 'closed') {
-    if (!failure.trial) return 'stays'
-    if (cause === 'target') open(breaker, nowMs, failure.retryAfterMs, bounds)
-    else {
-      // Content may have failed the trial: a question of our own decides, and meanwhile nobody else is sent there.
-      breaker.state = 'open'
-      breaker.openUntilMs = nowMs + bounds.breakerOpenMs
-    }
-    return cause === 'target' ? 'stays' : 'ask_probe'
-  }
+  // While it is open, probes alone decide how long: no caller's failure prolongs it.
+  if (breaker.state !== 'closed') return 'stays'
   if (isTooMuch(countedFailures(breaker, nowMs, bounds), breaker, nowMs, bounds)) {
     open(breaker, nowMs, failure.retryAfterMs, bounds)
     return 'opened'
@@ -131,7 +115,6 @@ export function probed(
 
 // Closed, and yet it fails more often than a target should: others go first.
 export function isUnhealthy(breaker: Breaker, nowMs: number, bounds: BreakerBounds): boolean {
-  // One that is to show whether it is well again stands where it would if it were.
   if (breaker.state !== 'closed' || (breaker.ends.sum === 0 && breaker.doubtful.size === 0)) return false
   const seen = weightAt(breaker.ends, nowMs, bounds.breakerWindowMs)
   if (seen < bounds.breakerRequestsMin / 2) return false

@@ -4,7 +4,7 @@ import type { Model } from '../domain/catalog.ts'
 import type { Chat } from '../domain/chat.ts'
 import type { Models } from '../domain/chat-models.ts'
 import { type Considered, NO_WISHES, REASON_OF, type Reason, type Wishes } from '../domain/routing.ts'
-import { isUnhealthy, standing } from './breaker.ts'
+import { isUnhealthy } from './breaker.ts'
 import { barred, freeAtMs } from './credentials.ts'
 import type { Candidate, Choice, Fleet } from './fleet.ts'
 import { type Circumstances, type Ranked, rank } from './rank.ts'
@@ -30,7 +30,7 @@ export function choose(request: ChooseRequest, needs: ChooseNeeds): Choice {
   if (request.models.length === 1 && wishes === NO_WISHES && request.stickTo === null) {
     const all = fleet.candidates(request.models[0])
     const only = all[0]
-    if (only !== undefined && all.length === 1 && blockOf(only, nowMs, fleet) === undefined) return only.alone
+    if (only !== undefined && all.length === 1 && blockOf(only, nowMs) === undefined) return only.alone
   }
 
   const at: Circumstances = { chat: request.chat, nowMs, random: needs.random }
@@ -71,7 +71,7 @@ function sort(model: Model, index: number, request: ChooseRequest, at: Circumsta
   const unfit = unfitModel(model, chat)
   for (const candidate of fleet.candidates(model)) {
     const unwanted = unfit ?? unwantedProvider(candidate.provider.id, wishes)
-    const block = unwanted === undefined ? blockOf(candidate, at.nowMs, fleet) : undefined
+    const block = unwanted === undefined ? blockOf(candidate, at.nowMs) : undefined
     if (unwanted !== undefined) out.push(notTried(candidate, unwanted))
     else if (block !== undefined) blocked.push(block)
     else if (isUnhealthy(candidate.state.breaker, at.nowMs, fleet.bounds)) unwell.push(candidate)
@@ -104,10 +104,10 @@ function inAskedOrder(ranked: readonly Ranked[], wishes: Wishes): readonly Ranke
 }
 
 // Why it cannot be called at this moment, and until when.
-function blockOf(candidate: Candidate, nowMs: number, fleet: Fleet): Blocked | undefined {
+function blockOf(candidate: Candidate, nowMs: number): Blocked | undefined {
   const { breaker } = candidate.state
-  if (standing(breaker, nowMs, fleet.bounds) === 'open') {
-    // A trial is on its way: it will be known soon.
+  if (breaker.state !== 'closed') {
+    // Past its pause a probe is on its way: it will be known soon.
     const untilMs = Math.max(breaker.openUntilMs, nowMs)
     return { candidate, reason: 'breaker_open', untilMs }
   }
@@ -124,7 +124,7 @@ function whenBlocked(blocked: readonly Blocked[], out: readonly Considered[], no
   const barredOnly = inOrder.filter(({ reason }) => reason !== 'breaker_open')
   const leastBad = barredOnly.length === 0 ? inOrder[0] : undefined
   const lastResort = leastBad?.candidate.model.id
-  const isTaken = lastResort !== undefined && !fleet.hasLastResort(lastResort)
+  const isTaken = lastResort !== undefined && !fleet.lastResorts.isFree(lastResort)
   const tried = leastBad === undefined || isTaken ? barredOnly : [leastBad]
   const left = inOrder.filter(entry => !tried.includes(entry))
   return {

@@ -9,17 +9,17 @@ import { type BudgetBounds, type RetryBudget, retryBudget } from './budget.ts'
 import type { Catalog } from './catalog.ts'
 import { type Badge, type CredentialBounds, forgetPastLimits, type Keyring, newBadge } from './credentials.ts'
 import { type Health, newHealth } from './health.ts'
+import { type LastResortBounds, type LastResorts, lastResorts } from './last-resort.ts'
 import { type Probes, probes } from './probe.ts'
 
 export type FleetBounds = BreakerBounds &
   BudgetBounds &
-  CredentialBounds & {
+  CredentialBounds &
+  LastResortBounds & {
     readonly probeTimeoutMs: number
     readonly probesAtOnceMax: number
     // At most one question about a target in so long.
     readonly probeEveryMs: number
-    // When all targets of a model are open, one request in so long goes to the least bad.
-    readonly lastResortEveryMs: number
   }
 
 export type FleetNeeds = {
@@ -77,14 +77,14 @@ export type Fleet = {
   readonly budget: RetryBudget
   readonly probes: Probes
   readonly onAlarm: (alarm: FleetAlarm) => void
-  // Whether a request may be the one that is sent although all is open; taking it is another matter.
-  hasLastResort(modelId: string): boolean
-  takeLastResort(modelId: string): boolean
+  readonly lastResorts: LastResorts
   // In the order in which the catalog names them.
   targets(): Iterable<TargetState>
   badges(): Iterable<Badge>
   // Where this credential may be sent: the provider as the catalog in force has it, if it is still one of its own.
   providerOf(badge: Badge): Provider | undefined
+  // The credentials by which a target is called.
+  keyringOf(state: TargetState): Keyring
   prune(): void
   close(): void
 }
@@ -95,7 +95,7 @@ export function openFleet(needs: FleetNeeds): Fleet {
   let states = new Map<string, TargetState>()
   let keyrings = new Map<string, { readonly provider: Provider; readonly keyring: Keyring }>()
   let byModel = new WeakMap<Model, readonly Candidate[]>()
-  const lastResorts = new Map<string, number>()
+  const lastTries = lastResorts({ ...bounds, clock })
   const budget = retryBudget({ ...bounds, clock })
   const asking = probes({ ...bounds, ...needs })
 
@@ -107,7 +107,7 @@ export function openFleet(needs: FleetNeeds): Fleet {
     keyrings = new Map()
     byModel = new WeakMap()
     for (const model of catalog.models) byModel.set(model, candidatesOf(model, catalog, before))
-    for (const id of lastResorts.keys()) if (catalog.model(id)?.id !== id) lastResorts.delete(id)
+    lastTries.keep(id => catalog.model(id)?.id === id)
     needs.adapters.keep(catalog.providers)
   }
 
@@ -142,11 +142,6 @@ export function openFleet(needs: FleetNeeds): Fleet {
     })
   }
 
-  function hasLastResort(modelId: string): boolean {
-    const takenMs = lastResorts.get(modelId)
-    return takenMs === undefined || clock.monotonic() - takenMs >= bounds.lastResortEveryMs
-  }
-
   return {
     candidates(model) {
       prepareAnew()
@@ -157,12 +152,7 @@ export function openFleet(needs: FleetNeeds): Fleet {
     budget,
     probes: asking,
     onAlarm: needs.onAlarm,
-    hasLastResort,
-    takeLastResort(modelId) {
-      const isFree = hasLastResort(modelId)
-      if (isFree) lastResorts.set(modelId, clock.monotonic())
-      return isFree
-    },
+    lastResorts: lastTries,
     targets() {
       prepareAnew()
       return states.values()
@@ -176,17 +166,20 @@ export function openFleet(needs: FleetNeeds): Fleet {
       const known = keyrings.get(badge.provider)
       return known?.keyring.badges.includes(badge) ? known.provider : undefined
     },
+    keyringOf: ({ provider }) => keyrings.get(provider)?.keyring ?? NO_KEYS,
     prune() {
       const nowMs = clock.monotonic()
       for (const { keyring } of keyrings.values()) for (const badge of keyring.badges) forgetPastLimits(badge, nowMs)
       asking.prune()
       budget.prune()
+      lastTries.prune()
     },
     close: () => asking.close(),
   }
 }
 
 const NOBODY: readonly Candidate[] = []
+const NO_KEYS: Keyring = { badges: [], turn: 0 }
 
 function newState(key: string, { provider, model }: Target): TargetState {
   const never = Number.NEGATIVE_INFINITY

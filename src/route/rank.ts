@@ -67,11 +67,10 @@ function byCost(candidates: readonly Candidate[], { chat }: Circumstances): read
 const BYTES_PER_TOKEN = 4
 const USUAL_ANSWER_TOKENS = 500
 
-// Whoever has not been heard of lately is tried now and then, and at once if it has to show whether it is well again.
+// Whoever has not been heard of lately is tried now and then.
 function byFirstByte(candidates: readonly Candidate[], { chat, nowMs, random }: Circumstances): readonly Ranked[] {
   return candidates.map(candidate => {
-    const { health, breaker } = candidate.state
-    const tookMs = breaker.state === 'closed' ? firstByteMs(health, chat.stream, nowMs) : -1
+    const tookMs = firstByteMs(candidate.state.health, chat.stream, nowMs)
     const score = tookMs ?? (random() < EXPLORED_SHARE ? 0 : Number.POSITIVE_INFINITY)
     return { candidate, score, group: 0 }
   })

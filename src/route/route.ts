@@ -48,7 +48,9 @@ export async function route(request: RouteRequest, choice: Choice, needs: RouteN
     const { provider } = target
     called = model
     dispatchedAt = null
+    const leaving = trip
     const onSent = () => {
+      leaving.sent = true
       dispatchedAt = clock.now()
       request.onDispatch(provider, model, dispatchedAt)
     }
@@ -102,9 +104,10 @@ function walkThrough({ queue, evenBarred }: Choice, { accountId, stickTo }: Rout
 
 const NONE: readonly Badge[] = []
 
-// A last resort is for one request at a time.
+// A last resort is for one request at a time, and for one account after the other.
 function setOff({ lastResort }: Choice, walk: Walk, fleet: Fleet): Trip | undefined {
-  return lastResort === undefined || fleet.takeLastResort(lastResort) ? onwards(walk, fleet) : undefined
+  if (lastResort !== undefined && !fleet.lastResorts.take(lastResort, walk.accountId)) return undefined
+  return onwards(walk, fleet)
 }
 
 // To the next candidate that can be called; whoever has opened or run out of credentials meanwhile is passed over.

@@ -38,7 +38,8 @@ function failureOf(error: UpstreamError, fields: Record<string, unknown>, unsaid
   }
   if (status === 429 || status === 503 || status === 529) {
     const wait = retryAfterSeconds(error)
-    return new Failure('limited', why, { status, ...(wait === undefined ? {} : { retryAfter: wait }) })
+    const bySize = status === 429 && isOneTooLarge(fields)
+    return new Failure('limited', why, { status, bySize, ...(wait === undefined ? {} : { retryAfter: wait }) })
   }
   if (status === 401 || status === 403) return new Failure('credential', why, { status })
   if (status === 408 || status === 504) return new Failure('timeout', why, { status })
@@ -66,6 +67,11 @@ const TOO_LONG_WORDS = new RegExp(
   ].join('|'),
   'i',
 )
+
+// OpenAI says 429 of a request that asks for more tokens than the limit of a whole minute, which no waiting helps.
+function isOneTooLarge({ message }: Record<string, unknown>): boolean {
+  return typeof message === 'string' && /^request too large\b/i.test(message)
+}
 
 function errorFields(body: Buffer): Record<string, unknown> {
   try {

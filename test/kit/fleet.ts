@@ -19,6 +19,8 @@ export type Doing = {
   readonly failure?: Failure
   readonly lastsMs?: number
   readonly breaks?: Failure
+  // It failed before the request had left.
+  readonly unsent?: boolean
 }
 export type Behaviour = (call: Errand, nowMs: number) => Doing
 
@@ -103,7 +105,7 @@ export function openWorld(
         const doing = member?.behave(errand, nowMs) ?? { afterMs: 0 }
         let aborted = false
         const after = (ms: number, run: () => void) => at(clock.monotonic() + ms, () => aborted || run())
-        errand.onSent()
+        if (!doing.unsent && !NEVER_SENT.has(doing.failure?.kind)) errand.onSent()
         after(doing.afterMs, () => {
           if (doing.failure !== undefined) return listener.end(doing.failure)
           listener.chunks([{ choices: [{ index: 0, delta: { content: 'Hello' }, finish_reason: null }], ...UNSAID }])
@@ -258,6 +260,7 @@ export function chance(seed: number): () => number {
   }
 }
 
+const NEVER_SENT: ReadonlySet<string | undefined> = new Set(['refused', 'dns', 'tls', 'connect_timeout'])
 const UNSAID = { usage: undefined, fingerprint: undefined }
 const BODY = { model: 'm', messages: [{ role: 'user', content: 'Hello' }], stream: true }
 const CHAT = parseChat(structuredClone(BODY))

@@ -46,6 +46,7 @@ const { gateway, upstream } = await openScene(
     breakerOpenMs: OPEN_MS,
     breakerOpenMsMax: OPEN_MS,
     probeEveryMs: 50,
+    fleetTendedEveryMs: 100,
     retryReserveMax: 1000,
   }),
 )
@@ -61,11 +62,10 @@ test('a target that cannot be reached is called five times, then left alone, and
   await until('the log tells that it is down', () => warnings(OPENED, 'proxied') === 1)
 
   await proxy.set({ kind: 'pass' })
-  await sleep(OPEN_MS + 50)
+  await until('the log tells that it is back', () => warnings('a target is well again', 'proxied') === 1)
   const back = await gateway.chat({ model: 'test/pair' })
 
   assert.equal(back.headers['x-svc-provider'], 'proxied')
-  await until('the log tells that it is back', () => warnings('a target is well again', 'proxied') === 1)
 })
 
 for (const status of [500, 403]) {

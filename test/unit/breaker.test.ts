@@ -9,13 +9,13 @@ import {
   beganWell,
   endedWell,
   failed,
+  inconclusive,
+  isDue,
   isUnhealthy,
-  letThrough,
   newBreaker,
   probed,
-  standing,
+  probing,
   type Verdict,
-  withdrawn,
 } from '../../src/route/breaker.ts'
 
 const IN_A_ROW = BOUNDS.breakerFailuresInARowMax
@@ -27,7 +27,7 @@ test('failures in a row that no content can cause open it, whoever saw them', ()
   const verdicts = Array.from({ length: IN_A_ROW }, () => fail(breaker, { cause: 'target', accountId: 'alice' }))
 
   assert.deepEqual(verdicts, [...Array(IN_A_ROW - 1).fill('stays'), 'opened'])
-  assert.equal(standing(breaker, 0, BOUNDS), 'open')
+  assert.equal(breaker.state, 'open')
 })
 
 test('one success in between begins the row anew', () => {
@@ -46,7 +46,7 @@ test('however many failures of one account that content may have caused ask for 
         if (isOther) succeed(breaker, i)
         else assert.notEqual(fail(breaker, { cause: 'maybe_content', accountId: 'poisoner' }, i), 'opened')
       }
-      assert.equal(standing(breaker, 300, BOUNDS), 'closed')
+      assert.equal(breaker.state, 'closed')
       assert.equal(isUnhealthy(breaker, 300, BOUNDS), false)
     }),
   )
@@ -85,9 +85,9 @@ test('a probe that fails opens it, and one that is answered forgets what was hel
   assert.equal(probed(breaker, undefined, 0, BOUNDS), false)
   assert.equal(fail(breaker, { cause: 'maybe_content' }), 'stays')
   assert.equal(probed(breaker, { retryAfterMs: 0 }, 0, BOUNDS), true)
-  assert.equal(standing(breaker, 0, BOUNDS), 'open')
+  assert.equal(breaker.state, 'open')
   assert.equal(probed(breaker, undefined, 0, BOUNDS), true)
-  assert.equal(standing(breaker, 0, BOUNDS), 'closed')
+  assert.equal(breaker.state, 'closed')
 })
 
 test('half of the requests failing open it even if they never fail in a row; before that others go first', () => {
@@ -114,62 +114,72 @@ test('old failures fade', () => {
   assert.equal(isUnhealthy(breaker, 10 * BOUNDS.breakerWindowMs, BOUNDS), false)
 })
 
-test('after its time one request at a time is let through, and its success closes it', () => {
+test('after its time it is due for a probe, one at a time, and an answer to that closes it', () => {
   const breaker = opened()
-  assert.equal(standing(breaker, OPEN_MS - 1, BOUNDS), 'open')
-  assert.equal(standing(breaker, OPEN_MS, BOUNDS), 'trial')
+  assert.equal(isDue(breaker, OPEN_MS - 1), false)
+  assert.equal(isDue(breaker, OPEN_MS), true)
 
-  assert.equal(letThrough(breaker, OPEN_MS), true)
-  assert.equal(standing(breaker, OPEN_MS, BOUNDS), 'open')
+  probing(breaker)
+  assert.equal(isDue(breaker, OPEN_MS), false)
   assert.equal(beganWell(breaker, false, OPEN_MS), false, 'one that was under way before closes nothing')
-  assert.equal(beganWell(breaker, true, OPEN_MS), true)
+  assert.equal(breaker.state, 'half_open')
+  assert.equal(probed(breaker, undefined, OPEN_MS, BOUNDS), true)
 
-  assert.equal(standing(breaker, OPEN_MS, BOUNDS), 'closed')
+  assert.equal(breaker.state, 'closed')
 })
 
-test('a trial whose caller left, or that takes too long, leaves the way to the next', () => {
+test('a request that is sent although it is open closes it by being answered', () => {
   const breaker = opened()
-  letThrough(breaker, OPEN_MS)
-  assert.equal(standing(breaker, OPEN_MS + BOUNDS.breakerTrialMsMax, BOUNDS), 'trial')
-  withdrawn(breaker)
 
-  assert.equal(standing(breaker, OPEN_MS, BOUNDS), 'trial')
+  assert.equal(beganWell(breaker, true, 0), true)
+
+  assert.equal(breaker.state, 'closed')
 })
 
-test('each failed trial keeps it open twice as long, up to a bound, and a long time of being well forgets that', () => {
+test('a probe that says nothing about the target leaves the way to the next', () => {
+  const breaker = opened()
+  probing(breaker)
+  inconclusive(breaker)
+
+  assert.equal(isDue(breaker, OPEN_MS), true)
+})
+
+test('each failed probe keeps it open twice as long, up to a bound, and a long time of being well forgets that', () => {
   const breaker = opened()
   let nowMs = 0
   const waits: number[] = []
   for (let i = 0; i < 5; i++) {
     waits.push(breaker.openUntilMs - nowMs)
     nowMs = breaker.openUntilMs
-    letThrough(breaker, nowMs)
-    fail(breaker, { cause: 'target', trial: true }, nowMs)
+    probing(breaker)
+    probed(breaker, { retryAfterMs: 0 }, nowMs, BOUNDS)
   }
   assert.deepEqual(waits, [5000, 10_000, 20_000, 30_000, 30_000])
 
-  letThrough(breaker, breaker.openUntilMs)
-  beganWell(breaker, true, breaker.openUntilMs)
+  probed(breaker, undefined, breaker.openUntilMs, BOUNDS)
   const later = breaker.openUntilMs + BOUNDS.breakerOpenMsMax + 1
   for (let i = 0; i < IN_A_ROW; i++) fail(breaker, { cause: 'target' }, later)
   assert.equal(breaker.openUntilMs - later, OPEN_MS)
 })
 
-test('a trial that content may have failed asks a probe instead of keeping it open ever longer', () => {
+test("no caller's failure keeps it open for longer", () => {
   const breaker = opened()
-  letThrough(breaker, OPEN_MS)
+  const untilMs = breaker.openUntilMs
 
-  assert.equal(fail(breaker, { cause: 'maybe_content', trial: true }, OPEN_MS), 'ask_probe')
-  assert.equal(standing(breaker, OPEN_MS, BOUNDS), 'open')
-  assert.equal(breaker.openUntilMs, 2 * OPEN_MS)
+  for (const cause of ['target', 'maybe_content', 'unsure'] as const) {
+    assert.equal(fail(breaker, { cause, retryAfterMs: 300_000 }, OPEN_MS), 'stays')
+  }
+
+  assert.equal(breaker.openUntilMs, untilMs)
+  assert.equal(isDue(breaker, untilMs), true)
 })
 
 test('an upstream that asks for a longer wait gets it', () => {
   const breaker = newBreaker()
   for (let i = 0; i < IN_A_ROW; i++) fail(breaker, { cause: 'target', retryAfterMs: 90_000 })
 
-  assert.equal(standing(breaker, 89_999, BOUNDS), 'open')
-  assert.equal(standing(breaker, 90_000, BOUNDS), 'trial')
+  assert.equal(isDue(breaker, 89_999), false)
+  assert.equal(isDue(breaker, 90_000), true)
 })
 
 test('whatever befalls it, it remembers a bounded number of accounts', () => {
@@ -183,7 +193,7 @@ test('whatever befalls it, it remembers a bounded number of accounts', () => {
 })
 
 function fail(breaker: Breaker, failure: Partial<BreakerFailure>, nowMs = 0): Verdict {
-  const usual = { cause: 'target', accountId: 'alice', retryAfterMs: 0, trial: false } as const
+  const usual = { cause: 'target', accountId: 'alice', retryAfterMs: 0 } as const
   return failed(breaker, { ...usual, ...failure }, nowMs, BOUNDS)
 }
 

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { BOUNDS } from '../../src/config-bounds.ts'
 import { Failure } from '../../src/domain/failure.ts'
 import { STRATEGIES, type Strategy } from '../../src/domain/routing.ts'
+import { tend } from '../../src/route/probing.ts'
 import { type Behaviour, chance, type Doing, type Member, openWorld } from '../kit/fleet.ts'
 
 const SEEDS = [7, 19, 101]
@@ -195,6 +196,14 @@ async function simulate({ scene, best, seed }: Place, strategy: Strategy): Promi
     })
   }
   arrive(0)
+  const tending = (atMs: number) => {
+    if (atMs > scene.seconds * 1000) return
+    world.at(atMs, () => {
+      tend(world.fleet)
+      tending(atMs + BOUNDS.fleetTendedEveryMs)
+    })
+  }
+  tending(0)
   await world.run(scene.seconds * 2000)
 
   assert.equal(told.length, requests)

@@ -46,6 +46,15 @@ test('other rejections are not taken for it', () => {
   assert.equal(failureOfStatus({ status: 400, body: Buffer.from('<html>') }, []).tooLong, false)
 })
 
+test('a request that is larger than the limit of a minute is told from a limit that concerns others', () => {
+  const of = (status: number, message: string) =>
+    failureOfStatus({ status, body: Buffer.from(JSON.stringify({ error: { message } })) }, []).bySize
+
+  assert.equal(of(429, 'Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 45000.'), true)
+  assert.equal(of(429, 'Rate limit reached for gpt-4o on tokens per min (TPM): Limit 30000, Used 29000.'), false)
+  assert.equal(of(503, 'Request too large'), false)
+})
+
 test('secrets are kept out of the words, but for pieces that every sentence holds', () => {
   const told = (message: string, unsaid: readonly string[]) =>
     failureOfStatus({ status: 400, body: Buffer.from(JSON.stringify({ error: { message } })) }, unsaid).words

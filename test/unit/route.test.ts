@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Failure, refusalFor } from '../../src/domain/failure.ts'
 import type { Client } from '../../src/domain/handoff.ts'
+import { tend } from '../../src/route/probing.ts'
 import { snapshot } from '../../src/route/snapshot.ts'
-import { tend } from '../../src/route/trip.ts'
 import {
   type Behaviour,
   type Member,
@@ -25,7 +25,7 @@ const limited = (retryAfter?: number) =>
   failing(new Failure('limited', 'status 429', { status: 429, ...(retryAfter === undefined ? {} : { retryAfter }) }))
 const isProbe = (requestId: string) => requestId.startsWith('probe-')
 
-test('a target that is down is found out after five requests and left alone, then tried by one, then by all', async () => {
+test('a target that is down is found out after five requests and left alone until a probe is answered', async () => {
   const a = member('a', REFUSED)
   const world = openWorld([a, member('b', WELL, 1)])
   for (let i = 0; i < 10; i++) await world.answer()
@@ -33,14 +33,20 @@ test('a target that is down is found out after five requests and left alone, the
   assert.deepEqual(world.alarms, [{ kind: 'breaker_opened', provider: 'a', model: 'up' }])
 
   a.behave = WELL
-  world.clock.advance(5000)
-  const asked = Promise.all(Array.from({ length: 5 }, () => world.ask()))
+  const pauseMs = (snapshot(world.fleet).targets[0]?.openUntil ?? 0) - world.clock.now()
+  world.clock.advance(pauseMs - 1)
+  tend(world.fleet)
+  assert.equal(world.calls.filter(({ requestId }) => isProbe(requestId)).length, 0)
+  world.clock.advance(1)
+  tend(world.fleet)
+  tend(world.fleet)
+  const asked = world.ask()
   await world.run(world.clock.monotonic() + 1000)
-  const trials = (await asked).map(providerOf)
+  const during = providerOf(await asked)
   const after = providerOf(await world.answer())
 
-  assert.deepEqual(trials, ['a', 'b', 'b', 'b', 'b'])
-  assert.equal(after, 'a')
+  assert.deepEqual([during, after], ['b', 'a'])
+  assert.equal(world.calls.filter(({ requestId }) => isProbe(requestId)).length, 1)
   assert.equal(world.alarms.at(-1)?.kind, 'breaker_closed')
 })
 
@@ -71,6 +77,136 @@ test('server errors that two accounts see open it without a question', async () 
 
   assert.equal(snapshot(world.fleet).targets[0]?.state, 'open')
   assert.equal(world.calls.filter(({ requestId }) => isProbe(requestId)).length, 0)
+})
+
+const DISPATCHED: readonly Failure[] = [
+  new Failure('reset', 'the upstream closed the connection before its answer was complete'),
+  new Failure('timeout', 'no answer after 60000 ms'),
+  new Failure('connect_timeout', 'ETIMEDOUT: the kernel gave the connection up'),
+  new Failure('tls', 'EPROTO: bad record'),
+  new Failure('nonsense', 'the answer is not JSON', { status: 200 }),
+  new Failure('broke', 'the stream ended with neither finish_reason nor [DONE]'),
+  new Failure('oversize', 'the answer is too large'),
+  new Failure('limited', 'status 503', { status: 503, retryAfter: 300 }),
+  new Failure('limited', 'status 429', { status: 429, retryAfter: 300, bySize: true }),
+]
+
+for (const failure of DISPATCHED) {
+  test(`after the request was sent, one account's failures shut nobody out: ${failure.message}`, async () => {
+    const poisoned: Behaviour = ({ requestId, onSent }) => {
+      onSent()
+      return isProbe(requestId) || !poisoning ? { afterMs: 1 } : { afterMs: 1, failure }
+    }
+    const world = openWorld([member('a', poisoned, 0, ['one']), member('b', WELL, 1)])
+    let poisoning = true
+    for (let i = 0; i < 50; i++) await world.answer({ account: 'poisoner' })
+    poisoning = false
+
+    const told = await world.answer({ account: 'neighbour' })
+
+    assert.equal(providerOf(told), 'a')
+    assert.deepEqual(world.alarms, [])
+    assert.deepEqual(
+      snapshot(world.fleet).credentials.map(({ state }) => state),
+      ['active'],
+    )
+  })
+}
+
+test('a reset before the request was sent counts at once', async () => {
+  const reset = new Failure('reset', 'ECONNRESET: during the handshake')
+  const world = openWorld([member('a', () => ({ afterMs: 1, failure: reset, unsent: true })), member('b', WELL, 1)])
+  for (let i = 0; i < 5; i++) await world.answer()
+
+  assert.deepEqual(world.alarms, [{ kind: 'breaker_opened', provider: 'a', model: 'up' }])
+})
+
+test('a target that was down comes back although one account sends it nothing but requests that hang', async () => {
+  const a = member('a', REFUSED)
+  const world = openWorld([a])
+  for (let i = 0; i < 5; i++) await world.answer({ account: 'poisoner' })
+  let poisoning = true
+  a.behave = ({ requestId }) => (isProbe(requestId) || !poisoning ? { afterMs: 10 } : { afterMs: 3_600_000 })
+  for (let i = 0; i < 60; i++) {
+    void world.ask({ account: 'poisoner' })
+    await world.run(world.clock.monotonic() + 100)
+    tend(world.fleet)
+  }
+  poisoning = false
+
+  assert.equal(snapshot(world.fleet).targets[0]?.state, 'closed')
+  assert.equal(providerOf(await world.answer({ account: 'neighbour' })), 'a')
+})
+
+test('a probe that is limited or refused asks by the next credential, and none that is limited', async () => {
+  const a = member('a', REFUSED, 0, ['one', 'two', 'three'])
+  const world = openWorld([a])
+  for (let i = 0; i < 5; i++) await world.answer()
+  const answers = { three: limited(60), one: UNKNOWN_KEY, two: WELL }
+  a.behave = call => answers[call.credential?.id as 'one'](call, 0)
+  for (let i = 0; i < 12; i++) {
+    world.clock.advance(1000)
+    tend(world.fleet)
+    await world.run(world.clock.monotonic() + 250)
+  }
+
+  const { targets, credentials } = snapshot(world.fleet)
+  assert.equal(targets[0]?.state, 'closed')
+  assert.deepEqual(
+    credentials.map(({ state }) => state),
+    ['dead', 'active', 'limited'],
+  )
+  const probes = world.calls.filter(({ requestId }) => isProbe(requestId))
+  assert.deepEqual(probes.map(({ credential }) => credential).toSorted(), ['one', 'three', 'two'])
+})
+
+test('a probe under way decides nothing once a caller has been answered', async () => {
+  const a = member('a', REFUSED)
+  const world = openWorld([a])
+  for (let i = 0; i < 5; i++) await world.answer()
+  a.behave = ({ requestId }) =>
+    isProbe(requestId) ? { afterMs: 500, failure: new Failure('timeout', 'no answer') } : { afterMs: 1 }
+  world.clock.advance(5000)
+  tend(world.fleet)
+  assert.equal(providerOf(await world.answer()), 'a')
+  await world.run(world.clock.monotonic() + 1000)
+
+  assert.equal(snapshot(world.fleet).targets[0]?.state, 'closed')
+})
+
+test('with all open the accounts that ask take turns, and one that asks ten times as often is not tried more often', async () => {
+  const world = openWorld([member('a', REFUSED)])
+  for (let i = 0; i < 5; i++) await world.answer()
+  const tried = { poisoner: 0, neighbour: 0, other: 0 }
+  const ask = async (account: keyof typeof tried) => {
+    if ((await world.answer({ account })).answer.attempts.length > 0) tried[account] += 1
+  }
+  world.clock.advance(1000)
+  for (let i = 0; i < 600; i++) {
+    await ask('poisoner')
+    if (i % 10 === 0) await ask('neighbour')
+    if (i % 10 === 5) await ask('other')
+    world.clock.advance(100)
+  }
+
+  assert.ok(tried.poisoner + tried.neighbour + tried.other >= 40, JSON.stringify(tried))
+  assert.ok(Math.min(tried.neighbour, tried.other) >= tried.poisoner - 2, JSON.stringify(tried))
+})
+
+test('an account that is not there any more is waited for ten seconds at most', async () => {
+  const world = openWorld([member('a', REFUSED)])
+  for (let i = 0; i < 5; i++) await world.answer()
+  world.clock.advance(1000)
+  await world.answer({ account: 'poisoner' })
+  await world.answer({ account: 'gone' })
+  const tried: number[] = []
+  for (let second = 1; second <= 15; second++) {
+    world.clock.advance(1000)
+    if ((await world.answer({ account: 'poisoner' })).answer.attempts.length > 0) tried.push(second)
+  }
+
+  assert.ok(tried[0] !== undefined && tried[0] >= 10 && tried[0] <= 11, JSON.stringify(tried))
+  assert.deepEqual(tried.slice(1), [tried[0] + 1, tried[0] + 2, tried[0] + 3, tried[0] + 4].slice(0, tried.length - 1))
 })
 
 test('a poisoner is asked about at most once in five seconds', async () => {
@@ -321,7 +457,7 @@ test('an answer that was under way before a limit was told does not lift it', as
   assert.equal(providerOf(await world.answer()), 'b')
 })
 
-test("a caller that leaves is nobody's failure, and gives the trial back", async () => {
+test("a caller that leaves is nobody's failure, and the next one may try", async () => {
   const a = member('a', REFUSED)
   const world = openWorld([a])
   for (let i = 0; i < 5; i++) await world.answer()
@@ -338,6 +474,7 @@ test("a caller that leaves is nobody's failure, and gives the trial back", async
   const { inFlight, failures, state } = snapshot(world.fleet).targets[0] ?? {}
   assert.deepEqual([inFlight, failures, state], [0, 5, 'open'])
   a.behave = WELL
+  world.clock.advance(1000)
   assert.equal(providerOf(await world.answer()), 'a')
 })
 
