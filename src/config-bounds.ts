@@ -48,6 +48,12 @@ const TABLE = {
   // A chat
   // A cap that a low balance imposes is not lower than this; below it the request gets 402.
   outputCapMinTokens: 256,
+  // A prompt whose bytes the account cannot afford is counted before it is refused: so long at most, only if it is not larger,
+  // so many of one account at once, and so much of the thread's time for one account a minute.
+  holdCountMsMax: 200,
+  holdCountBytesMax: 2 * MIB,
+  holdCountsPerAccountMax: 16,
+  holdCountMsPerMinute: 6 * SECOND,
   // How long a quote takes an answer to be where the caller names no maximum.
   quotedOutputTokens: 512,
 

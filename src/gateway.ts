@@ -1,7 +1,9 @@
 // The life of a request, on one screen: admit → route → relay → settle. Streams and JSON live the same life; they differ
 // only in the sink.
+
+import type { PromptCounts } from './admit/count.ts'
 import { type EnterNeeds, enter } from './admit/enter.ts'
-import { holdEntry, isCovered } from './admit/hold.ts'
+import { holdEntry, isCovered, type PromptSize, sizeByBytes, sizeByCount } from './admit/hold.ts'
 import type { EndpointRule } from './admit/permit.ts'
 import type { Model } from './domain/catalog.ts'
 import type { Chat } from './domain/chat.ts'
@@ -29,6 +31,7 @@ export type GatewayNeeds = EnterNeeds &
     readonly readOnAfterFinishMs: number
     readonly readOnFor: (accountId: string) => Seat
     readonly outputCapMinTokens: number
+    readonly promptCounts: PromptCounts
     readonly hmacKey: Buffer
     // Undefined outside of tests.
     readonly failpoint: Failpoint | undefined
@@ -64,7 +67,7 @@ export async function complete(
     if (failpoint) await failpoint('after_hold')
     sink = connection.sink(planned.models[0], held.wasCapped ? held.capTokens : null)
     const choice = held.wasCapped
-      ? within(planned.choice, model => isCovered(chat, model, held.capTokens, held.hold))
+      ? within(planned.choice, model => isCovered(chat, model, held.size, held.capTokens, held.hold))
       : planned.choice
     const delivery = await deliver(pass, held, { choice, identifiers }, sink, needs)
     // What the caller is told is decided: no head leaves by itself while the booking waits for the store.
@@ -140,8 +143,8 @@ async function deliver(
   }
 }
 
-// Whether it was a low balance that set the cap.
-type HeldHere = Held & { readonly wasCapped: boolean }
+// Whether it was a low balance that set the cap, and how the prompt was measured.
+type HeldHere = Held & { readonly wasCapped: boolean; readonly size: PromptSize }
 
 // The reservation is the request's usage row: once this resolves, it is on disk.
 async function hold(
@@ -151,13 +154,21 @@ async function hold(
   models: Models,
   needs: GatewayNeeds,
 ): Promise<HeldHere> {
-  const entry = holdEntry(chat, models, needs.outputCapMinTokens)
+  let size = sizeByBytes(chat)
+  const entry = holdEntry(chat, models, size, needs.outputCapMinTokens)
+  const counted = async () => {
+    size = await sizeByCount(chat, models, pass.bearer.account.id, {
+      promptCounts: needs.promptCounts,
+      provider: needs.catalog().provider,
+    })
+    return holdEntry(chat, models, size, needs.outputCapMinTokens)
+  }
   const { requestId } = pass.call
   const forget = needs.live.join(requestId)
   try {
     const granted = await enter(
       pass,
-      { rule, modelRequested: storable(chat.model, MODEL_NAME_MAX), stream: chat.stream, entry },
+      { rule, modelRequested: storable(chat.model, MODEL_NAME_MAX), stream: chat.stream, entry, counted },
       needs,
     )
     const wasCapped = granted.outputTokens < entry.outputTokens
@@ -169,6 +180,7 @@ async function hold(
       hold: granted.hold,
       capTokens: wasCapped ? granted.outputTokens : chat.maxTokens,
       wasCapped,
+      size,
       settled: false,
       forget,
     }

@@ -1,5 +1,6 @@
 // Wires /v1: the stages of a request's life, the endpoints, and the door in front of them.
 import { type Authenticator, authenticator } from './admit/authenticate.ts'
+import { promptCounts } from './admit/count.ts'
 import { keyLimits } from './admit/limit.ts'
 import { sharedLimits } from './admit/limit-shared.ts'
 import { refusalNotes } from './admit/note.ts'
@@ -75,11 +76,14 @@ export async function openV1({ store, catalog }: House, around: Around, ground: 
           onLocal: metrics.watchRedis(redis.buckets.isUp),
         })
   const notes = refusalNotes({ ...bounds, gates, clock, onUnwritten: metrics.unwrittenRefusal })
+  const counter = tokenCounter({ timeoutMs: bounds.estimateTimeoutMs })
+  const olderCounter = tokenCounter({ timeoutMs: bounds.estimateTimeoutMs, encoding: 'cl100k' })
+  const counts = promptCounts({ ...bounds, clock, counters: { o200k: counter, cl100k: olderCounter } })
   const pruning = setInterval(() => {
     limits.prune()
     notes.prune()
+    counts.prune()
   }, bounds.limitsPrunedEveryMs)
-  const counter = tokenCounter({ timeoutMs: bounds.estimateTimeoutMs })
   const adapters = adapterRegistry(bounds, { clock, onBug })
   const fleet = openFleet({
     bounds,
@@ -130,6 +134,7 @@ export async function openV1({ store, catalog }: House, around: Around, ground: 
     clock,
     random: ground.random,
     counter,
+    promptCounts: counts,
     live,
     readOnFor: places(bounds.readOnPerAccountMax).of,
     hmacKey: installationKey(config),
@@ -205,6 +210,7 @@ export async function openV1({ store, catalog }: House, around: Around, ground: 
       fleet.close()
       await adapters.close()
       await counter.close()
+      await olderCounter.close()
     },
   }
 }

@@ -1,17 +1,17 @@
 // What a chat would cost and who would serve it, by the rules of the life itself and without calling anybody: the same
 // line-up, the same choice, the same hold, and the verdict of every limit.
 import assert from 'node:assert/strict'
+import type { PromptCounts } from './admit/count.ts'
 import { type EnterNeeds, enter, type Granted } from './admit/enter.ts'
-import { holdEntry, isCovered, worstCost } from './admit/hold.ts'
+import { holdEntry, isCovered, sizeByBytes, sizeByCount, worstCost } from './admit/hold.ts'
 import type { EndpointRule } from './admit/permit.ts'
 import type { Model } from './domain/catalog.ts'
 import type { Chat } from './domain/chat.ts'
 import { outputBoundOf } from './domain/chat-models.ts'
 import { costOf, type Nano, NO_TOKENS } from './domain/credits.ts'
 import type { Pass } from './domain/handoff.ts'
-import { decideHold, type HoldDecision } from './domain/hold.ts'
+import { countMayHelp, decideHold, type HoldDecision } from './domain/hold.ts'
 import { identifiersOf, stickyWord } from './domain/identifiers.ts'
-import { promptBound } from './domain/prompt.ts'
 import type { Considered } from './domain/routing.ts'
 import { MODEL_NAME_MAX, storable } from './domain/usage.ts'
 import { type PlanNeeds, plan, within } from './route/plan.ts'
@@ -21,6 +21,7 @@ export type QuoteNeeds = EnterNeeds &
   PlanNeeds & {
     readonly counter: TokenCounter
     readonly outputCapMinTokens: number
+    readonly promptCounts: PromptCounts
     readonly hmacKey: Buffer
     // How long an answer is taken to be where the caller names no maximum.
     readonly quotedOutputTokens: number
@@ -46,22 +47,31 @@ export async function quote(pass: Pass, rule: EndpointRule, chat: Chat, needs: Q
   const planned = plan(chat, stickyWord(identifiersOf(chat, accountId, needs.hmacKey)), needs)
   const [first] = planned.models
   const promptTokens = await promptEstimate(chat, first, accountId, needs.counter)
-  const entry = holdEntry(chat, planned.models, needs.outputCapMinTokens)
 
   const granted = await enter(pass, ticket(rule, chat), needs)
   assert(granted.purse !== null)
-  const decision = decideHold(entry, granted.purse.balance, granted.purse.key)
+  const { balance, key } = granted.purse
+  let size = sizeByBytes(chat)
+  let entry = holdEntry(chat, planned.models, size, needs.outputCapMinTokens)
+  if (decideHold(entry, balance, key).kind === 'short' && countMayHelp(entry, balance, key)) {
+    const { promptCounts, catalog } = needs
+    size = await sizeByCount(chat, planned.models, accountId, { promptCounts, provider: catalog().provider })
+    entry = holdEntry(chat, planned.models, size, needs.outputCapMinTokens)
+  }
+  const decision = decideHold(entry, balance, key)
   const isCapped = decision.kind === 'fits' && decision.outputTokens < entry.outputTokens
   const outputCap = isCapped ? decision.outputTokens : null
   const capTokens = outputCap ?? chat.maxTokens
-  const covered = (model: Model) => !isCapped || isCovered(chat, model, capTokens, decision.hold)
+  const covered = (model: Model) => !isCapped || isCovered(chat, model, size, capTokens, decision.hold)
   const bound = outputBoundOf(first, capTokens)
   const outputTokens = Math.min(chat.maxTokens ?? needs.quotedOutputTokens, bound)
-  const worst = planned.models.filter(covered).map(model => worstCost(chat, model, outputBoundOf(model, capTokens)))
+  const worst = planned.models
+    .filter(covered)
+    .map(model => worstCost(chat, model, size, outputBoundOf(model, capTokens)))
   return {
     considered: within(planned.choice, covered).considered,
     model: first.id,
-    prompt: { estimate: promptTokens, bound: promptBound(chat, first) },
+    prompt: { estimate: promptTokens, bound: size.tokens(first) },
     output: { estimate: outputTokens * chat.n, bound: bound * chat.n },
     estimated: costOf({ ...NO_TOKENS, prompt: promptTokens, completion: outputTokens * chat.n }, first.prices),
     worstCase: worst.reduce((most, cost) => (cost > most ? cost : most), 0n),

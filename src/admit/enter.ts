@@ -1,5 +1,6 @@
 // Through the gate: the request's row is committed, or the verdict becomes the caller's refusal. What the node believed
 // about the key may turn out stale here; then it looks again.
+import assert from 'node:assert/strict'
 import { formatCredits } from '../domain/credits.ts'
 import type { Pass } from '../domain/handoff.ts'
 import type { Key } from '../domain/key.ts'
@@ -23,27 +24,35 @@ export type EntryTicket = {
   readonly modelRequested: string | null
   readonly stream: boolean
   readonly entry: FreeEntry | HoldEntry
+  // For an entry that is too dear by the bytes of its prompt: the same by its tokens, which stands.
+  readonly counted?: () => Promise<HoldEntry>
 }
 
 const LOOKS_MAX = 5
 
 export async function enter(pass: Pass, ticket: EntryTicket, needs: EnterNeeds): Promise<Granted> {
+  let { entry } = ticket
   for (let look = 0; look < LOOKS_MAX; look++) {
     const { bearer } = pass
     let verdict: Verdict
     try {
-      verdict = await needs.gates.gate(askOf(pass, ticket))
+      verdict = await needs.gates.gate(askOf(pass, ticket, entry))
+      if (verdict.kind === 'count_first') {
+        entry = await countedOf(ticket)
+        verdict = await needs.gates.gate(askOf(pass, ticket, entry))
+      }
     } catch (error) {
       // A store that is away is our fault: it must leave nobody with a 429 once it is back.
       pass.giveBack()
       throw error
     }
     // A stale key and a suspended account leave no row.
-    pass.hasRow = verdict.kind !== 'stale' && verdict.kind !== 'suspended'
+    pass.hasRow = verdict.kind !== 'stale' && verdict.kind !== 'suspended' && verdict.kind !== 'count_first'
     if (verdict.kind === 'granted') {
       needs.limits.sawDay(bearer.key.id, verdict.day, verdict.dayCount)
       return verdict
     }
+    assert(verdict.kind !== 'count_first')
     if (verdict.kind !== 'stale') throw refusalOf(verdict, pass, needs)
     needs.authenticator.forget(bearer.key.id)
     const since = needs.clock.monotonic()
@@ -54,7 +63,14 @@ export async function enter(pass: Pass, ticket: EntryTicket, needs: EnterNeeds):
   throw new Refusal('service_unavailable', { retryAfter: 1, message: 'The key is changing too quickly; try again.' })
 }
 
-function askOf(pass: Pass, ticket: EntryTicket): GateAsk {
+async function countedOf({ counted }: EntryTicket): Promise<HoldEntry> {
+  assert(counted !== undefined, 'an entry that may be counted comes with a way to count it')
+  const entry = await counted()
+  assert(entry.baseAtBest === null, 'a prompt is counted once')
+  return entry
+}
+
+function askOf(pass: Pass, ticket: EntryTicket, entry: EntryTicket['entry']): GateAsk {
   return {
     facts: pass.facts(),
     keyVersion: pass.bearer.key.version,
@@ -62,7 +78,7 @@ function askOf(pass: Pass, ticket: EntryTicket): GateAsk {
     evenIfSuspended: ticket.rule.evenIfSuspended,
     modelRequested: ticket.modelRequested,
     stream: ticket.stream,
-    entry: ticket.entry,
+    entry,
   }
 }
 
@@ -93,7 +109,11 @@ async function limitAgain(pass: Pass, { limits }: EnterNeeds): Promise<void> {
 function nothing(): void {}
 
 // These count against nothing, so the rpm token goes back.
-function refusalOf(verdict: Exclude<Verdict, { kind: 'granted' | 'stale' }>, pass: Pass, needs: EnterNeeds): Refusal {
+function refusalOf(
+  verdict: Exclude<Verdict, { kind: 'granted' | 'stale' | 'count_first' }>,
+  pass: Pass,
+  needs: EnterNeeds,
+): Refusal {
   pass.giveBack()
   const { bearer } = pass
   switch (verdict.kind) {

@@ -1,22 +1,61 @@
 // What a chat may cost at most, as the entry that the gate is asked to hold: of all models that may answer it, the dearest.
-import { type Model, priceSnapshot } from '../domain/catalog.ts'
+import { type Model, type Provider, priceSnapshot } from '../domain/catalog.ts'
 import type { Chat } from '../domain/chat.ts'
 import { type Models, outputBoundOf } from '../domain/chat-models.ts'
-import { ceilNano, type Nano, worstPrompt } from '../domain/credits.ts'
-import { promptBound } from '../domain/prompt.ts'
+import { ceilNano, type Nano, type Pico, worstPrompt } from '../domain/credits.ts'
+import { type CountedPrompt, leastBound, promptBound } from '../domain/prompt.ts'
+import { type Tokenizer, tokenizerOf } from '../domain/tokenizer.ts'
 import { remembered } from '../lib/remembered.ts'
 import type { HoldEntry } from '../store/contract.ts'
+import type { PromptCounts } from './count.ts'
 
-// The row bears the price of the first until another one has served.
-export function holdEntry(chat: Chat, models: Models, outputCapMinTokens: number): HoldEntry {
+// At most how many tokens the prompt is for a model: by its bytes, or by a count.
+export type PromptSize = { tokens(model: Model): number; readonly isCounted: boolean }
+
+export function sizeByBytes(chat: Chat): PromptSize {
+  return { tokens: model => promptBound(chat, model), isCounted: false }
+}
+
+// For an account that cannot afford the bytes. Where nothing can be counted in time, the bytes stand.
+export async function sizeByCount(
+  chat: Chat,
+  models: Models,
+  accountId: string,
+  { promptCounts, provider }: { readonly promptCounts: PromptCounts; provider(id: string): Provider | undefined },
+): Promise<PromptSize> {
+  const tokenizers = new Map<Model, readonly Tokenizer[]>()
+  for (const model of models) {
+    tokenizers.set(
+      model,
+      model.targets.map(target => tokenizerOf(target, provider(target.provider))),
+    )
+  }
+  const encodings = new Set([...tokenizers.values()].flat().map(({ encoding }) => encoding))
+  const prompt = await promptCounts.count(chat, encodings, accountId)
+  if (prompt === undefined) return { ...sizeByBytes(chat), isCounted: true }
+  return {
+    tokens: model => sizeOf(prompt, model),
+    isCounted: true,
+  }
+
+  function sizeOf(counted: CountedPrompt, model: Model): number {
+    const byCount = promptBound(chat, model, { prompt: counted, tokenizers: tokenizers.get(model) ?? [] })
+    return Math.min(byCount, promptBound(chat, model))
+  }
+}
+
+// The row bears the price of the first until another one has served. Before the prompt was counted, the entry also says what
+// a count could bring it down to at best, so that nothing is counted for who could not pay that either.
+export function holdEntry(chat: Chat, models: Models, size: PromptSize, outputCapMinTokens: number): HoldEntry {
   const [first] = models
-  const dearest = models.length === 1 ? first : dearestOf(chat, models)
+  const dearest = models.length === 1 ? first : dearestOf(chat, models, size)
   const outputTokens = outputBoundOf(dearest, chat.maxTokens)
   // Where output is free a cap would save nothing.
   const mayCap = chat.maxTokens === null && dearest.prices.completion > 0n
   return {
     kind: 'hold',
-    base: worstPrompt(promptBound(chat, dearest), dearest.prices),
+    base: worstPrompt(size.tokens(dearest), dearest.prices),
+    baseAtBest: size.isCounted ? null : bestBase(chat, dearest),
     outputPrice: dearest.prices.completion * BigInt(chat.n),
     outputTokens,
     outputTokensMin: mayCap ? Math.min(outputCapMinTokens, outputTokens) : null,
@@ -26,23 +65,24 @@ export function holdEntry(chat: Chat, models: Models, outputCapMinTokens: number
 }
 
 // What the chat costs at most if this model answers it with so many tokens a choice.
-export function worstCost(chat: Chat, model: Model, outputTokens: number): Nano {
-  const prompt = worstPrompt(promptBound(chat, model), model.prices)
+export function worstCost(chat: Chat, model: Model, size: PromptSize, outputTokens: number): Nano {
+  const prompt = worstPrompt(size.tokens(model), model.prices)
   return ceilNano(prompt + BigInt(outputTokens) * model.prices.completion * BigInt(chat.n))
 }
 
 // Whether a hold covers whatever this model may answer within the cap. A low balance caps an answer by the dearest model;
 // another may be dear by its prompt, whatever the cap.
-export function isCovered(chat: Chat, model: Model, capTokens: number | null, hold: Nano): boolean {
-  return worstCost(chat, model, outputBoundOf(model, capTokens)) <= hold
+export function isCovered(chat: Chat, model: Model, size: PromptSize, capTokens: number | null, hold: Nano): boolean {
+  return worstCost(chat, model, size, outputBoundOf(model, capTokens)) <= hold
 }
 
-function dearestOf(chat: Chat, models: Models): Model {
-  return models.reduce((dearest, model) => (fullCost(chat, model) > fullCost(chat, dearest) ? model : dearest))
+function bestBase(chat: Chat, model: Model): Pico {
+  return worstPrompt(leastBound(chat, model), model.prices)
 }
 
-function fullCost(chat: Chat, model: Model): Nano {
-  return worstCost(chat, model, outputBoundOf(model, chat.maxTokens))
+function dearestOf(chat: Chat, models: Models, size: PromptSize): Model {
+  const fullCost = (model: Model) => worstCost(chat, model, size, outputBoundOf(model, chat.maxTokens))
+  return models.reduce((dearest, model) => (fullCost(model) > fullCost(dearest) ? model : dearest))
 }
 
 const snapshotOf = remembered((model: Model) => priceSnapshot(model.prices))

@@ -1,7 +1,7 @@
 // Which models may answer a chat: the one that it asks for and those to fall back to, as far as the chat fits them.
 import { type Model, modelNotFound } from './catalog.ts'
 import type { Chat } from './chat.ts'
-import { promptBound, surelyExceeds } from './prompt.ts'
+import { surelyExceeds } from './prompt.ts'
 import { Refusal } from './refusal.ts'
 import type { Considered } from './routing.ts'
 import { MODEL_NAME_MAX, storable } from './usage.ts'
@@ -21,7 +21,7 @@ export function lineUp(chat: Chat, find: (name: string) => Model | undefined): L
   const asked = find(chat.model)
   if (asked === undefined) throw modelNotFound(chat.model)
   checkLimits(chat, asked)
-  const isTooLong = exceeds(chat, asked)
+  const isTooLong = surelyExceeds(chat, asked.contextLength)
   if (chat.wishes.models.length === 0) {
     if (isTooLong) throw tooLong(asked)
     return { models: [asked], unfit: NONE }
@@ -35,7 +35,7 @@ export function lineUp(chat: Chat, find: (name: string) => Model | undefined): L
     if (model === undefined) unfit.push(left(name, 'unknown_model'))
     if (model === undefined || seen.has(model)) continue
     seen.add(model)
-    if (takesMedia(chat, model) && !exceeds(chat, model)) fitting.push(model)
+    if (takesMedia(chat, model) && !surelyExceeds(chat, model.contextLength)) fitting.push(model)
     else unfit.push(left(model.id, 'does_not_fit'))
   }
   const [first, ...others] = fitting
@@ -70,11 +70,6 @@ function checkLimits(chat: Chat, model: Model): void {
 
 function takesMedia(chat: Chat, model: Model): boolean {
   return chat.media.every(({ kind }) => model.inputModalities.includes(kind))
-}
-
-// Certainly, whatever the tokenizer.
-function exceeds(chat: Chat, model: Model): boolean {
-  return promptBound(chat, model) > model.contextLength && surelyExceeds(chat, model.contextLength)
 }
 
 function tooLong(model: Model): Refusal {

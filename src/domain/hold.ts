@@ -5,6 +5,8 @@ import { ceilNano, type Nano, type Pico, tokensFor } from './credits.ts'
 export type HoldAsk = {
   // Prompt and request price at their dearest, not yet rounded.
   readonly base: Pico
+  // What a count of the prompt could bring the base down to at best; null: it was counted, and the base stands.
+  readonly baseAtBest: Pico | null
   // Of all choices together, per token of output.
   readonly outputPrice: Pico
   readonly outputTokens: number
@@ -46,22 +48,33 @@ export function decideHold(entry: HoldAsk, account: Funds, key: KeyFunds): HoldD
   const required =
     entry.outputTokensMin === null ? full : 2n * holdFor(entry, Math.min(entry.outputTokensMin, entry.outputTokens))
   // Waiting helps only where both would afford it once nothing is held any more.
-  const keyWithHeld = key.creditLimit === null ? null : positive(key.creditLimit - key.spent)
-  const withHeld = least(account.available + account.held, keyWithHeld)
   return {
     kind: 'short',
     limit: keyBinds ? 'key' : 'account',
     available,
     required,
     affordableTokens: Math.min(entry.outputTokens, tokensFor(available, entry.base, entry.outputPrice)),
-    heldByOthers: account.owed === 0n && required <= withHeld,
+    heldByOthers: account.owed === 0n && required <= onceReleased(account, key),
   }
+}
+
+// Whether it is worth counting the prompt of an entry that does not fit: the refusal too says what would fit and whether
+// waiting helps. Not for who could not pay for one token of an answer whatever is counted.
+export function countMayHelp(entry: HoldAsk, account: Funds, key: KeyFunds): boolean {
+  if (entry.baseAtBest === null || entry.baseAtBest >= entry.base || account.owed > 0n) return false
+  return ceilNano(entry.baseAtBest + entry.outputPrice) <= onceReleased(account, key)
 }
 
 // What could still be spent: the account's, or what is left of the key's own limit if that is less.
 export function leastLeft(account: Pick<Funds, 'available'>, key: KeyFunds): Nano {
   const keyLeft = key.creditLimit === null ? null : positive(key.creditLimit - key.spent - key.held)
   return least(account.available, keyLeft)
+}
+
+// What could be spent if nothing were held any more.
+function onceReleased(account: Funds, key: KeyFunds): Nano {
+  const keyWithHeld = key.creditLimit === null ? null : positive(key.creditLimit - key.spent)
+  return least(account.available + account.held, keyWithHeld)
 }
 
 function holdFor(entry: HoldAsk, outputTokens: number): Nano {

@@ -1,5 +1,7 @@
-// How long a prompt is, without a tokenizer: the bound that a hold is taken for, and what certainly exceeds a context.
+// How long a prompt may be: the bound that a hold is taken for, by its bytes or by a tokenizer's count, and what certainly
+// exceeds a context.
 import type { Model } from './catalog.ts'
+import type { Tokenizer } from './tokenizer.ts'
 
 export type Message = { readonly role: string; readonly content?: unknown; readonly [field: string]: unknown }
 export type Part = { readonly type: string; readonly [field: string]: unknown }
@@ -31,14 +33,50 @@ export function promptBytes(body: PromptBody, messagesJson: string, hasMedia: bo
   return bytes
 }
 
-// No prompt has more tokens than this: half its bytes, 16 a message, and what the model states for a picture or file.
-export function promptBound(prompt: Prompt, model: Pick<Model, 'mediaMaxTokens'>): number {
-  return Math.ceil(prompt.promptBytes / 2) + 16 * prompt.messages.length + model.mediaMaxTokens * prompt.media.length
+// What the tokenizers make of the texts of a prompt, and how many texts those are.
+export type CountedPrompt = {
+  readonly tokens: Readonly<Record<Tokenizer['encoding'], number>>
+  readonly texts: number
 }
 
-// Whatever the tokenizer: none merges across words, and none has tokens longer than 128 characters. Words are counted no
-// further than it takes, since millions of them would hold everybody up.
-export function surelyExceeds({ messages }: Pick<Prompt, 'messages'>, tokens: number): boolean {
+// At most how many tokens the prompt costs: one a byte, which no tokenizer that works on bytes can exceed, and 16 a message.
+// Where it was counted, the count stands instead of the bytes. A picture or file counts what the model states for one. More
+// than the context is never billed.
+export function promptBound(prompt: Prompt, model: SizedModel, counted?: Counted): number {
+  const text = counted === undefined ? prompt.promptBytes : countedBound(counted)
+  const bound = text + 16 * prompt.messages.length + model.mediaMaxTokens * prompt.media.length
+  return Math.min(bound, model.contextLength)
+}
+
+// The least that a count can bring the bound down to.
+export function leastBound(prompt: Prompt, model: SizedModel): number {
+  return Math.min(16 * prompt.messages.length + model.mediaMaxTokens * prompt.media.length, model.contextLength)
+}
+
+type SizedModel = Pick<Model, 'mediaMaxTokens' | 'contextLength'>
+
+// For the model in question: the tokenizers of its targets.
+export type Counted = { readonly prompt: CountedPrompt; readonly tokenizers: readonly Tokenizer[] }
+
+// Texts are counted as if newlines joined them, and a token may reach across such a joint: hence one more for each.
+function countedBound({ prompt, tokenizers }: Counted): number {
+  let most = 0
+  for (const { encoding, isOpenai } of tokenizers) {
+    const tokens = prompt.tokens[encoding] + prompt.texts
+    most = Math.max(most, isOpenai ? tokens : Math.ceil(tokens * 1.5))
+  }
+  return most
+}
+
+// Certainly, whatever the tokenizer: none merges across words, and none has tokens longer than 128 characters. Words are
+// counted no further than it takes, since millions of them would hold everybody up; and not at all where there are too few
+// bytes, since a word and what divides it from the next are two at least.
+export function surelyExceeds(
+  { messages, promptBytes }: Pick<Prompt, 'messages' | 'promptBytes'>,
+  tokens: number,
+): boolean {
+  if (messages.length > tokens) return true
+  if (promptBytes <= 2 * tokens) return false
   let words = 0
   let characters = 0
   for (const text of spokenTexts(messages)) {
@@ -46,7 +84,7 @@ export function surelyExceeds({ messages }: Pick<Prompt, 'messages'>, tokens: nu
     const word = /[\p{L}\p{N}]+/gu
     while (words <= tokens && word.test(text)) words += 1
   }
-  return Math.max(words, Math.floor(characters / 128), messages.length) > tokens
+  return Math.max(words, Math.floor(characters / 128)) > tokens
 }
 
 // What is certainly read as the prompt: of the other fields a provider may leave out what it likes.
@@ -56,13 +94,24 @@ export function* spokenTexts(messages: readonly Message[]): Generator<string> {
     else if (Array.isArray(message.content)) {
       for (const part of message.content as Part[]) if (typeof part.text === 'string') yield part.text
     }
-    if (message.tool_calls !== undefined) yield JSON.stringify(message.tool_calls)
+    for (const call of (message.tool_calls as readonly Part[] | undefined) ?? []) {
+      const { name, arguments: given, input } = (call[call.type] ?? {}) as Readonly<Record<string, unknown>>
+      for (const text of [name, given, input]) if (typeof text === 'string') yield text
+    }
   }
 }
 
-// Every text that is sent as the prompt, for the tokenizer's estimate: under whatever name it goes, it may be read and
-// billed to us. A picture or file is not text.
-export function* promptTexts(messages: readonly Message[]): Generator<string> {
+// Every text that is sent as the prompt, for the tokenizer: under whatever name it goes, it may be read and billed to us. A
+// picture or file is not text.
+export function* promptTexts(
+  messages: readonly Message[],
+  others: Readonly<Record<string, unknown>>,
+): Generator<string> {
+  yield* messageTexts(messages)
+  for (const name of BESIDE_MESSAGES) if (others[name] !== undefined) yield JSON.stringify(others[name])
+}
+
+function* messageTexts(messages: readonly Message[]): Generator<string> {
   for (const { role: _, content, ...others } of messages) {
     if (Array.isArray(content)) {
       for (const part of content as Part[]) if (!isMedia(part)) yield* textsOf(part, 'type')

@@ -2,7 +2,14 @@
 // the encoding takes 0.2 s and 74 MB, so this file is started only when a count is needed.
 
 import { parentPort } from 'node:worker_threads'
-import { clearMergeCache, countTokens } from 'gpt-tokenizer/encoding/o200k_base'
+import { threadData } from './thread.ts'
+
+export type Encoding = 'o200k' | 'cl100k'
+
+const { clearMergeCache, countTokens } =
+  threadData<Encoding>() === 'cl100k'
+    ? await import('gpt-tokenizer/encoding/cl100k_base')
+    : await import('gpt-tokenizer/encoding/o200k_base')
 
 // `ready` once the encoding is loaded, then a count for every slice, or `failed` for one that cannot be counted.
 export type WorkerAnswer = 'ready' | 'failed' | number

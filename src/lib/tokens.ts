@@ -1,50 +1,62 @@
 // Counts the tokens of a text where no upstream told us: in a thread of its own, under a time cap, and owner by owner, so
-// that one tenant's texts, however many and large, do not stand before the others'. Every model is counted as o200k, since
-// most names say nothing else.
+// that one tenant's texts, however many and large, do not stand before the others'. One encoding a counter: o200k, unless it
+// is told another.
 
 import type { Worker } from 'node:worker_threads'
+import { systemClock } from './clock.ts'
 import { startThread } from './thread.ts'
-import type { WorkerAnswer } from './tokens-worker.ts'
+import type { Encoding, WorkerAnswer } from './tokens-worker.ts'
 
 export type TokenCount = {
   readonly tokens: number
   // False if the text was not counted (too large, too slow, no thread) and the number is half its bytes in UTF-8.
   readonly exact: boolean
+  // How long the thread worked on it.
+  readonly workMs: number
 }
 
 export type TokenCounter = {
   // Several texts are counted as if newlines joined them; nothing joins them, so that nothing large is copied. Never
-  // rejects, and answers within the time cap.
-  count(text: string | readonly string[], owner: string): Promise<TokenCount>
+  // rejects, and answers within the time cap. A cap of the text's own does not include the time that the thread needs to
+  // load; that is bounded by the counter's.
+  count(text: string | readonly string[], owner: string, capMs?: number): Promise<TokenCount>
   close(): Promise<void>
 }
 
 type Job = {
   readonly texts: readonly string[]
   readonly owner: string
-  readonly cap: NodeJS.Timeout
+  readonly capMs: number
+  cap: NodeJS.Timeout
   readonly resolve: (count: TokenCount) => void
   at: number // the text in which the next slice begins,
   next: number // and where in it
   tokens: number
+  workMs: number
+}
+
+type CounterOptions = {
+  readonly timeoutMs: number
+  readonly idleMs?: number
+  readonly encoding?: Encoding
 }
 
 // The thread starts with the first text and ends after idleMs without one. It never keeps the process alive; a count
 // that is still awaited does, until its cap.
-export function tokenCounter(options: { readonly timeoutMs: number; readonly idleMs?: number }): TokenCounter {
-  const { timeoutMs, idleMs = IDLE_MS } = options
+export function tokenCounter({ timeoutMs, idleMs = IDLE_MS, encoding = 'o200k' }: CounterOptions): TokenCounter {
   const lines = new Map<string, Set<Job>>() // owners in the order of their turns, and so are the texts of each
   let worker: Worker | undefined
   let isReady = false
   let inHand: Job | undefined // whose slice the worker has; it may have been answered meanwhile
+  let handedAt = 0
   let alarm: NodeJS.Timeout | undefined
   let isClosed = false
 
-  function count(text: string | readonly string[], owner: string): Promise<TokenCount> {
+  function count(text: string | readonly string[], owner: string, capMs = timeoutMs): Promise<TokenCount> {
     const texts = typeof text === 'string' ? [text] : text
     const bytes = bytesOf(texts)
-    if (bytes === 0) return Promise.resolve({ tokens: 0, exact: true })
-    if (isClosed || bytes > TEXTS_BYTES_MAX) return Promise.resolve(halfOfBytes(texts))
+    if (bytes === 0) return Promise.resolve({ tokens: 0, exact: true, workMs: 0 })
+    if (isClosed || bytes > TEXTS_BYTES_MAX) return Promise.resolve(halfOfBytes(texts, 0))
     return new Promise(resolve => {
       const job: Job = {
         texts,
@@ -53,7 +65,9 @@ export function tokenCounter(options: { readonly timeoutMs: number; readonly idl
         at: 0,
         next: 0,
         tokens: 0,
-        cap: setTimeout(() => giveUp(job), timeoutMs),
+        workMs: 0,
+        capMs,
+        cap: setTimeout(() => giveUp(job), isReady ? capMs : timeoutMs),
       }
       const line = lines.get(owner)
       if (line === undefined) lines.set(owner, new Set([job]))
@@ -77,6 +91,7 @@ export function tokenCounter(options: { readonly timeoutMs: number; readonly idl
       return
     }
     inHand = job
+    handedAt = systemClock.monotonic()
     worker.postMessage(takeSlice(job))
     setAlarm(isReady ? timeoutMs : LOAD_MS_MAX)
   }
@@ -110,7 +125,7 @@ export function tokenCounter(options: { readonly timeoutMs: number; readonly idl
   }
 
   function start(): Worker {
-    const started = startThread('./tokens-worker', import.meta.url, undefined, { youngMb: 16, oldMb: 512 })
+    const started = startThread('./tokens-worker', import.meta.url, encoding, { youngMb: 16, oldMb: 512 })
     started.on('message', (answer: WorkerAnswer) => {
       if (started === worker) takeAnswer(answer)
     })
@@ -125,16 +140,19 @@ export function tokenCounter(options: { readonly timeoutMs: number; readonly idl
   function takeAnswer(answer: WorkerAnswer): void {
     if (answer === 'ready') {
       isReady = true
+      handedAt = systemClock.monotonic()
+      for (const job of waitingJobs()) capAgain(job)
       setAlarm(timeoutMs)
       return
     }
     const job = inHand
     inHand = undefined
     if (isWaiting(job)) {
+      job.workMs += systemClock.monotonic() - handedAt
       if (answer === 'failed') giveUp(job)
       else {
         job.tokens += answer
-        if (job.at >= job.texts.length) finish(job, { tokens: job.tokens, exact: true })
+        if (job.at >= job.texts.length) finish(job, { tokens: job.tokens, exact: true, workMs: job.workMs })
       }
     }
     handOut()
@@ -159,8 +177,16 @@ export function tokenCounter(options: { readonly timeoutMs: number; readonly idl
     alarm = setTimeout(dropWorker, ms).unref()
   }
 
+  // Now that the thread has loaded, a text with a shorter cap of its own has that one.
+  function capAgain(job: Job): void {
+    if (job.capMs >= timeoutMs) return
+    clearTimeout(job.cap)
+    job.cap = setTimeout(() => giveUp(job), job.capMs)
+  }
+
   function giveUp(job: Job): void {
-    finish(job, halfOfBytes(job.texts))
+    if (job === inHand) job.workMs += systemClock.monotonic() - handedAt
+    finish(job, halfOfBytes(job.texts, job.workMs))
   }
 
   function finish(job: Job, result: TokenCount): void {
@@ -194,8 +220,8 @@ function bytesOf(texts: readonly string[]): number {
   return texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
 }
 
-function halfOfBytes(texts: readonly string[]): TokenCount {
-  return { tokens: Math.ceil(bytesOf(texts) / 2), exact: false }
+function halfOfBytes(texts: readonly string[], workMs: number): TokenCount {
+  return { tokens: Math.ceil(bytesOf(texts) / 2), exact: false, workMs }
 }
 
 // Short texts share a slice, a long one takes several.

@@ -16,11 +16,7 @@ export async function promptEstimate(
   accountId: string,
   counter: TokenCounter,
 ): Promise<number> {
-  const texts = [...promptTexts(chat.messages)]
-  for (const name of ['tools', 'functions', 'response_format']) {
-    if (chat.forwarded[name] !== undefined) texts.push(JSON.stringify(chat.forwarded[name]))
-  }
-  const { tokens } = await counter.count(texts, accountId)
+  const { tokens } = await counter.count([...promptTexts(chat.messages, chat.forwarded)], accountId)
   return tokens + 4 * chat.messages.length + 3 + chat.media.length * model.mediaMaxTokens
 }
 

@@ -85,6 +85,8 @@ export type Verdict =
   // The key is not what the node believed, or it is dead: look again. No row was written.
   | { readonly kind: 'stale' }
   | { readonly kind: 'suspended' }
+  // Too dear by the bytes of its prompt, perhaps not by its tokens: count them and ask again. No row was written.
+  | { readonly kind: 'count_first' }
   // The row was written as a refusal.
   | { readonly kind: 'daily_spent'; readonly day: number; readonly dayCount: number }
   | {

@@ -2,7 +2,7 @@
 // recovers. They read and write through a desk, which is one transaction of an engine; balances are pages on it that
 // nobody else can change meanwhile. In one batch each operation succeeds or is refused alone.
 import { type Nano, NO_TOKENS } from '../domain/credits.ts'
-import { decideHold } from '../domain/hold.ts'
+import { countMayHelp, decideHold } from '../domain/hold.ts'
 import { dayOf } from '../domain/key.ts'
 import type { RequestFacts } from '../domain/usage.ts'
 import type { Checkpoint, GateAsk, HoldEntry, Purse, RefusedRow, Settled, Settlement, Verdict } from './contract.ts'
@@ -110,6 +110,7 @@ function gate(ask: GateAsk, desk: Desk): Verdict {
     return { kind: 'daily_spent', day: key.day, dayCount: key.dayCount }
   }
   const granted = entry.kind === 'hold' ? insertHold(ask, entry, account, key, desk) : insertAsAsked(ask, desk)
+  if (granted.kind === 'count_first') return granted
   if (granted.kind === 'short') return { ...granted, owed: account.owed }
 
   key.dayCount += 1
@@ -127,6 +128,7 @@ function gate(ask: GateAsk, desk: Desk): Verdict {
 function insertHold(ask: GateAsk, entry: HoldEntry, account: AccountPage, key: KeyPage, desk: Desk) {
   const decision = decideHold(entry, account, key)
   if (decision.kind === 'short') {
+    if (countMayHelp(entry, account, key)) return { kind: 'count_first' as const }
     insertFree(ask, 'refused', 402, decision.heldByOthers ? 'credits_held' : 'insufficient_credits', desk)
     return decision
   }

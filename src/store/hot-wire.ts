@@ -84,7 +84,7 @@ function isHold(value: HotResult): value is GrantedHold {
 }
 
 // Each list is written and read by position: what comes out must be what went in, field by field.
-const GATE_SIZE = 20
+const GATE_SIZE = 21
 const BILL_SIZE = 22
 
 function packGate(flat: unknown[], ask: GateAsk): void {
@@ -105,9 +105,10 @@ function packGate(flat: unknown[], ask: GateAsk): void {
     ask.stream,
     entry.kind,
   )
-  if (entry.kind === 'free') flat.push(entry.outcome, entry.httpStatus, entry.errorCode, null, null, null)
+  if (entry.kind === 'free') flat.push(entry.outcome, entry.httpStatus, entry.errorCode, null, null, null, null)
   else {
-    flat.push(entry.base, entry.outputPrice, entry.outputTokens, entry.outputTokensMin, entry.priceVersion, entry.price)
+    const { base, baseAtBest, outputPrice, outputTokens, outputTokensMin, priceVersion, price } = entry
+    flat.push(base, outputPrice, outputTokens, outputTokensMin, priceVersion, price, baseAtBest)
   }
 }
 
@@ -149,6 +150,7 @@ function unpackEntry(flat: FlatBatch, at: number): GateAsk['entry'] {
     outputTokensMin: flat[at + 4],
     priceVersion: flat[at + 5],
     price: flat[at + 6],
+    baseAtBest: flat[at + 7],
   } as GateAsk['entry']
 }
 

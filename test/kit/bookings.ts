@@ -1,5 +1,6 @@
 // Asks the gateway what it booked, and does the contract's arithmetic a second time, so that its own is never its judge.
 import { setTimeout } from 'node:timers/promises'
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import type { Gateway } from './gateway.ts'
 import type { Loose } from './http-call.ts'
 
@@ -77,8 +78,15 @@ export function credits(amount: bigint): string {
   return `${digits.slice(0, -9)}.${digits.slice(-9)}`.replace(/\.?0+$/, '')
 }
 
-// The bound of section 8: half the bytes of the serialised prompt, rounded up, and 16 a message.
+// The bound of section 8: a token for every byte of the serialised prompt, and 16 a message.
 export function promptBound(messages: readonly object[], ...more: readonly unknown[]): number {
   const bytes = [messages, ...more].reduce<number>((sum, part) => sum + Buffer.byteLength(JSON.stringify(part)), 0)
-  return Math.ceil(bytes / 2) + 16 * messages.length
+  return bytes + 16 * messages.length
+}
+
+// The same where the account cannot afford the bytes and the model's tokenizer is not OpenAI's: half as much again as there
+// are tokens, with one more for each text.
+export function countedBound(messages: readonly { readonly content: string }[]): number {
+  const tokens = countTokens(messages.map(({ content }) => content).join('\n'))
+  return Math.ceil((tokens + messages.length) * 1.5) + 16 * messages.length
 }

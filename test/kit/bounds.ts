@@ -9,6 +9,9 @@ export function withBounds(bounds: Partial<Bounds>): Required<Pick<GatewayOption
   }
 }
 
+// A gateway that counts every prompt which has to be counted, however busy the machine is.
+export const PATIENT_COUNTS: Partial<Bounds> = { holdCountMsMax: 20_000, estimateTimeoutMs: 20_000 }
+
 // A gateway that holds nothing against its upstreams: each test of a file finds them as they were at first.
 export const FORGETFUL: Partial<Bounds> = {
   breakerFailuresInARowMax: 1_000_000,

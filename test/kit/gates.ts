@@ -96,6 +96,7 @@ export async function openHouse(make: GateEngine['make'], available: bigint): Pr
       entry: {
         kind: 'hold',
         base: 0n,
+        baseAtBest: null,
         outputPrice: PRICES.completion,
         outputTokens: 50,
         outputTokensMin: null,

@@ -52,7 +52,7 @@ test('a picture counts what the model states for it, however long it is written'
 
   const row = await settledRow(gateway, answer.headers['x-request-id'])
   const bytes = Buffer.byteLength(JSON.stringify(seen)) - Buffer.byteLength(JSON.stringify(picture))
-  assert.equal(nano(row.hold), BigInt(Math.ceil(bytes / 2) + 16 + 1500) * 2500n + 10n * 10_000n)
+  assert.equal(nano(row.hold), BigInt(bytes + 16 + 1500) * 2500n + 10n * 10_000n)
 })
 
 test('without a maximum from the caller the hold is for the whole output of the model', async () => {

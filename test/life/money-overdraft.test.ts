@@ -2,16 +2,20 @@
 // the credits cover.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { balanceOf, credits, nano, promptBound } from '../kit/bookings.ts'
+import { balanceOf, countedBound, credits, nano, promptBound } from '../kit/bookings.ts'
+import { PATIENT_COUNTS, withBounds } from '../kit/bounds.ts'
 import type { NewKey } from '../kit/gateway.ts'
 import { openScene } from '../kit/scene.ts'
+import { standardConfig } from '../kit/standard-config.ts'
 
-const { gateway, upstream } = await openScene()
+const { gateway, upstream } = await openScene(standardConfig, withBounds(PATIENT_COUNTS))
 const messages = [{ role: 'user', content: 'Say hello' }]
 const MAX_TOKENS = 10
 const PROMPT_BOUND = promptBound(messages)
 // The upstream reports what was held, so that a settlement gives nothing back and every request costs its whole hold.
 const HOLD = BigInt(PROMPT_BOUND) * 2500n + BigInt(MAX_TOKENS) * 10_000n
+// What the last request is held for when there is not enough for its bytes.
+const LAST_HOLD = BigInt(countedBound(messages)) * 2500n + BigInt(MAX_TOKENS) * 10_000n
 const unlimited = { rpm_limit: 100_000, daily_limit: null, max_concurrent: 1000 }
 const usage = { prompt_tokens: PROMPT_BOUND, completion_tokens: MAX_TOKENS }
 
@@ -30,15 +34,15 @@ test('of 500 concurrent requests with credits for exactly 100, exactly 100 are a
   assert.equal(upstream.journal.length, 100)
 })
 
-test('one nano-credit less than a hundred holds serves ninety-nine', async () => {
+test('one nano-credit less than a hundred requests need serves ninety-nine', async () => {
   upstream.script({ usage })
-  const caller = await gateway.createKey({ credits: credits(HOLD * 100n - 1n), ...unlimited })
+  const caller = await gateway.createKey({ credits: credits(HOLD * 99n + LAST_HOLD - 1n), ...unlimited })
 
   const answers = await race(150, caller)
 
   assert.deepEqual(countByStatus(answers), { 200: 99, 402: 51 })
   const balance = await balanceOf(gateway, caller.accountId)
-  assert.equal(nano(balance.available), HOLD - 1n)
+  assert.equal(nano(balance.available), LAST_HOLD - 1n)
 })
 
 test("a key's own credit limit holds against racing requests, and leaves the rest of the account to its other keys", async () => {

@@ -2,18 +2,22 @@
 // the balance affords.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { credits, nano, promptBound, settledRow } from '../kit/bookings.ts'
+import { countedBound, credits, nano, promptBound, settledRow } from '../kit/bookings.ts'
+import { PATIENT_COUNTS, withBounds } from '../kit/bounds.ts'
 import { openScene } from '../kit/scene.ts'
 import { standardConfig, standardModel, standardProvider } from '../kit/standard-config.ts'
 
 const passthrough = ['thinking', 'reasoning', 'thinking_budget']
 // Costs by the request alone.
 const flat = standardModel({ id: 'test/flat', pricing: { prompt: '0', completion: '0', request: '0.01' } })
-const { gateway, upstream } = await openScene(url =>
-  standardConfig(url, { providers: [standardProvider(url, { passthrough })], models: [standardModel(), flat] }),
+const { gateway, upstream } = await openScene(
+  url => standardConfig(url, { providers: [standardProvider(url, { passthrough })], models: [standardModel(), flat] }),
+  withBounds(PATIENT_COUNTS),
 )
 const messages = [{ role: 'user', content: 'Say hello' }]
-const PROMPT = BigInt(promptBound(messages)) * 2500n
+// What the prompt is held for where half of the balance pays for its bytes, and where they would be too dear.
+const BYTES = BigInt(promptBound(messages)) * 2500n
+const PROMPT = BigInt(countedBound(messages)) * 2500n
 const COMPLETION = 10_000n
 
 test('too few credits are refused with what is there, what is needed, and what would fit', async () => {
@@ -83,13 +87,13 @@ test('credits that another request holds are a reason to wait, and they come bac
 })
 
 test('without a maximum from the caller, half of a low balance caps the output, and the cap goes upstream', async () => {
-  const caller = await gateway.createKey({ credits: credits(2n * (PROMPT + 300n * COMPLETION)) })
+  const caller = await gateway.createKey({ credits: credits(2n * (BYTES + 300n * COMPLETION)) })
 
   const json = await gateway.chat({ messages }, { key: caller.secret })
 
   assert.equal(json.headers['x-svc-output-cap'], '300')
   assert.equal(sentUpstream().max_tokens, 300)
-  assert.equal(nano((await settledRow(gateway, json.headers['x-request-id'])).hold), PROMPT + 300n * COMPLETION)
+  assert.equal(nano((await settledRow(gateway, json.headers['x-request-id'])).hold), BYTES + 300n * COMPLETION)
 
   const stream = await gateway.openChat({ messages }, { key: caller.secret })
   await stream.rest()
@@ -148,7 +152,7 @@ test('without a maximum from the caller a budget for thinking is lowered to what
 })
 
 test("a key's own limit caps the output like a low balance does", async () => {
-  const limit = credits(2n * (PROMPT + 280n * COMPLETION))
+  const limit = credits(2n * (BYTES + 280n * COMPLETION))
   const caller = await gateway.createKey({ credits: '100', credit_limit: limit })
 
   const answer = await gateway.chat({ messages }, { key: caller.secret })

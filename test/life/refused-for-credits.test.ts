@@ -1,17 +1,20 @@
 // 402: not enough credits, in the account or under the key's own limit, and credits that only requests in flight hold.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { PATIENT_COUNTS, withBounds } from '../kit/bounds.ts'
 import { standardConfig, startGateway } from '../kit/gateway.ts'
 import { assertRefusal } from '../kit/refusal.ts'
 import { startUpstream } from '../kit/upstream.ts'
 
-// Half the bytes of the one message (40) + 16, at 0.0000025, and 100 tokens at 0.00001.
-const HOLD = '0.00109'
+// The bytes of the one message (39) + 16, at 0.0000025, and 100 tokens at 0.00001; and the same with its two tokens, half as
+// much again, instead of its bytes.
+const HOLD = '0.0011375'
+const COUNTED_HOLD = '0.0010525'
 const body = { messages: [{ role: 'user', content: 'Say hello' }], max_tokens: 100 }
 
 test('who cannot pay is told what is there, what is needed and what would fit', async t => {
   await using upstream = await startUpstream()
-  await using gateway = await startGateway({ config: standardConfig(upstream.url) })
+  await using gateway = await startGateway({ config: standardConfig(upstream.url), ...withBounds(PATIENT_COUNTS) })
 
   await t.test('an account without credits', async () => {
     const { secret } = await gateway.createKey({ credits: '0' })
@@ -29,11 +32,11 @@ test('who cannot pay is told what is there, what is needed and what would fit', 
   })
 
   await t.test('an account with too few, and how many tokens it could afford', async () => {
-    const { secret } = await gateway.createKey({ credits: '0.00059' })
+    const { secret } = await gateway.createKey({ credits: '0.0005525' })
 
     const error = assertRefusal(await gateway.chat(body, { key: secret }), 'insufficient_credits')
 
-    assert.equal(error.metadata?.available, '0.00059')
+    assert.equal(error.metadata?.available, '0.0005525')
     assert.equal(error.metadata?.affordable_max_tokens, 50)
     assert.equal((await gateway.chat({ ...body, max_tokens: 50 }, { key: secret })).status, 200)
   })
@@ -55,7 +58,7 @@ test('who cannot pay is told what is there, what is needed and what would fit', 
 
     const error = assertRefusal(await gateway.chat(body, { key: secret }), 'credits_held')
 
-    assert.equal(error.metadata?.required, HOLD)
+    assert.equal(error.metadata?.required, COUNTED_HOLD)
     assert.equal((await first).status, 200)
     assert.equal((await gateway.chat(body, { key: secret })).status, 200)
   })

@@ -18,6 +18,7 @@ const key = (creditLimit: bigint | null = null): KeyBooks => ({ spent: 0n, held:
 const entry = (more: Partial<HoldEntry> = {}): HoldEntry => ({
   kind: 'hold',
   base: 5_000n,
+  baseAtBest: null,
   outputPrice: 1_000n,
   outputTokens: 100,
   outputTokensMin: null,

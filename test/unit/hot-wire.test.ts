@@ -46,6 +46,7 @@ const OPS: readonly HotOp[] = [
       entry: {
         kind: 'hold',
         base: 14n,
+        baseAtBest: 20n,
         outputPrice: 15n,
         outputTokens: 16,
         outputTokensMin: 17,

@@ -1,0 +1,78 @@
+// Counts the prompt of an account that cannot afford one token a byte, before it is refused. The work is unpaid until the
+// gate has let the request through, so each account has an allowance of it; past that the bytes stand.
+import type { Chat } from '../domain/chat.ts'
+import { type CountedPrompt, promptTexts } from '../domain/prompt.ts'
+import type { Tokenizer } from '../domain/tokenizer.ts'
+import { type Bucket, fullBucket, isFull, standing } from '../lib/bucket.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { TokenCounter } from '../lib/tokens.ts'
+
+export type PromptCounts = {
+  // Undefined: it could not be counted in time, or not at all, and its bytes stand.
+  count(
+    chat: Chat,
+    encodings: ReadonlySet<Tokenizer['encoding']>,
+    accountId: string,
+  ): Promise<CountedPrompt | undefined>
+  // Drops full allowances: they say nothing.
+  prune(): void
+}
+
+export type PromptCountNeeds = {
+  readonly counters: Readonly<Record<Tokenizer['encoding'], Pick<TokenCounter, 'count'>>>
+  readonly clock: Clock
+  readonly holdCountMsMax: number
+  readonly holdCountBytesMax: number
+  readonly holdCountsPerAccountMax: number
+  readonly holdCountMsPerMinute: number
+}
+
+export function promptCounts(needs: PromptCountNeeds): PromptCounts {
+  const { counters, clock, holdCountMsPerMinute } = needs
+  // Milliseconds of work, and how many prompts of the account are being counted.
+  const allowances = new Map<string, { readonly bucket: Bucket; counting: number }>()
+
+  function allowanceOf(accountId: string) {
+    let allowance = allowances.get(accountId)
+    if (allowance === undefined) {
+      allowance = { bucket: fullBucket(holdCountMsPerMinute, clock.monotonic()), counting: 0 }
+      allowances.set(accountId, allowance)
+    }
+    return allowance
+  }
+
+  async function count(chat: Chat, encodings: ReadonlySet<Tokenizer['encoding']>, accountId: string) {
+    if (chat.promptBytes > needs.holdCountBytesMax) return undefined
+    const allowance = allowanceOf(accountId)
+    const { remaining } = standing(allowance.bucket, holdCountMsPerMinute, clock.monotonic())
+    if (remaining === 0 || allowance.counting >= needs.holdCountsPerAccountMax) return undefined
+    allowance.counting += 1
+    try {
+      return await countAll([...promptTexts(chat.messages, chat.forwarded)])
+    } finally {
+      allowance.counting -= 1
+    }
+
+    async function countAll(texts: readonly string[]): Promise<CountedPrompt | undefined> {
+      const tokens = { o200k: 0, cl100k: 0 }
+      for (const encoding of encodings) {
+        // Apart from what the account's own settlements wait for.
+        const counted = await counters[encoding].count(texts, `hold ${accountId}`, needs.holdCountMsMax)
+        allowance.bucket.tokens -= counted.workMs
+        if (!counted.exact) return undefined
+        tokens[encoding] = counted.tokens
+      }
+      return { tokens, texts: texts.length }
+    }
+  }
+
+  return {
+    count,
+    prune() {
+      const now = clock.monotonic()
+      for (const [id, { bucket, counting }] of allowances) {
+        if (counting === 0 && isFull(bucket, now)) allowances.delete(id)
+      }
+    },
+  }
+}
