@@ -143,6 +143,7 @@ const TABLE = {
   // The configuration file
   configBytesMax: 1 * MIB,
   configAliasesMax: 100,
+  configAliasesInAllMax: 1000,
   providersMax: 1000,
   modelsMax: 10_000,
   targetsPerModelMax: 64,

@@ -6,7 +6,7 @@ import {
   type Fields,
   fail,
   filled,
-  openYaml,
+  openValue,
   type Place,
   readChoice,
   readFields,
@@ -33,11 +33,11 @@ export type FileCatalog = {
 // One provider, as an operator sends it: JSON is YAML, so the same rules are applied by the same code. Placeholders are not
 // honoured.
 export function readProviderDocument(document: object): FileProvider {
-  return readProvider(openDocument(document), 'later')
+  return readProvider(openValue(document), 'later')
 }
 
 export function readModelDocument(document: object, known: Omit<Known, 'undeclared'>): FileModel {
-  return readModel(openDocument(document), { ...known, undeclared: 'names a provider that does not exist' }).value
+  return readModel(openValue(document), { ...known, undeclared: 'names a provider that does not exist' }).value
 }
 
 export function readCatalog(file: Fields): FileCatalog {
@@ -60,10 +60,6 @@ export function readCatalog(file: Fields): FileCatalog {
     exchange: known.exchange,
     isSilent: !has(file, 'providers') && !has(file, 'models'),
   }
-}
-
-function openDocument(document: object): Place {
-  return openYaml('', JSON.stringify(document), undefined)
 }
 
 // What a model depends on beside itself, and how a target's provider that is not there is complained of.

@@ -32,6 +32,7 @@ import {
   type SdkKind,
   sdkBaseUrl,
 } from './domain/presets.ts'
+import { withoutTrailing } from './lib/trailing.ts'
 
 // Credentials stay in memory: they are no part of what is stored of a provider that a file declares.
 export type FileProvider = Provider & { readonly credentials: readonly Credential[] }
@@ -161,7 +162,7 @@ function asBaseUrl(text: string, place: Place): string {
   if (url === null || !['http:', 'https:'].includes(url.protocol)) fail(place, 'must be an http:// or https:// address')
   if (url.username !== '' || url.password !== '') fail(place, 'must not hold credentials; use api_key')
   if (url.search !== '' || url.hash !== '') fail(place, 'must not have a query or a fragment')
-  return url.href.replace(/\/+$/, '')
+  return withoutTrailing(url.href, '/')
 }
 
 function readSecrets(fields: Fields, kind: ProviderKind): readonly string[] {

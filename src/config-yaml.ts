@@ -33,7 +33,7 @@ type YamlFile = {
   readonly env: Environment
   // `kept` reads what may be stored: a value that holds a placeholder stays as it is written, and is not checked.
   readonly placeholders: 'filled' | 'kept'
-  readonly document: Yaml.Document
+  readonly meanings: ReadonlyMap<Yaml.Alias, Yaml.Node>
   readonly yaml: typeof Yaml
   lineOf(node: Yaml.Node | null, otherwise: number): number
 }
@@ -44,18 +44,20 @@ export type Fields = {
 }
 
 export function openYaml(name: string, text: string, env: Environment): Place {
-  // Loaded here and not above: a start without a file should not pay for the parser.
-  const yaml = createRequire(import.meta.url)('yaml') as typeof Yaml
+  const yaml = loadYaml()
   const lines = new yaml.LineCounter()
-  const document = yaml.parseDocument(text, { lineCounter: lines, prettyErrors: false, version: '1.2' })
+  // The parser's own check for keys that stand twice compares each with all others; readFields and readMapping do it.
+  const document = yaml.parseDocument(text, {
+    lineCounter: lines,
+    prettyErrors: false,
+    uniqueKeys: false,
+    version: '1.2',
+  })
   const flaw = document.errors[0] ?? document.warnings[0]
   if (flaw !== undefined) throw new BadConfig(`${name}:${lineAt(lines, flaw.pos[0])}: ${flaw.message}`)
-  yaml.visit(document, {
-    Alias(_key, alias) {
-      if (alias.resolve(document) !== undefined) return
-      const line = lineAt(lines, alias.range?.[0] ?? 0)
-      throw new BadConfig(`${name}:${line}: the alias *${alias.source} is not defined before it is used`)
-    },
+  const meanings = meaningsOf(document, yaml, (alias, why) => {
+    const line = lineAt(lines, alias.range?.[0] ?? 0)
+    throw new BadConfig(`${name}:${line}: ${why}`)
   })
   try {
     document.toJS({ maxAliasCount: BOUNDS.configAliasesMax })
@@ -64,8 +66,29 @@ export function openYaml(name: string, text: string, env: Environment): Place {
   }
 
   const lineOf = (node: Yaml.Node | null, otherwise: number) => (node?.range ? lineAt(lines, node.range[0]) : otherwise)
-  const file: YamlFile = { name, env, placeholders: 'filled', document, yaml, lineOf }
+  const file: YamlFile = { name, env, placeholders: 'filled', meanings, yaml, lineOf }
   return { node: document.contents, key: '', line: lineOf(document.contents, 1), file }
+}
+
+// A document that is parsed already, such as the body of a request, without lines and without a parser of YAML.
+export function openValue(value: unknown): Place {
+  const yaml = loadYaml()
+  const node = new yaml.Document(value, { aliasDuplicateObjects: false }).contents
+  // A number is read as it is written, and JSON writes it so.
+  yaml.visit(node, {
+    Scalar(_key, scalar) {
+      if (typeof scalar.value === 'number') scalar.source = JSON.stringify(scalar.value)
+    },
+  })
+  const file: YamlFile = {
+    name: '',
+    env: undefined,
+    placeholders: 'filled',
+    meanings: new Map(),
+    yaml,
+    lineOf: () => 1,
+  }
+  return { node, key: '', line: 1, file }
 }
 
 // The same place, read with its placeholders as they are written.
@@ -99,6 +122,7 @@ export function readFields(place: Place, known: readonly string[]): Fields {
     const line = place.file.lineOf(pair.key, place.line)
     const entry = { node: pair.value, key, line: place.file.lineOf(pair.value, line), file: place.file }
     if (!known.includes(name)) fail({ ...entry, line }, `is not a known key here; known are ${known.join(', ')}`)
+    if (entries.has(name)) fail({ ...entry, line }, 'is given twice; keys must be unique')
     entries.set(name, entry)
   }
   return {
@@ -117,10 +141,14 @@ export function readMapping(place: Place, max: number): readonly { readonly name
   const node = resolve(place)
   if (!isMap(node)) fail(place, 'must be a mapping of names to values')
   if (node.items.length > max) fail(place, `has more than ${max} entries`)
+  const names = new Set<string>()
   return (node.items as Yaml.Pair<Yaml.Node, Yaml.Node | null>[]).map(pair => {
     const name = isScalar(pair.key) ? String(pair.key.value) : '?'
     const line = place.file.lineOf(pair.value, place.file.lineOf(pair.key, place.line))
-    return { name, place: { node: pair.value, key: `${place.key}.${name}`, line, file: place.file } }
+    const entry = { node: pair.value, key: `${place.key}.${name}`, line, file: place.file }
+    if (names.has(name)) fail(entry, 'is given twice; keys must be unique')
+    names.add(name)
+    return { name, place: entry }
   })
 }
 
@@ -200,15 +228,46 @@ function scalar(place: Place): Yaml.Scalar {
 function interpolate(text: string, place: Place): string {
   const { env } = place.file
   if (isUnfilled(text, place)) return text
-  return text.replace(/\$\{([^}]*)\}/g, (_, name: string) => {
+  return text.replace(/\$\{([^{}]*)\}/g, (_, name: string) => {
     if (env === undefined) fail(place, 'must not hold a placeholder: those are for the configuration file alone')
     if (!/^[A-Za-z_]\w*$/.test(name)) fail(place, 'has a placeholder that names no variable')
     return env[name] ?? fail(place, `the environment variable ${name} is not set`)
   })
 }
 
-function resolve(place: Place): Yaml.Node | null {
-  return place.file.yaml.isAlias(place.node) ? (place.node.resolve(place.file.document) ?? null) : place.node
+function resolve({ node, file }: Place): Yaml.Node | null {
+  return file.yaml.isAlias(node) ? (file.meanings.get(node) ?? null) : node
+}
+
+// What each alias stands for: the last node of that name before it. One pass for all of them.
+function meaningsOf(
+  document: Yaml.Document,
+  yaml: typeof Yaml,
+  refuse: (alias: Yaml.Alias, why: string) => never,
+): ReadonlyMap<Yaml.Alias, Yaml.Node> {
+  const anchors = new Map<string, Yaml.Node>()
+  const meanings = new Map<Yaml.Alias, Yaml.Node>()
+  yaml.visit(document, {
+    Node(_key, node) {
+      if (!yaml.isAlias(node)) {
+        const { anchor } = node as { readonly anchor?: string }
+        if (anchor !== undefined) anchors.set(anchor, node)
+        return
+      }
+      const meant = anchors.get(node.source)
+      if (meant === undefined) refuse(node, `the alias *${node.source} is not defined before it is used`)
+      if (meanings.size >= BOUNDS.configAliasesInAllMax) {
+        refuse(node, `there are more than ${BOUNDS.configAliasesInAllMax} aliases`)
+      }
+      meanings.set(node, meant)
+    },
+  })
+  return meanings
+}
+
+// On first use: a start without a file should not pay for the parser.
+function loadYaml(): typeof Yaml {
+  return createRequire(import.meta.url)('yaml') as typeof Yaml
 }
 
 function lineAt(lines: Yaml.LineCounter, offset: number): number {

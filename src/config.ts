@@ -25,6 +25,7 @@ import { type Brand, type FileText, NO_FILE, readConfigFile } from './config-fil
 import { BadConfig } from './config-yaml.ts'
 import type { KeyDefaults } from './domain/key.ts'
 import type { LogLevel } from './lib/log.ts'
+import { withoutTrailing } from './lib/trailing.ts'
 
 export type { Listen } from './config-env.ts'
 export { BadConfig } from './config-yaml.ts'
@@ -132,7 +133,7 @@ export function loadClientConfig(env: NodeJS.ProcessEnv = process.env): {
     throw new BadConfig('TURNPIKE_URL must be an http:// or https:// address without credentials')
   }
   return {
-    url: url.href.replace(/\/+$/, ''),
+    url: withoutTrailing(url.href, '/'),
     adminToken: token(env, 'TURNPIKE_ADMIN_TOKEN', 1),
     apiKey: token(env, 'TURNPIKE_API_KEY', 1),
   }

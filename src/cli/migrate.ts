@@ -162,5 +162,13 @@ function placeOf(url: string): string {
 // By the form of an address and not by the password itself: a short one would be cut out of other words, and what is
 // missing there would tell it.
 function withoutPassword(text: string): string {
-  return text.replace(/(postgres(?:ql)?:\/\/)\S*@/gi, '$1…@').replace(/([?&]password=)[^&\s]*/gi, '$1…')
+  return text.replace(/\S+/g, withoutCredentials).replace(/([?&]password=)[^&\s]*/gi, '$1…')
+}
+
+// From the first address to the last @, since a password may hold one.
+function withoutCredentials(word: string): string {
+  const address = /postgres(?:ql)?:\/\//i.exec(word)
+  const from = address === null ? Number.POSITIVE_INFINITY : address.index + address[0].length
+  const at = word.lastIndexOf('@')
+  return at < from ? word : `${word.slice(0, from)}…${word.slice(at)}`
 }

@@ -15,14 +15,24 @@ const safe = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGE
 // What a provider would fetch for the caller must not reach into the provider's own network, nor be read by others on its
 // way; and what it keeps under an id may be another tenant's, since all of them share the operator's account there.
 const ADDRESS = '^([Hh][Tt][Tt][Pp][Ss]://|[Dd][Aa][Tt][Aa]:)'
-const INLINE = '^([Dd][Aa][Tt][Aa]:|[A-Za-z0-9+/\\r\\n]+={0,2}[\\r\\n]*$)'
 const Address = Type.String({ pattern: ADDRESS, description: 'An `https:` or `data:` URL.' })
-const Inline = Type.String({ pattern: INLINE, description: 'The bytes themselves, in base64 or as a `data:` URL.' })
+// Checked by `isInline`: a pattern takes many times as long on megabytes.
+const Inline = Type.String({ description: 'The bytes themselves, in base64 or as a `data:` URL.' })
 // A pattern in words.
-export const PATTERNS: ReadonlyMap<unknown, string> = new Map([
-  [ADDRESS, 'must be an https: or data: URL'],
-  [INLINE, 'must be the bytes themselves, in base64 or as a data: URL'],
-])
+export const PATTERNS: ReadonlyMap<unknown, string> = new Map([[ADDRESS, 'must be an https: or data: URL']])
+
+// Base64 with line ends between, or a `data:` URL.
+export function isInline(text: string): boolean {
+  if (DATA_URL.test(text)) return true
+  const end = text.search(NOT_BASE64)
+  if (end < 0) return text !== ''
+  return end > 0 && text.length - end <= PADDING_CHARS_MAX && PADDING.test(text.slice(end))
+}
+
+const DATA_URL = /^data:/i
+const NOT_BASE64 = /[^A-Za-z0-9+/\r\n]/
+const PADDING = /^={1,2}[\r\n]*$/
+const PADDING_CHARS_MAX = 256
 
 // Where a prompt may be cached up to, in OpenAI's words and in the other usual ones.
 const Mark = Type.String({ maxLength: 64 })

@@ -7,6 +7,7 @@ import {
   Envelope,
   FORWARDED,
   IDENTIFIERS,
+  isInline,
   MESSAGES,
   PARTS,
   type PartType,
@@ -164,6 +165,7 @@ function checkPart(part: Part, path: string, leftOut: string[]): { kind: MediaKi
   keepOnly(fieldsOf(PARTS[part.type as PartType]), record, path, 'messages.content', leftOut)
   if (kind !== undefined) checkMedia(part, path)
   demand(check, PARTS[part.type as PartType], part, path)
+  if (kind === 'audio' || kind === 'file') checkInline(part, path)
   return kind === undefined ? [] : [{ kind, param: `${path}.type` }]
 }
 
@@ -176,6 +178,16 @@ function checkMedia(part: Part, path: string): void {
     if (value === null) delete (media as Record<string, unknown>)[name]
     else if (!known.has(name)) throw outOfPlace(`${path}.${part.type}.${name}`.slice(0, 256))
   }
+}
+
+// Of a part that its schema has found right.
+function checkInline(part: Part, path: string): void {
+  const media = part[part.type] as { readonly data?: string; readonly file_data?: string }
+  const name = part.type === 'file' ? 'file_data' : 'data'
+  if (isInline(media[name] ?? '')) return
+  const param = `${path}.${part.type}.${name}`
+  const message = `${param} must be the bytes themselves, in base64 or as a data: URL.`
+  throw new Refusal('invalid_value', { param, message })
 }
 
 const MEDIA = {

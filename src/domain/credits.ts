@@ -1,4 +1,5 @@
 // Money: whole nano-credits for amounts, whole pico-credits for prices, both bigint, so that a float never touches either.
+import { withoutTrailing } from '../lib/trailing.ts'
 
 declare const unit: unique symbol
 
@@ -121,7 +122,7 @@ export function formatPrice(pico: Pico): string {
 export function parseDecimal(text: string, decimals: number): bigint | undefined {
   const match = /^(-?)(\d{1,12})(?:\.(\d+))?$/.exec(text)
   if (match === null) return undefined
-  const fraction = (match[3] ?? '').replace(/0+$/, '')
+  const fraction = withoutTrailing(match[3] ?? '', '0')
   if (fraction.length > decimals) return undefined
   const whole = BigInt((match[2] ?? '') + fraction.padEnd(decimals, '0'))
   return match[1] === '-' ? -whole : whole

@@ -19,18 +19,25 @@ const BESIDE_MESSAGES = ['tools', 'functions', 'response_format']
 
 // The UTF-8 bytes of what is read as the prompt. A picture or file is not measured by its bytes.
 export function promptBytes(body: PromptBody, messagesJson: string, hasMedia: boolean): number {
-  let bytes = Buffer.byteLength(messagesJson)
-  if (hasMedia) {
-    for (const part of body.messages.flatMap(message =>
-      Array.isArray(message.content) ? (message.content as Part[]) : [],
-    )) {
-      if (isMedia(part)) bytes -= Buffer.byteLength(JSON.stringify(part))
-    }
-  }
+  let bytes = hasMedia ? bytesWithoutMedia(body.messages) : Buffer.byteLength(messagesJson)
   for (const name of BESIDE_MESSAGES) {
     if (body[name] !== undefined) bytes += Buffer.byteLength(JSON.stringify(body[name]))
   }
   return bytes
+}
+
+// Megabytes of media are serialised once, to be sent, and not a second time to be measured: a single digit stands for each.
+function bytesWithoutMedia(messages: readonly Message[]): number {
+  let digits = 0
+  const spoken = (part: Part) => {
+    if (!isMedia(part)) return part
+    digits += 1
+    return 0
+  }
+  const stripped = messages.map(message =>
+    Array.isArray(message.content) ? { ...message, content: (message.content as Part[]).map(spoken) } : message,
+  )
+  return Buffer.byteLength(JSON.stringify(stripped)) - digits
 }
 
 // What the tokenizers make of the texts of a prompt, and how many texts those are.

@@ -5,6 +5,7 @@ import type { Chat } from '../domain/chat.ts'
 import type { AnswerListener, Flow } from '../domain/handoff.ts'
 import { spokenTexts } from '../domain/prompt.ts'
 import type { Adapter, Errand } from './adapter.ts'
+import { countWords, wordEnds } from './demo-words.ts'
 
 const WORD_MS = 15
 
@@ -23,10 +24,10 @@ export function demoAdapter(provider: Provider): Adapter {
 
 function atOnce(errand: Errand, listener: AnswerListener): Flow {
   let stopped = false
-  const { words, finish, usage } = script(errand)
+  const { words, said, finish, usage } = script(errand)
   setImmediate(() => {
     if (stopped) return
-    const message = { role: 'assistant', content: words.join(''), refusal: null }
+    const message = { role: 'assistant', content: words(0, said), refusal: null }
     const choices = Array.from({ length: errand.chat.n }, (_, index) => ({
       index,
       message,
@@ -40,15 +41,15 @@ function atOnce(errand: Errand, listener: AnswerListener): Flow {
 }
 
 function streamed(errand: Errand, listener: AnswerListener): Flow {
-  const { words, finish, usage } = script(errand)
+  const { words, said, finish, usage } = script(errand)
   const indexes = Array.from({ length: errand.chat.n }, (_, index) => index)
   let next = 0
   let timer: NodeJS.Timeout | undefined
 
   function say(): void {
-    const word = words[next]
-    next += 1
-    if (word !== undefined) {
+    if (next < said) {
+      const word = words(next, next + 1)
+      next += 1
       listener.chunks([chunk(indexes.map(index => ({ index, delta: { content: word }, finish_reason: null })))])
       return
     }
@@ -76,20 +77,21 @@ function chunk(choices: { index: number; delta: Record<string, unknown>; finish_
   return { choices, usage: undefined, fingerprint: undefined }
 }
 
-// Here a word is a token, in the prompt as in the answer.
-function script({ chat, outputTokens }: Errand) {
-  const heard = [...spokenTexts(chat.messages)]
+// Here a word is a token, in the prompt as in the answer. Of what was heard no more is read than may be said.
+function script({ chat, outputTokens, outputBound }: Errand) {
   const echo = `You said: ${lastUserText(chat)}`
-  const all = echo.match(/\s*\S+/g) ?? []
-  const words = outputTokens === null ? all : all.slice(0, outputTokens)
-  const prompt = Math.max(
-    1,
-    heard.reduce((sum, text) => sum + (text.match(/\S+/g)?.length ?? 0), 0),
-  )
-  const completion = Math.max(1, words.length) * chat.n
+  const cap = outputTokens ?? outputBound
+  const ends = wordEnds(echo, cap + 1)
+  const said = Math.min(ends.length, cap)
+  let heard = 0
+  for (const text of spokenTexts(chat.messages)) heard += countWords(text)
+  const prompt = Math.max(1, heard)
+  const completion = Math.max(1, said) * chat.n
   return {
-    words,
-    finish: words.length < all.length ? 'length' : 'stop',
+    // The words from one to before another.
+    words: (from: number, to: number) => echo.slice(ends[from - 1] ?? 0, ends[Math.min(to, said) - 1] ?? 0),
+    said,
+    finish: said < ends.length ? 'length' : 'stop',
     usage: { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion },
   }
 }

@@ -120,9 +120,9 @@ function clean(words: string, unsaid: Unsaid): string {
   for (const secret of unsaid) if (secret.length >= SECRET_CHARS_MIN) said = said.replaceAll(secret, '[hidden]')
   return said
     .replace(/[\u0000-\u001f\u007f]+/g, ' ')
-    .replace(/<[^>]{0,200}>/g, ' ')
+    .replace(/<[^<>]{0,200}>/g, ' ')
     .replace(/\b[a-z][a-z0-9+.-]{1,20}:\/\/\S+/gi, '[address]')
-    .replace(/\b(?:sk|pk|key|svc|gsk|xai)[-_][\w*-]{6,}\S*/gi, '[key]')
+    .replace(/\b(?:sk|pk|key|svc|gsk|xai)[-_][\w*-]{6}\S*/gi, '[key]')
     .replace(/\bAIza[\w-]{6,}/g, '[key]')
     .replace(/\bya29\.[\w.-]+/g, '[key]')
     .replace(/\b(?:Bearer|Basic)\s+\S+/gi, '[key]')

@@ -5,6 +5,7 @@ import type { Failure } from '../domain/failure.ts'
 import type { AnswerListener } from '../domain/handoff.ts'
 import type { Clock } from '../lib/clock.ts'
 import { remembered } from '../lib/remembered.ts'
+import { withoutTrailing } from '../lib/trailing.ts'
 import type { Adapter } from './adapter.ts'
 import { type ErrorBody, errorBody, unlikeAnswer } from './answer-head.ts'
 import { type OutwardFlow, outward } from './call.ts'
@@ -70,7 +71,7 @@ export function openaiAdapter(provider: Provider, bounds: WireBounds, needs: Wir
 
 // By the provider's name of the model; most do not have it there.
 function pathOf(url: URL, { quirks }: Provider): (model: string) => string {
-  const base = url.pathname.replace(/\/+$/, '')
+  const base = withoutTrailing(url.pathname, '/')
   const query = new URLSearchParams(quirks.query).toString()
   const path = `${base}${quirks.path}${query === '' ? '' : `?${query}`}`
   if (!quirks.path.includes('{model}')) return () => path

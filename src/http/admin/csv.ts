@@ -42,11 +42,12 @@ export function csvLine(row: UsageObject): string {
   return `${COLUMNS.map(name => cell(row[name])).join(',')}\r\n`
 }
 
-// A cell that begins like a formula would be run by the spreadsheet; an apostrophe before it makes it text.
+// A cell that begins like a formula would be run by the spreadsheet, also behind blanks and characters that are not seen; an
+// apostrophe before it makes it text.
 function cell(value: unknown): string {
   if (value === null || value === undefined) return ''
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
   const text = typeof value === 'string' ? value : JSON.stringify(value)
-  const safe = /^\s*[=+\-@\t\r\n＝＋－＠]/.test(text) ? `'${text}` : text
+  const safe = /^[\s\p{Cc}\p{Cf}]*[=+\-@\t\r\n＝＋－＠]/u.test(text) ? `'${text}` : text
   return /[",;\r\n\t']|^\s|\s$/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }

@@ -1,0 +1,130 @@
+// What must take time in proportion to its input, each piece of work on far more of it than any caller sends: patterns on rows of
+// their own characters, and the loops that read, split or check foreign text. A worker thread runs it, so that a test can
+// end what hangs.
+import { isMainThread, parentPort } from 'node:worker_threads'
+import { parseChat } from '../../src/domain/chat.ts'
+import { parseCredits } from '../../src/domain/credits.ts'
+import { fieldPath } from '../../src/domain/field-path.ts'
+import { promptTexts, surelyExceeds } from '../../src/domain/prompt.ts'
+import type { UsageObject } from '../../src/domain/usage-wire.ts'
+import { csvLine } from '../../src/http/admin/csv.ts'
+import { clientAddress, parseCidrs } from '../../src/lib/cidr.ts'
+import { isNestedDeeper } from '../../src/lib/json-guard.ts'
+import { starPattern } from '../../src/lib/star-pattern.ts'
+import { withoutTrailing } from '../../src/lib/trailing.ts'
+import { countWords, wordEnds } from '../../src/upstream/demo-words.ts'
+import { charactersOf, everyPattern } from './patterns.ts'
+
+export type Said =
+  | { readonly kind: 'begins'; readonly name: string; readonly cpuMsMax: number }
+  | { readonly kind: 'took'; readonly cpuMs: number }
+
+type Work = {
+  readonly name: string
+  readonly texts: readonly string[]
+  readonly read: (text: string) => unknown
+  readonly cpuMsMax: number
+}
+
+const CPU_MS_MAX = 100
+// Four times as long, and serialised too.
+const BODY_CPU_MS_MAX = 400
+
+const MIB = 2 ** 20
+const ROW = 4 * MIB
+const BODY = 16 * MIB
+const BAD = ['', '\0']
+const CHARACTERS = [' ', '\n', 'a', '0', ',', '/', '"', '漢']
+const BODY_CHARACTERS = [' ', '\n', 'a', '漢']
+
+// Character by character, so that its long rows are made once for all.
+function* everyWork(): Generator<Work> {
+  const patterns = everyPattern().map(({ where, source, flags }) => ({
+    name: `${where} /${source}/`,
+    characters: new Set(charactersOf(source)),
+    // Every start is tried in one search, whether it goes on after its first match or not.
+    pattern: new RegExp(source, flags.replace(/[gy]/g, '')),
+  }))
+  for (const character of new Set([...CHARACTERS, ...patterns.flatMap(({ characters }) => [...characters])])) {
+    const on = ` on ${JSON.stringify(character)}`
+    const texts = rowsOf(character, ROW)
+    for (const { name, characters, pattern } of patterns) {
+      if (characters.has(character))
+        yield { name: name + on, texts, read: text => pattern.exec(text), cpuMsMax: CPU_MS_MAX }
+    }
+    if (!CHARACTERS.includes(character)) continue
+    for (const [name, read] of Object.entries(READERS)) yield { name: name + on, texts, read, cpuMsMax: CPU_MS_MAX }
+    if (!BODY_CHARACTERS.includes(character)) continue
+    const long = rowsOf(character, BODY / (JSON.stringify(character).length - 2))
+    for (const [name, read] of Object.entries(BODY_READERS))
+      yield { name: name + on, texts: long, read, cpuMsMax: BODY_CPU_MS_MAX }
+  }
+}
+
+// A row of the character with one bad one at the end, made flat before the clock runs.
+function rowsOf(character: string, bytes: number): readonly string[] {
+  const row = Buffer.alloc(bytes, character)
+    .toString()
+    .replace(/\ufffd$/, '')
+  return BAD.map(bad => Buffer.from(row + bad).toString())
+}
+
+const READERS: Readonly<Record<string, (text: string) => unknown>> = {
+  'credits as an amount': text => parseCredits(`1.${text}`),
+  'a field path': text => fieldPath(text.slice(0, MIB / 4)),
+  'a text without trailing slashes': text => withoutTrailing(text, '/'),
+  'forwarding addresses': text => clientAddress('127.0.0.1', [text.slice(0, MIB)], parseCidrs(['127.0.0.1'])),
+  'a pattern with many stars': text => starPattern(`${'*a'.repeat(64)}*b`)(text),
+  'a name against its own pattern': text => starPattern(`*${text.slice(0, 128)}*x`)(text),
+  'the words of the demo': text => wordEnds(text, 4096),
+  'the count of the demo': text => countWords(text),
+  'depth of a JSON text': text => isNestedDeeper(text, 32),
+  'a cell of CSV': text => csvLine({ model_requested: text.slice(0, MIB / 4) } as UsageObject),
+}
+
+const BODY_READERS: Readonly<Record<string, (text: string) => unknown>> = {
+  'words of a prompt': text => surelyExceeds({ messages: said(text), promptBytes: BODY }, 128_000),
+  'texts of a prompt': text => [...promptTexts(said(text), {})],
+  'a chat with a file': text => chat({ type: 'file', file: { file_data: text } }),
+  'a chat with a sound': text => chat({ type: 'input_audio', input_audio: { data: text, format: 'mp3' } }),
+  'a chat with a picture': text => chat({ type: 'image_url', image_url: { url: text } }),
+  'a chat with a data: URL': text => chat({ type: 'image_url', image_url: { url: `data:${text}` } }),
+  'a chat with a name': text => parseChat({ model: 'm', messages: [{ role: 'user', content: 'x', name: text }] }),
+  'a chat with a model': text => parseChat({ model: text, messages: [{ role: 'user', content: 'x' }] }),
+}
+
+function said(content: string) {
+  return [{ role: 'user', content }]
+}
+
+function chat(part: object): unknown {
+  return parseChat({ model: 'm', messages: [{ role: 'user', content: [part] }] })
+}
+
+// The least of a few runs, since others use the machine too; what is super-linear is slow in all of them.
+function cpuMsOf(texts: readonly string[], read: (text: string) => unknown): number {
+  let least = Number.POSITIVE_INFINITY
+  for (let run = 0; run < RUNS_MAX && least > QUICK_MS; run++) {
+    const before = process.threadCpuUsage()
+    for (const text of texts) {
+      try {
+        read(text)
+      } catch {
+        // A refusal is as good as an answer.
+      }
+    }
+    const { user, system } = process.threadCpuUsage(before)
+    least = Math.min(least, (user + system) / 1000 / texts.length)
+  }
+  return least
+}
+
+const RUNS_MAX = 4
+const QUICK_MS = 50
+
+if (!isMainThread && parentPort !== null) {
+  for (const { name, texts, read, cpuMsMax } of everyWork()) {
+    parentPort.postMessage({ kind: 'begins', name, cpuMsMax } satisfies Said)
+    parentPort.postMessage({ kind: 'took', cpuMs: cpuMsOf(texts, read) } satisfies Said)
+  }
+}

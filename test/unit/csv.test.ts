@@ -1,0 +1,35 @@
+// Usage rows as CSV: no word of a caller may be run as a formula by the spreadsheet that opens them.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { UsageObject } from '../../src/domain/usage-wire.ts'
+import { CSV_HEADER, csvLine } from '../../src/http/admin/csv.ts'
+
+const COLUMN = CSV_HEADER.trim().split(',').indexOf('model_requested')
+const cell = (text: string) => csvLine({ model_requested: text } as UsageObject).slice(COLUMN, -(2 + AFTER))
+const AFTER = CSV_HEADER.split(',').length - 1 - COLUMN
+
+for (const before of [
+  '',
+  ' ',
+  '   ',
+  '\t',
+  '\u00a0',
+  '\u3000',
+  '\ufeff',
+  '\u200b',
+  '\u2060',
+  '\u0000',
+  '\u001f',
+  ' \u200b ',
+]) {
+  for (const sign of ['=', '+', '-', '@', '＝', '＋', '－', '＠']) {
+    test(`a formula that begins with ${JSON.stringify(before + sign)} is text`, () => {
+      assert.match(cell(`${before}${sign}1+1`), /^"'/)
+    })
+  }
+}
+
+test('other words stay as they are', () => {
+  assert.equal(cell('gpt-4o'), 'gpt-4o')
+  assert.equal(cell('a=b'), 'a=b')
+})
