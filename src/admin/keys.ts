@@ -29,6 +29,7 @@ export type KeyVerbs = {
   rotate(id: string, actor: Actor): Promise<KeyWithSecret>
   endGrace(id: string, last4: string | undefined, actor: Actor): Promise<KeyObject>
   revoke(id: string, abortStreams: boolean, actor: Actor): Promise<KeyObject>
+  resetDay(id: string, actor: Actor): Promise<KeyObject>
 }
 
 export type KeyNeeds = {
@@ -99,6 +100,10 @@ export function keyVerbs(needs: KeyNeeds): KeyVerbs {
 
     async endGrace(id, last4, actor) {
       return write(found(await thenForget(id, keys.endGrace(id, last4, actor))))
+    },
+
+    async resetDay(id, actor) {
+      return write(found(await thenForget(id, keys.resetDay(id, actor))))
     },
 
     async revoke(id, abortStreams, actor) {

@@ -49,7 +49,7 @@ export async function enter(pass: Pass, ticket: EntryTicket, needs: EnterNeeds):
     // A stale key and a suspended account leave no row.
     pass.hasRow = verdict.kind !== 'stale' && verdict.kind !== 'suspended' && verdict.kind !== 'count_first'
     if (verdict.kind === 'granted') {
-      needs.limits.sawDay(bearer.key.id, verdict.day, verdict.dayCount)
+      needs.limits.sawDay(bearer.key, verdict.day, verdict.dayCount)
       return verdict
     }
     assert(verdict.kind !== 'count_first')
@@ -121,7 +121,7 @@ function refusalOf(
       needs.authenticator.forgetAccounts()
       return new Refusal('account_suspended')
     case 'daily_spent':
-      needs.limits.sawDay(bearer.key.id, verdict.day, verdict.dayCount)
+      needs.limits.sawDay(bearer.key, verdict.day, verdict.dayCount)
       return needs.limits.dailySpent(bearer)
     case 'short':
       needs.limits.wasUnpaid(bearer.key)

@@ -26,7 +26,7 @@ export type Limits = {
   // How the key stands with such refusals once none are left to it; undefined: some are.
   unpaidSpent(key: Key): Standing | undefined
   // What the gate said of the day.
-  sawDay(keyId: string, day: number, count: number): void
+  sawDay(key: Key, day: number, count: number): void
   daily(bearer: Bearer): { readonly used: number; readonly resetSeconds: number; readonly resetsAt: number }
   rpm(key: Key): Standing
   inFlight(keyId: string): number
@@ -50,7 +50,7 @@ export type LimitNeeds = { readonly clock: Clock; readonly unpaidPerMinuteMin: n
 export function keyLimits({ clock, unpaidPerMinuteMin }: LimitNeeds): LocalLimits {
   const buckets = new Map<string, { readonly bucket: Bucket; limit: number; version: number }>()
   const unpaid = new Map<string, Bucket>()
-  const days = new Map<string, { day: number; count: number }>()
+  const days = new Map<string, { version: number; day: number; count: number }>()
   const inFlight = new Map<string, number>()
 
   // The limit is that of the newest record seen: a request that began under an older one must not bring it back.
@@ -69,9 +69,13 @@ export function keyLimits({ clock, unpaidPerMinuteMin }: LimitNeeds): LocalLimit
 
   function daily(bearer: Bearer) {
     const now = clock.now()
-    const seen = days.get(bearer.key.id)
-    // A clock that jumps back over midnight does not bring a past day back: the gate counts on in the later one.
-    const day = Math.max(dayOf(now), seen?.day ?? 0, bearer.day)
+    const known = days.get(bearer.key.id)
+    // A changed key may have had its day reset; its record was read after that.
+    const seen = known !== undefined && known.version >= bearer.key.version ? known : undefined
+    // A clock that jumps back over midnight does not bring a past day back: the gate counts on in the later one, but believes
+    // no day after tomorrow.
+    const today = dayOf(now)
+    const day = Math.min(Math.max(today, seen?.day ?? 0, bearer.day), today + 1)
     const used = Math.max(seen?.day === day ? seen.count : 0, bearer.day === day ? bearer.dayCount : 0)
     const resetsAt = (day + 1) * DAY_MS
     return { used, resetsAt, resetSeconds: Math.ceil((resetsAt - now) / 1000) }
@@ -154,10 +158,11 @@ export function keyLimits({ clock, unpaidPerMinuteMin }: LimitNeeds): LocalLimit
       charge(bucket, allowed, now)
     },
     unpaidSpent,
-    sawDay(keyId, day, count) {
-      const seen = days.get(keyId)
-      if (seen === undefined) days.set(keyId, { day, count })
-      else if (day > seen.day || (day === seen.day && count > seen.count)) {
+    sawDay({ id, version }, day, count) {
+      const seen = days.get(id)
+      if (seen === undefined || version > seen.version) days.set(id, { version, day, count })
+      else if (version < seen.version) return
+      else if (day > seen.day || (day === seen.day && count > seen.count) || seen.day > dayOf(clock.now()) + 1) {
         seen.day = day
         seen.count = count
       }

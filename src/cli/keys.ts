@@ -95,6 +95,14 @@ export const commands: Readonly<Record<string, Command>> = {
     },
     input => ({ method: 'POST', path: pathOf('keys', input, '/end-grace'), body: { last4: input.text('last4') } }),
   ),
+  'reset-day': callCommand(
+    {
+      usage: 'keys reset-day ID',
+      about: "Counts the key's requests of the day from zero again.",
+      takes: [1, 1],
+    },
+    input => ({ method: 'POST', path: pathOf('keys', input, '/reset-day'), body: {} }),
+  ),
   revoke: callCommand(
     {
       usage: 'keys revoke ID [options]',

@@ -9,7 +9,7 @@ type Group = { readonly about: string; load(): Promise<{ readonly commands: Read
 // A group with one command of the empty name is that command; the others take a verb.
 const GROUPS: Readonly<Record<string, Group>> = {
   serve: { about: 'start the gateway', load: () => import('./serve.ts') },
-  keys: { about: 'create, list, show, update, rotate, end-grace, revoke', load: () => import('./keys.ts') },
+  keys: { about: 'create, list, show, update, rotate, end-grace, reset-day, revoke', load: () => import('./keys.ts') },
   accounts: { about: 'list, show, create, update, ledger', load: () => import('./accounts.ts') },
   credits: { about: 'add credits to an account', load: () => import('./credits.ts') },
   providers: {

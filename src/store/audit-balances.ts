@@ -38,10 +38,10 @@ export function accountPass(sums: Sums, tally: Tally): Pass {
   }
 }
 
-// An operator may set a limit below what was used already; only limits that never changed can be judged.
+// An operator may set a limit below what was used already, or reset a day; only limits that never changed can be judged.
 export function changedKeysPass(changed: Set<string>): Pass {
   return {
-    statement: `SELECT DISTINCT subject FROM event WHERE action = 'key.update'`,
+    statement: `SELECT DISTINCT subject FROM event WHERE action IN ('key.update', 'key.reset_day')`,
     look(row) {
       changed.add(String(row.subject))
     },

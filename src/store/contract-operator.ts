@@ -33,6 +33,8 @@ export type Keys = {
   endGrace(id: string, last4: string | undefined, actor: Actor): Promise<KeyWithSecrets | undefined>
   // `abortStreams` is told to every node.
   revoke(id: string, actor: Actor, abortStreams?: boolean): Promise<KeyWithSecrets | undefined>
+  // The day's requests are counted from zero again, in the day that it is now.
+  resetDay(id: string, actor: Actor): Promise<KeyWithSecrets | undefined>
   // Writes down the ends that have passed. Answers the keys that changed.
   markEnds(): Promise<readonly string[]>
 }

@@ -100,11 +100,7 @@ function gate(ask: GateAsk, desk: Desk): Verdict {
   if (ended(ask.graceExpiresAt) || ended(key.expiresAt)) return { kind: 'stale' }
   if (account.status !== 'active' && !ask.evenIfSuspended) return { kind: 'suspended' }
 
-  const day = dayOf(desk.now)
-  if (key.day < day) {
-    key.day = day
-    key.dayCount = 0
-  }
+  turnDay(key, dayOf(desk.now))
   if (key.dailyLimit !== null && key.dayCount >= key.dailyLimit) {
     insertFree(ask, 'refused', 429, 'daily_limit_exceeded', desk)
     return { kind: 'daily_spent', day: key.day, dayCount: key.dayCount }
@@ -122,6 +118,19 @@ function gate(ask: GateAsk, desk: Desk): Verdict {
     day: key.day,
     dayCount: key.dayCount,
     purse: entry.kind === 'free' ? purseOf(account, key) : null,
+  }
+}
+
+// A clock that goes back keeps counting in the later day, so that nobody gets a second day's requests. A day further ahead than
+// tomorrow was written by a clock that was wrong: its count is kept, but no longer than to the end of tomorrow.
+function turnDay(key: KeyPage, today: number): void {
+  if (key.day < today) {
+    key.day = today
+    key.dayCount = 0
+  } else if (key.day > today + 1) {
+    key.day = today + 1
+    // Written down even where the request is refused: else every day would have a tomorrow.
+    key.dirty = true
   }
 }
 

@@ -10,10 +10,13 @@ const MONTHS_AHEAD = 2
 
 // This month's and the next ones'. What is not there when its first row comes goes to `usage_rest`, and is brought here.
 export async function makePartitions(sql: Sql): Promise<void> {
-  const end = (await partitions(sql)).at(-1)?.end
+  const made = await partitions(sql)
+  // Of the oldest one: a month that a clock far ahead has made says nothing about those before it.
+  const end = made[0]?.end
+  const names = new Set(made.map(({ name }) => name))
   for (let ahead = 0; ahead <= MONTHS_AHEAD; ahead++) {
     const [from, to] = [monthStart(sql.now(), ahead), monthStart(sql.now(), ahead + 1)]
-    if (end !== undefined && timePrefix(from) < end) continue
+    if ((end !== undefined && timePrefix(from) < end) || names.has(nameOf(from))) continue
     await sql.transaction(tx => makePartition(tx, from, to), 'partitions')
   }
 }

@@ -1,17 +1,28 @@
 // Upkeep on Postgres: one node does it at a time, under a lock of its session; who finds it taken leaves it to the other.
 import { DAY_MS } from '../domain/key.ts'
+import { systemClock } from '../lib/clock.ts'
 import type { Upkeep } from './contract-upkeep.ts'
 import { isLockTimeout } from './postgres-errors.ts'
 import { dropPartition, makePartitions } from './postgres-partitions.ts'
 import { DATABASE_TIME, lockOf, type PostgresSql } from './postgres-sql.ts'
+import { retentionClock } from './retention-clock.ts'
 import { rollUp } from './roll-up.ts'
 import { sqlHours } from './sql/hours.ts'
+import { sqlRetention } from './sql/retention.ts'
+import { sqlSettings } from './sql/settings.ts'
 import { int } from './sql/sql.ts'
 
 // A node that was not heard of for so long, and does not grow marks, will not write any more.
 const SILENT_MS = 60_000
 
 export function postgresUpkeep(owner: string, sql: PostgresSql, reports: PostgresSql): Upkeep {
+  const retention = sqlRetention(sql)
+  const clock = retentionClock({
+    settings: sqlSettings(sql),
+    retention,
+    now: sql.now,
+    monotonic: systemClock.monotonic,
+  })
   const hours = { read: sqlHours(reports), write: sqlHours(sql) }
 
   async function alone<T>(work: () => Promise<T>, otherwise: T): Promise<T> {
@@ -47,7 +58,8 @@ export function postgresUpkeep(owner: string, sql: PostgresSql, reports: Postgre
     },
     makeRoom: () => alone(() => makePartitions(sql), undefined),
     async dropOld(retentionDays) {
-      const dropped = await alone(() => dropPartition(sql, sql.now() - retentionDays * DAY_MS), 0)
+      const drop = async () => dropPartition(sql, (await clock.believed()) - retentionDays * DAY_MS)
+      const dropped = await alone(drop, 0)
       return { dropped, more: dropped > 0 }
     },
   }

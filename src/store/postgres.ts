@@ -1,5 +1,5 @@
-// The store on Postgres, which many nodes may share: group commit on each node, the operator's rooms over a pool of their
-// own, and reports over another, so that neither a long list nor a long wait stands in front of a commit.
+// The store on Postgres, which many nodes may share: group commit on each node, the operator's changes over a pool of their
+// own, lists and reports over two more, so that neither a long list nor a long wait stands in front of a commit.
 import type { Clock } from '../lib/clock.ts'
 import { type Store, StoreAway } from './contract.ts'
 import type { NodeFacts } from './contract-nodes.ts'
@@ -12,6 +12,7 @@ import { postgresNodes } from './postgres-nodes.ts'
 import { openPostgresSql, POSTGRES_BOUNDS } from './postgres-sql.ts'
 import { postgresUpkeep } from './postgres-upkeep.ts'
 import { findBearer } from './sql/bearers.ts'
+import { REPORT_BOUNDS, readApart, usageApart } from './sql/reads.ts'
 import { sqlRooms } from './sql/rooms.ts'
 
 export type PostgresOptions = {
@@ -32,16 +33,25 @@ const LEASE_MS = 20_000
 
 // One batch runs at a time; the second connection is for the batch whose first one broke.
 const HOT = { ...POSTGRES_BOUNDS, connectionsMax: 2 }
-const REPORTS = { ...POSTGRES_BOUNDS, connectionsMax: 2, statementTimeoutMs: 30_000, answerTimeoutMs: 35_000 }
+const { msMax, statementMsMax } = REPORT_BOUNDS
+const REPORTS = {
+  ...POSTGRES_BOUNDS,
+  connectionsMax: 2,
+  statementTimeoutMs: msMax,
+  answerTimeoutMs: msMax + statementMsMax,
+}
+// Pages and searches take bounded steps, so that none needs as long as a sum.
+const LISTS = { ...POSTGRES_BOUNDS, connectionsMax: 2 }
 
 export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const { url, owner, clock, leaseMs = LEASE_MS, onCommit } = options
-  const [hotSql, roomSql, reportSql] = await Promise.all([
+  const [hotSql, roomSql, listSql, reportSql] = await Promise.all([
     openPostgresSql({ url, clock, bounds: HOT, isHot: true }),
     openPostgresSql({ url, clock }),
+    openPostgresSql({ url, clock, bounds: LISTS }),
     openPostgresSql({ url, clock, bounds: REPORTS }),
   ])
-  const end = () => Promise.all([hotSql.close(), roomSql.close(), reportSql.close()])
+  const end = () => Promise.all([hotSql.close(), roomSql.close(), listSql.close(), reportSql.close()])
   await hotSql.withClient(migratePostgres).catch(async error => {
     await end()
     throw error
@@ -63,20 +73,20 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   )
   const { flush, ...gates } = gateSide(hot.submit, bounds.behindMax)
   const rooms = sqlRooms(roomSql)
-  const reports = sqlRooms(reportSql)
+  const lists = sqlRooms(listSql)
   const { inTurn, ...nodes } = postgresNodes(roomSql, lease)
 
   return {
     gates: { ...gates, bearer: hash => findBearer(hash, roomSql).catch(throwAway) },
-    keys: orAway(rooms.keys),
-    accounts: orAway(rooms.accounts),
-    catalog: orAway(rooms.catalog),
+    keys: readApart('keys', orAway(rooms.keys), orAway(lists.keys)),
+    accounts: readApart('accounts', orAway(rooms.accounts), orAway(lists.accounts)),
+    catalog: readApart('catalog', orAway(rooms.catalog), orAway(lists.catalog)),
     settings: orAway(rooms.settings),
     nodes: { ...orAway(nodes), inTurn },
-    operators: orAway(rooms.operators),
-    sessions: orAway(rooms.sessions),
-    events: orAway(reports.events),
-    usage: orAway(reports.usage),
+    operators: readApart('operators', orAway(rooms.operators), orAway(lists.operators)),
+    sessions: readApart('sessions', orAway(rooms.sessions), orAway(lists.sessions)),
+    events: orAway(lists.events),
+    usage: orAway(usageApart(lists.usage, sqlRooms(reportSql).usage)),
     upkeep: orAway(postgresUpkeep(owner, roomSql, reportSql)),
     ping: () => roomSql.withClient(refuseReadOnly).catch(throwAway),
     async close() {

@@ -1,7 +1,6 @@
 // The embedded store: SQLite in a worker thread behind the store's contract, with group commit on this side of it.
-import type { Bearer } from '../domain/key.ts'
+import { type Bearer, DAY_MS } from '../domain/key.ts'
 import { systemClock } from '../lib/clock.ts'
-import { startThread } from '../lib/thread.ts'
 import { type Store, StoreAway } from './contract.ts'
 import type { NodeFacts, Nodes } from './contract-nodes.ts'
 import type { Upkeep } from './contract-upkeep.ts'
@@ -9,10 +8,13 @@ import { COMMIT_BOUNDS, type CommitBounds, gateSide } from './gate-side.ts'
 import { groupCommit } from './group-commit.ts'
 import type { HotOp, HotResult } from './hot-rules.ts'
 import { type FlatBatch, packOps, unpackResults } from './hot-wire.ts'
+import { retentionClock } from './retention-clock.ts'
 import { rollUp } from './roll-up.ts'
+import { REPORT_BOUNDS, type ReportBounds, readApart, usageApart } from './sql/reads.ts'
 import { dropHours } from './sql/retention.ts'
 import type { Rooms } from './sql/rooms.ts'
-import type { Request, Response, WorkerSetup } from './sqlite-worker.ts'
+import { sqliteReader } from './sqlite-reader.ts'
+import { openThread, type Thread } from './sqlite-thread.ts'
 
 export type SqliteOptions = {
   readonly path: string
@@ -21,6 +23,7 @@ export type SqliteOptions = {
   readonly onCommit?: (ops: number, ms: number) => void
   readonly bounds?: CommitBounds
   readonly node?: NodeFacts
+  readonly reports?: ReportBounds
 }
 
 export async function openSqlite(options: SqliteOptions): Promise<Store> {
@@ -29,17 +32,15 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
   const writer = await openThread({ path: options.path, owner: options.owner, readOnly: false }, error => {
     throw error
   })
-  let reader: Promise<Thread> | undefined
-  const forgetReader = () => {
-    reader = undefined
+  // Two read-only threads: a list or a look-up never waits for a sum over a month, and neither for the writer.
+  const reading = { open: openReader, bounds: options.reports ?? REPORT_BOUNDS }
+  const lists = sqliteReader(reading)
+  const reports = sqliteReader(reading)
+
+  function openReader(onDeath: () => void): Promise<Thread> {
+    const { msMax } = reading.bounds
+    return openThread({ path: options.path, owner: options.owner, readOnly: true, reportMsMax: msMax }, onDeath)
   }
-  // One that died, or could not be opened, is replaced when the next report is asked for.
-  const openReader = () =>
-    openThread({ path: options.path, owner: options.owner, readOnly: true }, forgetReader).catch((error: Error) => {
-      forgetReader()
-      throw away(error)
-    })
-  const reports = () => (reader ??= openReader())
 
   const hot = groupCommit<HotOp, HotResult>(
     async ops => {
@@ -55,13 +56,14 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
 
   // Sums are read beside the writer, and rows deleted a few at a time: commits come in between.
   function sqliteUpkeep(): Upkeep {
-    const read = room('hours', async message => (await reports()).ask(message))
+    const read = room('hours', reports.ask)
     const write = room('hours', writer.ask)
     const retention = room('retention', writer.ask)
+    const clock = retentionClock({ ...systemClock, settings: room('settings', writer.ask), retention })
     return {
       rollUp: overForMs => rollUp(overForMs, { read, write }),
       makeRoom: async () => {},
-      dropOld: retentionDays => dropHours(retentionDays, retention),
+      dropOld: async retentionDays => dropHours((await clock.believed()) - retentionDays * DAY_MS, retention),
     }
   }
 
@@ -71,15 +73,15 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
       ...gates,
       bearer: async hash => (await writer.ask({ hash })).value as Bearer | undefined,
     },
-    keys: room('keys', writer.ask),
-    accounts: room('accounts', writer.ask),
-    catalog: room('catalog', writer.ask),
+    keys: readApart('keys', room('keys', writer.ask), room('keys', lists.ask)),
+    accounts: readApart('accounts', room('accounts', writer.ask), room('accounts', lists.ask)),
+    catalog: readApart('catalog', room('catalog', writer.ask), room('catalog', lists.ask)),
     settings: room('settings', writer.ask),
     nodes: onlyNode(options),
-    operators: room('operators', writer.ask),
-    sessions: room('sessions', writer.ask),
-    events: room('events', async message => (await reports()).ask(message)),
-    usage: room('usage', async message => (await reports()).ask(message)),
+    operators: readApart('operators', room('operators', writer.ask), room('operators', lists.ask)),
+    sessions: readApart('sessions', room('sessions', writer.ask), room('sessions', lists.ask)),
+    events: room('events', lists.ask),
+    usage: usageApart(room('usage', lists.ask), room('usage', reports.ask)),
     upkeep: sqliteUpkeep(),
     ping: async () => {
       await writer.ask({ room: 'settings', verb: 'get', args: ['ping'] })
@@ -87,7 +89,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     async close() {
       flush()
       await hot.drained()
-      if (reader !== undefined) await (await reader).ask({ close: true })
+      await Promise.all([lists.close(), reports.close()])
       // Last, so that it takes what is in the log over into the file.
       await writer.ask({ close: true })
     },
@@ -106,49 +108,6 @@ function onlyNode({ owner, node }: SqliteOptions): Nodes {
     clear: async () => 0,
     leave: async () => {},
     inTurn: work => work(),
-  }
-}
-
-type ThreadReply = { readonly value: unknown; readonly ms: number }
-type Waiter = { readonly resolve: (reply: ThreadReply) => void; readonly reject: (error: Error) => void }
-type Thread = { ask(message: Request): Promise<ThreadReply> }
-
-// Starts the thread and waits until it has opened (and migrated) the database; what goes wrong there is thrown here.
-async function openThread(setup: WorkerSetup, onDeath: (error: Error) => void): Promise<Thread> {
-  const worker = startThread('./sqlite-worker', import.meta.url, setup, { youngMb: 8 })
-  // The thread answers in the order in which it was asked.
-  const waiting: Waiter[] = []
-  let dead: Error | undefined
-
-  const opened = new Promise<ThreadReply>((resolve, reject) => waiting.push({ resolve, reject }))
-  worker.on('message', (response: Response) => {
-    const waiter = waiting.shift()
-    if ('error' in response) waiter?.reject(new StoreAway(response.error))
-    else waiter?.resolve(response)
-  })
-  let state: 'opening' | 'open' | 'closing' = 'opening'
-  let cause = new Error("the store's thread has ended")
-  worker.on('error', (reason: unknown) => {
-    cause = reason instanceof Error ? reason : new Error(String(reason))
-  })
-  // Comes after an error, and where there was none.
-  worker.on('exit', () => {
-    dead = state === 'opening' ? cause : away(cause)
-    for (const waiter of waiting.splice(0)) waiter.reject(dead)
-    if (state === 'open') onDeath(cause)
-  })
-  await opened
-  state = 'open'
-
-  return {
-    ask(message) {
-      if (dead !== undefined) return Promise.reject(dead)
-      if ('close' in message) state = 'closing'
-      return new Promise((resolve, reject) => {
-        waiting.push({ resolve, reject })
-        worker.postMessage(message)
-      })
-    },
   }
 }
 

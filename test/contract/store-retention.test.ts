@@ -167,7 +167,7 @@ async function openAt(open: (typeof ENGINES)[number]['open'], at: number): Promi
 
 async function drop(engine: string, rooms: Rooms): Promise<number> {
   if (engine === 'postgres') return dropPartition(rooms.sql, rooms.sql.now() - KEEP_DAYS * DAY_MS)
-  return (await dropHours(KEEP_DAYS, rooms.retention)).dropped
+  return (await dropHours(rooms.sql.now() - KEEP_DAYS * DAY_MS, rooms.retention)).dropped
 }
 
 async function reports(rooms: Rooms) {

@@ -133,7 +133,7 @@ test('what is wrong is said on stderr in a line or two: 2 for a wrong call, 1 fo
   )
 })
 
-const COMMANDS = `serve|keys create|keys list|keys show|keys update|keys rotate|keys end-grace|keys revoke|accounts list|accounts show|accounts create|accounts update|accounts ledger|credits add|providers list|providers show|providers create|providers update|providers delete|providers add-credential|providers remove-credential|providers health|models list|models show|models create|models update|models delete|models import|apply|usage list|usage show|usage export|chat|operators list|operators create|operators update|operators rotate|operators remove|sessions list|sessions end|events list|settings|config check|audit|backup|forget-credentials|restore`
+const COMMANDS = `serve|keys create|keys list|keys show|keys update|keys rotate|keys end-grace|keys reset-day|keys revoke|accounts list|accounts show|accounts create|accounts update|accounts ledger|credits add|providers list|providers show|providers create|providers update|providers delete|providers add-credential|providers remove-credential|providers health|models list|models show|models create|models update|models delete|models import|apply|usage list|usage show|usage export|chat|operators list|operators create|operators update|operators rotate|operators remove|sessions list|sessions end|events list|settings|config check|audit|backup|forget-credentials|restore`
 
 test('every command has --help, which does nothing else', async t => {
   const nowhere = { TURNPIKE_URL: 'http://127.0.0.1:9', TURNPIKE_DATA_DIR: '/nowhere', TURNPIKE_ADMIN_TOKEN: undefined }

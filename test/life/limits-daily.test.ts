@@ -96,6 +96,19 @@ test('a key gets its requests a day, no more and no fewer', async t => {
     assert.equal(rows.data.filter(row => row.error_code !== 'daily_limit_exceeded').length, 120)
   })
 
+  await t.test('an operator can reset the day, in force with the next request', async () => {
+    const { secret, id } = await gateway.createKey({ daily_limit: 2 })
+    const before = [await any(gateway, secret, 1), await any(gateway, secret, 2), await any(gateway, secret, 1)]
+
+    const reset = await gateway.admin('POST', `/keys/${id}/reset-day`, {})
+
+    const after = [await any(gateway, secret, 1), await any(gateway, secret, 2), await any(gateway, secret, 1)]
+    assert.deepEqual([before, reset.status, after], [[200, 200, 429], 200, [200, 200, 429]])
+    const { body } = await gateway.admin<{ data: { action: string }[] }>('GET', `/events?subject=${id}&limit=1`)
+    assert.equal(body.data[0]?.action, 'key.reset_day')
+    assert.equal((await gateway.admin('POST', '/keys/key_nobody/reset-day', {})).status, 404)
+  })
+
   assert.ok((await gateway.audit()).ok)
 })
 

@@ -14,7 +14,7 @@ test('a day that is spent is open again at the very millisecond of midnight', ()
   const clock = manualClock(MIDNIGHT - 1)
   const limits = keyLimits({ clock, unpaidPerMinuteMin: 600 })
   const bearer = bearerOf({ dailyLimit: 5 })
-  limits.sawDay('key_1', dayOf(MIDNIGHT - 1), 5)
+  limits.sawDay(bearerOf({}).key, dayOf(MIDNIGHT - 1), 5)
 
   const refusal = refusalOf(() => limits.enter(bearer, 'models'))
   const before = limits.daily(bearer)
@@ -32,7 +32,7 @@ test('a clock that jumps two hours back over midnight and forth again brings no 
   const clock = manualClock(MIDNIGHT + HOUR)
   const limits = keyLimits({ clock, unpaidPerMinuteMin: 600 })
   const bearer = bearerOf({ dailyLimit: 5 })
-  limits.sawDay('key_1', dayOf(MIDNIGHT), 5)
+  limits.sawDay(bearerOf({}).key, dayOf(MIDNIGHT), 5)
 
   for (const jump of [-2 * HOUR, 2 * HOUR]) {
     clock.set(clock.now() + jump)
@@ -64,9 +64,9 @@ test('the record of a key and what the gate said are both believed, whichever kn
   const today = dayOf(MIDNIGHT)
 
   const fromRecord = limits.daily(bearerOf({}, { day: today, dayCount: 7 })).used
-  limits.sawDay('key_1', today, 9)
-  limits.sawDay('key_1', today, 8)
-  limits.sawDay('key_1', today - 1, 50)
+  limits.sawDay(bearerOf({}).key, today, 9)
+  limits.sawDay(bearerOf({}).key, today, 8)
+  limits.sawDay(bearerOf({}).key, today - 1, 50)
   const fromGate = limits.daily(bearerOf({}, { day: today, dayCount: 7 })).used
 
   assert.deepEqual([fromRecord, fromGate], [7, 9])
@@ -90,7 +90,7 @@ test('a request refused for the day or for those in flight takes no token and no
   const { leave, giveBack } = limits.enter(bearer, 'models')
 
   assert.equal(refusalOf(() => limits.enter(bearer, 'models')).code, 'concurrency_exceeded')
-  limits.sawDay('key_1', dayOf(MIDNIGHT), 3)
+  limits.sawDay(bearerOf({}).key, dayOf(MIDNIGHT), 3)
   assert.equal(refusalOf(() => limits.enter(bearer, 'models')).code, 'daily_limit_exceeded')
 
   assert.equal(limits.rpm(bearer.key).remaining, 9)
@@ -128,7 +128,7 @@ test('what is forgotten in between is only what says nothing', () => {
   const limits = keyLimits({ clock, unpaidPerMinuteMin: 600 })
   const bearer = bearerOf({ rpmLimit: 60 })
   for (let i = 0; i < 30; i++) limits.enter(bearer, 'models').leave()
-  limits.sawDay('key_1', dayOf(MIDNIGHT), 30)
+  limits.sawDay(bearerOf({}).key, dayOf(MIDNIGHT), 30)
 
   limits.prune()
   const half = [limits.rpm(bearer.key).remaining, limits.daily(bearer).used]
@@ -185,3 +185,23 @@ function refusalOf(work: () => unknown): Refusal {
   }
   throw new Error('it was not refused')
 }
+
+test('a day after tomorrow is not believed, and a record that is newer than what the gate said counts alone', () => {
+  const clock = manualClock(MIDNIGHT)
+  const limits = keyLimits({ clock, unpaidPerMinuteMin: 600 })
+  const today = dayOf(MIDNIGHT)
+  const wrong = bearerOf({ dailyLimit: 5 }, { day: today + 30, dayCount: 5 })
+  limits.sawDay(wrong.key, today + 30, 5)
+
+  const believed = limits.daily(wrong)
+  limits.enter(wrong, 'models')
+  limits.sawDay(wrong.key, today + 1, 5)
+  const counted = limits.daily(wrong)
+  const reset = bearerOf({ dailyLimit: 5 }, { day: today, dayCount: 0 })
+  const newer = { ...reset, key: { ...reset.key, version: wrong.key.version + 1 } }
+
+  assert.deepEqual([believed.used, believed.resetsAt], [0, MIDNIGHT + 2 * DAY_MS])
+  assert.deepEqual([counted.used, counted.resetsAt], [5, MIDNIGHT + 2 * DAY_MS])
+  assert.equal(limits.daily(newer).used, 0)
+  limits.enter(newer, 'models')
+})

@@ -24,6 +24,7 @@ export function keyEndpoints(app: FastifyInstance, needs: { readonly guard: Guar
   )
   serve(app, ADMIN.rotateKey, ({ params, actor }) => keys.rotate(params.id ?? '', actor), needs)
   serve(app, ADMIN.endGrace, ({ params, body, actor }) => keys.endGrace(params.id ?? '', body.last4, actor), needs)
+  serve(app, ADMIN.resetDay, ({ params, actor }) => keys.resetDay(params.id ?? '', actor), needs)
   serve(
     app,
     ADMIN.revokeKey,

@@ -84,6 +84,9 @@ export const ADMIN = {
   endGrace: endpoint('POST', '/keys/{id}/end-grace', 'End old secrets now', CHANGE, KeyShape, {
     body: Type.Object({ last4: Type.Optional(Type.String({ minLength: 4, maxLength: 4 })) }, strict),
   }),
+  resetDay: endpoint('POST', '/keys/{id}/reset-day', "Count the day's requests from zero again", CHANGE, KeyShape, {
+    body: Type.Object({}, strict),
+  }),
   revokeKey: endpoint('POST', '/keys/{id}/revoke', 'Revoke a key for good', CHANGE, KeyShape, {
     body: Type.Object({ abort_streams: Type.Optional(Type.Boolean()) }, strict),
   }),

@@ -53,6 +53,7 @@ export const ADMIN_BODIES: Readonly<Record<string, unknown>> = {
   updateKey: { rpm_limit: 600, ip_allowlist: ['203.0.113.0/24'] },
   rotateKey: {},
   endGrace: { last4: 'Ab3d' },
+  resetDay: {},
   revokeKey: { abort_streams: true },
   createAccount: { name: 'research' },
   updateAccount: { status: 'suspended' },

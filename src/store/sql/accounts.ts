@@ -5,6 +5,7 @@ import type { Account, AccountStatus } from '../../domain/key.ts'
 import type { Accounts, Actor, LedgerEntry, LedgerKind, NewCredits } from '../contract-operator.ts'
 import { conditions, containing } from './conditions.ts'
 import { appendEvent } from './events.ts'
+import { searchNewest } from './search.ts'
 import { big, int, page, type Row, type Sql, type Tx, text, textOrNull } from './sql.ts'
 
 const ACCOUNT = 'id, name, status, version, available, held, spent, owed, created_at'
@@ -25,14 +26,21 @@ export function sqlAccounts(sql: Sql): Accounts {
     },
 
     async list({ limit, after, status, q }) {
-      const asked = conditions()
-      asked.add('id < ?', after)
-      asked.add('status = ?', status)
       const words = q === undefined ? undefined : containing(q)
-      asked.add("(lower(name) LIKE lower(?) ESCAPE '!' OR lower(id) LIKE lower(?) ESCAPE '!')", words, words)
-      const rows = await sql.all(
-        `SELECT ${ACCOUNT} FROM account ${asked.where()} ORDER BY id DESC LIMIT ${asked.param(limit + 1)}`,
-        asked.params,
+      const rows = await searchNewest(
+        {
+          columns: ACCOUNT,
+          table: 'account',
+          id: 'id',
+          after,
+          indexed: () => {},
+          compared(asked) {
+            asked.add('status = ?', status)
+            asked.add("(lower(name) LIKE lower(?) ESCAPE '!' OR lower(id) LIKE lower(?) ESCAPE '!')", words, words)
+          },
+        },
+        limit + 1,
+        sql,
       )
       return page(rows, limit, readAccount)
     },

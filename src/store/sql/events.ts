@@ -2,7 +2,7 @@
 // its change.
 import { storable } from '../../domain/usage.ts'
 import type { Actor, Events, OperatorEvent } from '../contract-operator.ts'
-import { conditions } from './conditions.ts'
+import { searchNewest } from './search.ts'
 import { int, page, type Row, type Sql, type Tx, text, textOrNull } from './sql.ts'
 import { idAt, timePrefix } from './time-order.ts'
 
@@ -15,20 +15,27 @@ const DETAIL_MAX = 4000
 export function sqlEvents(sql: Sql): Events {
   return {
     async list({ limit, after, actor, action, subject, from, to }) {
-      const asked = conditions()
-      asked.add('id < ?', after)
-      asked.add('subject = ?', subject)
-      asked.add('actor = ?', actor)
-      // `key` is every action on keys: `key.create`, `key.revoke`, …
-      if (action?.includes('.')) asked.add('action = ?', action)
-      else if (action !== undefined) asked.add("action LIKE ? ESCAPE '!'", `${action.replace(/[!%_]/g, '!$&')}.%`)
-      // Ids are made of the same moment as `at`.
-      asked.add('id >= ?', from === undefined ? undefined : timePrefix(from))
-      asked.add('id < ?', to === undefined ? undefined : timePrefix(to))
-      const rows = await sql.all(
-        `SELECT id, at, actor, actor_id, address, action, subject, detail FROM event ${asked.where()}
-         ORDER BY id DESC LIMIT ${asked.param(limit + 1)}`,
-        asked.params,
+      const rows = await searchNewest(
+        {
+          columns: 'id, at, actor, actor_id, address, action, subject, detail',
+          table: 'event',
+          id: 'id',
+          after,
+          indexed(asked) {
+            asked.add('subject = ?', subject)
+            // Ids are made of the same moment as `at`.
+            asked.add('id >= ?', from === undefined ? undefined : timePrefix(from))
+            asked.add('id < ?', to === undefined ? undefined : timePrefix(to))
+          },
+          compared(asked) {
+            asked.add('actor = ?', actor)
+            // `key` is every action on keys: `key.create`, `key.revoke`, …
+            if (action?.includes('.')) asked.add('action = ?', action)
+            else if (action !== undefined) asked.add("action LIKE ? ESCAPE '!'", `${action.replace(/[!%_]/g, '!$&')}.%`)
+          },
+        },
+        limit + 1,
+        sql,
       )
       return page(rows, limit, readEvent)
     },

@@ -1,13 +1,16 @@
-// Writes down the ends that have passed (of grace periods and of keys), so that a clock that jumps back revives nothing.
+// Writes down the ends that have passed (of grace periods and of keys), so that a clock that jumps back revives nothing. A clock
+// that was wrong by more than a day is not believed: what it ended lives again, and a grace period that it gave is cut.
+import { DAY_MS, GRACE_MS } from '../../domain/key.ts'
 import { appendEvent, SYSTEM } from './events.ts'
 import { type Row, type Tx, text } from './sql.ts'
 
 // Of one run over all keys, so that a backlog never makes one long transaction; the next run takes the rest.
-const ENDS_MAX = 1000
+const ENDS_MAX = 200
 
 // Answers the keys that changed: all that are due, or that one.
 export async function writeEnds(tx: Tx, keyId?: string): Promise<readonly string[]> {
   const params = keyId === undefined ? [tx.now()] : [tx.now(), keyId]
+  const undone = await undoWrongEnds(tx, keyId)
   const ended = await tx.all(
     `UPDATE secret SET ended_at = grace_expires_at WHERE hash IN (
        SELECT hash FROM secret WHERE grace_expires_at <= $1 AND ended_at IS NULL ${keyId === undefined ? '' : 'AND key_id = $2'}
@@ -25,9 +28,32 @@ export async function writeEnds(tx: Tx, keyId?: string): Promise<readonly string
   for (const id of idsOf(ended)) await appendEvent(tx, SYSTEM, 'key.grace_passed', id)
   for (const id of idsOf(expired)) await appendEvent(tx, SYSTEM, 'key.expire', id)
 
-  const changed = idsOf([...ended, ...expired])
+  const changed = [...new Set([...undone, ...idsOf([...ended, ...expired])])].sort()
   for (const id of changed) await bumpVersion(tx, id)
   return changed
+}
+
+// An end is written down as the moment that was set for it. One that lies more than a day ahead has not passed.
+async function undoWrongEnds(tx: Tx, keyId: string | undefined): Promise<readonly string[]> {
+  const of = (column: string) => (keyId === undefined ? '' : `AND ${column} = $2`)
+  const aheadOf = (at: number) => (keyId === undefined ? [at] : [at, keyId])
+  const revived = await tx.all(
+    `UPDATE api_key SET expired_at = NULL WHERE id IN (
+       SELECT id FROM api_key WHERE expired_at > $1 ${of('id')} ORDER BY expired_at DESC LIMIT ${ENDS_MAX})
+     RETURNING id`,
+    aheadOf(tx.now() + DAY_MS),
+  )
+  const given = aheadOf(tx.now() + GRACE_MS + DAY_MS)
+  const cut = await tx.all(
+    `UPDATE secret SET grace_expires_at = $${given.length + 1} WHERE hash IN (
+       SELECT hash FROM secret WHERE grace_expires_at > $1 AND ended_at IS NULL ${of('key_id')}
+       ORDER BY grace_expires_at DESC LIMIT ${ENDS_MAX})
+     RETURNING key_id AS id`,
+    [...given, tx.now() + GRACE_MS],
+  )
+  for (const id of idsOf(revived)) await appendEvent(tx, SYSTEM, 'key.unexpire', id)
+  for (const id of idsOf(cut)) await appendEvent(tx, SYSTEM, 'key.grace_cut', id)
+  return idsOf([...revived, ...cut])
 }
 
 // With every change of a key or of one of its secrets: the gate of every node then finds its record stale.

@@ -1,7 +1,8 @@
 // Reads keys with their secrets from SQL: one statement for the keys, one for the secrets of all of them.
 import type { Key, KeyWithSecrets, Scope, Secret } from '../../domain/key.ts'
 import type { KeyFilter, Paged } from '../contract-operator.ts'
-import { conditions, containing } from './conditions.ts'
+import { type Conditions, containing } from './conditions.ts'
+import { searchNewest } from './search.ts'
 import { bigOrNull, int, intOrNull, type Row, type Tx, text } from './sql.ts'
 
 export const KEY_COLUMNS = `k.id, k.account_id, k.name, k.version, k.scopes, k.ip_allowlist, k.rpm_limit, k.daily_limit, k.credit_limit,
@@ -14,32 +15,39 @@ export async function readKeyById(tx: Tx, id: string): Promise<KeyWithSecrets | 
 }
 
 export async function listKeys(tx: Tx, filter: KeyFilter): Promise<Paged<KeyWithSecrets>> {
-  const asked = conditions()
-  asked.add('k.account_id = ?', filter.accountId)
-  asked.add('k.id < ?', filter.after)
-  if (filter.status === 'revoked') asked.add('k.revoked_at IS NOT NULL')
-  if (filter.status === 'expired') {
-    asked.add('k.revoked_at IS NULL AND (k.expired_at IS NOT NULL OR k.expires_at <= ?)', tx.now())
-  }
-  if (filter.status === 'active') {
-    asked.add('k.revoked_at IS NULL AND k.expired_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?)', tx.now())
-  }
-  if (filter.q !== undefined) {
-    // Both sides through SQL's lower, since engines differ in what LIKE and lower make of letters beyond ASCII.
-    const words = containing(filter.q)
-    asked.add(
-      `(lower(k.name) LIKE lower(?) ESCAPE '!' OR lower(k.id) LIKE lower(?) ESCAPE '!' OR EXISTS (
-        SELECT 1 FROM secret s WHERE s.key_id = k.id AND lower(s.last4) LIKE lower(?) ESCAPE '!'))`,
-      words,
-      words,
-      words,
-    )
-  }
-  const rows = await tx.all(
-    `SELECT ${KEY_COLUMNS} FROM api_key k ${asked.where()} ORDER BY k.id DESC LIMIT ${asked.param(filter.limit + 1)}`,
-    asked.params,
+  const rows = await searchNewest(
+    {
+      columns: KEY_COLUMNS,
+      table: 'api_key k',
+      id: 'k.id',
+      after: filter.after,
+      indexed: asked => asked.add('k.account_id = ?', filter.accountId),
+      compared: asked => compare(asked, filter, tx.now()),
+    },
+    filter.limit + 1,
+    tx,
   )
   return { data: await withSecrets(tx, rows.slice(0, filter.limit)), hasMore: rows.length > filter.limit }
+}
+
+function compare(asked: Conditions, { status, q }: KeyFilter, now: number): void {
+  if (status === 'revoked') asked.add('k.revoked_at IS NOT NULL')
+  if (status === 'expired') {
+    asked.add('k.revoked_at IS NULL AND (k.expired_at IS NOT NULL OR k.expires_at <= ?)', now)
+  }
+  if (status === 'active') {
+    asked.add('k.revoked_at IS NULL AND k.expired_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?)', now)
+  }
+  if (q === undefined) return
+  // Both sides through SQL's lower, since engines differ in what LIKE and lower make of letters beyond ASCII.
+  const words = containing(q)
+  asked.add(
+    `(lower(k.name) LIKE lower(?) ESCAPE '!' OR lower(k.id) LIKE lower(?) ESCAPE '!' OR EXISTS (
+      SELECT 1 FROM secret s WHERE s.key_id = k.id AND lower(s.last4) LIKE lower(?) ESCAPE '!'))`,
+    words,
+    words,
+    words,
+  )
 }
 
 // From the columns of api_key, and `last_used_at` of its secrets.

@@ -1,6 +1,6 @@
 // Keys and their secrets in SQL. Every change locks the key's row, bumps its version and leaves an event, all in one
 // transaction, so that whatever a node still believes, its next gate knows better.
-import { GRACE_MS, type KeyControls, keyStatus, SECRETS_IN_GRACE_MAX } from '../../domain/key.ts'
+import { DAY_MS, dayOf, GRACE_MS, type KeyControls, keyStatus, SECRETS_IN_GRACE_MAX } from '../../domain/key.ts'
 import type { Actor, Keys, NewKey, NewSecret } from '../contract-operator.ts'
 import { appendEvent } from './events.ts'
 import { bumpVersion, writeEnds } from './key-ends.ts'
@@ -52,8 +52,22 @@ export function sqlKeys(sql: Sql): Keys {
         return readKeyById(tx, id)
       }),
 
+    resetDay: (id, actor) =>
+      sql.transaction(async tx => {
+        if (!(await lock(tx, id))) return undefined
+        const before = await tx.get('SELECT day, day_count FROM key_balance WHERE key_id = $1', [id])
+        const detail = { day: dayName(int(before?.day)), requests: int(before?.day_count) }
+        await tx.run('UPDATE key_balance SET day = $1, day_count = 0 WHERE key_id = $2', [dayOf(tx.now()), id])
+        await record(tx, id, actor, 'key.reset_day', detail)
+        return readKeyById(tx, id)
+      }),
+
     markEnds: () => sql.transaction(tx => writeEnds(tx)),
   }
+}
+
+function dayName(day: number): string {
+  return new Date(day * DAY_MS).toISOString().slice(0, 10)
 }
 
 async function create(tx: Tx, input: NewKey, actor: Actor) {

@@ -14,10 +14,10 @@ const RECOVERED_YOUNG_MS = DAY_MS
 
 export function sqlRetention(sql: Sql) {
   return {
-    // Some rows of the oldest hour that is so many days old. Answers `none` where there is nothing (more) to drop.
-    async dropSome(retentionDays: number): Promise<'hour' | 'rows' | 'none'> {
+    // Some rows of the oldest hour, if it is over before that time. Answers `none` where there is nothing (more) to drop.
+    async dropSome(before: number): Promise<'hour' | 'rows' | 'none'> {
       return sql.transaction(async tx => {
-        const hour = await oldestHour(tx, hourOf(tx.now() - retentionDays * DAY_MS))
+        const hour = await oldestHour(tx, hourOf(before))
         if (hour === undefined) return 'none'
         if ((await deleteRows(tx, hour)) === DELETED_AT_ONCE_MAX) {
           await tx.run('UPDATE usage_rolled SET dropped = 1 WHERE hour = $1', [hour])
@@ -28,16 +28,22 @@ export function sqlRetention(sql: Sql) {
         return 'hour'
       })
     },
+
+    // When it was made; undefined where there is no row.
+    async newestRow(): Promise<number | undefined> {
+      const row = await sql.get('SELECT created_at FROM usage ORDER BY request_id DESC LIMIT 1')
+      return row === undefined ? undefined : int(row.created_at)
+    },
   }
 }
 
 // Of one call, so that whoever drains need not wait long.
 const STEPS_MAX = 200
 
-export async function dropHours(retentionDays: number, { dropSome }: Retention) {
+export async function dropHours(before: number, { dropSome }: Pick<Retention, 'dropSome'>) {
   let dropped = 0
   for (let steps = 0; steps < STEPS_MAX; steps++) {
-    const done = await dropSome(retentionDays)
+    const done = await dropSome(before)
     if (done === 'none') return { dropped, more: false }
     if (done === 'hour') dropped += 1
   }

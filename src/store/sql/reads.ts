@@ -1,0 +1,44 @@
+// Which verbs only read, and may run apart from the transactions that requests wait for: on SQLite in a thread, on Postgres over
+// connections of their own. What they read is committed, so that an operator finds at once what a call just made.
+import type { UsageReports } from '../contract-operator.ts'
+import type { Rooms } from './rooms.ts'
+
+export type ReportBounds = {
+  // A report that is not done by then is given up.
+  readonly msMax: number
+  // How much longer its last statement may take where it cannot be interrupted.
+  readonly statementMsMax: number
+  readonly waitingMax: number
+}
+
+export const REPORT_BOUNDS: ReportBounds = { msMax: 30_000, statementMsMax: 5_000, waitingMax: 256 }
+
+type ReadVerbs = { readonly [Name in keyof Rooms]?: readonly (keyof Rooms[Name])[] }
+
+// Not among them: what also writes (`bearers` notes a use), and `catalog.load`, which must see the catalog as a whole.
+const READS = {
+  keys: ['get', 'list'],
+  accounts: ['get', 'list', 'ledger'],
+  catalog: ['provider', 'providers', 'model', 'models'],
+  operators: ['get', 'list'],
+  sessions: ['list'],
+} as const satisfies ReadVerbs
+
+export function readApart<Name extends keyof typeof READS>(
+  name: Name,
+  writing: Rooms[Name],
+  reading: Rooms[Name],
+): Rooms[Name] {
+  const reads: readonly PropertyKey[] = READS[name]
+  return new Proxy(writing, { get: (_, verb) => Reflect.get(reads.includes(verb) ? reading : writing, verb) })
+}
+
+// A page that may look at only so many rows is a list; a sum or a filter over everything is a report.
+export function usageApart(lists: UsageReports, reports: UsageReports): UsageReports {
+  return {
+    get: (requestId, keyId) => lists.get(requestId, keyId),
+    list: filter => (filter.lookMax === undefined ? reports : lists).list(filter),
+    summary: (filter, groupBy) => reports.summary(filter, groupBy),
+    overview: span => reports.overview(span),
+  }
+}

@@ -1,0 +1,50 @@
+// Searches without an index, newest first and in steps: each statement looks at a bounded number of rows, so that none is long and
+// other reports get their turn in between.
+import { type Conditions, conditions } from './conditions.ts'
+import { type Row, type Tx, text } from './sql.ts'
+
+// Rows that one statement looks at.
+const SEARCHED_AT_ONCE_MAX = 5_000
+
+export type Search = {
+  readonly columns: string
+  // The table, with its alias if the columns use one.
+  readonly table: string
+  readonly id: string
+  readonly after: string | undefined
+  // What an index on these columns and the id answers; it narrows which rows are looked at.
+  indexed(asked: Conditions): void
+  // What has to be compared row by row.
+  compared(asked: Conditions): void
+}
+
+// At most `wanted` rows.
+export async function searchNewest(search: Search, wanted: number, tx: Pick<Tx, 'all'>): Promise<readonly Row[]> {
+  const { columns, table, id } = search
+  const found: Row[] = []
+  for (let before = search.after; ; ) {
+    const end = await endOfStep(search, before, tx)
+    const asked = conditions()
+    search.indexed(asked)
+    asked.add(`${id} < ?`, before)
+    asked.add(`${id} >= ?`, end)
+    search.compared(asked)
+    const limit = asked.param(wanted - found.length)
+    const statement = `SELECT ${columns} FROM ${table} ${asked.where()} ORDER BY ${id} DESC LIMIT ${limit}`
+    found.push(...(await tx.all(statement, asked.params)))
+    if (end === undefined || found.length >= wanted) return found
+    before = end
+  }
+}
+
+// The oldest row of this step, found in an index alone; undefined: the step reaches to the end.
+async function endOfStep(search: Search, before: string | undefined, tx: Pick<Tx, 'all'>): Promise<string | undefined> {
+  const { table, id } = search
+  const asked = conditions()
+  search.indexed(asked)
+  asked.add(`${id} < ?`, before)
+  const last = asked.param(SEARCHED_AT_ONCE_MAX - 1)
+  const statement = `SELECT ${id} AS id FROM ${table} ${asked.where()} ORDER BY ${id} DESC LIMIT 1 OFFSET ${last}`
+  const [row] = await tx.all(statement, asked.params)
+  return row === undefined ? undefined : text(row.id)
+}
