@@ -162,6 +162,13 @@ const TABLE = {
   limitsPrunedEveryMs: 1 * MINUTE,
   drainDelayMs: 5 * SECOND,
   drainMaxMs: 120 * SECOND,
+  // How long a drain waits for settlements that the store did not take, how long once it was told to hurry, and the longest
+  // pause between their tries while it waits.
+  drainSettleMsMax: 30 * SECOND,
+  drainSettleHurriedMsMax: 5 * SECOND,
+  drainSettlePauseMsMax: 500,
+  // Closing a store that could not take them.
+  drainCloseMsMax: 5 * SECOND,
 }
 
 export type Bounds = Readonly<typeof TABLE>

@@ -1,5 +1,6 @@
 // Ending well: ready says no at once, requests are still served for a while, then the listener closes, open requests get
-// their time, and what is left is ended with an error of its own. A second signal hurries.
+// their time, and what is left is ended with an error of its own. A second signal hurries. Drained means booked: settlements
+// that the store did not take yet are waited for, after all else.
 import { Failure } from './domain/failure.ts'
 import type { InFlight } from './http/door.ts'
 import type { HttpServer } from './http/server.ts'
@@ -12,12 +13,25 @@ export type Drain = {
   // Whether new requests are still served.
   readonly open: () => boolean
   cutKey(keyId: string): void
-  finished(servers: readonly HttpServer[]): Promise<void>
+  // Gives the ids of the requests that could not be settled in time.
+  finished(servers: readonly HttpServer[], settlements: Settlements): Promise<readonly string[]>
+}
+
+export type Settlements = {
+  // Requests with a row that is not settled yet.
+  readonly open: Iterable<string> & { readonly size: number }
+  // Those that wait for their next try make it now.
+  hurry(): void
 }
 
 export type DrainNeeds = {
   readonly inFlight: Roster<InFlight>
-  readonly bounds: { readonly drainDelayMs: number; readonly drainMaxMs: number }
+  readonly bounds: {
+    readonly drainDelayMs: number
+    readonly drainMaxMs: number
+    readonly drainSettleMsMax: number
+    readonly drainSettleHurriedMsMax: number
+  }
   readonly log: Log
   // By a parent that has had so many signals, beside our own.
   readonly onTold?: ((listener: (signal: string, count: number) => void) => void) | undefined
@@ -40,10 +54,11 @@ export function drainable(needs: DrainNeeds): Drain {
     closing: () => phase !== 'serving',
     open: () => phase !== 'closed',
     cutKey: keyId => cut('the key was revoked', keyId),
-    async finished(servers) {
+    async finished(servers, settlements) {
       const first = await signals.next()
       phase = 'closing'
-      needs.log.info({ inFlight: needs.inFlight.size }, 'draining')
+      needs.log.info({ inFlight: needs.inFlight.size, unsettled: settlements.open.size }, 'draining')
+      settlements.hurry()
       const hurried = signals.next()
       // A person at a terminal does not wait for load balancers.
       if (first === 'SIGTERM') await Promise.race([atMost(needs.bounds.drainDelayMs), hurried])
@@ -53,6 +68,10 @@ export function drainable(needs: DrainNeeds): Drain {
       cut('the server is shutting down')
       await Promise.race([empty(needs.inFlight), atMost(LAST_WORDS_MS)])
       for (const server of servers) server.closeAll()
+      const { drainSettleMsMax, drainSettleHurriedMsMax } = needs.bounds
+      const inAHurry = hurried.then(() => atMost(drainSettleHurriedMsMax))
+      await Promise.race([empty(settlements.open), atMost(drainSettleMsMax), inAHurry])
+      return [...settlements.open]
     },
   }
 }

@@ -7,7 +7,7 @@ import { refusalNotes } from './admit/note.ts'
 import type { Failure } from './domain/failure.ts'
 import type { FleetView } from './domain/fleet-view.ts'
 import type { Key } from './domain/key.ts'
-import type { Drain } from './drain.ts'
+import type { Drain, Settlements } from './drain.ts'
 import { installationKey } from './first-start.ts'
 import { type Door, v1Door } from './http/door.ts'
 import { requestLine } from './http/request-line.ts'
@@ -18,6 +18,7 @@ import { listModels, oneModel } from './http/v1/models.ts'
 import { listUsage, oneUsage, type UsagePage } from './http/v1/usage.ts'
 import { failpoints } from './lib/failpoint.ts'
 import { fairQueue } from './lib/fair-queue.ts'
+import { pauses } from './lib/pauses.ts'
 import { places } from './lib/places.ts'
 import { type Roster, roster } from './lib/roster.ts'
 import { tokenCounter } from './lib/tokens.ts'
@@ -44,6 +45,7 @@ export type V1 = {
   healthOf(providerId: string): FleetView
   // Requests with an open row of ours.
   readonly live: Roster<string>
+  readonly settlements: Settlements
   // Ends what is open to upstreams; for when no request is in flight any more.
   close(): Promise<void>
 }
@@ -100,6 +102,7 @@ export async function openV1({ store, catalog }: House, around: Around, ground: 
   metrics.watch(() => snapshot(fleet))
   const tending = setInterval(tend, bounds.fleetTendedEveryMs, fleet)
   const live = roster<string>()
+  const betweenTries = pauses(bounds.drainSettlePauseMsMax)
   const lists = fairQueue<UsagePage>({
     concurrent: bounds.usageListsAtOnceMax,
     waitingMax: bounds.usageListsWaitingMax,
@@ -136,6 +139,7 @@ export async function openV1({ store, catalog }: House, around: Around, ground: 
     counter,
     promptCounts: counts,
     live,
+    pauses: betweenTries,
     readOnFor: places(bounds.readOnPerAccountMax).of,
     hmacKey: installationKey(config),
     failpoint: failpoints(config.failpoints),
@@ -198,6 +202,7 @@ export async function openV1({ store, catalog }: House, around: Around, ground: 
     },
     redis: () => (redis === undefined ? 'none' : redis.buckets.isUp() ? 'ok' : 'away'),
     live,
+    settlements: { open: live, hurry: betweenTries.end },
     healthOf(id) {
       const { targets, credentials } = snapshot(fleet)
       const ofIt = ({ provider }: { readonly provider: string }) => provider === id

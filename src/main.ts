@@ -16,7 +16,8 @@ import { joinTree } from './main-worker.ts'
 import { keepSweeping, type SweepNeeds, sweepOnce } from './settle/sweep.ts'
 import { StoreAway } from './store/contract.ts'
 
-export async function serve(config: Config): Promise<void> {
+// Gives the exit code.
+export async function serve(config: Config): Promise<number> {
   // Whatever is made is ours alone, also in a data dir that was there before and is open to others.
   process.umask(0o077)
   const tree = joinTree()
@@ -52,16 +53,39 @@ export async function serve(config: Config): Promise<void> {
   start.serves()
   keepHeapSmall()
 
-  await drain.finished(listeners.servers)
+  // Until then the sweeps go on, which renew the lease: other nodes leave the rows alone that are still to be settled.
+  const unsettled = await drain.finished(listeners.servers, v1.settlements)
   stopSweeping()
   neighbours.stop()
   await stopUpkeep()
   await v1.close()
   await listeners.close()
-  await house.store.close()
-  log.info({}, 'drained')
+  if (unsettled.length > 0) await closeUnwell(house.store, unsettled, ground)
+  else {
+    await house.store.close()
+    log.info({}, 'drained')
+  }
   await log.end()
+  return unsettled.length === 0 ? 0 : 1
 }
+
+// The next start, or another node, recovers the rows by their last checkpoint: an operator is to know which callers were
+// told another cost.
+async function closeUnwell(
+  store: House['store'],
+  unsettled: readonly string[],
+  { config, log }: Ground,
+): Promise<void> {
+  const ids = unsettled.slice(0, IDS_IN_A_LINE)
+  log.error({ unsettled: unsettled.length, ids }, 'not drained: the store did not take these settlements')
+  for (let at = IDS_IN_A_LINE; at < unsettled.length; at += IDS_IN_A_LINE) {
+    log.error({ ids: unsettled.slice(at, at + IDS_IN_A_LINE) }, 'not drained: more settlements that were not taken')
+  }
+  const closing = store.close().catch(error => log.error({ err: wordsOf(error) }, 'the store could not be closed'))
+  await Promise.race([closing, setTimeout(config.bounds.drainCloseMsMax)])
+}
+
+const IDS_IN_A_LINE = 1000
 
 // From here on the heap grows by a third between collections instead of doubling: what requests leave behind is collected
 // sooner, and the process stays small. What a start loads is no garbage, and collecting it in between would only delay it. And what

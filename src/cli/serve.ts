@@ -20,10 +20,10 @@ export const commands: Readonly<Record<string, Command>> = {
         process.exit(await superviseWorkers(config))
       }
       const { serve } = await import('../main.ts')
-      await serve(config)
+      const code = await serve(config)
       // At once, and not by running out of work: while Node takes itself apart, one more SIGTERM would find no handler
       // and become the way it ended.
-      process.exit(0)
+      process.exit(code)
     },
   },
 }

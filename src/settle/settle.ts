@@ -12,6 +12,7 @@ import type { Considered } from '../domain/routing.ts'
 import type { UsageSource } from '../domain/usage.ts'
 import type { Alarms } from '../lib/alarms.ts'
 import type { Clock } from '../lib/clock.ts'
+import type { Pauses } from '../lib/pauses.ts'
 import { remembered } from '../lib/remembered.ts'
 import type { Roster } from '../lib/roster.ts'
 import type { Gates, Settlement } from '../store/contract.ts'
@@ -38,6 +39,8 @@ export type SettleNeeds = {
   readonly clock: Clock
   readonly settleWaitMs: number
   readonly alarms: Alarms
+  // Between the tries of a settlement that the store did not take; a drain ends them.
+  readonly pauses: Pick<Pauses, 'rest'>
   // Requests whose rows a sweep must leave alone.
   readonly live: Roster<string>
   readonly onClamped: (requestId: string) => void
@@ -208,7 +211,7 @@ async function bookLate(bill: Settlement, first: unknown, needs: SettleNeeds): P
   let error = first
   for (let wait = 50; ; wait = Math.min(wait * 2, 5_000)) {
     needs.onLate(bill.requestId, error)
-    await new Promise(resolve => setTimeout(resolve, wait).unref())
+    await needs.pauses.rest(wait)
     try {
       await needs.gates.settle(bill)
       return

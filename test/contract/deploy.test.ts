@@ -198,9 +198,9 @@ test('the Helm chart', async t => {
     assert.equal(container?.securityContext.readOnlyRootFilesystem, true)
     assert.equal(container?.securityContext.allowPrivilegeEscalation, false)
     assert.equal(spec.enableServiceLinks, false)
-    assert.equal(spec.terminationGracePeriodSeconds, 5 + DRAIN_SECONDS + 10)
+    assert.equal(spec.terminationGracePeriodSeconds, 5 + DRAIN_SECONDS + 45)
     assert.equal(container?.envFrom[0]?.secretRef.name, 's')
-    assert.equal(podOf(render(...everything).stdout).terminationGracePeriodSeconds, 7 + 5 + 60 + 10)
+    assert.equal(podOf(render(...everything).stdout).terminationGracePeriodSeconds, 7 + 5 + 60 + 45)
   })
 
   await t.test('sets variables that exist, to values that they may have', () => {

@@ -27,9 +27,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 {{- end -}}
 
-{{/* How long a node may take to leave: until it is told, what it promises, and a little. */}}
+{{/* How long a node may take to leave: until it is told, what it promises, 35 s for what is cut and settled late, and a little. */}}
 {{- define "turnpike.graceSeconds" -}}
 {{- $delay := .Values.config.drain_delay | default 5 -}}
 {{- $max := .Values.config.drain_max | default 120 -}}
-{{- add .Values.preStopSeconds $delay $max 10 -}}
+{{- add .Values.preStopSeconds $delay $max 45 -}}
 {{- end -}}
