@@ -6,7 +6,12 @@ import { fileURLToPath } from 'node:url'
 import { fingerprint, isBuilt, MADE_FROM } from './built.js'
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
-const ENTRIES = ['src/cli/turnpike.ts', 'src/store/sqlite-worker.ts', 'src/lib/tokens-worker.ts']
+const ENTRIES = [
+  'src/cli/turnpike.ts',
+  'src/store/sqlite-worker.ts',
+  'src/lib/tokens-worker.ts',
+  'src/upstream/large-answer-worker.ts',
+]
 // Folders that code looks for beside itself.
 const BESIDE = ['src/store/migrations', 'src/store/migrations-postgres']
 // Of many small files, and needed by every start. What is loaded on demand stays where it is installed.

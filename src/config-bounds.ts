@@ -60,6 +60,16 @@ const TABLE = {
   // Upstreams
   attemptsMax: 3,
   answerBytesMax: 32 * MIB,
+  // Of the wires that are spoken by packages, which parse on the event loop.
+  packageAnswerBytesMax: 4 * MIB,
+  // Whole answers in memory, and which part of it one account may have. A small answer is not counted and never waits.
+  answersInMemoryBytesMax: 256 * MIB,
+  answersPerAccountShare: 4,
+  answerUncountedBytesMax: 64 * KIB,
+  // An answer above either is read in a thread of its own, within the time that follows.
+  answerInlineBytesMax: 1 * MIB,
+  answerInlineMembersMax: 20_000,
+  answerReadMsMax: 10 * SECOND,
   sseEventBytesMax: 1 * MIB,
   // How long an upstream may keep its connection open after it said [DONE].
   endAfterDoneMs: 2 * SECOND,

@@ -41,6 +41,8 @@ export type Connection = {
   sink(model: Model, outputCap: number | null): Sink
   // From here on every answer, also one that tells of a bug, says this cost.
   booked(cost: Nano): void
+  // Calls back when the caller has all of the answer, or has left.
+  afterSent(listener: () => void): void
 }
 
 export type Completed = {
@@ -63,13 +65,14 @@ export async function complete(
   if (failpoint) await failpoint('before_hold')
   const held = await hold(pass, rule, chat, planned.models, needs)
   let sink: Sink | undefined
+  let delivery: Delivery | undefined
   try {
     if (failpoint) await failpoint('after_hold')
     sink = connection.sink(planned.models[0], held.wasCapped ? held.capTokens : null)
     const choice = held.wasCapped
       ? within(planned.choice, model => isCovered(chat, model, held.size, held.capTokens, held.hold))
       : planned.choice
-    const delivery = await deliver(pass, held, { choice, identifiers }, sink, needs)
+    delivery = await deliver(pass, held, { choice, identifiers }, sink, needs)
     // What the caller is told is decided: no head leaves by itself while the booking waits for the store.
     sink.abandon()
     if (failpoint) await failpoint('before_settle')
@@ -82,6 +85,8 @@ export async function complete(
     return { ending, model: delivery.answer.model, provider, firstByteAt: delivery.firstByteAt }
   } finally {
     sink?.abandon()
+    const room = delivery?.answer.served?.flow.room?.()
+    if (room !== undefined) connection.afterSent(room.release)
     // Every way out releases what was held, unless it was settled.
     if (!held.settled) await release(held, sink?.headersLeft() ? 200 : 500, needs)
   }

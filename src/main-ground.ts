@@ -15,6 +15,7 @@ import { version } from './lib/version.ts'
 import type { WorkerTree } from './main-worker.ts'
 import { StoreAway } from './store/contract.ts'
 import type { NodeFacts } from './store/contract-nodes.ts'
+import { type AnswerMemory, answerMemory } from './upstream/answer-memory.ts'
 
 export type Ground = {
   readonly config: Config
@@ -27,6 +28,7 @@ export type Ground = {
   readonly trustedProxies: CidrSet
   readonly inFlight: Roster<InFlight>
   readonly bodies: Bodies
+  readonly answers: AnswerMemory
   readonly alarms: Alarms
   readonly onBug: (error: unknown, requestId?: string) => void
 }
@@ -37,7 +39,16 @@ export function openGround(config: Config, tree?: WorkerTree): Ground {
   const log = openLog(config.logLevel, process.stdout, clock)
   const inFlight = roster<InFlight>()
   const bodies = bodyRoom(bodiesMax, bodiesMax / config.bounds.bodiesPerAccountShare)
-  const metrics = gatewayMetrics({ inFlight: () => inFlight.size, bodyBytes: () => bodies.bytes }, tree?.gather)
+  const answers = answerMemory({
+    bytesMax: config.bounds.answersInMemoryBytesMax,
+    bytesMaxPerAccount: config.bounds.answersInMemoryBytesMax / config.bounds.answersPerAccountShare,
+  })
+  const live = {
+    inFlight: () => inFlight.size,
+    bodyBytes: () => bodies.bytes,
+    answerBytes: () => answers.bytes,
+  }
+  const metrics = gatewayMetrics(live, tree?.gather)
   tree?.answerWith(metrics.asJson)
   const onBug = (error: unknown, requestId?: string) => {
     if (error instanceof StoreAway) log.error({ id: requestId, err: error.message }, 'the store could not do it')
@@ -59,6 +70,7 @@ export function openGround(config: Config, tree?: WorkerTree): Ground {
     trustedProxies: parseCidrs(config.trustedProxies),
     inFlight,
     bodies,
+    answers,
     alarms: alarms(clock, onBug),
     onBug,
   }

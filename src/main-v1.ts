@@ -30,6 +30,7 @@ import { type FleetAlarm, openFleet } from './route/fleet.ts'
 import { tend } from './route/probing.ts'
 import { snapshot } from './route/snapshot.ts'
 import type { Hint } from './store/contract-buckets.ts'
+import { largeAnswers } from './upstream/large-answers.ts'
 import { adapterRegistry } from './upstream/registry.ts'
 
 type Around = { readonly drain: Drain; readonly neighbours: Pick<Neighbours, 'nodesAlive'> }
@@ -86,7 +87,8 @@ export async function openV1({ store, catalog }: House, around: Around, ground: 
     notes.prune()
     counts.prune()
   }, bounds.limitsPrunedEveryMs)
-  const adapters = adapterRegistry(bounds, { clock, onBug })
+  const large = largeAnswers(bounds)
+  const adapters = adapterRegistry(bounds, { clock, onBug, memory: ground.answers, large })
   const fleet = openFleet({
     bounds,
     catalog: catalog.current,
@@ -214,6 +216,7 @@ export async function openV1({ store, catalog }: House, around: Around, ground: 
       redis?.close()
       fleet.close()
       await adapters.close()
+      await large.close()
       await counter.close()
       await olderCounter.close()
     },

@@ -13,7 +13,7 @@ export type FailureKind =
   | 'credential' // 401, 403
   | 'status' // any other status
   | 'nonsense' // 200 that is not an answer
-  | 'oversize'
+  | 'oversize' // more than we can take: it was produced, so it is billed, tried nowhere else and no fault of the target
   | 'broke' // ended or died midway
   | 'cut' // ended by us: a shutdown, or a revoke that ends streams
 
@@ -27,6 +27,8 @@ export class Failure extends Error {
   readonly stale: boolean
   // A bound of our own was reached before anything was sent: it says nothing about the upstream, and another may be tried.
   readonly ours: boolean
+  // What was read of an answer that could not be taken in: billed, since it was produced.
+  readonly producedBytes: number
   // Rejected because the prompt does not fit into the model's context: one with a longer context may take it.
   readonly tooLong: boolean
   // Limited because this one request is larger than what is allowed in a minute: others are not limited by it.
@@ -41,6 +43,7 @@ export class Failure extends Error {
       readonly retryAfter?: number
       readonly stale?: boolean
       readonly ours?: boolean
+      readonly producedBytes?: number
       readonly tooLong?: boolean
       readonly bySize?: boolean
     } = {},
@@ -52,13 +55,14 @@ export class Failure extends Error {
     this.retryAfter = more.retryAfter
     this.stale = more.stale ?? false
     this.ours = more.ours ?? false
+    this.producedBytes = more.producedBytes ?? 0
     this.tooLong = more.tooLong ?? false
     this.bySize = more.bySize ?? false
   }
 }
 
 export function mayTryAnother(failure: Failure): boolean {
-  return failure.kind !== 'rejected' && failure.kind !== 'cut'
+  return failure.kind !== 'rejected' && failure.kind !== 'cut' && failure.producedBytes === 0
 }
 
 // All attempts failed, or nobody could be called: which of our answers sums that up. Rejection first, then limits only if
@@ -78,8 +82,11 @@ export function refusalFor(all: readonly Failure[]): Refusal {
     return new Refusal('provider_unavailable', { retryAfter: Math.max(1, wait) })
   }
   const last = failures.at(-1)
+  if (last?.kind === 'oversize') return new Refusal('all_providers_failed', { message: TOO_LARGE })
   if (last?.kind === 'timeout' || last?.kind === 'connect_timeout') return new Refusal('upstream_timeout')
   return new Refusal('all_providers_failed')
 }
+
+const TOO_LARGE = "The provider's answer is larger than this gateway accepts; ask for less, or for a stream."
 
 export const RETRY_AFTER_SECONDS_MAX = 300

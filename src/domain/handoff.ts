@@ -73,6 +73,8 @@ export type WholeChoice = {
 }
 export type Whole = {
   readonly choices: readonly WholeChoice[]
+  // Only of an answer too large to be written on the event loop: its choices as JSON. `choices` then hold what is metered.
+  readonly written?: readonly Uint8Array[]
   readonly usage: unknown
   readonly fingerprint: string | undefined
 }
@@ -89,6 +91,8 @@ export type Flow = {
   resume(): void
   // Ends the upstream call at once; `end` may or may not follow and is to be ignored.
   abort(): void
+  // The memory of a large answer, to be released when the answer was sent or is not going to be.
+  room?(): { release(): void } | undefined
   upstreamId(): string | null
 }
 

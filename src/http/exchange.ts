@@ -24,7 +24,7 @@ export type Reply = {
   writeHead(status: number, headers: string[]): unknown
   writeContinue(): void
   flushHeaders(): void
-  write(text: string): boolean
+  write(piece: string | Uint8Array): boolean
   end(text?: string): unknown
   destroy(): unknown
   once(event: 'close' | 'drain', listener: () => void): unknown

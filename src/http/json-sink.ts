@@ -4,7 +4,7 @@ import type { Refusal } from '../domain/refusal.ts'
 import type { Alarms } from '../lib/alarms.ts'
 import type { ServedBy, Sink } from '../relay/sink.ts'
 import { ignoredHeader, metadataJson, OUR_FINGERPRINT, usageJson } from './answer-json.ts'
-import { type Case, commonHeaders, costHeader, type ReplyNeeds, sendJson, sendRefusal } from './reply.ts'
+import { type Case, commonHeaders, costHeader, type ReplyNeeds, sendJson, sendPieces, sendRefusal } from './reply.ts'
 
 export type SinkSetup = {
   readonly it: Case
@@ -28,7 +28,7 @@ export type Pace = {
 export function jsonSink(setup: SinkSetup): Sink {
   const { it, reply } = setup
   let by: ServedBy | undefined
-  let answer: { readonly choices: string; readonly fingerprint: string } | undefined
+  let answer: { readonly choices: string | readonly Uint8Array[]; readonly fingerprint: string } | undefined
 
   return {
     headersLeft: () => false,
@@ -38,8 +38,9 @@ export function jsonSink(setup: SinkSetup): Sink {
     chunks: () => true,
     onDrain: () => undefined,
     // Written at once: what cannot be written must be known before it is paid for.
-    whole({ choices, fingerprint }) {
-      answer = { choices: JSON.stringify(choices), fingerprint: JSON.stringify(fingerprint ?? OUR_FINGERPRINT) }
+    whole({ choices, written, fingerprint }) {
+      const ours = JSON.stringify(fingerprint ?? OUR_FINGERPRINT)
+      answer = { choices: written ?? JSON.stringify(choices), fingerprint: ours }
     },
     abandon: () => undefined,
     close(receipt: Receipt, refusal: Refusal | undefined) {
@@ -49,11 +50,14 @@ export function jsonSink(setup: SinkSetup): Sink {
         else it.res.destroy()
         return
       }
-      const body =
+      const before =
         `{"id":"chatcmpl-${it.call.requestId}","object":"chat.completion","created":${Math.floor(it.call.receivedAt / 1000)},` +
-        `"model":${JSON.stringify(by.model)},"system_fingerprint":${answer.fingerprint},"choices":${answer.choices},` +
-        `"usage":${usageJson(receipt)}${setup.explain ? `,${metadataJson(by)}` : ''}}`
-      sendJson(it, 200, body, [...answerHeaders(setup, by), ...costHeader(receipt.cost, reply)])
+        `"model":${JSON.stringify(by.model)},"system_fingerprint":${answer.fingerprint},"choices":`
+      const after = `,"usage":${usageJson(receipt)}${setup.explain ? `,${metadataJson(by)}` : ''}}`
+      const headers = [...answerHeaders(setup, by), ...costHeader(receipt.cost, reply)]
+      const { choices } = answer
+      if (typeof choices === 'string') sendJson(it, 200, before + choices + after, headers)
+      else sendPieces(it, 200, [Buffer.from(before), ...choices, Buffer.from(after)], headers)
     },
   }
 }

@@ -70,10 +70,12 @@ export class LaneReply implements Reply {
     if (this.#head !== '') this.write('')
   }
 
-  write(text: string): boolean {
+  write(piece: string | Uint8Array): boolean {
     if (this.destroyed || this.writableEnded) return false
-    const piece = this.#head + text
+    const head = this.#head
     this.#head = ''
+    if (typeof piece === 'string') return this.req.socket.write(head + piece)
+    if (head !== '') this.req.socket.write(head)
     return this.req.socket.write(piece)
   }
 

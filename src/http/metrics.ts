@@ -39,7 +39,7 @@ export type MetricJson = { readonly type: string; readonly [field: string]: unkn
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
 
 export function gatewayMetrics(
-  live: { readonly inFlight: () => number; readonly bodyBytes: () => number },
+  live: { readonly inFlight: () => number; readonly bodyBytes: () => number; readonly answerBytes: () => number },
   gather?: GatherMetrics,
 ): Metrics {
   const registry = new Registry()
@@ -116,6 +116,14 @@ export function gatewayMetrics(
     registers,
     collect() {
       this.set(live.bodyBytes())
+    },
+  })
+  new Gauge({
+    name: 'turnpike_answer_bytes',
+    help: 'Memory reserved for large JSON answers.',
+    registers,
+    collect() {
+      this.set(live.answerBytes())
     },
   })
   const loop = monitorEventLoopDelay({ resolution: 20 })

@@ -59,6 +59,16 @@ export function sendJson(it: Case, status: number, body: string, headers: readon
   it.res.end(body)
 }
 
+// A large body, in the pieces that it is made of.
+export function sendPieces(it: Case, status: number, pieces: readonly Uint8Array[], headers: readonly string[]): void {
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
+  it.res.writeHead(status, [...headers, ...JSON_TYPE, 'Content-Length', String(length)])
+  for (const piece of pieces) it.res.write(piece)
+  it.res.end()
+}
+
+const JSON_TYPE = ['Content-Type', 'application/json; charset=utf-8']
+
 // Gives back the status that the caller saw.
 export function sendRefusal(it: Case, refusal: Refusal, needs: ReplyNeeds, more: readonly string[] = []): number {
   const { res, req } = it

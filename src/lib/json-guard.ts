@@ -40,9 +40,23 @@ export function guardJson(bytes: Buffer, depthMax: number): JsonGuard {
   return { verdict: isUtf8(bytes) ? 'ok' : 'bad_utf8', suspicious }
 }
 
-// The same of a text that is known to be JSON. Every level has two brackets, so that a short text need not be looked at.
-export function isNestedDeeper(text: string, depthMax: number): boolean {
-  return text.length > 2 * depthMax && depthOf(text, depthMax) > depthMax
+export type TextBounds = { readonly depthMax: number; readonly membersMax: number }
+
+// The same for a text. A level or a member takes two characters at least, so a short text is not looked at.
+export function guardText(text: string, { depthMax, membersMax }: TextBounds): 'ok' | 'too_deep' | 'too_many' {
+  if (text.length <= 2 * Math.min(depthMax, membersMax)) return 'ok'
+  let depth = 0
+  let members = 0
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code === QUOTE) i = endOfText(text, i + 1)
+    else if (code === COMMA) {
+      if (++members > membersMax) return 'too_many'
+    } else if ((code | 0x20) === OPEN) {
+      if (++depth > depthMax) return 'too_deep'
+    } else if ((code | 0x20) === CLOSE) depth--
+  }
+  return 'ok'
 }
 
 // The dotted path ("messages.2.content") of the first number that is not finite or is an integer beyond the safe ones;
@@ -94,19 +108,6 @@ function endOfString(bytes: Buffer, start: number): number {
     }
   }
   return length
-}
-
-// How deep it goes, as far as `enough`.
-function depthOf(text: string, enough: number): number {
-  let deepest = 0
-  let depth = 0
-  for (let i = 0; i < text.length && deepest <= enough; i++) {
-    const code = text.charCodeAt(i)
-    if (code === QUOTE) i = endOfText(text, i + 1)
-    else if ((code | 0x20) === OPEN) deepest = Math.max(deepest, ++depth)
-    else if ((code | 0x20) === CLOSE) depth--
-  }
-  return deepest
 }
 
 // The index of the closing quote, found as in a buffer.

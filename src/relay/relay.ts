@@ -1,7 +1,7 @@
 // Carries an answer from the upstream to the caller, no faster than the caller reads, and says how it ended. It never
 // throws: a broken upstream, a caller that left, a timeout are Deliveries that say so.
 import { Failure } from '../domain/failure.ts'
-import type { Answer, Client, Delivery } from '../domain/handoff.ts'
+import type { Answer, Client, Delivery, OutputSeen } from '../domain/handoff.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Meter } from './meter.ts'
 import type { Sink } from './sink.ts'
@@ -16,6 +16,7 @@ export type RelayNeeds = {
 export function relay(answer: Answer, sink: Sink, client: Client, gauge: Meter, needs: RelayNeeds): Promise<Delivery> {
   const { served } = answer
   let firstByteAt: number | null = null
+  let producedBytes = 0
 
   const delivery = (outcome: Delivery['outcome'], failure?: Failure): Delivery => ({
     answer,
@@ -23,7 +24,7 @@ export function relay(answer: Answer, sink: Sink, client: Client, gauge: Meter, 
     failure,
     finishReason: gauge.finishReason,
     usage: gauge.usage,
-    output: gauge.output(),
+    output: withProduced(gauge.output(), producedBytes),
     firstByteAt,
     headersLeft: sink.headersLeft(),
   })
@@ -99,6 +100,7 @@ export function relay(answer: Answer, sink: Sink, client: Client, gauge: Meter, 
         firstByteAt ??= needs.clock.now()
       },
       end(failure) {
+        producedBytes = failure?.producedBytes ?? 0
         if (left) finish('client_left')
         else if (failure === undefined) finish('completed')
         else finish('upstream_broke', failure)
@@ -111,4 +113,9 @@ export function relay(answer: Answer, sink: Sink, client: Client, gauge: Meter, 
     }
     stays = [client.onGone(clientLeft), client.onCut(cut)]
   })
+}
+
+// What could not be taken in was produced all the same.
+function withProduced(output: OutputSeen, bytes: number): OutputSeen {
+  return bytes === 0 ? output : { ...output, any: true, bytesBeyond: output.bytesBeyond + bytes }
 }

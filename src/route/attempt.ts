@@ -64,7 +64,7 @@ export function attempt(
         provider: target.provider,
         cost: target.cost,
         ignored: adapters.get(provider).ignored(chat),
-        flow: { pause: flow.pause, resume: flow.resume, abort, upstreamId: flow.upstreamId },
+        flow: { ...flow, abort },
         listen(next) {
           listener = next
           const { chunks, whole } = early
@@ -83,6 +83,7 @@ export function attempt(
       adapters,
       {
         requestId: request.requestId,
+        accountId: trip.accountId,
         chat,
         credential: trip.badge.credential,
         model: target.model,
@@ -105,7 +106,8 @@ export function attempt(
           early.whole = whole
         },
         end(failure) {
-          if (failure === undefined) serve()
+          // What was produced is served, if only to be billed.
+          if (failure === undefined || failure.producedBytes > 0) serve()
           ended(trip, failure, fleet)
           if (listener !== undefined) return listener.end(failure)
           early.ended = { failure }

@@ -38,6 +38,7 @@ export function probes(needs: ProbeNeeds): Probes {
     const end = (failure: Failure | undefined) => {
       if (underWay.get(about) !== probe) return
       underWay.delete(about)
+      probe.flow?.room?.()?.release()
       tell(failure)
     }
     const probe: Probe = { sinceMs: needs.clock.monotonic(), flow: undefined, end }
@@ -55,6 +56,7 @@ export function probes(needs: ProbeNeeds): Probes {
   function send({ provider, model, credential }: Question, end: (failure: Failure | undefined) => void): Flow {
     const errand = {
       requestId: needs.newId(),
+      accountId: '',
       chat: QUESTION,
       credential,
       model,

@@ -6,6 +6,8 @@ import type { AnswerListener, Flow } from '../domain/handoff.ts'
 
 export type Errand = {
   readonly requestId: string
+  // For whom it is; empty for what we ask ourselves.
+  readonly accountId: string
   readonly chat: Chat
   // By which of our secrets the provider is to know us; undefined for one that asks for none.
   readonly credential: Credential | undefined

@@ -19,8 +19,9 @@ export type SdkWire = {
   close(): Promise<void>
 }
 
-export function sdkWire(provider: Provider, kind: SdkKind, bounds: WireBounds, needs: WireNeeds): SdkWire {
+export function sdkWire(provider: Provider, kind: SdkKind, wireBounds: WireBounds, needs: WireNeeds): SdkWire {
   const { timeouts } = provider
+  const bounds = { ...wireBounds, answerBytesMax: wireBounds.packageAnswerBytesMax }
   const url = new URL(provider.baseUrl)
   const main = open(url)
   const tokenUrl = new URL(provider.settings.token_url ?? TOKEN_URL)
@@ -55,6 +56,7 @@ export function sdkWire(provider: Provider, kind: SdkKind, bounds: WireBounds, n
     const patienceMs = Math.min(timeouts.firstByteStreamMs, timeouts.totalMs)
     const send = outwardFetch(tokenWire, {
       requestId: 'token',
+      accountId: '',
       origin: tokenUrl.origin,
       headers: {},
       stream: false,
@@ -88,6 +90,7 @@ export function sdkWire(provider: Provider, kind: SdkKind, bounds: WireBounds, n
       let isSent = false
       return outwardFetch(main, {
         requestId: errand.requestId,
+        accountId: errand.accountId,
         origin: url.origin,
         headers: { ...provider.quirks.headers, ...headers },
         stream,

@@ -68,3 +68,54 @@ function frameGuard(max: number): Guard {
 }
 
 const LENGTH_BYTES = 4
+
+// Looks at the next bytes; words mean that a parser would take too long for them. What is inside Amazon's frames is not looked at.
+export function shapeGuard(contentType: string): Guard {
+  const type = contentType.toLowerCase()
+  if (type.startsWith('application/vnd.amazon.eventstream')) return () => undefined
+  const isStream = type.startsWith('text/event-stream')
+  let depth = 0
+  let members = 0
+  let inString = false
+  let isEscaped = false
+  let isLineEmpty = true
+
+  // Every event is parsed by itself.
+  function endLine(): void {
+    if (isLineEmpty) {
+      depth = members = 0
+      inString = isEscaped = false
+    }
+    isLineEmpty = true
+  }
+
+  return chunk => {
+    for (const byte of chunk) {
+      if (isStream && byte === LINE_FEED) {
+        endLine()
+        continue
+      }
+      if (byte !== CARRIAGE_RETURN) isLineEmpty = false
+      if (inString) {
+        if (isEscaped) isEscaped = false
+        else if (byte === BACKSLASH) isEscaped = true
+        else if (byte === QUOTE) inString = false
+      } else if (byte === QUOTE) inString = true
+      else if (byte === COMMA) members += 1
+      else if ((byte | 0x20) === OPEN) {
+        depth += 1
+        if (depth > DEPTH_MAX) return 'nested too deeply'
+      } else if ((byte | 0x20) === CLOSE) depth -= 1
+    }
+    return members > MEMBERS_MAX ? 'too many members' : undefined
+  }
+}
+
+const DEPTH_MAX = 1000
+const MEMBERS_MAX = 50_000
+const BACKSLASH = 0x5c
+const QUOTE = 0x22
+const COMMA = 0x2c
+// A bracket and a brace differ in one bit.
+const OPEN = 0x7b
+const CLOSE = 0x7d

@@ -6,6 +6,8 @@ import type { ResponseHeaders, ResponseReader } from '../lib/http-response.ts'
 
 export type OutwardRequest = {
   readonly requestId: string
+  // For whom it is sent.
+  readonly accountId: string
   // Path and query, as they are to be sent.
   readonly path: string
   // Header lines of this request, as `headerLines` makes them; they come after those of every request.

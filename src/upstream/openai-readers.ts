@@ -1,16 +1,17 @@
-// The bodies of OpenAI-shaped answers, as they arrive: a stream frame by frame, or a JSON object once it is whole. What was
-// read before a trouble is still delivered.
+// The body of an OpenAI-shaped stream, frame by frame, as it arrives. What was read before a trouble is still delivered.
 import { Failure } from '../domain/failure.ts'
 import type { AnswerListener, Chunk, ChunkChoice } from '../domain/handoff.ts'
 import { sseReader } from '../lib/sse.ts'
 import type { OutwardHandler } from './call-line.ts'
-import { readChunk, readWhole } from './openai-answer.ts'
+import { readChunk } from './openai-answer.ts'
 import type { Unsaid } from './openai-error.ts'
 import { toolCallNumbers } from './openai-tool-calls.ts'
 
-export type Reader = Pick<OutwardHandler, 'data' | 'end'>
+export type Reader = Pick<OutwardHandler, 'data' | 'end'> & {
+  // An answer begins, with its length if that is announced.
+  start?(bytes: number | undefined): void
+}
 export type ReaderBounds = {
-  readonly answerBytesMax: number
   readonly sseEventBytesMax: number
   readonly endAfterDoneMs: number
 }
@@ -75,7 +76,12 @@ export function streamReader(
     flush()
     if (trouble === undefined) return
     abort()
-    end(trouble instanceof Failure ? trouble : new Failure('oversize', (trouble as Error).message))
+    const { message } = trouble as Error
+    end(
+      trouble instanceof Failure
+        ? trouble
+        : new Failure('oversize', message, { producedBytes: setup.sseEventBytesMax }),
+    )
   }
 
   return {
@@ -101,43 +107,5 @@ export function streamReader(
   function endDone(): void {
     const empty = finished.size === 0 && speaking.size === 0
     end(empty ? new Failure('nonsense', 'the stream has no choices', { status: 200 }) : undefined)
-  }
-}
-
-export function jsonReader(
-  listener: AnswerListener,
-  setup: ReaderSetup,
-  state: { upstreamId: string | null },
-  abort: () => void,
-): Reader {
-  const pieces: Buffer[] = []
-  let bytes = 0
-  let over = false
-  const end = (failure: Failure | undefined) => {
-    if (over) return
-    over = true
-    listener.end(failure)
-  }
-  return {
-    data(chunk) {
-      if (over) return
-      bytes += chunk.length
-      pieces.push(Buffer.from(chunk))
-      if (bytes <= setup.answerBytesMax) return
-      abort()
-      end(new Failure('oversize', `the answer is over ${setup.answerBytesMax} bytes`))
-    },
-    end(failure) {
-      if (over) return
-      if (failure !== undefined) return end(failure)
-      try {
-        const answer = readWhole(String(pieces.length === 1 ? pieces[0] : Buffer.concat(pieces)), setup.unsaid)
-        state.upstreamId = answer.id
-        listener.whole(answer.whole)
-        end(undefined)
-      } catch (error) {
-        end(error instanceof Failure ? error : new Failure('nonsense', 'the answer is not JSON', { status: 200 }))
-      }
-    },
   }
 }

@@ -2,21 +2,32 @@
 // speaks it; what differs between them is data on the provider.
 import type { Credential, Provider } from '../domain/catalog.ts'
 import type { Failure } from '../domain/failure.ts'
-import type { AnswerListener } from '../domain/handoff.ts'
+import type { AnswerListener, Flow } from '../domain/handoff.ts'
 import type { Clock } from '../lib/clock.ts'
 import { remembered } from '../lib/remembered.ts'
+
 import { withoutTrailing } from '../lib/trailing.ts'
-import type { Adapter } from './adapter.ts'
+import type { Adapter, Errand } from './adapter.ts'
 import { type ErrorBody, errorBody, unlikeAnswer } from './answer-head.ts'
+import type { AnswerMemory } from './answer-memory.ts'
 import { type OutwardFlow, outward } from './call.ts'
 import { headerLines } from './call-head.ts'
-import type { OutwardHandler } from './call-line.ts'
+import type { OutwardHandler, OutwardRequest } from './call-line.ts'
+import type { LargeAnswers } from './large-answers.ts'
 import { failureOfStatus, type Unsaid } from './openai-error.ts'
-import { jsonReader, type Reader, type ReaderBounds, streamReader } from './openai-readers.ts'
+import { type JsonReaderBounds, jsonReader } from './openai-json-reader.ts'
+import { type Reader, type ReaderBounds, streamReader } from './openai-readers.ts'
 import { requestWriter } from './openai-request.ts'
 
-export type WireNeeds = { readonly clock: Clock; readonly onBug: (error: unknown) => void }
-export type WireBounds = ReaderBounds & { readonly connectionsPerProviderMax: number }
+export type WireNeeds = {
+  readonly clock: Clock
+  readonly onBug: (error: unknown) => void
+  // Where whole answers are kept and, if they are large, read.
+  readonly memory: AnswerMemory
+  readonly large: LargeAnswers
+}
+export type WireBounds = ReaderBounds &
+  JsonReaderBounds & { readonly connectionsPerProviderMax: number; readonly packageAnswerBytesMax: number }
 
 export function openaiAdapter(provider: Provider, bounds: WireBounds, needs: WireNeeds): Adapter {
   const url = new URL(provider.baseUrl)
@@ -45,27 +56,69 @@ export function openaiAdapter(provider: Provider, bounds: WireBounds, needs: Wir
   return {
     provider,
     call(errand, listener) {
-      const { stream } = errand.chat
-      const { head, setup } = errand.credential === undefined ? unknown : known(errand.credential)
-      const state = { upstreamId: null as string | null }
-      let flow: OutwardFlow | undefined
-      const abort = () => flow?.abort()
-      const reader = stream ? streamReader(listener, setup, state, abort) : jsonReader(listener, setup, state, abort)
-      const request = {
-        requestId: errand.requestId,
-        path: path(errand.model),
-        head,
-        body: requests.body(errand),
-        firstByteMs: stream ? provider.timeouts.firstByteStreamMs : provider.timeouts.firstByteJsonMs,
-        totalMs: Math.min(provider.timeouts.totalMs, errand.totalMsMax),
-        onSent: errand.onSent,
-      }
-      flow = wire.send(request, byStatus(reader, listener, abort, stream, setup.unsaid))
-      return { pause: flow.pause, resume: flow.resume, abort: flow.abort, upstreamId: () => state.upstreamId }
+      return errand.chat.stream ? streamed(errand, listener) : atOnce(errand, listener)
     },
     ignored: requests.ignored,
     retire: wire.retire,
     close: wire.close,
+  }
+
+  function streamed(errand: Errand, listener: AnswerListener): Flow {
+    const { head, setup } = setupFor(errand)
+    const state = { upstreamId: null as string | null }
+    let flow: OutwardFlow | undefined
+    const abort = () => flow?.abort()
+    const reader = streamReader(listener, setup, state, abort)
+    const request = requestOf(errand, head, provider.timeouts.firstByteStreamMs)
+    flow = wire.send(request, byStatus(reader, listener, abort, EVENT_STREAM, setup.unsaid))
+    return { pause: flow.pause, resume: flow.resume, abort: flow.abort, upstreamId: () => state.upstreamId }
+  }
+
+  function atOnce(errand: Errand, listener: AnswerListener): Flow {
+    const { head, setup } = setupFor(errand)
+    const state = { upstreamId: null as string | null }
+    let flow: OutwardFlow | undefined
+    const abort = () => flow?.abort()
+    const reader = jsonReader(listener, setup, state, {
+      accountId: errand.accountId,
+      memory: needs.memory,
+      large: needs.large,
+      pause: () => flow?.pause(),
+      resume: () => flow?.resume(),
+      abort,
+    })
+    const request = requestOf(errand, head, provider.timeouts.firstByteJsonMs)
+    flow = wire.send(request, byStatus(reader, listener, abort, undefined, setup.unsaid))
+    const { pause, resume } = flow
+    return {
+      pause,
+      resume() {
+        if (!reader.isWaiting()) resume()
+      },
+      abort() {
+        abort()
+        reader.abandon()
+      },
+      room: reader.room,
+      upstreamId: () => state.upstreamId,
+    }
+  }
+
+  function setupFor({ credential }: Errand) {
+    return credential === undefined ? unknown : known(credential)
+  }
+
+  function requestOf(errand: Errand, head: string, firstByteMs: number): OutwardRequest {
+    return {
+      requestId: errand.requestId,
+      accountId: errand.accountId,
+      path: path(errand.model),
+      head,
+      body: requests.body(errand),
+      firstByteMs,
+      totalMs: Math.min(provider.timeouts.totalMs, errand.totalMsMax),
+      onSent: errand.onSent,
+    }
   }
 }
 
@@ -87,7 +140,7 @@ function byStatus(
   reader: Reader,
   listener: AnswerListener,
   abort: () => void,
-  stream: boolean,
+  stream: RegExp | undefined,
   unsaid: Unsaid,
 ): OutwardHandler {
   let refused: ErrorBody | undefined
@@ -101,8 +154,10 @@ function byStatus(
     start(status, headers) {
       refused = errorBody(status, headers)
       if (refused !== undefined) return
-      const failure = unlikeAnswer(headers, stream ? EVENT_STREAM : undefined)
-      if (failure !== undefined) fail(failure)
+      const failure = unlikeAnswer(headers, stream)
+      if (failure !== undefined) return fail(failure)
+      const length = headers.get('content-length')
+      reader.start?.(length === undefined ? undefined : Number(length))
     },
     data(chunk) {
       if (failed) return

@@ -2,7 +2,7 @@
 // backpressure and its Failures. Only a 200 becomes a Response; everything else is a Failure before the package sees it.
 import { Failure } from '../domain/failure.ts'
 import type { ResponseHeaders } from '../lib/http-response.ts'
-import { type AnswerBounds, answerGuard, type Guard } from './answer-guard.ts'
+import { type AnswerBounds, answerGuard, type Guard, shapeGuard } from './answer-guard.ts'
 import { type ErrorBody, errorBody, unlikeAnswer } from './answer-head.ts'
 import type { Outward, OutwardFlow } from './call.ts'
 import { headerLines } from './call-head.ts'
@@ -11,7 +11,7 @@ import type { UpstreamError } from './openai-error.ts'
 
 export type FetchFunction = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
 
-export type FetchSetup = Pick<OutwardRequest, 'requestId' | 'firstByteMs' | 'totalMs' | 'onSent'> & {
+export type FetchSetup = Pick<OutwardRequest, 'requestId' | 'accountId' | 'firstByteMs' | 'totalMs' | 'onSent'> & {
   // The only host that may be called.
   readonly origin: string
   // Over what the package sends; an empty value takes a header away.
@@ -47,6 +47,7 @@ export function outwardFetch(wire: Outward, setup: FetchSetup): FetchFunction {
       flow = wire.send(
         {
           requestId: setup.requestId,
+          accountId: setup.accountId,
           path: `${url.pathname}${url.search}`,
           head: headerLines(headersOf(init.headers, setup.headers)),
           body,
@@ -86,6 +87,8 @@ function answerOf(setup: FetchSetup, ends: Ends): OutwardHandler & { fail(reason
   let refused: ErrorBody | undefined
   let body: Body | undefined
   let guard: Guard | undefined
+  let shape: Guard | undefined
+  let bytes = 0
   let over = false
 
   const fail = (reason: unknown) => {
@@ -103,7 +106,9 @@ function answerOf(setup: FetchSetup, ends: Ends): OutwardHandler & { fail(reason
       if (refused !== undefined) return
       const failure = unlikeAnswer(headers, setup.stream ? STREAMS : undefined)
       if (failure !== undefined) return fail(failure)
-      guard = answerGuard(headers.get('content-type') ?? '', setup.bounds)
+      const type = headers.get('content-type') ?? ''
+      guard = answerGuard(type, setup.bounds)
+      shape = shapeGuard(type)
       body = bodyOf(ends)
       ends.resolve(new Response(body.stream, { status, headers: shownHeaders(headers) }))
     },
@@ -113,8 +118,11 @@ function answerOf(setup: FetchSetup, ends: Ends): OutwardHandler & { fail(reason
         if (!refused.take(chunk)) fail(setup.failure(refused.whole()))
         return
       }
+      bytes += chunk.length
       const excess = guard?.(chunk)
-      if (excess !== undefined) return fail(new Failure('oversize', excess))
+      if (excess !== undefined) return fail(new Failure('oversize', excess, { producedBytes: bytes }))
+      const trouble = shape?.(chunk)
+      if (trouble !== undefined) return fail(new Failure('nonsense', `the answer is ${trouble}`, { status: 200 }))
       // The bytes are lent: a copy is what stays.
       body?.push(new Uint8Array(chunk))
     },

@@ -9,7 +9,7 @@ import { promptTexts, surelyExceeds } from '../../src/domain/prompt.ts'
 import type { UsageObject } from '../../src/domain/usage-wire.ts'
 import { csvLine } from '../../src/http/admin/csv.ts'
 import { clientAddress, parseCidrs } from '../../src/lib/cidr.ts'
-import { isNestedDeeper } from '../../src/lib/json-guard.ts'
+import { guardText } from '../../src/lib/json-guard.ts'
 import { starPattern } from '../../src/lib/star-pattern.ts'
 import { withoutTrailing } from '../../src/lib/trailing.ts'
 import { countWords, wordEnds } from '../../src/upstream/demo-words.ts'
@@ -78,7 +78,7 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   'a name against its own pattern': text => starPattern(`*${text.slice(0, 128)}*x`)(text),
   'the words of the demo': text => wordEnds(text, 4096),
   'the count of the demo': text => countWords(text),
-  'depth of a JSON text': text => isNestedDeeper(text, 32),
+  'depth of a JSON text': text => guardText(text, { depthMax: 32, membersMax: 50_000 }),
   'a cell of CSV': text => csvLine({ model_requested: text.slice(0, MIB / 4) } as UsageObject),
 }
 

@@ -2,7 +2,8 @@
 // does not follow them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { settledRow } from '../kit/bookings.ts'
+import { settledRow, type UsageRow } from '../kit/bookings.ts'
+import type { Loose } from '../kit/http-call.ts'
 import { MIB, residentBytes } from '../kit/memory.ts'
 import { openScene } from '../kit/scene.ts'
 
@@ -18,8 +19,9 @@ test('a line without end is 502 after a mebibyte, however many come at once', as
 
   for (const answer of answers) {
     assert.equal(answer.status, 502)
-    assert.equal((await settledRow(gateway, answer.headers['x-request-id'])).cost, '0')
+    assertBilled(await settledRow(gateway, answer.headers['x-request-id']))
   }
+  assert.equal(upstream.journal.length, 1 + 8, 'it was tried elsewhere')
   await upstream.idle()
   for (const entry of upstream.journal) assert.ok(entry.bytes < 32 * MIB, `${entry.bytes} bytes were taken`)
 })
@@ -42,14 +44,30 @@ test('an event just under a mebibyte is passed on, and one above it breaks the s
 test('a JSON answer or an error body without end is cut', async () => {
   const body = Buffer.alloc(200 * MIB, ' ')
   upstream.script({ body })
-  const whole = await gateway.chat()
+  const seen = upstream.journal.length
+  const whole = await gateway.chat<Loose>()
+  assert.equal(upstream.journal.length, seen + 1, 'it was tried elsewhere')
   upstream.script({ status: 500, body })
   const error = await gateway.chat()
 
   assert.deepEqual([whole.status, error.status], [502, 502])
+  assert.match(String(whole.body.error?.message), /larger than this gateway accepts/)
+  assertBilled(await settledRow(gateway, whole.headers['x-request-id']))
+  assert.equal(whole.headers['x-svc-cost'], (await settledRow(gateway, whole.headers['x-request-id'])).cost)
+  assert.equal((await settledRow(gateway, error.headers['x-request-id'])).cost, '0')
   for (const entry of upstream.journal.slice(-2)) assert.ok(entry.bytes <= body.length)
   await upstream.idle()
   assert.ok((upstream.journal.at(-1)?.closedByPeerAt ?? 0) > 0)
+})
+
+test('answers past the bound are not held against their target', async () => {
+  upstream.script({ body: Buffer.alloc(33 * MIB, ' ') })
+  for (let i = 0; i < 12; i++) assert.equal((await gateway.chat()).status, 502)
+  upstream.script({})
+
+  assert.equal((await gateway.chat()).status, 200)
+  const { text } = await gateway.get('/metrics')
+  assert.doesNotMatch(text, /breaker_opened"?\} [1-9]/)
 })
 
 test('a gzip bomb is not unpacked', async () => {
@@ -79,3 +97,12 @@ test('after all that the gateway has not grown by what it was sent', async () =>
   assert.equal(answer.status, 200)
   assert.ok(grown < 200 * MIB, `resident memory grew by ${Math.round(grown / MIB)} MiB`)
 })
+
+// What was produced cannot be counted: the prompt and all that could have been asked for.
+function assertBilled(row: UsageRow): void {
+  assert.ok(row.prompt_tokens > 0)
+  assert.equal(row.completion_tokens, 4096)
+  assert.equal(row.usage_source, 'estimate')
+  assert.equal(row.outcome, 'upstream_broke')
+  assert.equal(row.provider, 'up')
+}

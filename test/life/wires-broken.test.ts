@@ -116,9 +116,7 @@ for (const kind of SDK) {
 
     const answer = await ask(kind, { stream: true })
 
-    assertRefusal(answer, 'all_providers_failed')
-    const row = await settledRow(gateway, answer.headers['x-request-id'])
-    assert.equal(row.attempts[0]?.outcome, 'oversize')
+    await assertTooLarge(answer)
     assert.ok((vendor.requests.at(-1)?.bytes ?? 0) < 8 * 1024 * 1024)
   })
 
@@ -182,10 +180,19 @@ test('an answer over its bound is cut off', async () => {
 
   const answer = await ask('anthropic')
 
-  assertRefusal(answer, 'all_providers_failed')
-  const row = await settledRow(gateway, answer.headers['x-request-id'])
-  assert.equal(row.attempts[0]?.outcome, 'oversize')
+  await assertTooLarge(answer)
 })
+
+// It was produced, so it is billed, and tried nowhere else.
+async function assertTooLarge(answer: Awaited<ReturnType<typeof ask>>): Promise<void> {
+  assert.equal(answer.status, 502)
+  assert.match(answer.text, /larger than this gateway accepts/)
+  const row = await settledRow(gateway, answer.headers['x-request-id'])
+  assert.equal(row.outcome, 'upstream_broke')
+  assert.equal(row.attempts.length, 1)
+  assert.ok(Number(row.cost) > 0)
+  assert.equal(answer.headers['x-svc-cost'], row.cost)
+}
 
 test('an answer that is packed although nobody asked is nonsense', async () => {
   vendor.next({ ...jsonAnswer(anthropic.json), headers: { 'content-encoding': 'gzip' } })

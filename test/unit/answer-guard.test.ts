@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { answerGuard } from '../../src/upstream/answer-guard.ts'
+import { answerGuard, shapeGuard } from '../../src/upstream/answer-guard.ts'
 import { amazonAnswer } from '../kit/vendor.ts'
 
 const bounds = { answerBytesMax: 100, sseEventBytesMax: 64 }
@@ -52,6 +52,22 @@ test('a content type in capitals is the same', () => {
     first(guarded(FRAMES.toUpperCase(), [Buffer.concat(pieces.map(piece => Buffer.from(piece)))])) ?? '',
     /64/,
   )
+})
+
+test('depth and members of a whole answer, or of one event, are bounded, however they are cut', () => {
+  const deep = '['.repeat(1001)
+  const many = `[${'0,'.repeat(50_001)}0]`
+  const quoted = JSON.stringify({ a: `\\"${deep}${many}` })
+  for (const size of [1, 7, 100_000]) {
+    for (const type of ['application/json', SSE]) {
+      const shape = (text: string) => first(cut(Buffer.from(text), size).map(shapeGuard(type)))
+      assert.equal(shape(deep), 'nested too deeply')
+      assert.equal(shape(many), 'too many members')
+      assert.equal(shape(quoted), undefined)
+    }
+    const events = `data: ${'['.repeat(999)}\n\ndata: ["\n\ndata: ${'['.repeat(999)}\r\n\r\n`
+    assert.equal(first(cut(Buffer.from(events), size).map(shapeGuard(SSE))), undefined)
+  }
 })
 
 test('a frame that says it is shorter than its own length ends by itself', () => {

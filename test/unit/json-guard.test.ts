@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { systemClock } from '../../src/lib/clock.ts'
-import { guardJson, isNestedDeeper, oddNumberPath } from '../../src/lib/json-guard.ts'
+import { guardJson, guardText, oddNumberPath } from '../../src/lib/json-guard.ts'
 
 const guard = (text: string, depthMax = 32) => guardJson(Buffer.from(text), depthMax)
 
@@ -25,7 +25,7 @@ test('nesting is counted as the parser counts it, for any value', () => {
       const expected = depthOf(value) > depthMax ? 'too_deep' : 'ok'
       for (const text of [JSON.stringify(value), JSON.stringify(value, null, 2)]) {
         assert.equal(guard(text, depthMax).verdict, expected)
-        assert.equal(isNestedDeeper(text, depthMax), expected === 'too_deep')
+        assert.equal(guardText(text, { depthMax, membersMax: 1000 }), expected)
       }
     }),
     { numRuns: 2000 },
@@ -122,8 +122,9 @@ test('brackets in texts of any length, with quotes and backslashes anywhere, are
     fc.property(fc.string({ unit, maxLength: 400 }), fc.string({ unit, maxLength: 400 }), (one, two) => {
       const text = JSON.stringify([one, { [two]: [two] }, one])
 
-      assert.equal(isNestedDeeper(text, 2), true)
-      assert.equal(isNestedDeeper(text, 3), false)
+      assert.equal(guardText(text, { depthMax: 2, membersMax: 2 }), 'too_deep')
+      assert.equal(guardText(text, { depthMax: 3, membersMax: 2 }), 'ok')
+      assert.equal(guardText(text, { depthMax: 3, membersMax: 1 }), 'too_many')
     }),
     { numRuns: 500 },
   )

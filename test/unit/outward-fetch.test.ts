@@ -129,6 +129,7 @@ async function openScene(answer: (socket: Socket) => void) {
     onBug: assert.ifError,
   })
   const send = outwardFetch(wire, {
+    accountId: 'a',
     requestId: 'r',
     origin,
     headers: { 'x-team': 'blue' },

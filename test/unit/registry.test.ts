@@ -4,10 +4,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BOUNDS, TIMEOUTS } from '../../src/config-bounds.ts'
 import { NO_QUIRKS, type Provider } from '../../src/domain/catalog.ts'
+import { answerMemory } from '../../src/upstream/answer-memory.ts'
+import { largeAnswers } from '../../src/upstream/large-answers.ts'
 import { adapterRegistry } from '../../src/upstream/registry.ts'
 import { manualClock } from '../kit/manual-clock.ts'
 
-const open = () => adapterRegistry(BOUNDS, { clock: manualClock(), onBug: error => assert.fail(String(error)) })
+const memory = answerMemory({ bytesMax: 1, bytesMaxPerAccount: 1 })
+const large = largeAnswers(BOUNDS)
+const onBug = (error: unknown) => assert.fail(String(error))
+const open = () => adapterRegistry(BOUNDS, { clock: manualClock(), onBug, memory, large })
 
 test('the same provider in another catalog has the same adapter, a changed one another', () => {
   const registry = open()

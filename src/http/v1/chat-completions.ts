@@ -55,6 +55,10 @@ async function serve(it: Case, pass: Pass, needs: ChatNeeds): Promise<Served> {
       booked(cost: Nano) {
         it.booked = cost
       },
+      afterSent(listener: () => void) {
+        if (it.call.client.gone || it.res.destroyed) listener()
+        else it.res.once('close', listener)
+      },
     }
     if (stream) needs.streams.delta(1)
     const done = await complete(pass, rule, chat, connection, needs)

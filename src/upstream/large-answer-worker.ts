@@ -1,0 +1,137 @@
+// The thread that reads large JSON answers, one a message: checks them, rewrites what we change, and gives back the rest as it came.
+// Long strings and logprobs, which make an answer large, are never built: they are passed on as ranges of the bytes that arrived.
+import { randomBytes } from 'node:crypto'
+import { parentPort } from 'node:worker_threads'
+import { Failure, type FailureKind } from '../domain/failure.ts'
+import type { WholeChoice } from '../domain/handoff.ts'
+import { readUsage } from '../domain/metering.ts'
+import { type Cut, jsonCuts, NotJson } from '../lib/json-cuts.ts'
+import { DEPTH_MAX, nonsense, readWhole } from './openai-answer.ts'
+import type { Unsaid } from './openai-error.ts'
+
+// All of the answer; their buffers are given away.
+export type LargeAnswerJob = { readonly segments: readonly Uint8Array[]; readonly unsaid: Unsaid }
+
+export type LargeAnswerResult = LargeAnswerRead | LargeAnswerFailure
+
+export type LargeAnswerRead = {
+  readonly id: string | null
+  // What is metered. Long texts are in it only if the upstream did not count them.
+  readonly choices: readonly WholeChoice[]
+  readonly written: readonly Uint8Array[]
+  readonly usage: unknown
+  readonly fingerprint: string | undefined
+}
+
+export type LargeAnswerFailure = {
+  readonly failure: Pick<Failure, 'message' | 'status' | 'words' | 'retryAfter' | 'tooLong'> & {
+    readonly kind: FailureKind
+  }
+}
+
+const BOUNDS = { depthMax: DEPTH_MAX, membersMax: 50_000, stringBytesMax: 1024 }
+
+parentPort?.on('message', ({ segments, unsaid }: LargeAnswerJob) => {
+  const result = readLarge(joined(segments), unsaid)
+  const buffers = 'failure' in result ? [] : [...new Set(result.written.map(({ buffer }) => buffer as ArrayBuffer))]
+  parentPort?.postMessage(result, buffers)
+})
+
+export function readLarge(bytes: Buffer, unsaid: Unsaid): LargeAnswerResult {
+  try {
+    const cuts = jsonCuts(bytes, BOUNDS)
+    // Nobody outside can know it, so no answer can hold it.
+    const mark = randomBytes(16).toString('hex')
+    const { id, whole } = readWhole(withoutCuts(bytes, cuts, mark), unsaid)
+    const written = withCuts(JSON.stringify(whole.choices), bytes, cuts, mark)
+    const isCounted = (readUsage(whole.usage).completion ?? 0) > 0
+    const text = (string: string) => (isCounted ? string : withTexts(string, bytes, cuts, mark))
+    const choices = whole.choices.map(({ index, message, finish_reason }) => ({
+      index,
+      message: mapStrings(message, text) as WholeChoice['message'],
+      finish_reason,
+    }))
+    return { id, choices, written, usage: whole.usage, fingerprint: whole.fingerprint }
+  } catch (error) {
+    const failure = error instanceof Failure ? error : nonsense(error instanceof NotJson ? error.message : 'not JSON')
+    const { kind, message, status, words, retryAfter, tooLong } = failure
+    return { failure: { kind, message, status, words, retryAfter, tooLong } }
+  }
+}
+
+// Each is let go as soon as it is copied.
+function joined(segments: readonly Uint8Array[]): Buffer {
+  const [only] = segments
+  if (only !== undefined && segments.length === 1) return Buffer.from(only.buffer, only.byteOffset, only.length)
+  const whole = Buffer.allocUnsafeSlow(segments.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const segment of segments) {
+    whole.set(segment, at)
+    at += segment.length
+    ;(segment.buffer as ArrayBuffer).transfer(0)
+  }
+  return whole
+}
+
+// A cut is named by the mark and its number. Both kinds are a string there; inside a string it may be joined to others.
+function withoutCuts(bytes: Buffer, cuts: readonly Cut[], mark: string): string {
+  let text = ''
+  let at = 0
+  for (const [number, { kind, from, to }] of cuts.entries()) {
+    const name = `${mark}${number}.`
+    text += bytes.toString('utf8', at, from) + (kind === 'value' ? `"${name}"` : name)
+    at = to
+  }
+  return text + bytes.toString('utf8', at)
+}
+
+function withCuts(text: string, bytes: Buffer, cuts: readonly Cut[], mark: string): readonly Uint8Array[] {
+  const pieces: Uint8Array[] = []
+  let at = 0
+  for (const { start, end, cut } of namesIn(text, cuts, mark)) {
+    const quote = cut.kind === 'value' ? 1 : 0
+    pieces.push(Buffer.from(text.slice(at, start - quote)), bytes.subarray(cut.from, cut.to))
+    at = end + quote
+  }
+  pieces.push(Buffer.from(text.slice(at)))
+  return unpooled(pieces)
+}
+
+// What a string of the answer says, with the cuts inside it.
+function withTexts(string: string, bytes: Buffer, cuts: readonly Cut[], mark: string): string {
+  let text = ''
+  let at = 0
+  for (const { start, end, cut } of namesIn(string, cuts, mark)) {
+    text += string.slice(at, start) + JSON.parse(`"${bytes.toString('utf8', cut.from, cut.to)}"`)
+    at = end
+  }
+  return at === 0 ? string : text + string.slice(at)
+}
+
+function* namesIn(text: string, cuts: readonly Cut[], mark: string) {
+  for (let start = text.indexOf(mark); start >= 0; start = text.indexOf(mark, start + mark.length)) {
+    const dot = text.indexOf('.', start + mark.length)
+    const cut = cuts[Number(text.slice(start + mark.length, dot))] as Cut
+    yield { start, end: dot + 1, cut }
+  }
+}
+
+// A buffer of the pool cannot be given away: the small pieces share one of their own.
+function unpooled(pieces: readonly Uint8Array[]): readonly Uint8Array[] {
+  const small = pieces.filter((_, number) => number % 2 === 0)
+  const own = Buffer.allocUnsafeSlow(small.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  return pieces.map((piece, number) => {
+    if (number % 2 === 1) return piece
+    own.set(piece, at)
+    at += piece.length
+    return own.subarray(at - piece.length, at)
+  })
+}
+
+function mapStrings(value: unknown, map: (string: string) => string): unknown {
+  if (typeof value === 'string') return map(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(entry => mapStrings(entry, map))
+  return Object.fromEntries(Object.entries(value).map(([name, entry]) => [name, mapStrings(entry, map)]))
+}

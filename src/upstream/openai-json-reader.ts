@@ -1,0 +1,201 @@
+// The body of an OpenAI-shaped JSON answer: gathered within the memory that answers may take, and read when it is complete; a
+// large one, or one with very many members, in a thread of its own.
+import { Failure } from '../domain/failure.ts'
+import type { AnswerListener } from '../domain/handoff.ts'
+import { guardText } from '../lib/json-guard.ts'
+import type { AnswerMemory, AnswerRoom } from './answer-memory.ts'
+import type { LargeAnswers } from './large-answers.ts'
+import { DEPTH_MAX, nonsense, readWhole } from './openai-answer.ts'
+import type { Unsaid } from './openai-error.ts'
+
+export type JsonReaderBounds = {
+  readonly answerBytesMax: number
+  // Up to this an answer is not counted, and never waits.
+  readonly answerUncountedBytesMax: number
+  // Up to this, and to so many members, an answer is parsed on the event loop.
+  readonly answerInlineBytesMax: number
+  readonly answerInlineMembersMax: number
+}
+
+export type JsonReaderSetup = JsonReaderBounds & { readonly unsaid: Unsaid }
+
+export type JsonReaderNeeds = {
+  readonly accountId: string
+  readonly memory: AnswerMemory
+  readonly large: LargeAnswers
+  pause(): void
+  resume(): void
+  abort(): void
+}
+
+export type JsonReader = {
+  // With the announced length; undefined if there is none.
+  start(bytes: number | undefined): void
+  data(chunk: Buffer): void
+  end(failure: Failure | undefined): void
+  // Whether it is paused for want of memory.
+  isWaiting(): boolean
+  // Nobody wants what is still to come.
+  abandon(): void
+  // Of the answer that it has handed on, if it is a large one.
+  room(): { release(): void } | undefined
+}
+
+export function jsonReader(
+  listener: AnswerListener,
+  setup: JsonReaderSetup,
+  state: { upstreamId: string | null },
+  needs: JsonReaderNeeds,
+): JsonReader {
+  let room: AnswerRoom | undefined
+  let roomBytes = 0
+  let announced = 0
+  let bytes = 0
+  // Small pieces until it needs room, segments from then on: of those the last has space left.
+  let pieces: Buffer[] = []
+  let filled = 0
+  let written: readonly Uint8Array[] = []
+  let over = false
+  let inThread = false
+
+  const end = (failure: Failure | undefined) => {
+    if (over) return
+    over = true
+    if (failure !== undefined) release()
+    listener.end(failure)
+  }
+  const release = () => {
+    if (room === undefined) return
+    for (const { buffer } of pieces) free(buffer)
+    for (const { buffer } of written) free(buffer)
+    pieces = []
+    room.release()
+    room = undefined
+  }
+
+  function needRoom(wanted: number): void {
+    room ??= needs.memory.open(needs.accountId, needs.resume)
+    roomBytes += wanted
+    if (!room.take(wanted)) needs.pause()
+  }
+
+  function append(chunk: Buffer): void {
+    for (let from = 0; from < chunk.length; ) {
+      let last = pieces.at(-1)
+      if (last === undefined || filled === last.length) {
+        const left = chunk.length - from
+        // Without room only what has arrived is kept, so that what is to come takes no memory yet.
+        const space = room?.isWaiting ? 0 : announced === 0 ? SEGMENT_BYTES : announced - (bytes - left)
+        last = Buffer.allocUnsafeSlow(Math.max(left, space))
+        pieces.push(last)
+        filled = 0
+      }
+      const copied = chunk.copy(last, filled, from)
+      filled += copied
+      from += copied
+    }
+  }
+
+  function segments(): Buffer[] {
+    if (room === undefined) return [Buffer.concat(pieces)]
+    const last = pieces.length - 1
+    return pieces.map((piece, number) => (number === last ? piece.subarray(0, filled) : piece))
+  }
+
+  function readLarge(): void {
+    const job = { segments: ownSegments(segments()), unsaid: setup.unsaid }
+    pieces = []
+    inThread = true
+    needs.large.read(job, needs.accountId, read => {
+      inThread = false
+      if (!(read instanceof Failure)) written = read.written
+      if (over) return release()
+      if (read instanceof Failure) return end(read)
+      state.upstreamId = read.id
+      const { choices, usage, fingerprint } = read
+      listener.whole({ choices, written, usage, fingerprint })
+      end(undefined)
+    })
+  }
+
+  return {
+    start(length) {
+      if (length === undefined || length <= setup.answerUncountedBytesMax || length > setup.answerBytesMax) return
+      announced = length
+      needRoom(length)
+    },
+    data(chunk) {
+      if (over) return
+      bytes += chunk.length
+      if (bytes > setup.answerBytesMax) {
+        needs.abort()
+        const why = `the answer is over ${setup.answerBytesMax} bytes`
+        return end(new Failure('oversize', why, { producedBytes: bytes }))
+      }
+      if (room === undefined && bytes <= setup.answerUncountedBytesMax) {
+        pieces.push(Buffer.from(chunk))
+        return
+      }
+      if (bytes > roomBytes) {
+        const first = room === undefined
+        needRoom(Math.max(bytes - roomBytes, SEGMENT_BYTES))
+        if (first) moveToSegment()
+      }
+      append(chunk)
+    },
+    end(failure) {
+      if (over) return
+      if (failure !== undefined) {
+        // It was we who did not read on.
+        const isOurs = failure.kind === 'timeout' && room?.isWaiting === true
+        return end(isOurs ? new Failure('cut', 'no memory for the answer in time') : failure)
+      }
+      room?.complete()
+      if (bytes > setup.answerInlineBytesMax) return readLarge()
+      try {
+        const text = String(pieces.length === 1 && room === undefined ? pieces[0] : Buffer.concat(segments()))
+        const verdict = guardText(text, { depthMax: DEPTH_MAX, membersMax: setup.answerInlineMembersMax })
+        if (verdict === 'too_many') return readLarge()
+        if (verdict === 'too_deep') throw nonsense('nested too deeply')
+        const answer = readWhole(text, setup.unsaid)
+        pieces = []
+        state.upstreamId = answer.id
+        listener.whole(answer.whole)
+        end(undefined)
+      } catch (error) {
+        end(error instanceof Failure ? error : nonsense('not JSON'))
+      }
+    },
+    isWaiting: () => room?.isWaiting === true,
+    abandon() {
+      over = true
+      if (!inThread) release()
+    },
+    room: () => (room === undefined ? undefined : { release }),
+  }
+
+  // What came before there was room.
+  function moveToSegment(): void {
+    const early = pieces
+    pieces = []
+    filled = 0
+    for (const piece of early) append(piece)
+  }
+}
+
+const SEGMENT_BYTES = 1024 * 1024
+
+// At once: nothing else tells the collector that there are megabytes behind a small object.
+function free(buffer: ArrayBufferLike): void {
+  if (buffer instanceof ArrayBuffer && !buffer.detached) buffer.transfer(0)
+}
+
+// A buffer that others share cannot be given to a thread.
+function ownSegments(segments: readonly Buffer[]): Buffer[] {
+  return segments.map(segment => {
+    if (segment.length >= Buffer.poolSize) return segment
+    const own = Buffer.allocUnsafeSlow(segment.length)
+    segment.copy(own)
+    return own
+  })
+}
