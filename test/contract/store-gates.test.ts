@@ -24,6 +24,18 @@ for (const { engine, make } of GATE_ENGINES) {
     assert.equal(await gates.settle(bill('never-gated', { prompt: 1 })), 'unknown')
   })
 
+  test(`${engine}: the gate itself refuses a secret whose grace has ended, whatever was remembered of it`, async () => {
+    await using house = await openHouse(make, 1000n)
+    const gate = async (requestId: string, graceExpiresAt: number | null) =>
+      (await house.store.gates.gate(house.ask(requestId, { graceExpiresAt }))).kind
+
+    assert.equal(await gate('r1', Date.now() - 60_000), 'stale')
+    assert.deepEqual(await house.balance(), { available: 1000n, held: 0n, spent: 0n, owed: 0n })
+    assert.equal(await house.store.usage.get('r1'), undefined)
+    assert.equal(await gate('r2', Date.now() + 3_600_000), 'granted')
+    await house.store.gates.settle(bill('r2', {}))
+  })
+
   test(`${engine}: what neither hold nor balance covers is owed, and while it is, nothing new is held`, async () => {
     await using house = await openHouse(make, 150n)
     const { gates } = house.store

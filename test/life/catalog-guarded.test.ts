@@ -109,6 +109,23 @@ test("names of operators' models are theirs: apply refuses a file that wants one
   }
 })
 
+test('an apply that is refused for a name leaves every secret as it was', async () => {
+  await using upstream = await startUpstream()
+  const provider = (api_key: string) => [{ id: 'up', kind: 'openai', base_url: upstream.url, api_key }]
+  const config = { providers: provider('first-secret'), models: [standardModel()] }
+  await using gateway = await startGateway({ config })
+  const own = standardModel({ id: 'own/m', aliases: ['mine'] })
+  assert.equal((await gateway.admin('POST', '/models', own)).status, 201)
+  await gateway.writeConfig({ providers: provider('second-secret'), models: [standardModel({ aliases: ['mine'] })] })
+
+  assert.equal((await cli(gateway, ['apply'])).code, 2)
+  // Whatever an operator does next reads the catalog again, and must not bring the refused file's secrets in.
+  assert.equal((await gateway.admin('POST', '/models', standardModel({ id: 'own/other' }))).status, 201)
+  for (const model of ['test/m1', 'own/other']) assert.equal((await gateway.chat({ model })).status, 200)
+
+  assert.deepEqual([...new Set(upstream.journal.map(({ headers }) => headers.authorization))], ['Bearer first-secret'])
+})
+
 test('what a placeholder brings in is used and not stored, however it is rewritten, in providers and in models', async () => {
   await using upstream = await startUpstream()
   const secret = 'placeholder-canary-5512'

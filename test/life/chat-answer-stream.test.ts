@@ -135,6 +135,24 @@ test('whatever the upstream streamed, the caller gets the chunks that OpenAI doc
     }
   })
 
+  await t.test(
+    'usage that nobody asked for stays with us, however many choices there are and however often it is told',
+    async () => {
+      for (const n of [1, 2, 3]) {
+        for (const usage of ['normal', 'perChunk', 'withFinish'] as const) {
+          upstream.next({ usage })
+          const { answer } = await stream({ n })
+
+          assertFraming(answer)
+          for (const chunk of answer.chunks) {
+            assert.ok(chunk.choices.length > 0, JSON.stringify(chunk))
+            assert.ok(!('usage' in chunk), JSON.stringify(chunk))
+          }
+        }
+      }
+    },
+  )
+
   await t.test('tool calls without an index get theirs: a known id goes on, a new id or name is the next', async () => {
     const begun = (id: string | undefined, name: string) => ({
       id,

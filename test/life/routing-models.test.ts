@@ -43,6 +43,9 @@ for (const stream of [false, true]) {
     assert.deepEqual([row.model_requested, row.model_served, row.provider], ['test/cheap', 'test/dear', 'up2'])
     assert.equal(nano(row.cost), 10n * 10_000n + 7n * 50_000n)
     assert.equal(row.price?.prompt, '0.00001')
+    const versions = await Promise.all(['test/cheap', 'test/dear'].map(priceVersion))
+    assert.equal((row as unknown as Loose).price_version, versions[1])
+    assert.notEqual(versions[0], versions[1])
     assert.deepEqual(
       row.attempts.map(({ provider, model }) => [provider, model]),
       [
@@ -163,4 +166,8 @@ async function held(body: object): Promise<bigint> {
   const answer = await gateway.chat(body)
   const row = await settledRow(gateway, answer.headers['x-request-id'])
   return nano(row.hold)
+}
+
+async function priceVersion(model: string): Promise<unknown> {
+  return (await gateway.admin<Loose>('GET', `/models/${encodeURIComponent(model)}`)).body.price_version
 }

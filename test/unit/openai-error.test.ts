@@ -55,6 +55,19 @@ test('a request that is larger than the limit of a minute is told from a limit t
   assert.equal(of(503, 'Request too large'), false)
 })
 
+test("a Retry-After that is a date counts by the upstream's own clock, however wrong that is", () => {
+  const wait = (date: string | undefined, retryAfter: string) =>
+    failureOfStatus({ status: 429, body: Buffer.alloc(0), retryAfter, date }, []).retryAfter
+
+  for (const skewMs of [0, -3_600_000, 86_400_000, -10 * 365 * 86_400_000]) {
+    const at = (ms: number) => new Date(Math.floor((Date.now() + skewMs) / 1000) * 1000 + ms).toUTCString()
+    assert.equal(wait(at(0), at(7000)), 7, `${skewMs}`)
+    assert.equal(wait(at(0), at(-7000)), undefined, 'in its past')
+    assert.equal(wait(at(0), at(3_600_000)), 300, 'too long')
+  }
+  assert.equal(wait(undefined, new Date(Date.now() + 7000).toUTCString()), undefined, 'by nobody knows which clock')
+})
+
 test('secrets are kept out of the words, but for pieces that every sentence holds', () => {
   const told = (message: string, unsaid: readonly string[]) =>
     failureOfStatus({ status: 400, body: Buffer.from(JSON.stringify({ error: { message } })) }, unsaid).words
