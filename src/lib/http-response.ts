@@ -9,7 +9,7 @@ export type ResponseListener = {
   end(reusable: boolean): void
 }
 
-// Names in lower case; of a repeated one the first counts.
+// Names in lower case; of a repeated one the first counts, but for Connection, whose values are joined.
 export type ResponseHeaders = ReadonlyMap<string, string>
 
 export type ResponseReader = {
@@ -45,6 +45,7 @@ export function responseReader(listener: ResponseListener, limits: { readonly he
   const { headBytesMax } = limits
   let next: Next = 'nothing'
   let kept: Buffer | undefined // the beginning of a head whose end has not come
+  let mayStay = true // no interim head said that the connection closes
   let keepAlive = false
   let interim = 0 // how many 1xx heads came
   let left = 0
@@ -69,6 +70,7 @@ export function responseReader(listener: ResponseListener, limits: { readonly he
     const { status, version, headers } = parseHead(bytes.toString('latin1', 0, end + 2))
     if (status < 200) {
       interim += 1
+      if (isClosing(headers)) mayStay = false
       if (status === 101 || interim > INTERIM_MAX) throw new BadResponse(`an unexpected status ${status}`)
       if (end + 4 < bytes.length) readHead(bytes.subarray(end + 4))
       return
@@ -81,9 +83,10 @@ export function responseReader(listener: ResponseListener, limits: { readonly he
   function frame(status: number, version: string, headers: ResponseHeaders): void {
     const encoding = headers.get('transfer-encoding')
     const length = headers.get('content-length')
-    const connection = headers.get('connection')
-    keepAlive = version === '1.1' && (connection === undefined || !/\bclose\b/i.test(connection))
+    keepAlive = mayStay && version === '1.1' && !isClosing(headers)
     if (status === 204 || status === 304) {
+      // They have no body; where one is announced, it may come all the same.
+      if (encoding !== undefined || (length !== undefined && length !== '0')) keepAlive = false
       sized(0)
     } else if (encoding !== undefined) {
       if (length !== undefined || !/^chunked$/i.test(encoding)) throw new BadResponse('its length is ambiguous')
@@ -213,6 +216,7 @@ export function responseReader(listener: ResponseListener, limits: { readonly he
     expect() {
       next = 'head'
       interim = 0
+      mayStay = true
     },
     read,
     ended() {
@@ -247,11 +251,19 @@ function parseHeaders(text: string): ResponseHeaders {
     const colon = text.indexOf(':', from)
     const name = colon < to ? text.slice(from, Math.max(from, colon)).toLowerCase() : ''
     if (!TOKEN.test(name)) throw new BadResponse('a header has no proper name')
-    if (!headers.has(name)) headers.set(name, text.slice(colon + 1, to).trim())
+    const value = text.slice(colon + 1, to).trim()
+    const before = headers.get(name)
+    if (before === undefined) headers.set(name, value)
+    else if (name === 'connection') headers.set(name, `${before}, ${value}`)
     else if (name === 'content-length' || name === 'transfer-encoding') throw new BadResponse('its length is ambiguous')
     from = to + 2
   }
   return headers
+}
+
+function isClosing(headers: ResponseHeaders): boolean {
+  const connection = headers.get('connection')
+  return connection !== undefined && /\bclose\b/i.test(connection)
 }
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/

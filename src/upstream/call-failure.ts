@@ -1,4 +1,6 @@
 // What went wrong on a wire, as a Failure: the socket's error codes, the reader's complaints, and what OpenSSL says.
+import { closeSync, openSync } from 'node:fs'
+import { devNull } from 'node:os'
 import { Failure, type FailureKind } from '../domain/failure.ts'
 import { BadResponse } from '../lib/http-response.ts'
 
@@ -10,7 +12,6 @@ const KINDS: Readonly<Record<string, FailureKind>> = {
   ECONNREFUSED: 'refused',
   EHOSTUNREACH: 'refused',
   ENETUNREACH: 'refused',
-  EADDRNOTAVAIL: 'refused',
   ENOTPUBLIC: 'refused',
   ENOTFOUND: 'dns',
   EAI_AGAIN: 'dns',
@@ -20,18 +21,46 @@ const KINDS: Readonly<Record<string, FailureKind>> = {
   EPROTO: 'tls',
 }
 
+// This machine has run out of something: the upstream was never asked.
+const EXHAUSTED: ReadonlySet<unknown> = new Set([
+  'EMFILE',
+  'ENFILE',
+  'ENOBUFS',
+  'ENOMEM',
+  'EADDRNOTAVAIL',
+  'EADDRINUSE',
+  'EAGAIN',
+  'EAI_MEMORY',
+])
+
 export type Circumstances = { readonly connected: boolean; readonly stale: boolean }
 
 export function failureOf(error: Error | undefined, at: Circumstances): Failure {
   const { connected, stale } = at
   if (error === undefined)
     return new Failure('reset', 'the upstream closed the connection before its answer was complete', { stale })
-  if (error instanceof AggregateError && error.errors[0] instanceof Error) return failureOf(error.errors[0], at)
+  if (error instanceof AggregateError && error.errors[0] instanceof Error) {
+    const ours = error.errors.find(one => EXHAUSTED.has((one as { code?: unknown }).code))
+    return failureOf(ours ?? error.errors[0], at)
+  }
   if (error instanceof BadResponse)
     return new Failure('nonsense', `the upstream's answer cannot be read: ${error.message}`)
   const { code } = error as { code?: unknown }
   if (typeof code !== 'string') return new Failure('reset', error.message, { stale })
+  if (EXHAUSTED.has(code) && !connected) return new Failure('refused', `${code}: ${error.message}`, { ours: true })
+  // Without a descriptor no name is resolved, and the resolver says only that it failed.
+  if (KINDS[code] === 'dns' && areDescriptorsOut())
+    return new Failure('refused', `${code}: no descriptors are left`, { ours: true })
   // What is unknown and comes before a connection stands is about certificates: OpenSSL has many words for it.
   const kind = KINDS[code] ?? (connected ? 'reset' : 'tls')
   return new Failure(kind, `${code}: ${error.message}`, { stale: stale && kind === 'reset' })
+}
+
+function areDescriptorsOut(): boolean {
+  try {
+    closeSync(openSync(devNull, 'r'))
+    return false
+  } catch (error) {
+    return EXHAUSTED.has((error as { code?: unknown }).code)
+  }
 }

@@ -51,6 +51,8 @@ export type Line = {
   ready: boolean
   // How many responses it carried to their end.
   answers: number
+  // Of whom its last request was.
+  accountId: string
   idleSinceMs: number
   // The turn of the event loop from which on whatever came behind its last answer has been read.
   readFromTurn: number

@@ -19,6 +19,7 @@ import {
   type OutwardRequest,
   tooLate,
 } from './call-line.ts'
+import { idleLines } from './idle-lines.ts'
 
 export type Outward = {
   send(request: OutwardRequest, handler: OutwardHandler): OutwardFlow
@@ -49,6 +50,9 @@ const IDLE_MS = 20_000
 // system holds the second answer back until the first is acknowledged (Nagle), which may take 40 ms, only a longer rest would help, and
 // hundreds of connections more under load.
 const REST_MS = 2
+// That much rest is asked for before a connection goes to another account: then even an answer that was held back has come, and a
+// second answer reaches nobody but the account that caused it.
+const REST_ACROSS_ACCOUNTS_MS = 100
 // What arrives is read before anything else happens, so all connections share one buffer.
 const ARRIVED = Buffer.allocUnsafeSlow(65_536)
 
@@ -56,8 +60,7 @@ export function outward(setup: OutwardSetup): Outward {
   const { timeouts, clock } = setup
   const preamble = preambleOf(setup)
   const lines = new Set<Line>()
-  // Of those that have rested, the one used last is the first to be used again, so that the others may grow old.
-  const idle: Line[] = []
+  const idle = idleLines()
   let session: Buffer | undefined
   let retired = false
 
@@ -74,7 +77,7 @@ export function outward(setup: OutwardSetup): Outward {
       paused: false,
       over: false,
     }
-    const line = takeIdle(exchange.startedMs)
+    const line = takeIdle(request.accountId, exchange.startedMs)
     if (line !== undefined) begin(exchange, line)
     else if (lines.size < setup.connectionsMax) openLine(exchange)
     else setImmediate(end, exchange, tooMany())
@@ -101,22 +104,16 @@ export function outward(setup: OutwardSetup): Outward {
     }
   }
 
-  function takeIdle(now: number): Line | undefined {
-    const rested = now - REST_MS
+  function takeIdle(accountId: string, now: number): Line | undefined {
     const turn = turnOfLoop()
-    for (let at = idle.length - 1; at >= 0; at--) {
-      const line = idle[at] as Line
-      if (line.idleSinceMs > rested || line.readFromTurn > turn || line.socket.destroyed) continue
-      idle.splice(at, 1)
-      return line
-    }
-    return undefined
+    return idle.take(accountId, now - REST_MS, turn) ?? idle.takeAny(now - REST_ACROSS_ACCOUNTS_MS, turn)
   }
 
   function begin(exchange: Exchange, line: Line): void {
     const { request, body } = exchange
     exchange.body = ''
     exchange.line = line
+    line.accountId = request.accountId
     exchange.sentMs = clock.monotonic()
     line.exchange = exchange
     line.reader.expect()
@@ -145,6 +142,8 @@ export function outward(setup: OutwardSetup): Outward {
             const served = line.exchange
             if (served === undefined) return
             served.heardMs = clock.monotonic()
+            // From here on silence is bounded by another, shorter time.
+            watch(line)
             if (!served.over) served.handler.start(status, headers)
           },
           data(bytes) {
@@ -157,6 +156,7 @@ export function outward(setup: OutwardSetup): Outward {
       exchange,
       ready: false,
       answers: 0,
+      accountId: '',
       idleSinceMs: 0,
       readFromTurn: 0,
       idleMs: IDLE_MS,
@@ -186,7 +186,7 @@ export function outward(setup: OutwardSetup): Outward {
       clearTimeout(connecting)
       clearTimeout(line.timer)
       lines.delete(line)
-      forgetIdle(line)
+      idle.forget(line)
       if (line.exchange !== undefined) end(line.exchange, failureOf(trouble, circumstances(line)))
     })
   }
@@ -221,7 +221,7 @@ export function outward(setup: OutwardSetup): Outward {
     line.readFromTurn = turnOfLoop() + 2
     // It may have been paused when its last bytes had already come.
     if (line.socket.isPaused()) line.socket.resume()
-    idle.push(line)
+    idle.add(line)
     watch(line)
   }
 
@@ -244,11 +244,6 @@ export function outward(setup: OutwardSetup): Outward {
   // Its connection, as long as that has not gone on to another exchange.
   function lineOf(exchange: Exchange): Line | undefined {
     return exchange.line?.exchange === exchange ? exchange.line : undefined
-  }
-
-  function forgetIdle(line: Line): void {
-    const at = idle.indexOf(line)
-    if (at >= 0) idle.splice(at, 1)
   }
 
   // One timer a connection, which goes off early rather than being set anew for every request and looks what is due.
@@ -275,7 +270,7 @@ export function outward(setup: OutwardSetup): Outward {
     send,
     retire() {
       retired = true
-      for (const line of idle) line.socket.destroy()
+      for (const line of idle.all()) line.socket.destroy()
     },
     async close() {
       for (const line of lines) line.socket.destroy()

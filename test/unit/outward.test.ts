@@ -1,0 +1,175 @@
+// Our HTTP client, on real sockets: which connection a request takes, when silence ends, and whose fault it is that there is none.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createServer as createTlsServer } from 'node:tls'
+import { TIMEOUTS } from '../../src/config-bounds.ts'
+import type { Timeouts } from '../../src/domain/catalog.ts'
+import type { Failure } from '../../src/domain/failure.ts'
+import { type Clock, systemClock } from '../../src/lib/clock.ts'
+import { type OutwardSetup, outward } from '../../src/upstream/call.ts'
+import { failureOf } from '../../src/upstream/call-failure.ts'
+import { CERTIFICATE, PRIVATE_KEY } from '../fixtures/localhost-tls.ts'
+
+const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
+
+test('an account gets the connection that it used last; another one only after that has rested for 100 ms', async t => {
+  let nowMs = 0
+  const clock = { now: () => nowMs, monotonic: () => nowMs }
+  const { wire, sockets } = await opened(t, OK, { clock })
+  const askAfter = async (ms: number, accountId: string) => {
+    nowMs += ms
+    await turns()
+    await ask(wire, accountId)
+    return sockets.length
+  }
+
+  assert.equal(await askAfter(0, 'a'), 1)
+  assert.equal(await askAfter(5, 'a'), 1)
+  assert.equal(await askAfter(99, 'b'), 2)
+  assert.equal(await askAfter(5, 'b'), 2)
+  assert.equal(await askAfter(5, 'a'), 2)
+  // Both rest for longer than that by now, that of `b` for less than that of `a`.
+  assert.equal(await askAfter(101, 'c'), 2)
+  assert.equal(await askAfter(5, 'c'), 2)
+  assert.equal(await askAfter(0, 'b'), 2)
+  assert.equal(await askAfter(0, 'd'), 3)
+})
+
+for (const [what, answer] of [
+  ['a 204 with a length', 'HTTP/1.1 204 No Content\r\ncontent-length: 5\r\n\r\n'],
+  ['a 304 with a length', 'HTTP/1.1 304 Not Modified\r\ncontent-length: 5\r\n\r\n'],
+  ['a 204 in chunks', 'HTTP/1.1 204 No Content\r\ntransfer-encoding: chunked\r\n\r\n'],
+  ['Connection: close', 'HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\nok'],
+  [
+    'a second Connection header',
+    'HTTP/1.1 200 OK\r\nconnection: keep-alive\r\nConnection: Close\r\ncontent-length: 2\r\n\r\nok',
+  ],
+  ['an interim head that closes', `HTTP/1.1 103 Early Hints\r\nconnection: close\r\n\r\n${OK}`],
+  ['HTTP/1.0', 'HTTP/1.0 200 OK\r\nconnection: keep-alive\r\ncontent-length: 2\r\n\r\nok'],
+  ['bytes after the end', `${OK}H`],
+] as const) {
+  test(`a connection is not used again after ${what}`, async t => {
+    const { wire, sockets } = await opened(t, answer)
+
+    await ask(wire, 'a')
+    await turns()
+    await ask(wire, 'a')
+
+    assert.equal(sockets.length, 2)
+  })
+}
+
+test('a body that stalls after its head is given up after the idle time, not after that of the first byte', async t => {
+  const head = 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n'
+  for (const begun of [head, `${head}abc`]) {
+    const { wire } = await opened(t, begun, { timeouts: { idleMs: 100 } })
+    const began = performance.now()
+
+    const failure = await ask(wire, 'a')
+
+    assert.equal(failure?.kind, 'timeout')
+    assert.ok(performance.now() - began < 10_000)
+  }
+})
+
+test('what this machine has run out of is our fault, and no one else’s', () => {
+  const at = { connected: false, stale: false }
+  const error = (code: string) => Object.assign(new Error(code), { code })
+  for (const code of ['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EADDRNOTAVAIL', 'EAGAIN', 'EAI_MEMORY']) {
+    assert.deepEqual(seen(failureOf(error(code), at)), ['refused', true], code)
+    const several = new AggregateError([error('ECONNREFUSED'), error(code)])
+    assert.equal(failureOf(several, at).ours, true)
+  }
+  assert.deepEqual(seen(failureOf(error('ECONNREFUSED'), at)), ['refused', false])
+  assert.deepEqual(seen(failureOf(error('ENOTFOUND'), at)), ['dns', false])
+  assert.deepEqual(seen(failureOf(error('CERT_HAS_EXPIRED'), at)), ['tls', false])
+})
+
+function seen({ kind, ours }: Failure): readonly [string, boolean] {
+  return [kind, ours]
+}
+
+test('where only public addresses may be called, no private one is connected to, by http or https, by address or name', async t => {
+  let connections = 0
+  const server = createTlsServer({ cert: CERTIFICATE, key: PRIVATE_KEY }).on('connection', () => {
+    connections += 1
+  })
+  const port = await listening(t, server)
+  for (const host of ['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]']) {
+    for (const protocol of ['https', 'http']) {
+      const wire = open(t, `${protocol}://${host}:${port}`, { publicOnly: true })
+
+      const failure = await ask(wire, 'a')
+
+      assert.equal(failure?.kind, 'refused', `${protocol}://${host}`)
+      assert.match(failure?.message ?? '', /ENOTPUBLIC|not an address on the public internet/)
+    }
+  }
+  await sleep(50)
+  assert.equal(connections, 0)
+})
+
+// What came after an answer has been read by then.
+async function turns(): Promise<void> {
+  for (let i = 0; i < 5; i++) await sleep(3)
+}
+
+type Wire = ReturnType<typeof outward>
+type Options = { readonly timeouts?: Partial<Timeouts>; readonly publicOnly?: boolean; readonly clock?: Clock }
+
+// A server that answers every request with these bytes.
+async function opened(t: TestContext, answer: string, options: Options = {}) {
+  const sockets: Socket[] = []
+  const server = createServer(socket => {
+    sockets.push(socket)
+    socket.on('error', () => undefined).on('data', () => socket.write(answer))
+  })
+  const port = await listening(t, server)
+  t.after(() => {
+    for (const socket of sockets) socket.destroy()
+  })
+  return { wire: open(t, `http://127.0.0.1:${port}`, options), sockets }
+}
+
+async function listening(t: TestContext, server: ReturnType<typeof createServer>): Promise<number> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  return (server.address() as AddressInfo).port
+}
+
+function open(t: TestContext, url: string, { timeouts, publicOnly, clock = systemClock }: Options): Wire {
+  const setup: OutwardSetup = {
+    url: new URL(url),
+    headers: {},
+    timeouts: { ...TIMEOUTS, ...timeouts },
+    connectionsMax: 100,
+    publicOnly,
+    clock,
+    onBug: error => assert.fail(String(error)),
+  }
+  const wire = outward(setup)
+  t.after(() => wire.close())
+  return wire
+}
+
+function ask(wire: Wire, accountId: string): Promise<Failure | undefined> {
+  return new Promise(resolve => {
+    wire.send(
+      {
+        requestId: 'r',
+        accountId,
+        path: '/',
+        head: '',
+        body: '{}',
+        firstByteMs: 15_000,
+        totalMs: 600_000,
+        onSent: () => undefined,
+      },
+      { start: () => undefined, data: () => undefined, end: resolve },
+    )
+  })
+}
