@@ -34,7 +34,6 @@ const TABLE = {
   addressFailuresPerMinute: 600,
   addressesTrackedMax: 100_000,
   keysCachedMax: 100_000,
-  readOnPerAccountMax: 16,
   // What costs the key no token of its rpm has an allowance of its own: so many at once, refilled within a minute. Of refusals for
   // credits it is the key's own limit, if that is more.
   unpaidPerMinuteMin: 6_000,

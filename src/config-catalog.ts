@@ -96,6 +96,7 @@ function readModel(place: Place, known: Known): Read<FileModel> {
   const size = { contextLength, maxOutputTokens }
   const prices = readPrices(fields.need('pricing'), size, known.exchange)
   const targets = readTargets(fields.need('targets'), size, known)
+  const hidden = fields.optional('hidden_reasoning', readFlag, undefined)
   const value = {
     id,
     aliases: fields.optional('aliases', entry => readAliases(entry, id), []),
@@ -106,7 +107,9 @@ function readModel(place: Place, known: Known): Read<FileModel> {
     maxOutputTokens,
     inputModalities,
     mediaMaxTokens: fields.optional('media_max_tokens', entry => readInteger(entry, 1, TOKENS_MAX), 0),
-    hiddenReasoning: fields.optional('hidden_reasoning', readFlag, false),
+    hiddenReasoning: hidden ?? false,
+    // Where nothing is stated, the name decides whenever the catalog is read.
+    ...(hidden === undefined ? {} : { hiddenReasoningStated: true }),
     supportedParameters: fields.optional('supported_parameters', entry => readTexts(entry, BOUNDS.namesPerListMax), []),
     strategy: fields.optional('strategy', entry => readChoice(entry, STRATEGIES), 'priority' as const),
     prices,

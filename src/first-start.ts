@@ -145,6 +145,7 @@ export function demoCatalog(newPriceVersion: () => string): DeclaredCatalog {
         inputModalities: ['text'],
         mediaMaxTokens: 0,
         hiddenReasoning: false,
+        hiddenReasoningStated: true,
         supportedParameters: ['max_tokens', 'stream'],
         prices,
         newPriceVersion: newPriceVersion(),

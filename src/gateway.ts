@@ -9,11 +9,11 @@ import type { Model } from './domain/catalog.ts'
 import type { Chat } from './domain/chat.ts'
 import type { Models } from './domain/chat-models.ts'
 import type { Nano } from './domain/credits.ts'
+import type { Failure } from './domain/failure.ts'
 import type { Delivery, Pass } from './domain/handoff.ts'
 import { type Identifiers, identifiersOf, stickyWord } from './domain/identifiers.ts'
 import { MODEL_NAME_MAX, storable } from './domain/usage.ts'
 import type { Failpoint } from './lib/failpoint.ts'
-import type { Seat } from './lib/places.ts'
 import { meter } from './relay/meter.ts'
 import { relay } from './relay/relay.ts'
 import type { Sink } from './relay/sink.ts'
@@ -21,7 +21,7 @@ import type { Choice } from './route/fleet.ts'
 import { type PlanNeeds, plan, within } from './route/plan.ts'
 import { type RouteNeeds, route } from './route/route.ts'
 import { type CheckpointNeeds, keepCheckpoints, type Progress } from './settle/checkpoint.ts'
-import { type Ending, type Held, release, type SettleNeeds, settle } from './settle/settle.ts'
+import { type Ending, endsUnseen, type Held, release, type SettleNeeds, settle } from './settle/settle.ts'
 
 export type GatewayNeeds = EnterNeeds &
   PlanNeeds &
@@ -29,7 +29,6 @@ export type GatewayNeeds = EnterNeeds &
   SettleNeeds &
   CheckpointNeeds & {
     readonly readOnAfterFinishMs: number
-    readonly readOnFor: (accountId: string) => Seat
     readonly outputCapMinTokens: number
     readonly promptCounts: PromptCounts
     readonly hmacKey: Buffer
@@ -109,7 +108,7 @@ async function deliver(
   const gauge = meter()
   let dispatched: Progress | undefined
   const checkpoints = keepCheckpoints(held, gauge, () => dispatched, needs)
-  const place = needs.readOnFor(pass.bearer.account.id)
+  const readsOn = (model: Model) => endsUnseen(chat, model)
 
   const request = {
     requestId,
@@ -120,9 +119,15 @@ async function deliver(
     client,
     identifiers,
     capTokens: held.capTokens,
-    readOn: place.take,
+    readsOn,
     onDispatch: (provider: string, model: Model, at: number) => {
       dispatched = { provider, model, at }
+    },
+    onFailed({ status }: Failure) {
+      // Whoever left while it was read on may have to pay for it all the same.
+      if (client.gone && status === undefined) return
+      dispatched = undefined
+      checkpoints.failed()
     },
   }
   const answering = route(request, choice, needs)
@@ -133,7 +138,7 @@ async function deliver(
     return await relay(answer, sink, client, gauge, {
       clock: needs.clock,
       readOnAfterFinishMs: needs.readOnAfterFinishMs,
-      readOn: place.take,
+      readsOn,
     })
   } catch (error) {
     // A bug of ours: nobody listens to the upstream any more.
@@ -144,7 +149,6 @@ async function deliver(
     throw error
   } finally {
     checkpoints.stop()
-    place.giveBack()
   }
 }
 
@@ -187,6 +191,7 @@ async function hold(
       wasCapped,
       size,
       settled: false,
+      pricedOtherwise: false,
       forget,
     }
   } catch (error) {

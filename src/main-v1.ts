@@ -19,7 +19,6 @@ import { listUsage, oneUsage, type UsagePage } from './http/v1/usage.ts'
 import { failpoints } from './lib/failpoint.ts'
 import { fairQueue } from './lib/fair-queue.ts'
 import { pauses } from './lib/pauses.ts'
-import { places } from './lib/places.ts'
 import { type Roster, roster } from './lib/roster.ts'
 import { tokenCounter } from './lib/tokens.ts'
 import { type Ground, wordsOf } from './main-ground.ts'
@@ -142,7 +141,6 @@ export async function openV1({ store, catalog }: House, around: Around, ground: 
     promptCounts: counts,
     live,
     pauses: betweenTries,
-    readOnFor: places(bounds.readOnPerAccountMax).of,
     hmacKey: installationKey(config),
     failpoint: failpoints(config.failpoints),
     bodies: ground.bodies,
@@ -230,6 +228,11 @@ const ALARMS: Readonly<Record<FleetAlarm['kind'], string>> = {
   credential_alive: 'a provider takes a credential again',
 }
 
+const ODD_SETTLEMENTS = {
+  corrected: 'a row was recovered before its own settlement came, which is booked as a correction',
+  unknown: 'the row of a settlement is not there, and nothing was booked',
+} as const
+
 // What a request's life tells the operator when it does not go as it should.
 function warnings({ metrics, log }: Ground) {
   return {
@@ -240,6 +243,10 @@ function warnings({ metrics, log }: Ground) {
     onClamped(id: string) {
       metrics.clamped()
       log.warn({ id }, 'upstream usage was above what could be and was clamped')
+    },
+    onOddlySettled(id: string, settled: 'corrected' | 'unknown') {
+      metrics.oddSettlement(settled)
+      log.warn({ id, settled }, ODD_SETTLEMENTS[settled])
     },
     onLate(id: string, error: unknown) {
       metrics.lateSettlement()

@@ -95,7 +95,9 @@ export type Model = {
   readonly maxOutputTokens: number
   readonly inputModalities: readonly Modality[]
   readonly mediaMaxTokens: number
+  // It may think without the caller seeing it: as the operator states, else by what is known of its name.
   readonly hiddenReasoning: boolean
+  readonly hiddenReasoningStated?: boolean
   readonly supportedParameters: readonly string[]
   readonly prices: Prices
   readonly priceVersion: string

@@ -17,6 +17,7 @@ import {
 } from './chat-schema.ts'
 import { readWishes, tidyWishes } from './chat-wishes.ts'
 import { type Message, type Part, promptBytes } from './prompt.ts'
+import { type ReasoningWish, readReasoningWish } from './reasoning.ts'
 import { Refusal } from './refusal.ts'
 import type { Wishes } from './routing.ts'
 
@@ -45,6 +46,7 @@ export type Chat = {
   readonly leftOut: readonly string[]
   // What it asks of routing.
   readonly wishes: Wishes
+  readonly reasoning: ReasoningWish
 }
 
 const envelope = Compile(Envelope)
@@ -78,6 +80,7 @@ export function parseChat(body: Record<string, unknown>): Chat {
     extras,
     leftOut,
     wishes: readWishes(valid),
+    reasoning: readReasoningWish(valid),
   }
 }
 

@@ -13,7 +13,12 @@ export type Reported = {
 export type MeterBounds = { readonly prompt: number; readonly completion: number }
 // Made only where `unknowns` asks for them; a count that is believed needs none.
 export type Estimates = { readonly prompt: number; readonly completion: number }
-type Seen = { readonly output: boolean; readonly finished: boolean }
+type Seen = {
+  readonly output: boolean
+  readonly finished: boolean
+  // The caller left, and what was read may be less than what was produced: without the upstream's last count, the bound.
+  readonly unseen: boolean
+}
 
 export type Judged = { readonly tokens: Tokens; readonly source: 'upstream' | 'estimate'; readonly clamped: boolean }
 
@@ -35,7 +40,7 @@ export function readUsage(value: unknown): Reported {
 export function judge(reported: Reported, bounds: MeterBounds, seen: Seen, estimates: Estimates): Judged {
   const believable = believesPrompt(reported)
   const prompt = believable ? (reported.prompt as number) : estimates.prompt
-  const completion = completionOf(reported.completion, seen, estimates)
+  const completion = completionOf(reported.completion, bounds.completion, seen, estimates)
 
   const tokens = {
     prompt: Math.min(prompt, bounds.prompt),
@@ -58,17 +63,19 @@ export function judge(reported: Reported, bounds: MeterBounds, seen: Seen, estim
 export function unknowns(reported: Reported, seen: Seen): { readonly prompt: boolean; readonly completion: boolean } {
   return {
     prompt: !believesPrompt(reported),
-    completion: seen.output && !(seen.finished && believesCompletion(reported.completion, seen)),
+    completion: seen.output && !seen.unseen && !(seen.finished && believesCompletion(reported.completion, seen)),
   }
 }
 
 function completionOf(
   reported: number | undefined,
+  bound: number,
   seen: Seen,
   estimates: Estimates,
 ): { readonly count: number; readonly believed: boolean } {
   const believable = believesCompletion(reported, seen)
   if (seen.finished && believable) return { count: reported, believed: true }
+  if (seen.unseen) return { count: bound, believed: false }
   if (!seen.output) return { count: reported ?? 0, believed: believable }
   // An unfinished stream: the upstream's last count may lag behind what was read, or be ahead of it.
   if (!seen.finished && believable && reported >= estimates.completion) return { count: reported, believed: true }

@@ -17,6 +17,7 @@ export type Metrics = {
   keyCache(hit: boolean): void
   clamped(): void
   lateSettlement(): void
+  oddSettlement(settled: 'corrected' | 'unknown'): void
   unwrittenRefusal(): void
   swept(rows: number): void
   // What routing sounds an alarm about: a breaker, a credential.
@@ -205,6 +206,7 @@ export function gatewayMetrics(
     },
     clamped: () => alarms.inc({ alarm: 'usage_clamped' }),
     lateSettlement: () => alarms.inc({ alarm: 'settlement_late' }),
+    oddSettlement: settled => alarms.inc({ alarm: `settlement_${settled}` }),
     unwrittenRefusal: () => unwritten.inc(),
     swept: rows => alarms.inc({ alarm: 'rows_recovered' }, rows),
     fleetAlarm: kind => alarms.inc({ alarm: kind }),

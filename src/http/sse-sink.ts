@@ -129,7 +129,7 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
       }
       leave()
       const usage = includeUsage ? `${head}${fingerprint},"choices":[],"usage":${usageJson(receipt)}}\n\n` : ''
-      end(refusal === undefined ? usage : errorFrame(refusal), receipt.cost)
+      end(refusal === undefined ? usage : errorFrame(refusal) + usage, receipt.cost)
     },
   }
 

@@ -1,5 +1,6 @@
 // Carries an answer from the upstream to the caller, no faster than the caller reads, and says how it ended. It never
 // throws: a broken upstream, a caller that left, a timeout are Deliveries that say so.
+import type { Model } from '../domain/catalog.ts'
 import { Failure } from '../domain/failure.ts'
 import type { Answer, Client, Delivery, OutputSeen } from '../domain/handoff.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -9,8 +10,8 @@ import type { Sink } from './sink.ts'
 export type RelayNeeds = {
   readonly clock: Clock
   readonly readOnAfterFinishMs: number
-  // Reading on for a caller that left is bounded per account; false: no place, abort.
-  readonly readOn: () => boolean
+  // Whether an answer of this model is read to its end without the caller, since only its end says what was produced.
+  readonly readsOn: (model: Model) => boolean
 }
 
 export function relay(answer: Answer, sink: Sink, client: Client, gauge: Meter, needs: RelayNeeds): Promise<Delivery> {
@@ -32,7 +33,7 @@ export function relay(answer: Answer, sink: Sink, client: Client, gauge: Meter, 
     const last = answer.attempts.at(-1)
     // Nobody was called: either there was nobody to call, and a failure says so, or the caller left before.
     const left = last === undefined ? answer.failures.length === 0 : last.outcome === 'client_left'
-    return Promise.resolve(delivery(left ? 'client_left' : 'upstream_failed'))
+    return Promise.resolve(delivery(left || isLost(answer, client, needs) ? 'client_left' : 'upstream_failed'))
   }
 
   return new Promise(resolve => {
@@ -48,14 +49,15 @@ export function relay(answer: Answer, sink: Sink, client: Client, gauge: Meter, 
       clearTimeout(readingOn)
       resolve(delivery(outcome, failure))
     }
-    // The count of an answer that is finished but for its usage frame, or whose reasoning is hidden, is worth waiting for.
+    // The count of an answer that is finished but for its usage frame, or that may hold what nobody saw, is worth waiting for.
     const clientLeft = () => {
       if (over) return
       left = true
-      const worthIt = gauge.finishReason !== null || answer.model.hiddenReasoning
-      if (!worthIt || !needs.readOn()) return stopReading()
+      const untilEnd = needs.readsOn(answer.model)
+      if (!untilEnd && gauge.finishReason === null) return stopReading()
       served.flow.resume()
-      if (gauge.finishReason !== null) readingOn = setTimeout(stopReading, needs.readOnAfterFinishMs)
+      // To its end: within the total time of the call.
+      if (!untilEnd) readingOn = setTimeout(stopReading, needs.readOnAfterFinishMs)
     }
     const stopReading = () => {
       served.flow.abort()
@@ -109,7 +111,8 @@ export function relay(answer: Answer, sink: Sink, client: Client, gauge: Meter, 
     if (over) return
     const cut = (failure: Failure) => {
       served.flow.abort()
-      finish('upstream_broke', failure)
+      if (left) finish('client_left')
+      else finish('upstream_broke', failure)
     }
     stays = [client.onGone(clientLeft), client.onCut(cut)]
   })
@@ -118,4 +121,10 @@ export function relay(answer: Answer, sink: Sink, client: Client, gauge: Meter, 
 // What could not be taken in was produced all the same.
 function withProduced(output: OutputSeen, bytes: number): OutputSeen {
   return bytes === 0 ? output : { ...output, any: true, bytesBeyond: output.bytesBeyond + bytes }
+}
+
+// The caller had left a request that was read on, and it ended without a word of the upstream's: nobody knows what was
+// produced. An upstream that answered with an error has produced nothing.
+function isLost({ model, dispatchedAt, failures }: Answer, client: Client, needs: RelayNeeds): boolean {
+  return client.gone && dispatchedAt !== null && failures.at(-1)?.status === undefined && needs.readsOn(model)
 }

@@ -1,5 +1,6 @@
 // One try: the request goes to one target and resolves with its first content; what came until then is kept and replayed
 // to whoever listens. What the target does, to its end, is told to the fleet.
+import type { Model } from '../domain/catalog.ts'
 import type { Chat } from '../domain/chat.ts'
 import { outputBoundOf } from '../domain/chat-models.ts'
 import type { Failure } from '../domain/failure.ts'
@@ -16,8 +17,8 @@ export type AttemptRequest = {
   readonly capTokens: number | null
   readonly identifiers: Readonly<Record<string, string>>
   readonly client: Client
-  // A place to read on for a caller that left; false: there is none.
-  readOn(): boolean
+  // Whether an answer of this model is read to its end without the caller, since only its end says what was produced.
+  readsOn(model: Model): boolean
 }
 
 export type AttemptNeeds = { readonly adapters: Registry; readonly fleet: Fleet }
@@ -122,10 +123,10 @@ export function attempt(
       broughtBack(trip)
       flow.abort()
     }
-    // Reasoning that nobody sees is produced before the first content: its count is worth waiting for.
+    // What is produced before the first content nobody sees: its count is worth waiting for.
     const onGone = () => {
       if (decided) return
-      if (!model.hiddenReasoning || !request.readOn()) giveUp('client_left')
+      if (!trip.sent || !request.readsOn(model)) giveUp('client_left')
     }
     stays = [request.client.onGone(onGone), request.client.onCut(giveUp)]
   })

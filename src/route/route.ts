@@ -19,6 +19,8 @@ export type RouteRequest = AttemptRequest & {
   readonly models: Models
   // Told whenever a request has left for an upstream, so that a checkpoint can say who was called.
   onDispatch(provider: string, model: Model, at: number): void
+  // Told when that one has failed.
+  onFailed(failure: Failure): void
 }
 
 export type RouteNeeds = AttemptNeeds & {
@@ -67,6 +69,7 @@ export async function route(request: RouteRequest, choice: Choice, needs: RouteN
     }
     attempts.push({ provider, model: target.model, outcome: begun.kind, status: begun.status ?? null, ms })
     failures.push(begun)
+    request.onFailed(begun)
     needs.onFailure(provider, begun)
     if (attempts.length >= needs.attemptsMax) break
   }

@@ -18,15 +18,22 @@ export type CheckpointNeeds = {
 
 export type Progress = { readonly provider: string; readonly model: Model; readonly at: number }
 
+export type Checkpoints = {
+  // Who was called has failed: a crash before somebody else is called bills nothing.
+  failed(): void
+  stop(): void
+}
+
 export function keepCheckpoints(
   held: Held,
   seen: { readonly usage: unknown; output(): OutputSeen },
   progress: () => Progress | undefined,
   needs: CheckpointNeeds,
-): { stop(): void } {
+): Checkpoints {
   // Only what came since the last mark is measured: a long stream is not gone through from its beginning every time.
   const measured: number[] = []
   let bytes = 0
+  let isMarked = false
 
   function estimateOutput({ texts, bytesBeyond }: OutputSeen): number {
     for (const [choice, text] of texts.entries()) {
@@ -52,6 +59,9 @@ export function keepCheckpoints(
         ),
         reasoning: 0,
       }
+      isMarked = true
+      const price = priceOf(model, held)
+      if (price.price !== null) held.pricedOtherwise = true
       needs.gates.checkpoint({
         requestId: held.requestId,
         dispatchedAt: called.at,
@@ -59,14 +69,20 @@ export function keepCheckpoints(
         model: model.id,
         tokens,
         cost: costOf(tokens, model.prices),
-        ...priceOf(model, held),
+        ...price,
       })
     }
     alarm = needs.alarms.set(needs.checkpointEveryMs, mark)
   }
 
+  function failed(): void {
+    if (!isMarked) return
+    isMarked = false
+    needs.gates.checkpoint({ requestId: held.requestId, provider: null })
+  }
+
   let alarm = needs.alarms.set(needs.checkpointFirstMs, mark)
-  return { stop: () => alarm.cancel() }
+  return { failed, stop: () => alarm.cancel() }
 }
 
 // What most tokenizers make of most texts. Here it is not to be a bound: whoever was served when the process died should

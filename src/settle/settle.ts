@@ -7,6 +7,7 @@ import { upstreamCostOf } from '../domain/dollars.ts'
 import { refusalFor } from '../domain/failure.ts'
 import type { Delivery, Receipt } from '../domain/handoff.ts'
 import { type Estimates, judge, readUsage, unknowns } from '../domain/metering.ts'
+import { mayReasonUnseen } from '../domain/reasoning.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Considered } from '../domain/routing.ts'
 import type { UsageSource } from '../domain/usage.ts'
@@ -15,7 +16,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { Pauses } from '../lib/pauses.ts'
 import { remembered } from '../lib/remembered.ts'
 import type { Roster } from '../lib/roster.ts'
-import type { Gates, Settlement } from '../store/contract.ts'
+import type { Gates, Settled, Settlement } from '../store/contract.ts'
 import { outputEstimate, promptEstimate, type TokenCounter } from './estimate.ts'
 
 // A granted hold: released on every way out, unless it was settled.
@@ -29,6 +30,9 @@ export type Held = {
   // At most so many tokens a choice, whoever answers; null: as many as the model can.
   readonly capTokens: number | null
   settled: boolean
+  // A checkpoint has named another price than the first model's. Should the row be recovered by it, a late settlement has to
+  // put its own price back.
+  pricedOtherwise: boolean
   // Takes it off the list of those that live.
   forget(): void
 }
@@ -45,6 +49,8 @@ export type SettleNeeds = {
   readonly live: Roster<string>
   readonly onClamped: (requestId: string) => void
   readonly onLate: (requestId: string, error: unknown) => void
+  // It was not simply booked: the row had been recovered meanwhile, or is not there.
+  readonly onOddlySettled: (requestId: string, settled: 'corrected' | 'unknown') => void
 }
 
 export type Ending = {
@@ -100,7 +106,9 @@ const written = remembered((considered: readonly Considered[]) => JSON.stringify
 
 // What the row is to say of the price: nothing, where it says it already.
 export function priceOf(model: Model, held: Held): Pick<Settlement, 'priceVersion' | 'price'> {
-  return model === held.models[0] ? AS_HELD : { priceVersion: model.priceVersion, price: priceSnapshot(model.prices) }
+  return model === held.models[0] && !held.pricedOtherwise
+    ? AS_HELD
+    : { priceVersion: model.priceVersion, price: priceSnapshot(model.prices) }
 }
 
 const AS_HELD = { priceVersion: null, price: null }
@@ -124,8 +132,7 @@ export async function release(held: Held, httpStatus: number, needs: SettleNeeds
       usageSource: 'none',
       cost: 0n,
       upstreamCost: null,
-      priceVersion: null,
-      price: null,
+      ...priceOf(held.models[0], held),
       firstByteAt: null,
       finishedAt: needs.clock.now(),
       upstreamId: null,
@@ -147,7 +154,11 @@ const NOTHING: Bill = { tokens: NO_TOKENS, source: 'none', cost: 0n, upstreamCos
 function price(held: Held, delivery: Delivery, needs: SettleNeeds): Bill | Promise<Bill> {
   const { served, model } = delivery.answer
   const reported = readUsage(delivery.usage)
-  const seen = { output: delivery.output.any, finished: delivery.finishReason !== null }
+  const seen = {
+    output: delivery.output.any,
+    finished: delivery.finishReason !== null,
+    unseen: delivery.outcome === 'client_left' && endsUnseen(held.chat, model),
+  }
   const bounds = { prompt: model.contextLength, completion: held.chat.n * outputBoundOf(model, held.capTokens) }
 
   function billBy(estimates: Estimates): Bill {
@@ -176,6 +187,11 @@ async function estimate(
   }
 }
 
+// Whether only the end of the answer says what was produced: a whole one comes at once, and thoughts may not come at all.
+export function endsUnseen(chat: Chat, model: Model): boolean {
+  return !chat.stream || mayReasonUnseen(chat.reasoning, model)
+}
+
 function owes({ outcome, answer, output }: Delivery): boolean {
   switch (outcome) {
     case 'completed':
@@ -198,7 +214,8 @@ function book(held: Held, bill: Settlement, needs: SettleNeeds): Promise<void> {
   held.settled = true
   return new Promise(resolve => {
     const late = needs.alarms.set(needs.settleWaitMs, resolve)
-    const booked = () => {
+    const booked = (settled: Settled) => {
+      if (settled === 'corrected' || settled === 'unknown') needs.onOddlySettled(bill.requestId, settled)
       held.forget()
       late.cancel()
       resolve()
@@ -207,14 +224,13 @@ function book(held: Held, bill: Settlement, needs: SettleNeeds): Promise<void> {
   })
 }
 
-async function bookLate(bill: Settlement, first: unknown, needs: SettleNeeds): Promise<void> {
+async function bookLate(bill: Settlement, first: unknown, needs: SettleNeeds): Promise<Settled> {
   let error = first
   for (let wait = 50; ; wait = Math.min(wait * 2, 5_000)) {
     needs.onLate(bill.requestId, error)
     await needs.pauses.rest(wait)
     try {
-      await needs.gates.settle(bill)
-      return
+      return await needs.gates.settle(bill)
     } catch (again) {
       error = again
     }

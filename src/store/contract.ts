@@ -37,7 +37,8 @@ export type Gates = {
   // Books the cost and closes the row, in one transaction. A second call for the same row books nothing.
   settle(bill: Settlement): Promise<Settled>
   // What a crash would bill if it came now. Not awaited by anybody; a later one replaces an earlier one.
-  checkpoint(mark: Checkpoint): void
+  // A mark without a provider takes back what an earlier one says: who was called has failed, and nobody else was.
+  checkpoint(mark: Checkpoint | Unmarked): void
   // A refusal of a recognised key at or before its limits: a row written behind, dropped when too many wait.
   note(row: RefusedRow): void
   // The secret was used; written behind, coalesced.
@@ -140,6 +141,8 @@ export type Checkpoint = {
   readonly priceVersion: string | null
   readonly price: string | null
 }
+
+export type Unmarked = { readonly requestId: string; readonly provider: null }
 
 export type RefusedRow = {
   readonly facts: RequestFacts

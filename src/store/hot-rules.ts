@@ -5,13 +5,23 @@ import { type Nano, NO_TOKENS } from '../domain/credits.ts'
 import { countMayHelp, decideHold } from '../domain/hold.ts'
 import { dayOf } from '../domain/key.ts'
 import type { RequestFacts } from '../domain/usage.ts'
-import type { Checkpoint, GateAsk, HoldEntry, Purse, RefusedRow, Settled, Settlement, Verdict } from './contract.ts'
+import type {
+  Checkpoint,
+  GateAsk,
+  HoldEntry,
+  Purse,
+  RefusedRow,
+  Settled,
+  Settlement,
+  Unmarked,
+  Verdict,
+} from './contract.ts'
 import { type Books, bookCost, type KeyBooks, takeHold } from './sql/books.ts'
 
 export type HotOp =
   | { readonly do: 'gate'; readonly ask: GateAsk }
   | { readonly do: 'settle'; readonly bill: Settlement }
-  | { readonly do: 'checkpoint'; readonly mark: Checkpoint }
+  | { readonly do: 'checkpoint'; readonly mark: Checkpoint | Unmarked }
   | { readonly do: 'note'; readonly row: RefusedRow }
   | { readonly do: 'touch'; readonly hash: string; readonly at: number }
   | { readonly do: 'sweep'; readonly live: readonly string[] }
@@ -58,7 +68,7 @@ export type Desk = {
   closeRow(row: RowPage, to: 'settled' | 'recovered', bill: Settlement): void
   charge(accountId: string, requestId: string, amount: Nano): void
   correct(accountId: string, requestId: string, amount: Nano): void
-  checkpoint(requestId: string, mark: string): void
+  checkpoint(requestId: string, mark: string | null): void
   touch(hash: string, at: number): void
 }
 
@@ -235,7 +245,8 @@ function pagesOf(row: RowPage, desk: Desk): { account: AccountPage; key: KeyPage
   return { account, key }
 }
 
-function writeMark(mark: Checkpoint): string {
+function writeMark(mark: Checkpoint | Unmarked): string | null {
+  if (mark.provider === null) return null
   return JSON.stringify({ ...mark, requestId: undefined, cost: mark.cost.toString() })
 }
 

@@ -13,7 +13,7 @@ export function noChanges(owner: string, now: number) {
   const inserts: InsertedRow[] = []
   const closes = new Map<string, CloseValues>()
   const entries: Values[] = []
-  const marks = new Map<string, string>()
+  const marks = new Map<string, string | null>()
   const touches = new Map<string, number>()
   const accounts: Values[] = []
   const keys: Values[] = []
@@ -59,7 +59,7 @@ export function noChanges(owner: string, now: number) {
       const id = kind === 'charge' ? requestId : `${requestId}-correction`
       entries.push({ account_id: accountId, id, kind, amount: `${amount}`, request_id: requestId, created_at: now })
     },
-    mark(requestId: string, mark: string): void {
+    mark(requestId: string, mark: string | null): void {
       if (!closes.has(requestId)) marks.set(requestId, mark)
     },
     touch(hash: string, at: number): void {

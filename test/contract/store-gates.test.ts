@@ -68,6 +68,32 @@ for (const { engine, make } of GATE_ENGINES) {
     )
   })
 
+  test(`${engine}: a mark that was taken back bills nothing, and one that follows bills again`, async () => {
+    await using house = await openHouse(make, 1000n)
+    const dead = house.store.gates
+    for (const id of ['row-0001', 'row-0002']) {
+      await dead.gate(house.ask(id))
+      dead.checkpoint(checkpoint(id, { prompt: 5, completion: 7 }))
+      await dead.settle(bill('nobody', {}))
+      dead.checkpoint({ requestId: id, provider: null })
+    }
+    dead.checkpoint(checkpoint('row-0002', { prompt: 6 }))
+    await dead.settle(bill('nobody', {}))
+    const next = await house.another()
+
+    await next.gates.sweep([])
+
+    const rows = [await next.usage.get('row-0001'), await next.usage.get('row-0002')]
+    assert.deepEqual(
+      rows.map(row => [row?.state, row?.usageSource, row?.tokens.prompt, row?.cost]),
+      [
+        ['recovered', 'none', 0, 0n],
+        ['recovered', 'estimate', 6, 6n],
+      ],
+    )
+    assert.deepEqual(await house.ledger(), ['charge -6'])
+  })
+
   test(`${engine}: a sweep recovers the rows of a dead owner at their last checkpoint, and its own only if nobody stands behind them`, async () => {
     await using house = await openHouse(make, 1000n)
     const dead = house.store.gates

@@ -147,7 +147,8 @@ export function openWorld(
       capTokens: asked.outputTokens ?? null,
       identifiers: {},
       client: asked.client ?? STAYS,
-      readOn: () => false,
+      readsOn: () => false,
+      onFailed: () => undefined,
       onDispatch: () => undefined,
     }
   }

@@ -71,10 +71,10 @@ test('a key has at most its number of requests in flight', async t => {
       using stream = await gateway.openChat({}, { key })
       await stream.nextChunk()
     },
-    'a caller that leaves before an answer': async key => {
+    'a caller that leaves before the first word of a stream': async key => {
       upstream.next({ delayMs: 30_000 })
       const leaving = new AbortController()
-      const call = gateway.chat({}, { key, signal: leaving.signal }).catch(() => undefined)
+      const call = gateway.chat({ stream: true }, { key, signal: leaving.signal }).catch(() => undefined)
       await until('it is under way', async () => (await inUse(key)) === 1)
       leaving.abort()
       await call

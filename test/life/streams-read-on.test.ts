@@ -1,18 +1,32 @@
-// The two cases where letting the upstream go would lose the count: an answer that is finished but for its usage, and
-// reasoning that nobody sees. There the upstream is read on without the caller, a bounded number at a time.
+// The cases where letting the upstream go would lose the count: an answer that is finished but for its usage, a whole answer,
+// and reasoning that nobody sees. There the upstream is read on without the caller, and the request keeps its place in flight.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { settledRow } from '../kit/bookings.ts'
+import { nano, settledRow, type UsageRow } from '../kit/bookings.ts'
 import { openScene } from '../kit/scene.ts'
-import { standardConfig, standardModel } from '../kit/standard-config.ts'
+import { standardConfig, standardModel, standardProvider } from '../kit/standard-config.ts'
+import { until } from '../kit/until.ts'
 import type { JournalEntry } from '../kit/upstream-journal.ts'
 
+const LIMIT = 40
 const { gateway, upstream } = await openScene(url =>
   standardConfig(url, {
+    providers: [
+      standardProvider(url, { passthrough: ['reasoning', 'include_reasoning', 'reasoning_format'] }),
+      standardProvider(url, { id: 'hasty', timeouts: { total: 1, idle: 1, first_byte_json: 1, first_byte_stream: 1 } }),
+    ],
     models: [
       standardModel(),
       standardModel({ id: 'test/thinker', hidden_reasoning: true, targets: [{ provider: 'up', model: 'thinker' }] }),
+      standardModel({ id: 'openai/o3-2025-04-16', targets: [{ provider: 'up', model: 'deployment' }] }),
+      standardModel({ id: 'test/named', targets: [{ provider: 'up', model: 'openai/o4-mini-2025-04-16' }] }),
+      standardModel({
+        id: 'test/stated',
+        hidden_reasoning: false,
+        targets: [{ provider: 'up', model: 'o3-mini' }],
+      }),
+      standardModel({ id: 'test/hasty', targets: [{ provider: 'hasty', model: 'o3' }] }),
     ],
   }),
 )
@@ -54,7 +68,7 @@ test('of two choices one has finished and one still speaks: a caller that leaves
   while ((await stream.nextChunk())?.choices[0]?.finish_reason !== 'stop');
   stream.abort()
 
-  const row = await settledRow(gateway, stream.headers['x-request-id'], 3_000)
+  const row = await settledRow(gateway, stream.headers['x-request-id'], 6_000)
   assert.deepEqual([row.outcome, row.finish_reason, row.usage_source], ['client_left', null, 'estimate'])
   assert.ok(row.completion_tokens >= 2)
   await upstream.idle(1_000)
@@ -95,31 +109,102 @@ test('a model that reasons in hiding and fails after its caller left costs nothi
   assert.equal(row.cost, '0')
 })
 
-test('at most sixteen of an account are read on at once; more are let go, and billed for their prompt', async () => {
+for (const model of ['openai/o3-2025-04-16', 'test/named']) {
+  test(`${model} is known to reason and is read on, though nobody stated it`, async () => {
+    upstream.next({ chunkDelayMs: 30, usage })
+
+    assert.equal((await leftMidway({ model })).completion_tokens, 700)
+  })
+}
+
+test('what the operator states goes before what is known of a name', async () => {
+  upstream.next({ chunks: 400, chunkDelayMs: 30, usage })
+
+  const row = await leftMidway({ model: 'test/stated' })
+
+  assert.ok(row.completion_tokens < 400, `${row.completion_tokens}`)
+  await upstream.idle(1_000)
+})
+
+for (const hidden of [
+  { reasoning: { exclude: true } },
+  { include_reasoning: false },
+  { reasoning_format: 'hidden' },
+  { reasoning_effort: 'high' },
+]) {
+  test(`a request with ${JSON.stringify(hidden)} is read on, whatever the model`, async () => {
+    upstream.next({ chunkDelayMs: 30, usage })
+
+    assert.equal((await leftMidway(hidden)).completion_tokens, 700)
+  })
+}
+
+test('a plain stream is let go, and a JSON call of the same model is read to its end', async () => {
+  upstream.next({ chunks: 400, chunkDelayMs: 30, usage })
+  assert.ok((await leftMidway({})).completion_tokens < 400)
+  upstream.next({ delayMs: 400, usage })
+
+  const entry = await leftBeforeFirstByte(false, 'test/m1')
+
+  const row = await settledRow(gateway, entry.requestId)
+  assert.deepEqual([row.outcome, row.completion_tokens, row.usage_source], ['client_left', 700, 'upstream'])
+})
+
+test('where the count cannot be had, who left pays for the cap and not for what was seen', async () => {
+  upstream.next({ chunkDelayMs: 30, usage: 'none' })
+  assert.equal((await leftMidway({ model: 'test/thinker', max_tokens: 900 })).completion_tokens, 900)
+  upstream.next({ delayMs: 5_000, usage })
+
+  const entry = await leftBeforeFirstByte(false, 'test/hasty')
+
+  const row = await settledRow(gateway, entry.requestId)
+  assert.deepEqual([row.outcome, row.completion_tokens, row.usage_source], ['client_left', 4096, 'estimate'])
+  assert.ok(nano(row.cost) <= nano(row.hold))
+})
+
+test('who leaves many at once pays for each, and each keeps its place in flight until it is settled', async () => {
+  const caller = await gateway.createKey({ max_concurrent: LIMIT })
   const going = Promise.withResolvers<void>()
   upstream.script(() => going.promise.then(() => ({ usage })), 'thinker')
 
-  const entries = await Promise.all(Array.from({ length: 20 }, () => leftBeforeFirstByte(true)))
-  const letGo = () => entries.filter(entry => entry.closedByPeerAt !== undefined).length
-  for (let i = 0; i < 500 && letGo() < 4; i++) await setTimeout(10)
+  const entries = await Promise.all(
+    Array.from({ length: LIMIT }, () => leftBeforeFirstByte(true, 'test/thinker', caller.secret)),
+  )
+  const refused = await gateway.chat({}, { key: caller.secret })
   going.resolve()
 
+  assert.equal(refused.body.error?.code, 'concurrency_exceeded')
   const rows = await Promise.all(entries.map(entry => settledRow(gateway, entry.requestId)))
-  assert.equal(rows.filter(row => row.usage_source === 'upstream').length, 16)
-  assert.equal(rows.filter(row => row.usage_source === 'estimate' && row.completion_tokens === 0).length, 4)
-  assert.equal(letGo(), 4)
-
-  upstream.script({ delayMs: 300, usage }, 'thinker')
-  const again = await leftBeforeFirstByte(true)
-  assert.equal((await settledRow(gateway, again.requestId)).usage_source, 'upstream')
+  assert.equal(rows.filter(row => row.usage_source === 'upstream' && row.completion_tokens === 700).length, LIMIT)
+  assert.equal(entries.filter(entry => entry.closedByPeerAt !== undefined).length, 0)
+  await until('the places are free', async () => (await gateway.chat({}, { key: caller.secret })).status === 200)
 })
 
+test('a request that is cut while it is read on costs the cap', async () => {
+  const caller = await gateway.createKey()
+  upstream.next({ delayMs: 20_000, usage })
+  const entry = await leftBeforeFirstByte(true, 'test/thinker', caller.secret)
+
+  await gateway.admin('POST', `/keys/${caller.id}/revoke`, { abort_streams: true })
+
+  const row = await settledRow(gateway, entry.requestId)
+  assert.deepEqual([row.outcome, row.completion_tokens], ['client_left', 4096])
+})
+
+async function leftMidway(body: object): Promise<UsageRow> {
+  const stream = await gateway.openChat(body)
+  await stream.nextChunk()
+  await stream.nextChunk()
+  stream.abort()
+  return settledRow(gateway, stream.headers['x-request-id'])
+}
+
 // Each caller has a word of its own, so that its call can be told from others in the journal.
-async function leftBeforeFirstByte(stream: boolean): Promise<JournalEntry> {
+async function leftBeforeFirstByte(stream: boolean, model = 'test/thinker', key?: string): Promise<JournalEntry> {
   const word = crypto.randomUUID()
   const leaving = new AbortController()
-  const body = { model: 'test/thinker', messages: [{ role: 'user', content: word }], stream }
-  gateway.chat(body, { signal: leaving.signal }).catch(() => {})
+  const body = { model, messages: [{ role: 'user', content: word }], stream }
+  gateway.chat(body, { signal: leaving.signal, ...(key === undefined ? {} : { key }) }).catch(() => {})
   for (;;) {
     const entry = upstream.journal.find(candidate => candidate.rawBody.includes(word))
     if (entry === undefined) {

@@ -41,8 +41,8 @@ for (const [what, plan, code] of CASES) {
     const sse = await stream.rest()
 
     assert.equal(sse.content, 'Hello there, how')
-    const last = sse.chunks.at(-1)
-    for (const chunk of sse.chunks.slice(0, -1)) assertChunk(chunk)
+    const [last, told] = sse.chunks.slice(-2)
+    for (const chunk of sse.chunks.slice(0, -2)) assertChunk(chunk)
     assertErrorChunk(last)
     assert.equal(last?.error?.code, code)
     assert.ok(!sse.raw.includes('great many words'))
@@ -54,6 +54,11 @@ for (const [what, plan, code] of CASES) {
     )
     assert.equal(nano(row.cost), BigInt(PROMPT_ESTIMATE) * 2500n + 4n * 10_000n)
     assert.equal(stream.trailers['x-svc-cost'], row.cost)
+    assert.deepEqual(
+      [told?.choices, told?.usage?.prompt_tokens, told?.usage?.completion_tokens],
+      [[], row.prompt_tokens, row.completion_tokens],
+    )
+    assert.ok(sse.raw.includes(`"cost":${row.cost}}`), sse.raw.slice(-400))
   })
 }
 

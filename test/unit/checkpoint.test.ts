@@ -2,20 +2,102 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { keepCheckpoints } from '../../src/settle/checkpoint.ts'
-import type { Held } from '../../src/settle/settle.ts'
-import type { Checkpoint } from '../../src/store/contract.ts'
+import { type Held, priceOf } from '../../src/settle/settle.ts'
+import type { Checkpoint, Unmarked } from '../../src/store/contract.ts'
 
 const BYTES_PER_TOKEN = 4
 const FREE = { prompt: 0n, completion: 0n, cacheRead: 0n, cacheWrite: 0n, request: 0n }
 
+const MODEL = { id: 'm', contextLength: 1000, maxOutputTokens: 500, mediaMaxTokens: 0, prices: FREE, priceVersion: 'v' }
+const NOTHING = { any: false, texts: [] as string[], bytesBeyond: 0 }
+
 test('the output of every choice is measured once, from mark to mark', () => {
-  const marks: Checkpoint[] = []
+  const it = keeping()
+
+  it.seen.output = { any: true, texts: ['a'.repeat(40)], bytesBeyond: 0 }
+  it.ring()
+  it.seen.output = { any: true, texts: ['a'.repeat(44), 'é'.repeat(20)], bytesBeyond: 0 }
+  it.ring()
+  it.seen.output = { any: true, texts: ['a'.repeat(44), 'é'.repeat(24)], bytesBeyond: 8 }
+  it.ring()
+
+  const bytes = [40, 44 + 2 * 20, 44 + 2 * 24 + 8]
+  assert.deepEqual(
+    it.marks.map(mark => mark.provider !== null && mark.tokens.completion),
+    bytes.map(each => each / BYTES_PER_TOKEN),
+  )
+})
+
+test('a count of the upstream that lags behind what was read is not believed, one that is ahead is, within the bound', () => {
+  const it = keeping()
+  const completion = (reported: number | undefined, bytes: number) => {
+    it.seen.usage = { prompt_tokens: 3, completion_tokens: reported }
+    it.seen.output = { any: bytes > 0, texts: ['a'.repeat(bytes)], bytesBeyond: 0 }
+    it.ring()
+    const last = it.marks.at(-1)
+    return last?.provider === 'p' ? last.tokens.completion : undefined
+  }
+
+  assert.equal(completion(undefined, 40), 10)
+  assert.equal(completion(2, 400), 100)
+  assert.equal(completion(0, 400), 100)
+  assert.equal(completion(150, 400), 150)
+  assert.equal(completion(1_000_000, 400), 1000)
+})
+
+test('the prompt is what the upstream says, else the estimate, and never more than the context', () => {
+  const it = keeping()
+  const prompt = (reported: unknown) => {
+    it.seen.usage = { prompt_tokens: reported, completion_tokens: 1 }
+    it.ring()
+    const last = it.marks.at(-1)
+    return last?.provider === 'p' ? last.tokens.prompt : undefined
+  }
+
+  assert.deepEqual([prompt(7), prompt(0), prompt(undefined), prompt(1_000_000)], [7, 10, 10, 1000])
+})
+
+test('a failed attempt takes its mark back, once, and only if there is one', () => {
+  const it = keeping()
+
+  it.checkpoints.failed()
+  it.ring()
+  it.checkpoints.failed()
+  it.checkpoints.failed()
+
+  assert.deepEqual(
+    it.marks.map(({ provider }) => provider),
+    ['p', null],
+  )
+})
+
+test('a row that was marked at the price of another model gets its own price from a settlement that comes late', () => {
+  const it = keeping()
+  const [first] = it.held.models
+  assert.deepEqual(priceOf(first, it.held), { priceVersion: null, price: null })
+  const other = { ...MODEL, id: 'other', priceVersion: 'w' } as never
+
+  it.called.model = other
+  it.ring()
+
+  assert.equal(priceOf(first, it.held).priceVersion, 'v')
+  assert.equal(priceOf(other, it.held).priceVersion, 'w')
+})
+
+function keeping() {
+  const marks: (Checkpoint | Unmarked)[] = []
+  const held = {
+    requestId: 'r',
+    chat: { n: 2, promptBytes: 40, media: [] },
+    models: [MODEL],
+    capTokens: null,
+    pricedOtherwise: false,
+  } as unknown as Held
+  const seen = { usage: undefined as unknown, output: NOTHING }
+  const called = { provider: 'p', model: MODEL as never, at: 0 }
   let ring = () => assert.fail('no alarm is set')
-  const model = { id: 'm', contextLength: 1000, maxOutputTokens: 500, mediaMaxTokens: 0, prices: FREE }
-  const held = { requestId: 'r', chat: { n: 2, promptBytes: 40, media: [] }, models: [model], capTokens: null }
-  let output = { any: true, texts: ['a'.repeat(40)], bytesBeyond: 0 }
   const needs = {
-    gates: { checkpoint: (mark: Checkpoint) => void marks.push(mark) },
+    gates: { checkpoint: (mark: Checkpoint | Unmarked) => void marks.push(mark) },
     checkpointFirstMs: 1,
     checkpointEveryMs: 1,
     alarms: {
@@ -25,18 +107,12 @@ test('the output of every choice is measured once, from mark to mark', () => {
       },
     },
   }
-  const progress = () => ({ provider: 'p', model: model as never, at: 0 })
-  keepCheckpoints(held as unknown as Held, { usage: undefined, output: () => output }, progress, needs)
-
-  ring()
-  output = { any: true, texts: ['a'.repeat(44), 'é'.repeat(20)], bytesBeyond: 0 }
-  ring()
-  output = { any: true, texts: ['a'.repeat(44), 'é'.repeat(24)], bytesBeyond: 8 }
-  ring()
-
-  const bytes = [40, 44 + 2 * 20, 44 + 2 * 24 + 8]
-  assert.deepEqual(
-    marks.map(mark => mark.tokens.completion),
-    bytes.map(each => each / BYTES_PER_TOKEN),
-  )
-})
+  const watched = {
+    get usage() {
+      return seen.usage
+    },
+    output: () => seen.output,
+  }
+  const checkpoints = keepCheckpoints(held, watched, () => called, needs)
+  return { marks, held, seen, called, checkpoints, ring: () => ring() }
+}

@@ -7,7 +7,7 @@ import { judge, readUsage, unknowns } from '../../src/domain/metering.ts'
 
 const BOUNDS = { prompt: 1000, completion: 200 }
 const ESTIMATES = { prompt: 50, completion: 20 }
-const SEEN = { output: true, finished: true }
+const SEEN = { output: true, finished: true, unseen: false }
 const usage = (prompt_tokens: unknown, completion_tokens: unknown, more: object = {}) =>
   readUsage({ prompt_tokens, completion_tokens, ...more })
 
@@ -30,7 +30,7 @@ test('whatever an upstream reports, the counts are whole, within their bounds, a
   )
   fc.assert(
     fc.property(reports, fc.boolean(), fc.boolean(), (report, output, finished) => {
-      const { tokens } = judge(readUsage(report), BOUNDS, { output, finished }, ESTIMATES)
+      const { tokens } = judge(readUsage(report), BOUNDS, { output, finished, unseen: false }, ESTIMATES)
 
       for (const count of Object.values(tokens)) assert.ok(Number.isSafeInteger(count) && count >= 0)
       assert.ok(tokens.prompt > 0 && tokens.prompt <= BOUNDS.prompt)
@@ -70,7 +70,7 @@ test('each count is judged by itself', () => {
 })
 
 test('zero output is believed only where none was seen', () => {
-  const nothing = judge(usage(7, 0), BOUNDS, { output: false, finished: true }, ESTIMATES)
+  const nothing = judge(usage(7, 0), BOUNDS, { output: false, finished: true, unseen: false }, ESTIMATES)
   const something = judge(usage(7, 0), BOUNDS, SEEN, ESTIMATES)
 
   assert.deepEqual([nothing.tokens.completion, nothing.source], [0, 'upstream'])
@@ -78,7 +78,7 @@ test('zero output is believed only where none was seen', () => {
 })
 
 test("of an unfinished stream the higher of the upstream's last count and the estimate counts", () => {
-  const unfinished = { output: true, finished: false }
+  const unfinished = { output: true, finished: false, unseen: false }
   const counts = (completion: unknown) => judge(usage(7, completion), BOUNDS, unfinished, ESTIMATES).tokens.completion
 
   assert.deepEqual([counts(5), counts(20), counts(90), counts(undefined)], [20, 20, 90, 20])
@@ -104,7 +104,7 @@ test('an estimate is asked for exactly where it can change what is judged', () =
   const count = fc.option(fc.integer({ min: 0, max: 150 }), { nil: undefined })
   fc.assert(
     fc.property(count, count, fc.boolean(), fc.boolean(), (prompt, completion, output, finished) => {
-      const seen = { output, finished }
+      const seen = { output, finished, unseen: false }
       const asked = unknowns(usage(prompt, completion), seen)
       const judged = (estimates: typeof ESTIMATES) => judge(usage(prompt, completion), BOUNDS, seen, estimates).tokens
 
@@ -116,4 +116,18 @@ test('an estimate is asked for exactly where it can change what is judged', () =
       else assert.notEqual(judged({ ...ESTIMATES, completion: 0 }).completion, byCompletion[1])
     }),
   )
+})
+
+test('an answer that its caller left and that may hold what nobody saw is its last count, or the bound', () => {
+  const left = { output: true, finished: false, unseen: true }
+
+  const cut = judge(usage(7, 30), BOUNDS, left, ESTIMATES)
+  const silent = judge(usage(7, undefined), BOUNDS, { ...left, finished: true }, ESTIMATES)
+  const zero = judge(usage(7, 0), BOUNDS, { ...left, finished: true }, ESTIMATES)
+  const whole = judge(usage(7, 30), BOUNDS, { ...left, finished: true }, ESTIMATES)
+
+  assert.deepEqual([cut.tokens.completion, cut.source, cut.clamped], [200, 'estimate', false])
+  assert.deepEqual([silent.tokens.completion, zero.tokens.completion], [200, 200])
+  assert.deepEqual([whole.tokens.completion, whole.source], [30, 'upstream'])
+  assert.equal(unknowns(usage(7, 30), left).completion, false)
 })

@@ -8,6 +8,7 @@ import {
   type WrittenRates,
   writeCost,
 } from '../../domain/catalog.ts'
+import { isKnownToReason } from '../../domain/reasoning.ts'
 import type { DeclaredModel, ModelEntry, ProviderEntry, SealedCredential, StoredCatalog } from '../contract-catalog.ts'
 import type { Page, Paged } from '../contract-operator.ts'
 import { readRevision } from './catalog-revision.ts'
@@ -77,10 +78,13 @@ function readProvider(row: Row): Provider {
 
 export function readModel(row: Row): Model {
   const spec = JSON.parse(text(row.spec)) as Omit<Model, 'targets'> & { readonly targets: readonly WrittenTarget[] }
+  const id = text(row.id)
   return {
     ...spec,
+    // Rows that were written before somebody could state it count as not stated.
+    hiddenReasoning: spec.hiddenReasoning || (spec.hiddenReasoningStated !== true && isKnownToReason({ ...spec, id })),
     targets: spec.targets.map(readTarget),
-    id: text(row.id),
+    id,
     prices: readPriceSnapshot(text(row.price)),
     priceVersion: text(row.price_version),
     createdAt: int(row.created_at),

@@ -86,7 +86,8 @@ function wholeDocument(fields: ModelFields, before?: ModelObject): Document {
     input_modalities: fields.input_modalities.length === 0 ? null : ['text', ...fields.input_modalities],
     media_max_tokens: fields.input_modalities.length === 0 ? null : Number(fields.media_max_tokens),
     supported_parameters: fields.supported_parameters.length === 0 ? null : fields.supported_parameters,
-    hidden_reasoning: fields.hasHiddenReasoning || null,
+    // Of a new model that is not ticked its name decides; of one that is there the tick is the operator's word.
+    hidden_reasoning: before === undefined ? fields.hasHiddenReasoning || null : fields.hasHiddenReasoning,
     strategy: fields.strategy,
     status: fields.isActive ? 'active' : 'inactive',
     pricing: Object.fromEntries([...rates, ['request', request]].filter(([, price]) => price !== undefined)),
