@@ -51,8 +51,9 @@ export type AuthenticateNeeds = {
 const SECRET_CHARS = base62Width(SECRET_BYTES)
 
 export function authenticator(needs: AuthenticateNeeds): Authenticator {
-  const bearers = lru<string, Bearer>(needs.keysCachedMax)
-  const hashesOf = lru<string, Set<string>>(needs.keysCachedMax)
+  const bearers = lru<string, Bearer>(needs.keysCachedMax, unlink)
+  // The secrets of a key that are remembered, all of them and no others: what is revoked must be found here.
+  const hashesOf = new Map<string, Set<string>>()
   // A hash that was just found to be nobody's, until when.
   const strangers = lru<string, number>(needs.unknownKeysCachedMax)
   const failures = lru<string, Bucket>(needs.addressesTrackedMax)
@@ -133,6 +134,12 @@ export function authenticator(needs: AuthenticateNeeds): Authenticator {
     bearers.set(hash, bearer)
     const hashes = hashesOf.get(bearer.key.id) ?? new Set()
     hashesOf.set(bearer.key.id, hashes.add(hash))
+  }
+
+  function unlink(hash: string, { key }: Bearer): void {
+    const hashes = hashesOf.get(key.id)
+    hashes?.delete(hash)
+    if (hashes?.size === 0) hashesOf.delete(key.id)
   }
 
   function secretOf(header: string | undefined): string | undefined {

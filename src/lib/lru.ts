@@ -9,11 +9,17 @@ export type Lru<K, V> = {
   readonly size: number
 }
 
-// V must not include undefined: that is how get says that there is nothing.
-export function lru<K, V>(max: number): Lru<K, V> {
+// V must not include undefined: that is how get says that there is nothing. Told of what is forgotten for want of room.
+export function lru<K, V>(max: number, onEvicted?: (key: K, value: V) => void): Lru<K, V> {
   if (!Number.isSafeInteger(max) || max < 1) throw new RangeError('an LRU must be allowed at least one entry')
   const entries = new Map<K, V>()
   let newest: K | undefined
+
+  function evictOldest(): void {
+    const [key, value] = entries.entries().next().value as [K, V]
+    entries.delete(key)
+    onEvicted?.(key, value)
+  }
 
   return Object.freeze({
     get(key: K) {
@@ -25,7 +31,7 @@ export function lru<K, V>(max: number): Lru<K, V> {
       return value
     },
     set(key: K, value: V) {
-      if (!entries.delete(key) && entries.size >= max) entries.delete(entries.keys().next().value as K)
+      if (!entries.delete(key) && entries.size >= max) evictOldest()
       entries.set(key, value)
       newest = key
     },

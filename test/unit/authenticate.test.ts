@@ -1,0 +1,73 @@
+// What a node remembers of bearers: a key that is to be forgotten is forgotten, however many others were looked up since.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { authenticator } from '../../src/admit/authenticate.ts'
+import { BOUNDS } from '../../src/config-bounds.ts'
+import type { Call } from '../../src/domain/handoff.ts'
+import { parseAddress } from '../../src/lib/cidr.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { bearerOf, keyWith } from '../kit/bearer.ts'
+
+const CACHED_MAX = 100
+
+test('a key in use is forgotten when told so, also after more others than are remembered', async () => {
+  const house = openHouse()
+  await house.ask('used')
+  for (let i = 0; i < 3 * CACHED_MAX; i++) {
+    await house.ask(`other${i}`)
+    assert.equal(await house.ask('used'), true)
+  }
+
+  house.forget('used')
+
+  assert.equal(await house.ask('used'), false)
+})
+
+test('a key that was pushed out by others and came back is forgotten with all of its secrets', async () => {
+  const house = openHouse()
+  await house.ask('key', 'a')
+  for (let i = 0; i < CACHED_MAX; i++) await house.ask(`other${i}`)
+  await house.ask('key', 'b')
+  await house.ask('key', 'a')
+  assert.deepEqual([await house.ask('key', 'a'), await house.ask('key', 'b')], [true, true])
+
+  house.forget('key')
+
+  assert.deepEqual([await house.ask('key', 'a'), await house.ask('key', 'b')], [false, false])
+})
+
+// `ask` tells whether the bearer was remembered.
+function openHouse() {
+  const keyIds: string[] = []
+  const authenticate = authenticator({
+    ...BOUNDS,
+    keysCachedMax: CACHED_MAX,
+    othersMayChangeKeys: false,
+    keyPrefix: 'svc_live_',
+    clock: systemClock,
+    onCache: () => undefined,
+    gates: { bearer: async () => bearerOf(keyWith({ id: keyIds.at(-1) ?? '' })) },
+  })
+  return {
+    forget: authenticate.forget,
+    async ask(keyId: string, secret = ''): Promise<boolean> {
+      keyIds.push(keyId)
+      return (await authenticate.authenticate(callWith(`${keyId}${secret}`))).isCached
+    },
+  }
+}
+
+function callWith(secret: string): Call {
+  return {
+    requestId: crypto.randomUUID(),
+    clientRequestId: null,
+    method: 'GET',
+    path: '/v1/models',
+    query: '',
+    authorizations: [`Bearer svc_live_${secret.padEnd(43, 'Z')}`],
+    address: parseAddress('192.0.2.1'),
+    receivedAt: systemClock.now(),
+    startedMs: systemClock.monotonic(),
+    client: { gone: false, onGone: () => () => undefined, onCut: () => () => undefined },
+  }
+}
