@@ -50,6 +50,7 @@ export async function enter(pass: Pass, ticket: EntryTicket, needs: EnterNeeds):
     pass.hasRow = verdict.kind !== 'stale' && verdict.kind !== 'suspended' && verdict.kind !== 'count_first'
     if (verdict.kind === 'granted') {
       needs.limits.sawDay(bearer.key, verdict.day, verdict.dayCount)
+      needs.limits.confirmed?.(bearer.key)
       return verdict
     }
     assert(verdict.kind !== 'count_first')

@@ -23,6 +23,7 @@ export function sharedLimits(needs: SharedLimitNeeds): Limits {
       return local.enterWithToken(bearer, await rpm.take(bearer.key))
     },
     look: rpm.look,
+    confirmed: rpm.confirmed,
     rpm: rpm.standing,
     prune() {
       local.prune()
@@ -113,6 +114,15 @@ function sharedRpm({ clock, buckets, nodesAlive, onLocal }: SharedLimitNeeds) {
     async look(key: Key): Promise<void> {
       const said = buckets.isUp() ? await buckets.look(key) : undefined
       if (said !== undefined) hear(seenOf(key), said)
+    },
+    // Two that pass each other while a key changes may take its bucket back for a moment: the next request under the newer
+    // record brings it forward, and what was used stays used.
+    confirmed(key: Key): void {
+      const seen = seenKeys.get(key.id)
+      if (seen === undefined || seen.version <= key.version) return
+      buckets.follow(key, seen.version)
+      seen.limit = key.rpmLimit
+      seen.version = key.version
     },
     standing(key: Key): Standing {
       const seen = seenOf(key)

@@ -27,6 +27,8 @@ export type Limits = {
   unpaidSpent(key: Key): Standing | undefined
   // What the gate said of the day.
   sawDay(key: Key, day: number, count: number): void
+  // Where the nodes share their buckets: the gate has admitted under this record, so that it is the one in force.
+  confirmed?(key: Key): void
   daily(bearer: Bearer): { readonly used: number; readonly resetSeconds: number; readonly resetsAt: number }
   rpm(key: Key): Standing
   inFlight(keyId: string): number

@@ -8,6 +8,9 @@ export type SharedBuckets = {
   look(key: BucketKey): Promise<BucketSaid | undefined>
   // Puts a token back that was taken there; nobody waits for it.
   giveBack(keyId: string): void
+  // The record is the one in force, though the bucket goes by one with this higher version: a restored database counts its
+  // versions from an earlier one. Nobody waits for it.
+  follow(key: BucketKey, wrongVersion: number): void
   isUp(): boolean
 }
 

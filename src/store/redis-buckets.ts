@@ -8,12 +8,14 @@ import { isUnknownScript, type RedisClient, type RedisLink } from './redis-link.
 type Script = { readonly text: string; readonly sha: string }
 
 // Kept as "tokens limit version at". A clock that jumps back refills nothing and is gone by from there, so that it locks
-// nobody out. A changed limit keeps what was used; an older record of the key does not bring its limit back.
+// nobody out. A changed limit keeps what was used; an older record of the key does not bring its limit back, but who has one
+// is not let in beyond it: after a restore of the database the older record is the one that is true.
 export const TAKE = scriptOf(`
 local limit, version, wanted = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local time = redis.call('TIME')
 local now = time[1] * 1000 + time[2] / 1000
 local tokens = limit
+local allowed
 local kept = redis.call('GET', KEYS[1])
 if kept then
   local words = {}
@@ -23,12 +25,13 @@ if kept then
     if version > words[3] then
       tokens = math.max(0, limit - (words[2] - tokens))
     else
+      allowed = math.max(0, math.min(tokens, limit - (words[2] - tokens)))
       limit, version = words[2], words[3]
     end
   end
 end
 local taken = 0
-if tokens >= wanted then
+if (allowed or tokens) >= wanted then
   tokens = tokens - wanted
   taken = 1
 end
@@ -45,6 +48,18 @@ tokens = math.min(tonumber(limit), tonumber(tokens) + 1)
 redis.call('SET', KEYS[1], string.format('%.17g %s %s', tokens, limit, others), 'KEEPTTL')
 return 1`)
 
+// For a record of the key that is known to be the one in force, though the bucket has heard of a newer one.
+const FOLLOW = scriptOf(`
+local limit, version, wrong = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local kept = redis.call('GET', KEYS[1])
+if not kept then return 0 end
+local words = {}
+for word in string.gmatch(kept, '%S+') do words[#words + 1] = tonumber(word) end
+if #words ~= 4 or words[3] ~= wrong then return 0 end
+local tokens = math.max(0, limit - (words[2] - words[1]))
+redis.call('SET', KEYS[1], string.format('%.17g %d %d %.17g', tokens, limit, version, words[4]), 'KEEPTTL')
+return 1`)
+
 export function redisBuckets(link: RedisLink): SharedBuckets {
   async function ask(key: BucketKey, wanted: '0' | '1'): Promise<BucketSaid | undefined> {
     try {
@@ -59,6 +74,10 @@ export function redisBuckets(link: RedisLink): SharedBuckets {
     look: key => ask(key, '0'),
     giveBack(keyId) {
       run(link, GIVE_BACK, [nameOf(keyId)]).catch(() => undefined)
+    },
+    follow(key, wrongVersion) {
+      const args = [nameOf(key.id), String(key.rpmLimit), String(key.version), String(wrongVersion)]
+      run(link, FOLLOW, args).catch(() => undefined)
     },
     isUp: link.isUp,
   }

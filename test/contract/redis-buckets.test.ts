@@ -56,7 +56,10 @@ if (hasRedis()) {
           reference ??= { bucket: fullBucket(rpmLimit, now), limit: rpmLimit, version }
           if (version > reference.version) Object.assign(reference, { limit: rpmLimit, version })
           const { bucket, limit } = reference
-          const isTaken = verb === 'take' ? take(bucket, limit, now) : standing(bucket, limit, now).limit === limit
+          // An older record lets nobody in beyond its own limit.
+          standing(bucket, limit, now)
+          const mayTake = rpmLimit - (limit - bucket.tokens) >= 1
+          const isTaken = verb === 'look' || (mayTake && take(bucket, limit, now))
 
           const said = await takeAt(name, { id: name, rpmLimit, version }, verb === 'take' ? 1 : 0, now)
 
@@ -67,6 +70,23 @@ if (hasRedis()) {
       }),
       { numRuns: 300 },
     )
+  })
+
+  test('a bucket goes by an older record once that is known to be in force, and keeps what was used', async () => {
+    await using house = await openBuckets()
+    const { buckets } = house
+    const key = newKey(100)
+    const restored = { ...key, rpmLimit: 10, version: 1 }
+    const newer = { ...key, version: 2 }
+    for (let i = 0; i < 4; i++) await buckets.take(newer)
+
+    buckets.follow(restored, 3)
+    const unchanged = await buckets.look(newer)
+    buckets.follow(restored, 2)
+    const followed = await buckets.look(restored)
+
+    assert.deepEqual([unchanged?.limit, unchanged?.version], [100, 2])
+    assert.deepEqual([followed?.limit, followed?.version, Math.floor(followed?.tokens ?? 0)], [10, 1, 6])
   })
 
   test('a clock that jumps two hours back neither fills the bucket nor locks the key out', async () => {

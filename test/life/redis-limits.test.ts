@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
+import pg from 'pg'
 import { Pool } from 'undici'
 import { withBounds } from '../kit/bounds.ts'
 import type { Gateway } from '../kit/gateway.ts'
@@ -109,6 +110,25 @@ if (hasPostgres() && hasRedis()) {
       },
     )
 
+    await t.test('the limits of a restored database are in force, though Redis has heard of newer ones', async () => {
+      const key = await a.createKey({ rpm_limit: 5, daily_limit: null })
+      await a.admin('PATCH', `/keys/${key.id}`, { rpm_limit: 20 })
+      const startedAt = performance.now()
+      for (const node of nodes) assert.equal((await node.get('/v1/models', key.secret)).status, 200)
+
+      await restored(`UPDATE api_key SET rpm_limit = 5, version = 1 WHERE id = '${key.id}'`, house.url)
+      const answers = []
+      for (let i = 0; i < 12; i++) answers.push(await nodes[i % nodes.length]!.get('/v1/models', key.secret))
+      const refilled = Math.ceil((20 * (performance.now() - startedAt)) / 60_000)
+      await a.admin('PATCH', `/keys/${key.id}`, { rpm_limit: 200 })
+      const changed = await b.get('/v1/models', key.secret)
+
+      const served = answers.filter(({ status }) => status === 200).length
+      assert.ok(served <= 1 + refilled, `${served} were served, of one that was left and ${refilled} that came`)
+      assert.ok(served >= 1 && served < answers.length)
+      assert.deepEqual([changed.status, changed.headers['ratelimit-limit']], [200, '200'])
+    })
+
     await t.test('what is refilled after a change is refilled at the new pace on all nodes', async () => {
       const key = await a.createKey({ rpm_limit: 600, daily_limit: null })
       const startedAt = performance.now()
@@ -185,4 +205,11 @@ async function misses(nodes: readonly Gateway[]): Promise<number> {
     sum += Number(/^turnpike_key_cache_total\{result="miss"\} (\d+)/m.exec(text)?.[1])
   }
   return sum
+}
+
+// As a backup that is played back leaves it.
+async function restored(statement: string, url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await client.query(statement).finally(() => client.end())
 }

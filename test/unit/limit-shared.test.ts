@@ -144,6 +144,20 @@ test('a request refused for the day gives its token back to Redis', async () => 
   assert.deepEqual([refusal.code, house.givenBack], ['daily_limit_exceeded', 1])
 })
 
+test('a record that the gate confirms is the one in force, though Redis goes by a newer one', async () => {
+  const house = openHouse({ limit: 10 })
+  house.says = { isTaken: true, tokens: 90, limit: 100, version: 2 }
+  await house.enter()
+
+  house.limits.confirmed?.(house.key)
+  house.limits.confirmed?.(house.key)
+  house.says = { isTaken: true, tokens: 0, limit: 10, version: 1 }
+  await house.enter()
+
+  assert.deepEqual(house.followed, ['1 of 10 for 2'])
+  assert.equal(house.limits.rpm(house.key).limit, 10)
+})
+
 test('full buckets are forgotten, others are not', async () => {
   const house = openHouse({ limit: 60 })
   house.says = { isTaken: true, tokens: 30, limit: 60, version: 1 }
@@ -162,7 +176,13 @@ function openHouse({ limit = 60, nodes = 1 } = {}) {
   const key = keyWith({ rpmLimit: limit, maxConcurrent: 100 })
   // Undefined: it is away.
   const says: BucketSaid | 'late' | undefined = undefined
-  const world = { nodes, says: says as BucketSaid | 'late' | undefined, givenBack: 0, local: 0 }
+  const world = {
+    nodes,
+    says: says as BucketSaid | 'late' | undefined,
+    givenBack: 0,
+    local: 0,
+    followed: [] as string[],
+  }
   const answer = async () => (world.says === 'late' ? undefined : world.says)
   const limits = sharedLimits({
     clock,
@@ -173,6 +193,7 @@ function openHouse({ limit = 60, nodes = 1 } = {}) {
       take: answer,
       look: answer,
       giveBack: () => void world.givenBack++,
+      follow: (record, wrong) => void world.followed.push(`${record.version} of ${record.rpmLimit} for ${wrong}`),
       isUp: () => world.says !== undefined,
     },
   })
