@@ -26,9 +26,12 @@ const TABLE = {
   bodiesInMemoryBytesMax: 256 * MIB,
   // One account may have at most one such part of the bodies in memory.
   bodiesPerAccountShare: 4,
+  // On Postgres many are one statement, so that as many as one holds may be looked up at once.
   unknownKeyLookupsMax: 32,
-  unknownKeyLookupsWaitingMax: 1024,
-  unknownKeyLookupsWaitingPerAddressMax: 256,
+  unknownKeyLookupsTogetherMax: 256,
+  // Each is a connection that waits for its answer: whoever floods must not fill the line for valid keys of its address.
+  unknownKeyLookupsWaitingMax: 32_768,
+  unknownKeyLookupsWaitingPerAddressMax: 8_192,
   unknownKeysCachedMax: 50_000,
   unknownKeyCacheMs: 1 * SECOND,
   addressFailuresPerMinute: 600,
@@ -116,6 +119,8 @@ const TABLE = {
   readOnAfterFinishMs: 30 * SECOND,
   estimateTimeoutMs: 2 * SECOND,
   sweepEveryMs: 5 * SECOND,
+  // How long the store may take over what a request waits for, before it is away; half of a node's lease at most.
+  gateWaitMsMax: 10 * SECOND,
   firstSweepTriesMax: 20,
   firstSweepPauseMs: 500,
 

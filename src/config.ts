@@ -58,6 +58,8 @@ export type Config = {
   readonly corsOrigins: readonly string[]
   readonly explain: boolean
   readonly allowPrivateUpstreams: boolean
+  // A Postgres that may lose commits which it has answered is warned of instead of refused.
+  readonly allowUnsafeDatabase: boolean
   // Null: usage rows are kept for ever.
   readonly usageRetentionDays: number | null
   // Undefined: there is no file.
@@ -83,6 +85,7 @@ const KNOWN = [
   'NODE_NAME',
   'DETECT_PROVIDERS',
   'ALLOW_PRIVATE_UPSTREAMS',
+  'ALLOW_UNSAFE_DATABASE',
   'LOG_LEVEL',
   'URL',
   'API_KEY',
@@ -114,6 +117,7 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
     corsOrigins: file.corsOrigins,
     explain: file.explain,
     allowPrivateUpstreams: flag(env, 'TURNPIKE_ALLOW_PRIVATE_UPSTREAMS', file.allowPrivateUpstreams),
+    allowUnsafeDatabase: flag(env, 'TURNPIKE_ALLOW_UNSAFE_DATABASE', false),
     usageRetentionDays: file.usageRetentionDays,
     catalog: file.catalog,
     detected: detectProviders(flag(env, 'TURNPIKE_DETECT_PROVIDERS', true) && file.catalog === undefined ? env : {}),

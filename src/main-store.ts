@@ -45,20 +45,33 @@ function lockOf(dir: string) {
   }
 }
 
-async function openShared(url: string, { config, clock, metrics, newId, node }: Ground): Promise<Store> {
+async function openShared(url: string, ground: Ground): Promise<Store> {
+  const { config, clock, metrics, newId, node } = ground
   try {
-    const leaseMs = config.bounds.nodeLeaseMs
-    return await openPostgres({ url, owner: newId(), clock, onCommit: metrics.commit, leaseMs, node })
+    const { nodeLeaseMs: leaseMs, gateWaitMsMax } = config.bounds
+    const onUnsafe = (settings: readonly string[]) => refuseUnsafe(settings, ground)
+    const [owner, onCommit, bounds] = [newId(), metrics.commit, { gateWaitMsMax }]
+    return await openPostgres({ url, owner, clock, onCommit, leaseMs, node, onUnsafe, bounds })
   } catch (error) {
     throw cannotOpen(SHARED, error)
   }
+}
+
+// What callers were told was booked must be booked after a crash of the server too.
+function refuseUnsafe(settings: readonly string[], { config, log }: Ground): void {
+  const why = `${settings.map(name => `${name} = off`).join(', ')}: the server may lose commits that it has answered`
+  if (!config.allowUnsafeDatabase) {
+    throw new Error(`${why}; turn it on, or set TURNPIKE_ALLOW_UNSAFE_DATABASE=1 to accept losses`)
+  }
+  log.warn({}, `${why} (TURNPIKE_ALLOW_UNSAFE_DATABASE)`)
 }
 
 async function openEmbedded({ config, metrics, newId, node }: Ground): Promise<Store> {
   takeDataDir(config.dataDir)
   const path = join(config.dataDir, DATABASE_FILE)
   try {
-    return await openSqlite({ path, owner: newId(), onCommit: metrics.commit, node })
+    const { gateWaitMsMax } = config.bounds
+    return await openSqlite({ path, owner: newId(), onCommit: metrics.commit, node, bounds: { gateWaitMsMax } })
   } catch (error) {
     throw cannotOpen(fileIn(config.dataDir), error)
   }

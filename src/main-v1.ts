@@ -65,7 +65,16 @@ export async function openV1({ store, catalog }: House, around: Around, ground: 
   const onCache = metrics.keyCache
   const othersMayChangeKeys = config.databaseUrl !== undefined
   const { keyPrefix } = brand
-  const authenticate = authenticator({ ...bounds, gates, clock, keyPrefix, othersMayChangeKeys, onCache })
+  const unknownKeyLookupsMax = othersMayChangeKeys ? bounds.unknownKeyLookupsTogetherMax : bounds.unknownKeyLookupsMax
+  const authenticate = authenticator({
+    ...bounds,
+    unknownKeyLookupsMax,
+    gates,
+    clock,
+    keyPrefix,
+    othersMayChangeKeys,
+    onCache,
+  })
   const redis = await openRedis(ground, hint => heard(hint))
   const limits =
     redis === undefined

@@ -9,36 +9,32 @@ import type { AccountPage, Desk, HotOp, KeyPage, RowPage } from './hot-rules.ts'
 import { findAbandoned, type Lease } from './postgres-lease.ts'
 import { planName } from './postgres-plans.ts'
 import { DATABASE_TIME } from './postgres-sql.ts'
-import { type Changes, noChanges, writeChanges } from './postgres-writes.ts'
+import { noChanges, writeChanges } from './postgres-writes.ts'
 import { int, type Row, text } from './sql/sql.ts'
 
 export type PostgresDesk = Desk & {
   writeBack(): Promise<void>
-  // A row that is there, or closed, only if this batch was committed; undefined where nothing tells.
-  witness(): Witness | undefined
-  bears(witness: Witness): boolean
 }
 
-export type Witness = { readonly requestId: string; readonly state: string }
+// `batch` is a number that this node has given to no other.
+export type DeskGround = { readonly lease: Lease; readonly batch: number }
 
 export async function openPostgresDesk(
   client: PoolClient,
   ops: readonly HotOp[],
-  lease: Lease,
-  unsure: Witness | undefined,
+  { lease, batch }: DeskGround,
 ): Promise<PostgresDesk> {
   const ask = async (name: string, statement: string, values: unknown[]) =>
     (await client.query<Row>({ name: planName(client, name), text: statement, values })).rows
   const touched = whatIsTouched(ops, await abandonedRows(client, ops, lease))
-  const wanted = unsure === undefined ? touched.rowIds : [...touched.rowIds, unsure.requestId]
   // Sent together: the server does them one after the other.
   const [accounts, keys, { now, claimedUntil, rows }] = await Promise.all([
     lockAccounts(touched, ask),
     lockKeys(touched, ask),
-    readRows(wanted, ask),
+    readRows(touched.rowIds, ask),
   ])
   const before = new Map([...accounts.values(), ...keys.values()].map(page => [page, { ...page }]))
-  const changes = noChanges(lease.owner, now)
+  const changes = noChanges(lease, batch, now)
 
   return {
     now,
@@ -54,7 +50,7 @@ export async function openPostgresDesk(
     insertClosed: row => changes.insertClosed(row),
     closeRow(row, to, bill) {
       rows.set(row.requestId, closed(row, to, bill))
-      changes.close(to, bill)
+      changes.close(row.state, to, bill)
     },
     charge: (accountId, requestId, amount) => changes.book('charge', accountId, requestId, amount),
     correct: (accountId, requestId, amount) => changes.book('correction', accountId, requestId, amount),
@@ -70,8 +66,6 @@ export async function openPostgresDesk(
       for (const page of keys.values()) if (page.dirty) changes.key(page, before.get(page) as KeyPage)
       await writeChanges(client, changes)
     },
-    witness: () => witnessOf(changes),
-    bears: witness => rows.get(witness.requestId)?.state === witness.state,
   }
 }
 
@@ -149,10 +143,4 @@ function openOnly(row: RowPage | undefined): readonly RowPage[] {
 
 function closed(row: RowPage, state: string, bill: Settlement): RowPage {
   return { ...row, state, cost: bill.cost, checkpoint: null }
-}
-
-function witnessOf({ inserts, closes }: Changes): Witness | undefined {
-  for (const row of inserts) return { requestId: row.request_id, state: row.state }
-  for (const row of closes.values()) return { requestId: row.request_id, state: row.state }
-  return undefined
 }

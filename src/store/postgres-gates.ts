@@ -2,15 +2,15 @@
 // `hot-rules`, under the row locks of its desk.
 import type { BatchResult } from './group-commit.ts'
 import { applyOp, type HotOp, type HotResult } from './hot-rules.ts'
-import { openPostgresDesk, type Witness } from './postgres-desk.ts'
+import { openPostgresDesk } from './postgres-desk.ts'
 import { hasLostConnection, isOurOwn, isRefusedValue, isWorthAnotherTry } from './postgres-errors.ts'
-import type { Lease } from './postgres-lease.ts'
+import { type Lease, lastBatch } from './postgres-lease.ts'
 import { renewPlans } from './postgres-plans.ts'
 import { type PostgresSql, SHARE_HOURS } from './postgres-sql.ts'
 
 type Results = readonly BatchResult<HotResult>[]
-// A commit that was sent and not answered: what to answer if it was done, and how to tell.
-type Unsure = { readonly results: Results; readonly witness: Witness | undefined }
+// A commit that was sent and not answered: what to answer if it was done, and its number, by which that is told.
+type Unsure = { readonly results: Results; readonly batch: number }
 type Course = { hasBegun: boolean; unsure: Unsure | undefined }
 
 const TRIES_MAX = 4
@@ -18,8 +18,11 @@ const TRIES_MAX = 4
 const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED; ${SHARE_HOURS}`
 
 export function postgresGates(sql: PostgresSql, lease: Lease) {
-  // A batch whose connection broke is run again. If that happened after its commit was sent, the next run looks first for
-  // what it would have left: it waits for the locks of the one before, which has then ended one way or the other.
+  let batches = 0
+
+  // A batch whose connection broke is run again. If that happened after its commit was sent, the next run looks first
+  // whether the node's own row bears its number, which nobody else can have written. By then it has waited for the locks of
+  // the one before, which has ended one way or the other (docs/decisions/0065-a-batch-leaves-its-number.md).
   async function commit(ops: readonly HotOp[]): Promise<Results> {
     const course: Course = { hasBegun: false, unsure: undefined }
     for (let tries = 1; ; tries++) {
@@ -52,14 +55,15 @@ export function postgresGates(sql: PostgresSql, lease: Lease) {
         // Sent one behind the other, and answered so.
         const renewed = renewPlans(client)
         const begun = client.query(BEGIN)
-        const [desk] = await Promise.all([openPostgresDesk(client, ops, lease, course.unsure?.witness), begun, renewed])
-        if (course.unsure?.witness !== undefined && desk.bears(course.unsure.witness)) {
+        const batch = ++batches
+        const [desk] = await Promise.all([openPostgresDesk(client, ops, { lease, batch }), begun, renewed])
+        if (course.unsure !== undefined && (await lastBatch(client, lease)) === course.unsure.batch) {
           await client.query('ROLLBACK')
           return course.unsure.results
         }
         course.unsure = undefined
         const results = ops.map(op => ({ ok: true as const, value: applyOp(op, desk) }))
-        course.unsure = { results, witness: desk.witness() }
+        course.unsure = { results, batch }
         isSent = true
         // Both are sent before either is answered: a commit behind a failed write rolls back.
         await Promise.all([desk.writeBack(), client.query('COMMIT')])

@@ -20,7 +20,8 @@ class UnfitDatabase extends Error {}
 // `moving` is the move that does this itself; half of one is no database that anybody else could start on.
 export async function migratePostgres(client: PoolClient, moving?: string): Promise<void> {
   await refuseUnfit(client)
-  await client.query('BEGIN')
+  // What is read once the lock is had must not be older than the lock, whatever the server's default is.
+  await client.query('BEGIN ISOLATION LEVEL READ COMMITTED')
   try {
     await lockMigrations(client)
     if (moving === undefined) await refuseHalfMoved(client)
@@ -67,6 +68,15 @@ export async function refuseReadOnly(client: PoolClient): Promise<void> {
   if (Number(rows[0]?.writable) === 1) return
   const error = new UnfitDatabase('the server is read-only: nothing could be booked there')
   throw Object.assign(error, { code: '25006', severity: 'ERROR' })
+}
+
+// Settings of the server, or of this role or database, under which a commit that was answered may be lost.
+export async function unsafeSettings(client: PoolClient): Promise<readonly string[]> {
+  const rows = await ask(
+    client,
+    `SELECT name FROM unnest(ARRAY['synchronous_commit', 'fsync']) AS name WHERE current_setting(name) = 'off'`,
+  )
+  return rows.map(row => String(row.name))
 }
 
 async function bringUp(client: PoolClient, isMove: boolean): Promise<void> {

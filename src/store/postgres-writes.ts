@@ -1,15 +1,18 @@
 // What a batch of the hot path changes on Postgres, gathered as lists and written by one statement, whose parts are only
-// those that have something to write. Each list crosses as one JSON text.
+// those that have something to write, and the node's own row. Each list crosses as one JSON text.
 import type { PoolClient } from 'pg'
 import type { Nano } from '../domain/credits.ts'
 import type { RequestFacts } from '../domain/usage.ts'
 import type { GateAsk, HoldEntry, Settlement } from './contract.ts'
 import type { AccountPage, ClosedRow, KeyPage } from './hot-rules.ts'
+import { type Lease, nodeValues, renewing } from './postgres-lease.ts'
 import { planName } from './postgres-plans.ts'
 
 export type Changes = ReturnType<typeof noChanges>
 
-export function noChanges(owner: string, now: number) {
+// `batch` numbers the batches of this node.
+export function noChanges(lease: Lease, batch: number, now: number) {
+  const { owner } = lease
   const inserts: InsertedRow[] = []
   const closes = new Map<string, CloseValues>()
   const entries: Values[] = []
@@ -20,6 +23,8 @@ export function noChanges(owner: string, now: number) {
   const hours = new Set<number>()
 
   return {
+    lease,
+    batch,
     inserts,
     closes,
     entries,
@@ -44,12 +49,14 @@ export function noChanges(owner: string, now: number) {
         finished_at: row.finishedAt,
       })
     },
-    // A row that is recovered and settled in one batch is written as it is in the end.
-    close(to: 'settled' | 'recovered', bill: Settlement): void {
-      const { price_version, price } = closes.get(bill.requestId) ?? NO_PRICE
+    // A row that is recovered and settled in one batch is written as it is in the end; in the table it still is what it
+    // was before both.
+    close(from: string, to: 'settled' | 'recovered', bill: Settlement): void {
+      const { state_before, price_version, price } = closes.get(bill.requestId) ?? { ...NO_PRICE, state_before: from }
       const values = billValues(to, bill)
       closes.set(bill.requestId, {
         ...values,
+        state_before,
         price_version: values.price_version ?? price_version,
         price: values.price ?? price,
       })
@@ -84,6 +91,7 @@ export function noChanges(owner: string, now: number) {
 
 export async function writeChanges(client: PoolClient, changes: Changes): Promise<void> {
   const { inserts, closes, entries, marks, touches, accounts, keys, hours } = changes
+  const own = [nodeValues(changes.lease, changes.batch)]
   const lists: readonly (readonly Values[])[] = [
     inserts,
     [...closes.values()],
@@ -94,19 +102,32 @@ export async function writeChanges(client: PoolClient, changes: Changes): Promis
     keys,
     [...hours].map(hour => ({ hour })),
   ]
-  const used = PARTS.map((part, i) => ({ part, list: lists[i] ?? [], i })).filter(({ list }) => list.length > 0)
-  if (used.length === 0) return
-  const parts = used.map(({ part, i }, at) => `part${i} AS (${part(`json_to_recordset($${at + 1}::json)`)})`)
+  if (lists.every(list => list.length === 0)) return
+  const used = PARTS.map((part, i) => ({ part, list: lists[i] ?? own, i })).filter(({ list }) => list.length > 0)
+  const { leaseMs } = changes.lease
+  const parts = used.map(({ part, i }, at) => `part${i} AS (${part(`json_to_recordset($${at + 1}::json)`, leaseMs)})`)
+  const counted = used.filter(({ i }) => COUNTED.has(i))
   await client.query({
     name: planName(client, `hot-write-${used.map(({ i }) => i).join('')}`),
-    text: `WITH ${parts.join(',\n')} SELECT 1`,
-    values: used.map(({ list }) => jsonOf(list)),
+    text: `WITH ${parts.join(',\n')} SELECT ${demanding(
+      counted.map(({ i }) => `part${i}`),
+      used.length + 1,
+    )}`,
+    values: [...used.map(({ list }) => jsonOf(list)), ...counted.map(({ list }) => list.length)],
   })
+}
+
+// The commit is sent before this is answered, so that the statement itself has to fail where a row is not as it was read:
+// a division by zero, which is blamed on a value of the batch.
+function demanding(counted: readonly string[], at: number): string {
+  const found = counted.map((part, i) => `(SELECT COUNT(*) FROM ${part}) = $${at + i}::bigint`)
+  return `1 / (${['true', ...found].join(' AND ')})::int`
 }
 
 type Values = Readonly<Record<string, string | number | null>>
 type InsertedRow = Values & { readonly request_id: string; readonly state: string }
-type CloseValues = InsertedRow & { readonly price_version: string | null; readonly price: string | null }
+type BillValues = InsertedRow & { readonly price_version: string | null; readonly price: string | null }
+type CloseValues = BillValues & { readonly state_before: string }
 
 const NO_PRICE = { price_version: null, price: null }
 
@@ -122,12 +143,12 @@ const ENTRY = 'account_id text, id text, kind text, amount bigint, request_id te
 
 // In the order of the lists. A secret that somebody else is changing is not waited for: its mark of use is written the
 // next time.
-const PARTS: readonly ((list: string) => string)[] = [
+const PARTS: readonly ((list: string, leaseMs: number) => string)[] = [
   list => `INSERT INTO usage (${namesOf(INSERTED)}) SELECT ${namesOf(INSERTED)} FROM ${list} AS r (${INSERTED})`,
   list => `UPDATE usage u SET state = r.state, ${assignmentsOf(BILL)}, checkpoint = NULL,
       price_version = COALESCE(r.price_version, u.price_version), price = COALESCE(r.price, u.price)
-    FROM ${list} AS r (request_id text, state text, price_version text, price text, ${BILL})
-    WHERE u.request_id = r.request_id`,
+    FROM ${list} AS r (request_id text, state_before text, state text, price_version text, price text, ${BILL})
+    WHERE u.request_id = r.request_id AND u.state = r.state_before RETURNING 1`,
   list => `INSERT INTO ledger (${namesOf(ENTRY)}) SELECT ${namesOf(ENTRY)} FROM ${list} AS r (${ENTRY})`,
   list => `UPDATE usage u SET checkpoint = r.mark FROM ${list} AS r (request_id text, mark text)
     WHERE u.request_id = r.request_id AND u.state = 'open'`,
@@ -137,13 +158,21 @@ const PARTS: readonly ((list: string) => string)[] = [
     WHERE s.hash = f.hash`,
   list => `UPDATE account a SET available = a.available + r.available, held = a.held + r.held,
       spent = a.spent + r.spent, owed = a.owed + r.owed
-    FROM ${list} AS r (id text, available bigint, held bigint, spent bigint, owed bigint) WHERE a.id = r.id`,
+    FROM ${list} AS r (id text, available bigint, held bigint, spent bigint, owed bigint) WHERE a.id = r.id
+    RETURNING 1`,
   list => `UPDATE key_balance b SET spent = b.spent + r.spent, held = b.held + r.held, day = r.day,
       day_count = r.day_count
-    FROM ${list} AS r (id text, spent bigint, held bigint, day bigint, day_count bigint) WHERE b.key_id = r.id`,
+    FROM ${list} AS r (id text, spent bigint, held bigint, day bigint, day_count bigint) WHERE b.key_id = r.id
+    RETURNING 1`,
   list => `INSERT INTO usage_rolled (hour, mark, rolled_mark) SELECT r.hour, 1, 0 FROM ${list} AS r (hour bigint)
     ORDER BY r.hour ON CONFLICT (hour) DO UPDATE SET mark = usage_rolled.mark + 1`,
+  renewing,
 ]
+// Of these every entry of the list must have found its row.
+const CLOSES = 1
+const ACCOUNTS = 5
+const KEYS = 6
+const COUNTED: ReadonlySet<number> = new Set([CLOSES, ACCOUNTS, KEYS])
 
 function namesOf(columns: string): string {
   return columns
@@ -175,7 +204,7 @@ function factValues(facts: RequestFacts, modelRequested: string | null, stream: 
   }
 }
 
-function billValues(state: string, bill: Settlement): CloseValues {
+function billValues(state: string, bill: Settlement): BillValues {
   const { tokens } = bill
   return {
     request_id: bill.requestId,

@@ -1,17 +1,19 @@
 // The store on Postgres, which many nodes may share: group commit on each node, the operator's changes over a pool of their
 // own, lists and reports over two more, so that neither a long list nor a long wait stands in front of a commit.
+import type { Bearer } from '../domain/key.ts'
 import type { Clock } from '../lib/clock.ts'
+import { gather } from '../lib/gather.ts'
 import { type Store, StoreAway } from './contract.ts'
 import type { NodeFacts } from './contract-nodes.ts'
 import { COMMIT_BOUNDS, type CommitBounds, gateSide } from './gate-side.ts'
-import { groupCommit } from './group-commit.ts'
+import type { BatchResult } from './group-commit.ts'
 import type { HotOp, HotResult } from './hot-rules.ts'
 import { postgresGates } from './postgres-gates.ts'
-import { migratePostgres, refuseReadOnly } from './postgres-migrate.ts'
+import { migratePostgres, refuseReadOnly, unsafeSettings } from './postgres-migrate.ts'
 import { postgresNodes } from './postgres-nodes.ts'
 import { openPostgresSql, POSTGRES_BOUNDS } from './postgres-sql.ts'
 import { postgresUpkeep } from './postgres-upkeep.ts'
-import { findBearer } from './sql/bearers.ts'
+import { findBearers } from './sql/bearers.ts'
 import { REPORT_BOUNDS, readApart, usageApart } from './sql/reads.ts'
 import { sqlRooms } from './sql/rooms.ts'
 
@@ -22,11 +24,16 @@ export type PostgresOptions = {
   readonly clock: Clock
   // Told after every batch: how many operations shared it and how long it took, for the metrics.
   readonly onCommit?: (ops: number, ms: number) => void
-  readonly bounds?: CommitBounds
+  readonly bounds?: Partial<CommitBounds>
   // A node that has not swept for so long is taken for dead; it sweeps every few seconds.
   readonly leaseMs?: number
   readonly node?: NodeFacts
+  // Told the settings under which the server may lose a commit that it has answered; what it throws ends the opening.
+  readonly onUnsafe?: (settings: readonly string[]) => void
 }
+
+// Of one statement.
+const LOOKUPS_MAX = 256
 
 // Of a node that is told no other.
 const LEASE_MS = 20_000
@@ -52,32 +59,36 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     openPostgresSql({ url, clock, bounds: REPORTS }),
   ])
   const end = () => Promise.all([hotSql.close(), roomSql.close(), listSql.close(), reportSql.close()])
-  await hotSql.withClient(migratePostgres).catch(async error => {
-    await end()
-    throw error
-  })
+  await hotSql
+    .withClient(async client => {
+      const unsafe = await unsafeSettings(client)
+      if (unsafe.length > 0) options.onUnsafe?.(unsafe)
+      await migratePostgres(client)
+    })
+    .catch(async error => {
+      await end()
+      throw error
+    })
 
   const facts = options.node ?? { name: owner, version: '', startedAt: clock.now(), inFlight: () => 0 }
   const lease = { owner, leaseMs, facts }
   const { commit } = postgresGates(hotSql, lease)
-  const bounds = options.bounds ?? COMMIT_BOUNDS
-  const hot = groupCommit<HotOp, HotResult>(
-    async ops => {
-      const started = clock.monotonic()
-      const results = await commit(ops)
-      onCommit?.(ops.length, clock.monotonic() - started)
-      return results.map(result => (result.ok ? result : { ok: false, error: away(result.error) }))
-    },
-    bounds,
-    () => new StoreAway('too many writes are waiting for the store'),
-  )
-  const { flush, ...gates } = gateSide(hot.submit, bounds.behindMax)
+  async function commitOps(ops: readonly HotOp[]): Promise<readonly BatchResult<HotResult>[]> {
+    const started = clock.monotonic()
+    const results = await commit(ops)
+    onCommit?.(ops.length, clock.monotonic() - started)
+    return results.map(result => (result.ok ? result : { ok: false, error: away(result.error) }))
+  }
+  const { flush, drained, ...gates } = gateSide(commitOps, { ...COMMIT_BOUNDS, ...options.bounds })
   const rooms = sqlRooms(roomSql)
   const lists = sqlRooms(listSql)
+  // A flood of unknown keys costs a few statements, and no valid key among them waits for long
+  // (docs/decisions/0066-unknown-keys-are-looked-up-together.md).
+  const bearer = gather<string, Bearer>(hashes => findBearers(hashes, roomSql), LOOKUPS_MAX)
   const { inTurn, ...nodes } = postgresNodes(roomSql, lease)
 
   return {
-    gates: { ...gates, bearer: hash => findBearer(hash, roomSql).catch(throwAway) },
+    gates: { ...gates, bearer: hash => bearer(hash).catch(throwAway) },
     keys: readApart('keys', orAway(rooms.keys), orAway(lists.keys)),
     accounts: readApart('accounts', orAway(rooms.accounts), orAway(lists.accounts)),
     catalog: readApart('catalog', orAway(rooms.catalog), orAway(lists.catalog)),
@@ -91,7 +102,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     ping: () => roomSql.withClient(refuseReadOnly).catch(throwAway),
     async close() {
       flush()
-      await hot.drained()
+      await drained()
       await nodes.leave().catch(() => undefined)
       await end()
     },

@@ -5,7 +5,7 @@ import { type Store, StoreAway } from './contract.ts'
 import type { NodeFacts, Nodes } from './contract-nodes.ts'
 import type { Upkeep } from './contract-upkeep.ts'
 import { COMMIT_BOUNDS, type CommitBounds, gateSide } from './gate-side.ts'
-import { groupCommit } from './group-commit.ts'
+import type { BatchResult } from './group-commit.ts'
 import type { HotOp, HotResult } from './hot-rules.ts'
 import { type FlatBatch, packOps, unpackResults } from './hot-wire.ts'
 import { retentionClock } from './retention-clock.ts'
@@ -21,13 +21,14 @@ export type SqliteOptions = {
   readonly owner: string
   // Told after every batch: how many operations shared it and how long it took, for the metrics.
   readonly onCommit?: (ops: number, ms: number) => void
-  readonly bounds?: CommitBounds
+  readonly bounds?: Partial<CommitBounds>
   readonly node?: NodeFacts
   readonly reports?: ReportBounds
 }
 
 export async function openSqlite(options: SqliteOptions): Promise<Store> {
-  const bounds = options.bounds ?? COMMIT_BOUNDS
+  const bounds = { ...COMMIT_BOUNDS, ...options.bounds }
+  const { gateWaitMsMax } = bounds
   // Without its writer the process is of no use to anybody: it ends, and its next start recovers what was open.
   const writer = await openThread({ path: options.path, owner: options.owner, readOnly: false }, error => {
     throw error
@@ -42,17 +43,12 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     return openThread({ path: options.path, owner: options.owner, readOnly: true, reportMsMax: msMax }, onDeath)
   }
 
-  const hot = groupCommit<HotOp, HotResult>(
-    async ops => {
-      const { value, ms } = await writer.ask({ ops: packOps(ops) })
-      options.onCommit?.(ops.length, ms)
-      return unpackResults(value as FlatBatch).map(result =>
-        result.ok ? result : { ok: false, error: away(result.error) },
-      )
-    },
-    bounds,
-    () => new StoreAway('too many writes are waiting for the store'),
-  )
+  async function commitOps(ops: readonly HotOp[]): Promise<readonly BatchResult<HotResult>[]> {
+    const { value, ms } = await writer.ask({ ops: packOps(ops) })
+    options.onCommit?.(ops.length, ms)
+    const results = unpackResults(value as FlatBatch)
+    return results.map(result => (result.ok ? result : { ok: false, error: away(result.error) }))
+  }
 
   // Sums are read beside the writer, and rows deleted a few at a time: commits come in between.
   function sqliteUpkeep(): Upkeep {
@@ -67,11 +63,11 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     }
   }
 
-  const { flush, ...gates } = gateSide(hot.submit, bounds.behindMax)
+  const { flush, drained, ...gates } = gateSide(commitOps, bounds)
   return {
     gates: {
       ...gates,
-      bearer: async hash => (await writer.ask({ hash })).value as Bearer | undefined,
+      bearer: async hash => (await within(gateWaitMsMax, writer.ask({ hash }))).value as Bearer | undefined,
     },
     keys: readApart('keys', room('keys', writer.ask), room('keys', lists.ask)),
     accounts: readApart('accounts', room('accounts', writer.ask), room('accounts', lists.ask)),
@@ -84,11 +80,11 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     usage: usageApart(room('usage', lists.ask), room('usage', reports.ask)),
     upkeep: sqliteUpkeep(),
     ping: async () => {
-      await writer.ask({ room: 'settings', verb: 'get', args: ['ping'] })
+      await within(gateWaitMsMax, writer.ask({ room: 'settings', verb: 'get', args: ['ping'] }))
     },
     async close() {
       flush()
-      await hot.drained()
+      await drained()
       await Promise.all([lists.close(), reports.close()])
       // Last, so that it takes what is in the log over into the file.
       await writer.ask({ close: true })
@@ -109,6 +105,14 @@ function onlyNode({ owner, node }: SqliteOptions): Nodes {
     leave: async () => {},
     inTurn: work => work(),
   }
+}
+
+// Whoever waits for it is told after so long, whatever the thread does with what it was asked.
+function within<T>(ms: number, answered: Promise<T>): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>()
+  const late = setTimeout(() => reject(new StoreAway('the store did not answer in time')), ms)
+  answered.then(resolve, reject).finally(() => clearTimeout(late))
+  return promise
 }
 
 function room<Name extends keyof Rooms>(name: Name, ask: Thread['ask']): Rooms[Name] {

@@ -142,6 +142,24 @@ if (postgres !== undefined) {
     await house.store.gates.settle(bill('r1', {}))
   })
 
+  test('keys that are looked up at once share statements, and each gets its own answer', async () => {
+    await using house = await openHouse(make, 0n)
+    const { gates, keys } = house.store
+    for (const id of ['key2', 'dead']) await keys.create(newKey(id), ACTOR)
+    await keys.revoke('dead', ACTOR)
+    const hashes = Array.from({ length: 600 }, (_, i) => `${i}`.padStart(64, 'f'))
+    const known = ['key', 'key2', 'dead'].map(id => newKey(id).secret.hash)
+    const first = gates.bearer('0'.repeat(64))
+
+    const found = await Promise.all([...hashes, ...known, ...known].map(gates.bearer))
+
+    const ids = found.map(bearer => bearer?.key.id)
+    assert.deepEqual(ids.slice(600), ['key', 'key2', undefined, 'key', 'key2', undefined])
+    assert.ok(ids.slice(0, 600).every(id => id === undefined))
+    assert.equal(await first, undefined)
+    assert.deepEqual(await gates.bearer(known[1] as string), found[601])
+  })
+
   test('a gate that finds its account in the hands of another node judges by what that one leaves', async () => {
     await using house = await openHouse(make, 1000n)
     const sql = await openPostgresSql({ url: house.url, clock: systemClock })

@@ -8,6 +8,8 @@ export type CommitCutter = AsyncDisposable & {
   // The next COMMIT; resolves when it was cut.
   cutNext(where: 'before' | 'after'): Promise<void>
   hang(isHanging: boolean): void
+  // New connections are accepted and reach the server only then.
+  holdNew(until: Promise<void>): void
 }
 
 const COMMIT = 'COMMIT\0'
@@ -19,9 +21,12 @@ export async function commitCutter(postgresUrl: string): Promise<CommitCutter> {
   const reach = () => (folder === null ? connect(port, behind.hostname) : connect(`${folder}/.s.PGSQL.${port}`))
   const open = new Set<Socket>()
   let isHanging = false
+  let held = Promise.resolve()
   let armed: { readonly where: 'before' | 'after'; readonly done: () => void } | undefined
 
-  const server = createServer(client => {
+  const server = createServer(async client => {
+    client.on('error', () => {})
+    await held
     const upstream = reach()
     let isDeaf = false
     for (const socket of [client, upstream]) {
@@ -59,6 +64,9 @@ export async function commitCutter(postgresUrl: string): Promise<CommitCutter> {
     cutNext: where => new Promise(done => (armed = { where, done })),
     hang(hangs) {
       isHanging = hangs
+    },
+    holdNew(until) {
+      held = until
     },
     async [Symbol.asyncDispose]() {
       for (const socket of open) socket.destroy()

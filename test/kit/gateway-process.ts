@@ -115,7 +115,12 @@ export async function freePort(): Promise<number> {
 // Only what a process needs of our own environment: a developer's OPENAI_API_KEY or DATABASE_URL must not leak in.
 const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'TZ', 'NODE_V8_COVERAGE']
 // As a gateway would choose them; where they are chosen, its process need not start over.
-const CHOSEN_ENV = { MALLOC_ARENA_MAX: '2', NODE_OPTIONS: '--max-semi-space-size=12' }
+const CHOSEN_ENV = {
+  MALLOC_ARENA_MAX: '2',
+  NODE_OPTIONS: '--max-semi-space-size=12',
+  // The tests' own Postgres is quick and survives nothing.
+  TURNPIKE_ALLOW_UNSAFE_DATABASE: '1',
+}
 
 function launch(
   args: readonly string[],

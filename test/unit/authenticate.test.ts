@@ -1,9 +1,12 @@
-// What a node remembers of bearers: a key that is to be forgotten is forgotten, however many others were looked up since.
+// What a node remembers of bearers: a key that is to be forgotten is forgotten, however many others were looked up since. And
+// what it has to look up is looked up, whoever else asks from the same address.
 import assert from 'node:assert/strict'
+import { hash as digest } from 'node:crypto'
 import { test } from 'node:test'
 import { authenticator } from '../../src/admit/authenticate.ts'
 import { BOUNDS } from '../../src/config-bounds.ts'
 import type { Call } from '../../src/domain/handoff.ts'
+import { Refusal } from '../../src/domain/refusal.ts'
 import { parseAddress } from '../../src/lib/cidr.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { bearerOf, keyWith } from '../kit/bearer.ts'
@@ -36,6 +39,39 @@ test('a key that was pushed out by others and came back is forgotten with all of
   assert.deepEqual([await house.ask('key', 'a'), await house.ask('key', 'b')], [false, false])
 })
 
+test('a valid key that was never seen is looked up while its address has thousands of unknown ones waiting', async () => {
+  const valid = secretOf('valid')
+  const hash = digest('sha256', valid)
+  const answering = Promise.withResolvers<void>()
+  const authenticate = authenticator({
+    ...BOUNDS,
+    othersMayChangeKeys: true,
+    keyPrefix: 'svc_live_',
+    clock: systemClock,
+    onCache: () => undefined,
+    gates: {
+      async bearer(asked) {
+        await answering.promise
+        return asked === hash ? bearerOf(keyWith()) : undefined
+      },
+    },
+  })
+  const code = async (secret: string) => {
+    try {
+      return (await authenticate.authenticate(callWith(secret))).bearer.key.id
+    } catch (error) {
+      return error instanceof Refusal ? error.code : String(error)
+    }
+  }
+
+  const flood = Array.from({ length: 4000 }, (_, i) => code(secretOf(`unknown${i}`)))
+  const found = code(valid)
+  answering.resolve()
+
+  assert.equal(await found, keyWith().id)
+  assert.deepEqual([...new Set(await Promise.all(flood))].sort(), ['invalid_api_key', 'too_many_failures'])
+})
+
 // `ask` tells whether the bearer was remembered.
 function openHouse() {
   const keyIds: string[] = []
@@ -52,9 +88,13 @@ function openHouse() {
     forget: authenticate.forget,
     async ask(keyId: string, secret = ''): Promise<boolean> {
       keyIds.push(keyId)
-      return (await authenticate.authenticate(callWith(`${keyId}${secret}`))).isCached
+      return (await authenticate.authenticate(callWith(secretOf(`${keyId}${secret}`)))).isCached
     },
   }
+}
+
+function secretOf(text: string): string {
+  return `svc_live_${text.padEnd(43, 'Z')}`
 }
 
 function callWith(secret: string): Call {
@@ -64,7 +104,7 @@ function callWith(secret: string): Call {
     method: 'GET',
     path: '/v1/models',
     query: '',
-    authorizations: [`Bearer svc_live_${secret.padEnd(43, 'Z')}`],
+    authorizations: [`Bearer ${secret}`],
     address: parseAddress('192.0.2.1'),
     receivedAt: systemClock.now(),
     startedMs: systemClock.monotonic(),

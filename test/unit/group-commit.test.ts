@@ -126,3 +126,66 @@ test('drained comes once everything is answered, and at once where nothing is un
   await Promise.all(submitted)
   await waiting
 })
+
+test('what waited for too long is told as failed, is not begun, and is undone if it was done all the same', async () => {
+  const late: string[] = []
+  const running: ((results: readonly BatchResult<string>[]) => void)[] = []
+  const batches: (readonly string[])[] = []
+  const commits = groupCommit<string, string>(
+    ops => {
+      batches.push(ops)
+      return new Promise(resolve => running.push(resolve))
+    },
+    BOUNDS,
+    () => new Error('full'),
+    {
+      waitMsMax: 500,
+      isBounded: op => op.startsWith('gate'),
+      error: () => new Error('too late'),
+      onLate: (op, result) => late.push(`${op} ${result}`),
+    },
+  )
+  const settled = commits.submit('settle')
+  const [first, failing] = ['gate-a', 'gate-b'].map(op => assert.rejects(commits.submit(op), /too late/))
+  await turns(1)
+  const behind = assert.rejects(commits.submit('gate-c'), /too late/)
+  const patient = commits.submit('mark')
+
+  await Promise.all([first, failing, behind])
+  running[0]?.([
+    { ok: true, value: 'done' },
+    { ok: true, value: 'granted' },
+    { ok: false, error: new Error('odd byte') },
+  ])
+  await settled
+  await turns(3)
+  running[1]?.([{ ok: true, value: 'marked' }])
+
+  assert.deepEqual([await settled, await patient], ['done', 'marked'])
+  assert.deepEqual(batches, [['settle', 'gate-a', 'gate-b'], ['mark']])
+  assert.deepEqual(late, ['gate-a granted'])
+})
+
+test('an answer that comes after a process stood still for too long is late, whether its timer came or not', async () => {
+  const late: string[] = []
+  const commits = groupCommit<string, string>(
+    async ops => {
+      const until = performance.now() + 600
+      while (performance.now() < until);
+      return ops.map(() => ({ ok: true, value: 'granted' }))
+    },
+    BOUNDS,
+    () => new Error('full'),
+    {
+      waitMsMax: 500,
+      isBounded: () => true,
+      error: () => new Error('too late'),
+      onLate: op => late.push(op),
+    },
+  )
+
+  await assert.rejects(commits.submit('gate'), /too late/)
+  await commits.drained()
+
+  assert.deepEqual(late, ['gate'])
+})

@@ -18,18 +18,24 @@ export async function writeEnds(tx: Tx, keyId?: string): Promise<readonly string
      RETURNING key_id AS id`,
     params,
   )
-  const expired = await tx.all(
-    `UPDATE api_key SET expired_at = expires_at WHERE id IN (
-       SELECT id FROM api_key WHERE expires_at <= $1 AND expired_at IS NULL ${keyId === undefined ? '' : 'AND id = $2'}
-       ORDER BY expires_at LIMIT ${ENDS_MAX}) AND expired_at IS NULL
-     RETURNING id`,
+  const due = await tx.all(
+    `SELECT id FROM api_key WHERE expires_at <= $1 AND expired_at IS NULL ${keyId === undefined ? '' : 'AND id = $2'}
+     ORDER BY expires_at LIMIT ${ENDS_MAX}`,
     params,
   )
-  for (const id of idsOf(ended)) await appendEvent(tx, SYSTEM, 'key.grace_passed', id)
-  for (const id of idsOf(expired)) await appendEvent(tx, SYSTEM, 'key.expire', id)
-
-  const changed = [...new Set([...undone, ...idsOf([...ended, ...expired])])].sort()
-  for (const id of changed) await bumpVersion(tx, id)
+  const [ofSecrets, revived] = [new Set(idsOf(ended)), new Set(undone)]
+  const changed: string[] = []
+  // Key by key in the order of their ids, as the gates lock them: two that lock in other orders wait for each other.
+  for (const id of [...new Set([...undone, ...idsOf([...ended, ...due])])].sort()) {
+    const expires =
+      'UPDATE api_key SET expired_at = expires_at WHERE id = $2 AND expires_at <= $1 AND expired_at IS NULL'
+    const isExpired = (await tx.run(expires, [tx.now(), id])) > 0
+    if (ofSecrets.has(id)) await appendEvent(tx, SYSTEM, 'key.grace_passed', id)
+    if (isExpired) await appendEvent(tx, SYSTEM, 'key.expire', id)
+    if (!isExpired && !ofSecrets.has(id) && !revived.has(id)) continue
+    await bumpVersion(tx, id)
+    changed.push(id)
+  }
   return changed
 }
 

@@ -1,0 +1,81 @@
+// One of three nodes stands still for longer than its lease, again and again, and the answers to its commits are lost:
+// what the others recover is settled once, what it admits when it is back is left to it, and the books balance.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import pg from 'pg'
+import { withBounds } from '../kit/bounds.ts'
+import { commitCutter } from '../kit/commit-cutter.ts'
+import { gatherCrowd, openAccounts } from '../kit/crowd.ts'
+import { chance } from '../kit/fleet.ts'
+import { type Gateway, standardConfig } from '../kit/gateway.ts'
+import { openJudge, postgresBooks } from '../kit/judge.ts'
+import { startNodes } from '../kit/nodes.ts'
+import { CALM } from '../kit/plan.ts'
+import { hasPostgres } from '../kit/postgres.ts'
+import { until } from '../kit/until.ts'
+import { startUpstream } from '../kit/upstream.ts'
+
+const ROUNDS = 3
+const LEASE_MS = 3000
+const GATE_WAIT_MS = LEASE_MS / 2
+
+if (hasPostgres()) {
+  test('a node that stands still under load, and whose commits are cut, costs nobody anything', async () => {
+    const random = chance(7)
+    await using upstream = await startUpstream()
+    const bounds = withBounds({ nodeLeaseMs: LEASE_MS, sweepEveryMs: 300, gateWaitMsMax: GATE_WAIT_MS })
+    await using nodes = await startNodes(2, { config: standardConfig(upstream.url), ...bounds })
+    await using cutter = await commitCutter(nodes.url)
+    const victim = await nodes.start({ env: { DATABASE_URL: cutter.url } })
+    const [first] = nodes.all as [Gateway]
+    const secrets = await openAccounts(first)
+    await using books = postgresBooks(nodes.url)
+    const judge = openJudge(books, upstream, () => nodes.all.flatMap(node => node.lines))
+    let early = 0
+
+    for (let round = 0; round < ROUNDS; round++) {
+      upstream.script(() => CALM[Math.floor(random() * CALM.length)] ?? {})
+      const setup = { secrets, callers: 4, leavers: false, models: ['test/m1'] }
+      const crowds = nodes.all.map(node => gatherCrowd({ ...setup, url: node.url }))
+      await until('every crowd is being served', () => crowds.every(crowd => crowd.sightings.length > 2), 60_000)
+      for (let cut = 0; cut < 10; cut++) await cutter.cutNext(random() < 0.5 ? 'before' : 'after')
+
+      victim.signal('SIGSTOP')
+      await until('it is taken for dead', () => isSilent(first), 30_000)
+      await setTimeout(1000)
+      const backAt = Date.now()
+      victim.signal('SIGCONT')
+      const seen = crowds[2]?.sightings.length ?? 0
+      await until('it serves again', () => (crowds[2]?.sightings.length ?? 0) > seen + 10, 60_000)
+      for (const crowd of crowds) crowd.sendHome()
+      await Promise.all(crowds.map(crowd => crowd.dispersed))
+      // Of a gate that was given up nobody knows here whether it left a row.
+      await judge.judge(crowds.flatMap(crowd => crowd.sightings).filter(({ status }) => status === 200))
+      early += await recoveredSince(nodes.url, backAt)
+    }
+
+    assert.equal(early, 0, 'rows that were admitted after it was back were taken by others')
+    assert.ok(judge.tally.whole > 0, JSON.stringify(judge.tally))
+  })
+}
+
+type NodeList = { readonly data: readonly { readonly state: string; readonly self: boolean }[] }
+
+async function isSilent(node: Gateway): Promise<boolean> {
+  const { body } = await node.admin<NodeList>('GET', '/nodes')
+  return body.data.some(({ state }) => state === 'silent')
+}
+
+// Rows that began after that moment and were recovered, whether or not they were settled later.
+async function recoveredSince(url: string, since: number): Promise<number> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  const { rows } = await client.query(
+    `SELECT 1 FROM usage u WHERE created_at > $1 AND (state = 'recovered'
+       OR EXISTS (SELECT 1 FROM ledger l WHERE l.request_id = u.request_id AND l.kind = 'correction'))`,
+    [since],
+  )
+  await client.end()
+  return rows.length
+}
