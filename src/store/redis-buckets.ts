@@ -9,7 +9,8 @@ type Script = { readonly text: string; readonly sha: string }
 
 // Kept as "tokens limit version at". A clock that jumps back refills nothing and is gone by from there, so that it locks
 // nobody out. A changed limit keeps what was used; an older record of the key does not bring its limit back, but who has one
-// is not let in beyond it: after a restore of the database the older record is the one that is true.
+// is not let in beyond it: after a restore of the database the older record is the one that is true, and a version is given a
+// second time.
 export const TAKE = scriptOf(`
 local limit, version, wanted = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local time = redis.call('TIME')
@@ -22,7 +23,7 @@ if kept then
   for word in string.gmatch(kept, '%S+') do words[#words + 1] = tonumber(word) end
   if #words == 4 then
     tokens = math.min(words[2], words[1] + math.max(0, now - words[4]) * words[2] / 60000)
-    if version > words[3] then
+    if version > words[3] or (version == words[3] and limit ~= words[2]) then
       tokens = math.max(0, limit - (words[2] - tokens))
     else
       allowed = math.max(0, math.min(tokens, limit - (words[2] - tokens)))
