@@ -9,7 +9,7 @@ const MINUTE = 60 * SECOND
 
 const TABLE = {
   // The door
-  bodyBytesMax: 4 * MIB,
+  bodyBytesMax: 16 * MIB,
   headersMax: 100,
   headerBytesMax: 16 * KIB,
   jsonDepthMax: 32,

@@ -9,6 +9,7 @@ import {
   type Place,
   readChoice,
   readFields,
+  readFlag,
   readList,
   readName,
   readSeconds,
@@ -25,6 +26,7 @@ import {
 } from './domain/catalog.ts'
 import {
   isSdkKind,
+  isVendorAddress,
   PRESET_NAMES,
   PRESETS,
   type Preset,
@@ -32,6 +34,7 @@ import {
   type SdkKind,
   sdkBaseUrl,
 } from './domain/presets.ts'
+import { usuallyFetches } from './domain/remote-media.ts'
 import { withoutTrailing } from './lib/trailing.ts'
 
 // Credentials stay in memory: they are no part of what is stored of a provider that a file declares.
@@ -47,6 +50,7 @@ const PROVIDER_KEYS = [
     'api_key',
     'api_keys',
     'passthrough',
+    'remote_media',
     'max_tokens_field',
     'timeouts',
     'headers',
@@ -95,6 +99,7 @@ function readOpenaiWire(fields: Fields, kind: ProviderKind): Wire {
     // At another address than the usual one somebody else may ask for the key.
     needsKey: preset?.needsKey === true && (own === undefined || preset.baseUrl === null),
     quirks: readQuirks(fields, preset?.quirks ?? NO_QUIRKS),
+    remoteMedia: readRemoteMedia(fields, kind, baseUrl, preset?.remoteMedia ?? isVendorAddress(baseUrl)),
     settings: {},
     passthrough: readPassthrough(fields, preset?.passthrough ?? []),
     maxTokensField: fields.optional(
@@ -117,10 +122,12 @@ function readSdkWire(fields: Fields, kind: SdkKind): Wire {
   if (kind === 'bedrock') fields.need('region')
   if (settings.project !== undefined) fields.need('location')
   if (settings.location !== undefined) fields.need('project')
+  const baseUrl =
+    fields.optional<string | undefined>('base_url', readBaseUrl, undefined) ?? usualAddress(fields, kind, settings)
   return {
-    baseUrl:
-      fields.optional<string | undefined>('base_url', readBaseUrl, undefined) ?? usualAddress(fields, kind, settings),
+    baseUrl,
     needsKey: true,
+    remoteMedia: readRemoteMedia(fields, kind, baseUrl, true),
     quirks: { ...NO_QUIRKS, headers: fields.optional('headers', readHeaders, {}) },
     settings,
     passthrough: readPassthrough(fields, preset.passthrough),
@@ -146,6 +153,11 @@ function readProject(place: Place): string {
     /^(?:[a-z0-9][a-z0-9.-]{0,62}:)?[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/,
     'must be 1 to 63 small letters, digits or dashes, after a domain and a colon where it has one',
   )
+}
+
+// An operator may know that what stands at a private address reaches nothing but the public internet.
+function readRemoteMedia(fields: Fields, kind: ProviderKind, baseUrl: string, isVendor: boolean): boolean {
+  return fields.optional('remote_media', readFlag, usuallyFetches(kind, baseUrl, isVendor))
 }
 
 function readPassthrough(fields: Fields, usual: readonly string[]): readonly string[] {

@@ -4,6 +4,7 @@ import { BOUNDS } from './config-bounds.ts'
 import {
   type Fields,
   fail,
+  isNull,
   type Place,
   readChoice,
   readFlag,
@@ -14,7 +15,15 @@ import {
 } from './config-yaml.ts'
 import type { Quirks } from './domain/catalog.ts'
 
-export const QUIRK_KEYS = ['auth_header', 'path', 'query', 'leaves_out', 'stream_options', 'developer_role']
+export const QUIRK_KEYS = [
+  'auth_header',
+  'path',
+  'query',
+  'leaves_out',
+  'stream_options',
+  'developer_role',
+  'cache_key_field',
+]
 
 export function readQuirks(fields: Fields, usual: Quirks): Quirks {
   return {
@@ -25,6 +34,7 @@ export function readQuirks(fields: Fields, usual: Quirks): Quirks {
     leavesOut: fields.optional('leaves_out', place => readTexts(place, BOUNDS.namesPerListMax), usual.leavesOut),
     streamOptions: fields.optional('stream_options', readFlag, usual.streamOptions),
     developerRole: fields.optional('developer_role', readFlag, usual.developerRole),
+    cacheKeyField: fields.optional('cache_key_field', readFieldName, usual.cacheKeyField),
   }
 }
 
@@ -35,6 +45,11 @@ function readAuthHeader(place: Place): Quirks['authHeader'] {
 function readPath(place: Place): string {
   const rule = 'must begin with a slash, of visible ASCII characters without ? and #, with {model} where the model goes'
   return readName(place, /^\/(?:[\x21-\x7e](?<![?#{}])|\{model\})*$/, rule)
+}
+
+// Null says that there is none, also where the preset has one.
+function readFieldName(place: Place): string | null {
+  return isNull(place) ? null : readName(place, /^[A-Za-z_]\w{0,63}$/, 'must be the name of a field, or null')
 }
 
 function readQuery(place: Place): Quirks['query'] {

@@ -11,7 +11,7 @@ import type { Models } from './domain/chat-models.ts'
 import type { Nano } from './domain/credits.ts'
 import type { Failure } from './domain/failure.ts'
 import type { Delivery, Pass } from './domain/handoff.ts'
-import { type Identifiers, identifiersOf, stickyWord } from './domain/identifiers.ts'
+import { accountMark, type Identifiers, identifiersOf, stickyWord } from './domain/identifiers.ts'
 import { MODEL_NAME_MAX, storable } from './domain/usage.ts'
 import type { Failpoint } from './lib/failpoint.ts'
 import { meter } from './relay/meter.ts'
@@ -118,6 +118,7 @@ async function deliver(
     stickTo: stickyWord(identifiers),
     client,
     identifiers,
+    accountMark: accountMark(held.accountId, needs.hmacKey),
     capTokens: held.capTokens,
     readsOn,
     onDispatch: (provider: string, model: Model, at: number) => {

@@ -3,6 +3,7 @@
 import { type Credential, type Model, type Provider, type WrittenRates, writeCost } from '../domain/catalog.ts'
 import { formatPrice } from '../domain/credits.ts'
 import type { CredentialView, TargetView } from '../domain/fleet-view.ts'
+import { fetchesMedia } from '../domain/remote-media.ts'
 import { isoTime, isoTimeOrNull } from '../domain/wire-time.ts'
 import { snakeCase } from '../lib/snake-case.ts'
 import type { ModelEntry, ProviderEntry } from '../store/contract-catalog.ts'
@@ -36,6 +37,7 @@ export function providerObject(entry: ProviderEntry, declared: readonly Credenti
     kind: provider.kind,
     base_url: provider.baseUrl,
     passthrough: provider.passthrough,
+    remote_media: fetchesMedia(provider),
     max_tokens_field: provider.maxTokensField,
     timeouts: timeoutsOf(provider),
     quirks: snakeCased(provider.quirks),

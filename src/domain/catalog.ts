@@ -24,6 +24,8 @@ export type Provider = {
   readonly quirks: Quirks
   // What a wire wants to know beside an address: a region, a project.
   readonly settings: Readonly<Record<string, string>>
+  // Whether it fetches pictures by their address, from the public internet.
+  readonly remoteMedia?: boolean
   // Its address was entered through the API: only public addresses may be connected to. What a file declares is the
   // operator's own word.
   readonly publicOnly?: boolean
@@ -52,6 +54,8 @@ export type Quirks = {
   readonly streamOptions: boolean
   // Whether it knows the role `developer`; otherwise such messages are sent as `system`.
   readonly developerRole: boolean
+  // The field by which its prompt cache is partitioned, and which gets the HMAC of the account; null: it has none.
+  readonly cacheKeyField: string | null
 }
 
 export const NO_QUIRKS: Quirks = {
@@ -62,6 +66,7 @@ export const NO_QUIRKS: Quirks = {
   leavesOut: [],
   streamOptions: true,
   developerRole: true,
+  cacheKeyField: null,
 }
 
 // One of the secrets by which we are known to a provider. Its id may be shown, the secret never.

@@ -61,12 +61,29 @@ function checkLimits(chat: Chat, model: Model): void {
       message: `${chat.maxTokensName} is at most ${model.maxOutputTokens} for this model.`,
     })
   }
+  checkLogprobs(chat, model)
   for (const { kind, param } of chat.media) {
     if (!model.inputModalities.includes(kind)) {
       throw new Refusal('unsupported_value', { param, message: `The model takes no ${kind} input.` })
     }
   }
 }
+
+// Each token comes with its alternatives, each with a probability and its bytes: a whole answer must fit into memory.
+function checkLogprobs(chat: Chat, model: Model): void {
+  if (chat.forwarded.logprobs !== true && chat.forwarded.top_logprobs === undefined) return
+  const tokens = chat.maxTokens ?? (chat.stream ? 0 : model.maxOutputTokens)
+  const entries = tokens * chat.n * (1 + ((chat.forwarded.top_logprobs as number | undefined) ?? 0))
+  if (entries * LOGPROB_BYTES <= LOGPROBS_BYTES_MAX) return
+  const param = chat.forwarded.top_logprobs === undefined ? 'logprobs' : 'top_logprobs'
+  throw new Refusal('invalid_value', {
+    param,
+    message: `${param} for ${tokens * chat.n} tokens is more than an answer may hold (16 MiB); ask for fewer tokens.`,
+  })
+}
+
+const LOGPROB_BYTES = 64
+const LOGPROBS_BYTES_MAX = 16 * 1024 * 1024
 
 function takesMedia(chat: Chat, model: Model): boolean {
   return chat.media.every(({ kind }) => model.inputModalities.includes(kind))

@@ -9,12 +9,13 @@ type Described = {
   readonly items?: TSchema
   readonly properties?: Readonly<Record<string, TSchema>>
   readonly patternProperties?: Readonly<Record<string, TSchema>>
+  readonly additionalProperties?: boolean | TSchema
 }
 
 // Whether there were any.
 export function dropNulls(value: unknown, schema: TSchema): boolean {
   if (typeof value !== 'object' || value === null) return false
-  const { anyOf = [], items, properties = {}, patternProperties = {} } = schema as Described
+  const { anyOf = [], items, properties = {}, patternProperties = {}, additionalProperties: open } = schema as Described
   let found = false
   const drop = (inner: unknown, shape: TSchema) => {
     found = dropNulls(inner, shape) || found
@@ -29,7 +30,8 @@ export function dropNulls(value: unknown, schema: TSchema): boolean {
     if (record[name] !== null || takesNull(field)) drop(record[name], field)
     else found = delete record[name]
   }
-  for (const field of Object.values(patternProperties)) {
+  const others = typeof open === 'object' ? [open] : Object.values(patternProperties)
+  for (const field of others) {
     if (takesNull(field)) continue
     for (const name of Object.keys(record)) if (record[name] === null) found = delete record[name]
   }

@@ -9,7 +9,8 @@ const TOP_LOGPROBS_MAX = 20
 const TOOLS_MAX = 128
 
 const Text = Type.String()
-const Anything = Type.Record(Type.String(), Type.Unknown())
+// Any object. Not a record: its members would be looked at one by one.
+const Anything = Type.Object({})
 const safe = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }
 
 // What a provider would fetch for the caller must not reach into the provider's own network, nor be read by others on its
@@ -23,10 +24,14 @@ export const PATTERNS: ReadonlyMap<unknown, string> = new Map([[ADDRESS, 'must b
 
 // Base64 with line ends between, or a `data:` URL.
 export function isInline(text: string): boolean {
-  if (DATA_URL.test(text)) return true
+  if (isDataUrl(text)) return true
   const end = text.search(NOT_BASE64)
   if (end < 0) return text !== ''
   return end > 0 && text.length - end <= PADDING_CHARS_MAX && PADDING.test(text.slice(end))
+}
+
+export function isDataUrl(text: string): boolean {
+  return DATA_URL.test(text)
 }
 
 const DATA_URL = /^data:/i
@@ -140,11 +145,11 @@ const fields = {
   frequency_penalty: Type.Number({ minimum: -2, maximum: 2 }),
   function_call: Type.Union([Text, Type.Object({ name: Name })]),
   functions: Type.Array(Type.Object({ name: Name }), { maxItems: TOOLS_MAX }),
-  logit_bias: Type.Record(Type.String(), Type.Number({ minimum: -100, maximum: 100 })),
+  logit_bias: Type.Object({}, { additionalProperties: Type.Number({ minimum: -100, maximum: 100 }) }),
   logprobs: Type.Boolean(),
   max_completion_tokens: Type.Integer({ ...safe, minimum: 1 }),
   max_tokens: Type.Integer({ ...safe, minimum: 1 }),
-  metadata: Type.Record(Type.String(), Text),
+  metadata: Type.Object({}, { additionalProperties: Text }),
   modalities: Type.Array(Text),
   n: Type.Integer({ minimum: 1, maximum: CHOICES_MAX }),
   parallel_tool_calls: Type.Boolean(),
@@ -159,6 +164,7 @@ const fields = {
   service_tier: Text,
   session_id: Type.String({ maxLength: 1024 }),
   stop: Stop,
+  store: Type.Boolean(),
   stream: Type.Boolean(),
   stream_options: Type.Object({ include_usage: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])) }),
   temperature: Type.Number({ minimum: 0, maximum: 2 }),
@@ -202,25 +208,3 @@ export const IDENTIFIERS: readonly string[] = ['user', 'safety_identifier', 'pro
 // Fields that are forwarded to every provider as they are; these others are written by us.
 const ours = ['max_tokens', 'max_completion_tokens', 'stream', 'stream_options', ...IDENTIFIERS]
 export const FORWARDED: readonly string[] = Object.keys(fields).filter(name => !ours.includes(name))
-
-// Fields known to cost extra or to reach elsewhere, and the values that are harmless all the same.
-export const PRICED_ELSEWHERE: Readonly<Record<string, (value: unknown) => boolean>> = {
-  service_tier: value => value === 'auto' || value === 'default',
-  modalities: value => Array.isArray(value) && value.every(entry => entry === 'text'),
-  web_search_options: never,
-  prediction: never,
-  audio: never,
-  best_of: value => value === 1,
-  plugins: value => Array.isArray(value) && value.length === 0,
-  mcp_servers: value => Array.isArray(value) && value.length === 0,
-  background: value => value === false,
-  container: never,
-  search_parameters: never,
-  enable_search: value => value === false,
-  web_search: value => value === false,
-  store: value => value === false,
-}
-
-function never(): boolean {
-  return false
-}

@@ -1,17 +1,20 @@
 // From a parsed JSON body to a Chat that the rest may trust, or a Refusal that names the field. Pure.
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
+import { publicUrl } from '../lib/public-url.ts'
+import { isRawJson } from '../lib/raw-json.ts'
 import { missing, wrongField } from './chat-complaint.ts'
+import { checkPriced, checkPricedFields, checkPricedInside } from './chat-extras.ts'
 import { dropNulls } from './chat-nulls.ts'
 import {
   Envelope,
   FORWARDED,
   IDENTIFIERS,
+  isDataUrl,
   isInline,
   MESSAGES,
   PARTS,
   type PartType,
-  PRICED_ELSEWHERE,
   REACHING,
   type Role,
 } from './chat-schema.ts'
@@ -22,6 +25,8 @@ import { Refusal } from './refusal.ts'
 import type { Wishes } from './routing.ts'
 
 export type MediaKind = 'image' | 'audio' | 'file'
+
+export type Media = { readonly kind: MediaKind; readonly param: string; readonly isRemote: boolean }
 
 export type Chat = {
   readonly model: string
@@ -35,7 +40,9 @@ export type Chat = {
   // Serialised once: it is measured for the hold and sent upstream as it is.
   readonly messagesJson: string
   readonly promptBytes: number
-  readonly media: readonly { readonly kind: MediaKind; readonly param: string }[]
+  readonly media: readonly Media[]
+  // Where the first picture by address stands, which not every provider fetches.
+  readonly remoteMedia: string | undefined
   // Allowlisted fields, in the caller's words.
   readonly forwarded: Readonly<Record<string, unknown>>
   // Identifiers of the tenant's users, still in the clear: they leave only as an HMAC.
@@ -75,6 +82,7 @@ export function parseChat(body: Record<string, unknown>): Chat {
     messagesJson,
     promptBytes: promptBytes(valid, messagesJson, media.length > 0),
     media,
+    remoteMedia: media.find(({ isRemote }) => isRemote)?.param,
     forwarded,
     identifiers: identifiers as Record<string, string>,
     extras,
@@ -109,20 +117,22 @@ function sortFields(body: Record<string, unknown>) {
     const value = body[name]
     const fate = FATES.get(name)
     // An explicit null means absent.
-    if (value === null) delete body[name]
-    else if (PRICED.get(name)?.(value) === false) throw notOffered(name)
-    else if (fate === 'forwarded') forwarded[name] = value
+    if (value === null) {
+      delete body[name]
+      continue
+    }
+    checkPriced(name, value, name)
+    if (fate === 'forwarded') forwarded[name] = value
     else if (fate === 'identifier') identifiers[name] = value
     else if (fate === undefined) extras[name] = value
+    if (fate === undefined && typeof value === 'object') checkPricedInside(value, name)
+    // Past 2⁵³ it is no number to a schema, and its digits go on as they are.
+    if (name === 'seed' && isRawJson(value)) delete body[name]
   }
   return { forwarded, identifiers, extras }
 }
 
-function notOffered(name: string): Refusal {
-  return new Refusal('unsupported_value', { param: name, message: `${name} with this value is not offered here.` })
-}
-
-function checkMessage(message: Message, path: string, leftOut: string[]): { kind: MediaKind; param: string }[] {
+function checkMessage(message: Message, path: string, leftOut: string[]): Media[] {
   const record = message as Record<string, unknown>
   for (const name of Object.keys(record)) if (record[name] === null && name !== 'content') delete record[name]
   const check = Object.hasOwn(MESSAGES, message.role) ? messages(message.role as Role) : undefined
@@ -154,7 +164,7 @@ function checkAssistant(message: Message, path: string): void {
   }
 }
 
-function checkPart(part: Part, path: string, leftOut: string[]): { kind: MediaKind; param: string }[] {
+function checkPart(part: Part, path: string, leftOut: string[]): Media[] {
   const check = Object.hasOwn(PARTS, part.type) ? parts(part.type as PartType) : undefined
   if (check === undefined) {
     throw new Refusal('invalid_value', {
@@ -167,9 +177,24 @@ function checkPart(part: Part, path: string, leftOut: string[]): { kind: MediaKi
   for (const name of Object.keys(record)) if (record[name] === null) delete record[name]
   keepOnly(fieldsOf(PARTS[part.type as PartType]), record, path, 'messages.content', leftOut)
   if (kind !== undefined) checkMedia(part, path)
+  if (part.cache_control !== undefined || part.prompt_cache_breakpoint !== undefined) checkPricedFields(record, path)
   demand(check, PARTS[part.type as PartType], part, path)
   if (kind === 'audio' || kind === 'file') checkInline(part, path)
-  return kind === undefined ? [] : [{ kind, param: `${path}.type` }]
+  if (kind === undefined) return []
+  const isRemote = kind === 'image' && checkAddress(part.image_url as { url: string }, `${path}.image_url.url`)
+  return [{ kind, param: isRemote ? `${path}.image_url.url` : `${path}.type`, isRemote }]
+}
+
+// Whether it is to be fetched. Of a part that its schema has found right.
+function checkAddress(image: { url: string }, param: string): boolean {
+  if (isDataUrl(image.url)) return false
+  const address = publicUrl(image.url)
+  if (address === undefined) {
+    const message = `${param} must be a data: URL, or an https: URL of a host on the public internet.`
+    throw new Refusal('invalid_value', { param, message })
+  }
+  image.url = address
+  return true
 }
 
 // Of a picture, a sound or a file only what is described is taken: anything else may name what is not the caller's.
@@ -236,7 +261,10 @@ const FIELDS = new Map<object, ReadonlySet<string>>()
 
 function checkTools(tools: readonly Part[] | undefined): void {
   for (const [index, tool] of (tools ?? []).entries()) {
-    if (tool[tool.type] === undefined) throw missing(`tools.${index}.${tool.type}`)
+    const inner = tool[tool.type]
+    if (inner === undefined) throw missing(`tools.${index}.${tool.type}`)
+    checkPricedFields(tool, `tools.${index}`)
+    checkPricedFields(inner as Record<string, unknown>, `tools.${index}.${tool.type}`)
   }
 }
 
@@ -260,7 +288,6 @@ const FATES: ReadonlyMap<string, 'forwarded' | 'identifier' | 'ours'> = new Map(
   ...FORWARDED.map(name => [name, 'forwarded'] as const),
   ...IDENTIFIERS.map(name => [name, 'identifier'] as const),
 ])
-const PRICED = new Map(Object.entries(PRICED_ELSEWHERE))
 
 function lazily<Name extends string>(schemas: Readonly<Record<Name, TSchema>>) {
   const compiled = new Map<Name, Validator>()

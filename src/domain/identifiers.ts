@@ -1,5 +1,6 @@
 // Users, sessions and cache keys of a tenant: upstream they neither collide with another tenant's nor tell who it is.
 import { createHmac } from 'node:crypto'
+import { lru } from '../lib/lru.ts'
 import type { Chat } from './chat.ts'
 
 export type Identifiers = Readonly<Record<string, string>>
@@ -11,6 +12,19 @@ export function identifiersOf(chat: Chat, accountId: string, hmacKey: Buffer): I
   }
   return hashed
 }
+
+// The account itself, for providers whose prompt caches it partitions. It is the same for every request of an account.
+export function accountMark(accountId: string, hmacKey: Buffer): string {
+  let mark = marks.get(accountId)
+  if (mark === undefined) {
+    mark = createHmac('sha256', hmacKey).update(`account\n${accountId}`).digest('base64url')
+    marks.set(accountId, mark)
+  }
+  return mark
+}
+
+const MARKS_MAX = 10_000
+const marks = lru<string, string>(MARKS_MAX)
 
 // Requests with the same word go to the same target while it is well, so that its prompt cache stays warm.
 export function stickyWord({ session_id: session, prompt_cache_key: cacheKey }: Identifiers): string | null {

@@ -11,6 +11,8 @@ export type Preset = {
   readonly quirks: Quirks
   readonly passthrough: readonly string[]
   readonly maxTokensField: Provider['maxTokensField']
+  // Whether it stands on the public internet and fetches pictures from there.
+  readonly remoteMedia: boolean
   // What does not work there, in words for operators.
   readonly limitations: readonly string[]
 }
@@ -24,6 +26,7 @@ const OPENAI_ALONE = [
   'prompt_cache_options',
   'prompt_cache_retention',
   'safety_identifier',
+  'store',
   'verbosity',
 ]
 // What other providers want back of an earlier answer.
@@ -37,6 +40,7 @@ const AZURE = {
   needsKey: true,
   passthrough: [],
   maxTokensField: 'max_completion_tokens',
+  remoteMedia: true,
 } as const
 
 export const PRESETS = {
@@ -44,15 +48,16 @@ export const PRESETS = {
     baseUrl: 'https://api.openai.com/v1',
     apiKeyVariable: 'OPENAI_API_KEY',
     needsKey: true,
-    quirks: { ...NO_QUIRKS, leavesOut: BEYOND_OPENAI },
+    quirks: { ...NO_QUIRKS, leavesOut: BEYOND_OPENAI, cacheKeyField: 'prompt_cache_key' },
     passthrough: [],
     maxTokensField: 'max_completion_tokens',
+    remoteMedia: true,
     limitations: ['reasoning models refuse most sampling fields'],
   },
   azure: {
     ...AZURE,
     baseUrl: null,
-    quirks: { ...NO_QUIRKS, authHeader: 'api-key', leavesOut: BEYOND_OPENAI },
+    quirks: { ...NO_QUIRKS, authHeader: 'api-key', leavesOut: BEYOND_OPENAI, cacheKeyField: 'prompt_cache_key' },
     limitations: [
       'base_url is https://RESOURCE.openai.azure.com/openai/v1',
       "a target's model is the deployment's name",
@@ -81,6 +86,7 @@ export const PRESETS = {
     quirks: NO_DEVELOPER,
     passthrough: ['include_reasoning', 'reasoning', 'transforms'],
     maxTokensField: 'max_tokens',
+    remoteMedia: true,
     limitations: ['it routes by itself; models and provider of a request are read here and not sent on'],
   },
   groq: {
@@ -93,6 +99,7 @@ export const PRESETS = {
     },
     passthrough: ['include_reasoning', 'reasoning_format'],
     maxTokensField: 'max_completion_tokens',
+    remoteMedia: true,
     limitations: ['n must be 1'],
   },
   together: {
@@ -102,15 +109,17 @@ export const PRESETS = {
     quirks: NO_DEVELOPER,
     passthrough: [],
     maxTokensField: 'max_tokens',
+    remoteMedia: true,
     limitations: ['not every model takes tools or a JSON schema'],
   },
   fireworks: {
     baseUrl: 'https://api.fireworks.ai/inference/v1',
     apiKeyVariable: 'FIREWORKS_API_KEY',
     needsKey: true,
-    quirks: NO_DEVELOPER,
+    quirks: { ...NO_DEVELOPER, cacheKeyField: 'prompt_cache_isolation_key' },
     passthrough: [],
     maxTokensField: 'max_tokens',
+    remoteMedia: true,
     limitations: ['not every model takes tools or pictures'],
   },
   mistral: {
@@ -130,6 +139,7 @@ export const PRESETS = {
     },
     passthrough: ['prompt_mode', 'random_seed', 'safe_prompt'],
     maxTokensField: 'max_tokens',
+    remoteMedia: true,
     limitations: ['refuses every field that it does not know', 'seed is random_seed there'],
   },
   deepseek: {
@@ -139,6 +149,7 @@ export const PRESETS = {
     quirks: NO_DEVELOPER,
     passthrough: ['thinking'],
     maxTokensField: 'max_tokens',
+    remoteMedia: true,
     limitations: ['of response_format only json_object', 'n must be 1'],
   },
   xai: {
@@ -148,6 +159,7 @@ export const PRESETS = {
     quirks: NO_DEVELOPER,
     passthrough: [],
     maxTokensField: 'max_completion_tokens',
+    remoteMedia: true,
     limitations: ['reasoning models refuse stop and penalties', 'search has a price of its own and is not offered'],
   },
   cerebras: {
@@ -160,6 +172,7 @@ export const PRESETS = {
     },
     passthrough: [],
     maxTokensField: 'max_completion_tokens',
+    remoteMedia: true,
     limitations: ['n must be 1'],
   },
   deepinfra: {
@@ -169,6 +182,7 @@ export const PRESETS = {
     quirks: NO_DEVELOPER,
     passthrough: [],
     maxTokensField: 'max_tokens',
+    remoteMedia: true,
     limitations: ['not every model takes tools or pictures'],
   },
   nvidia: {
@@ -178,6 +192,7 @@ export const PRESETS = {
     quirks: NO_DEVELOPER,
     passthrough: [],
     maxTokensField: 'max_tokens',
+    remoteMedia: true,
     limitations: ['which fields are taken differs from model to model'],
   },
   ollama: {
@@ -187,6 +202,7 @@ export const PRESETS = {
     quirks: NO_DEVELOPER,
     passthrough: [],
     maxTokensField: 'max_tokens',
+    remoteMedia: false,
     limitations: [
       'tool_choice, logit_bias and n are ignored',
       'the context is as long as the server was told, not the model',
@@ -196,9 +212,10 @@ export const PRESETS = {
     baseUrl: 'http://127.0.0.1:8000/v1',
     apiKeyVariable: null,
     needsKey: false,
-    quirks: NO_DEVELOPER,
+    quirks: { ...NO_DEVELOPER, cacheKeyField: 'cache_salt' },
     passthrough: ['chat_template_kwargs', 'include_stop_str_in_output', 'skip_special_tokens', 'structured_outputs'],
     maxTokensField: 'max_tokens',
+    remoteMedia: false,
     limitations: ['tools need the server to be started with a parser for them'],
   },
   lmstudio: {
@@ -208,6 +225,7 @@ export const PRESETS = {
     quirks: NO_DEVELOPER,
     passthrough: [],
     maxTokensField: 'max_tokens',
+    remoteMedia: false,
     limitations: ['of response_format only json_schema', 'n must be 1'],
   },
   llamacpp: {
@@ -217,12 +235,25 @@ export const PRESETS = {
     quirks: NO_DEVELOPER,
     passthrough: ['chat_template_kwargs'],
     maxTokensField: 'max_tokens',
+    remoteMedia: false,
     limitations: [
       'tools need the server to be started with --jinja',
       'it listens where Turnpike does: move one of them',
     ],
   },
 } as const satisfies Readonly<Record<string, Preset>>
+
+// Whether an address without a preset is a vendor's all the same.
+export function isVendorAddress(baseUrl: string): boolean {
+  const host = URL.parse(baseUrl)?.hostname ?? ''
+  return VENDOR_HOSTS.has(host) || host.endsWith('.openai.azure.com')
+}
+
+const VENDOR_HOSTS: ReadonlySet<string> = new Set(
+  Object.values(PRESETS).flatMap(({ baseUrl, remoteMedia }) =>
+    remoteMedia && baseUrl !== null ? [new URL(baseUrl).hostname] : [],
+  ),
+)
 
 export type PresetName = keyof typeof PRESETS
 export const PRESET_NAMES = Object.keys(PRESETS) as readonly PresetName[]

@@ -55,6 +55,7 @@ export const REASONS = [
   'ignored',
   'above_max_price',
   'unsupported_parameters',
+  'no_remote_media',
   'unknown_model',
   'does_not_fit',
   'unaffordable',

@@ -1,6 +1,7 @@
 // From a request's bytes to a JSON object: type, encoding, UTF-8, depth and numbers are checked before anybody looks.
 import { Refusal } from '../domain/refusal.ts'
 import { guardJson, oddNumberPath } from '../lib/json-guard.ts'
+import { isRawJson, parseKeepingDigits } from '../lib/raw-json.ts'
 import type { Asked } from './exchange.ts'
 
 export function requireJson(req: Asked): void {
@@ -12,11 +13,17 @@ export function requireJson(req: Asked): void {
     throw new Refusal('unsupported_media_type', { message: 'Send the body without a Content-Encoding.' })
 }
 
-export function parseJsonObject(bytes: Buffer, depthMax: number): Record<string, unknown> {
+// Where long integers are kept, those past 2⁵³ are there with their digits, as raw JSON: fit to be passed on and no number
+// to whatever checks a bound. The plain path knows nothing of it.
+export function parseJsonObject(
+  bytes: Buffer,
+  depthMax: number,
+  longIntegers: 'kept' | 'refused' = 'refused',
+): Record<string, unknown> {
   const { verdict, suspicious } = guardJson(bytes, depthMax)
   if (verdict !== 'ok') throw new Refusal('invalid_json', { message: WORDS[verdict] })
-  const value = parse(bytes)
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  const value = parse(bytes, suspicious && longIntegers === 'kept')
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || isRawJson(value)) {
     throw new Refusal('invalid_json', { message: 'The body is JSON, but not an object.' })
   }
   const odd = suspicious ? oddNumberPath(value) : undefined
@@ -33,9 +40,9 @@ const WORDS = {
   too_many: 'The body has too many members.',
 } as const
 
-function parse(bytes: Buffer): unknown {
+function parse(bytes: Buffer, keepsDigits: boolean): unknown {
   try {
-    return JSON.parse(bytes.toString())
+    return keepsDigits ? parseKeepingDigits(bytes.toString()) : JSON.parse(bytes.toString())
   } catch {
     throw new Refusal('invalid_json', { message: 'The body is not valid JSON.' })
   }

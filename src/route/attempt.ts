@@ -16,6 +16,7 @@ export type AttemptRequest = {
   // At most so many tokens a choice, whoever answers; null: as many as the model can.
   readonly capTokens: number | null
   readonly identifiers: Readonly<Record<string, string>>
+  readonly accountMark: string
   readonly client: Client
   // Whether an answer of this model is read to its end without the caller, since only its end says what was produced.
   readsOn(model: Model): boolean
@@ -91,6 +92,7 @@ export function attempt(
         outputTokens: request.capTokens === null ? null : outputBoundOf(model, request.capTokens),
         outputBound: outputBoundOf(model, request.capTokens),
         identifiers: request.identifiers,
+        accountMark: request.accountMark,
         totalMsMax: leaving.totalMsMax,
         onSent: leaving.onSent,
       },

@@ -3,6 +3,7 @@
 import type { Model } from '../domain/catalog.ts'
 import type { Chat } from '../domain/chat.ts'
 import type { Models } from '../domain/chat-models.ts'
+import { fetchesMedia } from '../domain/remote-media.ts'
 import { type Considered, NO_WISHES, REASON_OF, type Reason, type Wishes } from '../domain/routing.ts'
 import { isUnhealthy } from './breaker.ts'
 import { barred, freeAtMs } from './credentials.ts'
@@ -27,7 +28,8 @@ export function choose(request: ChooseRequest, needs: ChooseNeeds): Choice {
   const { fleet } = needs
   const { wishes } = request.chat
   const nowMs = fleet.clock.monotonic()
-  if (request.models.length === 1 && wishes === NO_WISHES && request.stickTo === null) {
+  const hasRemote = request.chat.remoteMedia !== undefined
+  if (request.models.length === 1 && wishes === NO_WISHES && request.stickTo === null && !hasRemote) {
     const all = fleet.candidates(request.models[0])
     const only = all[0]
     if (only !== undefined && all.length === 1 && blockOf(only, nowMs) === undefined) return only.alone
@@ -56,6 +58,11 @@ export function choose(request: ChooseRequest, needs: ChooseNeeds): Choice {
   }
 }
 
+// It would have to fetch a picture, and does not.
+function unfetching({ provider }: Candidate, { remoteMedia }: Chat): Reason | undefined {
+  return remoteMedia === undefined || fetchesMedia(provider) ? undefined : 'no_remote_media'
+}
+
 type Placed = { readonly candidate: Candidate; readonly reason: Reason }
 type Blocked = Placed & { readonly untilMs: number | undefined }
 type Sorted = { readonly placed: Placed[]; readonly blocked: readonly Blocked[]; readonly out: Considered[] }
@@ -70,7 +77,7 @@ function sort(model: Model, index: number, request: ChooseRequest, at: Circumsta
   const out: Considered[] = []
   const unfit = unfitModel(model, chat)
   for (const candidate of fleet.candidates(model)) {
-    const unwanted = unfit ?? unwantedProvider(candidate.provider.id, wishes)
+    const unwanted = unfit ?? unwantedProvider(candidate.provider.id, wishes) ?? unfetching(candidate, chat)
     const block = unwanted === undefined ? blockOf(candidate, at.nowMs) : undefined
     if (unwanted !== undefined) out.push(notTried(candidate, unwanted))
     else if (block !== undefined) blocked.push(block)

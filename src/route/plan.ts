@@ -19,7 +19,7 @@ export type Plan = {
 export function plan(chat: Chat, stickTo: string | null, needs: PlanNeeds): Plan {
   const { models, unfit } = lineUp(chat, needs.catalog().model)
   const choice = choose({ chat, models, unfit, stickTo }, needs)
-  if (choice.unwanted) throw nobodyWanted()
+  if (choice.unwanted) throw nobodyWanted(chat, choice)
   return { models: models.length === 1 ? models : modelsOf(choice, models), choice }
 }
 
@@ -50,7 +50,11 @@ function modelsOf({ queue }: Choice, otherwise: Models): Models {
   return first === undefined ? [otherwise[0]] : [first, ...others]
 }
 
-function nobodyWanted(): Refusal {
+function nobodyWanted({ remoteMedia }: Chat, { considered }: Choice): Refusal {
+  if (remoteMedia !== undefined && considered.some(({ reason }) => reason === 'no_remote_media')) {
+    const message = 'No provider of this model fetches pictures from an address; send them as data: URLs.'
+    return new Refusal('unsupported_value', { param: remoteMedia, message })
+  }
   return new Refusal('unsupported_value', {
     param: 'provider',
     message: 'No provider of this model meets what provider asks.',

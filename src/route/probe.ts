@@ -63,6 +63,7 @@ export function probes(needs: ProbeNeeds): Probes {
       outputTokens: 1,
       outputBound: 1,
       identifiers: {},
+      accountMark: 'probe',
       totalMsMax: needs.probeTimeoutMs,
       onSent: () => undefined,
     }

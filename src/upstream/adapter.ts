@@ -19,6 +19,8 @@ export type Errand = {
   readonly outputBound: number
   // The tenant's identifiers as they may leave: HMACs.
   readonly identifiers: Readonly<Record<string, string>>
+  // The HMAC of the account, for providers whose prompt caches are partitioned by it.
+  readonly accountMark: string
   // What is left of the time that all tries of a request share.
   readonly totalMsMax: number
   // The request leaves: from here on the upstream may be working on it.

@@ -52,7 +52,6 @@ export function ignoredBy(
   for (const name of ['cache_control', 'prompt_cache_breakpoint']) {
     const marked = parts.filter(part => part[name] !== undefined)
     if (marked.some(part => cacheMark(part, kind).providerOptions === undefined)) names.push(`messages.content.${name}`)
-    else if (marked.some(part => hasTtl(part[name]))) names.push(`messages.content.${name}.ttl`)
   }
   return names
 }
@@ -75,11 +74,6 @@ function isSaid(name: string, value: unknown, kind: SdkKind): boolean {
 function saidIdentifier(identifiers: Readonly<Record<string, string>>, kind: SdkKind): string | undefined {
   if (kind !== 'anthropic') return undefined
   return ['user', 'safety_identifier'].find(name => identifiers[name] !== undefined)
-}
-
-function hasTtl(mark: unknown): boolean {
-  const { ttl } = mark as { ttl?: unknown }
-  return ttl !== undefined && ttl !== null && ttl !== '5m'
 }
 
 function providerOptions(

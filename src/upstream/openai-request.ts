@@ -3,6 +3,7 @@
 import type { Provider } from '../domain/catalog.ts'
 import type { Chat } from '../domain/chat.ts'
 import type { Message } from '../domain/prompt.ts'
+import { isRawJson } from '../lib/raw-json.ts'
 import type { Errand } from './adapter.ts'
 
 export type RequestWriter = {
@@ -19,6 +20,8 @@ export function requestWriter({ quirks, passthrough, maxTokensField }: Provider)
     .filter(name => name.startsWith(MESSAGES))
     .map(name => name.slice(MESSAGES.length))
 
+  // A provider that was stored before there was such a field has none.
+  const cacheKeyField = quirks.cacheKeyField ?? null
   const takesAll = quirks.developerRole && leftOutOfMessages.length === 0
 
   // The messages were serialised when they were measured; only one that cannot go as it is makes it necessary again.
@@ -44,8 +47,10 @@ export function requestWriter({ quirks, passthrough, maxTokensField }: Provider)
       const { chat } = errand
       const fields: Record<string, unknown> = { model: errand.model, ...chat.forwarded, ...errand.identifiers }
       for (const name of leftOut) if (fields[name] !== undefined) fields[name] = undefined
+      if (cacheKeyField !== null && !leftOut.includes(cacheKeyField)) fields[cacheKeyField] ??= errand.accountMark
       for (const name of passthrough) {
-        if (Object.hasOwn(chat.extras, name)) fields[name] = withinCap(name, chat.extras[name], errand.outputBound)
+        if (name !== cacheKeyField && Object.hasOwn(chat.extras, name))
+          fields[name] = withinCap(name, chat.extras[name], errand.outputBound)
       }
       if (errand.outputTokens !== null) fields[maxTokensField] = errand.outputTokens
       if (chat.stream) {
@@ -71,6 +76,7 @@ export function requestWriter({ quirks, passthrough, maxTokensField }: Provider)
 // A budget for thinking is output too: one above the cap would be produced and never paid for.
 function withinCap(name: string, value: unknown, cap: number): unknown {
   if (typeof value === 'number') return BUDGETS.has(name) ? Math.min(value, cap) : value
+  if (isRawJson(value)) return BUDGETS.has(name) ? cap : value
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   return Object.fromEntries(Object.entries(value).map(([inner, part]) => [inner, withinCap(inner, part, cap)]))
 }

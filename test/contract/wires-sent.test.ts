@@ -94,7 +94,7 @@ const RICH = {
   tools: [{ type: 'function', function: { name: 'weather', description: 'd', parameters: { type: 'object' } } }],
   tool_choice: { type: 'function', function: { name: 'weather' } },
   messages: [
-    { role: 'system', content: [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral', ttl: '1h' } }] },
+    { role: 'system', content: [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral', ttl: '5m' } }] },
     {
       role: 'user',
       content: [

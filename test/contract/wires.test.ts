@@ -51,16 +51,10 @@ const GEMINI = [
 ]
 const IGNORED: Readonly<Record<Wire['kind'], readonly string[]>> = {
   openai: ['odd'],
-  anthropic: [
-    ...['odd', 'logprobs', 'seed', 'session_id', 'response_format', 'messages.name'],
-    'messages.content.cache_control.ttl',
-  ],
+  anthropic: [...['odd', 'logprobs', 'seed', 'session_id', 'response_format', 'messages.name']],
   google: GEMINI,
   vertex: GEMINI,
-  bedrock: [
-    ...['odd', 'logprobs', 'seed', 'top_k', 'user', 'session_id', 'response_format', 'messages.name'],
-    'messages.content.cache_control.ttl',
-  ],
+  bedrock: [...['odd', 'logprobs', 'seed', 'top_k', 'user', 'session_id', 'response_format', 'messages.name']],
   cohere: GEMINI,
 }
 
@@ -226,7 +220,7 @@ for (const { kind, model } of WIRES) {
   }
 
   test(`${kind}: what could not be said is named, as JSON and as a stream`, async () => {
-    const content = [{ type: 'text', text: 'say it', cache_control: { type: 'ephemeral', ttl: '1h' } }]
+    const content = [{ type: 'text', text: 'say it', cache_control: { type: 'ephemeral', ttl: '5m' } }]
     const messages = [{ role: 'user', name: 'bob', content }]
     const asked = { logprobs: true, seed: 1, top_k: 5, user: 'u', session_id: 's', parallel_tool_calls: false, odd: 1 }
 
@@ -236,6 +230,16 @@ for (const { kind, model } of WIRES) {
     assert.equal(whole.status, 200, whole.text)
     assert.deepEqual(ignoredOf(whole.headers), IGNORED[kind].toSorted())
     assert.deepEqual(ignoredOf(stream.headers), IGNORED[kind].filter(name => name !== 'response_format').toSorted())
+  })
+
+  test(`${kind}: a cache that is kept for an hour has no price and is refused before anybody is called`, async () => {
+    const before = aimock.requests.length
+    const content = [{ type: 'text', text: 'say it', cache_control: { type: 'ephemeral', ttl: '1h' } }]
+
+    const answer = await ask('', { messages: [{ role: 'system', content }] })
+
+    assertRefusal(answer, 'unsupported_value', 'messages.0.content.0.cache_control')
+    assert.equal(aimock.requests.length, before)
   })
 
   if (kind !== 'openai') {

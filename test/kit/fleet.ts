@@ -146,6 +146,7 @@ export function openWorld(
       unfit: [],
       capTokens: asked.outputTokens ?? null,
       identifiers: {},
+      accountMark: 'account',
       client: asked.client ?? STAYS,
       readsOn: () => false,
       onFailed: () => undefined,

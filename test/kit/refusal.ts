@@ -55,7 +55,7 @@ export function seen(answer: HttpAnswer): Seen {
   return { status: answer.status, text: answer.text, headers }
 }
 
-// A chat that announces more than the cap of 4 MiB. The body itself is never sent: a server that closes on who still
+// A chat that announces more than the cap of 16 MiB. The body itself is never sent: a server that closes on who still
 // writes may cost the writer the answer.
 export async function announceTooMuch(port: number, secret?: string, type = 'application/json'): Promise<Seen> {
   const lines = [
@@ -63,7 +63,7 @@ export async function announceTooMuch(port: number, secret?: string, type = 'app
     'Host: x',
     ...(secret === undefined ? [] : [`Authorization: Bearer ${secret}`]),
     `Content-Type: ${type}`,
-    `Content-Length: ${4 * 1024 * 1024 + 1}`,
+    `Content-Length: ${16 * 1024 * 1024 + 1}`,
   ]
   const { answer } = await rawRequest(port, `${lines.join('\r\n')}\r\n\r\n`, { expect: 1 })
   return seen(answer)

@@ -40,6 +40,7 @@ export function wiresConfig(origin: string, wires: readonly Wire[] = WIRES): obj
       kind,
       base_url: `${origin}${base}`,
       api_key: apiKey,
+      remote_media: true,
       ...settings,
     })),
     models: wires.map(({ kind, model }) =>

@@ -31,6 +31,7 @@ const FORWARDED = {
   seed: 7,
   service_tier: 'default',
   stop: ['x'],
+  store: false,
   temperature: 0.5,
   tool_choice: 'auto',
   tools: [tool],
@@ -56,6 +57,12 @@ const REFUSED: readonly (readonly [field: string, bad: unknown, harmless?: unkno
   ['store', true, false],
   ['background', true, false],
   ['search_parameters', { mode: 'on' }],
+  ['speed', 'fast', 'standard'],
+  ['inference_geo', 'us', 'global'],
+  ['prompt_cache_options', { mode: 'explicit', ttl: '12h' }, { mode: 'explicit', ttl: '30m' }],
+  ['prompt_cache_options', { mode: 'explicit', prewarm: true }],
+  ['prompt_cache_retention', '7d', 'in_memory'],
+  ['cached_content', 'cachedContents/1'],
 ]
 const WRITTEN_BY_US = ['model', 'messages', 'max_tokens', 'max_completion_tokens', 'stream', 'stream_options']
 const HASHED = ['user', 'safety_identifier', 'prompt_cache_key']
@@ -153,6 +160,49 @@ test('an allowlist is forwarded as it was said, and nothing else', async t => {
       const forwarded = Object.hasOwn(sent() as object, field)
       assert.equal(answer.headers['x-svc-ignored-fields'], forwarded ? undefined : field)
     }
+  })
+
+  await t.test('what costs extra is refused on parts, on tools and inside of what is passed through', async () => {
+    const hour = { cache_control: { type: 'ephemeral', ttl: '1h' } }
+    const part = { type: 'text', text: 'x', ...hour }
+    const named = { type: 'function', function: { name: 'f' } }
+    const cases: readonly (readonly [string, object])[] = [
+      ['messages.0.content.0.cache_control', { messages: [{ role: 'system', content: [part] }] }],
+      [
+        'messages.0.content.0.prompt_cache_breakpoint',
+        {
+          messages: [
+            {
+              role: 'user',
+              content: [{ type: 'text', text: 'x', prompt_cache_breakpoint: { mode: 'explicit', ttl: '12h' } }],
+            },
+          ],
+        },
+      ],
+      ['tools.0.cache_control', { messages, tools: [{ ...named, ...hour }] }],
+      ['tools.0.function.cache_control', { messages, tools: [{ type: 'function', function: { name: 'f', ...hour } }] }],
+      ['cache_control', { messages, ...hour }],
+      ['thinking.extra.0.service_tier', { messages, thinking: { extra: [{ service_tier: 'priority' }] } }],
+    ]
+    const before = upstream.journal.length
+    for (const [param, body] of cases) {
+      assertRefusal(await gateway.chat({ model: 'test/newer', ...body }), 'unsupported_value', param)
+    }
+    assert.equal(upstream.journal.length, before)
+
+    const usual = { cache_control: { type: 'ephemeral', ttl: '5m' } }
+    const schema = { type: 'object', properties: { speed: { type: 'string' } }, speed: 'fast' }
+    const tools = [{ type: 'function', function: { name: 'f', parameters: schema }, ...usual }]
+    const answer = await gateway.chat({ messages: [{ role: 'user', content: [{ ...part, ...usual }] }], tools })
+    assert.equal(answer.status, 200, answer.text)
+  })
+
+  await t.test('probabilities beyond what an answer may hold are refused', async () => {
+    const asked = { messages, logprobs: true, top_logprobs: 20, n: 8 }
+
+    assertRefusal(await gateway.chat({ ...asked, max_tokens: 1600 }), 'invalid_value', 'top_logprobs')
+    assertRefusal(await gateway.chat({ ...asked, max_tokens: 1600, stream: true }), 'invalid_value', 'top_logprobs')
+    assert.equal((await gateway.chat({ ...asked, max_tokens: 1500 })).status, 200)
   })
 
   await t.test(

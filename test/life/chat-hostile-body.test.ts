@@ -90,18 +90,34 @@ test('a hostile body is refused or taken for what it says, and nobody else notic
     assert.equal(answer.headers['x-svc-ignored-fields'], '__proto__, constructor, toString')
   })
 
-  await t.test('numbers that a float cannot hold are refused by their path, wherever they stand', async () => {
-    const odd: [string, string][] = [
-      ['"temperature":1e400', 'temperature'],
-      ['"temperature":-1e400', 'temperature'],
-      ['"seed":9007199254740993', 'seed'],
-      ['"max_tokens":1e300', 'max_tokens'],
-      ['"unknown":{"deep":[0,1e999]}', 'unknown.deep.1'],
-    ]
-    for (const [field, param] of odd) assertRefusal(await post(`{${FIELDS},${field}}`), 'invalid_value', param)
+  await t.test(
+    'numbers that are not finite, and long integers where a bound is checked, are refused by their path',
+    async () => {
+      const odd: [string, string][] = [
+        ['"temperature":1e400', 'temperature'],
+        ['"temperature":-1e400', 'temperature'],
+        ['"max_tokens":9007199254740993', 'max_tokens'],
+        ['"n":12345678901234567890', 'n'],
+        ['"max_tokens":1e300', 'max_tokens'],
+        ['"unknown":{"deep":[0,1e999]}', 'unknown.deep.1'],
+      ]
+      for (const [field, param] of odd) assertRefusal(await post(`{${FIELDS},${field}}`), 'invalid_value', param)
 
-    assert.equal((await post(`{${FIELDS},"max_tokens":1e2,"temperature":-0}`)).status, 200)
-    assert.deepEqual([sent().max_tokens, sent().temperature], [100, 0])
+      assert.equal((await post(`{${FIELDS},"max_tokens":1e2,"temperature":-0}`)).status, 200)
+      assert.deepEqual([sent().max_tokens, sent().temperature], [100, 0])
+    },
+  )
+
+  await t.test('long integers keep their digits in what is only passed on', async () => {
+    const long = '12345678901234567890123'
+    const tools = `[{"type":"function","function":{"name":"f","parameters":{"maximum":${long},"enum":[-9007199254740993]}}}]`
+    const answer = await post(`{${FIELDS},"seed":9007199254740993,"tools":${tools}}`)
+
+    assert.equal(answer.status, 200, answer.text)
+    const raw = upstream.journal.at(-1)?.rawBody.toString() ?? ''
+    assert.ok(raw.includes('"seed":9007199254740993'), raw)
+    assert.ok(raw.includes(`{"maximum":${long},"enum":[-9007199254740993]}`), raw)
+    assertRefusal(await post(long), 'invalid_json')
   })
 
   await t.test(

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { standardConfig, startGateway } from '../kit/gateway.ts'
 import { assertRefusal, type Code } from '../kit/refusal.ts'
-import { standardModel } from '../kit/standard-config.ts'
+import { standardModel, standardProvider } from '../kit/standard-config.ts'
 import { startUpstream } from '../kit/upstream.ts'
 
 const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } }
@@ -25,7 +25,7 @@ const TAKEN: readonly object[] = [
   { role: 'assistant', content: [text, { type: 'refusal', refusal: 'no' }] },
   { role: 'assistant', content: 'hi', reasoning_content: 'hm', reasoning: 'hm', reasoning_details: [{ text: 'hm' }] },
   { role: 'assistant', content: 'hi', prefix: true },
-  { role: 'user', content: [{ ...text, cache_control: { type: 'ephemeral', ttl: '1h' } }] },
+  { role: 'user', content: [{ ...text, cache_control: { type: 'ephemeral', ttl: '5m' } }] },
   { role: 'user', content: [{ ...text, prompt_cache_breakpoint: { mode: 'explicit' } }] },
   { role: 'tool', content: 'sunny', tool_call_id: 'call_1', name: 'weather' },
   { role: 'tool', content: 'sunny', tool_call_id: 'call_1' },
@@ -122,7 +122,8 @@ test('messages are taken in every form that OpenAI documents, and what is wrong 
   const seeing = standardModel({ id: 'test/eye', input_modalities: ['text', 'image'], media_max_tokens: 1000 })
   const kinds = ['text', 'image', 'audio', 'file']
   const open = standardModel({ id: 'test/open', input_modalities: kinds, media_max_tokens: 1000 })
-  const config = standardConfig(upstream.url, { models: [standardModel(), seeing, open] })
+  const providers = [standardProvider(upstream.url, { remote_media: true })]
+  const config = standardConfig(upstream.url, { providers, models: [standardModel(), seeing, open] })
   await using gateway = await startGateway({ config })
 
   await t.test('every role and form reaches the upstream as it was sent, without its nulls', async () => {

@@ -114,7 +114,7 @@ test('the RateLimit headers speak of the policy that is closest to its end', asy
       [200, true, () => on.chat({ stream: true }, { key })],
       [415, true, () => on.chat({}, { key, headers: { 'content-type': 'text/plain' } })],
       // Announced and not sent: we would hang up on the rest of it while it is still being written.
-      [413, true, () => on.chat({}, { key, headers: { 'content-length': String(4 * 1024 * 1024 + 1) } })],
+      [413, true, () => on.chat({}, { key, headers: { 'content-length': String(16 * 1024 * 1024 + 1) } })],
       [400, true, () => on.chat({ temperature: 9 }, { key })],
       [404, true, () => on.chat({ model: 'nobody' }, { key })],
       [502, true, fails],

@@ -8,7 +8,7 @@ import { assertRefusal, seen } from '../kit/refusal.ts'
 import { standardModel } from '../kit/standard-config.ts'
 import { startUpstream } from '../kit/upstream.ts'
 
-const CAP = 4 * 1024 * 1024
+const CAP = 16 * 1024 * 1024
 
 test('a body is refused for its type, size, JSON, fields, model or length, and the upstream never hears of it', async t => {
   await using upstream = await startUpstream()

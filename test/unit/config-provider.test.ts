@@ -26,7 +26,7 @@ test('each key of the file is stronger than the preset', () => {
   const provider =
     read(`{ id: p, kind: openai, preset: mistral, base_url: "http://127.0.0.1:1/x/", auth_header: api-key,
     path: "/d/{model}", query: { v: "1" }, headers: { X-A: b }, leaves_out: [seed], stream_options: true,
-    developer_role: true, passthrough: [a], max_tokens_field: max_completion_tokens }`)
+    developer_role: true, cache_key_field: salt, remote_media: true, passthrough: [a], max_tokens_field: max_completion_tokens }`)
 
   assert.deepEqual(
     [provider.baseUrl, provider.quirks, provider.passthrough, provider.maxTokensField],
@@ -40,6 +40,7 @@ test('each key of the file is stronger than the preset', () => {
         leavesOut: ['seed'],
         streamOptions: true,
         developerRole: true,
+        cacheKeyField: 'salt',
       },
       ['a'],
       'max_completion_tokens',

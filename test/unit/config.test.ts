@@ -43,7 +43,7 @@ test('without file and variables every setting has its default', () => {
   assert.equal(dataDir, join(place.dir, 'data'))
   assert.deepEqual(brand, { keyPrefix: 'svc_live_', headerPrefix: 'X-Svc-' })
   assert.deepEqual([defaults.rpmLimit, defaults.dailyLimit, defaults.creditLimit], [300, 10_000, null])
-  assert.equal(config.bounds.bodyBytesMax, 4 * 1024 * 1024)
+  assert.equal(config.bounds.bodyBytesMax, 16 * 1024 * 1024)
 })
 
 test('the file beside the process is found, and its prices are taken as written', () => {

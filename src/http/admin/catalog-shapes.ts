@@ -30,6 +30,7 @@ export const ProviderShape = Type.Object({
   kind: Type.Enum([...PROVIDER_KINDS]),
   base_url: Type.String(),
   passthrough: Texts,
+  remote_media: Type.Boolean({ description: 'Whether pictures by address are forwarded to it.' }),
   max_tokens_field: Type.String(),
   timeouts: Type.Record(Type.String(), Type.Number()),
   quirks: Type.Record(Type.String(), Type.Unknown()),

@@ -43,7 +43,7 @@ ${tabs()}`,
       body: list([
         'Per key: requests per minute (a token bucket), requests per UTC day, and requests in flight. `GET /v1/key/introspect` shows all three.',
         'A request refused for its daily limit, for concurrency or for credits gives its token back; one refused for its content counts.',
-        'Bodies: 4 MiB, nested at most 32 deep. Headers: 100, in 16 KiB.',
+        'Bodies: 16 MiB, nested at most 32 deep. Headers: 100, in 16 KiB.',
         'Repeat a 429, a 503 or a `credits_held` after `Retry-After`. OpenAI SDKs do so by themselves.',
       ]),
     },

@@ -31,6 +31,7 @@ export const NOTES: Readonly<Record<string, Note>> = {
       seed: 'For repeatable sampling, where the model has it.',
       service_tier: 'Only `auto` and `default` are offered.',
       session_id: 'Goes upstream only as an HMAC with the account.',
+      store: '`false` is passed on; `true` is refused.',
       stop: 'Up to four texts that end the answer.',
       stream: '`true` for server-sent events; `false` (also when absent) for one JSON object.',
       stream_options: '`include_usage: true` adds a last chunk with usage and cost.',

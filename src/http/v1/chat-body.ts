@@ -21,6 +21,6 @@ export function readChat(it: Case, reserve: (bytes: number) => void, needs: Chat
     alarms: needs.alarms,
     reserve,
   })
-  const parse = (whole: Buffer) => parseChat(parseJsonObject(whole, needs.jsonDepthMax))
+  const parse = (whole: Buffer) => parseChat(parseJsonObject(whole, needs.jsonDepthMax, 'kept'))
   return bytes instanceof Promise ? bytes.then(parse) : parse(bytes)
 }

@@ -23,6 +23,7 @@ const REASONS: Readonly<Record<Reason, string>> = {
   ignored: 'the caller asked to leave it out',
   above_max_price: 'dearer than the caller allowed',
   unsupported_parameters: 'does not take a parameter of the request',
+  no_remote_media: 'does not fetch pictures by address',
   unknown_model: 'no such model is active',
   does_not_fit: 'the request does not fit its context',
   unaffordable: 'the balance does not cover it',
