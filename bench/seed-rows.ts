@@ -67,11 +67,16 @@ export const SEED_KEYS = Array.from({ length: KEYS }, (_, i) => ({
   accountId: SEED_ACCOUNTS[i % ACCOUNTS] as string,
 }))
 
+export const SEED_PRICE_VERSION = 'seed'
+
 const PRICES: readonly { readonly prices: Prices; readonly snapshot: string }[] = MODELS.map((_, i) => {
   const [prompt, completion] = [150_000n * BigInt(i + 1), 600_000n * BigInt(i + 1)]
   const prices = { prompt, completion, cacheRead: prompt / 2n, cacheWrite: prompt, request: 0n }
   return { prices, snapshot: priceSnapshot(prices) }
 })
+
+// What the table of prices must hold for these rows.
+export const SEED_PRICES = MODELS.map((model, i) => ({ model, price: PRICES[i]?.snapshot ?? '' }))
 
 export function* seedRows({ rows, days, until, seed }: SeedPlan): Generator<SeedRow> {
   const random = chance(seed)
@@ -115,7 +120,7 @@ function chat(at: number, random: () => number) {
     return { ...asked, model_requested: named, outcome: 'refused', http_status: 404, error_code: 'model_not_found' }
   }
   const provider = random() < 0.0001 ? RARE_PROVIDER : (PROVIDERS[number % PROVIDERS.length] as string)
-  const served = { ...asked, model_served: model, provider, price_version: 'seed', price: snapshot }
+  const served = { ...asked, model_served: model, provider, price_version: SEED_PRICE_VERSION, price: snapshot }
   if (luck < 0.045) {
     return { ...served, outcome: 'upstream_failed', http_status: 502, error_code: 'all_providers_failed', hold: 1000n }
   }

@@ -2,10 +2,20 @@
 // charge, and what all of it comes to.
 import { createHash } from 'node:crypto'
 import type { Nano } from '../src/domain/credits.ts'
+import { dayOf } from '../src/domain/key.ts'
 import { sqlRooms } from '../src/store/sql/rooms.ts'
 import type { Param, Sql, Tx } from '../src/store/sql/sql.ts'
 import { idAt } from '../src/store/sql/time-order.ts'
-import { SEED_ACCOUNTS, SEED_COLUMNS, SEED_KEYS, type SeedPlan, type SeedRow, seedRows } from './seed-rows.ts'
+import {
+  SEED_ACCOUNTS,
+  SEED_COLUMNS,
+  SEED_KEYS,
+  SEED_PRICE_VERSION,
+  SEED_PRICES,
+  type SeedPlan,
+  type SeedRow,
+  seedRows,
+} from './seed-rows.ts'
 
 const ACTOR = { name: 'seed', address: 'local' }
 // Statements are kept for their text: a few sizes, not one for every number of rows.
@@ -16,31 +26,48 @@ const FUNDS: Nano = 1_000_000_000_000n
 export async function seedStore(sql: Sql, plan: SeedPlan, onProgress: (rows: number) => void): Promise<void> {
   await makeAccounts(sql)
   const spent = new Map<string, Nano>()
+  const days = new Map<string, Day>()
   let written = 0
   for (const commit of batches(seedRows(plan), ROWS_IN_ONE_COMMIT)) {
     await sql.transaction(async tx => {
       await writeRows(tx, commit)
     })
-    for (const { account_id, key_id, cost } of commit) {
+    for (const { account_id, key_id, cost, ...row } of commit) {
+      countDay(days, key_id, row)
       spent.set(account_id, (spent.get(account_id) ?? 0n) + cost)
       spent.set(key_id, (spent.get(key_id) ?? 0n) + cost)
     }
     written += commit.length
     onProgress(written)
   }
-  await sql.transaction(tx => settleUp(tx, spent))
+  await sql.transaction(tx => settleUp(tx, spent, days))
 }
 
 async function makeAccounts(sql: Sql): Promise<void> {
   const { accounts, keys } = sqlRooms(sql)
   if ((await accounts.get(SEED_ACCOUNTS[0] as string)) !== undefined) throw new Error('this database was seeded before')
   for (const [i, id] of SEED_ACCOUNTS.entries()) await accounts.create({ id, name: `Customer ${i + 1}` }, ACTOR)
+  for (const { model, price } of SEED_PRICES) {
+    await sql.run('INSERT INTO price (model_id, version, price, created_at) VALUES ($1, $2, $3, $4)', [
+      ...[model, SEED_PRICE_VERSION, price, 0],
+    ])
+  }
   for (const { id, accountId } of SEED_KEYS) {
     const secret = { hash: createHash('sha256').update(id).digest('hex'), prefix: 'svc_live_', last4: 'seed' }
     const controls = { name: id.replace('key_', ''), scopes: ['chat.completions'] as const, ipAllowlist: [] }
     const limits = { rpmLimit: 300, dailyLimit: null, creditLimit: null, maxConcurrent: 100, expiresAt: null }
     await keys.create({ id, accountId, secret, ...controls, ...limits }, ACTOR)
   }
+}
+
+// Rows come in the order of their time, so the last day of a key is the one that its counter is of.
+type Day = { readonly day: number; readonly count: number }
+
+function countDay(days: Map<string, Day>, keyId: string, row: Pick<SeedRow, 'created_at' | 'error_code'>): void {
+  if (row.error_code === 'insufficient_credits') return
+  const day = dayOf(row.created_at)
+  const before = days.get(keyId)
+  days.set(keyId, { day, count: before?.day === day ? before.count + 1 : 1 })
 }
 
 async function writeRows(tx: Tx, rows: readonly SeedRow[]): Promise<void> {
@@ -56,7 +83,7 @@ async function writeRows(tx: Tx, rows: readonly SeedRow[]): Promise<void> {
 }
 
 // Everybody was given what they spent and a little more, but for one who owes and one who is nearly out of credits.
-async function settleUp(tx: Tx, spent: ReadonlyMap<string, Nano>): Promise<void> {
+async function settleUp(tx: Tx, spent: ReadonlyMap<string, Nano>, days: ReadonlyMap<string, Day>): Promise<void> {
   for (const [i, id] of SEED_ACCOUNTS.entries()) {
     const cost = spent.get(id) ?? 0n
     const left = i === 3 ? -5_000_000n : i === 5 ? 2_000_000n : FUNDS
@@ -70,7 +97,13 @@ async function settleUp(tx: Tx, spent: ReadonlyMap<string, Nano>): Promise<void>
     ])
   }
   for (const { id } of SEED_KEYS) {
-    await tx.run('UPDATE key_balance SET spent = $1 WHERE key_id = $2', [spent.get(id) ?? 0n, id])
+    const { day, count } = days.get(id) ?? { day: 0, count: 0 }
+    await tx.run('UPDATE key_balance SET spent = $1, day = $2, day_count = $3 WHERE key_id = $4', [
+      spent.get(id) ?? 0n,
+      day,
+      count,
+      id,
+    ])
   }
 }
 

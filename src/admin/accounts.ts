@@ -76,10 +76,11 @@ export function accountVerbs(needs: AccountNeeds): AccountVerbs {
     },
 
     async update(id, { name, status }, ifMatch, actor) {
-      if (name === undefined && status === undefined) return accountObject(found(await accounts.get(id)))
+      const basedOn = readIfMatch(ifMatch)
+      if (name === undefined && status === undefined) return accountObject(await unchanged(id, basedOn))
       const patch = { name: name === undefined ? undefined : readName(name), status }
       try {
-        const account = await accounts.update(id, patch, actor, readIfMatch(ifMatch))
+        const account = await accounts.update(id, patch, actor, basedOn)
         if (account === 'changed') throw changedMeanwhile('account', id)
         return accountObject(found(account))
       } finally {
@@ -106,6 +107,13 @@ export function accountVerbs(needs: AccountNeeds): AccountVerbs {
       if (entries === undefined) throw unknown('account')
       return listOf(entries, ledgerObject)
     },
+  }
+
+  // A change of nothing is answered with what is there, if that is what the caller knows.
+  async function unchanged(id: string, basedOn: number | undefined): Promise<Account> {
+    const account = found(await accounts.get(id))
+    if (basedOn !== undefined && basedOn !== account.version) throw changedMeanwhile('account', id)
+    return account
   }
 }
 

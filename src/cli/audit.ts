@@ -4,49 +4,93 @@ import { styleText } from 'node:util'
 import { loadDatabaseUrl, loadDataDir } from '../config.ts'
 import { systemClock } from '../lib/clock.ts'
 import { auditDatabase } from '../store/audit.ts'
+import { auditLog, type LogReport, type RowLookup } from '../store/audit-log.ts'
+import { withPostgresRows, withSqliteRows } from '../store/audit-log-rows.ts'
 import type { AuditOptions, AuditReport } from '../store/audit-passes.ts'
 import { auditPostgres } from '../store/audit-postgres.ts'
 import { DATABASE_FILE } from '../store/lock.ts'
+import { journalLines, refuseMissing } from './audit-journal.ts'
 import type { Command } from './command.ts'
 import { progress } from './progress.ts'
 import { printJson } from './table.ts'
 
 export const commands: Readonly<Record<string, Command>> = {
   '': {
-    usage: 'audit [FILE] [--idle]',
-    about: 'Checks every invariant of the books, also beside a running gateway. Exit code 1 if one is broken.',
-    options: { idle: { about: 'no request is in flight: nothing may be open or held' } },
-    more: `FILE is a SQLite database or a backup; without it what DATABASE_URL names is read, or else ${DATABASE_FILE} in\nTURNPIKE_DATA_DIR.`,
+    usage: 'audit [FILE] [--idle] [--log FILE]',
+    about: 'Checks every invariant of the books, also beside a running gateway.\nExit code 1 if one is broken.',
+    options: {
+      idle: { about: 'no request is in flight: nothing may be open or held' },
+      log: { value: 'FILE', multiple: true, about: 'compare the costs in this log with the usage rows' },
+    },
+    more: `--log takes what the gateway wrote to its standard output: one JSON object a line,
+plain or .gz, - for standard input; may be given several times. Exit code 1 if a
+request was told another cost than its row has; lines that cannot be read are
+counted and skipped.
+
+FILE is a SQLite database or a backup; without it the database at\nDATABASE_URL is read, or else ${DATABASE_FILE} in TURNPIKE_DATA_DIR.`,
     takes: [0, 1],
     async run(input) {
-      const report = await watchedAudit(input.args[0], { idle: input.flag('idle'), now: systemClock.now() })
-      if (input.json) printJson(report)
-      else printReport(report)
-      return report.ok ? 0 : 1
+      const files = input.texts('log') ?? []
+      refuseMissing(files)
+      const source = sourceOf(input.args[0])
+      const report = await watchedAudit(source, { idle: input.flag('idle'), now: systemClock.now() })
+      const log = files.length === 0 ? undefined : await compareLog(source, files)
+      const ok = report.ok && (log?.disagreeing ?? 0) === 0
+      if (input.json) printJson({ ...report, ok, ...(log === undefined ? {} : { log }) })
+      else {
+        printReport(report)
+        if (log !== undefined) printLog(log)
+      }
+      return ok ? 0 : 1
     },
   },
 }
 
-async function watchedAudit(file: string | undefined, options: AuditOptions): Promise<AuditReport> {
+type Source = { readonly path: string } | { readonly url: string }
+
+function sourceOf(file: string | undefined): Source {
+  if (file !== undefined) return { path: resolve(file) }
+  const url = loadDatabaseUrl()
+  return url === undefined ? { path: join(loadDataDir(), DATABASE_FILE) } : { url }
+}
+
+async function watchedAudit(source: Source, options: AuditOptions): Promise<AuditReport> {
   const bar = progress('rows looked at')
   try {
-    return await audit(file, { ...options, onProgress: bar.show })
+    return await audit(source, { ...options, onProgress: bar.show })
   } finally {
     bar.end()
   }
 }
 
-async function audit(file: string | undefined, options: AuditOptions): Promise<AuditReport> {
-  if (file !== undefined) return auditDatabase(resolve(file), options)
-  const url = loadDatabaseUrl()
-  return url === undefined ? auditDatabase(join(loadDataDir(), DATABASE_FILE), options) : auditPostgres(url, options)
+async function audit(source: Source, options: AuditOptions): Promise<AuditReport> {
+  return 'path' in source ? auditDatabase(source.path, options) : auditPostgres(source.url, options)
+}
+
+function compareLog(source: Source, files: readonly string[]): Promise<LogReport> {
+  const compare = (rows: RowLookup) => auditLog(journalLines(files), rows)
+  return 'path' in source ? withSqliteRows(source.path, compare) : withPostgresRows(source.url, compare)
 }
 
 function printReport(report: AuditReport): void {
   for (const { invariant, promise, checked, broken, examples } of report.findings) {
     const verdict = broken === 0 ? styleText('green', 'ok    ') : styleText('red', 'BROKEN')
     const count = broken === 0 ? `${checked} checked` : `${broken} broken, ${checked} checked`
-    process.stdout.write(`${verdict}  ${invariant.padEnd(4)}  ${promise} (${count})\n`)
-    for (const example of examples) process.stdout.write(`                ${example}\n`)
+    process.stdout.write(`${verdict}  ${invariant.padEnd(6)}  ${promise} (${count})\n`)
+    for (const example of examples) process.stdout.write(`                  ${example}\n`)
   }
+}
+
+function printLog({ lines, compared, unreadable, expired, disagreeing, examples }: LogReport): void {
+  const verdict = disagreeing === 0 ? styleText('green', 'ok    ') : styleText('red', 'BROKEN')
+  const skipped = [
+    ...(expired === 0 ? [] : [`${expired} past retention`]),
+    ...(unreadable === 0 ? [] : [`${unreadable} unreadable`]),
+  ]
+  const count = [`${compared} compared of ${lines} lines`, ...skipped].join(', ')
+  const broken = disagreeing === 0 ? '' : `${disagreeing} disagree, `
+  process.stdout.write(`${verdict}  log     callers were told what their requests cost (${broken}${count})\n`)
+  for (const example of examples) process.stdout.write(`                  ${example}\n`)
+  if (disagreeing > examples.length)
+    process.stdout.write(`                  and ${disagreeing - examples.length} more\n`)
 }

@@ -5,7 +5,12 @@ import { MODEL_NAME_MAX } from './usage.ts'
 export const Name = Type.String({ minLength: 1, maxLength: 256 })
 export const ModelName = Type.String({ minLength: 1, maxLength: MODEL_NAME_MAX })
 const ProviderNames = Type.Optional(Type.Array(Name, { maxItems: 64 }))
-const PriceBound = Type.Optional(Type.Union([Type.Number({ minimum: 0 }), Type.String({ maxLength: 32 })]))
+const PriceBound = Type.Optional(
+  Type.Union([
+    Type.Number({ minimum: 0, maximum: 1_000_000_000_000 }),
+    Type.String({ minLength: 1, maxLength: 32, pattern: '^\\d+(\\.\\d+)?$' }),
+  ]),
+)
 
 export const ROUTING = {
   models: Type.Optional(

@@ -75,7 +75,7 @@ export function v1Door(needs: DoorNeeds): Door {
         needs.gates.note({ facts: facts(), httpStatus: refusal.status, errorCode: refusal.code })
       }
       const status = sendRefusal(it, refusal, needs.reply)
-      served = { status, outcome: 'refused', errorCode: refusal.code }
+      served = { status, outcome: 'refused', errorCode: refusal.code, cost: it.booked }
     } finally {
       pass?.leave()
       leave()
@@ -127,7 +127,7 @@ function sendPreflight(it: Case, reply: ReplyNeeds): Served {
     '600',
   ])
   it.res.end()
-  return { status: 204, outcome: 'completed' }
+  return { status: 204, outcome: 'completed', cost: 0n }
 }
 
 // Clients add headers of their own, whose names nobody can list; none of them gives a page more than its key does.

@@ -1,6 +1,8 @@
 // The audit's comparison of what accounts and keys claim with what ledger and rows add up to.
 import type { Nano } from '../domain/credits.ts'
 import { SECRETS_IN_GRACE_MAX } from '../domain/key.ts'
+import { type DayBook, judgeDay } from './audit-days.ts'
+import type { HourBook } from './audit-hours.ts'
 import { accountSums, keySums, type Sums } from './audit-sums.ts'
 import type { Pass, PassRow, Tally } from './audit-tally.ts'
 
@@ -38,19 +40,10 @@ export function accountPass(sums: Sums, tally: Tally): Pass {
   }
 }
 
-// An operator may set a limit below what was used already, or reset a day; only limits that never changed can be judged.
-export function changedKeysPass(changed: Set<string>): Pass {
+export function keyPass(books: { sums: Sums; days: DayBook; hours: HourBook }, now: number, tally: Tally): Pass {
+  const { sums, days, hours } = books
   return {
-    statement: `SELECT DISTINCT subject FROM event WHERE action IN ('key.update', 'key.reset_day')`,
-    look(row) {
-      changed.add(String(row.subject))
-    },
-  }
-}
-
-export function keyPass(sums: Sums, changed: ReadonlySet<string>, now: number, tally: Tally): Pass {
-  return {
-    statement: `SELECT k.id, k.account_id, k.credit_limit, k.daily_limit, k.revoked_at, b.spent, b.held, b.day_count,
+    statement: `SELECT k.id, k.account_id, k.credit_limit, k.daily_limit, k.revoked_at, b.spent, b.held, b.day, b.day_count,
         (SELECT COUNT(*) FROM secret s WHERE s.key_id = k.id AND s.ended_at IS NULL
            AND (s.grace_expires_at IS NULL OR s.grace_expires_at > ${Math.floor(now)})) AS live,
         (SELECT COUNT(*) FROM secret s WHERE s.key_id = k.id AND s.ended_at IS NULL) AS not_ended
@@ -62,10 +55,9 @@ export function keyPass(sums: Sums, changed: ReadonlySet<string>, now: number, t
       if (row.spent !== sum.cost) tally.broken('I2', `${id}: spent ${row.spent}, its rows cost ${sum.cost}`)
       if (row.held !== sum.held) tally.broken('I2', `${id}: holds ${row.held}, its open rows ${sum.held}`)
       const past = sum.cost + sum.held - sum.overshoot
-      const isKnown = !changed.has(id) && !sums.corrected.has(String(row.account_id))
+      const isKnown = !days.changes.has(id) && !sums.corrected.has(String(row.account_id))
       if (isOver(past, row.credit_limit) && isKnown) tally.broken('I8', `${id}: past its limit at ${past}`)
-      if (isOver(row.day_count, row.daily_limit) && !changed.has(id))
-        tally.broken('I14', `${id}: ${row.day_count} in a day`)
+      judgeDay(row, days, hours, now, tally)
       if (Number(row.live) > SECRETS_IN_GRACE_MAX + 1) tally.broken('I15', `${id}: ${row.live} secrets live`)
       if (row.revoked_at !== null && row.not_ended !== 0n)
         tally.broken('I15', `${id}: revoked, but a secret is not ended`)

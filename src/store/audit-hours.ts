@@ -12,6 +12,7 @@ import { DIMENSIONS, SUM_COLUMNS } from './sql/hour-columns.ts'
 export type HourBook = {
   readonly hours: Map<number, Hour>
   readonly days: Map<number, { readonly marks: Nano; readonly kept: Totals }>
+  lastHour: number
 }
 type Hour = {
   readonly mark: Nano
@@ -23,7 +24,7 @@ type Hour = {
   readonly beside: Beside
 }
 export function newHourBook(): HourBook {
-  return { hours: new Map(), days: new Map() }
+  return { hours: new Map(), days: new Map(), lastHour: -1 }
 }
 
 export function hourPasses(book: HourBook, sums: Sums): readonly Pass[] {
@@ -35,6 +36,7 @@ export function hourPasses(book: HourBook, sums: Sums): readonly Pass[] {
         const marks = { mark: row.mark as Nano, rolledMark: row.rolled_mark as Nano, isTrue }
         const known = { ...marks, dropped: Number(row.dropped), kept: [], found: [], beside: nothingBeside() }
         book.hours.set(Number(row.hour), known)
+        book.lastHour = Math.max(book.lastHour, Number(row.hour))
       },
     },
     {
@@ -82,9 +84,14 @@ export function wasDropped(book: HourBook, idTime: number | undefined, slackMs: 
 }
 
 // Adds a row up as the roll-up would, said a second time.
-export function findInHour(book: HourBook, row: PassRow): void {
-  const hour = book.hours.get(hourOf(Number(row.created_at)))
-  if (hour === undefined) return
+export function findInHour(book: HourBook, row: PassRow, tally: Tally): void {
+  const at = hourOf(Number(row.created_at))
+  const hour = book.hours.get(at)
+  if (hour === undefined) {
+    // Whoever writes a row into an hour before the last claimed one claims it too.
+    if (at < book.lastHour) tally.broken('sums', `hour ${nameOf(at)}: it has rows, but no sums`)
+    return
+  }
   const [cost, hold] = [row.cost as Nano, row.hold as Nano]
   const unknown = row.error_code === 'model_not_found'
   if (unknown) findName(hour.beside, row.model_requested)
@@ -118,7 +125,10 @@ export function judgeHours(book: HourBook, tally: Tally): void {
     const hours = Array.from({ length: DAY_HOURS }, (_, i) => book.hours.get(at * DAY_HOURS + i)).filter(
       hour => hour !== undefined,
     )
-    if (hours.reduce((sum, { mark }) => sum + mark, 0n) !== marks) continue
+    const marked = hours.reduce((sum, { mark }) => sum + mark, 0n)
+    // Marks only grow: fewer than the day was made with mean that an hour is gone.
+    if (marked < marks) tally.broken('sums', `day ${nameOf(at * DAY_HOURS).slice(0, 10)}: an hour of it is gone`)
+    if (marked !== marks) continue
     const whole: Totals = []
     for (const hour of hours) addTo(whole, hour.kept)
     tally.checked('sums')

@@ -13,6 +13,9 @@ export function ledgerPass(sums: Sums, book: HourBook, tally: Tally): Pass {
     look(entry) {
       const account = accountSums(sums, String(entry.account_id))
       const amount = entry.amount as Nano
+      tally.checked('signs')
+      if (!signFits(entry.kind, amount))
+        tally.broken('signs', `${entry.account_id}: ${entry.kind} ${entry.id} of ${amount}`)
       if (entry.kind === 'topup' || entry.kind === 'adjustment') {
         account.funded += amount
         return
@@ -21,7 +24,7 @@ export function ledgerPass(sums: Sums, book: HourBook, tally: Tally): Pass {
       const requestId = String(entry.request_id)
       tally.checked('I7')
       if (entry.row_account === null && wasDropped(book, timeOfId(requestId), ID_SLACK_MS)) {
-        if (entry.kind === 'correction') sums.corrected.add(String(entry.account_id))
+        if (entry.kind === 'correction') noteDropped(requestId, String(entry.account_id), amount, sums, tally)
         return
       }
       if (entry.row_account !== entry.account_id) tally.broken('I7', `${requestId}: no row of this account`)
@@ -35,6 +38,22 @@ export function ledgerPass(sums: Sums, book: HourBook, tally: Tally): Pass {
 function noteCorrection(requestId: string, amount: Nano, state: unknown, sums: Sums, tally: Tally): void {
   tally.checked('I5')
   if (state !== 'settled') tally.broken('I5', `${requestId}: corrected, but not settled`)
-  if (sums.corrections.has(requestId)) tally.broken('I5', `${requestId}: corrected twice`)
-  sums.corrections.set(requestId, (sums.corrections.get(requestId) ?? 0n) + amount)
+  addCorrection(requestId, amount, sums, tally)
+}
+
+function noteDropped(requestId: string, accountId: string, amount: Nano, sums: Sums, tally: Tally): void {
+  tally.checked('I5')
+  sums.corrected.add(accountId)
+  addCorrection(requestId, amount, sums, tally)
+}
+
+function addCorrection(requestId: string, amount: Nano, { corrections }: Sums, tally: Tally): void {
+  if (corrections.has(requestId)) tally.broken('I5', `${requestId}: corrected twice`)
+  corrections.set(requestId, (corrections.get(requestId) ?? 0n) + amount)
+}
+
+// A correction may go either way.
+function signFits(kind: unknown, amount: Nano): boolean {
+  if (kind === 'topup') return amount > 0n
+  return kind === 'charge' || kind === 'adjustment' ? amount < 0n : amount !== 0n
 }

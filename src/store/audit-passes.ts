@@ -1,7 +1,9 @@
 // The passes of an audit in their order: the ledger, the usage rows, and what accounts and keys say of them.
-import { accountPass, changedKeysPass, keyPass } from './audit-balances.ts'
+import { accountPass, keyPass } from './audit-balances.ts'
+import { dayPass, limitChangesPass, newDayBook } from './audit-days.ts'
 import { hourPasses, newHourBook } from './audit-hours.ts'
 import { ledgerPass } from './audit-ledger.ts'
+import { newPriceBook, pricePass } from './audit-prices.ts'
 import type { OnProgress } from './audit-progress.ts'
 import { rowPass } from './audit-rows.ts'
 import { newSums } from './audit-sums.ts'
@@ -31,15 +33,18 @@ export function refuseOlder(schema: number, oldest: number): void {
 
 export function auditPasses(now: number, tally: Tally): readonly Pass[] {
   const sums = newSums()
-  const changed = new Set<string>()
-  const book = newHourBook()
+  const days = newDayBook()
+  const hours = newHourBook()
+  const prices = newPriceBook()
   return [
-    ...hourPasses(book, sums),
-    ledgerPass(sums, book, tally),
-    rowPass(sums, book, tally),
+    ...hourPasses(hours, sums),
+    pricePass(prices),
+    ledgerPass(sums, hours, tally),
+    rowPass({ sums, hours, prices }, tally),
     accountPass(sums, tally),
-    changedKeysPass(changed),
-    keyPass(sums, changed, now, tally),
+    limitChangesPass(days),
+    dayPass(days, now, tally),
+    keyPass({ sums, days, hours }, now, tally),
   ]
 }
 

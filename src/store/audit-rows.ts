@@ -1,17 +1,18 @@
 // The audit's long pass over the usage rows: it judges every row by itself and leaves the sums that balances are compared
 // with.
-import { readPriceSnapshot } from '../domain/catalog.ts'
 import { costOf, type Nano, type Prices, type Tokens } from '../domain/credits.ts'
 import { OUTCOMES } from '../domain/usage.ts'
 import { findInHour, type HourBook, isInSums, judgeHours } from './audit-hours.ts'
+import { judgePrice, type PriceBook } from './audit-prices.ts'
 import { accountSums, keySums, type Sums } from './audit-sums.ts'
 import type { Pass, PassRow, Tally } from './audit-tally.ts'
 
-export function rowPass(sums: Sums, book: HourBook, tally: Tally): Pass {
-  const prices = priceReader()
+type RowBooks = { readonly sums: Sums; readonly hours: HourBook; readonly prices: PriceBook }
+
+export function rowPass({ sums, hours, prices }: RowBooks, tally: Tally): Pass {
   return {
     statement: `SELECT u.request_id, u.account_id, u.key_id, u.endpoint, u.state, u.outcome, u.finished_at, u.hold,
-        u.cost, u.price, u.prompt_tokens, u.cached_tokens, u.cache_write_tokens, u.completion_tokens, u.reasoning_tokens,
+        u.cost, u.price_version, u.price, u.prompt_tokens, u.cached_tokens, u.cache_write_tokens, u.completion_tokens, u.reasoning_tokens,
         u.created_at, u.error_code, u.model_requested, u.model_served, u.provider, u.upstream_cost,
         c.amount AS charge, k.account_id AS key_account
       FROM usage u LEFT JOIN ledger c ON c.account_id = u.account_id AND c.id = u.request_id AND c.kind = 'charge'
@@ -19,19 +20,21 @@ export function rowPass(sums: Sums, book: HourBook, tally: Tally): Pass {
     look(row) {
       const id = String(row.request_id)
       const cost = row.cost as Nano
-      findInHour(book, row)
-      if (!isInSums(book, Number(row.created_at))) addUp(row, id, sums)
+      findInHour(hours, row, tally)
+      if (!isInSums(hours, Number(row.created_at))) addUp(row, id, sums)
       tally.checked('I2', 'I5', 'I8', 'I9', 'I10', 'I12', 'I13')
       if (row.key_account !== row.account_id) tally.broken('I2', `${id}: its key is not of its account`)
       if (!stateFits(row)) tally.broken('I5', `${id}: ${row.state}, ${row.outcome ?? 'no outcome'}`)
       if (cost < 0n) tally.broken('I8', `${id}: costs ${cost}`)
       if (cost !== 0n && !mayCost(row)) tally.broken('I10', `${id}: ${row.endpoint}, ${row.outcome}, costs ${cost}`)
-      if (!costRecomputes(row, prices)) tally.broken('I12', `${id}: costs ${cost}`)
+      if (!costRecomputes(row, prices.read)) tally.broken('I12', `${id}: costs ${cost}`)
       const booked = -((row.charge as Nano | null) ?? 0n) - (sums.corrections.get(id) ?? 0n)
       if (booked !== cost) tally.broken('I13', `${id}: costs ${cost}, the ledger says ${booked}`)
       if (row.state === 'open') tally.broken('I9', `${id}: open`)
+      if (row.price === null && row.hold !== 0n) tally.broken('I4', `${id}: holds ${row.hold} without a price`)
+      judgePrice(row, prices, tally)
     },
-    end: () => judgeHours(book, tally),
+    end: () => judgeHours(hours, tally),
   }
 }
 
@@ -77,24 +80,4 @@ function costRecomputes(row: PassRow, pricesOf: (snapshot: unknown) => Prices | 
   if (tokens.cached + tokens.cacheWrite > tokens.prompt) return false
   const prices = pricesOf(row.price)
   return prices !== undefined && costOf(tokens, prices) === row.cost
-}
-
-// Millions of rows bear a handful of snapshots; the last few are kept.
-function priceReader(): (snapshot: unknown) => Prices | undefined {
-  const known = new Map<unknown, Prices | undefined>()
-  return snapshot => {
-    if (!known.has(snapshot)) {
-      if (known.size >= 1000) known.clear()
-      known.set(snapshot, readSnapshot(snapshot))
-    }
-    return known.get(snapshot)
-  }
-}
-
-function readSnapshot(snapshot: unknown): Prices | undefined {
-  try {
-    return readPriceSnapshot(String(snapshot))
-  } catch {
-    return undefined
-  }
 }

@@ -57,6 +57,32 @@ test('without the right token every path and method is a 401 in the error shape'
   assert.equal((await house.call('GET', '/keys')).status, 200)
 })
 
+test('a change of nothing honours If-Match: 409 on another version, 400 on what is no version, else what is there', async t => {
+  await using house = await openAdminHouse()
+  const account = await house.call('POST', '/accounts', { name: 'acme' })
+  const key = await house.call('POST', '/keys', { name: 'ci', account_id: account.body.id })
+  const provider = await house.call('POST', '/providers', ADMIN_BODIES.createProvider)
+  const model = await house.call('POST', '/models', ADMIN_BODIES.createModel)
+  const made = { accounts: account, keys: key, providers: provider, models: model }
+
+  for (const [room, { status, body }] of Object.entries(made)) {
+    await t.test(room, async () => {
+      assert.equal(status, 201, JSON.stringify(body))
+      const patch = (version: string) => house.call('PATCH', `/${room}/${body.id}`, {}, { 'if-match': version })
+
+      const [stale, odd] = [await patch('"99"'), await patch('W/"x"')]
+      const present = await house.call('GET', `/${room}/${body.id}`)
+      const right = await patch(`"${present.body.version ?? 1}"`)
+
+      assert.deepEqual([stale.status, stale.body.error.code], [409, 'conflict'])
+      assert.deepEqual([odd.status, odd.body.error.param], [400, 'If-Match'])
+      assert.equal(right.status, 200)
+    })
+  }
+  const nobody = await house.call('PATCH', '/accounts/acct_none', {}, { 'if-match': '"1"' })
+  assert.equal(nobody.status, 404)
+})
+
 test('unknown paths are 404, known ones under another method are 405 with Allow', async () => {
   await using house = await openAdminHouse()
 

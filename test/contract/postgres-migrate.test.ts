@@ -138,7 +138,8 @@ async function fillFirstSchema(query: Query) {
     INSERT INTO account (id, name, available, held, spent, created_at) VALUES ('acct', 'old', 850, 100, 50, 1);
     INSERT INTO api_key (id, account_id, name, scopes, ip_allowlist, rpm_limit, max_concurrent, created_at)
       VALUES ('key', 'acct', 'old key', '["chat.completions"]', '[]', 60, 10, 1);
-    INSERT INTO key_balance (key_id, spent, held, day_count) VALUES ('key', 50, 100, 3);
+    INSERT INTO key_balance (key_id, spent, held, day, day_count) VALUES ('key', 50, 100, ${Math.floor(now / DAY_MS)}, 1);
+    INSERT INTO price (model_id, version, price, created_at) VALUES ('m', 'v1', '${PRICE}', 1);
     INSERT INTO secret (hash, key_id, prefix, last4, created_at) VALUES ('${'a'.repeat(64)}', 'key', 'svc_live_', 'abcd', 1);
     INSERT INTO ledger (account_id, id, kind, amount, request_id, created_at)
       VALUES ('acct', 'first', 'topup', 1000, NULL, 1), ('acct', '${ids.old}', 'charge', -50, '${ids.old}', 1)`)

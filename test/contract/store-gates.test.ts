@@ -54,6 +54,9 @@ for (const { engine, make } of GATE_ENGINES) {
     await dead.gate(house.ask('r1'))
     const dearer = { prompt: 3000n, completion: 4000n, cacheRead: 3000n, cacheWrite: 3000n, request: 0n }
     const own = { model: 'dearer', priceVersion: 'v2', price: priceSnapshot(dearer), cost: 43n }
+    await house.tamper(
+      `INSERT INTO price (model_id, version, price, created_at) VALUES ('dearer', 'v2', '${own.price}', 1)`,
+    )
     dead.checkpoint({ ...checkpoint('r1', { prompt: 5, completion: 7 }), ...own })
     // Written behind: what is awaited after it is written with it or later.
     await dead.settle(bill('nobody', {}))

@@ -50,12 +50,15 @@ export type House = AsyncDisposable & {
   ledger(): Promise<readonly string[]>
   // Changes the database behind the store's back.
   tamper(statement: string): Promise<void>
+  // Damages the database for good; gives the invariants that the audit then finds broken.
+  plant(statement: string): Promise<readonly string[]>
   ask(requestId: string, change?: Partial<GateAsk>): GateAsk
 }
 
 export async function openHouse(make: GateEngine['make'], available: bigint): Promise<House> {
   const database = await make()
   const batches: number[] = []
+  let isDamaged = false
   const stores = [await database.open('first', ops => batches.push(ops))]
   const store = stores[0] as Store
   await store.accounts.create({ id: 'acct', name: 'test' }, ACTOR)
@@ -65,12 +68,19 @@ export async function openHouse(make: GateEngine['make'], available: bigint): Pr
   }
   const key = await store.keys.create(newKey(), ACTOR)
   assert.ok(key !== 'no_account')
+  await database.tamper(`INSERT INTO price (model_id, version, price, created_at) VALUES ('m', 'v1', '${PRICE}', 1)`)
 
   return {
     batches,
     store,
     url: database.url,
     tamper: database.tamper,
+    async plant(statement) {
+      isDamaged = true
+      await database.tamper(statement)
+      const { findings } = await database.audit()
+      return findings.filter(({ broken }) => broken > 0).map(({ invariant }) => invariant)
+    },
     async another() {
       const next = await database.open(randomUUIDv7())
       stores.push(next)
@@ -109,7 +119,7 @@ export async function openHouse(make: GateEngine['make'], available: bigint): Pr
       for (const each of stores) await each.close()
       const report = await database.audit()
       await database.end()
-      assert.ok(report.ok, JSON.stringify(report))
+      assert.equal(report.ok, !isDamaged, JSON.stringify(report))
     },
   }
 }

@@ -27,7 +27,9 @@ export function multiplyRows(dataDir: string, times: number): void {
       spent,
       row.account_id ?? '',
     )
-    db.prepare('UPDATE key_balance SET spent = spent + ? WHERE key_id = ?').run(spent, row.key_id ?? '')
+    const counted = 'UPDATE key_balance SET spent = spent + ?, day_count = day_count + ? WHERE key_id = ?'
+    db.prepare(counted).run(spent, times, row.key_id ?? '')
+    db.prepare('UPDATE api_key SET daily_limit = NULL WHERE id = ?').run(row.key_id ?? '')
     db.exec('COMMIT')
   } finally {
     db.close()

@@ -20,17 +20,18 @@ const SOUND = `
   INSERT INTO api_key (id, account_id, name, scopes, ip_allowlist, rpm_limit, daily_limit, credit_limit, max_concurrent, created_at)
     VALUES ('key_a', 'acct_a', 'a', '[]', '[]', 300, 10, 1000, 100, 1);
   INSERT INTO secret (hash, key_id, prefix, last4, created_at) VALUES ('h0', 'key_a', 'svc_live_', 'aaaa', 1);
-  INSERT INTO key_balance (key_id, spent, held, day, day_count) VALUES ('key_a', 105, 500, 1, 4);
+  INSERT INTO key_balance (key_id, spent, held, day, day_count) VALUES ('key_a', 105, 500, 0, 5);
+  INSERT INTO price (model_id, version, price, created_at) VALUES ('m', 'v1', '${PRICE}', 1);
   INSERT INTO ledger (account_id, id, kind, amount, request_id, created_at) VALUES
     ('acct_a', 'led_1', 'topup', 10000000000, NULL, 1), ('acct_a', 'r1', 'charge', -60, 'r1', 2),
     ('acct_a', 'r3', 'charge', -20, 'r3', 3), ('acct_a', 'r3-correction', 'correction', -25, 'r3', 4);
   INSERT INTO usage (request_id, account_id, key_id, secret_last4, endpoint, stream, state, outcome, finished_at,
-      prompt_tokens, cached_tokens, completion_tokens, price, hold, cost, created_at, client_ip) VALUES
-    ('r1', 'acct_a', 'key_a', 'aaaa', 'chat.completions', 0, 'settled', 'completed', 5, 10, 0, 4, '${PRICE}', 300, 60, 1, '::1'),
-    ('r2', 'acct_a', 'key_a', 'aaaa', 'chat.completions', 1, 'open', NULL, NULL, 0, 0, 0, '${PRICE}', 500, 0, 1, '::1'),
-    ('r3', 'acct_a', 'key_a', 'aaaa', 'chat.completions', 1, 'settled', 'client_left', 5, 10, 5, 3, '${PRICE}', 300, 45, 1, '::1'),
-    ('r4', 'acct_a', 'key_a', 'aaaa', 'chat.completions', 0, 'settled', 'refused', 5, 0, 0, 0, NULL, 0, 0, 1, '::1'),
-    ('r5', 'acct_a', 'key_a', 'aaaa', 'models', 0, 'settled', 'completed', 5, 0, 0, 0, NULL, 0, 0, 1, '::1');
+      prompt_tokens, cached_tokens, completion_tokens, price_version, price, hold, cost, created_at, client_ip) VALUES
+    ('r1', 'acct_a', 'key_a', 'aaaa', 'chat.completions', 0, 'settled', 'completed', 5, 10, 0, 4, 'v1', '${PRICE}', 300, 60, 1, '::1'),
+    ('r2', 'acct_a', 'key_a', 'aaaa', 'chat.completions', 1, 'open', NULL, NULL, 0, 0, 0, 'v1', '${PRICE}', 500, 0, 1, '::1'),
+    ('r3', 'acct_a', 'key_a', 'aaaa', 'chat.completions', 1, 'settled', 'client_left', 5, 10, 5, 3, 'v1', '${PRICE}', 300, 45, 1, '::1'),
+    ('r4', 'acct_a', 'key_a', 'aaaa', 'chat.completions', 0, 'settled', 'refused', 5, 0, 0, 0, NULL, NULL, 0, 0, 1, '::1'),
+    ('r5', 'acct_a', 'key_a', 'aaaa', 'models', 0, 'settled', 'completed', 5, 0, 0, 0, NULL, NULL, 0, 0, 1, '::1');
   INSERT INTO usage_rolled (hour, mark, rolled_mark) VALUES (0, 3, 3);
   INSERT INTO usage_hour VALUES
     (0, 'acct_a', 'key_a', '', '', 'chat.completions', 'completed', 1, 10, 0, 0, 4, 0, 60, 0, 0),
@@ -90,7 +91,7 @@ const DAMAGES: readonly (readonly [promise: string, sql: string, invariants: rea
     DROPPED + '; UPDATE usage_hour SET cost = 59 WHERE cost = 60',
     ['I2', 'sums'],
   ],
-  ['a charge whose row is not there', `DELETE FROM usage WHERE request_id = 'r1'`, ['I2', 'I7', 'sums']],
+  ['a charge whose row is not there', `DELETE FROM usage WHERE request_id = 'r1'`, ['I2', 'I7', 'I14', 'sums']],
   ['credits out of nothing', 'UPDATE account SET available = available + 1', ['I1', 'I2']],
   [
     'a top-up without its credits',
@@ -132,12 +133,12 @@ const DAMAGES: readonly (readonly [promise: string, sql: string, invariants: rea
   [
     'two charges for one request',
     `INSERT INTO ledger (account_id, id, kind, amount, request_id, created_at) VALUES ('acct_a', 'r1-again', 'charge', 0, 'r1', 1)`,
-    ['I7'],
+    ['I7', 'signs'],
   ],
   [
     'a charge without a row',
     `INSERT INTO ledger (account_id, id, kind, amount, request_id, created_at) VALUES ('acct_a', 'r9', 'charge', 0, 'r9', 1)`,
-    ['I7'],
+    ['I7', 'signs'],
   ],
   ['a key far past its credit limit', 'UPDATE api_key SET credit_limit = 100', ['I8']],
   ['a negative cost', `UPDATE usage SET cost = -1 WHERE request_id = 'r5'`, ['I2', 'I8', 'I10', 'I12', 'I13']],
@@ -146,10 +147,10 @@ const DAMAGES: readonly (readonly [promise: string, sql: string, invariants: rea
   ['a cost that the tokens do not explain', `UPDATE usage SET completion_tokens = 5 WHERE request_id = 'r1'`, ['I12']],
   [
     'tokens that were not charged',
-    `UPDATE usage SET prompt_tokens = 5 WHERE request_id = 'r5'; UPDATE usage SET endpoint = 'chat.completions', price = '${PRICE}' WHERE request_id = 'r5'`,
+    `UPDATE usage SET prompt_tokens = 5 WHERE request_id = 'r5'; UPDATE usage SET endpoint = 'chat.completions', price_version = 'v1', price = '${PRICE}' WHERE request_id = 'r5'`,
     ['I12'],
   ],
-  ['a cost without a price snapshot', `UPDATE usage SET price = NULL WHERE request_id = 'r1'`, ['I12']],
+  ['a cost without a price snapshot', `UPDATE usage SET price = NULL WHERE request_id = 'r1'`, ['I4', 'I12', 'prices']],
   [
     'more cached tokens than the prompt has',
     `UPDATE usage SET prompt_tokens = 4, cached_tokens = 5 WHERE request_id = 'r3'`,
@@ -164,6 +165,16 @@ const DAMAGES: readonly (readonly [promise: string, sql: string, invariants: rea
     'a charge that is missing',
     `DELETE FROM ledger WHERE id = 'r1'; UPDATE ledger SET amount = amount - 60 WHERE id = 'led_1'`,
     ['I1', 'I13'],
+  ],
+  [
+    'a day whose marks outnumber those of its hours',
+    'UPDATE usage_rolled_day SET marks = 4; DELETE FROM usage_day_ms; DELETE FROM usage_day',
+    ['sums'],
+  ],
+  [
+    'rows in an hour that lost its sums',
+    'UPDATE usage_rolled SET hour = 1; UPDATE usage_hour SET hour = 1; UPDATE usage_hour_ms SET hour = 1; DELETE FROM usage_day; DELETE FROM usage_day_ms; DELETE FROM usage_rolled_day',
+    ['sums'],
   ],
   ['more requests in a day than the limit', 'UPDATE key_balance SET day_count = 11', ['I14']],
   ['seven secrets of one key', seven(`${NOW + 1}`), ['I15']],

@@ -67,7 +67,9 @@ export const CREATE = [201, 400, 401, 403, 413, 415, 429, 503] as const
 // Of what bears a name of its own, which may be taken.
 export const CREATE_NAMED = [201, 400, 401, 403, 409, 413, 415, 429, 503] as const
 // The version that a change is based on; another one by now is a 409.
-export const ifMatch = { headers: Type.Object({ 'if-match': Type.Optional(Type.String({ maxLength: 32 })) }) }
+export const ifMatch = {
+  headers: Type.Object({ 'if-match': Type.Optional(Type.String({ pattern: '^(\\*|"?\\d{1,15}"?)$' })) }),
+}
 // Answered with 204.
 export const Nothing = Type.Null()
 

@@ -108,7 +108,7 @@ export const ADMIN = {
     [201, 400, 401, 403, 404, 409, 413, 415, 422, 429, 503],
     LedgerEntryShape,
     {
-      headers: Type.Object({ 'idempotency-key': Type.String({ minLength: 1, maxLength: 255 }) }),
+      headers: Type.Object({ 'idempotency-key': Type.String({ minLength: 1, maxLength: 255, pattern: '^[ -~]+$' }) }),
       body: Type.Object(
         {
           amount: Credits,

@@ -3,6 +3,7 @@ import type { TObject } from 'typebox'
 import { REFUSALS, type RefusalCode } from '../../domain/refusal.ts'
 import { ADMIN_PREFIX, type Endpoint } from '../admin/endpoint-table.ts'
 import { ADMIN } from '../admin/schemas.ts'
+import { ADMIN_ABOUT } from './openapi-admin-notes.ts'
 import type { Media, Operation, Parameter, PathItem, Paths, Schema } from './openapi-document.ts'
 import { plainErrors } from './openapi-errors.ts'
 import { ADMIN_BODIES } from './openapi-examples.ts'
@@ -38,6 +39,7 @@ function operation(name: string, endpoint: Endpoint): Operation {
     operationId: `admin${name.charAt(0).toUpperCase()}${name.slice(1)}`,
     tags: [`Admin: ${room}`],
     summary,
+    description: ADMIN_ABOUT[name as keyof typeof ADMIN],
     security: endpoint.access === 'open' ? [] : [{ adminToken: [] }, { adminSession: [] }],
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined ? {} : { requestBody: bodyOf(name, body) }),
@@ -71,6 +73,15 @@ const NOTES: Readonly<Record<string, string>> = {
   from: 'Not before this time (ISO 8601).',
   to: 'Before this time (ISO 8601).',
   endpoint: 'Chats only, unless it says otherwise.',
+  status: 'Only those with this status.',
+  account_id: 'Only of this account.',
+  key_id: 'Only of this key.',
+  model: 'Only of this model, by the id that served or was asked for.',
+  provider: 'Only of this provider.',
+  outcome: 'Only with this outcome.',
+  group_by: 'What the sums are grouped by.',
+  step: 'The length of one point of the series.',
+  limit: 'Entries in the page.',
 }
 
 function fieldsOf(place: 'query' | 'header', object: TObject | undefined): Parameter[] {

@@ -3,7 +3,7 @@ import { ChatRequest } from '../../domain/chat-schema.ts'
 import type { RefusalCode } from '../../domain/refusal.ts'
 import { CLIENT_REQUEST_ID_MAX } from '../../domain/usage.ts'
 import { ChatChunkShape, ChatCompletionShape, ChatQuoteShape } from '../v1/shapes.ts'
-import type { Brand, Operation, Parameter, Response } from './openapi-document.ts'
+import type { Brand, Operation, Parameter, Response, Schema } from './openapi-document.ts'
 import { v1Errors } from './openapi-errors.ts'
 import { CHAT_COMPLETION, CHAT_REQUEST, CHAT_STREAM } from './openapi-examples.ts'
 import { chatHeaders, v1Headers } from './openapi-headers.ts'
@@ -28,6 +28,14 @@ const CODES: readonly RefusalCode[] = [
   'all_providers_failed',
 ]
 
+// The body is text; the schema of the content is that of one event's data.
+const STREAM: Schema = {
+  type: 'string',
+  description: 'Server-sent events: each has one chunk as its `data`; the last one is `data: [DONE]`.',
+  contentMediaType: 'application/json',
+  contentSchema: described(ChatChunkShape),
+}
+
 export function chatOperation(brand: Brand): Operation {
   const about: About = [
     'createChatCompletion',
@@ -41,8 +49,7 @@ export function chatOperation(brand: Brand): Operation {
     headers: chatHeaders(brand),
     content: {
       'application/json': { schema: described(ChatCompletionShape), example: CHAT_COMPLETION },
-      // The schema is that of one event's data.
-      'text/event-stream': { schema: described(ChatChunkShape), example: CHAT_STREAM },
+      'text/event-stream': { schema: STREAM, example: CHAT_STREAM },
     },
   }
   return {
@@ -60,8 +67,9 @@ function explainHeader({ headerPrefix }: Brand): Parameter {
     in: 'header',
     required: false,
     description:
-      '`1` adds to the answer, or to the first chunk, who was considered, in which order and why (`metadata.candidates`), unless the operator forbids it.',
-    schema: { type: 'string', enum: ['1'] },
+      '`1` adds to the answer, or to the first chunk, who was considered, in which order and why (`metadata.candidates`), unless the operator forbids it. Any other value adds nothing.',
+    schema: { type: 'string' },
+    example: '1',
   }
 }
 
@@ -105,6 +113,6 @@ export const CLIENT_REQUEST_ID: Parameter = {
   name: 'X-Client-Request-Id',
   in: 'header',
   required: false,
-  description: "The caller's own id, kept on the usage record. Visible ASCII; anything else is not kept.",
-  schema: { type: 'string', minLength: 1, maxLength: CLIENT_REQUEST_ID_MAX },
+  description: `The caller's own id, kept on the usage record if it is 1 to ${CLIENT_REQUEST_ID_MAX} visible ASCII characters without blanks; anything else is accepted and not kept.`,
+  schema: { type: 'string' },
 }

@@ -21,6 +21,9 @@ export type Schema = {
   readonly maxLength?: number
   readonly minItems?: number
   readonly maxItems?: number
+  readonly pattern?: string
+  readonly contentMediaType?: string
+  readonly contentSchema?: Schema
 }
 
 export type Parameter = {
@@ -63,7 +66,9 @@ export type Paths = Readonly<Record<string, PathItem>>
 
 export type OpenApi = {
   readonly openapi: string
-  readonly info: Readonly<Record<'title' | 'version' | 'summary' | 'description', string>>
+  readonly info: Readonly<Record<'title' | 'version' | 'summary' | 'description', string>> & {
+    readonly license: { readonly name: string; readonly identifier: string }
+  }
   readonly servers: readonly { readonly url: string; readonly description: string }[]
   readonly tags: readonly { readonly name: string; readonly description: string }[]
   readonly paths: Paths

@@ -60,7 +60,7 @@ ${media.map(([type, body]) => mediaPart(type, body, document))}${headersPart(ans
 }
 
 function mediaPart(type: string, media: Media, document: OpenApi): Markup {
-  const schema = media.schema ?? {}
+  const schema = media.schema?.contentSchema ?? media.schema ?? {}
   if (schema.$ref === undefined && schema.properties === undefined)
     return html`<p class="media"><code>${type}</code></p>`
   const what = schema.$ref === undefined ? NOTHING : html` ${schema.$ref.split('/').at(-1) ?? ''}`
@@ -68,7 +68,7 @@ function mediaPart(type: string, media: Media, document: OpenApi): Markup {
   const shown = typeof example === 'string' ? example : JSON.stringify(example, null, 2)
   return html`<details><summary><code>${type}</code>${what}</summary>
 ${example === undefined ? NOTHING : codeBlock(shown, 'Example')}
-${fields(media, 'answered', document)}</details>
+${fields({ schema }, 'answered', document)}</details>
 `
 }
 

@@ -5,16 +5,22 @@ import { headerRefs } from './openapi-headers.ts'
 
 export function operationsPaths(): Paths {
   return {
-    '/health': get('getHealth', 'Whether the process lives', {
-      '200': answer('It does.', json(status('ok'))),
-    }),
-    '/ready': get('getReadiness', 'Whether it may be sent traffic', {
+    '/health': get(
+      'getHealth',
+      'Whether the process lives',
+      'For liveness probes: 200 while the process answers at all.',
+      {
+        '200': answer('It does.', json(status('ok'))),
+      },
+    ),
+    '/ready': get('getReadiness', 'Whether it may be sent traffic', 'For readiness probes and load balancers.', {
       '200': answer('The store answers, migrations are done and a model is active.', json(status('ready'))),
       '503': answer('Not now; `reason` says why. While draining it stays so.', json(NOT_READY), ['Retry-After']),
     }),
     '/metrics': get(
       'getMetrics',
       'Metrics in the format of Prometheus',
+      'With the metrics token, or without one from a loopback peer that sends no forwarding header.',
       {
         '200': answer('The metrics.', { 'text/plain': { schema: { type: 'string' } } }),
         ...plainErrors(['invalid_api_key'], ['X-Request-Id']),
@@ -22,10 +28,10 @@ export function operationsPaths(): Paths {
       // The empty one: a loopback peer that sends no forwarding header needs no token.
       [{ metricsToken: [] }, {}],
     ),
-    '/openapi.json': get('getOpenApi', 'This document', {
+    '/openapi.json': get('getOpenApi', 'This document', 'The same for everybody; it needs no key.', {
       '200': answer('OpenAPI 3.1.', json({ type: 'object' })),
     }),
-    '/docs': get('getDocs', 'This document as a page', {
+    '/docs': get('getDocs', 'This document as a page', 'Made from the OpenAPI document, without scripts.', {
       '200': answer('One page without scripts.', { 'text/html': { schema: { type: 'string' } } }),
     }),
   }
@@ -40,10 +46,11 @@ const NOT_READY: Schema = {
 function get(
   operationId: string,
   summary: string,
+  description: string,
   responses: Operation['responses'],
   security: Operation['security'] = [],
 ): PathItem {
-  return { get: { operationId, tags: ['Operations'], summary, security, responses } }
+  return { get: { operationId, tags: ['Operations'], summary, description, security, responses } }
 }
 
 function answer(description: string, content: Readonly<Record<string, Media>>, more: readonly string[] = []): Response {

@@ -24,6 +24,7 @@ function build(brand: Brand): OpenApi {
     openapi: '3.1.1',
     info: {
       title: 'Turnpike',
+      license: { name: 'MIT', identifier: 'MIT' },
       version: '1',
       summary: 'One OpenAI-compatible key in front of many providers, billed exactly.',
       description:

@@ -64,7 +64,7 @@ function filterOf(pass: Pass): UsageFilter {
     after: afterOf(text('after')),
     from: timeOf('from', text('from')),
     to: timeOf('to', text('to')),
-    model: text('model')?.slice(0, MODEL_NAME_MAX),
+    model: modelOf(text('model')),
     endpoint: endpointOf(text('endpoint')),
     keyId: pass.bearer.key.id,
   }
@@ -81,6 +81,12 @@ function limitOf(text: string | undefined): number {
 function afterOf(text: string | undefined): string | undefined {
   if (text !== undefined && !REQUEST_ID.test(text)) throw wrong('after', 'is a request id')
   return text?.toLowerCase()
+}
+
+function modelOf(text: string | undefined): string | undefined {
+  if (text !== undefined && [...text].length > MODEL_NAME_MAX)
+    throw wrong('model', `has at most ${MODEL_NAME_MAX} characters`)
+  return text
 }
 
 function timeOf(name: string, text: string | undefined): number | undefined {

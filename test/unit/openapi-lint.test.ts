@@ -1,0 +1,29 @@
+// The OpenAPI document passes a linter that other people's tools are built on, with its recommended rules.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createConfig, lintFromString } from '@redocly/openapi-core'
+import { openApiDocument } from '../../src/http/documents/openapi.ts'
+
+const RULES = {
+  'operation-description': 'error',
+  'parameter-description': 'error',
+  'tag-description': 'error',
+  'no-invalid-schema-examples': 'error',
+  'no-invalid-media-type-examples': 'error',
+  // Probes and documents are not refused.
+  'operation-4xx-response': 'off',
+  // The page at /docs lists every header and every code, also those that no operation names.
+  'no-unused-components': 'off',
+} as const
+
+test('the document has no problem that a linter finds', async () => {
+  const source = JSON.stringify(openApiDocument({ keyPrefix: 'svc_live_', headerPrefix: 'X-Svc-' }))
+  const config = await createConfig({ extends: ['recommended'], rules: RULES })
+
+  const problems = await lintFromString({ source, absoluteRef: 'openapi.json', config })
+
+  assert.deepEqual(
+    problems.map(({ ruleId, message, location }) => `${ruleId}: ${message} at ${location[0]?.pointer}`),
+    [],
+  )
+})
