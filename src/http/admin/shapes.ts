@@ -5,11 +5,20 @@ import { REASONS } from '../../domain/routing.ts'
 import { ENDPOINTS, OUTCOMES, ROW_STATES, USAGE_SOURCES } from '../../domain/usage.ts'
 import { LEDGER_KINDS } from '../../store/contract-operator.ts'
 
+const CREDITS_PATTERN = '^-?\\d+(\\.\\d+)?$'
 export const Credits = Type.String({
   description: 'Credits as a decimal string, at most nine decimals.',
   maxLength: 32,
+  pattern: CREDITS_PATTERN,
 })
-export const Time = Type.String({ description: 'ISO 8601', maxLength: 40 })
+// A day, or a moment with its zone.
+export const TIME_PATTERN = '^\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,9})?)?(Z|[+-]\\d{2}:\\d{2}))?$'
+export const Time = Type.String({ description: 'ISO 8601', maxLength: 40, pattern: TIME_PATTERN })
+// In the words of a refusal: what a text with such a pattern must be. Others are ids.
+export const PATTERN_WORDS: Readonly<Record<string, string>> = {
+  [CREDITS_PATTERN]: 'a decimal string with at most nine decimals, like "10.00"',
+  [TIME_PATTERN]: 'an ISO 8601 date, or a time with its zone',
+}
 export const ScopeName = Type.Enum([...SCOPES])
 export const Status = Type.Enum([...KEY_STATUSES])
 export const AccountState = Type.Enum([...ACCOUNT_STATUSES])

@@ -3,7 +3,7 @@ import Type, { type TSchema } from 'typebox'
 import type { RefusalCode } from '../../domain/refusal.ts'
 import { ENDPOINTS, MODEL_NAME_MAX } from '../../domain/usage.ts'
 import { PAGE_DEFAULT, PAGE_MAX } from '../../store/contract-operator.ts'
-import { UsageShape } from '../admin/shapes.ts'
+import { TIME_PATTERN, UsageShape } from '../admin/shapes.ts'
 import { KeyIntrospectionShape, ModelListShape, ModelShape, UsageListShape } from '../v1/shapes.ts'
 import { type About, CLIENT_REQUEST_ID, chatOperation, quoteOperation, v1Operation } from './openapi-chat.ts'
 import type { Brand, Parameter, Paths, Response } from './openapi-document.ts'
@@ -98,14 +98,12 @@ export function v1Paths(brand: Brand): Paths {
 }
 
 const REQUEST_ID = '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$'
-// A day, or a moment with its zone.
-const TIME = '^\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,9})?)?(Z|[+-]\\d{2}:\\d{2}))?$'
 
 const USAGE_QUERY: Parameter[] = [
   inQuery('limit', 'Rows in the page.', Type.Integer({ minimum: 1, maximum: PAGE_MAX, default: PAGE_DEFAULT })),
   inQuery('after', '`next_after` of the page before.', Type.String({ pattern: REQUEST_ID, maxLength: 36 })),
-  inQuery('from', 'Not before this time (ISO 8601).', Type.String({ pattern: TIME })),
-  inQuery('to', 'Before this time (ISO 8601).', Type.String({ pattern: TIME })),
+  inQuery('from', 'Not before this time (ISO 8601).', Type.String({ pattern: TIME_PATTERN })),
+  inQuery('to', 'Before this time (ISO 8601).', Type.String({ pattern: TIME_PATTERN })),
   inQuery('model', 'Of this model only.', Type.String({ maxLength: MODEL_NAME_MAX })),
   inQuery('endpoint', 'Of this endpoint, or `all`.', Type.Enum([...ENDPOINTS, 'all'], { default: 'chat.completions' })),
 ]

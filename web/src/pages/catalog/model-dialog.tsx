@@ -78,7 +78,7 @@ function Form({ of: model, onClose, onReload }: FormProps): ReactNode {
             It is read-only here. Change the file and run “turnpike apply”.
           </Alert>
         )}
-        <ModelFieldset form={form} isNew={model === undefined} isReadOnly={isReadOnly} />
+        <ModelFieldset form={form} of={model} isReadOnly={isReadOnly} />
         {problem !== undefined && <Collision error={problem} noun="model" onReload={onReload} />}
         <EntryButtons
           isNew={model === undefined}

@@ -19,12 +19,19 @@ import type { UseFormReturnType } from '@mantine/form'
 import { IconPlus, IconX } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import { MODALITIES } from '../../../../src/domain/catalog.ts'
+import type { ModelObject } from '../../api/models.ts'
 import { useProviders } from '../../api/providers.ts'
-import { type ModelFields, RATES, STRATEGIES } from './model-form.ts'
+import { shiftDecimal } from '../../format/decimals.ts'
+import { currencyOf, type ModelFields, RATES, STRATEGIES } from './model-form.ts'
 
-type Props = { readonly form: UseFormReturnType<ModelFields>; readonly isNew: boolean; readonly isReadOnly: boolean }
+type Props = {
+  readonly form: UseFormReturnType<ModelFields>
+  readonly of: ModelObject | undefined
+  readonly isReadOnly: boolean
+}
 
-export function ModelFieldset({ form, isNew, isReadOnly }: Props): ReactNode {
+export function ModelFieldset({ form, of: model, isReadOnly }: Props): ReactNode {
+  const isNew = model === undefined
   return (
     <Fieldset disabled={isReadOnly} variant="unstyled">
       <Stack gap="sm">
@@ -60,23 +67,7 @@ export function ModelFieldset({ form, isNew, isReadOnly }: Props): ReactNode {
           />
         </SimpleGrid>
         <TextInput label="Description" {...form.getInputProps('description')} />
-        <Fieldset legend="Prices, US dollars per million tokens" p="sm">
-          <SimpleGrid cols={{ base: 2, sm: 5 }} spacing="sm">
-            {Object.entries(RATES).map(([name, label]) => (
-              <TextInput
-                key={name}
-                label={label}
-                inputMode="decimal"
-                placeholder={name.startsWith('input') ? 'as the prompt' : ''}
-                {...form.getInputProps(`rates.${name}`)}
-              />
-            ))}
-            <TextInput label="Each request" inputMode="decimal" placeholder="0" {...form.getInputProps('request')} />
-          </SimpleGrid>
-          <Text size="xs" c="dimmed" mt={6}>
-            The markup and the rate of the configuration file make credits of them when they are saved.
-          </Text>
-        </Fieldset>
+        <Prices form={form} of={model} />
         <Targets form={form} />
         <Abilities form={form} />
         <Switch
@@ -87,6 +78,51 @@ export function ModelFieldset({ form, isNew, isReadOnly }: Props): ReactNode {
       </Stack>
     </Fieldset>
   )
+}
+
+function Prices({ form, of: model }: Pick<Props, 'form' | 'of'>): ReactNode {
+  const currency = currencyOf(model)
+  const isFixed = currency === 'credits'
+  return (
+    <Fieldset legend={`Prices, ${currency} per million tokens`} p="sm">
+      <SimpleGrid cols={{ base: 2, sm: 5 }} spacing="sm">
+        {Object.entries(RATES).map(([name, label]) => (
+          <TextInput
+            key={name}
+            label={label}
+            inputMode="decimal"
+            placeholder={name.startsWith('input') ? 'as the prompt' : ''}
+            disabled={isFixed}
+            {...form.getInputProps(`rates.${name}`)}
+          />
+        ))}
+        <TextInput
+          label="Each request"
+          inputMode="decimal"
+          placeholder="0"
+          disabled={isFixed}
+          {...form.getInputProps('request')}
+        />
+      </SimpleGrid>
+      <Text size="xs" c="dimmed" mt={6}>
+        {isFixed
+          ? 'Callers pay this, after the markup and the exchange rate of the configuration file.'
+          : 'The markup and the exchange rate of the configuration file make credits of them when they are saved.'}
+      </Text>
+      {!isFixed && model !== undefined && (
+        <Text size="xs" c="dimmed">
+          Callers pay, in credits per million tokens: {paidBy(model)}.
+        </Text>
+      )}
+    </Fieldset>
+  )
+}
+
+function paidBy({ pricing }: ModelObject): string {
+  const rates = Object.entries(RATES).map(([name, label]) => {
+    return `${label.toLowerCase()} ${shiftDecimal(pricing[name as keyof typeof RATES], 6)}`
+  })
+  return rates.join(', ')
 }
 
 // What a picture may cost must be known before one is accepted, so the two go together.

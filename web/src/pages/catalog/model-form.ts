@@ -40,6 +40,12 @@ export type ModelFields = {
   targets: TargetFields[]
 }
 
+// An operator enters US dollars. Of a model that the file declares only the credits are known that callers pay, after the
+// markup and the rate: sent back as they are, both would be applied twice.
+export function currencyOf(model: ModelObject | undefined): 'US dollars' | 'credits' {
+  return model !== undefined && model.entered_pricing === null ? 'credits' : 'US dollars'
+}
+
 export function useModelForm(model?: ModelObject) {
   return useForm<ModelFields>({
     initialValues: model === undefined ? EMPTY : fieldsOf(model),
@@ -70,7 +76,8 @@ export function documentOf(fields: ModelFields, before?: ModelObject): Document 
   if (before === undefined) return Object.fromEntries(Object.entries(whole).filter(([, value]) => value !== null))
   const old = wholeDocument(fieldsOf(before), before)
   const changed = Object.entries(whole).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(old[name]))
-  return Object.fromEntries(changed.filter(([name]) => name !== 'id'))
+  const kept = currencyOf(before) === 'credits' ? ['id', 'pricing'] : ['id']
+  return Object.fromEntries(changed.filter(([name]) => !kept.includes(name)))
 }
 
 function wholeDocument(fields: ModelFields, before?: ModelObject): Document {
@@ -124,7 +131,7 @@ const EMPTY: ModelFields = {
 }
 
 function fieldsOf(model: ModelObject): ModelFields {
-  // As it was entered, in dollars; what callers pay may be more by a markup.
+  // In the currency of `currencyOf`.
   const entered: Readonly<Record<string, string | undefined>> = model.entered_pricing ?? model.pricing
   const million = (rate: Rate) => shiftDecimal(entered[rate] ?? '', 6) ?? ''
   return {

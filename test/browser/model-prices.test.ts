@@ -1,0 +1,77 @@
+// The dialog of a model says in which currency its prices are: what an operator entered in US dollars, what the file declares
+// in the credits that callers pay. Saving it again without a change applies the markup to nothing twice.
+import assert from 'node:assert/strict'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { hasBrowser, openBrowser, SCREENSHOTS, visit } from '../kit/browser.ts'
+import { standardConfig, startGateway } from '../kit/gateway.ts'
+import { startUpstream } from '../kit/upstream.ts'
+
+const OWN = {
+  id: 'own/model',
+  context_length: 200_000,
+  max_output_tokens: 8192,
+  pricing: { prompt: '0.000002', completion: '0.00001' },
+  targets: [{ provider: 'up', model: 'x' }],
+}
+
+test('prices in the dialog bear the currency they are in', { skip: !hasBrowser() }, async t => {
+  await using upstream = await startUpstream()
+  // A credit is a cent, and callers pay a quarter on top.
+  await using gateway = await startGateway({
+    config: { ...standardConfig(upstream.url), credits_per_usd: '100', markup: '1.25' },
+  })
+  const made = await gateway.admin('POST', '/models', OWN)
+  assert.equal(made.status, 201, made.text)
+  await using browser = await openBrowser()
+  const { page, complaints, open, signIn } = await visit(browser, gateway.url, 'desktop')
+  await signIn(gateway.adminToken)
+  await mkdir(SCREENSHOTS, { recursive: true })
+
+  await t.test("an operator's own: dollars as they were entered, and what callers pay", async () => {
+    await openModel('own/model')
+
+    assert.deepEqual(await pricesOf(page), ['Prices, US dollars per million tokens', '2', '10'])
+    await page.getByText('Callers pay, in credits per million tokens: prompt 250, answer 1250').waitFor()
+    await page.screenshot({ path: join(SCREENSHOTS, 'model-prices-own.png') })
+  })
+
+  await t.test('saved with another name, its price stays what it was', async () => {
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Renamed')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('dialog').first().waitFor({ state: 'detached' })
+
+    const { body } = await gateway.admin('GET', '/models/own/model')
+    assert.equal(body.name, 'Renamed')
+    assert.deepEqual([body.pricing?.prompt, body.price_version], ['0.00025', made.body.price_version])
+  })
+
+  await t.test("the file's: the credits that callers pay, and not to be changed", async () => {
+    const { body } = await gateway.admin('GET', '/models/test/m1')
+    const million = (price: unknown) => String(Number(price) * 1_000_000)
+    await openModel('test/m1')
+
+    assert.deepEqual(await pricesOf(page), [
+      'Prices, credits per million tokens',
+      million(body.pricing?.prompt),
+      million(body.pricing?.completion),
+    ])
+    assert.ok(await page.getByRole('textbox', { name: 'Prompt', exact: true }).isDisabled())
+    await page.screenshot({ path: join(SCREENSHOTS, 'model-prices-file.png') })
+  })
+  assert.deepEqual(complaints, [])
+
+  async function openModel(id: string): Promise<void> {
+    await open('/models')
+    await page.getByRole('button', { name: `Open ${id}` }).click()
+    await page.getByRole('dialog').first().waitFor()
+  }
+})
+
+async function pricesOf(page: Page): Promise<readonly (string | null)[]> {
+  const value = (name: string) => page.getByRole('textbox', { name, exact: true }).inputValue()
+  const legend = page.getByRole('dialog').locator('legend', { hasText: 'Prices' })
+  return [await legend.textContent(), await value('Prompt'), await value('Answer')]
+}
