@@ -100,12 +100,13 @@ export function providerVerbs(needs: ProviderNeeds): ProviderVerbs {
     },
 
     async addCredential(id, apiKey, ifMatch, actor) {
+      const asked = readIfMatch(ifMatch)
       const before = found(await catalog.provider(id))
       if (before.provisioned) throw staleness('provider', id, 'provisioned')
       // By the rules of its kind.
       const [credential] = needs.reader.provider({ ...merged(before.entered, {}), api_key: apiKey }).credentials
       if (credential === undefined) throw wrong('api_key', 'a secret: this kind takes none')
-      const when = { basedOn: readIfMatch(ifMatch) ?? before.version, max: needs.credentialsMax }
+      const when = { basedOn: asked ?? before.version, max: needs.credentialsMax }
       const added = catalog.addCredential(sealed(id, credential.secret), when, actor)
       const entry = await thenRefresh(needs, added)
       if (entry === 'too_many') throw conflict(`A provider has at most ${needs.credentialsMax} credentials.`)

@@ -7,8 +7,8 @@ export const ModelName = Type.String({ minLength: 1, maxLength: MODEL_NAME_MAX }
 const ProviderNames = Type.Optional(Type.Array(Name, { maxItems: 64 }))
 const PriceBound = Type.Optional(
   Type.Union([
-    Type.Number({ minimum: 0, maximum: 1_000_000_000_000 }),
-    Type.String({ minLength: 1, maxLength: 32, pattern: '^\\d+(\\.\\d+)?$' }),
+    Type.Number({ minimum: 0, maximum: 999_999_999_999 }),
+    Type.String({ minLength: 1, maxLength: 32, pattern: '^\\d{1,12}(\\.\\d+)?$' }),
   ]),
 )
 

@@ -63,7 +63,8 @@ const CLOCK_SKEW_MS = 60_000
 const COMMITTED_WITHIN_MS = 300_000
 const dayAt = (opened: string) =>
   `(CASE WHEN price IS NULL THEN COALESCE(finished_at, created_at) ELSE ${opened} END) / ${DAY_MS}`
-const ROWS = `SELECT key_id, 1 AS requests, ${dayAt(`created_at - ${CLOCK_SKEW_MS}`)} AS day,
+// As an expression, so that SQLite reads the table from one end to the other and not row by row in the order of an index.
+const ROWS = `SELECT key_id || '' AS key_id, 1 AS requests, ${dayAt(`created_at - ${CLOCK_SKEW_MS}`)} AS day,
     ${dayAt(`created_at + ${COMMITTED_WITHIN_MS}`)} AS late_day
   FROM usage WHERE ${COUNTS}`
 // Grouped by the engine, which spills to disk where keys and days are many.

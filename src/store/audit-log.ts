@@ -71,7 +71,7 @@ export async function auditLog(lines: AsyncIterable<string | undefined>, lookup:
 }
 
 // `other`: a line about something else, or one that does not say what the caller was told.
-export function readTold(line: string): Told | 'other' | 'unreadable' {
+function readTold(line: string): Told | 'other' | 'unreadable' {
   let said: Readonly<Record<string, unknown>>
   try {
     // Whatever collects the log may put a time or a name in front of the line.

@@ -61,10 +61,7 @@ test('a change of nothing honours If-Match: 409 on another version, 400 on what 
   await using house = await openAdminHouse()
   const account = await house.call('POST', '/accounts', { name: 'acme' })
   const key = await house.call('POST', '/keys', { name: 'ci', account_id: account.body.id })
-  const provider = await house.call('POST', '/providers', {
-    ...(ADMIN_BODIES.createProvider as object),
-    api_key: 'sk-test',
-  })
+  const provider = await house.call('POST', '/providers', { id: 'acme', kind: 'demo' })
   const model = await house.call('POST', '/models', ADMIN_BODIES.createModel)
   const made = { accounts: account, keys: key, providers: provider, models: model }
 
