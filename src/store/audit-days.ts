@@ -24,7 +24,7 @@ const DETAIL_CHARS_MAX = 4000
 
 export function limitChangesPass({ changes }: DayBook): Pass {
   return {
-    statement: `SELECT subject, at, action, detail FROM event WHERE action = 'key.update' OR action LIKE 'key.reset%'`,
+    statement: `SELECT subject, at, action, detail FROM event WHERE action IN ('key.update', 'key.reset_day')`,
     look({ subject, at, action, detail }) {
       const id = String(subject)
       const before = changes.get(id) ?? { limitDay: -1, resetDay: -1 }
@@ -64,7 +64,7 @@ const COMMITTED_WITHIN_MS = 300_000
 const dayAt = (opened: string) =>
   `(CASE WHEN price IS NULL THEN COALESCE(finished_at, created_at) ELSE ${opened} END) / ${DAY_MS}`
 // As an expression, so that SQLite reads the table from one end to the other and not row by row in the order of an index.
-const ROWS = `SELECT key_id || '' AS key_id, 1 AS requests, ${dayAt(`created_at - ${CLOCK_SKEW_MS}`)} AS day,
+const ROWS = `SELECT key_id || '' AS key_id, requests, ${dayAt(`created_at - ${CLOCK_SKEW_MS}`)} AS day,
     ${dayAt(`created_at + ${COMMITTED_WITHIN_MS}`)} AS late_day
   FROM usage WHERE ${COUNTS}`
 // Grouped by the engine, which spills to disk where keys and days are many.
@@ -88,12 +88,17 @@ export function dayPass({ recounts, changes }: DayBook, now: number, tally: Tall
       }
       tally.checked('I14')
       const limit = row.daily_limit as bigint | null
-      if (limit !== null && certain > limit && day > (changes.get(id)?.limitDay ?? -1))
+      if (limit !== null && certain > limit && day > lastChange(changes.get(id)))
         tally.broken('I14', `${id}: ${certain} rows on ${nameOf(day)}, its limit is ${limit}`)
       if (certain > 0n && day > countedDay && day <= dayOf(now))
         tally.broken('I14', `${id}: ${certain} rows on ${nameOf(day)}, counted last on ${nameOf(countedDay)}`)
     },
   }
+}
+
+// On the day of a reset a key gets more than its limit.
+function lastChange(changes: LimitChanges | undefined): number {
+  return changes === undefined ? -1 : Math.max(changes.limitDay, changes.resetDay)
 }
 
 // A row of the key pass: the counter against the recount, and against the limit.

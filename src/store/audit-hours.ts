@@ -100,7 +100,6 @@ export function findInHour(book: HourBook, row: PassRow, tally: Tally): void {
     model: unknown ? '' : (row.model_served ?? row.model_requested ?? ''),
     provider: row.provider ?? '',
     outcome: row.outcome ?? '',
-    requests: 1n,
     upstream_cost: row.upstream_cost ?? 0n,
     overshoot: cost > hold ? cost - hold : 0n,
   }

@@ -13,7 +13,7 @@ export function rowPass({ sums, hours, prices }: RowBooks, tally: Tally): Pass {
   return {
     statement: `SELECT u.request_id, u.account_id, u.key_id, u.endpoint, u.state, u.outcome, u.finished_at, u.hold,
         u.cost, u.price_version, u.price, u.prompt_tokens, u.cached_tokens, u.cache_write_tokens, u.completion_tokens, u.reasoning_tokens,
-        u.created_at, u.error_code, u.model_requested, u.model_served, u.provider, u.upstream_cost,
+        u.created_at, u.error_code, u.model_requested, u.model_served, u.provider, u.upstream_cost, u.requests,
         c.amount AS charge, k.account_id AS key_account
       FROM usage u LEFT JOIN ledger c ON c.account_id = u.account_id AND c.id = u.request_id AND c.kind = 'charge'
         LEFT JOIN api_key k ON k.id = u.key_id`,

@@ -16,7 +16,7 @@ import { openTally, type Pass, type PassRow, type Tally } from './audit-tally.ts
 import { APPLICATION_ID } from './migrate.ts'
 
 // The first one with all that is looked at.
-const SCHEMA_MIN = 7
+const SCHEMA_MIN = 9
 
 export function auditDatabase(path: string, options: AuditOptions): AuditReport {
   if (!existsSync(path)) throw new NotAuditable(`there is no database at ${path}`)

@@ -11,6 +11,8 @@ export const ADMIN_ABOUT: Readonly<Record<keyof typeof ADMIN, string>> = {
   rotateKey:
     'The old secret keeps working for its grace period of 60 minutes. At most five old secrets are in grace at once.',
   endGrace: 'All old secrets, or the one that ends in `last4`. Ending what has ended changes nothing.',
+  resetDay:
+    'For a counter that a wrong clock left behind, or to grant a key its daily limit again. The event keeps the old count.',
   revokeKey: 'Ends all of its secrets on every node. Streams that run may finish, unless `abort_streams` is true.',
   createAccount: 'It starts active, without credits.',
   listAccounts: '`q` searches names and ids.',
