@@ -3,6 +3,7 @@
 import type { Socket } from 'node:net'
 import type { RefusalCode } from '../domain/refusal.ts'
 import type { Alarm, Alarms } from '../lib/alarms.ts'
+import { byteQueue } from '../lib/byte-queue.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type HeadBounds, requestReader, type WholeRequest } from '../lib/http-request.ts'
 import type { LaneRequest } from './exchange.ts'
@@ -12,7 +13,8 @@ import { CHATS } from './v1/endpoint.ts'
 
 export type LaneNeeds = HeadBounds & {
   readonly serve: (req: LaneRequest, reply: LaneReply) => Promise<void>
-  readonly handOver: (socket: Socket) => void
+  // With what has arrived on it.
+  readonly handOver: (socket: Socket, arrived: Buffer) => void
   readonly refuse: (socket: Socket, code: RefusalCode) => void
   readonly alarms: Alarms
   readonly clock: Clock
@@ -31,8 +33,6 @@ export type Lane = {
 // How long the rest of a body is waited for here; a slow one is for those who watch the time of bodies.
 const REST_MS = 200
 const BYTES_MAX = 64 * 1024
-// A caller may send byte by byte, and each piece takes more memory than it holds.
-const PIECES_MAX = 32
 // More than the caller is told, so that it never sends into a connection that is just being closed.
 const IDLE_MS = KEEP_ALIVE_MS + 1_000
 
@@ -45,8 +45,9 @@ export function expressLane(needs: LaneNeeds): Lane {
 
   function enter(socket: Socket): void {
     // A request that is not whole, or what came behind one that is not answered.
-    let kept: Buffer[] = []
-    let keptBytes = 0
+    const kept = byteQueue()
+    // What a request that has begun will have when it is whole.
+    let wholeBytes = 0
     let reply: LaneReply | undefined
     let rest: Alarm | undefined
     const fresh = alarms.set(needs.headersTimeoutMs, () => refuse('request_timeout'))
@@ -57,24 +58,27 @@ export function expressLane(needs: LaneNeeds): Lane {
     socket.on('error', ignore).on('data', onData).on('end', onEnd).on('drain', onDrain).on('close', leave)
 
     function onData(arrived: Buffer): void {
-      kept.push(arrived)
-      keptBytes += arrived.length
-      if (kept.length > PIECES_MAX) kept = [Buffer.concat(kept)]
+      kept.append(arrived)
       if (reply !== undefined) {
-        if (keptBytes > BYTES_MAX) socket.pause()
+        if (kept.length > BYTES_MAX) socket.pause()
         return
       }
+      if (kept.length < wholeBytes) return
       fresh.cancel()
-      const found = read(kept.length === 1 ? (kept[0] as Buffer) : Buffer.concat(kept))
+      const found = read(kept.peek(kept.length))
       if (typeof found === 'object') serve(found)
       else if (found === 'other') handOver()
-      else rest ??= alarms.set(REST_MS, handOver)
+      else {
+        wholeBytes = found
+        rest = alarms.set(REST_MS, handOver)
+      }
     }
 
     function serve({ method, url, httpVersion, headers, closes, body }: WholeRequest): void {
       rest?.cancel()
       rest = undefined
-      forget()
+      wholeBytes = 0
+      kept.clear()
       reply = new LaneReply({ method, url, httpVersion, headers, closes, body, socket, complete: true }, duties)
       void needs.serve(reply.req, reply)
     }
@@ -85,21 +89,16 @@ export function expressLane(needs: LaneNeeds): Lane {
 
     function onFinish(ended: LaneReply): void {
       reply = undefined
-      if (ended.closes || closing) close()
-      else if (keptBytes > 0) handOver()
+      if (ended.closes || closing || !socket.writable) close()
+      else if (kept.length > 0) handOver()
       else idle.again()
     }
 
     // What still comes, or came behind the last answer, is nobody's.
     function close(): void {
       leave()
-      forget()
+      kept.clear()
       socket.destroySoon()
-    }
-
-    function forget(): void {
-      kept = []
-      keptBytes = 0
     }
 
     function onDrain(): void {
@@ -109,18 +108,14 @@ export function expressLane(needs: LaneNeeds): Lane {
     // A caller that half-closes has left, also where what is buffered for it would keep its connection open.
     function onEnd(): void {
       if (reply !== undefined && !reply.writableEnded) socket.destroy()
-      else if (reply === undefined && keptBytes > 0) refuse('malformed_request')
+      else if (reply === undefined && kept.length > 0) refuse('malformed_request')
       else socket.end()
     }
 
     function handOver(): void {
       leave()
-      socket.off('error', ignore).pause()
-      needs.handOver(socket)
-      // Not before it flows again: what was put back earlier would be read while Node has yet to hear of the resuming, and
-      // Node would then never stop reading again when it has enough.
-      socket.once('resume', () => socket.unshift(Buffer.concat(kept)))
-      socket.resume()
+      socket.off('error', ignore)
+      needs.handOver(socket, kept.take(kept.length))
     }
 
     function refuse(code: RefusalCode): void {
@@ -139,7 +134,7 @@ export function expressLane(needs: LaneNeeds): Lane {
     }
 
     function closeIfIdle(): void {
-      if (reply === undefined && keptBytes === 0) socket.destroy()
+      if (reply === undefined && kept.length === 0) socket.destroy()
     }
   }
 

@@ -8,6 +8,7 @@ import type { Standing } from '../lib/bucket.ts'
 import type { Clock } from '../lib/clock.ts'
 import { createServer, STATUS_CODES } from '../lib/node-http.ts'
 import type { Door } from './door.ts'
+import { type Feed, requestFeed } from './feed.ts'
 import { expressLane } from './lane.ts'
 import { KEEP_ALIVE_MS } from './lane-reply.ts'
 import { addressFigures } from './rate-headers.ts'
@@ -55,23 +56,14 @@ export function httpServer(needs: ServerNeeds): HttpServer {
     noDelay: true,
   })
   server.maxHeadersCount = needs.headersMax
-  // The unfinished answers of a connection: a parser error behind them must not be mixed into them.
-  const unfinished = new WeakMap<Socket, Set<ServerResponse>>()
+  const feeds = new WeakMap<Socket, Feed>()
   // Who has its answer and sends on: the parser complains about every further piece, and the answer must not be cut off.
   const refused = new WeakSet<Socket>()
 
   const handle = (req: IncomingMessage, res: ServerResponse) => {
-    const { socket } = req
-    const open = unfinished.get(socket)
-    const before = [...(open ?? [])].at(-1)
-    open?.add(res)
-    res.on('close', () => open?.delete(res))
     // Whoever answers: what is handed over and not read must not be kept for ever.
     res.on('prefinish', () => destroyUnlessRead(res, needs.writeStallMs))
-    // What is pipelined waits for the answer before it: behind one that ends the connection nothing begins that would be paid for
-    // and never answered.
-    if (before === undefined) begin(req, res)
-    else before.once('close', () => socket.writable && begin(req, res))
+    feeds.get(req.socket)?.take(req, res, () => begin(req, res))
   }
   const begin = (req: IncomingMessage, res: ServerResponse) => {
     if (!isHttp1(req)) return reject(res, 'malformed_request', needs)
@@ -81,7 +73,9 @@ export function httpServer(needs: ServerNeeds): HttpServer {
   server.on('request', handle)
   // The 100 is sent by whoever reads the body, after admission.
   server.on('checkContinue', handle)
-  server.on('checkExpectation', (_req, res) => reject(res, 'expectation_failed', needs))
+  server.on('checkExpectation', (req, res) => {
+    feeds.get(req.socket)?.take(req, res, () => reject(res, 'expectation_failed', needs))
+  })
   // For CONNECT Node hands over a stream of its own and takes its error handlers off the socket.
   server.on('connect', (req, stream) => {
     stream.on('error', () => undefined)
@@ -97,15 +91,13 @@ export function httpServer(needs: ServerNeeds): HttpServer {
     ...needs,
     serve: needs.chats,
     refuse,
-    handOver(socket) {
-      toNode?.call(server, socket)
-      unfinished.set(socket, new Set())
+    handOver(socket, arrived) {
       // An error without a listener would end the process; what it means is told by the close that follows.
       socket.on('error', () => undefined)
-      // A caller that half-closes has left, also where what is buffered for it would keep its connection open.
-      socket.on('end', () => {
-        for (const res of unfinished.get(socket) ?? []) if (res.req.complete && !res.writableEnded) res.destroy()
-      })
+      toNode?.call(server, socket)
+      const feed = requestFeed(socket)
+      feeds.set(socket, feed)
+      feed.push(arrived)
     },
   })
   server.removeAllListeners('connection').on('connection', lane.enter)
@@ -127,9 +119,11 @@ export function httpServer(needs: ServerNeeds): HttpServer {
   function refuse(socket: Socket, code: RefusalCode): void {
     if (refused.has(socket)) return
     refused.add(socket)
-    const [first, ...more] = unfinished.get(socket) ?? []
-    const isItsBody = more.length === 0 && first?.headersSent === false && !first.req.complete
-    if (socket.writable && (first === undefined || isItsBody)) end(socket, code, first?.req.url, needs)
+    const feed = feeds.get(socket)
+    const [first, ...more] = feed?.unanswered ?? []
+    feed?.stop()
+    const isItsBody = more.length === 0 && first?.res.headersSent === false && !first.res.req.complete
+    if (socket.writable && (first === undefined || isItsBody)) end(socket, code, first?.res.req.url, needs)
     else socket.destroy()
   }
 }

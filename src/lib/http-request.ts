@@ -17,8 +17,8 @@ export type HeadBounds = { readonly headersMax: number; readonly headerBytesMax:
 // Of head and body together: what will be longer is something else from its beginning on.
 export type ReaderBounds = HeadBounds & { readonly bytesMax: number }
 
-// Gives a request of this method and path, `more` if only the end of its body is missing, `other` for all else.
-export type RequestReader = (bytes: Buffer) => WholeRequest | 'more' | 'other'
+// Gives a request of this method and path, its length in bytes if only the end of its body is missing, `other` for all else.
+export type RequestReader = (bytes: Buffer) => WholeRequest | number | 'other'
 
 export function requestReader(method: string, url: string, bounds: ReaderBounds): RequestReader {
   const { headersMax, headerBytesMax, bytesMax } = bounds
@@ -32,7 +32,7 @@ export function requestReader(method: string, url: string, bounds: ReaderBounds)
     const headers = readFields(head, line.length, headersMax)
     if (headers === undefined || !isPlain(headers)) return 'other'
     const length = end + 4 + Number(headers['content-length'])
-    if (length !== bytes.length) return length > bytes.length && length <= bytesMax ? 'more' : 'other'
+    if (length !== bytes.length) return length > bytes.length && length <= bytesMax ? length : 'other'
     const closes = headers.connection !== undefined && isWord(headers.connection, 'close')
     return { method, url, httpVersion: '1.1', headers, closes, body: bytes.subarray(end + 4) }
   }

@@ -108,26 +108,36 @@ test('pipelined requests are answered in order and never mixed', async t => {
     'a body that cannot be read': `${post({}, secret).replace(/Content-Length: \d+/, 'Transfer-Encoding: chunked')}zz`,
   }
   for (const [what, tail] of Object.entries(tails)) {
-    // Of a chat that the express lane took, what comes behind it waits: see express-lane.test.ts.
-    await t.test(`behind an unfinished answer, ${what} just closes the connection`, async () => {
+    await t.test(`after an unfinished answer ${what} waits for its end, and is then a 400 of its own`, async () => {
       upstream.reset()
-      upstream.script({ words: ['one', ' two'], stallAfterChunks: 1 })
-
-      const stream = chunked({ messages: [{ role: 'user', content: 'Hello' }], stream: true }, secret)
+      upstream.script({ words: ['one', ' two'], chunkDelayMs: 100 })
       using connection = await openRaw(gateway.port)
-      connection.send(stream)
-      await upstream.received(1)
+      connection.send(chunked({ messages: [{ role: 'user', content: 'Hello' }], stream: true }, secret))
       await until('the stream has begun', () => connection.received.includes('one'))
-      const before = connection.received.toString()
       connection.send(tail)
-      const closed = await connection.closed()
+      const [first, second] = await connection.answers(2)
 
-      assert.equal(closed, true)
-      assert.equal(connection.received.toString(), before)
+      assert.match(first?.text ?? '', / two.*data: \[DONE\]\n\n$/s)
+      assertRefusal(seen(second as NonNullable<typeof second>), 'malformed_request')
+      assert.equal(await connection.closed(), true)
       const row = await settledRow(gateway, upstream.journal[0]?.requestId)
-      assert.equal(row.outcome, 'client_left')
+      assert.equal(row.outcome, 'completed')
     })
   }
+
+  await t.test(
+    'garbage that the parser meets with the end of a body in chunks just closes the connection',
+    async () => {
+      upstream.reset()
+      upstream.script({ words: ['one', ' two'], stallAfterChunks: 1 })
+      const body = { messages: [{ role: 'user', content: 'Hello' }], stream: true }
+      const { answers, ended } = await rawRequest(gateway.port, `${chunked(body, secret)}garbage\r\n\r\n`)
+
+      assert.equal(ended, 'peer')
+      assert.ok(answers.every(({ complete }) => !complete))
+      upstream.reset()
+    },
+  )
 
   assert.ok((await gateway.audit()).ok)
 })

@@ -1,0 +1,39 @@
+// A queue of bytes gives back what was put into it, in order, and what was taken stays as it was.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { byteQueue } from '../../src/lib/byte-queue.ts'
+
+test('what is taken is what was appended, however it is cut, and is never overwritten', () => {
+  const steps = fc.array(
+    fc.oneof(fc.uint8Array({ minLength: 1, maxLength: 3000 }), fc.integer({ min: 1, max: 4000 })),
+    { maxLength: 60 },
+  )
+  fc.assert(
+    fc.property(steps, steps => {
+      const queue = byteQueue()
+      const appended: Buffer[] = []
+      const taken: Buffer[] = []
+      for (const step of steps) {
+        if (typeof step === 'number') taken.push(queue.take(step))
+        else {
+          appended.push(Buffer.from(step))
+          queue.append(Buffer.from(step))
+        }
+      }
+      const all = Buffer.concat(appended)
+      const length = taken.reduce((sum, piece) => sum + piece.length, 0)
+
+      assert.equal(queue.length, all.length - length)
+      assert.ok(Buffer.concat([...taken, queue.peek(queue.length)]).equals(all))
+    }),
+  )
+})
+
+test('a single piece is not copied', () => {
+  const queue = byteQueue()
+  const piece = Buffer.from('hello')
+  queue.append(piece)
+
+  assert.equal(queue.peek(5), piece)
+})
