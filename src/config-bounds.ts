@@ -21,6 +21,15 @@ const TABLE = {
   refusedBodyWaitMs: 2 * SECOND,
   // Connections that the kernel keeps for us until we accept them.
   backlogMax: 4096,
+  // Connections of callers: at most half of the descriptors that are left when some are reserved for files, threads and the store,
+  // since each may need one to an upstream too.
+  connectionsMax: 65_536,
+  descriptorsReserved: 96,
+  // What one address may have of them, unless it is that of a trusted proxy.
+  connectionsPerAddressPercentMax: 75,
+  // More of them on a listener that is for operators alone.
+  adminConnectionsReserved: 16,
+  refusedConnectionsMax: 16,
 
   // Neighbours
   bodiesInMemoryBytesMax: 256 * MIB,

@@ -4,11 +4,13 @@ import { hostname } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
 import type { Config } from './config.ts'
 import { type Bodies, bodyRoom } from './http/bodies.ts'
+import { boundConnections, type Connections, connectionsMax } from './http/connections.ts'
 import type { InFlight } from './http/door.ts'
 import { gatewayMetrics, type Metrics } from './http/metrics.ts'
 import { type Alarms, alarms } from './lib/alarms.ts'
 import { type CidrSet, parseCidrs } from './lib/cidr.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
+import { descriptorLimit } from './lib/descriptor-limit.ts'
 import { type Log, openLog } from './lib/log.ts'
 import { type Roster, roster } from './lib/roster.ts'
 import { version } from './lib/version.ts'
@@ -29,6 +31,7 @@ export type Ground = {
   readonly inFlight: Roster<InFlight>
   readonly bodies: Bodies
   readonly answers: AnswerMemory
+  readonly connections: Connections
   readonly alarms: Alarms
   readonly onBug: (error: unknown, requestId?: string) => void
 }
@@ -50,6 +53,15 @@ export function openGround(config: Config, tree?: WorkerTree): Ground {
   }
   const metrics = gatewayMetrics(live, tree?.gather)
   tree?.answerWith(metrics.asJson)
+  const trustedProxies = parseCidrs(config.trustedProxies)
+  const max = connectionsMax(descriptorLimit(), config.bounds)
+  const connections = boundConnections({
+    max,
+    perAddressMax: Math.ceil((max * config.bounds.connectionsPerAddressPercentMax) / 100),
+    trustedProxies,
+    ...metrics.connections,
+  })
+  metrics.watchConnections(() => connections.open)
   const onBug = (error: unknown, requestId?: string) => {
     if (error instanceof StoreAway) log.error({ id: requestId, err: error.message }, 'the store could not do it')
     else log.error({ id: requestId, err: wordsOf(error) }, 'a bug of ours')
@@ -67,10 +79,11 @@ export function openGround(config: Config, tree?: WorkerTree): Ground {
       inFlight: () => inFlight.size,
     },
     metrics,
-    trustedProxies: parseCidrs(config.trustedProxies),
+    trustedProxies,
     inFlight,
     bodies,
     answers,
+    connections,
     alarms: alarms(clock, onBug),
     onBug,
   }

@@ -44,6 +44,8 @@ export async function openListeners(v1: V1, operator: Operator, drain: Drain, gr
     alarms: ground.alarms,
     clock: ground.clock,
     chats: v1.door,
+    connections: ground.connections,
+    connectionsReserved: 0,
     addressStanding: addressStandingOf(v1.authenticator),
     headerPrefix: brand.headerPrefix,
     onParserError: metrics.parserError,
@@ -58,7 +60,12 @@ export async function openListeners(v1: V1, operator: Operator, drain: Drain, gr
     // The dashboard's playground may talk to nobody but where it came from: chats are served here too, by the same door.
     const onlyChats = async (req: IncomingMessage, res: ServerResponse) =>
       req.url === CHATS ? v1.door(req, res) : others(req, res)
-    const adminServer = httpServer({ ...serverNeeds, v1: onlyChats, others })
+    const adminServer = httpServer({
+      ...serverNeeds,
+      v1: onlyChats,
+      others,
+      connectionsReserved: bounds.adminConnectionsReserved,
+    })
     open.push({ app: adminApp, server: adminServer, at: adminListen, variable: 'TURNPIKE_ADMIN_LISTEN' })
   }
 

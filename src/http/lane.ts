@@ -25,6 +25,8 @@ export type LaneNeeds = HeadBounds & {
 
 export type Lane = {
   enter(socket: Socket): void
+  // Whether nothing is under way on a connection that is here.
+  isIdle(socket: Socket): boolean
   // From now on connections end when they have nothing to do.
   closeIdle(): void
   closeAll(): void
@@ -40,7 +42,8 @@ export function expressLane(needs: LaneNeeds): Lane {
   const { alarms } = needs
   const date = dateOf(needs.clock)
   const read = requestReader('POST', CHATS, { ...needs, bytesMax: BYTES_MAX })
-  const connections = new Set<{ closeIfIdle(): void; readonly socket: Socket }>()
+  // Each with whether nothing is under way on it.
+  const connections = new Map<Socket, () => boolean>()
   let closing = false
 
   function enter(socket: Socket): void {
@@ -52,9 +55,8 @@ export function expressLane(needs: LaneNeeds): Lane {
     let rest: Alarm | undefined
     const fresh = alarms.set(needs.headersTimeoutMs, () => refuse('request_timeout'))
     const idle = alarms.set(IDLE_MS, () => (reply === undefined ? socket.destroy() : idle.again()))
-    const connection = { socket, closeIfIdle }
     const duties: LaneDuties = { date, onEnd: onReplyEnd, onFinish }
-    connections.add(connection)
+    connections.set(socket, isIdle)
     socket.on('error', ignore).on('data', onData).on('end', onEnd).on('drain', onDrain).on('close', leave)
 
     function onData(arrived: Buffer): void {
@@ -124,7 +126,7 @@ export function expressLane(needs: LaneNeeds): Lane {
     }
 
     function leave(): void {
-      connections.delete(connection)
+      connections.delete(socket)
       socket.off('data', onData).off('end', onEnd).off('drain', onDrain).off('close', leave)
       fresh.cancel()
       idle.cancel()
@@ -133,19 +135,20 @@ export function expressLane(needs: LaneNeeds): Lane {
       reply = undefined
     }
 
-    function closeIfIdle(): void {
-      if (reply === undefined && kept.length === 0) socket.destroy()
+    function isIdle(): boolean {
+      return reply === undefined && kept.length === 0
     }
   }
 
   return {
     enter,
+    isIdle: socket => connections.get(socket)?.() ?? false,
     closeIdle() {
       closing = true
-      for (const connection of connections) connection.closeIfIdle()
+      for (const [socket, isIdle] of connections) if (isIdle()) socket.destroy()
     },
     closeAll() {
-      for (const { socket } of connections) socket.destroy()
+      for (const socket of connections.keys()) socket.destroy()
     },
   }
 }

@@ -26,6 +26,10 @@ export type Metrics = {
   watch(fleet: () => FleetView): void
   // From here on Redis does too. Gives what counts the requests that this node limits alone.
   watchRedis(isUp: () => boolean): () => void
+  // A connection was refused, or closed while it rested, because of a bound.
+  readonly connections: { onRefused(bound: string): void; onEvicted(bound: string): void }
+  watchConnections(open: () => number): void
+  watchOpenRows(open: () => number): void
   streams: { delta(by: 1 | -1): void }
   text(): Promise<string>
   // As they travel between processes.
@@ -92,6 +96,18 @@ export function gatewayMetrics(
     labelNames: ['code'],
     registers,
   })
+  const refusedConnections = new Counter({
+    name: 'turnpike_connections_refused_total',
+    help: 'Connections refused because of a bound: of all connections, or of those of one address.',
+    labelNames: ['bound'],
+    registers,
+  })
+  const evictedConnections = new Counter({
+    name: 'turnpike_connections_evicted_total',
+    help: 'Idle connections that were closed to make room for a new one.',
+    labelNames: ['bound'],
+    registers,
+  })
   const unwritten = new Counter({
     name: 'turnpike_refusal_rows_unwritten_total',
     help: 'Refusals without a row, since their key had used up its allowance of such rows.',
@@ -103,30 +119,19 @@ export function gatewayMetrics(
     labelNames: ['alarm'],
     registers,
   })
-  new Gauge({
-    name: 'turnpike_requests_in_flight',
-    help: 'Requests being served.',
-    registers,
-    collect() {
-      this.set(live.inFlight())
-    },
-  })
-  new Gauge({
-    name: 'turnpike_body_bytes',
-    help: 'Request bodies in memory.',
-    registers,
-    collect() {
-      this.set(live.bodyBytes())
-    },
-  })
-  new Gauge({
-    name: 'turnpike_answer_bytes',
-    help: 'Memory reserved for large JSON answers.',
-    registers,
-    collect() {
-      this.set(live.answerBytes())
-    },
-  })
+  const gauge = (name: string, help: string, now: () => number) => {
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(now())
+      },
+    })
+  }
+  gauge('turnpike_requests_in_flight', 'Requests being served.', live.inFlight)
+  gauge('turnpike_body_bytes', 'Request bodies in memory.', live.bodyBytes)
+  gauge('turnpike_answer_bytes', 'Memory reserved for large JSON answers.', live.answerBytes)
   const loop = monitorEventLoopDelay({ resolution: 20 })
   loop.enable()
   new Gauge({
@@ -210,6 +215,12 @@ export function gatewayMetrics(
     unwrittenRefusal: () => unwritten.inc(),
     swept: rows => alarms.inc({ alarm: 'rows_recovered' }, rows),
     fleetAlarm: kind => alarms.inc({ alarm: kind }),
+    connections: {
+      onRefused: bound => refusedConnections.inc({ bound }),
+      onEvicted: bound => evictedConnections.inc({ bound }),
+    },
+    watchConnections: open => gauge('turnpike_connections', 'Open connections of callers.', open),
+    watchOpenRows: open => gauge('turnpike_open_rows', 'Requests whose usage row is being opened or is open.', open),
     watch: fleet => fleetMetrics(registry, fleet),
     watchRedis: isUp => redisMetrics(registry, isUp),
     streams: {

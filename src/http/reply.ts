@@ -125,7 +125,7 @@ function unread(res: Reply): number {
   return res.writableLength + socket.writableLength + (handle?.writeQueueSize ?? 0)
 }
 
-function refusalHeaders(refusal: Refusal): string[] {
+export function refusalHeaders(refusal: Refusal): string[] {
   const headers: string[] = []
   const { retryAfter } = refusal.detail
   if (retryAfter !== undefined) {

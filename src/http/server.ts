@@ -2,36 +2,36 @@
 // everything else, and answers in our shape to what the HTTP parser itself rejects.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { errorBody, Refusal, type RefusalCode } from '../domain/refusal.ts'
+import type { RefusalCode } from '../domain/refusal.ts'
 import type { Alarms } from '../lib/alarms.ts'
-import type { Standing } from '../lib/bucket.ts'
 import type { Clock } from '../lib/clock.ts'
-import { createServer, STATUS_CODES } from '../lib/node-http.ts'
+import { createServer } from '../lib/node-http.ts'
+import { type BareNeeds, endBare, rejectBare } from './bare-refusal.ts'
+import type { Connections } from './connections.ts'
 import type { Door } from './door.ts'
 import { type Feed, requestFeed } from './feed.ts'
 import { expressLane } from './lane.ts'
 import { KEEP_ALIVE_MS } from './lane-reply.ts'
-import { addressFigures } from './rate-headers.ts'
 import { destroyUnlessRead } from './reply.ts'
 import { isUnderV1 } from './request.ts'
-import { ALWAYS } from './security-headers.ts'
 
-export type ServerNeeds = {
+export type ServerNeeds = BareNeeds & {
   // Chats, whichever way they come in.
   readonly chats: Door
   readonly v1: (req: IncomingMessage, res: ServerResponse) => Promise<void>
   readonly others: (req: IncomingMessage, res: ServerResponse) => void
-  readonly newRequestId: () => string
   readonly alarms: Alarms
   readonly clock: Clock
-  readonly addressStanding: (socket: Socket) => Standing
-  readonly headerPrefix: string
+  readonly connections: Connections
+  // Places beyond the bound of all connections that only this listener has.
+  readonly connectionsReserved: number
   readonly headersMax: number
   readonly headerBytesMax: number
   readonly headersTimeoutMs: number
   readonly requestTimeoutMs: number
   readonly connectionsCheckMs: number
-  readonly refusedBodyWaitMs: number
+  // Connections past a bound that are told so at once; beyond it they are just closed.
+  readonly refusedConnectionsMax: number
   readonly writeStallMs: number
   readonly onParserError: (code: RefusalCode) => void
 }
@@ -59,6 +59,7 @@ export function httpServer(needs: ServerNeeds): HttpServer {
   const feeds = new WeakMap<Socket, Feed>()
   // Who has its answer and sends on: the parser complains about every further piece, and the answer must not be cut off.
   const refused = new WeakSet<Socket>()
+  let turnedAway = 0
 
   const handle = (req: IncomingMessage, res: ServerResponse) => {
     // Whoever answers: what is handed over and not read must not be kept for ever.
@@ -66,7 +67,7 @@ export function httpServer(needs: ServerNeeds): HttpServer {
     feeds.get(req.socket)?.take(req, res, () => begin(req, res))
   }
   const begin = (req: IncomingMessage, res: ServerResponse) => {
-    if (!isHttp1(req)) return reject(res, 'malformed_request', needs)
+    if (!isHttp1(req)) return reject(res, 'malformed_request')
     if (isUnderV1(req.url ?? '')) void needs.v1(req, res)
     else needs.others(req, res)
   }
@@ -74,7 +75,7 @@ export function httpServer(needs: ServerNeeds): HttpServer {
   // The 100 is sent by whoever reads the body, after admission.
   server.on('checkContinue', handle)
   server.on('checkExpectation', (req, res) => {
-    feeds.get(req.socket)?.take(req, res, () => reject(res, 'expectation_failed', needs))
+    feeds.get(req.socket)?.take(req, res, () => reject(res, 'expectation_failed'))
   })
   // For CONNECT Node hands over a stream of its own and takes its error handlers off the socket.
   server.on('connect', (req, stream) => {
@@ -100,7 +101,7 @@ export function httpServer(needs: ServerNeeds): HttpServer {
       feed.push(arrived)
     },
   })
-  server.removeAllListeners('connection').on('connection', lane.enter)
+  server.removeAllListeners('connection').on('connection', enter)
   return {
     server,
     stop() {
@@ -114,6 +115,33 @@ export function httpServer(needs: ServerNeeds): HttpServer {
     },
   }
 
+  function enter(socket: Socket): void {
+    if (needs.connections.admit(socket, isIdle, needs.connectionsReserved)) lane.enter(socket)
+    else turnAway(socket)
+  }
+
+  function isIdle(socket: Socket): boolean {
+    return feeds.get(socket)?.isIdle() ?? lane.isIdle(socket)
+  }
+
+  function turnAway(socket: Socket): void {
+    socket.on('error', () => undefined)
+    if (turnedAway >= needs.refusedConnectionsMax) {
+      socket.destroy()
+      return
+    }
+    turnedAway += 1
+    socket.once('close', () => {
+      turnedAway -= 1
+    })
+    endBare(socket, 'service_unavailable', undefined, needs)
+  }
+
+  function reject(res: ServerResponse, code: RefusalCode): void {
+    needs.onParserError(code)
+    rejectBare(res, code, needs)
+  }
+
   // A body that cannot be read is the fault of the one request it belongs to; behind any other unfinished answer the
   // connection is just closed.
   function refuse(socket: Socket, code: RefusalCode): void {
@@ -123,8 +151,10 @@ export function httpServer(needs: ServerNeeds): HttpServer {
     const [first, ...more] = feed?.unanswered ?? []
     feed?.stop()
     const isItsBody = more.length === 0 && first?.res.headersSent === false && !first.res.req.complete
-    if (socket.writable && (first === undefined || isItsBody)) end(socket, code, first?.res.req.url, needs)
-    else socket.destroy()
+    if (socket.writable && (first === undefined || isItsBody)) {
+      needs.onParserError(code)
+      endBare(socket, code, first?.res.req.url, needs)
+    } else socket.destroy()
   }
 }
 
@@ -143,46 +173,4 @@ function codeOf(error: NodeJS.ErrnoException): RefusalCode {
   if (error.code === 'HPE_HEADER_OVERFLOW') return 'headers_too_large'
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'request_timeout'
   return 'malformed_request'
-}
-
-function reject(res: ServerResponse, code: RefusalCode, needs: ServerNeeds): void {
-  const { status, headers, body } = plainRefusal(code, res.socket, res.req.url, needs)
-  res.writeHead(status, headers)
-  res.end(body)
-}
-
-function end(socket: Socket, code: RefusalCode, url: string | undefined, needs: ServerNeeds): void {
-  const { status, headers, body } = plainRefusal(code, socket, url, needs)
-  const lines = []
-  for (let i = 0; i < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`)
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('\r\n')}\r\n\r\n${body}`)
-  // The rest of what is sent is not looked at, and not waited for.
-  socket.resume()
-  setTimeout(() => socket.destroy(), needs.refusedBodyWaitMs).unref()
-}
-
-const SECURITY = Object.entries(ALWAYS).flat()
-
-// Of what could not be read as far as its path nobody knows whether it was for a browser.
-function plainRefusal(code: RefusalCode, socket: Socket | null, url: string | undefined, needs: ServerNeeds) {
-  needs.onParserError(code)
-  const refusal = new Refusal(code)
-  const requestId = needs.newRequestId()
-  const body = JSON.stringify(errorBody(refusal, requestId))
-  const standing = socket === null ? { limit: 0, remaining: 0, resetSeconds: 0 } : needs.addressStanding(socket)
-  const headers = [
-    'Content-Type',
-    'application/json; charset=utf-8',
-    'Content-Length',
-    String(Buffer.byteLength(body)),
-    'Connection',
-    'close',
-    'X-Request-Id',
-    requestId,
-    `${needs.headerPrefix}Cost`,
-    '0',
-    ...addressFigures(standing),
-    ...(isUnderV1(url ?? '') ? [] : SECURITY),
-  ]
-  return { status: refusal.status, headers, body }
 }

@@ -20,6 +20,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 export type ServerStart = {
   // Where the gateway is installed; this tree unless told.
   readonly installed?: string | undefined
+  readonly descriptorsMax?: number | undefined
   readonly cwd: string
   readonly env: Environment
   readonly nodeArgs: readonly string[]
@@ -43,7 +44,7 @@ const READY_POLL_MS = 50
 export async function startProcess(start: ServerStart): Promise<ServerProcess> {
   // Else a stranger on our port would look like our gateway being ready.
   if (start.readyUrl !== undefined && (await answers(start.readyUrl))) throw new Error(`taken: ${start.readyUrl}`)
-  const child = launch(['serve'], start.cwd, start.env, start.nodeArgs, { installed: start.installed })
+  const child = launch(['serve'], start.cwd, start.env, start.nodeArgs, start)
   const from = start.lines.length
   for (const stream of [child.stdout, child.stderr]) {
     if (stream !== null) createInterface({ input: stream }).on('line', line => start.lines.push(line))
@@ -122,17 +123,26 @@ const CHOSEN_ENV = {
   TURNPIKE_ALLOW_UNSAFE_DATABASE: '1',
 }
 
+type Launch = {
+  readonly installed?: string | undefined
+  readonly stdin?: 'ignore' | 'pipe'
+  readonly descriptorsMax?: number | undefined
+}
+
 function launch(
   args: readonly string[],
   cwd: string,
   env: Environment,
   nodeArgs: readonly string[],
-  { installed = ROOT, stdin = 'ignore' }: { installed?: string | undefined; stdin?: 'ignore' | 'pipe' },
+  { installed = ROOT, stdin = 'ignore', descriptorsMax }: Launch,
 ): ChildProcess {
   const entry = join(installed, 'bin/turnpike.js')
   if (!existsSync(entry)) throw new Error(`no gateway to start: ${entry} is missing`)
   const inherited = Object.fromEntries(INHERITED.map(name => [name, process.env[name]]))
-  return spawn(process.execPath, [...nodeArgs, entry, ...args], {
+  const command = [process.execPath, ...nodeArgs, entry, ...args]
+  const limited = descriptorsMax === undefined ? [] : ['sh', '-c', `ulimit -n ${descriptorsMax}; exec "$@"`, 'sh']
+  const [file, ...rest] = [...limited, ...command] as [string, ...string[]]
+  return spawn(file, rest, {
     cwd,
     env: { ...inherited, ...CHOSEN_ENV, ...env },
     stdio: [stdin, 'pipe', 'pipe'],

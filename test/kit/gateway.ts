@@ -26,6 +26,8 @@ export type GatewayOptions = {
   readonly dataDir?: string
   readonly readyTimeoutMs?: number
   readonly awaitReady?: boolean
+  // How many files and sockets it may have open.
+  readonly descriptorsMax?: number
 }
 
 export type ChatOptions = {
@@ -112,6 +114,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
       env,
       nodeArgs: options.nodeArgs ?? [],
       installed: options.installed,
+      descriptorsMax: options.descriptorsMax,
       readyUrl: options.awaitReady === false ? undefined : `${url}/ready`,
       readyTimeoutMs: options.readyTimeoutMs ?? 60_000,
       lines,
