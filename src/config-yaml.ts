@@ -17,6 +17,9 @@ export class BadConfig extends Error {
   }
 }
 
+// There is none, which is no fault of it.
+export class NoConfigFile extends BadConfig {}
+
 // Undefined: the text comes from elsewhere than the operator's own file, and placeholders in it are refused.
 type Environment = Readonly<Record<string, string | undefined>> | undefined
 

@@ -28,7 +28,7 @@ import type { LogLevel } from './lib/log.ts'
 import { withoutTrailing } from './lib/trailing.ts'
 
 export type { Listen } from './config-env.ts'
-export { BadConfig } from './config-yaml.ts'
+export { BadConfig, NoConfigFile } from './config-yaml.ts'
 
 export type Config = {
   readonly host: string

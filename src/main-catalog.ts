@@ -1,7 +1,7 @@
 // Keeps the catalog in force: what file or environment declares and what operators entered, with the credentials of both,
 // taken anew from the store after every change.
 import { type Config, loadConfig } from './config.ts'
-import { BadConfig } from './config-yaml.ts'
+import { BadConfig, NoConfigFile } from './config-yaml.ts'
 import type { Credential, Provider } from './domain/catalog.ts'
 import type { Exchange } from './domain/dollars.ts'
 import type { Seal } from './lib/seal.ts'
@@ -109,7 +109,7 @@ export async function openCatalog(store: Store, ground: Ground): Promise<Catalog
     apply: (dryRun, actor) =>
       next(async () => {
         const again = loadConfig()
-        if (again.catalog === undefined) throw new BadConfig('there is no configuration file to apply')
+        if (again.catalog === undefined) throw new NoConfigFile('there is no configuration file to apply')
         requirePackages(again.catalog.providers)
         if (again.catalog.isSilent) await refuseSilence(store, again)
         const wanted = declaredBy(again, newId)

@@ -2,9 +2,10 @@
 // and those it is made of (main-*.ts) wire everything; no others know every room.
 import { setTimeout } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
-import { BadConfig, type Config } from './config.ts'
+import { BadConfig, type Config, NoConfigFile } from './config.ts'
 import { drainable } from './drain.ts'
 import { DEMO_MODEL, type FirstStart, welcome } from './first-start.ts'
+import { onHangUp } from './lib/hang-up.ts'
 import { type Ground, openGround, wordsOf } from './main-ground.ts'
 import { openListeners } from './main-listeners.ts'
 import { watchNodes } from './main-nodes.ts'
@@ -26,7 +27,7 @@ export async function serve(config: Config): Promise<number> {
   process.on('exit', log.flush)
   // A signal that comes before there is anything to apply to would otherwise end the process.
   let reload = () => log.warn({}, 'SIGHUP ignored: the gateway is still starting')
-  process.on('SIGHUP', () => reload())
+  onHangUp(() => reload())
 
   const house = await openHouse(ground)
   await using start = leaveUnlessServing(house.store)
@@ -147,6 +148,7 @@ async function applyFile({ keeper }: House, { log }: Ground): Promise<void> {
     const { changes, atNextStart } = await keeper.apply(false, { name: 'SIGHUP', address: 'local' })
     log.info({ changes, atNextStart }, 'the configuration file was applied')
   } catch (error) {
+    if (error instanceof NoConfigFile) return log.info({}, 'SIGHUP ignored: there is no configuration file')
     const why = error instanceof BadConfig ? error.message : wordsOf(error)
     log.error({ err: why }, 'the configuration file was not applied: nothing has changed')
   }

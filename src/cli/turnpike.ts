@@ -36,16 +36,18 @@ const GROUPS: Readonly<Record<string, Group>> = {
   restore: { about: 'put a backup into an empty data dir', load: () => import('./restore.ts') },
 }
 
+let hasTold = false
 for (const stream of [process.stdout, process.stderr]) stream.on('error', unread)
 const code = await main(process.argv.slice(2))
 // What failed must end, also where a listener or a thread would keep the process alive.
 if (code !== 0) process.exit(code)
 
 // Whoever reads us may have seen enough (`| head`): what was begun is done to its end, and nobody is told. Whatever else
-// becomes of our output, a full disk say, is told, if it can be.
+// becomes of our output, a full disk say, is told, if it can be; once, since the telling may fail in the same way.
 function unread(error: NodeJS.ErrnoException): void {
   process.exitCode = 1
-  if (error.code === 'EPIPE' || process.stderr.errored) return
+  if (error.code === 'EPIPE' || error.code === 'EIO' || hasTold) return
+  hasTold = true
   process.stderr.write(`turnpike: the output could not be written: ${error.message}\n`)
 }
 

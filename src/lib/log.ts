@@ -18,7 +18,9 @@ export type Log = {
 }
 
 export function openLog(level: LogLevel, out: NodeJS.WriteStream & { readonly fd?: number }, clock: Clock): Log {
-  return logTo(out.isTTY ? terminal(out) : lineWriter(out.fd ?? 1), level, clock)
+  // Not by the stream of a terminal: its writes block, and once the terminal has closed they fail for ever.
+  const lines = lineWriter(out.fd ?? 1)
+  return logTo(out.isTTY ? readable(lines) : lines, level, clock)
 }
 
 // Takes one line at a time.
@@ -49,7 +51,7 @@ export function logTo(sink: Sink, level: LogLevel, clock: Clock): Log {
 
 const COLOURS = { info: 'green', warn: 'yellow', error: 'red' } as const
 
-function terminal(out: NodeJS.WriteStream): Sink {
+function readable({ write, flush, end }: LineWriter): Sink {
   return {
     write(line) {
       const { level, time, msg, ...facts } = JSON.parse(line) as Record<string, string>
@@ -58,9 +60,9 @@ function terminal(out: NodeJS.WriteStream): Sink {
       )
       const colour = COLOURS[level as keyof typeof COLOURS] ?? 'white'
       const head = `${styleText('dim', String(time).slice(11, 23))} ${styleText(colour, String(level).padEnd(5))}`
-      out.write(`${head} ${msg} ${pairs.join(' ')}\n`)
+      write(`${head} ${msg} ${pairs.join(' ')}\n`)
     },
-    flush: () => undefined,
-    end: async () => undefined,
+    flush,
+    end,
   }
 }
