@@ -4,14 +4,13 @@ import cluster, { type Worker } from 'node:cluster'
 import { fstatSync } from 'node:fs'
 import type { Config } from './config.ts'
 import { systemClock } from './lib/clock.ts'
+import { onHangUp } from './lib/hang-up.ts'
 import { lineWriter } from './lib/line-writer.ts'
 import { type Log, logTo, openLog } from './lib/log.ts'
 import { passLines } from './lib/pass-lines.ts'
 import { type FromWorker, tell } from './main-worker.ts'
+import { keepUntaken } from './main-worker-handoff.ts'
 import { metricGatherer } from './main-worker-metrics.ts'
-
-// A person at a terminal sends these to all processes of it at once.
-const AT_TERMINAL = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY
 
 // Gives the exit code.
 export async function superviseWorkers(config: Config): Promise<number> {
@@ -35,6 +34,7 @@ export async function superviseWorkers(config: Config): Promise<number> {
     alive.set(worker, state)
     metrics.join(worker)
     adopt(worker)
+    keepUntaken(worker, () => alive.size > 0)
     worker.on('message', (message: FromWorker) => {
       if (message.turnpike !== 'ready') return
       state.isReady = true
@@ -76,7 +76,7 @@ export async function superviseWorkers(config: Config): Promise<number> {
 
   function drained(code: number | null, signal: string | null): void {
     // One that had not come as far as to hear of signals is ended by them.
-    const isWell = code === 0 || signal === 'SIGTERM' || signal === 'SIGINT'
+    const isWell = code === 0 || signal === 'SIGTERM' || signal === 'SIGINT' || signal === 'SIGHUP'
     if (!isWell) worst = Math.max(worst, code ?? 1)
     if (alive.size === 0) over.resolve(worst)
   }
@@ -98,9 +98,9 @@ export async function superviseWorkers(config: Config): Promise<number> {
   }
 
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => end(signal))
-  process.on('SIGHUP', () => {
+  onHangUp(() => {
     // One that is still starting reads the file anyway.
-    for (const [worker, { isReady }] of alive) if (isReady && !AT_TERMINAL) worker.process.kill('SIGHUP')
+    for (const [worker, { isReady }] of alive) if (isReady) worker.process.kill('SIGHUP')
   })
 
   // The first one alone: it brings up the schema, makes what a first start makes, and says what is wrong, once.

@@ -6,6 +6,7 @@ import { closeSync, createReadStream, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { temporaryFolder } from '../kit/folder.ts'
 import { ADMIN_TOKEN, ENCRYPTION_KEY, standardConfig, startGateway } from '../kit/gateway.ts'
@@ -86,6 +87,20 @@ if (hasPostgres()) {
         Array.from({ length: 9 }, () => gateway.chat({ model: 'test/m2' }, { key: key.secret })),
       )
       assert.deepEqual(new Set(answers.map(statusOf)), new Set([200]))
+    })
+
+    await t.test('a connection that a worker had not taken when it died is served by another', async () => {
+      const before = listening().length
+      const victim = Number(listening().at(-1)?.pid)
+      process.kill(victim, 'SIGSTOP')
+      // One of them is dealt to the worker that stands still.
+      const answers = Array.from({ length: 6 }, () => httpCall(`${gateway.url}/health`, { timeoutMs: 20_000 }))
+      const early = await Promise.race([Promise.all(answers).then(() => 'all'), sleep(1000, 'some')])
+      process.kill(victim, 'SIGKILL')
+
+      assert.equal(early, 'some')
+      assert.deepEqual((await Promise.all(answers)).map(statusOf), Array(6).fill(200))
+      await until('it is replaced', () => listening().length === before + 1, 30_000)
     })
 
     await t.test('one that is killed is replaced, the others serve on, and what it had counted stays', async () => {
