@@ -2,6 +2,7 @@
 import { type FastifyInstance, fastify } from 'fastify'
 import { errorBody, Refusal } from '../domain/refusal.ts'
 import { type AdminNeeds, adminApi } from './admin/admin-api.ts'
+import { hasLeft } from './admin/answers.ts'
 import { dashboard } from './dashboard.ts'
 import { documents } from './documents/documents.ts'
 import type { Brand } from './documents/openapi-document.ts'
@@ -54,7 +55,7 @@ export async function openApp(parts: { readonly admin: boolean }, needs: AppNeed
     reply.code(404).send(errorBody(new Refusal('not_found'), request.id)),
   )
   app.setErrorHandler(async (error, request, reply) => {
-    const status = (error as { statusCode?: number }).statusCode ?? 500
+    const status = hasLeft(error, request) ? 400 : ((error as { statusCode?: number }).statusCode ?? 500)
     const refusal = new Refusal(status < 500 ? 'malformed_request' : 'internal_error')
     if (status >= 500) needs.onBug(error, request.id)
     return reply.code(refusal.status).send(errorBody(refusal, request.id))

@@ -27,6 +27,7 @@ export function refusalOfError(error: unknown, request: FastifyRequest, onBug: O
     onBug(error, request.id)
     return new Refusal('service_unavailable', { retryAfter: 1 })
   }
+  if (hasLeft(error, request)) return new Refusal('malformed_request')
   const { code, statusCode } = error as { readonly code?: unknown; readonly statusCode?: unknown }
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return new Refusal('unsupported_media_type')
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new Refusal('request_too_large')
@@ -35,6 +36,11 @@ export function refusalOfError(error: unknown, request: FastifyRequest, onBug: O
   }
   onBug(error, request.id)
   return new Refusal('internal_error')
+}
+
+// A caller that went away amid its body: nobody reads the answer, and nothing is wrong with us.
+export function hasLeft(error: unknown, { raw }: FastifyRequest): boolean {
+  return raw.destroyed && !raw.complete && (error as NodeJS.ErrnoException).code === 'ECONNRESET'
 }
 
 // No endpoint was found: a path that exists under other methods says which.

@@ -5,8 +5,8 @@ import type { Brand } from './openapi-document.ts'
 
 export function documents(app: FastifyInstance, brand: Brand): void {
   app.get('/openapi.json', async (_request, reply) => {
-    const { openApiDocument } = await import('./openapi.ts')
-    return reply.type('application/json; charset=utf-8').send(openApiDocument(brand))
+    const { openApiText } = await import('./openapi.ts')
+    return reply.type('application/json; charset=utf-8').send(openApiText(brand))
   })
   app.get('/docs', async (_request, reply) => {
     const { docsPage } = await import('./docs-page.ts')

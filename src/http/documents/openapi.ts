@@ -19,6 +19,16 @@ export function openApiDocument(brand: Brand): OpenApi {
   return document
 }
 
+const written = new WeakMap<OpenApi, Buffer>()
+
+// Written once too: it takes longer than to serve a hundred chats.
+export function openApiText(brand: Brand): Buffer {
+  const document = openApiDocument(brand)
+  const text = written.get(document) ?? Buffer.from(JSON.stringify(document))
+  written.set(document, text)
+  return text
+}
+
 function build(brand: Brand): OpenApi {
   return {
     openapi: '3.1.1',
