@@ -113,6 +113,7 @@ export async function openV1({ store, catalog }: House, around: Around, ground: 
   const tending = setInterval(tend, bounds.fleetTendedEveryMs, fleet)
   const live = roster<string>()
   const betweenTries = pauses(bounds.drainSettlePauseMsMax)
+  metrics.watchOpenRows(() => live.size)
   const lists = fairQueue<UsagePage>({
     concurrent: bounds.usageListsAtOnceMax,
     waitingMax: bounds.usageListsWaitingMax,

@@ -12,9 +12,17 @@ import { startUpstream } from '../kit/upstream.ts'
 test('a bug at any point of the life is told to the caller, and the books stay right', async t => {
   await using upstream = await startUpstream()
   // Each throws for the first two requests that come by: one JSON, one stream.
-  const env = { TURNPIKE_FAILPOINTS: POINTS.map(point => `${point.name}=throw*2`).join() }
+  const names = ['before_hold', ...POINTS.map(({ name }) => name)]
+  const env = { TURNPIKE_FAILPOINTS: names.map(name => `${name}=throw*2`).join() }
   await using gateway = await startGateway({ config: standardConfig(upstream.url), env })
   const { secret, accountId } = await gateway.createKey()
+
+  await t.test('before anything is held there is only a place in flight to give back', async () => {
+    const answers = [await gateway.chat({}, { key: secret }), await gateway.chat({ stream: true }, { key: secret })]
+
+    for (const answer of answers) assertRefusal(answer, 'internal_error')
+    await assertNoPlaceTaken(gateway, secret)
+  })
 
   for (const point of POINTS) {
     await t.test(`${point.name}, JSON`, async () => {
@@ -23,6 +31,7 @@ test('a bug at any point of the life is told to the caller, and the books stay r
       assert.equal(answer.status, 500)
       if (!point.booked) assertRefusal(answer, 'internal_error')
       await assertBooked(gateway, point, answer)
+      await assertNoPlaceTaken(gateway, secret)
     })
 
     await t.test(`${point.name}, a stream`, async () => {
@@ -40,6 +49,7 @@ test('a bug at any point of the life is told to the caller, and the books stay r
         point,
         point.heard ? { ...stream, headers: { ...stream.headers, ...stream.trailers } } : stream,
       )
+      await assertNoPlaceTaken(gateway, secret)
     })
   }
 
@@ -47,6 +57,7 @@ test('a bug at any point of the life is told to the caller, and the books stay r
     await until('no upstream call is open', () => upstream.inFlight === 0)
 
     assert.equal((await balanceOf(gateway, accountId)).held, '0')
+    assert.match((await gateway.get('/metrics')).text, /^turnpike_open_rows 0$/m)
     assert.equal((await gateway.chat({}, { key: secret })).status, 200)
     assert.ok((await gateway.audit()).ok)
   })
@@ -72,4 +83,10 @@ async function assertBooked(gateway: Gateway, point: Point, seen: Seen): Promise
   const logged = () => gateway.logs.find(({ id, msg }) => `${msg} ${id}` === `request ${row.request_id}`)
   await until('its line is in the log', () => logged() !== undefined)
   assert.equal(logged()?.status, seen.status)
+}
+
+// A request that asks has a place itself.
+async function assertNoPlaceTaken(gateway: Gateway, secret: string): Promise<void> {
+  const { body } = await gateway.get('/v1/key/introspect', secret)
+  assert.equal(Number(body.limits?.concurrent?.in_use), 1)
 }

@@ -74,7 +74,8 @@ test('a flood of unknown keys is slowed down, and nobody else notices', async t 
 
     const failed = counts.get(401) ?? 0
     assert.deepEqual([...counts.keys()].sort(), [401, 429])
-    assert.ok(failed >= LIMIT && failed <= LIMIT + Math.ceil((LIMIT * seconds) / 60), `${failed} in ${seconds} s`)
+    // What a bucket of this size can give in this time, and not one more.
+    assert.ok(failed >= LIMIT && failed <= LIMIT + (LIMIT * seconds) / 60, `${failed} in ${seconds} s`)
     assert.ok(served.length > 5 && served.every(status => status === 200))
   })
 

@@ -4,8 +4,46 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { standardConfig, startGateway } from '../kit/gateway.ts'
+import { openRaw } from '../kit/raw-http.ts'
 import { assertRefusal } from '../kit/refusal.ts'
+import { until } from '../kit/until.ts'
 import { startUpstream } from '../kit/upstream.ts'
+
+test('limits that change while a body is on its way leave no place in flight behind', async () => {
+  await using upstream = await startUpstream()
+  await using gateway = await startGateway({ config: standardConfig(upstream.url) })
+  const { secret, id } = await gateway.createKey({ rpm_limit: 100, max_concurrent: 10 })
+  const text = JSON.stringify({ model: 'test/m1', messages: [{ role: 'user', content: 'Hello' }] })
+  const head = `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}\r\nContent-Type: application/json\r\n`
+  const inUse = async () => {
+    const { body } = await gateway.get('/v1/key/introspect', secret)
+    return Number(body.limits?.concurrent?.in_use) - 1
+  }
+  const changes = [
+    { rpm_limit: 200 },
+    { max_concurrent: 5 },
+    { rpm_limit: 50, max_concurrent: 7 },
+    { max_concurrent: 1 },
+  ]
+
+  for (const change of changes) {
+    const connections = await Promise.all(Array.from({ length: 3 }, () => openRaw(gateway.port)))
+    for (const connection of connections) {
+      // With an Expect, the 100 says that it is admitted and its body is read.
+      connection.send(`${head}Expect: 100-continue\r\nContent-Length: ${text.length}\r\n\r\n`)
+    }
+    await until('all are admitted', () => connections.every(({ received }) => received.includes('100 Continue')))
+    const before = await inUse()
+    await gateway.admin('PATCH', `/keys/${id}`, change)
+    for (const connection of connections) connection.send(text)
+    await Promise.all(connections.map(connection => connection.answers(1)))
+    for (const connection of connections) connection[Symbol.dispose]()
+
+    assert.equal(before, 3)
+    await until(`no place is taken after ${JSON.stringify(change)}`, async () => (await inUse()) === 0)
+  }
+  assert.ok((await gateway.audit()).ok)
+})
 
 test('a changed limit is in force with the next request', async t => {
   await using upstream = await startUpstream()

@@ -20,6 +20,13 @@ test('the real allowances are 6,000 refusals for credits and 600 rows a minute',
   assert.deepEqual([BOUNDS.unpaidPerMinuteMin, BOUNDS.refusalRowsPerMinute], [6000, 600])
 })
 
+test('what was refused for credits is no longer among the requests with an open row', async () => {
+  const { secret } = await gateway.createKey({ credits: '0', rpm_limit: 100 })
+  for (let i = 0; i < ALLOWED; i++) assertRefusal(await gateway.chat({}, { key: secret }), 'insufficient_credits')
+
+  assert.match((await gateway.get('/metrics')).text, /^turnpike_open_rows 0$/m)
+})
+
 test('a key without credits may try so often and is then told to wait, before its body is read', async () => {
   const { secret, id } = await gateway.createKey({ credits: '0', rpm_limit: ALLOWED })
   for (let i = 0; i < ALLOWED; i++) assertRefusal(await gateway.chat({}, { key: secret }), 'insufficient_credits')
