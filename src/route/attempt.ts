@@ -36,6 +36,7 @@ export function attempt(
 ): Promise<Serving | Failure | 'client_left'> {
   const { model, target, provider } = trip.candidate
   const { chat } = request
+  const silence = model.hiddenReasoning ? { expected: true } : undefined
 
   return new Promise(resolve => {
     const early: { chunks: Chunk[]; whole: Whole | undefined; ended: { failure: Failure | undefined } | undefined } = {
@@ -61,6 +62,7 @@ export function attempt(
       if (decided) return
       decided = true
       stay()
+      if (silence !== undefined) silence.expected = false
       began(trip, chat.stream, fleet)
       resolve({
         provider: target.provider,
@@ -94,6 +96,7 @@ export function attempt(
         identifiers: request.identifiers,
         accountMark: request.accountMark,
         totalMsMax: leaving.totalMsMax,
+        silence,
         onSent: leaving.onSent,
       },
       {

@@ -131,6 +131,7 @@ function afterFailure(walk: Walk, failed: Trip, failures: readonly Failure[], fl
   const { candidate, badge } = failed
   const failure = failures.at(-1) as Failure
   if (!failure.tooLong && (!mayTryAnother(failure) || twoServerErrors(failures))) return undefined
+  if (mayHaveThought(failed, failure)) return undefined
   // A pooled socket may close just as we write on it: that says nothing about the target.
   if (failure.stale && !walk.wasStale) {
     walk.wasStale = true
@@ -149,6 +150,12 @@ function afterFailure(walk: Walk, failed: Trip, failures: readonly Failure[], fl
   if (next === undefined || fleet.budget.take(walk.accountId)) return next
   neverLeft(next)
   return undefined
+}
+
+// A timeout is no proof that nothing was produced: a model that thinks unseen may have done so for all of that time, and the
+// next one would do it over again.
+function mayHaveThought({ candidate, sent }: Trip, { kind }: Failure): boolean {
+  return sent && candidate.model.hiddenReasoning && (kind === 'timeout' || kind === 'connect_timeout')
 }
 
 // Content that made two servers fall over is not tried on a third.

@@ -3,6 +3,7 @@
 import type { Credential, Provider } from '../domain/catalog.ts'
 import type { Chat } from '../domain/chat.ts'
 import type { AnswerListener, Flow } from '../domain/handoff.ts'
+import type { Silence } from './call-line.ts'
 
 export type Errand = {
   readonly requestId: string
@@ -23,6 +24,8 @@ export type Errand = {
   readonly accountMark: string
   // What is left of the time that all tries of a request share.
   readonly totalMsMax: number
+  // Silence that is the model's thinking; undefined where silence means that something is wrong.
+  readonly silence?: Silence | undefined
   // The request leaves: from here on the upstream may be working on it.
   onSent(): void
 }

@@ -97,6 +97,7 @@ export function sdkWire(provider: Provider, kind: SdkKind, wireBounds: WireBound
         bounds,
         firstByteMs,
         totalMs: totalMs - (needs.clock.monotonic() - startedMs),
+        silence: errand.silence,
         // A package may go on with a second call; the request has left with the first.
         onSent() {
           if (!isSent) errand.onSent()

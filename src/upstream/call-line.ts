@@ -15,9 +15,13 @@ export type OutwardRequest = {
   readonly body: string
   readonly firstByteMs: number
   readonly totalMs: number
+  readonly silence?: Silence | undefined
   // The request leaves.
   onSent(): void
 }
+
+// As long as it is expected, only the total time bounds it. Whoever reads the answer says when content has come.
+export type Silence = { expected: boolean }
 
 export type OutwardHandler = {
   start(status: number, headers: ResponseHeaders): void
@@ -65,7 +69,7 @@ export type Line = {
 export function dueMs({ exchange, idleSinceMs, idleMs }: Line, silenceMs: number): number {
   if (exchange === undefined) return idleSinceMs + idleMs
   const total = exchange.startedMs + exchange.request.totalMs
-  if (exchange.paused) return total
+  if (exchange.paused || exchange.request.silence?.expected) return total
   const silence =
     exchange.heardMs === undefined ? exchange.sentMs + exchange.request.firstByteMs : exchange.heardMs + silenceMs
   return Math.min(total, silence)

@@ -248,7 +248,11 @@ export function outward(setup: OutwardSetup): Outward {
 
   // One timer a connection, which goes off early rather than being set anew for every request and looks what is due.
   function watch(line: Line): void {
-    const due = dueMs(line, timeouts.idleMs)
+    // Expected silence turns into idle time with the first content, without a word to us: so we look once per idle time.
+    const lookMs = line.exchange?.request.silence?.expected
+      ? clock.monotonic() + timeouts.idleMs
+      : Number.POSITIVE_INFINITY
+    const due = Math.min(dueMs(line, timeouts.idleMs), lookMs)
     if (line.timer !== undefined && line.timerMs <= due) return
     clearTimeout(line.timer)
     line.timerMs = due

@@ -117,6 +117,7 @@ export function openaiAdapter(provider: Provider, bounds: WireBounds, needs: Wir
       body: requests.body(errand),
       firstByteMs,
       totalMs: Math.min(provider.timeouts.totalMs, errand.totalMsMax),
+      silence: errand.silence,
       onSent: errand.onSent,
     }
   }

@@ -11,7 +11,10 @@ import type { UpstreamError } from './openai-error.ts'
 
 export type FetchFunction = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
 
-export type FetchSetup = Pick<OutwardRequest, 'requestId' | 'accountId' | 'firstByteMs' | 'totalMs' | 'onSent'> & {
+export type FetchSetup = Pick<
+  OutwardRequest,
+  'requestId' | 'accountId' | 'firstByteMs' | 'totalMs' | 'silence' | 'onSent'
+> & {
   // The only host that may be called.
   readonly origin: string
   // Over what the package sends; an empty value takes a header away.
@@ -53,6 +56,7 @@ export function outwardFetch(wire: Outward, setup: FetchSetup): FetchFunction {
           body,
           firstByteMs: setup.firstByteMs,
           totalMs: setup.totalMs,
+          silence: setup.silence,
           onSent: setup.onSent,
         },
         answer,

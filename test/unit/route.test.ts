@@ -385,6 +385,24 @@ test('second tries end with the budget: the reserve and a fifth of the requests'
   assert.ok(served >= 28 && served <= 30, String(served))
 })
 
+test('after a timeout of a request that was sent, a model that thinks unseen is not tried elsewhere', async () => {
+  const timeout = new Failure('timeout', 'no end after 900000 ms')
+  for (const [hiddenReasoning, failure, unsent, expected] of [
+    [true, timeout, false, ['timeout']],
+    [true, new Failure('timeout', 'status 504', { status: 504 }), false, ['timeout']],
+    [true, timeout, true, ['timeout', 'answered']],
+    [true, new Failure('status', 'status 500', { status: 500 }), false, ['status', 'answered']],
+    [false, timeout, false, ['timeout', 'answered']],
+  ] as const) {
+    const members = [member('a', () => ({ afterMs: 1, failure, unsent })), member('b', WELL, 1)]
+    const model = modelOf('m', members, 'priority', { hiddenReasoning })
+    const world = openWorld(members)
+    world.replace(worldCatalog(members, [model]))
+
+    assert.deepEqual(outcomes(await world.answer({ models: [model] })), expected)
+  }
+})
+
 test('a prompt that is too long goes on only to a listed model with a longer context', async () => {
   const tooLong = failing(new Failure('rejected', 'status 400', { status: 400, tooLong: true }))
   const members = [member('a', call => (call.model === 'big' ? WELL : tooLong)(call, 0)), member('b', tooLong, 1)]
