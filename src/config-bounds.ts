@@ -46,10 +46,12 @@ const TABLE = {
   addressFailuresPerMinute: 600,
   addressesTrackedMax: 100_000,
   keysCachedMax: 100_000,
-  // What costs the key no token of its rpm has an allowance of its own: so many at once, refilled within a minute. Of refusals for
-  // credits it is the key's own limit, if that is more.
+  // What costs the key no token of its rpm has an allowance of its own: refusals for credits a minute, or the key's own limit if
+  // that is more; and rows of refusals a second. Further refusals are counted, and the counts written once a minute.
   unpaidPerMinuteMin: 6_000,
-  refusalRowsPerMinute: 600,
+  refusalRowsPerSecond: 10,
+  refusalsCountedForMs: 1 * MINUTE,
+  refusalCountsMax: 10_000,
   // Lists of usage: how many are read at once for all keys, how many may wait, and how many rows one page may look at.
   usageListsAtOnceMax: 2,
   usageListsWaitingMax: 256,

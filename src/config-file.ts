@@ -80,7 +80,8 @@ export const NO_FILE: Omit<FileSettings, 'catalog'> = {
   usageRetentionDays: null,
 }
 
-const SETTINGS = [
+// What the file may set beside its catalog; all of it is read at start only.
+export const FILE_SETTINGS = [
   'defaults',
   'brand',
   'trusted_proxies',
@@ -91,7 +92,7 @@ const SETTINGS = [
   'drain_max',
   'usage_retention_days',
 ]
-const KEYS = ['providers', 'models', ...EXCHANGE_KEYS, ...SETTINGS]
+const KEYS = ['providers', 'models', ...EXCHANGE_KEYS, ...FILE_SETTINGS]
 
 export function readConfigFile(path: string, env: Readonly<Record<string, string | undefined>>): FileSettings {
   const text = readBounded(path)

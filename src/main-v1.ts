@@ -134,6 +134,7 @@ export async function openV1({ store, catalog }: House, around: Around, ground: 
     clock,
     authenticator: authenticate,
     limits,
+    notes,
     reply,
     catalog: catalog.current,
     usage: store.usage,
@@ -220,6 +221,7 @@ export async function openV1({ store, catalog }: House, around: Around, ground: 
     },
     async close() {
       clearInterval(pruning)
+      notes.flush()
       clearInterval(tending)
       redis?.close()
       fleet.close()

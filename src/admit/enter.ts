@@ -9,6 +9,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { FreeEntry, GateAsk, Gates, HoldEntry, Verdict } from '../store/contract.ts'
 import type { Authenticator } from './authenticate.ts'
 import type { Limits } from './limit.ts'
+import type { RefusalNotes } from './note.ts'
 import { type EndpointRule, permit } from './permit.ts'
 
 export type EnterNeeds = {
@@ -16,6 +17,7 @@ export type EnterNeeds = {
   readonly authenticator: Authenticator
   readonly limits: Limits
   readonly clock: Clock
+  readonly notes: Pick<RefusalNotes, 'hasRoom' | 'wrote'>
 }
 
 export type Granted = Extract<Verdict, { kind: 'granted' }>
@@ -34,12 +36,13 @@ export async function enter(pass: Pass, ticket: EntryTicket, needs: EnterNeeds):
   let { entry } = ticket
   for (let look = 0; look < LOOKS_MAX; look++) {
     const { bearer } = pass
+    const isRefusalCounted = !needs.notes.hasRoom(bearer.key.id)
     let verdict: Verdict
     try {
-      verdict = await needs.gates.gate(askOf(pass, ticket, entry))
+      verdict = await needs.gates.gate(askOf(pass, ticket, entry, isRefusalCounted))
       if (verdict.kind === 'count_first') {
         entry = await countedOf(ticket)
-        verdict = await needs.gates.gate(askOf(pass, ticket, entry))
+        verdict = await needs.gates.gate(askOf(pass, ticket, entry, isRefusalCounted))
       }
     } catch (error) {
       // A store that is away is our fault: it must leave nobody with a 429 once it is back.
@@ -52,6 +55,10 @@ export async function enter(pass: Pass, ticket: EntryTicket, needs: EnterNeeds):
       needs.limits.sawDay(bearer.key, verdict.day, verdict.dayCount)
       needs.limits.confirmed?.(bearer.key)
       return verdict
+    }
+    if (verdict.kind === 'short' || verdict.kind === 'daily_spent') {
+      pass.hasRow = !isRefusalCounted
+      if (pass.hasRow) needs.notes.wrote(bearer.key.id)
     }
     assert(verdict.kind !== 'count_first')
     if (verdict.kind !== 'stale') throw refusalOf(verdict, pass, needs)
@@ -71,7 +78,7 @@ async function countedOf({ counted }: EntryTicket): Promise<HoldEntry> {
   return entry
 }
 
-function askOf(pass: Pass, ticket: EntryTicket, entry: EntryTicket['entry']): GateAsk {
+function askOf(pass: Pass, ticket: EntryTicket, entry: EntryTicket['entry'], isRefusalCounted: boolean): GateAsk {
   return {
     facts: pass.facts(),
     keyVersion: pass.bearer.key.version,
@@ -80,6 +87,7 @@ function askOf(pass: Pass, ticket: EntryTicket, entry: EntryTicket['entry']): Ga
     modelRequested: ticket.modelRequested,
     stream: ticket.stream,
     entry,
+    isRefusalCounted,
   }
 }
 

@@ -38,6 +38,7 @@ export type UsageObject = {
   readonly finished_at: string | null
   readonly client_ip: string
   readonly upstream_id: string | null
+  readonly requests: number
 }
 
 export type PriceObject = {
@@ -91,5 +92,6 @@ export function usageObject(row: UsageRow): UsageObject {
     finished_at: isoTimeOrNull(row.finishedAt),
     client_ip: row.clientIp,
     upstream_id: row.upstreamId,
+    requests: row.requests,
   }
 }

@@ -70,6 +70,8 @@ export type UsageRow = RequestFacts & {
   readonly firstByteAt: number | null
   readonly finishedAt: number | null
   readonly upstreamId: string | null
+  // More than one where refusals of a key came too quickly to have a row each.
+  readonly requests: number
 }
 
 export const MODEL_NAME_MAX = 256

@@ -56,6 +56,8 @@ export type GateAsk = {
   readonly modelRequested: string | null
   readonly stream: boolean
   readonly entry: FreeEntry | HoldEntry
+  // A refusal for the day or for credits leaves no row: whoever asks counts it with others.
+  readonly isRefusalCounted: boolean
 }
 
 // A row that is closed as it is written: it costs nothing.
@@ -88,7 +90,7 @@ export type Verdict =
   | { readonly kind: 'suspended' }
   // Too dear by the bytes of its prompt, perhaps not by its tokens: count them and ask again. No row was written.
   | { readonly kind: 'count_first' }
-  // The row was written as a refusal.
+  // The row was written as a refusal, unless refusals are counted.
   | { readonly kind: 'daily_spent'; readonly day: number; readonly dayCount: number }
   | {
       readonly kind: 'short'
@@ -148,6 +150,8 @@ export type RefusedRow = {
   readonly facts: RequestFacts
   readonly httpStatus: number
   readonly errorCode: string
+  // How many refusals it stands for; one where nothing is said.
+  readonly requests?: number
 }
 
 // The store could not do it now (away, locked, full). Never the caller's fault: it becomes a 503.

@@ -80,6 +80,7 @@ export type ClosedRow = {
   readonly httpStatus: number
   readonly errorCode: string | null
   readonly finishedAt: number
+  readonly requests: number
 }
 
 export function applyOp(op: HotOp, desk: Desk): HotResult {
@@ -112,7 +113,7 @@ function gate(ask: GateAsk, desk: Desk): Verdict {
 
   turnDay(key, dayOf(desk.now))
   if (key.dailyLimit !== null && key.dayCount >= key.dailyLimit) {
-    insertFree(ask, 'refused', 429, 'daily_limit_exceeded', desk)
+    insertRefused(ask, 429, 'daily_limit_exceeded', desk)
     return { kind: 'daily_spent', day: key.day, dayCount: key.dayCount }
   }
   const granted = entry.kind === 'hold' ? insertHold(ask, entry, account, key, desk) : insertAsAsked(ask, desk)
@@ -148,7 +149,7 @@ function insertHold(ask: GateAsk, entry: HoldEntry, account: AccountPage, key: K
   const decision = decideHold(entry, account, key)
   if (decision.kind === 'short') {
     if (countMayHelp(entry, account, key)) return { kind: 'count_first' as const }
-    insertFree(ask, 'refused', 402, decision.heldByOthers ? 'credits_held' : 'insufficient_credits', desk)
+    insertRefused(ask, 402, decision.heldByOthers ? 'credits_held' : 'insufficient_credits', desk)
     return decision
   }
   takeHold(decision.hold, account, key)
@@ -156,6 +157,10 @@ function insertHold(ask: GateAsk, entry: HoldEntry, account: AccountPage, key: K
   desk.changes(ask.facts.createdAt)
   desk.insertOpen(ask, entry, decision.hold)
   return { kind: 'fits' as const, hold: decision.hold, outputTokens: decision.outputTokens }
+}
+
+function insertRefused(ask: GateAsk, httpStatus: number, errorCode: string, desk: Desk): void {
+  if (!ask.isRefusalCounted) insertFree(ask, 'refused', httpStatus, errorCode, desk)
 }
 
 function insertAsAsked(ask: GateAsk, desk: Desk) {
@@ -166,7 +171,16 @@ function insertAsAsked(ask: GateAsk, desk: Desk) {
 function insertFree(ask: GateAsk, outcome: string, httpStatus: number, errorCode: string | null, desk: Desk): void {
   const { facts, modelRequested, stream } = ask
   desk.changes(facts.createdAt)
-  desk.insertClosed({ facts, modelRequested, stream, outcome, httpStatus, errorCode, finishedAt: desk.now })
+  desk.insertClosed({
+    facts,
+    modelRequested,
+    stream,
+    outcome,
+    httpStatus,
+    errorCode,
+    finishedAt: desk.now,
+    requests: 1,
+  })
 }
 
 // Only an open row is settled; a recovered one takes the difference as a correction; a settled one takes nothing.
@@ -191,10 +205,10 @@ function settle(bill: Settlement, desk: Desk): Settled {
   return 'corrected'
 }
 
-function note({ facts, httpStatus, errorCode }: RefusedRow, desk: Desk): null {
+function note({ facts, httpStatus, errorCode, requests = 1 }: RefusedRow, desk: Desk): null {
   const refused = { facts, modelRequested: null, stream: false, outcome: 'refused', httpStatus, errorCode }
   desk.changes(facts.createdAt)
-  desk.insertClosed({ ...refused, finishedAt: facts.createdAt })
+  desk.insertClosed({ ...refused, finishedAt: facts.createdAt, requests })
   return null
 }
 

@@ -84,7 +84,7 @@ function isHold(value: HotResult): value is GrantedHold {
 }
 
 // Each list is written and read by position: what comes out must be what went in, field by field.
-const GATE_SIZE = 21
+const GATE_SIZE = 22
 const BILL_SIZE = 22
 
 function packGate(flat: unknown[], ask: GateAsk): void {
@@ -103,6 +103,7 @@ function packGate(flat: unknown[], ask: GateAsk): void {
     ask.evenIfSuspended,
     ask.modelRequested,
     ask.stream,
+    ask.isRefusalCounted,
     entry.kind,
   )
   if (entry.kind === 'free') flat.push(entry.outcome, entry.httpStatus, entry.errorCode, null, null, null, null)
@@ -129,7 +130,8 @@ function unpackGate(flat: FlatBatch, at: number): GateAsk {
     evenIfSuspended: flat[at + 10],
     modelRequested: flat[at + 11],
     stream: flat[at + 12],
-    entry: unpackEntry(flat, at + 13),
+    isRefusalCounted: flat[at + 13],
+    entry: unpackEntry(flat, at + 14),
   } as GateAsk
 }
 

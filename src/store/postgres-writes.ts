@@ -47,6 +47,7 @@ export function noChanges(lease: Lease, batch: number, now: number) {
         http_status: row.httpStatus,
         error_code: row.errorCode,
         finished_at: row.finishedAt,
+        requests: row.requests,
       })
     },
     // A row that is recovered and settled in one batch is written as it is in the end; in the table it still is what it
@@ -144,7 +145,8 @@ const ENTRY = 'account_id text, id text, kind text, amount bigint, request_id te
 // In the order of the lists. A secret that somebody else is changing is not waited for: its mark of use is written the
 // next time.
 const PARTS: readonly ((list: string, leaseMs: number) => string)[] = [
-  list => `INSERT INTO usage (${namesOf(INSERTED)}) SELECT ${namesOf(INSERTED)} FROM ${list} AS r (${INSERTED})`,
+  list => `INSERT INTO usage (${namesOf(INSERTED)}, requests)
+    SELECT ${namesOf(INSERTED)}, COALESCE(requests, 1) FROM ${list} AS r (${INSERTED}, requests bigint)`,
   list => `UPDATE usage u SET state = r.state, ${assignmentsOf(BILL)}, checkpoint = NULL,
       price_version = COALESCE(r.price_version, u.price_version), price = COALESCE(r.price, u.price)
     FROM ${list} AS r (request_id text, state_before text, state text, price_version text, price text, ${BILL})

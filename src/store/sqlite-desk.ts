@@ -40,8 +40,8 @@ export function openDesk({ run, owner, open }: DeskGround, now: number, claimedU
       writeOpenRow(run.insertOpen, { ask, entry, hold, owner })
       open.remember(openPage(ask.facts, hold))
     },
-    insertClosed({ facts, modelRequested, stream, outcome, httpStatus, errorCode, finishedAt }) {
-      const end = [outcome, httpStatus, errorCode, finishedAt] as const
+    insertClosed({ facts, modelRequested, stream, outcome, httpStatus, errorCode, finishedAt, requests }) {
+      const end = [outcome, httpStatus, errorCode, finishedAt, requests] as const
       run.insertClosed.run(...valuesOfFacts(facts), modelRequested, stream ? 1 : 0, ...end)
     },
     closeRow(row, to, bill) {

@@ -29,8 +29,8 @@ export function hotStatements({ db }: SqliteSql) {
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open')`,
     ),
     insertClosed: prepare(
-      `INSERT INTO usage (${facts}, model_requested, stream, outcome, http_status, error_code, finished_at, state)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'settled')`,
+      `INSERT INTO usage (${facts}, model_requested, stream, outcome, http_status, error_code, finished_at, requests, state)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'settled')`,
     ),
     row: prepare(`SELECT ${ROW_PAGE} FROM usage WHERE request_id = ?`),
     closeRow: prepare(

@@ -101,6 +101,7 @@ export async function openHouse(make: GateEngine['make'], available: bigint): Pr
       keyVersion: key.version,
       graceExpiresAt: null,
       evenIfSuspended: false,
+      isRefusalCounted: false,
       modelRequested: 'm',
       stream: false,
       entry: {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { test } from 'node:test'
+import { FILE_SETTINGS } from '../../src/config-file.ts'
 import { cli } from '../kit/cli.ts'
 import { type Gateway, startGateway } from '../kit/gateway.ts'
 import type { Loose } from '../kit/http-call.ts'
@@ -41,6 +42,33 @@ test('apply says what differs, does nothing when dry, and puts all of it in forc
   assert.match(String(key.label), /^svc_live_/)
   assert.equal((await listed(gateway, 'test/m1'))?.pricing.prompt, '0.000005')
   assert.ok((await gateway.audit()).ok)
+})
+
+test('every setting that is read at start only is named when it differs, and none that does not', async () => {
+  await using upstream = await startUpstream()
+  await using gateway = await startGateway({ config: standardConfig(upstream.url) })
+  const other: Readonly<Record<string, unknown>> = {
+    defaults: { rpm_limit: 77 },
+    brand: { key_prefix: 'other_' },
+    trusted_proxies: ['192.0.2.0/24'],
+    cors_origins: ['https://app.example'],
+    explain: false,
+    allow_private_upstreams: true,
+    drain_delay: 7,
+    drain_max: 77,
+    usage_retention_days: 77,
+  }
+  const named = async (settings: object) => {
+    await gateway.writeConfig({ ...standardConfig(upstream.url), ...settings })
+    return (await cli(gateway, ['apply', '--dry-run', '--json'])).json.at_next_start as unknown as string[]
+  }
+
+  const all = await named(other)
+  const none = await named({})
+
+  assert.deepEqual(Object.keys(other).toSorted(), [...FILE_SETTINGS].sort(), 'a new setting belongs into this test')
+  assert.deepEqual([...all].sort(), [...FILE_SETTINGS].sort())
+  assert.deepEqual(none, [])
 })
 
 test('SIGHUP does the same, and a bad file changes nothing by either way', async t => {

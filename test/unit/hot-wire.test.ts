@@ -17,7 +17,15 @@ const facts: GateAsk['facts'] = {
   clientIp: '192.0.2.1',
   createdAt: 1,
 }
-const ask = { facts, keyVersion: 2, graceExpiresAt: 3, evenIfSuspended: false, modelRequested: 'model', stream: true }
+const ask = {
+  facts,
+  keyVersion: 2,
+  graceExpiresAt: 3,
+  evenIfSuspended: false,
+  modelRequested: 'model',
+  stream: false,
+  isRefusalCounted: true,
+}
 const bill: Settlement = {
   requestId: 'request',
   outcome: 'completed',
@@ -57,7 +65,7 @@ const OPS: readonly HotOp[] = [
   },
   { do: 'gate', ask: { ...ask, entry: { kind: 'free', outcome: 'refused', httpStatus: 18, errorCode: 'free code' } } },
   { do: 'settle', bill },
-  { do: 'note', row: { facts, httpStatus: 19, errorCode: 'noted' } },
+  { do: 'note', row: { facts, httpStatus: 19, errorCode: 'noted', requests: 21 } },
   { do: 'sweep', live: ['a', 'b'] },
 ]
 const RESULTS = [

@@ -34,6 +34,7 @@ const COLUMNS: readonly Exclude<keyof UsageObject, 'object'>[] = [
   'finished_at',
   'client_ip',
   'upstream_id',
+  'requests',
 ]
 
 export const CSV_HEADER = `${COLUMNS.join(',')}\r\n`

@@ -133,6 +133,7 @@ export const UsageShape = Type.Object({
   finished_at: nullable(Time),
   client_ip: Type.String(),
   upstream_id: nullable(Type.String()),
+  requests: Type.Integer({ minimum: 1 }),
 })
 
 export const OperatorUsageShape = Type.Object({

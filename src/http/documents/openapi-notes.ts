@@ -80,6 +80,8 @@ export const NOTES: Readonly<Record<string, Note>> = {
       upstream_cost:
         'What it cost the operator, in credits and without markup; null where the target that served states no cost, and where nothing was produced.',
       upstream_id: "The provider's own id of the answer.",
+      requests:
+        'How many requests the row stands for: 1, or more where refusals of a key came too quickly to have a row each.',
     },
   },
   Error: { about: "OpenAI's error shape, so that its SDKs raise their typed errors." },

@@ -32,7 +32,7 @@ type SumColumn = (typeof SUM_COLUMNS)[number]
 
 // What one row adds to a sum; sums of hours and days are added as they are.
 export const ROW_SUMMANDS: Readonly<Record<SumColumn, string>> = {
-  requests: '1',
+  requests: 'requests',
   prompt_tokens: 'prompt_tokens',
   cached_tokens: 'cached_tokens',
   cache_write_tokens: 'cache_write_tokens',

@@ -14,7 +14,7 @@ import { summarise } from './usage-sums.ts'
 const USAGE_COLUMNS = `request_id, client_request_id, account_id, key_id, secret_last4, endpoint, model_requested,
   model_served, provider, attempts, routing, stream, state, outcome, http_status, error_code, finish_reason, prompt_tokens,
   cached_tokens, cache_write_tokens, completion_tokens, reasoning_tokens, usage_source, price_version, price, hold, cost,
-  upstream_cost, created_at, first_byte_at, finished_at, client_ip, upstream_id`
+  upstream_cost, created_at, first_byte_at, finished_at, client_ip, upstream_id, requests`
 
 const KEY_SPANS_FEW = 8
 // By ids, which are in the index, and by the time itself: a busy minute beside the span has none of its rows.
@@ -146,6 +146,7 @@ function readUsage(row: Row): UsageRow {
     firstByteAt: intOrNull(row.first_byte_at),
     finishedAt: intOrNull(row.finished_at),
     upstreamId: textOrNull(row.upstream_id),
+    requests: int(row.requests),
   }
 }
 

@@ -89,7 +89,7 @@ function factsOf(row: UsageRow): readonly (readonly [string, ReactNode])[] {
     ['Account', <AccountName key="account" id={row.account_id} />],
     ['Endpoint', `${row.endpoint}${row.stream ? ', streamed' : ''}`],
     ['Finish reason', row.finish_reason ?? '–'],
-    ['Row', row.state],
+    ['Row', row.requests > 1 ? `${row.state}, for ${row.requests} requests` : row.state],
     ['Client address', row.client_ip],
     ['Caller’s own id', row.client_request_id ?? '–'],
     ['Upstream’s id', row.upstream_id ?? '–'],
