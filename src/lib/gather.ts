@@ -1,5 +1,6 @@
 // Many questions asked as one: while one batch is being answered the next gathers, so that a flood of questions costs as
 // many look-ups as a trickle, and whoever comes in it waits for one or two of them.
+import { setImmediate } from 'node:timers/promises'
 
 type Waiting<In, Out> = {
   readonly question: In
@@ -26,6 +27,8 @@ export function gather<In, Out>(
       } catch (error) {
         for (const { reject } of batch) reject(error)
       }
+      // Those who waited for an answer of this batch ask now: all of them go into the next one, not the first of them alone.
+      await setImmediate()
     }
     isRunning = false
   }

@@ -3,12 +3,15 @@
 import assert from 'node:assert/strict'
 import { hash as digest } from 'node:crypto'
 import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { authenticator } from '../../src/admit/authenticate.ts'
 import { BOUNDS } from '../../src/config-bounds.ts'
 import type { Call } from '../../src/domain/handoff.ts'
+import type { Bearer } from '../../src/domain/key.ts'
 import { Refusal } from '../../src/domain/refusal.ts'
 import { parseAddress } from '../../src/lib/cidr.ts'
 import { systemClock } from '../../src/lib/clock.ts'
+import { gather } from '../../src/lib/gather.ts'
 import { bearerOf, keyWith } from '../kit/bearer.ts'
 
 const CACHED_MAX = 100
@@ -72,6 +75,36 @@ test('a valid key that was never seen is looked up while its address has thousan
   assert.deepEqual([...new Set(await Promise.all(flood))].sort(), ['invalid_api_key', 'too_many_failures'])
 })
 
+test('an unknown key of one address waits for three statements at most, however many another address has waiting', async () => {
+  const statements: number[] = []
+  const bearer = gather<string, Bearer>(async hashes => {
+    statements.push(hashes.length)
+    await setImmediate()
+    return hashes.map(() => undefined)
+  }, BOUNDS.unknownKeyLookupsTogetherMax)
+  const authenticate = authenticator({
+    ...BOUNDS,
+    unknownKeyLookupsMax: BOUNDS.unknownKeyLookupsTogetherMax,
+    othersMayChangeKeys: true,
+    keyPrefix: 'svc_live_',
+    clock: systemClock,
+    onCache: () => undefined,
+    gates: { bearer },
+  })
+  const ask = async (secret: string, address: string) => {
+    await assert.rejects(async () => authenticate.authenticate(callWith(secret, address)), Refusal)
+  }
+
+  const flood = Array.from({ length: 4000 }, (_, i) => ask(secretOf(`unknown${i}`), '192.0.2.1'))
+  await ask(secretOf('one'), '192.0.2.2')
+  const waitedFor = statements.length
+  await Promise.all(flood)
+
+  // The one that was under way, those that had a place already, and its own.
+  assert.ok(waitedFor <= 3, `${waitedFor} statements: ${statements.join(' ')}`)
+  assert.ok(statements.length <= 18, `${statements.length} statements: ${statements.join(' ')}`)
+})
+
 // `ask` tells whether the bearer was remembered.
 function openHouse() {
   const keyIds: string[] = []
@@ -97,7 +130,7 @@ function secretOf(text: string): string {
   return `svc_live_${text.padEnd(43, 'Z')}`
 }
 
-function callWith(secret: string): Call {
+function callWith(secret: string, address = '192.0.2.1'): Call {
   return {
     requestId: crypto.randomUUID(),
     clientRequestId: null,
@@ -105,7 +138,7 @@ function callWith(secret: string): Call {
     path: '/v1/models',
     query: '',
     authorizations: [`Bearer ${secret}`],
-    address: parseAddress('192.0.2.1'),
+    address: parseAddress(address),
     receivedAt: systemClock.now(),
     startedMs: systemClock.monotonic(),
     client: { gone: false, onGone: () => () => undefined, onCut: () => () => undefined },
