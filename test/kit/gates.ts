@@ -19,7 +19,7 @@ import { freshSchema, hasPostgres } from './postgres.ts'
 
 const ACTOR = { name: 'test', address: 'local' }
 // Pico-credits a token: a thousandth of a nano-credit, so that one token of either kind costs 1 or 2 nano-credits.
-const PRICES = { prompt: 1000n, completion: 2000n, cacheRead: 1000n, cacheWrite: 1000n, request: 0n }
+export const PRICES = { prompt: 1000n, completion: 2000n, cacheRead: 1000n, cacheWrite: 1000n, request: 0n }
 export const PRICE = priceSnapshot(PRICES)
 
 type OnCommit = (ops: number) => void

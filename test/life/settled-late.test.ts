@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { openSqlite } from '../../src/store/sqlite.ts'
 import { settledRow } from '../kit/bookings.ts'
 import { withBounds } from '../kit/bounds.ts'
 import { temporaryFolder } from '../kit/folder.ts'
@@ -43,3 +44,54 @@ test('sweeps leave a row alone whose settlement is still being tried', async () 
   assert.equal(said('rows of a dead process were recovered'), 0)
   assert.ok((await gateway.audit()).ok)
 })
+
+for (const [what, settled, words, strike] of [
+  ['was recovered meanwhile', 'corrected', /recovered before its own settlement/, recoverAll],
+  ['is gone', 'unknown', /not there, and nothing was booked/, deleteOpen],
+] as const) {
+  test(`a settlement whose row ${what} is logged with its request and counted as an alarm`, async () => {
+    await using folder = await temporaryFolder()
+    await using upstream = await startUpstream()
+    await using gateway = await startGateway({ config: standardConfig(upstream.url), dataDir: folder.path })
+    const alarm = async () => {
+      const { text } = await gateway.get('/metrics')
+      return Number(text.match(new RegExp(`turnpike_alarms_total\\{alarm="settlement_${settled}"\\} (\\d+)`))?.[1] ?? 0)
+    }
+    const plain = await gateway.chat()
+    assert.deepEqual([plain.status, await alarm()], [200, 0])
+    const ending = Promise.withResolvers<void>()
+    upstream.next(async () => {
+      await ending.promise
+      return {}
+    })
+    const asked = gateway.chat()
+    await upstream.received(2)
+    await strike(join(folder.path, 'turnpike.db'))
+    ending.resolve()
+
+    const { status, headers } = await asked
+
+    assert.equal(status, 200)
+    assert.equal(await alarm(), 1)
+    const told = () => gateway.logs.filter(({ msg }) => words.test(String(msg)))
+    await until('it is logged', () => told().length > 0)
+    assert.deepEqual(
+      told().map(({ id, level }) => [id, level]),
+      [[headers['x-request-id'], 'warn']],
+    )
+    // What is gone with its hold is for the operator to see.
+    assert.equal((await gateway.audit()).ok, settled === 'corrected')
+  })
+}
+
+// As another process would that takes the gateway for dead.
+async function recoverAll(path: string): Promise<void> {
+  const other = await openSqlite({ path, owner: 'another' })
+  assert.equal(await other.gates.sweep([]), 1)
+  await other.close()
+}
+
+async function deleteOpen(path: string): Promise<void> {
+  using db = new DatabaseSync(path)
+  assert.equal(db.prepare(`DELETE FROM usage WHERE state = 'open'`).run().changes, 1)
+}
