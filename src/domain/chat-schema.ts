@@ -160,7 +160,8 @@ const fields = {
   reasoning_effort: Type.String({ maxLength: 64 }),
   response_format: Type.Object({ type: Type.Enum(['text', 'json_object', 'json_schema']) }),
   safety_identifier: Type.String({ maxLength: 1024 }),
-  seed: Type.Integer(safe),
+  // No bounds: past 2⁵³ it is passed on with its digits.
+  seed: Type.Integer({ description: 'Of any length; its digits are passed on as they are.' }),
   service_tier: Text,
   session_id: Type.String({ maxLength: 1024 }),
   stop: Stop,
