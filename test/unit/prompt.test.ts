@@ -109,6 +109,8 @@ test('only what is longer than the context for certain is said to be', () => {
   assert.equal(surelyExceeds(said('-'.repeat(128 * 1001)), 1000), true)
   // Many more bytes than the context has tokens, but not for certain many more tokens.
   assert.equal(surelyExceeds(said('12345678'.repeat(1000)), 1000), false)
+  // One word of 12 MB, which a pattern cannot take in at once, and words behind it.
+  assert.equal(surelyExceeds(said(`${'漢'.repeat(2 ** 22)} a b c`), 128_000), false)
   const calls = Array.from({ length: 100 }, (_, i) => ({
     id: `call_${i}`,
     type: 'function',
