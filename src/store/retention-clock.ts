@@ -33,9 +33,9 @@ export function retentionClock(needs: RetentionClockNeeds): RetentionClock {
       const written = Number((await settings.get(NAME)) ?? (await firstBelief()))
       const at = monotonic()
       const elapsed = last === undefined ? 0 : at - last.at
-      // Several nodes write the same value: none of them adds what another has added already.
-      const certain = Math.max(written, (last?.believed ?? written) + elapsed)
-      const believed = Math.floor(Math.max(certain, Math.min(needs.now(), certain + elapsed)))
+      // Several nodes write the same value, and each counts from what it believed itself: none adds to what another has caught up.
+      const from = last?.believed ?? written
+      const believed = Math.floor(Math.max(written, from + elapsed, Math.min(needs.now(), from + 2 * elapsed)))
       last = { believed, at }
       await settings.set(NAME, String(believed))
       return Math.min(believed, needs.now())

@@ -155,6 +155,23 @@ function retentionTests(open: (typeof ENGINES)[number]['open']): void {
     assert.deepEqual(believed, [0, 2, 4, 6, 8, 9])
   })
 
+  test('several nodes that take turns catch up no faster than one', async () => {
+    const clock = manualClock()
+    await using rooms = await openWithRows(open, clock)
+    const began = clock.now()
+    const nodes = [clockOf(rooms, clock), clockOf(rooms, clock), clockOf(rooms, clock)]
+    for (const node of nodes) await node.believed()
+    clock.set(began + 30 * DAY_MS)
+
+    let believed = began
+    for (let turn = 0; turn < 6; turn++) {
+      clock.advance(HOUR_MS)
+      for (const node of nodes) believed = await node.believed()
+    }
+
+    assert.equal(believed - began, 12 * HOUR_MS)
+  })
+
   test('where nothing is written down yet the newest row says what time it was', async () => {
     const clock = manualClock()
     await using rooms = await openWithRows(open, clock)
