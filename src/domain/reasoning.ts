@@ -1,5 +1,6 @@
 // Which answers may hold tokens that their caller never sees: of models that think before they speak, and of requests that
 // hide what is thought or have it summed up. Where that may be, only the upstream's own count says what was produced.
+import { isRawJson } from '../lib/raw-json.ts'
 import type { Model, Target } from './catalog.ts'
 
 // Whether a model thinks, by its names: its id, and what its targets are called. An operator's own word goes before this.
@@ -69,8 +70,9 @@ function reasons(name: string): boolean {
   return !NOT_REASONING.test(lower) && REASONING.some(pattern => pattern.test(lower))
 }
 
+// An integer past 2⁵³ is raw JSON, and asks for as much as may be had.
 function asked(value: unknown): boolean {
-  return (typeof value === 'string' && value !== 'none') || (typeof value === 'number' && value > 0)
+  return isRawJson(value) || (typeof value === 'string' && value !== 'none') || (typeof value === 'number' && value > 0)
 }
 
 function record(value: unknown): Readonly<Record<string, unknown>> {

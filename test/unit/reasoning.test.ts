@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isKnownToReason, mayReasonUnseen, readReasoningWish } from '../../src/domain/reasoning.ts'
+import { parseKeepingDigits } from '../../src/lib/raw-json.ts'
 
 const THINK = [
   ...['o1', 'o1-mini', 'o3', 'o3-2025-04-16', 'o3-mini', 'openai/o3-mini', 'openai/o4-mini-2025-04-16', 'o3-pro'],
@@ -51,6 +52,7 @@ test('a request hides its reasoning, asks for it, or says nothing of it', () => 
     { reasoning_effort: 'low' },
     { reasoning: { effort: 'high' } },
     { thinking: { type: 'enabled' } },
+    parseKeepingDigits('{"reasoning":{"max_tokens":12345678901234567890}}') as Record<string, unknown>,
   ]) {
     assert.ok(of(asks) && !of(asks, stated), JSON.stringify(asks))
   }
