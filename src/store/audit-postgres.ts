@@ -16,7 +16,7 @@ import { openPostgresSql, POSTGRES_BOUNDS } from './postgres-sql.ts'
 
 const ROWS_AT_ONCE = 2000
 // The first one with all that is looked at.
-const SCHEMA_MIN = 8
+const SCHEMA_MIN = 9
 // Even the first rows of a long join may take their time.
 const BOUNDS = { ...POSTGRES_BOUNDS, connectionsMax: 1, statementTimeoutMs: 600_000, answerTimeoutMs: 610_000 }
 
