@@ -39,7 +39,8 @@ export function gateSide(commit: Commit, bounds: CommitBounds): GateSide {
     error: () => new StoreAway('the store did not answer in time'),
     onLate(op, verdict) {
       // If this fails too, a sweep finds a row that no request stands behind.
-      if (op.do === 'gate' && isHeld(verdict)) submit({ do: 'settle', bill: releaseOf(op.ask) }).catch(() => undefined)
+      if (op.do !== 'gate' || op.ask.entry.kind !== 'hold' || !isGranted(verdict)) return
+      submit({ do: 'settle', bill: releaseOf(op.ask) }).catch(() => undefined)
     },
   })
   let behind = 0
@@ -84,8 +85,8 @@ function tooMany(): Error {
   return new StoreAway('too many writes are waiting for the store')
 }
 
-function isHeld(verdict: HotResult): boolean {
-  return typeof verdict === 'object' && verdict?.kind === 'granted' && verdict.hold > 0n
+function isGranted(verdict: HotResult): boolean {
+  return typeof verdict === 'object' && verdict?.kind === 'granted'
 }
 
 // Its caller was told 503 before the row was there.
