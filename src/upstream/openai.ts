@@ -5,7 +5,6 @@ import type { Failure } from '../domain/failure.ts'
 import type { AnswerListener, Flow } from '../domain/handoff.ts'
 import type { Clock } from '../lib/clock.ts'
 import { remembered } from '../lib/remembered.ts'
-
 import { withoutTrailing } from '../lib/trailing.ts'
 import type { Adapter, Errand } from './adapter.ts'
 import { type ErrorBody, errorBody, unlikeAnswer } from './answer-head.ts'
