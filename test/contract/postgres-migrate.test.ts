@@ -77,6 +77,24 @@ if (hasPostgres()) {
     )
   })
 
+  test('the audit reads a database of a schema that has all it looks at, and refuses an older one with what to do', async () => {
+    await using schema = await freshSchema()
+    await using db = await connected(schema.url)
+    await db.query('CREATE TABLE turnpike_schema (version BIGINT PRIMARY KEY, migrated_at TIMESTAMPTZ)')
+
+    for (const [index, file] of FILES.entries()) {
+      await db.query(textOf(file))
+      await db.query(`INSERT INTO turnpike_schema VALUES (${index + 1}, now())`)
+      const audited = auditPostgres(schema.url, { idle: true, now: Date.now() })
+      if (index + 1 === NEWEST) assert.ok((await audited).ok)
+      else {
+        const why = await audited.catch((error: Error) => error)
+        const isRefused = why instanceof Error && /older version .*start this one on it once/.test(why.message)
+        assert.ok(isRefused || !(why instanceof Error), `schema ${index + 1}: ${String(why)}`)
+      }
+    }
+  })
+
   for (const [what, servesFrom, isTaken] of [
     ['serves this version too', String(NEWEST), true],
     ['serves only newer ones', String(NEWEST + 1), false],

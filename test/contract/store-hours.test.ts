@@ -56,6 +56,34 @@ for (const { engine, make } of GATE_ENGINES) {
     await assertSums(house.store)
   })
 
+  test(`${engine}: a row that counts refusals counts for all of them, as a row, in its hour and in its day`, async () => {
+    await using house = await openHouse(make, RICH)
+    const at = SOME_HOUR * HOUR_MS
+    const total = async () => (await house.store.usage.summary({ endpoint: 'all' }, 'account'))[0]
+    const seen = async () => {
+      const { totals } = await house.store.usage.overview({ from: at, to: at + HOUR_MS, step: 'hour' })
+      return [(await total())?.requests, (await total())?.errors, totals.requests, totals.errors]
+    }
+    await settleAt(house, at)
+    await noteAt(house, at + 7, 250)
+    await noteAt(house, at + 8)
+    assert.deepEqual(await seen(), [252, 251, 252, 251])
+
+    await rollUpAll(house.store)
+    assert.deepEqual(await seen(), [252, 251, 252, 251])
+    await noteAt(house, at + 9, 1000)
+    assert.deepEqual(await seen(), [1252, 1251, 1252, 1251])
+    await settleAt(house, at + 50 * HOUR_MS)
+    await rollUpAll(house.store)
+
+    assert.deepEqual([(await total())?.requests, (await total())?.errors], [1253, 1251])
+    await assertSums(house.store)
+    assert.deepEqual(
+      (await allRows(house.store)).map(row => row.requests).sort((a, b) => a - b),
+      [1, 1, 1, 250, 1000],
+    )
+  })
+
   test(`${engine}: a row of an hour before all others is in the sums`, async () => {
     await using house = await openHouse(make, RICH)
     await settleAt(house, SOME_HOUR * HOUR_MS)
@@ -184,8 +212,9 @@ for (const { engine, make } of GATE_ENGINES) {
       fc.record({ do: fc.constant('chat' as const), hour: fc.nat(50), tokens: fc.nat(30) }),
       fc.record({ do: fc.constant('open' as const), hour: fc.nat(50), tokens: fc.nat(30) }),
       fc.record({ do: fc.constant('settle' as const), hour: fc.constant(0), tokens: fc.nat(30) }),
+      fc.record({ do: fc.constant('note' as const), hour: fc.nat(50), tokens: fc.nat(300) }),
       fc.record({
-        do: fc.constantFrom('note', 'sweep', 'roll', 'roll', 'roll'),
+        do: fc.constantFrom('sweep', 'roll', 'roll', 'roll'),
         hour: fc.nat(50),
         tokens: fc.constant(0),
       }),
@@ -200,7 +229,7 @@ for (const { engine, make } of GATE_ENGINES) {
         for (const { do: what, hour, tokens } of steps) {
           const at = (SOME_HOUR + hour) * HOUR_MS + opened.length
           if (what === 'chat') await settleAt(house, at, tokens)
-          if (what === 'note') await noteAt(house, at)
+          if (what === 'note') await noteAt(house, at, tokens + 1)
           if (what === 'roll') await rollUpAll(house.store)
           if (what === 'sweep') await house.store.gates.sweep([])
           if (what === 'settle') await house.store.gates.settle(bill(opened.pop() ?? 'none', { completion: tokens }))

@@ -20,9 +20,9 @@ export function askAt(house: House, at: number, change: Partial<GateAsk> = {}): 
 }
 
 // A note is written behind; what is awaited after it is written with it or later.
-export async function noteAt(house: House, at: number): Promise<void> {
+export async function noteAt(house: House, at: number, requests = 1): Promise<void> {
   const { facts } = askAt(house, at)
-  house.store.gates.note({ facts, httpStatus: 429, errorCode: 'rate_limit_exceeded' })
+  house.store.gates.note({ facts, httpStatus: 429, errorCode: 'rate_limit_exceeded', requests })
   await house.store.gates.settle(bill('nobody', {}))
 }
 
@@ -74,12 +74,17 @@ export function sumUp(rows: readonly UsageRow[], groupBy: SummaryGroup): readonl
   }
   return [...groups].map(([group, of]) => ({
     group,
-    requests: of.length,
-    errors: of.filter(row => ERRORS.includes(row.outcome ?? '')).length,
+    requests: requestsOf(of),
+    errors: requestsOf(of.filter(row => ERRORS.includes(row.outcome ?? ''))),
     promptTokens: of.reduce((sum, row) => sum + row.tokens.prompt, 0),
     completionTokens: of.reduce((sum, row) => sum + row.tokens.completion, 0),
     cost: of.reduce((sum, row) => sum + row.cost, 0n),
   }))
+}
+
+// A row may stand for several refusals.
+function requestsOf(rows: readonly UsageRow[]): number {
+  return rows.reduce((sum, row) => sum + row.requests, 0)
 }
 
 export function byGroup(rows: readonly SummaryRow[]): readonly SummaryRow[] {

@@ -16,6 +16,7 @@ import { freshSchema, hasPostgres } from '../kit/postgres.ts'
 import { until } from '../kit/until.ts'
 import { startUpstream } from '../kit/upstream.ts'
 
+const FLOOD = 100
 const SEALED_CANARY = 'sealed-provider-secret-canary'
 
 if (hasPostgres()) {
@@ -58,6 +59,10 @@ if (hasPostgres()) {
     await gateway.admin('POST', `/keys/${revoked.id}/revoke`, {})
     const rotated = (await gateway.admin('POST', `/keys/${key.id}/rotate`, {})).body
     const late = await gateway.createKey({ credits: '3' })
+    // Refused so quickly that most of it is counted, and written as the gateway stops.
+    const flooding = await gateway.createKey()
+    for (let i = 0; i < FLOOD; i += 10)
+      await Promise.all(Array.from({ length: 10 }, () => gateway.get('/v1/nothing', flooding.secret)))
 
     await t.test('with --wait it finishes as soon as the gateway has stopped', async () => {
       const waiting = move(gateway, [from, '--wait'], { DATABASE_URL: schema.url })
@@ -105,6 +110,10 @@ if (hasPostgres()) {
         40_000,
       )
       assert.ok((await settledRow(moved, sighting?.requestId)).state)
+      const ofFlood = `/usage/summary?group_by=key&endpoint=all&key_id=${flooding.id}`
+      const { body: sums } = await moved.admin<{ data: { requests: number }[] }>('GET', ofFlood)
+      assert.equal(sums.data[0]?.requests, FLOOD)
+      assert.ok((await rowsIn(schema.url, `key_id = '${flooding.id}'`)) < FLOOD)
       const report = await moved.audit()
       assert.ok(report.ok, JSON.stringify(report.output))
     })
@@ -421,8 +430,8 @@ function holdLock(dataDir: string): DatabaseSync {
   return db
 }
 
-async function rowsIn(url: string): Promise<number> {
-  return Number((await ask(url, 'SELECT COUNT(*) AS n FROM usage'))[0]?.n)
+async function rowsIn(url: string, where = 'true'): Promise<number> {
+  return Number((await ask(url, `SELECT COUNT(*) AS n FROM usage WHERE ${where}`))[0]?.n)
 }
 
 async function ask(url: string, text: string): Promise<readonly Record<string, unknown>[]> {
