@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { settledRow } from '../kit/bookings.ts'
+import { PATIENT_COUNTS, withBounds } from '../kit/bounds.ts'
 import { type Gateway, standardConfig, startGateway } from '../kit/gateway.ts'
 import { openRaw } from '../kit/raw-http.ts'
 import { assertRefusal, seen } from '../kit/refusal.ts'
@@ -88,7 +89,10 @@ test('SIGTERM serves for a moment, then refuses, finishes open streams and exits
 
 test('a second SIGTERM hurries: what is open ends with an error in band and is settled', async () => {
   await using upstream = await startUpstream()
-  await using gateway = await startGateway({ config: standardConfig(upstream.url, { drain_delay: 60 }) })
+  await using gateway = await startGateway({
+    ...withBounds(PATIENT_COUNTS),
+    config: standardConfig(upstream.url, { drain_delay: 60 }),
+  })
   const { secret } = await gateway.createKey()
   upstream.next({ words: ['one', ' two'], stallAfterChunks: 2 }, { delayMs: 60_000 })
   const stream = await gateway.openChat({}, { key: secret })
