@@ -65,6 +65,7 @@ if (postgres !== undefined) {
         await Promise.all(Array.from({ length: 100 }, (_, i) => once(`r${round}-${i}`)))
       }
       for (const table of ['account', 'api_key', 'key_balance', 'secret']) await house.tamper(copies(table, 1000))
+      await house.tamper("UPDATE key_balance SET day_count = 0 WHERE key_id <> 'key'")
       await setTimeout(1100)
       await told(gates.gate(house.ask('before')))
       const before = await rowsRead(house.url)

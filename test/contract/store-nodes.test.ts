@@ -80,7 +80,9 @@ if (postgres !== undefined) {
 
     assert.deepEqual([early, late], [0, 1])
     assert.deepEqual((await one!.nodes.list()).map(ofId).sort(), ['one', 'owing'])
+    // The settlement renews its lease.
     await owing!.gates.settle(bill('r1', {}))
+    await age(DAY_MS + 60_000)
     assert.equal(await one!.nodes.clear(), 1)
     await sql.close()
     for (const node of [one!, dead!, owing!]) await node.close()

@@ -53,16 +53,16 @@ export type House = AsyncDisposable & {
   // Damages the database for good; gives the invariants that the audit then finds broken.
   plant(statement: string): Promise<readonly string[]>
   ask(requestId: string, change?: Partial<GateAsk>): GateAsk
-  // Rows have times that the test decides, while the database counts a key's day by its own clock: the counter and the rows
-  // cannot agree, and the counter is cleared before the audit.
-  ownTimes(): void
+  // Where rows have times that the test decides, a key's count of the day cannot be that of its rows: it is cleared before the
+  // audit.
+  clearDaysAtEnd(): void
 }
 
 export async function openHouse(make: GateEngine['make'], available: bigint): Promise<House> {
   const database = await make()
   const batches: number[] = []
   let isDamaged = false
-  let hasOwnTimes = false
+  let clearsDays = false
   const stores = [await database.open('first', ops => batches.push(ops))]
   const store = stores[0] as Store
   await store.accounts.create({ id: 'acct', name: 'test' }, ACTOR)
@@ -120,12 +120,12 @@ export async function openHouse(make: GateEngine['make'], available: bigint): Pr
       },
       ...change,
     }),
-    ownTimes() {
-      hasOwnTimes = true
+    clearDaysAtEnd() {
+      clearsDays = true
     },
     async [Symbol.asyncDispose]() {
       for (const each of stores) await each.close()
-      if (hasOwnTimes) await database.tamper('UPDATE key_balance SET day_count = 0')
+      if (clearsDays) await database.tamper('UPDATE key_balance SET day_count = 0')
       const report = await database.audit()
       await database.end()
       assert.equal(report.ok, !isDamaged, JSON.stringify(report))

@@ -14,7 +14,7 @@ export const SOME_HOUR = Math.floor(Date.UTC(2026, 2, 3, 22) / HOUR_MS)
 // A request of that time, as a gateway would ask for it.
 export function askAt(house: House, at: number, change: Partial<GateAsk> = {}): GateAsk {
   const requestId = idAt(at)
-  house.ownTimes()
+  house.clearDaysAtEnd()
   const ask = house.ask(requestId, change)
   return { ...ask, facts: { ...ask.facts, requestId, createdAt: at } }
 }

@@ -50,7 +50,7 @@ if (binary !== undefined && hasPostgres()) {
   })
 
   test('a body that is too large is refused by the gateway, in its own words', async () => {
-    const large = await httpCall(url, { body: JSON.stringify({ ...body, user: 'x'.repeat(5_000_000) }), headers })
+    const large = await httpCall(url, { body: JSON.stringify({ ...body, user: 'x'.repeat(17_000_000) }), headers })
 
     assert.equal(large.status, 413)
     assert.equal(large.body.error?.code, 'request_too_large')
@@ -82,7 +82,9 @@ if (binary !== undefined && hasPostgres()) {
     const waited = upstream.journal.length
     upstream.next({ delayMs: 8000 })
     const leaving = new AbortController()
-    const answer = httpCall(url, { body, headers, signal: leaving.signal }).catch(error => String(error))
+    // A stream: a JSON call is read to its end, since its count comes with it.
+    const streaming = { ...body, stream: true }
+    const answer = httpCall(url, { body: streaming, headers, signal: leaving.signal }).catch(error => String(error))
     await upstream.received(waited + 1)
     leaving.abort()
     await until('the provider sees it', () => upstream.journal[waited]?.closedByPeerAt !== undefined, 5000)

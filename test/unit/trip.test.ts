@@ -11,7 +11,7 @@ const UNKNOWN_KEY = failing(new Failure('credential', 'status 401', { status: 40
 const limited = (retryAfter: number) => failing(new Failure('limited', 'status 429', { status: 429, retryAfter }))
 const overloaded = (retryAfter: number) => failing(new Failure('limited', 'status 503', { status: 503, retryAfter }))
 
-for (const kind of ['refused', 'dns', 'tls', 'reset', 'connect_timeout'] as const satisfies FailureKind[]) {
+for (const kind of ['refused', 'dns', 'tls', 'connect_timeout'] as const satisfies FailureKind[]) {
   test(`${kind} counts at once: no content can cause it, so one account's failures open the breaker unasked`, async () => {
     const world = openWorld([member('a', failing(new Failure(kind, kind)))])
     for (let i = 0; i < 4; i++) await world.answer()
@@ -23,7 +23,7 @@ for (const kind of ['refused', 'dns', 'tls', 'reset', 'connect_timeout'] as cons
   })
 }
 
-for (const kind of ['timeout', 'nonsense', 'oversize', 'broke'] as const satisfies FailureKind[]) {
+for (const kind of ['reset', 'timeout', 'nonsense', 'broke'] as const satisfies FailureKind[]) {
   test(`${kind} may come from the content: of one account it opens nothing and asks`, async () => {
     const world = openWorld([member('a', call => (isProbe(call) ? WELL : failing(new Failure(kind, kind)))(call, 0))])
     for (let i = 0; i < 5; i++) await world.answer()
@@ -33,6 +33,15 @@ for (const kind of ['timeout', 'nonsense', 'oversize', 'broke'] as const satisfi
     assert.equal(world.calls.length, 6)
   })
 }
+
+test('an answer past the size bound says nothing about a target', async () => {
+  const world = openWorld([member('a', failing(new Failure('oversize', 'oversize')))])
+  for (let i = 0; i < 5; i++) await world.answer()
+  await world.run(world.clock.monotonic() + 1000)
+
+  assert.equal(stateOf(world), 'closed')
+  assert.equal(world.calls.length, 5, 'nobody is asked')
+})
 
 test('a 429 counts against the target once it leaves no credential to use, and not while another can be', async () => {
   const spared = member('a', call => (call.credential?.id === 'one' ? limited(1) : WELL)(call, 0), ['one', 'two'])
