@@ -22,6 +22,8 @@ export type Feed = {
 const READ_AHEAD_BYTES = 64 * 1024
 // Of a head, or of a body in chunks, whose end cannot be known: so few that even what is parsed ahead of it is little.
 const SLICE_BYTES = 4 * 1024
+// How many slices of such a body are parsed in one turn: each may be hundreds of chunks, and one wake-up of the socket brings megabytes.
+const SLICES_PER_TURN = 4
 const HEAD_END = '\r\n\r\n'
 // Where the end of the shortest head begins; before it there are only blank lines, which Node skips.
 const SHORTEST_HEAD_BYTES = 'GET / HTTP/1.1'.length
@@ -45,6 +47,9 @@ export function requestFeed(socket: Socket): Feed {
   let hasEnded = false
   let isStopped = false
   let turn: NodeJS.Immediate | undefined
+  // For the rest of a body in chunks, and how many slices of it this turn has seen.
+  let bodyTurn: NodeJS.Immediate | undefined
+  let slices = 0
 
   // Node pauses and resumes the parsing instead of the socket, which is read on to see whether the caller leaves.
   socket.pause = hold
@@ -82,11 +87,20 @@ export function requestFeed(socket: Socket): Feed {
       // What a caller that has left sent after the request under way is not begun.
       if (!isBody && hasEnded) bytes.clear()
       else if (!isBody && (unanswered.length > 0 || turn !== undefined)) break
-      else parse.call(socket, bytes.take(isBody ? bodySlice() : headSlice()))
+      else if (isBody && bodyBytesLeft === 0 && ++slices > SLICES_PER_TURN) {
+        bodyTurn ??= setImmediate(goOnWithBody)
+        break
+      } else parse.call(socket, bytes.take(isBody ? bodySlice() : headSlice()))
     }
     isFeeding = false
     if (hasEnded) hearEnd()
     readAhead()
+  }
+
+  function goOnWithBody(): void {
+    bodyTurn = undefined
+    slices = 0
+    feed()
   }
 
   // As far as the end of the head, so that no second request is parsed with it.
@@ -152,6 +166,7 @@ export function requestFeed(socket: Socket): Feed {
     isStopped = true
     bytes.clear()
     clearImmediate(turn)
+    clearImmediate(bodyTurn)
     socket.off('data', onData).off('end', onEnd).off('close', stop)
     socket.pause = pause
     socket.resume = resume

@@ -4,6 +4,7 @@ import type { Call, Client } from '../domain/handoff.ts'
 import { Refusal } from '../domain/refusal.ts'
 import { CLIENT_REQUEST_ID_MAX } from '../domain/usage.ts'
 import type { Alarms } from '../lib/alarms.ts'
+import { byteQueue } from '../lib/byte-queue.ts'
 import { type CidrSet, clientAddress } from '../lib/cidr.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type Asked, headerValues, type LaneRequest, type Reply } from './exchange.ts'
@@ -60,7 +61,7 @@ export function readBody(req: Asked, res: Reply, bounds: BodyBounds): Buffer | P
   if (req.headers.expect !== undefined) res.writeContinue()
 
   return new Promise((resolve, reject) => {
-    const pieces: Buffer[] = []
+    const body = announced === undefined ? byteQueue() : bytesOf(Number(announced))
     let bytes = 0
     const alarm = bounds.alarms.set(bounds.timeoutMs, () => fail(new Refusal('request_timeout')))
     // What still comes waits in the socket until somebody discards it.
@@ -74,14 +75,14 @@ export function readBody(req: Asked, res: Reply, bounds: BodyBounds): Buffer | P
       if (bytes > bounds.bytesMax) return fail(new Refusal('request_too_large'))
       try {
         if (announced === undefined) bounds.reserve(piece.length)
-        pieces.push(piece)
+        body.append(piece)
       } catch (refusal) {
         fail(refusal)
       }
     }
     const onEnd = () => {
       stop()
-      resolve(pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces))
+      resolve(body.take(bytes))
     }
     const onClose = () =>
       fail(new Refusal('malformed_request', { message: 'The connection closed before the body was complete.' }))
@@ -91,6 +92,24 @@ export function readBody(req: Asked, res: Reply, bounds: BodyBounds): Buffer | P
     }
     req.on('data', onData).on('end', onEnd).on('close', onClose)
   })
+}
+
+// A body whose length is known, put together in place. However small its pieces are, they take no more memory than it does.
+function bytesOf(length: number) {
+  let whole: Buffer | undefined
+  let end = 0
+  return {
+    append(piece: Buffer) {
+      // As most come.
+      if (end === 0 && piece.length === length) whole = piece
+      else {
+        whole ??= Buffer.allocUnsafeSlow(length)
+        piece.copy(whole, end)
+      }
+      end += piece.length
+    },
+    take: (bytes: number) => whole?.subarray(0, bytes) ?? TAKEN,
+  }
 }
 
 function takeBody(req: LaneRequest): Buffer {

@@ -85,6 +85,35 @@ test('of thousands that are answered at once, other work gets its turn after eac
   assert.ok(turns >= 2000, `${turns} turns`)
 })
 
+test('of a body in thousands of tiny chunks, other work gets its turn between a few', async () => {
+  let chunks = 0
+  let isOver = false
+  using it = await openFeed((req, res) => {
+    req.on('data', () => {
+      chunks += 1
+    })
+    req.on('end', () => {
+      isOver = true
+      res.end('a')
+    })
+  })
+  let before = 0
+  let most = 0
+  const look = () => {
+    most = Math.max(most, chunks - before)
+    before = chunks
+    if (!isOver) setImmediate(look)
+  }
+  look()
+  it.client.write('POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n')
+  it.client.write('1\r\nx\r\n'.repeat(200_000))
+  it.client.write('0\r\n\r\n')
+  await until('it is answered', () => it.answers() === 1)
+
+  assert.equal(chunks, 200_000)
+  assert.ok(most < 6000, `${most} chunks in one turn`)
+})
+
 test('however the bytes are cut, the same requests are found', async () => {
   const bodies: string[] = []
   using it = await openFeed((req, res) => {
