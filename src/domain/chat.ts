@@ -5,6 +5,7 @@ import { publicUrl } from '../lib/public-url.ts'
 import { isRawJson } from '../lib/raw-json.ts'
 import { missing, wrongField } from './chat-complaint.ts'
 import { checkPriced, checkPricedFields, checkPricedInside } from './chat-extras.ts'
+import { narrow } from './chat-narrow.ts'
 import { dropNulls } from './chat-nulls.ts'
 import {
   Envelope,
@@ -95,7 +96,8 @@ export function parseChat(body: Record<string, unknown>): Chat {
 // Most have no null in them, and are looked through for one only if something is wrong.
 function demand(check: Validator, schema: TSchema, value: unknown, path: string): void {
   if (check.Check(value) || (dropNulls(value, schema) && check.Check(value))) return
-  throw wrongField(check.Errors(value), path)
+  const place = narrow({ schema, value, path })
+  throw wrongField((place.schema === schema ? check : Compile(place.schema)).Errors(place.value), place.path)
 }
 
 type Validator = ReturnType<typeof Compile>

@@ -1,0 +1,96 @@
+// A large body that is wrong is refused as quickly as one that is right, and with the same words as a small one.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parseChat } from '../../src/domain/chat.ts'
+import { Refusal } from '../../src/domain/refusal.ts'
+
+const MEMBERS = 24_000
+const HI = [{ role: 'user', content: 'hi' }]
+const text = { type: 'text', text: 'a' }
+const many = <T>(entry: T, count = MEMBERS): T[] => Array.from({ length: count }, () => entry)
+const named = (value: unknown) => Object.fromEntries(Array.from({ length: MEMBERS }, (_, i) => [`k${i}`, value]))
+
+type Case = readonly [fields: Record<string, unknown>, param: string, words: RegExp]
+
+const CASES: Readonly<Record<string, Case>> = {
+  tools: [{ tools: many({ type: 'function', function: { name: 'f' } }) }, 'tools', /more than 128 items/],
+  functions: [{ functions: many({ name: 'f' }) }, 'functions', /more than 128 items/],
+  stop: [{ stop: many('a') }, 'stop', /more than 4 items/],
+  models: [{ models: many('a') }, 'models', /more than 16 items/],
+  order: [{ provider: { order: many('a') } }, 'provider.order', /more than 64 items/],
+  messages: [{ messages: many(HI[0]) }, 'messages', /more than 2048 items/],
+  'a wrong message': [{ messages: [...many(HI[0], 2000), 7] }, 'messages.2000', /must be object/],
+  'a part at the end': [
+    { messages: [{ role: 'user', content: [...many(text), { type: 7 }] }] },
+    `messages.0.content.${MEMBERS}.type`,
+    /must be string/,
+  ],
+  'a part without a type': [
+    { messages: [{ role: 'user', content: [...many(text), {}] }] },
+    `messages.0.content.${MEMBERS}.type`,
+    /is missing/,
+  ],
+  'a field beside many parts': [
+    { messages: [{ role: 'user', name: 7, content: many(text) }] },
+    'messages.0.name',
+    /must be string/,
+  ],
+  'a field that is missing beside many parts': [
+    { messages: [{ role: 'tool', content: many(text) }] },
+    'messages.0.tool_call_id',
+    /is missing/,
+  ],
+  'tool calls': [
+    {
+      messages: [
+        { role: 'assistant', tool_calls: many({ id: 'a', type: 'function', function: { name: 'f', arguments: '' } }) },
+      ],
+    },
+    'messages.0.tool_calls',
+    /more than 128 items/,
+  ],
+  metadata: [{ metadata: { ...named('a'), wrong: 7 } }, 'metadata.wrong', /must be string/],
+  'logit bias': [{ logit_bias: { ...named(1), wrong: 'a' } }, 'logit_bias.wrong', /must be number/],
+}
+
+for (const [name, [fields, param, words]] of Object.entries(CASES)) {
+  test(`refused by the place that is wrong: ${name}`, () => {
+    const refusal = refusalOf({ model: 'a', messages: HI, ...structuredClone(fields) })
+    assert.equal(refusal.detail.param, param)
+    assert.match(refusal.message, words)
+  })
+}
+
+// Against a right one of the same size, in the time of this thread alone: a loaded machine slows both.
+test('what is wrong costs little more than what is right', () => {
+  const right = () => ({ model: 'a', messages: [{ role: 'user', content: many(text).map(part => ({ ...part })) }] })
+  const wrong = () => ({ model: 'a', messages: HI, tools: many({ type: 'function', function: { name: 'f' } }) })
+  const cost = (make: () => Record<string, unknown>) =>
+    Math.min(
+      ...Array.from({ length: 5 }, () => {
+        const body = make()
+        const before = threadMs()
+        try {
+          parseChat(body)
+        } catch {}
+        return threadMs() - before
+      }),
+    )
+  const [rightMs, wrongMs] = [cost(right), cost(wrong)]
+  assert.ok(wrongMs < 3 * rightMs + 10, `${wrongMs} ms, and ${rightMs} ms for a right one`)
+})
+
+function refusalOf(body: Record<string, unknown>): Refusal {
+  try {
+    parseChat(body)
+  } catch (error) {
+    if (error instanceof Refusal) return error
+    throw error
+  }
+  throw new Error('it was not refused')
+}
+
+function threadMs(): number {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1000
+}
