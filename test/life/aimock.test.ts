@@ -81,8 +81,10 @@ test('an upstream that nobody here wrote is served and billed in every case', as
     const row = await rowOf(answer)
     costs.push(row.cost)
     const { chunks, content, done } = answer.sse
-    for (const chunk of chunks.slice(0, -1)) assertChunk(chunk)
-    assertErrorChunk(chunks.at(-1))
+    // With include_usage the charge follows the error.
+    for (const chunk of [...chunks.slice(0, -2), chunks.at(-1)]) assertChunk(chunk)
+    assertErrorChunk(chunks.at(-2))
+    assert.equal(chunks.at(-1)?.usage?.cost, Number(row.cost))
     assert.ok(done && AIMOCK_TEXT.startsWith(content) && content.length > 8 && content.length < AIMOCK_TEXT.length)
     const { prompt, completion, source, cost } = bill(row)
     assert.deepEqual([row.outcome, source], ['upstream_broke', 'estimate'])
