@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { balanceOf, credits, ledgerOf, nano, settledRow } from '../kit/bookings.ts'
+import { withBounds } from '../kit/bounds.ts'
 import { type Gateway, standardConfig, startGateway } from '../kit/gateway.ts'
 import { standardModel } from '../kit/standard-config.ts'
 import { until } from '../kit/until.ts'
@@ -108,6 +109,40 @@ test('a killed gateway bills what a fallback model was saying at the price of th
   assert.equal(row.price?.completion, dear.completion)
   const cost = BigInt(row.prompt_tokens) * nano(dear.prompt) + BigInt(row.completion_tokens) * nano(dear.completion)
   assert.equal(nano(row.cost), cost)
+  assert.ok((await gateway.audit()).ok)
+})
+
+test('a killed gateway bills nothing for an attempt that had failed by then', async () => {
+  await using upstream = await startUpstream()
+  const targets = ['up', 'up2'].map(provider => ({ provider, model: provider }))
+  await using gateway = await startGateway({
+    // The second attempt has no checkpoint of its own before the kill.
+    ...withBounds({ checkpointEveryMs: 600_000 }),
+    config: standardConfig(upstream.url, { models: [standardModel({ targets })] }),
+  })
+  const { secret, accountId } = await gateway.createKey({ credits: '50' })
+  const failing = Promise.withResolvers<void>()
+  upstream.next(
+    async () => {
+      await failing.promise
+      return { status: 500 }
+    },
+    { delayMs: 60_000 },
+  )
+  const asked = gateway.chat({}, { key: secret }).catch(() => undefined)
+  await until('the first attempt has a checkpoint', () => checkpoints(gateway) === 1)
+
+  failing.resolve()
+  await upstream.received(2)
+  await until('its checkpoint is taken back', () => checkpoints(gateway) === 0)
+  await gateway.kill()
+  await asked
+  await gateway.restart()
+
+  const row = await settledRow(gateway, upstream.journal[0]?.requestId)
+  assert.deepEqual([row.state, row.usage_source, row.prompt_tokens, row.cost], ['recovered', 'none', 0, '0'])
+  const { available, held, spent } = await balanceOf(gateway, accountId)
+  assert.deepEqual([available, held, spent], ['50', '0', '0'])
   assert.ok((await gateway.audit()).ok)
 })
 

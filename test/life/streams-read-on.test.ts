@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { nano, settledRow, type UsageRow } from '../kit/bookings.ts'
+import { openRaw } from '../kit/raw-http.ts'
 import { openScene } from '../kit/scene.ts'
 import { standardConfig, standardModel, standardProvider } from '../kit/standard-config.ts'
 import { until } from '../kit/until.ts'
@@ -179,6 +180,36 @@ test('who leaves many at once pays for each, and each keeps its place in flight 
   assert.equal(entries.filter(entry => entry.closedByPeerAt !== undefined).length, 0)
   await until('the places are free', async () => (await gateway.chat({}, { key: caller.secret })).status === 200)
 })
+
+for (const [what, model, stream] of [
+  ['a JSON call', 'test/m1', false],
+  ['reasoning that nobody sees', 'test/thinker', true],
+] as const) {
+  test(`the place in flight of ${what} is taken for as long as it is read on, though the gateway knows that its caller left`, async () => {
+    const caller = await gateway.createKey({ max_concurrent: 1 })
+    const going = Promise.withResolvers<void>()
+    upstream.next(() => going.promise.then(() => ({ usage })))
+    const before = upstream.journal.length
+    using connection = await openRaw(gateway.port)
+    const chat = JSON.stringify({ model, stream, messages: [{ role: 'user', content: 'Hello' }] })
+    connection.send(
+      `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${caller.secret}\r\n` +
+        `Content-Type: application/json\r\nContent-Length: ${chat.length}\r\n\r\n${chat}`,
+    )
+    await upstream.received(before + 1)
+    connection.halfClose()
+    // It closes its side once it has noticed.
+    assert.equal(await connection.closed(30_000), true)
+
+    const refused = await gateway.chat({}, { key: caller.secret })
+    going.resolve()
+
+    assert.equal(refused.body.error?.code, 'concurrency_exceeded')
+    const row = await settledRow(gateway, upstream.journal[before]?.requestId)
+    assert.deepEqual([row.outcome, row.completion_tokens], ['client_left', 700])
+    await until('the place is free', async () => (await gateway.chat({}, { key: caller.secret })).status === 200)
+  })
+}
 
 test('a request that is cut while it is read on costs the cap', async () => {
   const caller = await gateway.createKey()
