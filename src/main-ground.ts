@@ -18,6 +18,7 @@ import type { WorkerTree } from './main-worker.ts'
 import { StoreAway } from './store/contract.ts'
 import type { NodeFacts } from './store/contract-nodes.ts'
 import { type AnswerMemory, answerMemory } from './upstream/answer-memory.ts'
+import { type OutwardRoom, outwardRoom } from './upstream/outward-room.ts'
 
 export type Ground = {
   readonly config: Config
@@ -32,6 +33,7 @@ export type Ground = {
   readonly bodies: Bodies
   readonly answers: AnswerMemory
   readonly connections: Connections
+  readonly outward: OutwardRoom
   readonly alarms: Alarms
   readonly onBug: (error: unknown, requestId?: string) => void
 }
@@ -54,7 +56,8 @@ export function openGround(config: Config, tree?: WorkerTree): Ground {
   const metrics = gatewayMetrics(live, tree?.gather)
   tree?.answerWith(metrics.asJson)
   const trustedProxies = parseCidrs(config.trustedProxies)
-  const max = connectionsMax(descriptorLimit(), config.bounds)
+  const descriptors = descriptorLimit()
+  const max = connectionsMax(descriptors, config.bounds)
   const connections = boundConnections({
     max,
     perAddressMax: Math.ceil((max * config.bounds.connectionsPerAddressPercentMax) / 100),
@@ -84,6 +87,8 @@ export function openGround(config: Config, tree?: WorkerTree): Ground {
     bodies,
     answers,
     connections,
+    // What is left when callers have all of theirs.
+    outward: outwardRoom(Math.max(1, descriptors - config.bounds.descriptorsReserved - max)),
     alarms: alarms(clock, onBug),
     onBug,
   }

@@ -96,7 +96,7 @@ export async function openV1({ store, catalog }: House, around: Around, ground: 
     counts.prune()
   }, bounds.limitsPrunedEveryMs)
   const large = largeAnswers(bounds)
-  const adapters = adapterRegistry(bounds, { clock, onBug, memory: ground.answers, large })
+  const adapters = adapterRegistry(bounds, { clock, onBug, memory: ground.answers, large, room: ground.outward })
   const fleet = openFleet({
     bounds,
     catalog: catalog.current,

@@ -35,6 +35,7 @@ export function sdkWire(provider: Provider, kind: SdkKind, wireBounds: WireBound
       timeouts,
       publicOnly: provider.publicOnly,
       connectionsMax: bounds.connectionsPerProviderMax,
+      room: needs.room,
       clock: needs.clock,
       onBug: needs.onBug,
     })

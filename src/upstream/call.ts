@@ -20,6 +20,7 @@ import {
   tooLate,
 } from './call-line.ts'
 import { idleLines } from './idle-lines.ts'
+import type { OutwardRoom } from './outward-room.ts'
 
 export type Outward = {
   send(request: OutwardRequest, handler: OutwardHandler): OutwardFlow
@@ -37,6 +38,8 @@ export type OutwardSetup = {
   readonly headers: Readonly<Record<string, string>>
   readonly timeouts: Timeouts
   readonly connectionsMax: number
+  // Shared with all other upstreams.
+  readonly room: OutwardRoom
   readonly clock: Clock
   // What must not happen, and must not end the process either.
   readonly onBug: (error: unknown) => void
@@ -63,6 +66,7 @@ export function outward(setup: OutwardSetup): Outward {
   const idle = idleLines()
   let session: Buffer | undefined
   let retired = false
+  setup.room.join(closeResting)
 
   function send({ body, ...request }: OutwardRequest, handler: OutwardHandler): OutwardFlow {
     const exchange: Exchange = {
@@ -79,7 +83,7 @@ export function outward(setup: OutwardSetup): Outward {
     }
     const line = takeIdle(request.accountId, exchange.startedMs)
     if (line !== undefined) begin(exchange, line)
-    else if (lines.size < setup.connectionsMax) openLine(exchange)
+    else if (lines.size < setup.connectionsMax && setup.room.take()) openLine(exchange)
     else setImmediate(end, exchange, tooMany())
 
     return {
@@ -186,6 +190,7 @@ export function outward(setup: OutwardSetup): Outward {
       clearTimeout(connecting)
       clearTimeout(line.timer)
       lines.delete(line)
+      setup.room.giveBack()
       idle.forget(line)
       if (line.exchange !== undefined) end(line.exchange, failureOf(trouble, circumstances(line)))
     })
@@ -223,6 +228,14 @@ export function outward(setup: OutwardSetup): Outward {
     if (line.socket.isPaused()) line.socket.resume()
     idle.add(line)
     watch(line)
+  }
+
+  function closeResting(): boolean {
+    const line = idle.oldest()
+    if (line === undefined) return false
+    idle.forget(line)
+    line.socket.destroy()
+    return true
   }
 
   function hungUp(line: Line): void {
@@ -274,9 +287,11 @@ export function outward(setup: OutwardSetup): Outward {
     send,
     retire() {
       retired = true
+      setup.room.leave(closeResting)
       for (const line of idle.all()) line.socket.destroy()
     },
     async close() {
+      setup.room.leave(closeResting)
       for (const line of lines) line.socket.destroy()
     },
   }

@@ -13,6 +13,8 @@ export type IdleLines<Item extends Resting> = {
   // Anybody's.
   takeAny(since: number, turn: number): Item | undefined
   forget(line: Item): void
+  // The one that rests longest.
+  oldest(): Item | undefined
   all(): readonly Item[]
 }
 
@@ -53,6 +55,7 @@ export function idleLines<Item extends Resting = Line>(): IdleLines<Item> {
     },
     takeAny: (since, turn) => takeFrom(lines, since, turn),
     forget: remove,
+    oldest: () => lines[0],
     all: () => [...lines],
   }
 }

@@ -17,6 +17,7 @@ import { failureOfStatus, type Unsaid } from './openai-error.ts'
 import { type JsonReaderBounds, jsonReader } from './openai-json-reader.ts'
 import { type Reader, type ReaderBounds, streamReader } from './openai-readers.ts'
 import { requestWriter } from './openai-request.ts'
+import type { OutwardRoom } from './outward-room.ts'
 
 export type WireNeeds = {
   readonly clock: Clock
@@ -24,6 +25,7 @@ export type WireNeeds = {
   // Where whole answers are kept and, if they are large, read.
   readonly memory: AnswerMemory
   readonly large: LargeAnswers
+  readonly room: OutwardRoom
 }
 export type WireBounds = ReaderBounds &
   JsonReaderBounds & { readonly connectionsPerProviderMax: number; readonly packageAnswerBytesMax: number }
@@ -43,6 +45,7 @@ export function openaiAdapter(provider: Provider, bounds: WireBounds, needs: Wir
     publicOnly: provider.publicOnly,
     timeouts: provider.timeouts,
     connectionsMax: bounds.connectionsPerProviderMax,
+    room: needs.room,
     clock: needs.clock,
     onBug: needs.onBug,
   })

@@ -10,6 +10,7 @@ import { Failure } from '../../src/domain/failure.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { outward } from '../../src/upstream/call.ts'
 import { outwardFetch } from '../../src/upstream/outward-fetch.ts'
+import { outwardRoom } from '../../src/upstream/outward-room.ts'
 
 const HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n'
 const init = { method: 'POST', body: '{}', headers: { 'X-A': 'b', Host: 'evil', 'user-agent': 'other' } }
@@ -125,6 +126,7 @@ async function openScene(answer: (socket: Socket) => void) {
     headers: { 'user-agent': 'turnpike' },
     timeouts: TIMEOUTS,
     connectionsMax: 4,
+    room: outwardRoom(4),
     clock: systemClock,
     onBug: assert.ifError,
   })

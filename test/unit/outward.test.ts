@@ -11,6 +11,7 @@ import type { Failure } from '../../src/domain/failure.ts'
 import { type Clock, systemClock } from '../../src/lib/clock.ts'
 import { type OutwardSetup, outward } from '../../src/upstream/call.ts'
 import { failureOf } from '../../src/upstream/call-failure.ts'
+import { type OutwardRoom, outwardRoom } from '../../src/upstream/outward-room.ts'
 import { CERTIFICATE, PRIVATE_KEY } from '../fixtures/localhost-tls.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
@@ -92,6 +93,23 @@ function seen({ kind, ours }: Failure): readonly [string, boolean] {
   return [kind, ours]
 }
 
+test('all upstreams share one bound of connections: one that rests makes room, and past it the fault is ours', async t => {
+  const room = outwardRoom(1)
+  const silent = { timeouts: { idleMs: 60_000 }, room }
+  const first = await opened(t, 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n', { room })
+  const second = await opened(t, 'HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\n', silent)
+
+  assert.equal(await ask(first.wire, 'a'), undefined)
+  const waiting = ask(second.wire, 'a')
+  const [resting] = first.sockets as [Socket]
+  if (!resting.closed) await once(resting, 'close')
+  const refused = await ask(first.wire, 'a')
+  second.sockets[0]?.write('x')
+
+  assert.equal(await waiting, undefined)
+  assert.deepEqual([refused?.kind, refused?.ours], ['refused', true])
+})
+
 test('where only public addresses may be called, no private one is connected to, by http or https, by address or name', async t => {
   let connections = 0
   const server = createTlsServer({ cert: CERTIFICATE, key: PRIVATE_KEY }).on('connection', () => {
@@ -118,7 +136,12 @@ async function turns(): Promise<void> {
 }
 
 type Wire = ReturnType<typeof outward>
-type Options = { readonly timeouts?: Partial<Timeouts>; readonly publicOnly?: boolean; readonly clock?: Clock }
+type Options = {
+  readonly timeouts?: Partial<Timeouts>
+  readonly publicOnly?: boolean
+  readonly clock?: Clock
+  readonly room?: OutwardRoom
+}
 
 // A server that answers every request with these bytes.
 async function opened(t: TestContext, answer: string, options: Options = {}) {
@@ -141,12 +164,17 @@ async function listening(t: TestContext, server: ReturnType<typeof createServer>
   return (server.address() as AddressInfo).port
 }
 
-function open(t: TestContext, url: string, { timeouts, publicOnly, clock = systemClock }: Options): Wire {
+function open(
+  t: TestContext,
+  url: string,
+  { timeouts, publicOnly, clock = systemClock, room = outwardRoom(100) }: Options,
+): Wire {
   const setup: OutwardSetup = {
     url: new URL(url),
     headers: {},
     timeouts: { ...TIMEOUTS, ...timeouts },
     connectionsMax: 100,
+    room,
     publicOnly,
     clock,
     onBug: error => assert.fail(String(error)),

@@ -6,13 +6,14 @@ import { BOUNDS, TIMEOUTS } from '../../src/config-bounds.ts'
 import { NO_QUIRKS, type Provider } from '../../src/domain/catalog.ts'
 import { answerMemory } from '../../src/upstream/answer-memory.ts'
 import { largeAnswers } from '../../src/upstream/large-answers.ts'
+import { outwardRoom } from '../../src/upstream/outward-room.ts'
 import { adapterRegistry } from '../../src/upstream/registry.ts'
 import { manualClock } from '../kit/manual-clock.ts'
 
 const memory = answerMemory({ bytesMax: 1, bytesMaxPerAccount: 1 })
 const large = largeAnswers(BOUNDS)
 const onBug = (error: unknown) => assert.fail(String(error))
-const open = () => adapterRegistry(BOUNDS, { clock: manualClock(), onBug, memory, large })
+const open = () => adapterRegistry(BOUNDS, { clock: manualClock(), onBug, memory, large, room: outwardRoom(100) })
 
 test('the same provider in another catalog has the same adapter, a changed one another', () => {
   const registry = open()

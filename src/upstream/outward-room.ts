@@ -1,0 +1,35 @@
+// Bounds the connections to all upstreams together, so that calls which outlive their callers cannot use up the descriptors that
+// callers and the store need. A connection that rests is closed for a new one.
+
+export type OutwardRoom = {
+  // Whether one more may be opened. Each that was is given back once, when it is closed.
+  take(): boolean
+  giveBack(): void
+  // `closeResting` closes one connection that rests, if there is one.
+  join(closeResting: () => boolean): void
+  leave(closeResting: () => boolean): void
+}
+
+export function outwardRoom(connectionsMax: number): OutwardRoom {
+  const clients = new Set<() => boolean>()
+  let open = 0
+
+  function makeRoom(): boolean {
+    for (const closeResting of clients) if (closeResting()) return true
+    return false
+  }
+
+  return {
+    take() {
+      // One that is being closed counts until it is.
+      if (open >= connectionsMax && !makeRoom()) return false
+      open += 1
+      return true
+    },
+    giveBack() {
+      open -= 1
+    },
+    join: closeResting => void clients.add(closeResting),
+    leave: closeResting => void clients.delete(closeResting),
+  }
+}
