@@ -7,12 +7,15 @@ import { type IncomingMessage, request } from 'node:http'
 import { test } from 'node:test'
 import { settledRow } from '../kit/bookings.ts'
 import { FORGETFUL, withBounds } from '../kit/bounds.ts'
+import { watchHealth } from '../kit/health-watch.ts'
 import type { Loose } from '../kit/http-call.ts'
 import { MIB, residentBytes } from '../kit/memory.ts'
 import { openScene } from '../kit/scene.ts'
 import { until } from '../kit/until.ts'
 
 const { gateway, upstream } = await openScene(undefined, withBounds(FORGETFUL))
+// On an idle machine it is well below a second; here other tests run at the same time. Parsed on the event loop they took 19 s.
+const HEALTH_MS_MAX = 4000
 const USAGE = { prompt_tokens: 10, completion_tokens: 4000, total_tokens: 4010 }
 
 test('an answer with large logprobs and a long text arrives as it was sent, with our id, model and cost', async () => {
@@ -74,11 +77,11 @@ test('brackets and members without end keep nobody waiting', async () => {
   ]
   for (const body of bodies) {
     upstream.script({ body })
-    const looks = watchHealth()
+    const looks = watchHealth(gateway.url)
     const { status } = await gateway.chat()
 
     assert.equal(status, 502)
-    assert.ok((await looks.stop()) < 1000, 'a look at /health took too long')
+    assert.ok((await looks.stop()) < HEALTH_MS_MAX, 'a look at /health took too long')
   }
 })
 
@@ -103,7 +106,7 @@ test('24 answers of 30 MB at once are under 600 MB resident, and /health answers
   upstream.script(() => (requests++ % 2 === 0 ? { body } : { rawFrames: [body], contentType: 'application/json' }))
   // Of several accounts, so that the node's bound is what counts.
   const keys = await Promise.all(Array.from({ length: 6 }, () => gateway.createKey()))
-  const looks = watchHealth()
+  const looks = watchHealth(gateway.url)
   let resident = 0
   const watching = setInterval(() => {
     void residentBytes(gateway).then(bytes => {
@@ -118,7 +121,7 @@ test('24 answers of 30 MB at once are under 600 MB resident, and /health answers
   const [{ digest }] = answers as [Download, ...Download[]]
   for (const answer of answers) assert.deepEqual([answer.status, answer.digest], [200, digest])
   assert.ok(resident < 600_000_000, `${Math.round(resident / 1e6)} MB resident`)
-  assert.ok(longest < 1000, `a look at /health took ${Math.round(longest)} ms`)
+  assert.ok(longest < HEALTH_MS_MAX, `a look at /health took ${Math.round(longest)} ms`)
   await until('all memory is given back', async () => /^turnpike_answer_bytes 0$/m.test(await metrics()))
 })
 
@@ -171,23 +174,3 @@ async function download(key: string): Promise<Download> {
 }
 
 const SKIPPED_BYTES = 100
-
-// The longest that a look at /health took, look after look.
-function watchHealth(): { stop(): Promise<number> } {
-  let over = false
-  const looking = (async () => {
-    let longest = 0
-    while (!over) {
-      const began = performance.now()
-      await gateway.get('/health')
-      longest = Math.max(longest, performance.now() - began)
-    }
-    return longest
-  })()
-  return {
-    stop() {
-      over = true
-      return looking
-    },
-  }
-}
