@@ -60,6 +60,8 @@ export type Line = {
   idleSinceMs: number
   // The turn of the event loop from which on whatever came behind its last answer has been read.
   readFromTurn: number
+  // Read since others had their turn.
+  burstBytes: number
   idleMs: number
   timer: NodeJS.Timeout | undefined
   timerMs: number

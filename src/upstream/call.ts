@@ -58,6 +58,8 @@ const REST_MS = 2
 const REST_ACROSS_ACCOUNTS_MS = 100
 // What arrives is read before anything else happens, so all connections share one buffer.
 const ARRIVED = Buffer.allocUnsafeSlow(65_536)
+// What is read of one connection before others have their turn: some hundred frames of a stream.
+const TURN_BYTES = 65_536
 
 export function outward(setup: OutwardSetup): Outward {
   const { timeouts, clock } = setup
@@ -134,7 +136,7 @@ export function outward(setup: OutwardSetup): Outward {
       buffer: ARRIVED,
       callback(bytes) {
         arrived(line, bytes)
-        return line.exchange?.paused !== true
+        return mayReadOn(line, bytes)
       },
     })
     const line: Line = {
@@ -163,6 +165,7 @@ export function outward(setup: OutwardSetup): Outward {
       accountId: '',
       idleSinceMs: 0,
       readFromTurn: 0,
+      burstBytes: 0,
       idleMs: IDLE_MS,
       timer: undefined,
       timerMs: Number.POSITIVE_INFINITY,
@@ -209,6 +212,20 @@ export function outward(setup: OutwardSetup): Outward {
       line.socket.destroy()
       if (exchange !== undefined) end(exchange, failureOf(error as Error, circumstances(line)))
     }
+  }
+
+  // One wake-up may bring megabytes: others get their turn before the rest is read.
+  function mayReadOn(line: Line, bytes: number): boolean {
+    if (line.exchange?.paused) return false
+    line.burstBytes += bytes
+    if (line.burstBytes < TURN_BYTES) return true
+    line.burstBytes = 0
+    setImmediate(readOn, line)
+    return false
+  }
+
+  function readOn({ socket, exchange }: Line): void {
+    if (!socket.destroyed && exchange?.paused !== true) socket.resume()
   }
 
   // A response is complete. What we had not yet sent of the request would be read as the beginning of the next.

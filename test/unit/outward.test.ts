@@ -130,6 +130,30 @@ test('where only public addresses may be called, no private one is connected to,
   assert.equal(connections, 0)
 })
 
+test('of megabytes that arrive at once, other work gets its turn after each 64 KiB, and all of them are read', async t => {
+  const bytes = 8 * 1024 * 1024
+  const { wire } = await opened(t, `HTTP/1.1 200 OK\r\ncontent-length: ${bytes}\r\n\r\n${'x'.repeat(bytes)}`)
+  let read = 0
+  let before = 0
+  let most = 0
+  let isOver = false
+  const look = () => {
+    most = Math.max(most, read - before)
+    before = read
+    if (!isOver) setImmediate(look)
+  }
+  look()
+
+  const failure = await ask(wire, 'a', chunk => {
+    read += chunk.length
+  })
+  isOver = true
+
+  assert.deepEqual([failure, read], [undefined, bytes])
+  // One read more may be under way when the bound is reached.
+  assert.ok(most <= 2 * 65_536, `${most} bytes in one turn`)
+})
+
 // What came after an answer has been read by then.
 async function turns(): Promise<void> {
   for (let i = 0; i < 5; i++) await sleep(3)
@@ -184,7 +208,11 @@ function open(
   return wire
 }
 
-function ask(wire: Wire, accountId: string): Promise<Failure | undefined> {
+function ask(
+  wire: Wire,
+  accountId: string,
+  data: (chunk: Buffer) => void = () => undefined,
+): Promise<Failure | undefined> {
   return new Promise(resolve => {
     wire.send(
       {
@@ -197,7 +225,7 @@ function ask(wire: Wire, accountId: string): Promise<Failure | undefined> {
         totalMs: 600_000,
         onSent: () => undefined,
       },
-      { start: () => undefined, data: () => undefined, end: resolve },
+      { start: () => undefined, data, end: resolve },
     )
   })
 }
