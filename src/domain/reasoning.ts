@@ -28,8 +28,8 @@ export function readReasoningWish(fields: Readonly<Record<string, unknown>>): Re
   const thinking = record(fields.thinking)
   return {
     hides:
-      reasoning.exclude === true ||
-      include_reasoning === false ||
+      says(reasoning.exclude, true) ||
+      says(include_reasoning, false) ||
       reasoning_format === 'hidden' ||
       thinking.display === 'omitted',
     asks:
@@ -68,6 +68,12 @@ const NOT_REASONING = /non-reasoning|non-thinking|no-thinking|nothinking/
 function reasons(name: string): boolean {
   const lower = name.toLowerCase()
   return !NOT_REASONING.test(lower) && REASONING.some(pattern => pattern.test(lower))
+}
+
+// Providers read `"true"` and 1 as they read true.
+function says(value: unknown, meant: boolean): boolean {
+  const said = typeof value === 'string' ? value.toLowerCase() : value
+  return said === meant || said === String(meant) || said === Number(meant) || said === String(Number(meant))
 }
 
 // An integer past 2⁵³ is raw JSON, and asks for as much as may be had.

@@ -43,7 +43,11 @@ test('a request hides its reasoning, asks for it, or says nothing of it', () => 
 
   for (const hides of [
     { reasoning: { exclude: true } },
+    { reasoning: { exclude: 'True' } },
+    { reasoning: { exclude: 1 } },
     { include_reasoning: false },
+    { include_reasoning: 'false' },
+    { include_reasoning: 0 },
     { reasoning_format: 'hidden' },
   ]) {
     assert.ok(of(hides) && of(hides, stated), JSON.stringify(hides))
@@ -56,7 +60,15 @@ test('a request hides its reasoning, asks for it, or says nothing of it', () => 
   ]) {
     assert.ok(of(asks) && !of(asks, stated), JSON.stringify(asks))
   }
-  for (const plain of [{}, { reasoning_effort: 'none' }, { thinking: { type: 'disabled' } }, { reasoning: null }]) {
+  for (const plain of [
+    {},
+    { reasoning_effort: 'none' },
+    { thinking: { type: 'disabled' } },
+    { reasoning: null },
+    { reasoning: { exclude: false } },
+    { reasoning: { exclude: 0 } },
+    { include_reasoning: true },
+  ]) {
     assert.ok(!of(plain), JSON.stringify(plain))
     assert.ok(of(plain, { hiddenReasoning: true }))
   }
