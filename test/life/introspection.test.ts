@@ -111,7 +111,7 @@ test('introspection tells a key all that the contract lists, as of now', async t
 
     const { body } = await ask(key.secret)
 
-    assert.deepEqual(body.balance, { currency: 'credits', remaining: '0.99891', held: '0.00109', owed: '0' })
+    assert.deepEqual(body.balance, { currency: 'credits', remaining: '0.9988625', held: '0.0011375', owed: '0' })
     assert.equal(body.limits?.concurrent?.in_use, 2)
   })
 
