@@ -2,6 +2,7 @@
 // read; the others notice nothing.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { BOUNDS } from '../../src/config-bounds.ts'
 import { standardConfig, startGateway } from '../kit/gateway.ts'
 import { openRaw, type RawConnection } from '../kit/raw-http.ts'
 import { assertRefusal, seen } from '../kit/refusal.ts'
@@ -89,7 +90,7 @@ test('where the heap is small, so is the room: each account may have one body', 
     const connection = await openRaw(gateway.port)
     connection.send(
       `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}\r\n` +
-        `Content-Type: application/json\r\nContent-Length: ${CAP}\r\nExpect: 100-continue\r\n\r\n`,
+        `Content-Type: application/json\r\nContent-Length: ${BOUNDS.bodyBytesMax}\r\nExpect: 100-continue\r\n\r\n`,
     )
     return connection
   }

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { REFUSALS } from '../../src/domain/refusal.ts'
+import { withBounds } from '../kit/bounds.ts'
 import { type Gateway, standardConfig, startGateway } from '../kit/gateway.ts'
 import { openRaw, rawRequest } from '../kit/raw-http.ts'
 import { assertCommonHeaders, assertRefusal, CODES, type Code, seen } from '../kit/refusal.ts'
@@ -33,7 +34,8 @@ test('the table in the code is the table of the contract', () => {
 
 test('who cannot be recognised is refused in the one shape, with the figures of the address', async t => {
   await using upstream = await startUpstream()
-  await using gateway = await startGateway({ config: standardConfig(upstream.url) })
+  const bounds = withBounds({ unknownKeyLookupsWaitingPerAddressMax: 256 })
+  await using gateway = await startGateway({ config: standardConfig(upstream.url), ...bounds })
   const { secret, id } = await gateway.createKey()
   const authorization = `Authorization: Bearer ${secret}`
 

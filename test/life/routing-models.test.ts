@@ -63,7 +63,7 @@ test('a caller that leaves while a fallback model is asked pays for the prompt a
   const leaving = new AbortController()
 
   const left = gateway
-    .chat({ model: 'test/cheap', models: ['test/dear'] }, { signal: leaving.signal })
+    .chat({ model: 'test/cheap', models: ['test/dear'], stream: true }, { signal: leaving.signal })
     .catch(() => 'left')
   await upstream.received(2)
   leaving.abort()
