@@ -49,6 +49,8 @@ export function wiresConfig(origin: string, wires: readonly Wire[] = WIRES): obj
         input_modalities: ['text', 'image', 'file', 'audio'],
         media_max_tokens: 1000,
         targets: [{ provider: kind, model }],
+        // Else what their names promise would be read on for a caller that left.
+        hidden_reasoning: false,
         pricing: {
           prompt: '0.0000025',
           completion: '0.00001',

@@ -75,7 +75,12 @@ for (const workers of hasPostgres() ? [1, 2] : [1]) {
   test(`${name}: an open stream is finished, and all processes end`, async () => {
     await using upstream = await startUpstream()
     await using schema = workers === 1 ? undefined : await freshSchema()
-    const shared = { DATABASE_URL: schema?.url ?? '', TURNPIKE_ENCRYPTION_KEY: ENCRYPTION_KEY, TURNPIKE_WORKERS: '2' }
+    const shared = {
+      DATABASE_URL: schema?.url ?? '',
+      TURNPIKE_ALLOW_UNSAFE_DATABASE: '1',
+      TURNPIKE_ENCRYPTION_KEY: ENCRYPTION_KEY,
+      TURNPIKE_WORKERS: '2',
+    }
     await using it = await startOnTerminal(upstream, 'exec', schema === undefined ? {} : shared)
     upstream.script({ words: Array.from({ length: 20 }, (_, i) => ` ${i}`), chunkDelayMs: 100 })
     const stream = await openStream(`${it.url}/v1/chat/completions`, {

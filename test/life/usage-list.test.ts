@@ -30,7 +30,9 @@ test('a page looks at so many rows at most, and says where to go on', async () =
 
 test('lists that one account asks for all at once are refused past a few, at no cost, and others are served', async () => {
   await using upstream = await startUpstream()
-  await using gateway = await startGateway({ config: standardConfig(upstream.url) })
+  // Each refusal has a row of its own.
+  const bounds = withBounds({ refusalRowsPerSecond: 1000 })
+  await using gateway = await startGateway({ config: standardConfig(upstream.url), ...bounds })
   const [greedy, modest] = [await gateway.createKey(), await gateway.createKey()]
   const ask = (key: NewKey) => gateway.get('/v1/usage?endpoint=all&limit=1000', key.secret)
   for (let i = 0; i < 20; i++) assert.equal((await ask(greedy)).status, 200)

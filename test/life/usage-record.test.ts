@@ -69,12 +69,13 @@ test('a usage record says all of a request but its words, at once', async t => {
         reasoning_tokens: 5,
         usage_source: 'upstream',
         price: { ...pricing, request: '0' },
-        // (43 bytes / 2 + 16) at the dearest price of a prompt, and 50 at that of the answer.
-        hold: '0.000614',
+        // (43 bytes + 16) at the dearest price of a prompt, and 50 at that of the answer.
+        hold: '0.000677',
         cost: '0.000405',
         upstream_cost: null,
         client_ip: '127.0.0.1',
         upstream_id: 'chatcmpl-upstream-id-canary',
+        requests: 1,
       })
       const [{ ms, ...attempt }] = attempts as unknown as [Loose]
       assert.deepEqual(attempt, { provider: 'up', model: 'm1', outcome: 'answered', status: 200 })

@@ -209,6 +209,7 @@ async function logOfThousand<T>(folder: string, stdout: number, read: () => Prom
   const env = {
     PATH: process.env.PATH,
     DATABASE_URL: schema.url,
+    TURNPIKE_ALLOW_UNSAFE_DATABASE: '1',
     TURNPIKE_ENCRYPTION_KEY: ENCRYPTION_KEY,
     TURNPIKE_ADMIN_TOKEN: ADMIN_TOKEN,
     TURNPIKE_PORT: String(port),
