@@ -91,8 +91,9 @@ function runUnder(node) {
   const child = spawn(node, commandOf(node).slice(1), { stdio, env })
   // A terminal sends these to the child as well; twice would mean "hurry".
   const atTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY
-  for (const signal of ['SIGINT', 'SIGQUIT', 'SIGHUP']) process.on(signal, () => atTerminal || child.kill(signal))
-  for (const signal of ['SIGTERM', 'SIGUSR2']) process.on(signal, () => child.kill(signal))
+  for (const signal of ['SIGINT', 'SIGQUIT']) process.on(signal, () => atTerminal || child.kill(signal))
+  // That a terminal closes, only the first process at it is told: the child must hear of it from us.
+  for (const signal of ['SIGHUP', 'SIGTERM', 'SIGUSR2']) process.on(signal, () => child.kill(signal))
   child.on('error', error => {
     console.error(`${node} could not be started: ${error.message}`)
     process.exit(2)

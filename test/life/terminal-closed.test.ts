@@ -99,6 +99,21 @@ for (const workers of hasPostgres() ? [1, 2] : [1]) {
   })
 }
 
+// The first process at the terminal is then not the gateway, and is the only one that the kernel tells.
+test('the terminal closes: a gateway that a Node too old for it has started ends too', async () => {
+  await using upstream = await startUpstream()
+  const old = "Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.0.0'}})"
+  const pretence = `--import=data:text/javascript,${encodeURIComponent(`if(!process.connected)${old}`)}`
+  await using it = await startOnTerminal(upstream, 'exec', { NODE_OPTIONS: pretence })
+  const [pid] = it.pids as [number]
+  const starter = Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
+  const startedBy = readFileSync(`/proc/${starter}/cmdline`, 'utf8')
+  it.close()
+  await until('both have ended', () => !isAlive(pid) && !isAlive(starter), 20_000)
+
+  assert.ok(startedBy.includes('turnpike.js'), startedBy)
+})
+
 test('where the end of the terminal is not for it, it serves on without output, rests, and ends when told to', async () => {
   await using upstream = await startUpstream()
   // In a session of its own it hears nothing of the terminal's end, though it writes there.
