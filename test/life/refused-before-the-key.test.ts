@@ -34,7 +34,7 @@ test('the table in the code is the table of the contract', () => {
 
 test('who cannot be recognised is refused in the one shape, with the figures of the address', async t => {
   await using upstream = await startUpstream()
-  const bounds = withBounds({ unknownKeyLookupsWaitingPerAddressMax: 64 })
+  const bounds = withBounds({ unknownKeyLookupsTogetherMax: 8, unknownKeyLookupsWaitingPerAddressMax: 16 })
   await using gateway = await startGateway({ config: standardConfig(upstream.url), ...bounds })
   const { secret, id } = await gateway.createKey()
   const authorization = `Authorization: Bearer ${secret}`
