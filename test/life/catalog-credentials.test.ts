@@ -60,6 +60,8 @@ test('a wrong key refuses to start; with the previous one beside it everything i
       ...gateway.storeEnv,
       TURNPIKE_ADMIN_TOKEN: gateway.adminToken,
       TURNPIKE_ENCRYPTION_KEY: next,
+      // The servers of tests need not be durable, and the gateway warns of that.
+      TURNPIKE_LOG_LEVEL: 'error',
     })
 
     assert.deepEqual([code, stdout], [2, ''])
