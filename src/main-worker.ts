@@ -19,6 +19,8 @@ export type WorkerTree = {
   // The address is the tree's already, and requests come as soon as this worker listens too.
   readonly isLater: boolean
   ready(): void
+  // Rejects when the parent has gone, which never answers then what a worker asks of it.
+  readonly orphaned: Promise<never>
   onDrain(listener: (signal: string, count: number) => void): void
   answerWith(metrics: () => Promise<readonly MetricJson[]>): void
   // The metrics of every worker there is, and of those that were.
@@ -43,6 +45,11 @@ export function joinTree(): WorkerTree | undefined {
     if (process.connected) process.send?.(message, undefined, undefined, ignore)
   }
 
+  const orphaned = new Promise<never>((_, reject) => {
+    process.once('disconnect', () => reject(new Error('the parent process has ended')))
+  })
+  orphaned.catch(ignore)
+
   process.on('message', (message: FromParent) => {
     if (message.turnpike === 'drain') for (const listener of drains) listener(message.signal, message.count)
     else if (message.turnpike === 'gathered') gathering.get(message.id)?.(message.all)
@@ -54,6 +61,7 @@ export function joinTree(): WorkerTree | undefined {
     number: worker.id,
     isLater: worker.id > 1,
     ready: () => tellParent({ turnpike: 'ready' }),
+    orphaned,
     onDrain: listener => void drains.push(listener),
     answerWith(metrics) {
       measure = metrics

@@ -46,7 +46,8 @@ export async function serve(config: Config): Promise<number> {
       await show(await operator.begin(), { url: listeners.url(), adminUrl: listeners.adminUrl() }, config)
     })
   if (tree?.isLater) await begin()
-  await listeners.listen()
+  // Workers listen by way of their parent.
+  await Promise.race([listeners.listen(), ...(tree === undefined ? [] : [tree.orphaned])])
   if (!tree?.isLater) await begin()
   const { models } = house.catalog.current()
   log.info({ url: listeners.url(), node: ground.node.name, pid: process.pid, models: models.length }, 'listening')

@@ -105,12 +105,14 @@ if (hasPostgres()) {
 
     await t.test('one that is killed is replaced, the others serve on, and what it had counted stays', async () => {
       const before = await counted()
+      const listened = listening().length
       const victim = Number(listening()[1]?.pid)
 
       process.kill(victim, 'SIGKILL')
-      await until('it is noticed', () => gateway.logs.some(line => /started again/.test(String(line.msg))))
+      const restarts = () => gateway.logs.filter(line => /started again/.test(String(line.msg))).length
+      await until('it is noticed', () => restarts() === 2)
       const served = await chats(20)
-      await until('another one listens', () => listening().length === 4, 30_000)
+      await until('another one listens', () => listening().length === listened + 1, 30_000)
 
       assert.deepEqual(new Set(served), new Set([200]))
       assert.equal(await counted(), before + 20)
@@ -133,8 +135,9 @@ if (hasPostgres()) {
     })
 
     await t.test('a parent that is killed takes nobody with it: its workers drain', async () => {
+      const before = listening().length
       await gateway.restart()
-      await until('all listen', () => listening().length === 7, 30_000)
+      await until('all listen', () => listening().length === before + 3, 30_000)
       upstream.script({ words: Array.from({ length: 20 }, (_, i) => ` ${i}`), chunkDelayMs: 100 })
       const streams = await Promise.all(Array.from({ length: 6 }, () => gateway.openChat({}, { key: key.secret })))
       await Promise.all(streams.map(stream => stream.nextChunk()))
@@ -150,8 +153,9 @@ if (hasPostgres()) {
     })
 
     await t.test('a second SIGTERM hurries all of them', async () => {
+      const listened = listening().length
       await gateway.restart()
-      await until('all listen', () => listening().length === 10, 30_000)
+      await until('all listen', () => listening().length === listened + 3, 30_000)
       upstream.script({ words: ['one', ' two'], stallAfterChunks: 1 })
       const streams = await Promise.all(Array.from({ length: 6 }, () => gateway.openChat({}, { key: key.secret })))
       await Promise.all(streams.map(stream => stream.nextChunk()))
@@ -166,6 +170,25 @@ if (hasPostgres()) {
       assert.ok(ends.every(({ chunks }) => chunks.at(-1)?.error !== undefined))
       assert.equal(await gateway.exited, 0)
     })
+  })
+
+  test('a worker whose parent dies before it could listen ends too', async () => {
+    await using nodes = await startNodes(1, { env: WORKERS })
+    const gateway = nodes.all[0]!
+    const listening = () => gateway.logs.filter(line => String(line.msg) === 'listening')
+    await until('all listen', () => listening().length === 3, 30_000)
+    const parent = gateway.pid
+    const first = childrenOf(parent)
+    process.kill(first[0]!, 'SIGKILL')
+    await until('another is started', () => childrenOf(parent).some(pid => !first.includes(pid)))
+    process.kill(parent, 'SIGSTOP')
+    const workers = childrenOf(parent)
+    // Long enough for it to ask for its port, which nobody answers.
+    await sleep(3000)
+
+    process.kill(parent, 'SIGKILL')
+
+    await until('the workers have ended', () => !workers.some(isAlive), 20_000)
   })
 
   test('the words of a first start are printed once, and the key in them works', async () => {
@@ -260,6 +283,10 @@ function isJson(line: string): boolean {
   } catch {
     return false
   }
+}
+
+function childrenOf(pid: number): readonly number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
 }
 
 function isAlive(pid: number): boolean {
