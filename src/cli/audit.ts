@@ -10,7 +10,7 @@ import type { AuditOptions, AuditReport } from '../store/audit-passes.ts'
 import { auditPostgres } from '../store/audit-postgres.ts'
 import { DATABASE_FILE } from '../store/lock.ts'
 import { journalLines, refuseMissing } from './audit-journal.ts'
-import type { Command } from './command.ts'
+import { BadUsage, type Command } from './command.ts'
 import { progress } from './progress.ts'
 import { printJson } from './table.ts'
 
@@ -25,7 +25,7 @@ export const commands: Readonly<Record<string, Command>> = {
     more: `--log takes what the gateway wrote to its standard output: one JSON object a line,
 plain or .gz, - for standard input; may be given several times. Exit code 1 if a
 request was told another cost than its row has; lines that cannot be read are
-counted and skipped.
+counted and skipped. A log without a single request is an error.
 
 FILE is a SQLite database or a backup; without it the database at\nDATABASE_URL is read, or else ${DATABASE_FILE} in TURNPIKE_DATA_DIR.`,
     takes: [0, 1],
@@ -68,7 +68,13 @@ async function audit(source: Source, options: AuditOptions): Promise<AuditReport
 }
 
 function compareLog(source: Source, files: readonly string[]): Promise<LogReport> {
-  const compare = (rows: RowLookup) => auditLog(journalLines(files), rows)
+  const compare = async (rows: RowLookup) => {
+    const report = await auditLog(journalLines(files), rows)
+    // Another file was meant: that nothing disagrees would be no news.
+    if (report.compared + report.expired === 0)
+      throw new BadUsage(`--log: none of ${report.lines} lines is about a request`)
+    return report
+  }
   return 'path' in source ? withSqliteRows(source.path, compare) : withPostgresRows(source.url, compare)
 }
 

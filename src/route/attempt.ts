@@ -5,6 +5,7 @@ import type { Chat } from '../domain/chat.ts'
 import { outputBoundOf } from '../domain/chat-models.ts'
 import type { Failure } from '../domain/failure.ts'
 import type { Answer, AnswerListener, Chunk, Client, Flow, Whole } from '../domain/handoff.ts'
+import { mayReasonUnseen } from '../domain/reasoning.ts'
 import type { Errand } from '../upstream/adapter.ts'
 import type { Registry } from '../upstream/registry.ts'
 import type { Fleet } from './fleet.ts'
@@ -36,7 +37,7 @@ export function attempt(
 ): Promise<Serving | Failure | 'client_left'> {
   const { model, target, provider } = trip.candidate
   const { chat } = request
-  const silence = model.hiddenReasoning ? { expected: true } : undefined
+  const silence = mayReasonUnseen(chat.reasoning, model) ? { expected: true } : undefined
 
   return new Promise(resolve => {
     const early: { chunks: Chunk[]; whole: Whole | undefined; ended: { failure: Failure | undefined } | undefined } = {

@@ -4,6 +4,7 @@ import type { Model } from '../domain/catalog.ts'
 import type { Models } from '../domain/chat-models.ts'
 import { Failure, mayTryAnother } from '../domain/failure.ts'
 import type { Answer } from '../domain/handoff.ts'
+import { mayReasonUnseen, type ReasoningWish } from '../domain/reasoning.ts'
 import type { Attempt } from '../domain/usage.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type AttemptNeeds, type AttemptRequest, attempt } from './attempt.ts'
@@ -83,6 +84,7 @@ const RETRY_MS_MIN = 50
 // Where a request is on its way through the candidates: each once, but for another credential where one was refused or
 // limited, and once more over a fresh connection where an old one had gone stale.
 type Walk = TripWish & {
+  readonly reasoning: ReasoningWish
   readonly queue: readonly Candidate[]
   at: number
   tried: readonly Badge[]
@@ -91,10 +93,11 @@ type Walk = TripWish & {
   tooShort: number
 }
 
-function walkThrough({ queue, evenBarred }: Choice, { accountId, stickTo }: RouteRequest): Walk {
+function walkThrough({ queue, evenBarred }: Choice, { accountId, stickTo, chat }: RouteRequest): Walk {
   const number = stickTo === null ? undefined : numberOf(stickTo)
   return {
     accountId,
+    reasoning: chat.reasoning,
     stickTo: number,
     evenBarred,
     queue,
@@ -131,7 +134,7 @@ function afterFailure(walk: Walk, failed: Trip, failures: readonly Failure[], fl
   const { candidate, badge } = failed
   const failure = failures.at(-1) as Failure
   if (!failure.tooLong && (!mayTryAnother(failure) || twoServerErrors(failures))) return undefined
-  if (mayHaveThought(failed, failure)) return undefined
+  if (mayHaveThought(failed, walk.reasoning, failure)) return undefined
   // A pooled socket may close just as we write on it: that says nothing about the target.
   if (failure.stale && !walk.wasStale) {
     walk.wasStale = true
@@ -154,8 +157,8 @@ function afterFailure(walk: Walk, failed: Trip, failures: readonly Failure[], fl
 
 // A timeout is no proof that nothing was produced: a model that thinks unseen may have done so for all of that time, and the
 // next one would do it over again.
-function mayHaveThought({ candidate, sent }: Trip, { kind }: Failure): boolean {
-  return sent && candidate.model.hiddenReasoning && (kind === 'timeout' || kind === 'connect_timeout')
+function mayHaveThought({ candidate, sent }: Trip, wish: ReasoningWish, { kind }: Failure): boolean {
+  return sent && mayReasonUnseen(wish, candidate.model) && (kind === 'timeout' || kind === 'connect_timeout')
 }
 
 // Content that made two servers fall over is not tried on a third.

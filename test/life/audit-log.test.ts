@@ -108,7 +108,14 @@ test('lines that cannot be read are counted and skipped, however long; lines abo
 
 test('a log that is not there, or is no log, is a wrong call', async () => {
   await writeFile(file('cut.gz'), gzipSync('x'.repeat(100_000)).subarray(0, 60))
-  const wrong: readonly (readonly string[])[] = [[file('none.log')], [dirname(file('x'))], [file('cut.gz')], ['-', '-']]
+  await writeFile(file('other.log'), '{"level":"info","msg":"listening"}\nnot a log\n')
+  const wrong: readonly (readonly string[])[] = [
+    [file('none.log')],
+    [file('other.log')],
+    [dirname(file('x'))],
+    [file('cut.gz')],
+    ['-', '-'],
+  ]
 
   for (const files of wrong) {
     const { code, stderr } = await cli(gateway, ['audit', ...files.flatMap(name => ['--log', name])], { stdin: '' })

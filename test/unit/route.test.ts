@@ -403,6 +403,17 @@ test('after a timeout of a request that was sent, a model that thinks unseen is 
   }
 })
 
+test('so is a request that hides what is thought, whatever its model', async () => {
+  const timeout = new Failure('timeout', 'no end after 900000 ms')
+  const world = openWorld([member('a', () => ({ afterMs: 1, failure: timeout })), member('b', WELL, 1)])
+
+  const hidden = await world.answer({ body: { reasoning: { exclude: true } } })
+  const plain = await world.answer()
+
+  assert.deepEqual(outcomes(hidden), ['timeout'])
+  assert.deepEqual(outcomes(plain), ['timeout', 'answered'])
+})
+
 test('a prompt that is too long goes on only to a listed model with a longer context', async () => {
   const tooLong = failing(new Failure('rejected', 'status 400', { status: 400, tooLong: true }))
   const members = [member('a', call => (call.model === 'big' ? WELL : tooLong)(call, 0)), member('b', tooLong, 1)]
