@@ -27,8 +27,12 @@ export function wrongField(errors: readonly SchemaError[], prefix: string): Refu
 }
 
 function wordsFor({ keyword, params }: SchemaError): string | undefined {
-  if (keyword === 'boolean') return 'is not a field that is known here'
   return keyword === 'pattern' ? PATTERNS.get((params as { pattern?: unknown }).pattern) : undefined
+}
+
+export function notKnown(path: string): Refusal {
+  const param = fieldPath('', path)
+  return new Refusal('invalid_value', { param, message: `${param} is not a field that is known here.` })
 }
 
 export function missing(param: string): Refusal {

@@ -1,6 +1,7 @@
 // Fields that cost extra or reach elsewhere and have no price here, as data: each with the values that are harmless all the
 // same. Anything else in them is refused, at the top of a request, on its parts and tools, and inside of fields that are passed
 // through.
+import { fieldBelow } from './field-path.ts'
 import { Refusal } from './refusal.ts'
 
 type Harmless = (value: unknown) => boolean
@@ -54,15 +55,16 @@ const PRICED_ELSEWHERE: ReadonlyMap<string, Harmless> = new Map<string, Harmless
   ['connectors', empty],
 ])
 
-export function checkPriced(name: string, value: unknown, path: string): void {
+// `under` is where the field stands.
+export function checkPriced(name: string, value: unknown, under: string): void {
   if (PRICED_ELSEWHERE.get(name)?.(value) !== false) return
-  const param = path.slice(0, 256).toWellFormed()
+  const param = fieldBelow(under, name).slice(0, 256).toWellFormed()
   throw new Refusal('unsupported_value', { param, message: `${param} with this value is not offered here.` })
 }
 
 // The fields of one object, not of those inside of it, such as a schema of the caller's own.
 export function checkPricedFields(record: Readonly<Record<string, unknown>>, path: string): void {
-  for (const name of Object.keys(record)) checkPriced(name, record[name], `${path}.${name}`)
+  for (const name of Object.keys(record)) checkPriced(name, record[name], path)
 }
 
 // All of it: a field that only some provider reads may hold another one. Its depth was guarded.
@@ -72,7 +74,7 @@ export function checkPricedInside(value: unknown, path: string): void {
   } else if (isRecord(value)) {
     for (const name of Object.keys(value)) {
       const inner = value[name]
-      if (PRICED_ELSEWHERE.has(name)) checkPriced(name, inner, `${path}.${name}`)
+      if (PRICED_ELSEWHERE.has(name)) checkPriced(name, inner, path)
       if (typeof inner === 'object' && inner !== null) checkPricedInside(inner, `${path}.${name}`)
     }
   }

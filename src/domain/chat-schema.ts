@@ -139,13 +139,14 @@ const Tool = Type.Object({
   custom: Type.Optional(Anything),
 })
 
+const Bias = Type.Number({ minimum: -100, maximum: 100 })
 const Stop = Type.Union([Text, Type.Array(Text, { maxItems: STOPS_MAX })])
 
 const fields = {
   frequency_penalty: Type.Number({ minimum: -2, maximum: 2 }),
   function_call: Type.Union([Text, Type.Object({ name: Name })]),
   functions: Type.Array(Type.Object({ name: Name }), { maxItems: TOOLS_MAX }),
-  logit_bias: Type.Object({}, { additionalProperties: Type.Number({ minimum: -100, maximum: 100 }) }),
+  logit_bias: Type.Object({}, { additionalProperties: Bias }),
   logprobs: Type.Boolean(),
   max_completion_tokens: Type.Integer({ ...safe, minimum: 1 }),
   max_tokens: Type.Integer({ ...safe, minimum: 1 }),
@@ -189,17 +190,23 @@ const optional = Object.fromEntries(
   Object.entries(fields).map(([name, schema]) => [name, Type.Optional(schema)]),
 ) as unknown as { [Name in keyof Fields]: ReturnType<typeof Type.Optional<Fields[Name]>> }
 
-// What is checked at once; the messages follow one by one, by their role.
+// Records whose names are the caller's. Their values are checked one by one.
+export const RECORDS = { logit_bias: Bias, metadata: Text } as const
+
+// What is checked at once; the messages follow one by one, by their role, and so do the values of records.
 export const Envelope = Type.Object({
   model: ModelName,
   messages: Type.Array(Type.Object({ role: Type.String() }), { minItems: 1, maxItems: MESSAGES_MAX }),
   ...optional,
+  logit_bias: Type.Optional(Anything),
+  metadata: Type.Optional(Anything),
   ...ROUTING,
 })
 
 // The whole of it, for the OpenAPI document.
 export const ChatRequest = Type.Object({
   ...Envelope.properties,
+  ...optional,
   messages: Type.Array(Type.Union(Object.values(MESSAGES)), { minItems: 1, maxItems: MESSAGES_MAX }),
 })
 

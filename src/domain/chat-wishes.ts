@@ -20,7 +20,8 @@ export function tidyWishes(body: Readonly<Record<string, unknown>>, leftOut: str
   const { provider } = body
   if (typeof provider !== 'object' || provider === null || Array.isArray(provider)) return
   const wishes = provider as Record<string, unknown>
-  for (const [name, value] of Object.entries(wishes)) {
+  for (const name of Object.keys(wishes)) {
+    const value = wishes[name]
     if (value === null) delete wishes[name]
     else if (UNKEPT_WISHES.get(name)?.(value) === false) throw unkept(`provider.${name}`)
     else if (!PROVIDER_WISHES.includes(name)) {

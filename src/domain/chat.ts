@@ -1,11 +1,9 @@
 // From a parsed JSON body to a Chat that the rest may trust, or a Refusal that names the field. Pure.
 import type { TSchema } from 'typebox'
-import { Compile } from 'typebox/compile'
 import { publicUrl } from '../lib/public-url.ts'
 import { isRawJson } from '../lib/raw-json.ts'
-import { missing, wrongField } from './chat-complaint.ts'
+import { missing, notKnown } from './chat-complaint.ts'
 import { checkPriced, checkPricedFields, checkPricedInside } from './chat-extras.ts'
-import { narrow } from './chat-narrow.ts'
 import { dropNulls } from './chat-nulls.ts'
 import {
   Envelope,
@@ -17,9 +15,11 @@ import {
   PARTS,
   type PartType,
   REACHING,
+  RECORDS,
   type Role,
 } from './chat-schema.ts'
 import { readWishes, tidyWishes } from './chat-wishes.ts'
+import { firstError, type Validator, validatorOf } from './first-error.ts'
 import { type Message, type Part, promptBytes } from './prompt.ts'
 import { type ReasoningWish, readReasoningWish } from './reasoning.ts'
 import { Refusal } from './refusal.ts'
@@ -49,7 +49,7 @@ export type Chat = {
   // Identifiers of the tenant's users, still in the clear: they leave only as an HMAC.
   readonly identifiers: Readonly<Record<string, string>>
   // Fields that only a provider listing them as `passthrough` gets.
-  readonly extras: Readonly<Record<string, unknown>>
+  readonly extras: ReadonlyMap<string, unknown>
   // Fields of messages and parts that nobody gets, without the number of the message.
   readonly leftOut: readonly string[]
   // What it asks of routing.
@@ -57,15 +57,18 @@ export type Chat = {
   readonly reasoning: ReasoningWish
 }
 
-const envelope = Compile(Envelope)
+const envelope = validatorOf(Envelope)
 const messages = lazily(MESSAGES)
 const parts = lazily(PARTS)
+const records = lazily(RECORDS)
 
 export function parseChat(body: Record<string, unknown>): Chat {
   const { forwarded, identifiers, extras } = sortFields(body)
   const leftOut: string[] = []
   tidyWishes(body, leftOut)
   demand(envelope, Envelope, body, '')
+  checkRecord(body, 'logit_bias')
+  checkRecord(body, 'metadata')
   nameOptions(body.stream_options as Readonly<Record<string, unknown>> | undefined, leftOut)
   const valid = body as { model: string; messages: Message[] } & Record<string, unknown>
 
@@ -96,11 +99,20 @@ export function parseChat(body: Record<string, unknown>): Chat {
 // Most have no null in them, and are looked through for one only if something is wrong.
 function demand(check: Validator, schema: TSchema, value: unknown, path: string): void {
   if (check.Check(value) || (dropNulls(value, schema) && check.Check(value))) return
-  const place = narrow({ schema, value, path })
-  throw wrongField((place.schema === schema ? check : Compile(place.schema)).Errors(place.value), place.path)
+  throw firstError(schema, value, path)
 }
 
-type Validator = ReturnType<typeof Compile>
+// Of a body that its schema has found right but for the values inside.
+function checkRecord(body: Readonly<Record<string, unknown>>, name: keyof typeof RECORDS): void {
+  const record = body[name] as Record<string, unknown> | undefined
+  if (record === undefined) return
+  const check = records(name)
+  for (const key of Object.keys(record)) {
+    const value = record[key]
+    if (value === null) delete record[key]
+    else if (!check.Check(value)) throw firstError(RECORDS[name], value, `${name}.${key.slice(0, 256)}`)
+  }
+}
 
 // Of these one is read, and none is forwarded as it is.
 function nameOptions(options: Readonly<Record<string, unknown>> | undefined, leftOut: string[]): void {
@@ -114,7 +126,7 @@ function nameOptions(options: Readonly<Record<string, unknown>> | undefined, lef
 function sortFields(body: Record<string, unknown>) {
   const forwarded: Record<string, unknown> = {}
   const identifiers: Record<string, unknown> = {}
-  const extras: Record<string, unknown> = Object.create(null)
+  const extras = new Map<string, unknown>()
   for (const name of Object.keys(body)) {
     const value = body[name]
     const fate = FATES.get(name)
@@ -123,10 +135,10 @@ function sortFields(body: Record<string, unknown>) {
       delete body[name]
       continue
     }
-    checkPriced(name, value, name)
+    checkPriced(name, value, '')
     if (fate === 'forwarded') forwarded[name] = value
     else if (fate === 'identifier') identifiers[name] = value
-    else if (fate === undefined) extras[name] = value
+    else if (fate === undefined) extras.set(name, value)
     if (fate === undefined && typeof value === 'object') checkPricedInside(value, name)
     // Past 2⁵³ it is no number to a schema, and its digits go on as they are.
     if (name === 'seed' && isRawJson(value)) delete body[name]
@@ -136,7 +148,6 @@ function sortFields(body: Record<string, unknown>) {
 
 function checkMessage(message: Message, path: string, leftOut: string[]): Media[] {
   const record = message as Record<string, unknown>
-  for (const name of Object.keys(record)) if (record[name] === null && name !== 'content') delete record[name]
   const check = Object.hasOwn(MESSAGES, message.role) ? messages(message.role as Role) : undefined
   if (check === undefined) {
     throw new Refusal('invalid_value', {
@@ -176,16 +187,28 @@ function checkPart(part: Part, path: string, leftOut: string[]): Media[] {
   }
   const kind = { image_url: 'image', input_audio: 'audio', file: 'file' }[part.type] as MediaKind | undefined
   const record = part as Record<string, unknown>
-  for (const name of Object.keys(record)) if (record[name] === null) delete record[name]
   keepOnly(fieldsOf(PARTS[part.type as PartType]), record, path, 'messages.content', leftOut)
   if (kind !== undefined) checkMedia(part, path)
-  if (part.cache_control !== undefined || part.prompt_cache_breakpoint !== undefined) checkPricedFields(record, path)
+  if (part.cache_control !== undefined || part.prompt_cache_breakpoint !== undefined) checkMarks(record, path)
   demand(check, PARTS[part.type as PartType], part, path)
   if (kind === 'audio' || kind === 'file') checkInline(part, path)
   if (kind === undefined) return []
   const isRemote = kind === 'image' && checkAddress(part.image_url as { url: string }, `${path}.image_url.url`)
   return [{ kind, param: isRemote ? `${path}.image_url.url` : `${path}.type`, isRemote }]
 }
+
+// Their names are looked at before their schema is: it would go through all of them several times.
+function checkMarks(part: Readonly<Record<string, unknown>>, path: string): void {
+  checkPricedFields(part, path)
+  for (const mark of MARKS) {
+    const given = part[mark]
+    if (typeof given !== 'object' || given === null) continue
+    const known = fieldsOf(PARTS.text.properties[mark])
+    for (const name of Object.keys(given)) if (!known.has(name)) throw notKnown(`${path}.${mark}.${name.slice(0, 64)}`)
+  }
+}
+
+const MARKS = ['cache_control', 'prompt_cache_breakpoint'] as const
 
 // Whether it is to be fetched. Of a part that its schema has found right.
 function checkAddress(image: { url: string }, param: string): boolean {
@@ -204,7 +227,8 @@ function checkMedia(part: Part, path: string): void {
   const media = part[part.type]
   if (typeof media !== 'object' || media === null) return
   const known = fieldsOf(MEDIA[part.type as keyof typeof MEDIA])
-  for (const [name, value] of Object.entries(media)) {
+  for (const name of Object.keys(media)) {
+    const value = (media as Record<string, unknown>)[name]
     if (value === null) delete (media as Record<string, unknown>)[name]
     else if (!known.has(name)) throw outOfPlace(`${path}.${part.type}.${name}`.slice(0, 256))
   }
@@ -226,7 +250,8 @@ const MEDIA = {
   file: PARTS.file.properties.file,
 } as const
 
-// Leaves in a message or part what is listed; `under` is how the others are named to the caller.
+// Leaves in a message or part what is listed and is no null; `under` is how the others are named to the caller. The content of a message
+// may be null.
 function keepOnly(
   known: ReadonlySet<string>,
   record: Record<string, unknown>,
@@ -235,11 +260,14 @@ function keepOnly(
   leftOut: string[],
 ): void {
   for (const name of Object.keys(record)) {
-    if (known.has(name)) continue
-    if (REACHING.has(name)) throw outOfPlace(`${path}.${name}`)
+    const isKnown = known.has(name)
+    if (isKnown && (record[name] !== null || name === 'content')) continue
+    if (!isKnown && record[name] !== null && REACHING.has(name)) throw outOfPlace(`${path}.${name}`)
+    const isNamed = !isKnown && record[name] !== null && leftOut.length < LEFT_OUT_NAMED_MAX
     delete record[name]
+    if (!isNamed) continue
     const named = `${under}.${name.slice(0, 64)}`
-    if (leftOut.length < LEFT_OUT_NAMED_MAX && !leftOut.includes(named)) leftOut.push(named)
+    if (!leftOut.includes(named)) leftOut.push(named)
   }
 }
 
@@ -292,13 +320,5 @@ const FATES: ReadonlyMap<string, 'forwarded' | 'identifier' | 'ours'> = new Map(
 ])
 
 function lazily<Name extends string>(schemas: Readonly<Record<Name, TSchema>>) {
-  const compiled = new Map<Name, Validator>()
-  return (name: Name) => {
-    let check = compiled.get(name)
-    if (check === undefined) {
-      check = Compile(schemas[name])
-      compiled.set(name, check)
-    }
-    return check
-  }
+  return (name: Name) => validatorOf(schemas[name])
 }

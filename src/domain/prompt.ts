@@ -1,5 +1,6 @@
 // How long a prompt may be: the bound that a hold is taken for, by its bytes or by a tokenizer's count, and what certainly
 // exceeds a context.
+import { wordCount } from '../lib/word-count.ts'
 import type { Model } from './catalog.ts'
 import type { Tokenizer } from './tokenizer.ts'
 
@@ -76,9 +77,8 @@ function countedBound({ prompt, tokenizers }: Counted): number {
 }
 
 // Certainly, whatever the tokenizer: none merges across words, and none has tokens longer than 128 characters. Words are
-// counted no further than it takes, nor beyond the first two million characters, since millions of them would hold everybody up
-// and one word of many megabytes exceeds the stack of a pattern; and not at all where there are too few bytes, since a word and
-// what divides it from the next are two at least.
+// counted no further than it takes, and not at all where there are too few bytes, since a word and what divides it from the next are
+// two at least.
 export function surelyExceeds(
   { messages, promptBytes }: Pick<Prompt, 'messages' | 'promptBytes'>,
   tokens: number,
@@ -88,15 +88,11 @@ export function surelyExceeds(
   let words = 0
   let characters = 0
   for (const text of spokenTexts(messages)) {
-    const looked = text.slice(0, Math.max(0, WORDS_SOUGHT_CHARS_MAX - characters))
     characters += text.length
-    const word = /[\p{L}\p{N}]+/gu
-    while (words <= tokens && word.test(looked)) words += 1
+    if (words <= tokens) words += wordCount(text, tokens + 1 - words)
   }
   return Math.max(words, Math.floor(characters / 128)) > tokens
 }
-
-const WORDS_SOUGHT_CHARS_MAX = 2 * 1024 * 1024
 
 // What is certainly read as the prompt: of the other fields a provider may leave out what it likes.
 export function* spokenTexts(messages: readonly Message[]): Generator<string> {

@@ -2,6 +2,7 @@
 import { Refusal } from '../domain/refusal.ts'
 import { guardJson, oddNumberPath } from '../lib/json-guard.ts'
 import { isRawJson, parseKeepingDigits } from '../lib/raw-json.ts'
+import { wellFormed } from '../lib/well-formed.ts'
 import type { Asked } from './exchange.ts'
 
 export function requireJson(req: Asked): void {
@@ -33,6 +34,9 @@ export function parseJsonObject(
   return value as Record<string, unknown>
 }
 
+// From here on a body is worked on in several turns of the event loop, and has no halves of surrogate pairs.
+export const LARGE_BODY_BYTES = 1024 * 1024
+
 const WORDS = {
   bom: 'The body begins with a byte order mark; send plain UTF-8.',
   bad_utf8: 'The body is not valid UTF-8.',
@@ -42,7 +46,8 @@ const WORDS = {
 
 function parse(bytes: Buffer, keepsDigits: boolean): unknown {
   try {
-    return keepsDigits ? parseKeepingDigits(bytes.toString()) : JSON.parse(bytes.toString())
+    const value = keepsDigits ? parseKeepingDigits(bytes.toString()) : JSON.parse(bytes.toString())
+    return bytes.length > LARGE_BODY_BYTES ? wellFormed(value) : value
   } catch {
     throw new Refusal('invalid_json', { message: 'The body is not valid JSON.' })
   }

@@ -7,7 +7,7 @@ export type JsonVerdict = 'ok' | 'bom' | 'bad_utf8' | 'too_deep' | 'too_many'
 
 export type JsonGuard = {
   readonly verdict: JsonVerdict
-  // Some number has an exponent or 16 digits or more; without one, every number is finite and every integer safe.
+  // Some number is not finite, or an integer beyond the safe ones.
   readonly suspicious: boolean
 }
 
@@ -20,21 +20,36 @@ export function guardJson(bytes: Buffer, depthMax: number): JsonGuard {
   let suspicious = false
   let depth = 0
   let members = 0
-  let digits = 0 // of the number being read
+  let digits = 0 // of the number being read, up to its dot
   for (let i = 0; i < length; i++) {
     const byte = bytes[i]!
-    if (byte >= ZERO && byte <= NINE) {
-      if (++digits > DIGITS_MAX) suspicious = true
+    if (byte <= BLANK) {
+      digits = 0
       continue
     }
-    if (byte === DOT) continue
+    if (byte >= ZERO && byte <= NINE) {
+      // Its value can only be odd from here on.
+      if (++digits > DIGITS_MAX && !suspicious) {
+        const end = endOfNumber(bytes, i)
+        suspicious = isOdd(numberAt(bytes, i - DIGITS_MAX, end))
+        i = end - 1
+      }
+      continue
+    }
+    if (byte === DOT && digits > 0) {
+      i = endOfDigits(bytes, i + 1) - 1
+      continue
+    }
     const lower = byte | 0x20 // "[" and "{" differ in this bit alone, and so do "]" and "}", "E" and "e"
     if (byte === QUOTE) i = endOfString(bytes, i + 1)
     else if (lower === OPEN) {
       if (++depth > depthMax) return { verdict: 'too_deep', suspicious }
     } else if (lower === CLOSE) depth--
-    else if (lower === EXPONENT && digits > 0) suspicious = true
-    else if (byte === COMMA && ++members > MEMBERS_MAX) return { verdict: 'too_many', suspicious }
+    else if (lower === EXPONENT && digits > 0 && !suspicious) {
+      const end = endOfNumber(bytes, i)
+      suspicious = isOdd(numberAt(bytes, startOfNumber(bytes, i), end))
+      i = end - 1
+    } else if (byte === COMMA && ++members > MEMBERS_MAX) return { verdict: 'too_many', suspicious }
     digits = 0
   }
   return { verdict: isUtf8(bytes) ? 'ok' : 'bad_utf8', suspicious }
@@ -78,9 +93,44 @@ const MEMBERS_MAX = 50_000
 const ZERO = 0x30
 const NINE = 0x39
 const DOT = 0x2e
+const PLUS = 0x2b
+const MINUS = 0x2d
+const BLANK = 0x20
 const DIGITS_MAX = 15
 const STEP_BYTES = 32
 const STEP_BYTES_MAX = 1024
+
+// Where the characters of a number end that begins at or before `from`.
+function endOfNumber(bytes: Buffer, from: number): number {
+  let at = from
+  while (at < bytes.length && isOfNumber(bytes[at]!)) at++
+  return at
+}
+
+function startOfNumber(bytes: Buffer, from: number): number {
+  let at = from
+  while (at > 0 && isOfNumber(bytes[at - 1]!)) at--
+  return at
+}
+
+function endOfDigits(bytes: Buffer, from: number): number {
+  let at = from
+  while (at < bytes.length && bytes[at]! >= ZERO && bytes[at]! <= NINE) at++
+  return at
+}
+
+function isOfNumber(byte: number): boolean {
+  return (byte >= ZERO && byte <= NINE) || byte === DOT || byte === PLUS || byte === MINUS || (byte | 0x20) === EXPONENT
+}
+
+function numberAt(bytes: Buffer, from: number, to: number): number {
+  return Number(bytes.toString('latin1', from, to))
+}
+
+// What is no number at all (NaN) the parser refuses anyway.
+function isOdd(value: number): boolean {
+  return !Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))
+}
 
 // The index of the closing quote. Short strings are stepped through; in a long one the native search is quicker, but less
 // and less worth its call the more escaped quotes it stops at.
@@ -133,8 +183,7 @@ function endOfText(text: string, start: number): number {
 // Built from the leaf up, so that only the path that is wanted costs anything.
 function stepsTo(value: unknown): string[] | undefined {
   if (typeof value === 'number') {
-    const isOdd = !Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))
-    return isOdd ? [] : undefined
+    return isOdd(value) ? [] : undefined
   }
   if (typeof value !== 'object' || value === null) return undefined
 

@@ -29,7 +29,8 @@ export function isPublicHost(host: string): boolean {
   if (name.includes(':') || NUMBERS_ALONE.test(name)) return false
   const bare = name.endsWith('.') ? name.slice(0, -1) : name
   if (!NAME.test(bare)) return false
-  return PRIVATE_SUFFIXES.every(suffix => !`.${bare}`.endsWith(suffix))
+  const dotted = `.${bare}`
+  return PRIVATE_SUFFIXES.every(suffix => !dotted.endsWith(suffix))
 }
 
 const ENDS_HOST = /^(?:$|[/?#])/

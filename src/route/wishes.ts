@@ -36,5 +36,5 @@ function isAbove({ prices }: Model, { maxPrice }: Wishes): boolean {
 function takesAll({ supportedParameters }: Model, chat: Chat): boolean {
   const takes = (name: string) => supportedParameters.includes(name)
   if (chat.maxTokens !== null && !takes('max_tokens') && !takes('max_completion_tokens')) return false
-  return Object.keys(chat.forwarded).every(takes) && Object.keys(chat.extras).every(takes)
+  return Object.keys(chat.forwarded).every(takes) && [...chat.extras.keys()].every(takes)
 }

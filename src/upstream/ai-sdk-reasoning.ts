@@ -35,7 +35,7 @@ type Wish = { readonly effort: Effort | undefined; readonly budget: number | und
 // In OpenAI's words, and in Anthropic's and OpenRouter's where the operator lets them through.
 function wishOf({ forwarded, extras }: Chat, passthrough: readonly string[]): Wish | undefined {
   const allowed = (name: string) =>
-    passthrough.includes(name) && Object.hasOwn(extras, name) ? record(extras[name], name) : {}
+    passthrough.includes(name) && extras.has(name) ? record(extras.get(name), name) : {}
   const thinking = allowed('thinking')
   const reasoning = allowed('reasoning')
   const off = thinking.type === 'disabled' || reasoning.enabled === false

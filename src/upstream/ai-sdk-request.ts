@@ -41,7 +41,7 @@ export function ignoredBy(
   kind: SdkKind,
 ) {
   const isRead = (name: string) => (name === 'thinking' || name === 'reasoning') && provider.passthrough.includes(name)
-  const names = [...Object.keys(extras).filter(name => !isRead(name)), ...leftOut]
+  const names = [...extras.keys()].filter(name => !isRead(name)).concat(leftOut)
   for (const name of Object.keys(forwarded)) if (!isSaid(name, forwarded[name], kind)) names.push(name)
   for (const name of Object.keys(identifiers)) if (name !== saidIdentifier(identifiers, kind)) names.push(name)
   for (const name of ['name', 'prefix']) {

@@ -49,6 +49,7 @@ export type OutwardFlow = { pause(): void; resume(): void; abort(): void }
 
 const HEAD_BYTES_MAX = 32_768
 const IDLE_MS = 20_000
+const LARGE_BODY_CHARS = 262_144
 // An upstream that answers twice mostly does so at once: a connection that rested for a moment has nothing left to say. Where its
 // system holds the second answer back until the first is acknowledged (Nagle), which may take 40 ms, only a longer rest would help, and
 // hundreds of connections more under load.
@@ -124,9 +125,9 @@ export function outward(setup: OutwardSetup): Outward {
     line.exchange = exchange
     line.reader.expect()
     request.onSent()
-    line.socket.write(
-      `POST ${request.path} HTTP/1.1\r\n${preamble}${request.head}x-request-id: ${request.requestId}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-    )
+    const head = `POST ${request.path} HTTP/1.1\r\n${preamble}${request.head}x-request-id: ${request.requestId}\r\ncontent-length: `
+    if (body.length > LARGE_BODY_CHARS) writeLarge(line.socket, head, body)
+    else line.socket.write(`${head}${Buffer.byteLength(body)}\r\n\r\n${body}`)
     if (exchange.paused) line.socket.pause()
     watch(line)
   }
@@ -337,6 +338,15 @@ function openSocket({ url, publicOnly }: OutwardSetup, session: Buffer | undefin
     ALPNProtocols: ['http/1.1'],
     ...(session === undefined ? {} : { session }),
   })
+}
+
+// Encoded once, and neither measured nor copied behind its head first.
+function writeLarge(socket: Socket, head: string, body: string): void {
+  const bytes = Buffer.from(body)
+  socket.cork()
+  socket.write(`${head}${bytes.length}\r\n\r\n`)
+  socket.write(bytes)
+  socket.uncork()
 }
 
 function preambleOf({ url, headers }: OutwardSetup): string {

@@ -16,7 +16,7 @@ export function demoAdapter(provider: Provider): Adapter {
       errand.onSent()
       return errand.chat.stream ? streamed(errand, listener) : atOnce(errand, listener)
     },
-    ignored: ({ extras, leftOut }) => [...Object.keys(extras), ...leftOut],
+    ignored: ({ extras, leftOut }) => [...extras.keys(), ...leftOut],
     retire: () => undefined,
     close: async () => undefined,
   }

@@ -49,8 +49,8 @@ export function requestWriter({ quirks, passthrough, maxTokensField }: Provider)
       for (const name of leftOut) if (fields[name] !== undefined) fields[name] = undefined
       if (cacheKeyField !== null && !leftOut.includes(cacheKeyField)) fields[cacheKeyField] ??= errand.accountMark
       for (const name of passthrough) {
-        if (name !== cacheKeyField && Object.hasOwn(chat.extras, name))
-          fields[name] = withinCap(name, chat.extras[name], errand.outputBound)
+        if (name !== cacheKeyField && chat.extras.has(name))
+          fields[name] = withinCap(name, chat.extras.get(name), errand.outputBound)
       }
       if (errand.outputTokens !== null) fields[maxTokensField] = errand.outputTokens
       if (chat.stream) {
@@ -61,7 +61,7 @@ export function requestWriter({ quirks, passthrough, maxTokensField }: Provider)
       return `${JSON.stringify(fields).slice(0, -1)},"messages":${messages(chat)}}`
     },
     ignored(chat) {
-      const names = [...Object.keys(chat.extras).filter(name => !passthrough.includes(name)), ...chat.leftOut]
+      const names = [...chat.extras.keys()].filter(name => !passthrough.includes(name)).concat(chat.leftOut)
       for (const name of leftOut) {
         if (Object.hasOwn(chat.forwarded, name) || Object.hasOwn(chat.identifiers, name)) names.push(name)
       }

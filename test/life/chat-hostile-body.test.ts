@@ -156,6 +156,24 @@ test('a hostile body is refused or taken for what it says, and nobody else notic
     },
   )
 
+  await t.test('megabytes of letters without a blank between them are sent on as they are', async () => {
+    for (const letters of ['漢'.repeat(5 * MIB), 'é'.repeat(2 * MIB), '😀'.repeat(2 * MIB)]) {
+      const { status, text } = await post(VALID.replace('hello', letters))
+
+      const isTooLong = text.includes('context_length_exceeded')
+      assert.ok(status === 200 || (status === 400 && isTooLong), `${status} ${text}`)
+      if (status === 200) assert.ok(JSON.stringify(sent().messages) === `[{"role":"user","content":"${letters}"}]`)
+    }
+  })
+
+  await t.test('above 1 MiB a half of a surrogate pair goes on as U+FFFD, and whole pairs as they are', async () => {
+    const blanks = ' '.repeat(MIB)
+
+    await post(`{"model":"test/m1",${blanks}"messages":[{"role":"user","content":"a\\ud800b\\ud83d\\ude00"}]}`)
+
+    assert.deepEqual(sent().messages, [{ role: 'user', content: 'a\ufffdb😀' }])
+  })
+
   await t.test('an error never gives back megabytes of what was sent', async () => {
     const answer = await post(`{${FIELDS},"logit_bias":{"${'k'.repeat(MIB)}":1000}}`)
 

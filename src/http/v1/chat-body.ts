@@ -1,7 +1,8 @@
 // The body of a chat request, whether it is to be answered or only quoted: read within its bounds, parsed and checked.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Chat, parseChat } from '../../domain/chat.ts'
 import type { Alarms } from '../../lib/alarms.ts'
-import { parseJsonObject, requireJson } from '../json-body.ts'
+import { LARGE_BODY_BYTES, parseJsonObject, requireJson } from '../json-body.ts'
 import type { Case } from '../reply.ts'
 import { readBody } from '../request.ts'
 
@@ -21,6 +22,22 @@ export function readChat(it: Case, reserve: (bytes: number) => void, needs: Chat
     alarms: needs.alarms,
     reserve,
   })
-  const parse = (whole: Buffer) => parseChat(parseJsonObject(whole, needs.jsonDepthMax, 'kept'))
-  return bytes instanceof Promise ? bytes.then(parse) : parse(bytes)
+  if (bytes instanceof Promise) {
+    return bytes.then(whole => (whole.length > LARGE_BODY_BYTES ? parseInTurns(whole, needs) : parse(whole, needs)))
+  }
+  return parse(bytes, needs)
+}
+
+function parse(whole: Buffer, { jsonDepthMax }: ChatBodyNeeds): Chat {
+  return parseChat(parseJsonObject(whole, jsonDepthMax, 'kept'))
+}
+
+// Each step over megabytes has a turn of the event loop of its own, so that others are served in between.
+async function parseInTurns(whole: Buffer, { jsonDepthMax }: ChatBodyNeeds): Promise<Chat> {
+  await nextTurn()
+  const body = parseJsonObject(whole, jsonDepthMax, 'kept')
+  await nextTurn()
+  const chat = parseChat(body)
+  await nextTurn()
+  return chat
 }

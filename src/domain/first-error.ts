@@ -1,0 +1,86 @@
+// Where a value is first wrong by its schema. Typebox lists what is wrong by a walk over all of it, which takes long on tens of thousands of
+// members: here compiled checks lead down to the smallest part that fails, and only that part is asked for its words.
+import type { TSchema } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { missing, notKnown, wrongField } from './chat-complaint.ts'
+import { fieldBelow } from './field-path.ts'
+import type { Refusal } from './refusal.ts'
+
+type Described = TSchema & {
+  readonly type?: string
+  readonly anyOf?: readonly TSchema[]
+  readonly items?: TSchema
+  readonly required?: readonly string[]
+  readonly properties?: Readonly<Record<string, TSchema>>
+  readonly additionalProperties?: boolean | TSchema
+}
+
+// Of a value that the schema refuses.
+export function firstError(schema: TSchema, value: unknown, path: string): Refusal {
+  const { anyOf, ...described } = schema as Described
+  if (anyOf !== undefined) return errorOfChoice(schema, shapesOf(anyOf), value, path)
+  if (Array.isArray(value) && described.type === 'array') return errorInList(described, value, path)
+  if (described.type === 'object' && typeof value === 'object' && value !== null && !Array.isArray(value))
+    return errorInObject(described, value as Readonly<Record<string, unknown>>, path)
+  return ownError(schema, value, path)
+}
+
+// What is wrong inside of the one shape that is meant says more than that none fits.
+function errorOfChoice(choice: TSchema, shapes: readonly TSchema[], value: unknown, path: string): Refusal {
+  const kind = Array.isArray(value) ? 'array' : typeof value === 'object' && value !== null ? 'object' : undefined
+  const meant = kind === undefined ? [] : shapes.filter(({ type }: Described) => type === kind)
+  const [shape] = meant
+  return meant.length === 1 && shape !== undefined ? firstError(shape, value, path) : ownError(choice, value, path)
+}
+
+// Those of choices inside of a choice too.
+function shapesOf(anyOf: readonly TSchema[]): readonly TSchema[] {
+  return anyOf.flatMap(shape => {
+    const { anyOf: inner } = shape as Described
+    return inner === undefined ? [shape] : shapesOf(inner)
+  })
+}
+
+function errorInList({ items, ...list }: Described, value: readonly unknown[], path: string): Refusal {
+  if (items === undefined) return ownError(list, value, path)
+  const check = validatorOf(items)
+  const at = value.findIndex(item => !check.Check(item))
+  return at < 0 ? ownError(list, value, path) : firstError(items, value[at], fieldBelow(path, String(at)))
+}
+
+function errorInObject(
+  { properties = {}, required = [], additionalProperties: others, ...object }: Described,
+  value: Readonly<Record<string, unknown>>,
+  path: string,
+): Refusal {
+  for (const name of required) if (!Object.hasOwn(value, name)) return missing(fieldBelow(path, name))
+  if (others === false) {
+    for (const name of Object.keys(value))
+      if (!Object.hasOwn(properties, name)) return notKnown(fieldBelow(path, name.slice(0, NAME_CHARS_MAX)))
+  }
+  for (const [name, field] of Object.entries(properties)) {
+    if (value[name] !== undefined && !validatorOf(field).Check(value[name]))
+      return firstError(field, value[name], fieldBelow(path, name))
+  }
+  return ownError(object, value, path)
+}
+
+const NAME_CHARS_MAX = 256
+
+function ownError(schema: TSchema, value: unknown, path: string): Refusal {
+  return wrongField(validatorOf(schema).Errors(value), path)
+}
+
+// As many as there are parts of the schemas of a chat; those that were put together for one error are not kept.
+export function validatorOf(schema: TSchema): Validator {
+  let check = validators.get(schema)
+  if (check === undefined) {
+    check = Compile(schema)
+    validators.set(schema, check)
+  }
+  return check
+}
+
+export type Validator = ReturnType<typeof Compile>
+
+const validators = new WeakMap<TSchema, Validator>()
