@@ -42,6 +42,7 @@ const MANY: Readonly<Record<string, () => object>> = {
   }),
   'wrong stops': () => ({ ...plain, stop: Array(MEMBERS).fill(1) }),
   'wrong tools': () => ({ ...plain, tools: Array(MEMBERS).fill(1) }),
+  'too many tools': () => ({ ...plain, tools: Array(16_000).fill({ type: 'function', function: { name: 'f' } }) }),
   'too many messages': () => ({ model: 'm', messages: Array(MEMBERS - 10).fill({ role: 'user' }) }),
   'wrong messages': () => ({ model: 'm', messages: Array(MEMBERS).fill(1) }),
   'wrong parts': () => said({ content: Array(MEMBERS).fill(1) }),
