@@ -53,7 +53,8 @@ export function sqliteReader({ open, bounds }: ReaderNeeds): SqliteReader {
   return {
     ask,
     async close() {
-      if (current !== undefined) await (await current).ask({ close: true })
+      // One that could not be opened, or has died, has nothing to close.
+      await current?.then(thread => thread.ask({ close: true })).catch(() => undefined)
     },
   }
 }
