@@ -165,13 +165,15 @@ async function hold(
   needs: GatewayNeeds,
 ): Promise<HeldHere> {
   let size = sizeByBytes(chat)
-  const entry = holdEntry(chat, models, size, needs.outputCapMinTokens)
+  // The one that was granted: which model costs most may change with the count.
+  let entry = holdEntry(chat, models, size, needs.outputCapMinTokens)
   const counted = async () => {
     size = await sizeByCount(chat, models, pass.bearer.account.id, {
       promptCounts: needs.promptCounts,
       provider: needs.catalog().provider,
     })
-    return holdEntry(chat, models, size, needs.outputCapMinTokens)
+    entry = holdEntry(chat, models, size, needs.outputCapMinTokens)
+    return entry
   }
   const { requestId } = pass.call
   const forget = needs.live.join(requestId)

@@ -10,7 +10,7 @@ import type { AuditOptions, AuditReport } from '../store/audit-passes.ts'
 import { auditPostgres } from '../store/audit-postgres.ts'
 import { DATABASE_FILE } from '../store/lock.ts'
 import { journalLines, refuseMissing } from './audit-journal.ts'
-import { BadUsage, type Command } from './command.ts'
+import type { Command } from './command.ts'
 import { progress } from './progress.ts'
 import { printJson } from './table.ts'
 
@@ -25,7 +25,7 @@ export const commands: Readonly<Record<string, Command>> = {
     more: `--log takes what the gateway wrote to its standard output: one JSON object a line,
 plain or .gz, - for standard input; may be given several times. Exit code 1 if a
 request was told another cost than its row has; lines that cannot be read are
-counted and skipped. A log without a single request is an error.
+counted and skipped. Exit code 1 also if no line is about a request.
 
 FILE is a SQLite database or a backup; without it the database at\nDATABASE_URL is read, or else ${DATABASE_FILE} in TURNPIKE_DATA_DIR.`,
     takes: [0, 1],
@@ -35,7 +35,7 @@ FILE is a SQLite database or a backup; without it the database at\nDATABASE_URL 
       const source = sourceOf(input.args[0])
       const report = await watchedAudit(source, { idle: input.flag('idle'), now: systemClock.now() })
       const log = files.length === 0 ? undefined : await compareLog(source, files)
-      const ok = report.ok && (log?.disagreeing ?? 0) === 0
+      const ok = report.ok && (log === undefined || isGood(log))
       if (input.json) printJson({ ...report, ok, ...(log === undefined ? {} : { log }) })
       else {
         printReport(report)
@@ -68,13 +68,7 @@ async function audit(source: Source, options: AuditOptions): Promise<AuditReport
 }
 
 function compareLog(source: Source, files: readonly string[]): Promise<LogReport> {
-  const compare = async (rows: RowLookup) => {
-    const report = await auditLog(journalLines(files), rows)
-    // Another file was meant: that nothing disagrees would be no news.
-    if (report.compared + report.expired === 0)
-      throw new BadUsage(`--log: none of ${report.lines} lines is about a request`)
-    return report
-  }
+  const compare = (rows: RowLookup) => auditLog(journalLines(files), rows)
   return 'path' in source ? withSqliteRows(source.path, compare) : withPostgresRows(source.url, compare)
 }
 
@@ -87,14 +81,20 @@ function printReport(report: AuditReport): void {
   }
 }
 
-function printLog({ lines, compared, unreadable, expired, disagreeing, examples }: LogReport): void {
-  const verdict = disagreeing === 0 ? styleText('green', 'ok    ') : styleText('red', 'BROKEN')
+// That nothing disagrees is no news where another file was meant.
+function isGood({ disagreeing, compared, expired }: LogReport): boolean {
+  return disagreeing === 0 && compared + expired > 0
+}
+
+function printLog(report: LogReport): void {
+  const { lines, compared, unreadable, expired, disagreeing, examples } = report
+  const verdict = isGood(report) ? styleText('green', 'ok    ') : styleText('red', 'BROKEN')
   const skipped = [
     ...(expired === 0 ? [] : [`${expired} past retention`]),
     ...(unreadable === 0 ? [] : [`${unreadable} unreadable`]),
   ]
   const count = [`${compared} compared of ${lines} lines`, ...skipped].join(', ')
-  const broken = disagreeing === 0 ? '' : `${disagreeing} disagree, `
+  const broken = isGood(report) ? '' : disagreeing > 0 ? `${disagreeing} disagree, ` : 'no request in it, '
   process.stdout.write(`${verdict}  log     callers were told what their requests cost (${broken}${count})\n`)
   for (const example of examples) process.stdout.write(`                  ${example}\n`)
   if (disagreeing > examples.length)

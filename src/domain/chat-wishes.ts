@@ -1,5 +1,6 @@
 // What a request asks of routing: `models` and `provider` of its body, in OpenRouter's words, which also say prices per
 // million tokens.
+import { isRawJson } from '../lib/raw-json.ts'
 import { type Pico, parseDecimal } from './credits.ts'
 import { Refusal } from './refusal.ts'
 import { NO_WISHES, type Strategy, type Wishes } from './routing.ts'
@@ -22,6 +23,7 @@ export function tidyWishes(body: Readonly<Record<string, unknown>>, leftOut: str
   const wishes = provider as Record<string, unknown>
   for (const name of Object.keys(wishes)) {
     const value = wishes[name]
+    if (isRawJson(value)) throw new Refusal('invalid_value', { param: `provider.${name}`.slice(0, 256).toWellFormed() })
     if (value === null) delete wishes[name]
     else if (UNKEPT_WISHES.get(name)?.(value) === false) throw unkept(`provider.${name}`)
     else if (!PROVIDER_WISHES.includes(name)) {

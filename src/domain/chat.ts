@@ -74,6 +74,8 @@ export function parseChat(body: Record<string, unknown>): Chat {
 
   const media = valid.messages.flatMap((message, index) => checkMessage(message, `messages.${index}`, leftOut))
   checkTools(valid.tools as Part[] | undefined)
+  for (const [index, declared] of ((valid.functions as Record<string, unknown>[] | undefined) ?? []).entries())
+    checkPricedFields(declared, `functions.${index}`)
   const messagesJson = JSON.stringify(valid.messages)
   return {
     model: valid.model,
@@ -135,6 +137,7 @@ function sortFields(body: Record<string, unknown>) {
       delete body[name]
       continue
     }
+    if (fate !== undefined && name !== 'seed' && isRawJson(value)) throw unsafeInteger(name)
     checkPriced(name, value, '')
     if (fate === 'forwarded') forwarded[name] = value
     else if (fate === 'identifier') identifiers[name] = value
@@ -175,6 +178,9 @@ function checkAssistant(message: Message, path: string): void {
   for (const [index, call] of ((message.tool_calls as Part[] | undefined) ?? []).entries()) {
     if (call[call.type] === undefined) throw missing(`${path}.tool_calls.${index}.${call.type}`)
   }
+  // Open to what a provider wants back, and so to what it may charge for.
+  if (message.tool_calls !== undefined) checkPricedInside(message.tool_calls, `${path}.tool_calls`)
+  if (message.reasoning_details !== undefined) checkPricedInside(message.reasoning_details, `${path}.reasoning_details`)
 }
 
 function checkPart(part: Part, path: string, leftOut: string[]): Media[] {
@@ -273,6 +279,11 @@ function keepOnly(
 
 const LEFT_OUT_NAMED_MAX = 32
 
+// Only a seed and what nobody here reads may have one.
+function unsafeInteger(param: string): Refusal {
+  return new Refusal('invalid_value', { param, message: `${param} is not a safe integer.` })
+}
+
 function outOfPlace(param: string): Refusal {
   return new Refusal('unsupported_value', { param, message: `${param} is not offered here; send the content itself.` })
 }
@@ -294,7 +305,11 @@ function checkTools(tools: readonly Part[] | undefined): void {
     const inner = tool[tool.type]
     if (inner === undefined) throw missing(`tools.${index}.${tool.type}`)
     checkPricedFields(tool, `tools.${index}`)
-    checkPricedFields(inner as Record<string, unknown>, `tools.${index}.${tool.type}`)
+    for (const name of ['function', 'custom']) {
+      const member = tool[name]
+      if (typeof member === 'object' && member !== null)
+        checkPricedFields(member as Record<string, unknown>, `tools.${index}.${name}`)
+    }
   }
 }
 

@@ -58,8 +58,13 @@ export function guardJson(bytes: Buffer, depthMax: number): JsonGuard {
 export type TextBounds = { readonly depthMax: number; readonly membersMax: number }
 
 // The same for a text. A level or a member takes two characters at least, so a short text is not looked at.
-export function guardText(text: string, { depthMax, membersMax }: TextBounds): 'ok' | 'too_deep' | 'too_many' {
-  if (text.length <= 2 * Math.min(depthMax, membersMax)) return 'ok'
+export function guardText(text: string, bounds: TextBounds): 'ok' | 'too_deep' | 'too_many' {
+  if (text.length <= 2 * Math.min(bounds.depthMax, bounds.membersMax)) return 'ok'
+  const counted = countMembers(text, bounds)
+  return typeof counted === 'number' ? 'ok' : counted
+}
+
+export function countMembers(text: string, { depthMax, membersMax }: TextBounds): number | 'too_deep' | 'too_many' {
   let depth = 0
   let members = 0
   for (let i = 0; i < text.length; i++) {
@@ -71,7 +76,7 @@ export function guardText(text: string, { depthMax, membersMax }: TextBounds): '
       if (++depth > depthMax) return 'too_deep'
     } else if ((code | 0x20) === CLOSE) depth--
   }
-  return 'ok'
+  return members
 }
 
 // The dotted path ("messages.2.content") of the first number that is not finite or is an integer beyond the safe ones;

@@ -1,4 +1,4 @@
-// Counts the words of a text: runs of letters and digits. A table and a loop instead of a pattern, which needs a stack as deep as the
+// Counts the words of a text: runs of letters, digits and what stands inside of words (marks, apostrophes, joiners). A table and a loop instead of a pattern, which needs a stack as deep as the
 // longest word, and several times as long for emoji.
 
 // No more than `max` of them, and never more than there are: a character outside of the basic plane is no word, and where it stands
@@ -19,7 +19,8 @@ export function wordCount(text: string, max: number): number {
 
 const OTHER = 0
 const LETTER = 1
-const SURROGATE = 2
+// Neither begins a word nor ends one: tokenizers merge across marks, apostrophes and joiners.
+const INSIDE = 2
 
 let known: Uint8Array | undefined
 
@@ -27,7 +28,8 @@ function kindsOfUnits(): Uint8Array {
   if (known !== undefined) return known
   known = new Uint8Array(0x10000).fill(OTHER)
   for (let unit = 0; unit < 0x10000; unit++) {
-    if (unit >= 0xd800 && unit <= 0xdfff) known[unit] = SURROGATE
+    if (unit >= 0xd800 && unit <= 0xdfff) known[unit] = INSIDE
+    else if (/[\p{M}'\u2019\u200c\u200d]/u.test(String.fromCharCode(unit))) known[unit] = INSIDE
     else if (/[\p{L}\p{N}]/u.test(String.fromCharCode(unit))) known[unit] = LETTER
   }
   return known

@@ -124,7 +124,9 @@ function withProduced(output: OutputSeen, bytes: number): OutputSeen {
 }
 
 // The caller had left a request that was read on, and it ended without a word of the upstream's: nobody knows what was
-// produced. An upstream that answered with an error has produced nothing.
+// produced. An upstream that answered with an error has produced nothing, nor has one whose connection had closed before.
 function isLost({ model, dispatchedAt, failures }: Answer, client: Client, needs: RelayNeeds): boolean {
-  return client.gone && dispatchedAt !== null && failures.at(-1)?.status === undefined && needs.readsOn(model)
+  const last = failures.at(-1)
+  const isUnknown = last?.status === undefined && last?.stale !== true
+  return client.gone && dispatchedAt !== null && isUnknown && needs.readsOn(model)
 }

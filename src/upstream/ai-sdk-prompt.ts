@@ -3,6 +3,7 @@
 import type { LanguageModelV4Message, LanguageModelV4Prompt, SharedV4ProviderOptions } from '@ai-sdk/provider'
 import type { SdkKind } from '../domain/presets.ts'
 import type { Message, Part } from '../domain/prompt.ts'
+import { countMembers } from '../lib/json-guard.ts'
 import { mediaPart } from './ai-sdk-media.ts'
 import { thoughtParts } from './ai-sdk-thoughts.ts'
 
@@ -15,13 +16,15 @@ export function promptOf(messages: readonly Message[], kind: SdkKind): LanguageM
   const system: LanguageModelV4Message[] = []
   const spoken: LanguageModelV4Message[] = []
   const names = toolNames(messages)
+  const left = { members: ARGUMENT_MEMBERS_MAX }
   for (const message of messages) {
     if (message.role === 'system' || message.role === 'developer') {
       // Most know instructions at the beginning only.
       const to = kind === 'cohere' ? spoken : system
       to.push(...systemMessages(message, kind))
     } else if (message.role === 'user') spoken.push({ role: 'user', content: userParts(message, kind) })
-    else if (message.role === 'assistant') spoken.push({ role: 'assistant', content: assistantParts(message, kind) })
+    else if (message.role === 'assistant')
+      spoken.push({ role: 'assistant', content: assistantParts(message, kind, left) })
     else addResult(spoken, resultPart(message, names, kind))
   }
   return [...system, ...spoken]
@@ -47,7 +50,7 @@ function userParts({ content }: Message, kind: SdkKind): UserPart[] {
   )
 }
 
-function assistantParts(message: Message, kind: SdkKind): AssistantPart[] {
+function assistantParts(message: Message, kind: SdkKind, left: { members: number }): AssistantPart[] {
   const words = [...partsOf(message.content), ...(message.refusal === undefined ? [] : partsOf(message.refusal))]
   return [
     ...thoughtParts(message, kind),
@@ -58,7 +61,7 @@ function assistantParts(message: Message, kind: SdkKind): AssistantPart[] {
       type: 'tool-call' as const,
       toolCallId: call.id,
       toolName: call.name,
-      input: parsedOr(call.arguments),
+      input: parsedOr(call.arguments, left),
       ...signatureOf(call),
     })),
   ]
@@ -129,11 +132,18 @@ function textOf(part: Part): string {
   return String(part.text ?? part.refusal ?? '')
 }
 
-// What a model wrote as the arguments of a call is usually JSON.
-function parsedOr(text: string): unknown {
+// What a model wrote as the arguments of a call is usually JSON. It stays text where its parse would keep other requests waiting: nested
+// too deeply, or with more members than are left for this prompt.
+function parsedOr(text: string, left: { members: number }): unknown {
+  const members = countMembers(text, { depthMax: ARGUMENT_DEPTH_MAX, membersMax: left.members })
+  if (typeof members !== 'number') return text
+  left.members -= members + 1
   try {
     return JSON.parse(text === '' ? '{}' : text)
   } catch {
     return text
   }
 }
+
+const ARGUMENT_DEPTH_MAX = 200
+const ARGUMENT_MEMBERS_MAX = 50_000

@@ -146,9 +146,9 @@ export function jsonReader(
     end(failure) {
       if (over) return
       if (failure !== undefined) {
-        // It was we who did not read on.
+        // It was we who did not read on. What was read had been produced.
         const isOurs = failure.kind === 'timeout' && room?.isWaiting === true
-        return end(isOurs ? new Failure('cut', 'no memory for the answer in time') : failure)
+        return end(isOurs ? new Failure('cut', 'no memory for the answer in time', { producedBytes: bytes }) : failure)
       }
       room?.complete()
       if (bytes > setup.answerInlineBytesMax) return readLarge()

@@ -75,9 +75,12 @@ export function requestWriter({ quirks, passthrough, maxTokensField }: Provider)
 
 // A budget for thinking is output too: one above the cap would be produced and never paid for.
 function withinCap(name: string, value: unknown, cap: number): unknown {
-  if (typeof value === 'number') return BUDGETS.has(name) ? Math.min(value, cap) : value
-  if (isRawJson(value)) return BUDGETS.has(name) ? cap : value
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  if (isRawJson(value) || typeof value === 'number' || typeof value === 'string') {
+    const isWithin = Number(value) >= 0 && Number(value) <= cap
+    return BUDGETS.has(name) && !isWithin ? cap : value
+  }
+  if (Array.isArray(value)) return value.map(part => withinCap(name, part, cap))
+  if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(Object.entries(value).map(([inner, part]) => [inner, withinCap(inner, part, cap)]))
 }
 

@@ -124,7 +124,9 @@ function answerOf(setup: FetchSetup, ends: Ends): OutwardHandler & { fail(reason
       }
       bytes += chunk.length
       const excess = guard?.(chunk)
-      if (excess !== undefined) return fail(new Failure('oversize', excess, { producedBytes: bytes }))
+      // Of a stream, what came before was passed on and counted.
+      const producedBytes = setup.stream ? Math.min(bytes, setup.bounds.sseEventBytesMax) : bytes
+      if (excess !== undefined) return fail(new Failure('oversize', excess, { producedBytes }))
       const trouble = shape?.(chunk)
       if (trouble !== undefined) return fail(new Failure('nonsense', `the answer is ${trouble}`, { status: 200 }))
       // The bytes are lent: a copy is what stays.

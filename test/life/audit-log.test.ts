@@ -106,12 +106,21 @@ test('lines that cannot be read are counted and skipped, however long; lines abo
   assert.match(stdout, /callers were told what their requests cost \(1 compared of \d+ lines, 4 unreadable\)/)
 })
 
+test('a log in which nothing is about a request does not pass', async () => {
+  await writeFile(file('other.log'), '{"level":"info","msg":"listening"}\nnot a log\n')
+
+  const { code, stdout } = await cli(gateway, ['audit', '--log', file('other.log')])
+
+  assert.equal(code, 1)
+  assert.match(stdout, /ok +I1 /)
+  assert.match(stdout, /BROKEN +log .*\(no request in it, 0 compared of 2 lines, 1 unreadable\)/)
+})
+
 test('a log that is not there, or is no log, is a wrong call', async () => {
   await writeFile(file('cut.gz'), gzipSync('x'.repeat(100_000)).subarray(0, 60))
-  await writeFile(file('other.log'), '{"level":"info","msg":"listening"}\nnot a log\n')
   const wrong: readonly (readonly string[])[] = [
     [file('none.log')],
-    [file('other.log')],
+
     [dirname(file('x'))],
     [file('cut.gz')],
     ['-', '-'],

@@ -166,6 +166,9 @@ test('an allowlist is forwarded as it was said, and nothing else', async t => {
     const hour = { cache_control: { type: 'ephemeral', ttl: '1h' } }
     const part = { type: 'text', text: 'x', ...hour }
     const named = { type: 'function', function: { name: 'f' } }
+    const said = { role: 'assistant', content: 'x' }
+    const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }
+    const called = (extra: object) => [...messages, { ...said, tool_calls: [{ ...call, ...extra }] }]
     const cases: readonly (readonly [string, object])[] = [
       ['messages.0.content.0.cache_control', { messages: [{ role: 'system', content: [part] }] }],
       [
@@ -181,6 +184,14 @@ test('an allowlist is forwarded as it was said, and nothing else', async t => {
       ],
       ['tools.0.cache_control', { messages, tools: [{ ...named, ...hour }] }],
       ['tools.0.function.cache_control', { messages, tools: [{ type: 'function', function: { name: 'f', ...hour } }] }],
+      ['tools.0.custom.cache_control', { messages, tools: [{ ...named, custom: hour }] }],
+      ['functions.0.cache_control', { messages, functions: [{ name: 'f', ...hour }] }],
+      ['messages.1.tool_calls.0.cache_control', { messages: called(hour) }],
+      ['messages.1.tool_calls.0.extra_content.0.cache_control', { messages: called({ extra_content: [hour] }) }],
+      [
+        'messages.1.reasoning_details.0.cache_control',
+        { messages: [...messages, { ...said, reasoning_details: [hour] }] },
+      ],
       ['cache_control', { messages, ...hour }],
       ['thinking.extra.0.service_tier', { messages, thinking: { extra: [{ service_tier: 'priority' }] } }],
     ]

@@ -99,6 +99,11 @@ test('a hostile body is refused or taken for what it says, and nobody else notic
         ['"max_tokens":9007199254740993', 'max_tokens'],
         ['"n":12345678901234567890', 'n'],
         ['"max_tokens":1e300', 'max_tokens'],
+        ['"provider":99999999999999999999', 'provider'],
+        ['"provider":{"max_price":99999999999999999999}', 'provider.max_price'],
+        ['"metadata":99999999999999999999', 'metadata'],
+        ['"stream_options":99999999999999999999', 'stream_options'],
+        ['"tool_choice":99999999999999999999', 'tool_choice'],
         ['"unknown":{"deep":[0,1e999]}', 'unknown.deep.1'],
       ]
       for (const [field, param] of odd) assertRefusal(await post(`{${FIELDS},${field}}`), 'invalid_value', param)

@@ -24,6 +24,12 @@ const { gateway, upstream } = await openScene(
       models: [
         standardModel(),
         standardModel({ id: 'test/own', targets: [{ provider: 'up', model: 'openai/gpt-4o-mini' }] }),
+        standardModel({
+          id: 'test/long-answers',
+          max_output_tokens: 16_384,
+          pricing: { prompt: '0.0000025', completion: '0.0001' },
+        }),
+        standardModel({ id: 'test/dear-prompts', pricing: { prompt: '0.001', completion: '0.00001' } }),
         standardModel({ id: 'test/older', targets: [{ provider: 'up', model: 'openai/gpt-4-turbo' }] }),
       ],
     }),
@@ -103,6 +109,19 @@ test('a low balance without a maximum is capped by the count where half of it do
   assert.equal(quoted.output_cap, 300)
   assert.equal(quoted.hold, (await settledRow(gateway, answer.headers['x-request-id'])).hold)
   assert.equal((upstream.journal.at(-1)?.body as Loose | undefined)?.max_tokens, 300)
+})
+
+test('the cap is that of the count, also where another of the listed models costs most by the bytes', async () => {
+  const models = ['test/long-answers', 'test/dear-prompts']
+  const half = 1_300_000_000n
+  const poor = await gateway.createKey({ credits: credits(2n * half) })
+
+  const answer = await gateway.chat({ model: models[0], models, messages }, { key: poor.secret })
+
+  const cap = (half - BigInt(countedBound(messages)) * 2500n) / 100_000n
+  assert.ok(cap > 4096n && cap < 16_384n)
+  assert.equal(answer.headers['x-svc-output-cap'], String(cap))
+  assert.equal((upstream.journal.at(-1)?.body as Loose | undefined)?.max_tokens, Number(cap))
 })
 
 function ask(caller: NewKey) {
