@@ -23,6 +23,7 @@ const HELP = `npm run soak -- [options]
 // Above its level by less than this, memory has come back: the collector leaves what nobody asks for.
 const BACK_MB = 60
 const OVERLOAD = 3
+const RESTING_SECONDS = 40
 
 const { values: options } = parseArgs({
   options: {
@@ -165,9 +166,10 @@ function watch({ pid, port }: Running): { stop(): Promise<Watched> } {
 }
 
 // Memory that is no longer used goes back some seconds after the load.
+// Connections to the upstream that nobody uses are kept for 20 s, and garbage is collected after that.
 async function restingMb({ pid }: Running): Promise<number> {
   let least = Number.POSITIVE_INFINITY
-  for (let second = 0; second < 10; second++) {
+  for (let second = 0; second < RESTING_SECONDS; second++) {
     await sleep(1000)
     least = Math.min(least, residentMb(pid))
   }

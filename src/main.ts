@@ -6,6 +6,7 @@ import { BadConfig, type Config, NoConfigFile } from './config.ts'
 import { drainable } from './drain.ts'
 import { DEMO_MODEL, type FirstStart, welcome } from './first-start.ts'
 import { onHangUp } from './lib/hang-up.ts'
+import { collectWhenIdle } from './lib/idle-collection.ts'
 import { type Ground, openGround, wordsOf } from './main-ground.ts'
 import { openListeners } from './main-listeners.ts'
 import { watchNodes } from './main-nodes.ts'
@@ -54,6 +55,7 @@ export async function serve(config: Config): Promise<number> {
   tree?.ready()
   start.serves()
   keepHeapSmall()
+  collectWhenIdle(() => inFlight.size === 0)
 
   // Until then the sweeps go on, which renew the lease: other nodes leave the rows alone that are still to be settled.
   const unsettled = await drain.finished(listeners.servers, v1.settlements)

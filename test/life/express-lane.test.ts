@@ -116,19 +116,24 @@ test('the express lane and Node serve one and the same gateway', async t => {
     upstream.reset()
   })
 
-  await t.test('a caller that half-closes amid a stream has left', async () => {
-    upstream.reset()
-    upstream.script({ words: ['one', ' two'], stallAfterChunks: 1 })
-    using connection = await openRaw(gateway.port)
-    connection.send(plain({ ...hello, stream: true }))
-    await until('the stream has begun', () => connection.received.includes('one'))
-    connection.halfClose()
+  for (const behind of ['', plain(hello)]) {
+    const what = behind === '' ? 'amid a stream' : 'amid a stream, with another request sent already,'
+    await t.test(`a caller that half-closes ${what} has left`, async () => {
+      upstream.reset()
+      upstream.script({ words: ['one', ' two'], stallAfterChunks: 1 })
+      using connection = await openRaw(gateway.port)
+      connection.send(plain({ ...hello, stream: true }))
+      await until('the stream has begun', () => connection.received.includes('one'))
+      if (behind !== '') connection.send(behind)
+      connection.halfClose()
 
-    const row = await settledRow(gateway, upstream.journal[0]?.requestId)
-    assert.equal(row.outcome, 'client_left')
-    assert.equal(await connection.closed(), true)
-    upstream.reset()
-  })
+      const row = await settledRow(gateway, upstream.journal[0]?.requestId)
+      assert.equal(row.outcome, 'client_left')
+      assert.equal(await connection.closed(), true)
+      assert.equal(upstream.journal.length, 1)
+      upstream.reset()
+    })
+  }
 
   assert.ok((await gateway.audit()).ok)
 })
