@@ -5,7 +5,7 @@ import type { Config } from './config.ts'
 import type { FileProvider } from './config-provider.ts'
 import { type Credential, isElsewhere, type Model, type Provider } from './domain/catalog.ts'
 import { AT_PAR, type Exchange } from './domain/dollars.ts'
-import { demoCatalog } from './first-start.ts'
+import { demoCatalog } from './server/bootstrap.ts'
 import type { DeclaredCatalog } from './store/contract-catalog.ts'
 import { missingPackages } from './upstream/ai-sdk-models.ts'
 

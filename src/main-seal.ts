@@ -2,9 +2,9 @@
 // under both are met: a node opens what its own key sealed or the one before, and seals anew what the one before did.
 import { BadConfig, type Config } from './config.ts'
 import type { Credential } from './domain/catalog.ts'
-import { installationKey } from './first-start.ts'
 import { lru } from './lib/lru.ts'
 import { type Seal, sealWith } from './lib/seal.ts'
+import { installationKey } from './server/bootstrap.ts'
 import type { CatalogStore, ResealedCredential, SealedCredential } from './store/contract-catalog.ts'
 
 export type Seals = {

@@ -28,18 +28,16 @@ const ROOMS: Rooms = [
   ['http/', ['gateway.ts', 'quote.ts', 'admin/', 'relay/sink.ts', 'admit/', CONTRACT, 'domain/', 'lib/']],
   // config.ts and the files it is made of: config-env.ts, config-file.ts, …
   ['config', ['domain/', 'lib/']],
-  // What a first start makes, and how the process ends.
-  ['first-start.ts', ['config', 'admin/', 'domain/', CONTRACT]],
-  ['drain.ts', ['http/', 'domain/', 'lib/']],
-  // main.ts and the files it is made of: main-store.ts, main-v1.ts, …
+  // The life of the process: it opens and wires everything, and holds no rule of its own.
+  ['server/', ['']],
   ['main', ['']],
-  // `serve` hands over to main; `audit`, `backup`, `restore` and `migrate` work on the store itself while no gateway need run; what
+  // `serve` hands over to the server; `audit`, `backup`, `restore` and `migrate` work on the store itself while no gateway need run; what
   // people read and write is in credits.
   [
     'cli/',
     [
-      'main.ts',
-      'main-workers.ts',
+      'server/serve.ts',
+      'server/cluster/primary.ts',
       'config',
       'store/audit',
       'store/forget-credentials.ts',

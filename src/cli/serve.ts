@@ -16,10 +16,10 @@ export const commands: Readonly<Record<string, Command>> = {
       const config = loadConfig()
       if (input.flag('build-dashboard') && cluster.isPrimary) buildWebIfMissing()
       if (config.workers > 1 && cluster.isPrimary) {
-        const { superviseWorkers } = await import('../main-workers.ts')
+        const { superviseWorkers } = await import('../server/cluster/primary.ts')
         process.exit(await superviseWorkers(config))
       }
-      const { serve } = await import('../main.ts')
+      const { serve } = await import('../server/serve.ts')
       const code = await serve(config)
       // At once, and not by running out of work: while Node takes itself apart, one more SIGTERM would find no handler
       // and become the way it ended.

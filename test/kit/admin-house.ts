@@ -14,7 +14,7 @@ import { NO_FILE } from '../../src/config-file.ts'
 import { priceSnapshot } from '../../src/domain/catalog.ts'
 import { adminApi } from '../../src/http/admin/admin-api.ts'
 import { sealWith } from '../../src/lib/seal.ts'
-import { catalogVerbs } from '../../src/main-catalog-verbs.ts'
+import { catalogVerbs } from '../../src/server/wire-catalog-api.ts'
 import { idAt } from '../../src/store/sql/time-order.ts'
 import { ENGINES, openRooms } from './engines.ts'
 

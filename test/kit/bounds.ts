@@ -4,7 +4,7 @@ import type { GatewayOptions } from './gateway.ts'
 
 export function withBounds(bounds: Partial<Bounds>): Required<Pick<GatewayOptions, 'nodeArgs' | 'env'>> {
   return {
-    nodeArgs: ['--import', new URL('./bounds-preload.ts', import.meta.url).href],
+    nodeArgs: ['--import', new URL('bounds-preload.ts', import.meta.url).href],
     env: { TEST_BOUNDS: JSON.stringify(bounds) },
   }
 }

@@ -117,9 +117,9 @@ const RULES: readonly Rule[] = [
       /\b(Date|Temporal)\.now\b|\bperformance\.(now|timeOrigin)\b|\bprocess\.(hrtime|uptime)\b|\bnew Date\b(?!\s*\(\s*[^\s)])/i,
   },
   {
-    what: 'takes chance from the air; it comes in as a parameter from main-ground.ts',
+    what: 'takes chance from the air; it comes in as a parameter from server/context.ts',
     where: /^src\//,
-    except: /^src\/main-ground\.ts$/,
+    except: /^src\/server\/context\.ts$/,
     part: 'bare',
     pattern: /\bMath\.random\b/,
   },

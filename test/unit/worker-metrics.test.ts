@@ -4,8 +4,8 @@ import type { Worker } from 'node:cluster'
 import { EventEmitter } from 'node:events'
 import { test } from 'node:test'
 import type { MetricJson } from '../../src/http/metrics.ts'
-import type { FromParent } from '../../src/main-worker.ts'
-import { metricGatherer } from '../../src/main-worker-metrics.ts'
+import { metricGatherer } from '../../src/server/cluster/metrics.ts'
+import type { FromParent } from '../../src/server/cluster/worker.ts'
 import { until } from '../kit/until.ts'
 
 test('of workers that end together the counters of each stay in the sum, at once and for good', async () => {

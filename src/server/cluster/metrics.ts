@@ -1,8 +1,8 @@
 // Metrics of a tree of processes: the parent asks every worker and hands the answers to the one that was scraped. What a
 // worker had counted when it ended is kept, since a sum that falls would look like a restart.
 import type { Worker } from 'node:cluster'
-import { type MetricJson, sumOf } from './http/metrics.ts'
-import { type FromWorker, tell } from './main-worker.ts'
+import { type MetricJson, sumOf } from '../../http/metrics.ts'
+import { type FromWorker, tell } from './worker.ts'
 
 type Metrics = readonly MetricJson[]
 type MetricGatherer = { join(worker: Worker): void; leave(worker: Worker): void }

@@ -2,15 +2,15 @@
 // and ends when all have drained. It serves nothing itself.
 import cluster, { type Worker } from 'node:cluster'
 import { fstatSync } from 'node:fs'
-import type { Config } from './config.ts'
-import { systemClock } from './lib/clock.ts'
-import { onHangUp } from './lib/hang-up.ts'
-import { lineWriter } from './lib/line-writer.ts'
-import { type Log, logTo, openLog } from './lib/log.ts'
-import { passLines } from './lib/pass-lines.ts'
-import { type FromWorker, tell } from './main-worker.ts'
-import { keepUntaken } from './main-worker-handoff.ts'
-import { metricGatherer } from './main-worker-metrics.ts'
+import type { Config } from '../../config.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { lineWriter } from '../../lib/line-writer.ts'
+import { type Log, logTo, openLog } from '../../lib/log.ts'
+import { onHangUp } from '../hang-up.ts'
+import { metricGatherer } from './metrics.ts'
+import { passLines } from './pass-lines.ts'
+import { keepUntaken } from './untaken-connections.ts'
+import { type FromWorker, tell } from './worker.ts'
 
 // Gives the exit code.
 export async function superviseWorkers(config: Config): Promise<number> {

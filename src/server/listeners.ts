@@ -2,16 +2,16 @@
 // own.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { join } from 'node:path'
-import { BadConfig, type Listen } from './config.ts'
+import { BadConfig, type Listen } from '../config.ts'
+import { openApp } from '../http/app.ts'
+import { addressStandingOf } from '../http/peer.ts'
+import { type HttpServer, httpServer } from '../http/server.ts'
+import { CHATS } from '../http/v1/endpoint.ts'
+import { packageRoot } from '../lib/package-root.ts'
+import type { Ground } from './context.ts'
 import type { Drain } from './drain.ts'
-import { openApp } from './http/app.ts'
-import { addressStandingOf } from './http/peer.ts'
-import { type HttpServer, httpServer } from './http/server.ts'
-import { CHATS } from './http/v1/endpoint.ts'
-import { packageRoot } from './lib/package-root.ts'
-import type { Ground } from './main-ground.ts'
-import type { Operator } from './main-operator.ts'
-import type { V1 } from './main-v1.ts'
+import type { Operator } from './wire-admin-api.ts'
+import type { V1 } from './wire-chat-api.ts'
 
 export type Listeners = {
   readonly servers: readonly HttpServer[]

@@ -1,9 +1,10 @@
 // One node among several: asks the store again and again what the others did (a changed catalog, streams to be ended) and
 // follows, and knows how many there are.
-import type { Drain } from './drain.ts'
-import { type Ground, wordsOf } from './main-ground.ts'
-import type { House } from './main-store.ts'
-import type { News } from './store/contract-nodes.ts'
+
+import type { News } from '../../store/contract-nodes.ts'
+import { type Ground, wordsOf } from '../context.ts'
+import type { Drain } from '../drain.ts'
+import type { House } from '../open-store.ts'
 
 export type Neighbours = {
   // As last heard, this one among them; at least 1.

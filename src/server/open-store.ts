@@ -1,14 +1,14 @@
 // Opens what is kept: Postgres, or the data directory for this process alone and the database in it; and the catalog.
 import { join } from 'node:path'
-import { BadConfig } from './config.ts'
-import { type CatalogKeeper, openCatalog, requirePackages } from './main-catalog.ts'
-import type { Ground } from './main-ground.ts'
-import type { LiveCatalog } from './route/catalog.ts'
-import { type Store, StoreAway } from './store/contract.ts'
-import { DATABASE_FILE, lockDataDir } from './store/lock.ts'
-import { movedAway } from './store/move-note.ts'
-import { openPostgres } from './store/postgres.ts'
-import { openSqlite } from './store/sqlite.ts'
+import { BadConfig } from '../config.ts'
+import { type CatalogKeeper, openCatalog, requirePackages } from '../main-catalog.ts'
+import type { LiveCatalog } from '../route/catalog.ts'
+import { type Store, StoreAway } from '../store/contract.ts'
+import { DATABASE_FILE, lockDataDir } from '../store/lock.ts'
+import { movedAway } from '../store/move-note.ts'
+import { openPostgres } from '../store/postgres.ts'
+import { openSqlite } from '../store/sqlite.ts'
+import type { Ground } from './context.ts'
 
 export type House = { readonly store: Store; readonly catalog: LiveCatalog; readonly keeper: CatalogKeeper }
 
