@@ -41,7 +41,7 @@ async function build() {
       entryFileNames: '[name].js',
       chunkFileNames: '[name]-[hash].js',
       // A file of its own, so that tests can put other numbers into it.
-      codeSplitting: { groups: [{ name: 'config-bounds', test: /config-bounds\.ts$/ }] },
+      codeSplitting: { groups: [{ name: 'limits', test: /config\/limits\.ts$/ }] },
       minify: false,
     })
     for (const folder of BESIDE) cpSync(join(ROOT, folder), join(fresh, basename(folder)), { recursive: true })

@@ -1,6 +1,6 @@
 // By which keys provider credentials are sealed and opened. While nodes change to a new key one after the other, credentials
 // under both are met: a node opens what its own key sealed or the one before, and seals anew what the one before did.
-import { BadConfig, type Config } from './config.ts'
+import { BadConfig, type Config } from './config/config.ts'
 import type { Credential } from './domain/catalog.ts'
 import { lru } from './lib/lru.ts'
 import { type Seal, sealWith } from './lib/seal.ts'

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { check } from 'recheck'
-import { openValue, openYaml } from '../src/config-yaml.ts'
+import { openValue, openYaml } from '../src/config/yaml.ts'
 import type { Said } from './kit/linear-work.ts'
 import { everyPattern } from './kit/patterns.ts'
 

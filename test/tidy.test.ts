@@ -26,8 +26,7 @@ const ROOMS: Rooms = [
   // The door admits before an endpoint is chosen, and endpoints that cost nothing pass the gate themselves: hence admit,
   // and of the store's contract what they read.
   ['http/', ['gateway.ts', 'quote.ts', 'admin/', 'relay/sink.ts', 'admit/', CONTRACT, 'domain/', 'lib/']],
-  // config.ts and the files it is made of: config-env.ts, config-file.ts, …
-  ['config', ['domain/', 'lib/']],
+  ['config/', ['domain/', 'lib/']],
   // The life of the process: it opens and wires everything, and holds no rule of its own.
   ['server/', ['']],
   ['main', ['']],
@@ -38,7 +37,7 @@ const ROOMS: Rooms = [
     [
       'server/serve.ts',
       'server/cluster/primary.ts',
-      'config',
+      'config/',
       'store/audit',
       'store/forget-credentials.ts',
       'store/lock.ts',
@@ -58,9 +57,9 @@ const TIDY: Tree = {
   'src/admit/admit.ts': source(
     "import { Gates } from '../store/contract.ts'\nconst any = { any: 1 }, fetched = call.fetch(any)",
   ),
-  'src/config-env.ts': source("export const prefix = 'svc_live_' + process.env.X"),
+  'src/config/env.ts': source("export const prefix = 'svc_live_' + process.env.X"),
   'src/http/page.ts': source('// process.env, Date.now()\nconst text = `process.env $' + '{1} fetch(x)`'),
-  'src/config-bounds.ts': source('const TABLE = {\n  bodyBytesMax: 4,\n}'),
+  'src/config/limits.ts': source('const TABLE = {\n  bodyBytesMax: 4,\n}'),
   'src/http/body.ts': source('export const read = (bounds) => bounds.bodyBytesMax'),
   'src/http/server.ts': source("import type { Server } from 'node:http'\nimport type { Socket } from 'node:net'"),
   'src/lib/node-http.ts': source("export const { createServer } = process.getBuiltinModule('node:http')"),
@@ -105,10 +104,10 @@ const FAULTS: Readonly<Record<string, readonly [tree: Tree, finding: RegExp]>> =
   ],
   'a bound that nobody reads': [
     {
-      'src/config-bounds.ts': source('const TABLE = {\n  urlBytesMax: 8,\n}'),
+      'src/config/limits.ts': source('const TABLE = {\n  urlBytesMax: 8,\n}'),
       'src/http/a.ts': source('// urlBytesMax\nconst URL_BYTES_MAX = 8'),
     },
-    /^src\/config-bounds\.ts:3 has a bound that nobody reads: urlBytesMax$/,
+    /^src\/config\/limits\.ts:3 has a bound that nobody reads: urlBytesMax$/,
   ],
   'a folder of utils': [{ 'src/lib/utils/a.ts': source('') }, /nameless drawer/],
   'a file of helpers': [{ 'test/kit/helpers.ts': source('') }, /nameless drawer/],

@@ -1,7 +1,7 @@
 // `turnpike audit`: proves the invariants over the database and exits with 1 if one is broken.
 import { join, resolve } from 'node:path'
 import { styleText } from 'node:util'
-import { loadDatabaseUrl, loadDataDir } from '../config.ts'
+import { loadDatabaseUrl, loadDataDir } from '../config/config.ts'
 import { systemClock } from '../lib/clock.ts'
 import { auditDatabase } from '../store/audit.ts'
 import { auditLog, type LogReport, type RowLookup } from '../store/audit-log.ts'

@@ -1,7 +1,7 @@
 // `turnpike chat`: a chat from the shell, word by word, with what each answer took and cost.
 import { createInterface } from 'node:readline/promises'
 import { styleText } from 'node:util'
-import { loadClientConfig } from '../config.ts'
+import { loadClientConfig } from '../config/config.ts'
 import { type Ask, type Reply, say, someModel, type Turn } from './chat-call.ts'
 import { CLIENT_HELP } from './client.ts'
 import { BadUsage, type Command, type Input } from './command.ts'

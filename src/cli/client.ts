@@ -1,6 +1,6 @@
 // A client of the gateway: knows where it is and how to say in plain words what went wrong. Tokens and keys come from the
 // environment or from stdin, never from the command line, where every user of the machine could read them.
-import { loadClientConfig } from '../config.ts'
+import { loadClientConfig } from '../config/config.ts'
 import { BadUsage, Failed, type Input, type Option } from './command.ts'
 import { lineFromStdin } from './stdin.ts'
 

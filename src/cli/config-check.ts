@@ -1,5 +1,5 @@
 // `turnpike config check`: reads the configuration as a start would, says what it means, and changes nothing.
-import { environmentWith, loadConfig } from '../config.ts'
+import { environmentWith, loadConfig } from '../config/config.ts'
 import { formatPrice } from '../domain/credits.ts'
 import type { Command } from './command.ts'
 import { printFields, printJson, printTable } from './table.ts'

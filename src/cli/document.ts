@@ -1,6 +1,6 @@
 // What commands of the admin API share: a document made of options, a secret that is on no command line, and how an object or a
 // list is shown.
-import { readSecretVariable } from '../config.ts'
+import { readSecretVariable } from '../config/config.ts'
 import type { Client, Json } from './client.ts'
 import { BadUsage, type Input, type Option } from './command.ts'
 import { lineFromStdin } from './stdin.ts'

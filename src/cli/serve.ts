@@ -1,6 +1,6 @@
 // `turnpike serve`: reads the configuration and hands over to the gateway, or to the parent of several.
 import cluster from 'node:cluster'
-import { loadConfig } from '../config.ts'
+import { loadConfig } from '../config/config.ts'
 import { buildWebIfMissing } from './build-web.ts'
 import type { Command } from './command.ts'
 

@@ -2,7 +2,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { hostname } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { type Bodies, bodyRoom } from '../http/bodies.ts'
 import { boundConnections, type Connections, connectionsMax } from '../http/connections.ts'
 import type { InFlight } from '../http/door.ts'

@@ -2,7 +2,7 @@
 // own.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { join } from 'node:path'
-import { BadConfig, type Listen } from '../config.ts'
+import { BadConfig, type Listen } from '../config/config.ts'
 import { openApp } from '../http/app.ts'
 import { addressStandingOf } from '../http/peer.ts'
 import { type HttpServer, httpServer } from '../http/server.ts'

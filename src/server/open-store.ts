@@ -1,6 +1,6 @@
 // Opens what is kept: Postgres, or the data directory for this process alone and the database in it; and the catalog.
 import { join } from 'node:path'
-import { BadConfig } from '../config.ts'
+import { BadConfig } from '../config/config.ts'
 import { type CatalogKeeper, openCatalog, requirePackages } from '../main-catalog.ts'
 import type { LiveCatalog } from '../route/catalog.ts'
 import { type Store, StoreAway } from '../store/contract.ts'

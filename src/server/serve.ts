@@ -2,7 +2,7 @@
 // and those it is made of (main-*.ts) wire everything; no others know every room.
 import { setTimeout } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
-import { BadConfig, type Config, NoConfigFile } from '../config.ts'
+import { BadConfig, type Config, NoConfigFile } from '../config/config.ts'
 import { keepSweeping, type SweepNeeds, sweepOnce } from '../settle/sweep.ts'
 import { StoreAway } from '../store/contract.ts'
 import { DEMO_MODEL, type FirstStart, welcome } from './bootstrap.ts'

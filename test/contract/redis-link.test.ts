@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { BOUNDS } from '../../src/config-bounds.ts'
+import { BOUNDS } from '../../src/config/limits.ts'
 import { canCount } from '../../src/store/redis-buckets.ts'
 import { openRedisLink } from '../../src/store/redis-link.ts'
 import { startFaultProxy } from '../kit/fault-proxy.ts'

@@ -5,7 +5,7 @@ import { registerHooks } from 'node:module'
 const wanted = Object.entries(JSON.parse(process.env.TEST_BOUNDS ?? '{}') as Record<string, number>)
 
 // In the bundle it is a file of its own, too.
-const TABLE = /\/(?:src\/config-bounds\.ts|dist\/config-bounds-[\w-]+\.js)$/
+const TABLE = /\/(?:src\/config\/limits\.ts|dist\/limits-[\w-]+\.js)$/
 
 registerHooks({
   load(url, context, next) {

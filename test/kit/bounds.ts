@@ -1,5 +1,5 @@
 // Gateway options that give a gateway other bounds than its own.
-import type { Bounds } from '../../src/config-bounds.ts'
+import type { Bounds } from '../../src/config/limits.ts'
 import type { GatewayOptions } from './gateway.ts'
 
 export function withBounds(bounds: Partial<Bounds>): Required<Pick<GatewayOptions, 'nodeArgs' | 'env'>> {

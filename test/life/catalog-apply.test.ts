@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { test } from 'node:test'
-import { FILE_SETTINGS } from '../../src/config-file.ts'
+import { FILE_SETTINGS } from '../../src/config/file.ts'
 import { cli } from '../kit/cli.ts'
 import { type Gateway, startGateway } from '../kit/gateway.ts'
 import type { Loose } from '../kit/http-call.ts'

@@ -2,7 +2,7 @@
 // read; the others notice nothing.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BOUNDS } from '../../src/config-bounds.ts'
+import { BOUNDS } from '../../src/config/limits.ts'
 import { standardConfig, startGateway } from '../kit/gateway.ts'
 import { openRaw, type RawConnection } from '../kit/raw-http.ts'
 import { assertRefusal, seen } from '../kit/refusal.ts'

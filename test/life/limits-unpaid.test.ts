@@ -3,7 +3,7 @@
 // refusals are counted for a minute; here for half a second.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BOUNDS } from '../../src/config-bounds.ts'
+import { BOUNDS } from '../../src/config/limits.ts'
 import { withBounds } from '../kit/bounds.ts'
 import { standardConfig, startGateway } from '../kit/gateway.ts'
 import type { Loose } from '../kit/http-call.ts'

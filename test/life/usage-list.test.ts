@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { BOUNDS } from '../../src/config-bounds.ts'
+import { BOUNDS } from '../../src/config/limits.ts'
 import { settledRow } from '../kit/bookings.ts'
 import { withBounds } from '../kit/bounds.ts'
 import { type NewKey, standardConfig, startGateway } from '../kit/gateway.ts'

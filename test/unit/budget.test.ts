@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { BOUNDS } from '../../src/config-bounds.ts'
+import { BOUNDS } from '../../src/config/limits.ts'
 import { retryBudget } from '../../src/route/budget.ts'
 import { manualClock } from '../kit/manual-clock.ts'
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/config/config.ts'
 import { openCatalog } from '../../src/main-catalog.ts'
 import { openGround } from '../../src/server/context.ts'
 import type { CatalogStore, StoredCatalog } from '../../src/store/contract-catalog.ts'

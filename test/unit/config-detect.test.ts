@@ -1,7 +1,7 @@
 // Providers found by their usual variables: every one of them is whole, and nothing is loaded or made up for the others.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { detectProviders } from '../../src/config-detect.ts'
+import { detectProviders } from '../../src/config/detect-providers.ts'
 import { formatPrice } from '../../src/domain/credits.ts'
 
 const VARIABLES = `OPENAI ANTHROPIC GEMINI GROQ MISTRAL DEEPSEEK XAI OPENROUTER TOGETHER FIREWORKS COHERE`

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/config/config.ts'
 import { NO_QUIRKS } from '../../src/domain/catalog.ts'
 import { PRESET_NAMES, PRESETS } from '../../src/domain/presets.ts'
 

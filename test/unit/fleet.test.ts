@@ -2,7 +2,7 @@
 // of it, in figures beside a random choice and an oracle that knows who is well. Printed, and held to what is promised.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BOUNDS } from '../../src/config-bounds.ts'
+import { BOUNDS } from '../../src/config/limits.ts'
 import { Failure } from '../../src/domain/failure.ts'
 import { STRATEGIES, type Strategy } from '../../src/domain/routing.ts'
 import { tend } from '../../src/route/probing.ts'

@@ -2,7 +2,7 @@
 // comes late with a provider of the past disturbs nobody.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BOUNDS, TIMEOUTS } from '../../src/config-bounds.ts'
+import { BOUNDS, TIMEOUTS } from '../../src/config/limits.ts'
 import { NO_QUIRKS, type Provider } from '../../src/domain/catalog.ts'
 import { answerMemory } from '../../src/upstream/answer-memory.ts'
 import { largeAnswers } from '../../src/upstream/large-answers.ts'

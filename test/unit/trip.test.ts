@@ -2,7 +2,7 @@
 // wait, and what a provider that moved leaves behind. Under a virtual clock.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BOUNDS } from '../../src/config-bounds.ts'
+import { BOUNDS } from '../../src/config/limits.ts'
 import { Failure, type FailureKind } from '../../src/domain/failure.ts'
 import { snapshot } from '../../src/route/snapshot.ts'
 import { type Behaviour, type Member, openWorld, WELL, type World, worldCatalog } from '../kit/fleet.ts'

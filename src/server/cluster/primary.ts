@@ -2,7 +2,7 @@
 // and ends when all have drained. It serves nothing itself.
 import cluster, { type Worker } from 'node:cluster'
 import { fstatSync } from 'node:fs'
-import type { Config } from '../../config.ts'
+import type { Config } from '../../config/config.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { lineWriter } from '../../lib/line-writer.ts'
 import { type Log, logTo, openLog } from '../../lib/log.ts'

@@ -1,7 +1,11 @@
 // The catalog as the configuration file declares it: providers with their credentials, models with prices and targets.
-import { BOUNDS } from './config-bounds.ts'
-import { readCost, readExchange, readPrices, type Size } from './config-prices.ts'
-import { type FileProvider, readProvider } from './config-provider.ts'
+
+import { MODALITIES, type Modality, type Model, type Target } from '../domain/catalog.ts'
+import type { Exchange } from '../domain/dollars.ts'
+import { STRATEGIES } from '../domain/routing.ts'
+import { BOUNDS } from './limits.ts'
+import { readCost, readExchange, readPrices, type Size } from './prices.ts'
+import { type FileProvider, readProvider } from './provider.ts'
 import {
   type Fields,
   fail,
@@ -16,10 +20,7 @@ import {
   readName,
   readText,
   readTexts,
-} from './config-yaml.ts'
-import { MODALITIES, type Modality, type Model, type Target } from './domain/catalog.ts'
-import type { Exchange } from './domain/dollars.ts'
-import { STRATEGIES } from './domain/routing.ts'
+} from './yaml.ts'
 
 export type FileModel = Omit<Model, 'createdAt' | 'priceVersion'>
 export type FileCatalog = {

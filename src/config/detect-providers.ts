@@ -1,14 +1,15 @@
 // Providers whose usual variable is in the environment: a start without a file offers them with their best-known models at
 // list price. The key stays in memory and is read anew at each start.
-import { type FileModel, readModelDocument, readProviderDocument } from './config-catalog.ts'
-import type { Environment } from './config-env.ts'
-import type { FileProvider } from './config-provider.ts'
-import { BadConfig } from './config-yaml.ts'
-import { AT_PAR } from './domain/dollars.ts'
-import { documentOf } from './domain/list-model.ts'
-import { PRESETS, SDK_PRESETS, type SdkKind } from './domain/presets.ts'
-import { systemClock } from './lib/clock.ts'
-import { priceListOf } from './lib/price-list.ts'
+
+import { AT_PAR } from '../domain/dollars.ts'
+import { documentOf } from '../domain/list-model.ts'
+import { PRESETS, SDK_PRESETS, type SdkKind } from '../domain/presets.ts'
+import { systemClock } from '../lib/clock.ts'
+import { priceListOf } from '../lib/price-list.ts'
+import { type FileModel, readModelDocument, readProviderDocument } from './catalog.ts'
+import type { Environment } from './env.ts'
+import type { FileProvider } from './provider.ts'
+import { BadConfig } from './yaml.ts'
 
 export type Detected = {
   readonly providers: readonly FileProvider[]

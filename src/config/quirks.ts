@@ -1,6 +1,8 @@
 // How a provider departs from OpenAI's wire, as the configuration file declares it: what its preset says, and over it each
 // key that the file gives itself.
-import { BOUNDS } from './config-bounds.ts'
+
+import type { Quirks } from '../domain/catalog.ts'
+import { BOUNDS } from './limits.ts'
 import {
   type Fields,
   fail,
@@ -12,8 +14,7 @@ import {
   readName,
   readText,
   readTexts,
-} from './config-yaml.ts'
-import type { Quirks } from './domain/catalog.ts'
+} from './yaml.ts'
 
 export const QUIRK_KEYS = [
   'auth_header',

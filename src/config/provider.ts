@@ -1,6 +1,27 @@
 // A provider as the configuration file declares it: its wire and address, its credentials, and how it departs from others.
-import { BOUNDS, TIMEOUTS } from './config-bounds.ts'
-import { QUIRK_KEYS, readHeaders, readQuirks } from './config-quirks.ts'
+
+import {
+  type Credential,
+  NO_QUIRKS,
+  PROVIDER_KINDS,
+  type Provider,
+  type ProviderKind,
+  type Timeouts,
+} from '../domain/catalog.ts'
+import {
+  isSdkKind,
+  isVendorAddress,
+  PRESET_NAMES,
+  PRESETS,
+  type Preset,
+  SDK_PRESETS,
+  type SdkKind,
+  sdkBaseUrl,
+} from '../domain/presets.ts'
+import { usuallyFetches } from '../domain/remote-media.ts'
+import { withoutTrailing } from '../lib/trailing.ts'
+import { BOUNDS, TIMEOUTS } from './limits.ts'
+import { QUIRK_KEYS, readHeaders, readQuirks } from './quirks.ts'
 import {
   type Fields,
   fail,
@@ -15,27 +36,7 @@ import {
   readSeconds,
   readText,
   readTexts,
-} from './config-yaml.ts'
-import {
-  type Credential,
-  NO_QUIRKS,
-  PROVIDER_KINDS,
-  type Provider,
-  type ProviderKind,
-  type Timeouts,
-} from './domain/catalog.ts'
-import {
-  isSdkKind,
-  isVendorAddress,
-  PRESET_NAMES,
-  PRESETS,
-  type Preset,
-  SDK_PRESETS,
-  type SdkKind,
-  sdkBaseUrl,
-} from './domain/presets.ts'
-import { usuallyFetches } from './domain/remote-media.ts'
-import { withoutTrailing } from './lib/trailing.ts'
+} from './yaml.ts'
 
 // Credentials stay in memory: they are no part of what is stored of a provider that a file declares.
 export type FileProvider = Provider & { readonly credentials: readonly Credential[] }

@@ -1,6 +1,6 @@
 // The bounds of the process in one table, each with its unit in its name: what an operator or a test may want other than
 // it is. A limit of one noun (a schema's maximum) or of one tool (a buffer) stands by name beside what it limits.
-import type { Timeouts } from './domain/catalog.ts'
+import type { Timeouts } from '../domain/catalog.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB

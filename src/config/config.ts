@@ -1,9 +1,11 @@
 // Environment and configuration file → one frozen Config. The only file that reads the environment.
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { BOUNDS, type Bounds } from './config-bounds.ts'
-import type { FileCatalog } from './config-catalog.ts'
-import { type Detected, detectProviders } from './config-detect.ts'
+import type { KeyDefaults } from '../domain/key.ts'
+import type { LogLevel } from '../lib/log.ts'
+import { withoutTrailing } from '../lib/trailing.ts'
+import type { FileCatalog } from './catalog.ts'
+import { type Detected, detectProviders } from './detect-providers.ts'
 import {
   adminListen,
   databaseUrl,
@@ -20,15 +22,13 @@ import {
   token,
   trustedProxies,
   workerCount,
-} from './config-env.ts'
-import { type Brand, type FileText, NO_FILE, readConfigFile } from './config-file.ts'
-import { BadConfig } from './config-yaml.ts'
-import type { KeyDefaults } from './domain/key.ts'
-import type { LogLevel } from './lib/log.ts'
-import { withoutTrailing } from './lib/trailing.ts'
+} from './env.ts'
+import { type Brand, type FileText, NO_FILE, readConfigFile } from './file.ts'
+import { BOUNDS, type Bounds } from './limits.ts'
+import { BadConfig } from './yaml.ts'
 
-export type { Listen } from './config-env.ts'
-export { BadConfig, NoConfigFile } from './config-yaml.ts'
+export type { Listen } from './env.ts'
+export { BadConfig, NoConfigFile } from './yaml.ts'
 
 export type Config = {
   readonly host: string

@@ -2,9 +2,20 @@
 // guessed, and a bad file changes nothing.
 import { createHash } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
-import { BOUNDS } from './config-bounds.ts'
-import { type FileCatalog, type FileModel, readCatalog } from './config-catalog.ts'
-import { EXCHANGE_KEYS } from './config-prices.ts'
+import type { Provider } from '../domain/catalog.ts'
+import { type Nano, parseCredits } from '../domain/credits.ts'
+import {
+  ALLOWLIST_ENTRIES_MAX,
+  CONCURRENT_LIMIT_MAX,
+  DAILY_LIMIT_MAX,
+  type KeyDefaults,
+  RPM_LIMIT_MAX,
+  SCOPES,
+} from '../domain/key.ts'
+import { BadCidr, parseCidrs } from '../lib/cidr.ts'
+import { type FileCatalog, type FileModel, readCatalog } from './catalog.ts'
+import { BOUNDS } from './limits.ts'
+import { EXCHANGE_KEYS } from './prices.ts'
 import {
   BadConfig,
   type Fields,
@@ -22,18 +33,7 @@ import {
   readName,
   readSeconds,
   readTexts,
-} from './config-yaml.ts'
-import type { Provider } from './domain/catalog.ts'
-import { type Nano, parseCredits } from './domain/credits.ts'
-import {
-  ALLOWLIST_ENTRIES_MAX,
-  CONCURRENT_LIMIT_MAX,
-  DAILY_LIMIT_MAX,
-  type KeyDefaults,
-  RPM_LIMIT_MAX,
-  SCOPES,
-} from './domain/key.ts'
-import { BadCidr, parseCidrs } from './lib/cidr.ts'
+} from './yaml.ts'
 
 export type Brand = { readonly keyPrefix: string; readonly headerPrefix: string }
 

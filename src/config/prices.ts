@@ -1,6 +1,6 @@
 // Money as the configuration file states it: US dollars per token, and the factors that make credits of them.
-import { type Fields, fail, type Place, readDecimal, readFields } from './config-yaml.ts'
-import { CHOICES_MAX } from './domain/catalog.ts'
+
+import { CHOICES_MAX } from '../domain/catalog.ts'
 import {
   COST_MAX,
   ceilNano,
@@ -11,7 +11,7 @@ import {
   parsePrice,
   type Rates,
   worstSum,
-} from './domain/credits.ts'
+} from '../domain/credits.ts'
 import {
   AT_PAR,
   costInCredits,
@@ -21,7 +21,8 @@ import {
   parseFactor,
   priceInCredits,
   type TargetCost,
-} from './domain/dollars.ts'
+} from '../domain/dollars.ts'
+import { type Fields, fail, type Place, readDecimal, readFields } from './yaml.ts'
 
 export const EXCHANGE_KEYS = ['credits_per_usd', 'markup']
 

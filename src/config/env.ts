@@ -1,9 +1,10 @@
 // Single variables of the environment, each checked and turned into what the Config holds. A message names the variable
 // and the rule; of values it repeats address ranges alone.
-import { BadConfig } from './config-yaml.ts'
-import { BadCidr, parseCidrs } from './lib/cidr.ts'
-import type { FailpointAction } from './lib/failpoint.ts'
-import { LOG_LEVELS, type LogLevel } from './lib/log.ts'
+
+import { BadCidr, parseCidrs } from '../lib/cidr.ts'
+import type { FailpointAction } from '../lib/failpoint.ts'
+import { LOG_LEVELS, type LogLevel } from '../lib/log.ts'
+import { BadConfig } from './yaml.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 export type Listen = { readonly host: string; readonly port: number }

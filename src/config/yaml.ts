@@ -3,7 +3,7 @@
 // only ids, names and address ranges.
 import { createRequire } from 'node:module'
 import type * as Yaml from 'yaml'
-import { BOUNDS } from './config-bounds.ts'
+import { BOUNDS } from './limits.ts'
 
 // The configuration cannot be used; the message says which variable, or which file, line and key.
 export class BadConfig extends Error {
