@@ -29,7 +29,8 @@ const ROOMS: Rooms = [
   ['config/', ['domain/', 'lib/']],
   // The life of the process: it opens and wires everything, and holds no rule of its own.
   ['server/', ['']],
-  ['main', ['']],
+  // What may be called: what is declared and what operators entered, with the credentials of both.
+  ['catalog/', ['config/', 'route/catalog.ts', 'upstream/ai-sdk-models.ts', CONTRACT, 'domain/', 'lib/']],
   // `serve` hands over to the server; `audit`, `backup`, `restore` and `migrate` work on the store itself while no gateway need run; what
   // people read and write is in credits.
   [

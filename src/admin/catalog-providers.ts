@@ -1,6 +1,6 @@
 // The operator's verbs on providers and their credentials. A secret comes in, is sealed, and is never shown again.
 import type { Credential, Provider } from '../domain/catalog.ts'
-import type { Seal } from '../lib/seal.ts'
+import type { Seal } from '../lib/encryption.ts'
 import type { NewCredential, ProviderEntry } from '../store/contract-catalog.ts'
 import type { Actor } from '../store/contract-operator.ts'
 import { type CatalogNeeds, type EntryVerbs, merged, splitStatus, staleness, thenRefresh } from './catalog-input.ts'

@@ -1,21 +1,15 @@
 // What a first start makes: an admin token, an account, and, where nobody configured anything, credits and a key to try
 // at once. Secrets are shown here once and kept only as hashes.
 import { createHash, randomBytes } from 'node:crypto'
-import { chmodSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { AccountVerbs } from '../admin/accounts.ts'
 import type { KeyVerbs } from '../admin/keys.ts'
-import { BadConfig, type Config } from '../config/config.ts'
-import { TIMEOUTS } from '../config/limits.ts'
-import { NO_QUIRKS } from '../domain/catalog.ts'
+import type { Config } from '../config/config.ts'
 import type { Store } from '../store/contract.ts'
-import type { DeclaredCatalog } from '../store/contract-catalog.ts'
 import type { Settings } from '../store/contract-operator.ts'
 
 const ACTOR = { name: 'first start', address: 'local' }
 const FIRST_KEY = 'first key'
 const SHOWN = 'first_start_shown'
-export const DEMO_MODEL = 'demo/echo'
 
 export type FirstStart = {
   readonly accountId: string
@@ -83,77 +77,6 @@ async function firstCreditsAndKey(accountId: string, { accounts, keys }: FirstSt
   for (const key of unseen.data) await keys.revoke(key.id, false, ACTOR)
   const key = await keys.create({ name: FIRST_KEY, account_id: accountId }, ACTOR)
   return key.secret
-}
-
-// 32 bytes that stay the same over restarts: from the environment, else from a file that only we may read.
-export function installationKey(config: Config): Buffer {
-  if (config.encryptionKey !== undefined) return Buffer.from(config.encryptionKey, 'hex')
-  const path = join(config.dataDir, 'encryption.key')
-  try {
-    return readOrMakeKey(path)
-  } catch (error) {
-    if (error instanceof BadConfig) throw error
-    throw new BadConfig(`${path} cannot be used: ${(error as Error).message}`)
-  }
-}
-
-function readOrMakeKey(path: string): Buffer {
-  if (!existsSync(path)) {
-    // Under its name only when it is whole: a start that is killed midway leaves no half of a key.
-    const part = `${path}.part`
-    rmSync(part, { force: true })
-    writeFileSync(part, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600, flag: 'wx', flush: true })
-    chmodSync(part, 0o600)
-    renameSync(part, path)
-  }
-  const text = readFileSync(path, 'utf8').trim()
-  if (!/^[0-9a-f]{64}$/.test(text)) throw new BadConfig(`${path} does not hold 64 hex digits; restore it from a backup`)
-  return Buffer.from(text, 'hex')
-}
-
-// The catalog of a gateway that nobody configured: offline, and with a price, so that billing can be seen.
-export function demoCatalog(newPriceVersion: () => string): DeclaredCatalog {
-  const prices = {
-    prompt: 1_000_000n,
-    completion: 2_000_000n,
-    cacheRead: 1_000_000n,
-    cacheWrite: 1_000_000n,
-    request: 0n,
-  }
-  return {
-    providers: [
-      {
-        id: 'demo',
-        kind: 'demo',
-        baseUrl: '',
-        passthrough: [],
-        maxTokensField: 'max_tokens',
-        timeouts: TIMEOUTS,
-        quirks: NO_QUIRKS,
-        settings: {},
-      },
-    ],
-    models: [
-      {
-        id: DEMO_MODEL,
-        aliases: [],
-        name: 'Echo',
-        description: 'Offline: answers with what you said, word by word.',
-        ownedBy: 'demo',
-        contextLength: 128_000,
-        maxOutputTokens: 4_096,
-        inputModalities: ['text'],
-        mediaMaxTokens: 0,
-        hiddenReasoning: false,
-        hiddenReasoningStated: true,
-        supportedParameters: ['max_tokens', 'stream'],
-        prices,
-        newPriceVersion: newPriceVersion(),
-        strategy: 'priority',
-        targets: [{ provider: 'demo', model: 'echo', priority: 0, weight: 1 }],
-      },
-    ],
-  }
 }
 
 // `adminUrl` is where the command line finds the gateway, if anywhere.

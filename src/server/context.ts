@@ -11,6 +11,7 @@ import { type Alarms, alarms } from '../lib/alarms.ts'
 import { type CidrSet, parseCidrs } from '../lib/cidr.ts'
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { descriptorLimit } from '../lib/descriptor-limit.ts'
+import { wordsOf } from '../lib/error-text.ts'
 import { type Log, openLog } from '../lib/log.ts'
 import { type Roster, roster } from '../lib/roster.ts'
 import { version } from '../lib/version.ts'
@@ -99,9 +100,4 @@ export function openGround(config: Config, tree?: WorkerTree): Ground {
 function bodiesBytesMax({ bodiesInMemoryBytesMax, bodiesPerAccountShare, bodyBytesMax }: Config['bounds']): number {
   const byHeap = getHeapStatistics().heap_size_limit / 10
   return Math.max(Math.min(bodiesInMemoryBytesMax, byHeap), bodyBytesMax * bodiesPerAccountShare)
-}
-
-// For the log, never for a caller.
-export function wordsOf(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }

@@ -1,8 +1,9 @@
 // Keeps the store quick and small in the background: sums of what is over, room for what comes, and, if the operator wants
 // it, the end of old rows.
 
+import { wordsOf } from '../lib/error-text.ts'
 import type { Upkeep } from '../store/contract-upkeep.ts'
-import { type Ground, wordsOf } from './context.ts'
+import type { Ground } from './context.ts'
 
 // Answers how to stop it; what is under way is then waited for.
 export async function startUpkeep(upkeep: Upkeep, ground: Ground): Promise<() => Promise<void>> {

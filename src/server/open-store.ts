@@ -1,7 +1,7 @@
 // Opens what is kept: Postgres, or the data directory for this process alone and the database in it; and the catalog.
 import { join } from 'node:path'
+import { type CatalogKeeper, openCatalog, requirePackages } from '../catalog/service.ts'
 import { BadConfig } from '../config/config.ts'
-import { type CatalogKeeper, openCatalog, requirePackages } from '../main-catalog.ts'
 import type { LiveCatalog } from '../route/catalog.ts'
 import { type Store, StoreAway } from '../store/contract.ts'
 import { DATABASE_FILE, lockDataDir } from '../store/lock.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { sealWith } from '../../src/lib/seal.ts'
+import { sealWith } from '../../src/lib/encryption.ts'
 
 const MASTER = randomBytes(32)
 const SECRET = 'sk-canary-7f3a'

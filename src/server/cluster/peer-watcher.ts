@@ -1,8 +1,9 @@
 // One node among several: asks the store again and again what the others did (a changed catalog, streams to be ended) and
 // follows, and knows how many there are.
 
+import { wordsOf } from '../../lib/error-text.ts'
 import type { News } from '../../store/contract-nodes.ts'
-import { type Ground, wordsOf } from '../context.ts'
+import type { Ground } from '../context.ts'
 import type { Drain } from '../drain.ts'
 import type { House } from '../open-store.ts'
 

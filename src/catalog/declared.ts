@@ -1,13 +1,13 @@
 // What file or environment declares, in the two forms that are needed: as it is stored, without anything that a placeholder
 // brought in, and as it is used, with its credentials.
 import { isDeepStrictEqual } from 'node:util'
-import type { Config } from './config/config.ts'
-import type { FileProvider } from './config/provider.ts'
-import { type Credential, isElsewhere, type Model, type Provider } from './domain/catalog.ts'
-import { AT_PAR, type Exchange } from './domain/dollars.ts'
-import { demoCatalog } from './server/bootstrap.ts'
-import type { DeclaredCatalog } from './store/contract-catalog.ts'
-import { missingPackages } from './upstream/ai-sdk-models.ts'
+import type { Config } from '../config/config.ts'
+import type { FileProvider } from '../config/provider.ts'
+import { type Credential, isElsewhere, type Model, type Provider } from '../domain/catalog.ts'
+import { AT_PAR, type Exchange } from '../domain/dollars.ts'
+import type { DeclaredCatalog } from '../store/contract-catalog.ts'
+import { missingPackages } from '../upstream/ai-sdk-models.ts'
+import { demoCatalog } from './demo.ts'
 
 export type Declared = {
   readonly catalog: DeclaredCatalog

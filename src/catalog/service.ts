@@ -1,18 +1,19 @@
 // Keeps the catalog in force: what file or environment declares and what operators entered, with the credentials of both,
 // taken anew from the store after every change.
-import { type Config, loadConfig } from './config/config.ts'
-import { BadConfig, NoConfigFile } from './config/yaml.ts'
-import type { Credential, Provider } from './domain/catalog.ts'
-import type { Exchange } from './domain/dollars.ts'
-import type { Seal } from './lib/seal.ts'
-import { type Declared, declaredBy } from './main-declared.ts'
-import { openSeals, type Seals } from './main-seal.ts'
-import { type Catalog, catalogOf, type LiveCatalog, liveCatalog } from './route/catalog.ts'
-import { type Ground, wordsOf } from './server/context.ts'
-import type { Store } from './store/contract.ts'
-import type { NameClash, Provisioned, StoredCatalog } from './store/contract-catalog.ts'
-import type { Actor } from './store/contract-operator.ts'
-import { missingPackages } from './upstream/ai-sdk-models.ts'
+import { type Config, loadConfig } from '../config/config.ts'
+import { BadConfig, NoConfigFile } from '../config/yaml.ts'
+import type { Credential, Provider } from '../domain/catalog.ts'
+import type { Exchange } from '../domain/dollars.ts'
+import type { Seal } from '../lib/encryption.ts'
+import { wordsOf } from '../lib/error-text.ts'
+import type { Log } from '../lib/log.ts'
+import { type Catalog, catalogOf, type LiveCatalog, liveCatalog } from '../route/catalog.ts'
+import type { Store } from '../store/contract.ts'
+import type { NameClash, Provisioned, StoredCatalog } from '../store/contract-catalog.ts'
+import type { Actor } from '../store/contract-operator.ts'
+import { missingPackages } from '../upstream/ai-sdk-models.ts'
+import { openSeals, type Seals } from './credential-encryption.ts'
+import { type Declared, declaredBy } from './declared.ts'
 
 export type CatalogKeeper = {
   readonly live: LiveCatalog
@@ -32,7 +33,9 @@ export type Applied = Provisioned & { readonly atNextStart: readonly string[] }
 
 const START: Actor = { name: 'start', address: 'local' }
 
-export async function openCatalog(store: Store, ground: Ground): Promise<CatalogKeeper> {
+export type CatalogContext = { readonly config: Config; readonly newId: () => string; readonly log: Log }
+
+export async function openCatalog(store: Store, ground: CatalogContext): Promise<CatalogKeeper> {
   const { config, newId } = ground
   const seals = await openSeals(store.catalog, config)
   let declared = await withoutOwned(declaredBy(config, newId), store)
@@ -158,7 +161,7 @@ async function withoutOwned(declared: Declared, { catalog }: Store): Promise<Dec
   return { ...declared, catalog: { providers: declared.catalog.providers.filter(({ id }) => !owned.has(id)), models } }
 }
 
-function sayStart({ superseded, clashes }: Provisioned, { config, log }: Ground): void {
+function sayStart({ superseded, clashes }: Provisioned, { config, log }: CatalogContext): void {
   // What the environment offers may be had or not.
   for (const clash of config.catalog === undefined ? [] : clashes) {
     log.error(clash, "a name in the configuration file is an operator's already: the operator's model keeps it")

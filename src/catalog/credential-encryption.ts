@@ -1,11 +1,11 @@
 // By which keys provider credentials are sealed and opened. While nodes change to a new key one after the other, credentials
 // under both are met: a node opens what its own key sealed or the one before, and seals anew what the one before did.
-import { BadConfig, type Config } from './config/config.ts'
-import type { Credential } from './domain/catalog.ts'
-import { lru } from './lib/lru.ts'
-import { type Seal, sealWith } from './lib/seal.ts'
-import { installationKey } from './server/bootstrap.ts'
-import type { CatalogStore, ResealedCredential, SealedCredential } from './store/contract-catalog.ts'
+import { BadConfig, type Config } from '../config/config.ts'
+import { installationKey } from '../config/installation-key.ts'
+import type { Credential } from '../domain/catalog.ts'
+import { type Seal, sealWith } from '../lib/encryption.ts'
+import { lru } from '../lib/lru.ts'
+import type { CatalogStore, ResealedCredential, SealedCredential } from '../store/contract-catalog.ts'
 
 export type Seals = {
   // For what is entered from now on.
