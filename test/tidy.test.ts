@@ -18,14 +18,16 @@ const ROOMS: Rooms = [
   ['admit/', [CONTRACT, 'domain/', 'lib/']],
   ['settle/', [CONTRACT, 'domain/', 'lib/']],
   ['admin/', [CONTRACT, 'domain/', 'lib/']],
-  ['route/', [CONTRACT, 'upstream/', 'domain/', 'lib/']],
+  ['route/', [CONTRACT, 'upstream/', 'chat/parse-request.ts', 'domain/', 'lib/']],
   ['relay/', ['domain/', 'lib/']],
-  ['gateway.ts', ['admit/', 'route/', 'relay/', 'settle/', CONTRACT, 'domain/', 'lib/']],
-  // The same life, as far as it can be told without calling anybody.
-  ['quote.ts', ['admit/', 'route/', 'settle/', CONTRACT, 'domain/', 'lib/']],
+  // The life of a request, and the same as far as it can be told without calling anybody. The other files of the folder read a request, and
+  // stand below the stages.
+  ['chat/complete.ts', ['admit/', 'route/', 'relay/', 'settle/', CONTRACT, 'domain/', 'lib/']],
+  ['chat/quote.ts', ['admit/', 'route/', 'settle/', CONTRACT, 'domain/', 'lib/']],
+  ['chat/', ['domain/', 'lib/']],
   // The door admits before an endpoint is chosen, and endpoints that cost nothing pass the gate themselves: hence admit,
   // and of the store's contract what they read.
-  ['http/', ['gateway.ts', 'quote.ts', 'admin/', 'relay/sink.ts', 'admit/', CONTRACT, 'domain/', 'lib/']],
+  ['http/', ['chat/', 'admin/', 'relay/sink.ts', 'admit/', CONTRACT, 'domain/', 'lib/']],
   ['config/', ['domain/', 'lib/']],
   // The life of the process: it opens and wires everything, and holds no rule of its own.
   ['server/', ['']],

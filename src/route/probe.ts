@@ -1,7 +1,8 @@
 // Questions of our own to a target: one token, made-up content, nobody's row and nobody's money. They tell an upstream that
 // is unwell from a caller's content that it cannot bear, and a dead credential from a request that it refuses.
+
+import { parseChat } from '../chat/parse-request.ts'
 import type { Credential, Provider } from '../domain/catalog.ts'
-import { parseChat } from '../domain/chat.ts'
 import { Failure } from '../domain/failure.ts'
 import type { Flow } from '../domain/handoff.ts'
 import type { Clock } from '../lib/clock.ts'

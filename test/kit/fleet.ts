@@ -1,8 +1,9 @@
 // A fleet of made-up upstreams under a clock that only moves when something is due: the real route() over them, minutes of
 // traffic in a moment, the same every time for the same seed.
+
+import { parseChat } from '../../src/chat/parse-request.ts'
 import { BOUNDS, TIMEOUTS } from '../../src/config/limits.ts'
 import { type Credential, type Model, NO_QUIRKS, type Provider, type Target } from '../../src/domain/catalog.ts'
-import { parseChat } from '../../src/domain/chat.ts'
 import type { Failure } from '../../src/domain/failure.ts'
 import type { Answer, Client } from '../../src/domain/handoff.ts'
 import type { Strategy, Wishes } from '../../src/domain/routing.ts'

@@ -2,7 +2,7 @@
 // their own characters, and the loops that read, split or check foreign text. A worker thread runs it, so that a test can
 // end what hangs.
 import { isMainThread, parentPort } from 'node:worker_threads'
-import { parseChat } from '../../src/domain/chat.ts'
+import { parseChat } from '../../src/chat/parse-request.ts'
 import { parseCredits } from '../../src/domain/credits.ts'
 import { fieldPath } from '../../src/domain/field-path.ts'
 import { promptTexts, surelyExceeds } from '../../src/domain/prompt.ts'

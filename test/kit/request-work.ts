@@ -1,6 +1,6 @@
 // What the event loop has to do for a request of the most members, or of the most bytes, that is taken: each step with the processor
 // time that it took, written as JSON. Run as a process of its own, in which nothing else happens.
-import { parseChat } from '../../src/domain/chat.ts'
+import { parseChat } from '../../src/chat/parse-request.ts'
 import { surelyExceeds } from '../../src/domain/prompt.ts'
 import { Refusal } from '../../src/domain/refusal.ts'
 import { parseJsonObject } from '../../src/http/json-body.ts'

@@ -1,7 +1,7 @@
 // A large body that is wrong is refused as quickly as one that is right, and with the same words as a small one.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseChat } from '../../src/domain/chat.ts'
+import { parseChat } from '../../src/chat/parse-request.ts'
 import { Refusal } from '../../src/domain/refusal.ts'
 
 const MEMBERS = 24_000

@@ -2,7 +2,7 @@
 // promised is refused rather than passed over.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseChat } from '../../src/domain/chat.ts'
+import { parseChat } from '../../src/chat/parse-request.ts'
 import { Refusal } from '../../src/domain/refusal.ts'
 import { NO_WISHES } from '../../src/domain/routing.ts'
 

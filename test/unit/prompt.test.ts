@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import * as cl100k from 'gpt-tokenizer/encoding/cl100k_base'
 import * as o200k from 'gpt-tokenizer/encoding/o200k_base'
-import { parseChat } from '../../src/domain/chat.ts'
+import { parseChat } from '../../src/chat/parse-request.ts'
 import { promptBound, promptTexts, surelyExceeds } from '../../src/domain/prompt.ts'
 import { tokenizerOf } from '../../src/domain/tokenizer.ts'
 

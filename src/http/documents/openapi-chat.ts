@@ -1,5 +1,5 @@
 // POST /v1/chat/completions as an OpenAPI operation, and what every operation under /v1 has in common with it.
-import { ChatRequest } from '../../domain/chat-schema.ts'
+import { ChatRequest } from '../../chat/request-schema.ts'
 import type { RefusalCode } from '../../domain/refusal.ts'
 import { CLIENT_REQUEST_ID_MAX } from '../../domain/usage.ts'
 import { ChatChunkShape, ChatCompletionShape, ChatQuoteShape } from '../v1/shapes.ts'

@@ -1,7 +1,7 @@
 // The named schemas of the OpenAPI document: the very ones that validate, with what recurs in them replaced by references
 // and each field explained.
 import Type, { type TSchema } from 'typebox'
-import { ChatRequest, MESSAGES, PARTS } from '../../domain/chat-schema.ts'
+import { ChatRequest, MESSAGES, PARTS } from '../../chat/request-schema.ts'
 import {
   AppliedShape,
   CatalogModelShape,

@@ -1,6 +1,7 @@
 // The body of a chat request, whether it is to be answered or only quoted: read within its bounds, parsed and checked.
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type Chat, parseChat } from '../../domain/chat.ts'
+import { parseChat } from '../../chat/parse-request.ts'
+import type { Chat } from '../../domain/chat.ts'
 import type { Alarms } from '../../lib/alarms.ts'
 import { LARGE_BODY_BYTES, parseJsonObject, requireJson } from '../json-body.ts'
 import type { Case } from '../reply.ts'

@@ -1,11 +1,11 @@
 // POST /v1/chat/completions: reads and checks the body of an admitted call and hands it to its life.
 import { enter } from '../../admit/enter.ts'
 import type { EndpointRule } from '../../admit/permit.ts'
+import { complete, type GatewayNeeds } from '../../chat/complete.ts'
 import type { Nano } from '../../domain/credits.ts'
 import type { Pass } from '../../domain/handoff.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { MODEL_NAME_MAX, storable } from '../../domain/usage.ts'
-import { complete, type GatewayNeeds } from '../../gateway.ts'
 import type { Bodies } from '../bodies.ts'
 import { jsonSink, type Pace } from '../json-sink.ts'
 import type { Case, ReplyNeeds } from '../reply.ts'

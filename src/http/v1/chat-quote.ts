@@ -1,12 +1,12 @@
 // POST /v1/chat/completions/quote: the body of a chat, answered with what it would cost and who would serve it.
 import { enter } from '../../admit/enter.ts'
 import type { EndpointRule } from '../../admit/permit.ts'
+import { type Quote, type QuoteNeeds, quote } from '../../chat/quote.ts'
 import { formatCredits } from '../../domain/credits.ts'
 import type { Pass } from '../../domain/handoff.ts'
 import { leastLeft } from '../../domain/hold.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { isoSecond } from '../../domain/wire-time.ts'
-import { type Quote, type QuoteNeeds, quote } from '../../quote.ts'
 import type { Bodies } from '../bodies.ts'
 import { type Case, commonHeaders, costHeader, type ReplyNeeds, sendJson } from '../reply.ts'
 import { type ChatBodyNeeds, readChat } from './chat-body.ts'

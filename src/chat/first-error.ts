@@ -2,9 +2,9 @@
 // members: here compiled checks lead down to the smallest part that fails, and only that part is asked for its words.
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { missing, notKnown, wrongField } from './chat-complaint.ts'
-import { fieldBelow } from './field-path.ts'
-import type { Refusal } from './refusal.ts'
+import { fieldBelow } from '../domain/field-path.ts'
+import type { Refusal } from '../domain/refusal.ts'
+import { missing, notKnown, wrongField } from './request-errors.ts'
 
 type Described = TSchema & {
   readonly type?: string

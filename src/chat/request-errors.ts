@@ -1,7 +1,8 @@
 // What a schema found wrong in a chat request, as a refusal that names the field.
-import { PATTERNS } from './chat-schema.ts'
-import { fieldBelow, fieldPath } from './field-path.ts'
-import { Refusal } from './refusal.ts'
+
+import { fieldBelow, fieldPath } from '../domain/field-path.ts'
+import { Refusal } from '../domain/refusal.ts'
+import { PATTERNS } from './request-schema.ts'
 
 type SchemaError = {
   readonly keyword: string

@@ -1,10 +1,11 @@
 // What a request asks of routing: `models` and `provider` of its body, in OpenRouter's words, which also say prices per
 // million tokens.
+
+import { type Pico, parseDecimal } from '../domain/credits.ts'
+import { Refusal } from '../domain/refusal.ts'
+import { NO_WISHES, type Strategy, type Wishes } from '../domain/routing.ts'
+import { PROVIDER_WISHES, UNKEPT_WISHES } from '../domain/routing-schema.ts'
 import { isRawJson } from '../lib/raw-json.ts'
-import { type Pico, parseDecimal } from './credits.ts'
-import { Refusal } from './refusal.ts'
-import { NO_WISHES, type Strategy, type Wishes } from './routing.ts'
-import { PROVIDER_WISHES, UNKEPT_WISHES } from './routing-schema.ts'
 
 type GivenWishes = {
   readonly order?: readonly string[]

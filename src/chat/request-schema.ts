@@ -1,7 +1,7 @@
 // The shape of a chat request, as data: these schemas validate what comes in and describe it in the OpenAPI document.
 import Type from 'typebox'
-import { CHOICES_MAX } from './catalog.ts'
-import { ModelName, Name, ROUTING } from './routing-schema.ts'
+import { CHOICES_MAX } from '../domain/catalog.ts'
+import { ModelName, Name, ROUTING } from '../domain/routing-schema.ts'
 
 const MESSAGES_MAX = 2048
 const STOPS_MAX = 4

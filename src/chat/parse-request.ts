@@ -1,0 +1,307 @@
+// From a parsed JSON body to a Chat that the rest may trust, or a Refusal that names the field. Pure.
+import type { TSchema } from 'typebox'
+import type { Chat, Media, MediaKind } from '../domain/chat.ts'
+import { type Message, type Part, promptBytes } from '../domain/prompt.ts'
+import { readReasoningWish } from '../domain/reasoning.ts'
+import { Refusal } from '../domain/refusal.ts'
+import { publicUrl } from '../lib/public-url.ts'
+import { isRawJson } from '../lib/raw-json.ts'
+import { dropNulls } from './drop-nulls.ts'
+import { firstError, type Validator, validatorOf } from './first-error.ts'
+import { missing, notKnown } from './request-errors.ts'
+import {
+  Envelope,
+  FORWARDED,
+  IDENTIFIERS,
+  isDataUrl,
+  isInline,
+  MESSAGES,
+  PARTS,
+  type PartType,
+  REACHING,
+  RECORDS,
+  type Role,
+} from './request-schema.ts'
+import { readWishes, tidyWishes } from './routing-preferences.ts'
+import { checkPriced, checkPricedFields, checkPricedInside } from './unpriced-fields.ts'
+
+const envelope = validatorOf(Envelope)
+const messages = lazily(MESSAGES)
+const parts = lazily(PARTS)
+const records = lazily(RECORDS)
+
+export function parseChat(body: Record<string, unknown>): Chat {
+  const { forwarded, identifiers, extras } = sortFields(body)
+  const leftOut: string[] = []
+  tidyWishes(body, leftOut)
+  demand(envelope, Envelope, body, '')
+  checkRecord(body, 'logit_bias')
+  checkRecord(body, 'metadata')
+  nameOptions(body.stream_options as Readonly<Record<string, unknown>> | undefined, leftOut)
+  const valid = body as { model: string; messages: Message[] } & Record<string, unknown>
+
+  const media = valid.messages.flatMap((message, index) => checkMessage(message, `messages.${index}`, leftOut))
+  checkTools(valid.tools as Part[] | undefined)
+  for (const [index, declared] of ((valid.functions as Record<string, unknown>[] | undefined) ?? []).entries())
+    checkPricedFields(declared, `functions.${index}`)
+  const messagesJson = JSON.stringify(valid.messages)
+  return {
+    model: valid.model,
+    stream: valid.stream === true,
+    includeUsage: (valid.stream_options as { include_usage?: boolean } | undefined)?.include_usage === true,
+    n: (valid.n as number | undefined) ?? 1,
+    maxTokens: maxTokensOf(valid),
+    maxTokensName: valid.max_tokens === undefined ? 'max_completion_tokens' : 'max_tokens',
+    messages: valid.messages,
+    messagesJson,
+    promptBytes: promptBytes(valid, messagesJson, media.length > 0),
+    media,
+    remoteMedia: media.find(({ isRemote }) => isRemote)?.param,
+    forwarded,
+    identifiers: identifiers as Record<string, string>,
+    extras,
+    leftOut,
+    wishes: readWishes(valid),
+    reasoning: readReasoningWish(valid),
+  }
+}
+
+// Most have no null in them, and are looked through for one only if something is wrong.
+function demand(check: Validator, schema: TSchema, value: unknown, path: string): void {
+  if (check.Check(value) || (dropNulls(value, schema) && check.Check(value))) return
+  throw firstError(schema, value, path)
+}
+
+// Of a body that its schema has found right but for the values inside.
+function checkRecord(body: Readonly<Record<string, unknown>>, name: keyof typeof RECORDS): void {
+  const record = body[name] as Record<string, unknown> | undefined
+  if (record === undefined) return
+  const check = records(name)
+  for (const key of Object.keys(record)) {
+    const value = record[key]
+    if (value === null) delete record[key]
+    else if (!check.Check(value)) throw firstError(RECORDS[name], value, `${name}.${key.slice(0, 256)}`)
+  }
+}
+
+// Of these one is read, and none is forwarded as it is.
+function nameOptions(options: Readonly<Record<string, unknown>> | undefined, leftOut: string[]): void {
+  for (const name in options) {
+    if (name === 'include_usage' || options[name] === null || leftOut.length >= LEFT_OUT_NAMED_MAX) continue
+    leftOut.push(`stream_options.${name.slice(0, 64)}`)
+  }
+}
+
+// What becomes of each field, in one pass over the caller's own ones.
+function sortFields(body: Record<string, unknown>) {
+  const forwarded: Record<string, unknown> = {}
+  const identifiers: Record<string, unknown> = {}
+  const extras = new Map<string, unknown>()
+  for (const name of Object.keys(body)) {
+    const value = body[name]
+    const fate = FATES.get(name)
+    // An explicit null means absent.
+    if (value === null) {
+      delete body[name]
+      continue
+    }
+    if (fate !== undefined && name !== 'seed' && isRawJson(value)) throw unsafeInteger(name)
+    checkPriced(name, value, '')
+    if (fate === 'forwarded') forwarded[name] = value
+    else if (fate === 'identifier') identifiers[name] = value
+    else if (fate === undefined) extras.set(name, value)
+    if (fate === undefined && typeof value === 'object') checkPricedInside(value, name)
+    // Past 2⁵³ it is no number to a schema, and its digits go on as they are.
+    if (name === 'seed' && isRawJson(value)) delete body[name]
+  }
+  return { forwarded, identifiers, extras }
+}
+
+function checkMessage(message: Message, path: string, leftOut: string[]): Media[] {
+  const record = message as Record<string, unknown>
+  const check = Object.hasOwn(MESSAGES, message.role) ? messages(message.role as Role) : undefined
+  if (check === undefined) {
+    throw new Refusal('invalid_value', {
+      param: `${path}.role`,
+      message: `${path}.role is one of ${Object.keys(MESSAGES).join(', ')}.`,
+    })
+  }
+  keepOnly(fieldsOf(MESSAGES[message.role as Role]), record, path, 'messages', leftOut)
+  demand(check, MESSAGES[message.role as Role], message, path)
+  if (message.role === 'assistant') checkAssistant(message, path)
+  if (!Array.isArray(message.content)) return []
+  return (message.content as Part[]).flatMap((part, index) => checkPart(part, `${path}.content.${index}`, leftOut))
+}
+
+function checkAssistant(message: Message, path: string): void {
+  const speaks = message.content !== null && message.content !== undefined
+  if (
+    !speaks &&
+    message.tool_calls === undefined &&
+    message.function_call === undefined &&
+    message.refusal === undefined
+  ) {
+    throw new Refusal('missing_field', { param: `${path}.content`, message: `${path}.content is missing.` })
+  }
+  for (const [index, call] of ((message.tool_calls as Part[] | undefined) ?? []).entries()) {
+    if (call[call.type] === undefined) throw missing(`${path}.tool_calls.${index}.${call.type}`)
+  }
+  // Open to what a provider wants back, and so to what it may charge for.
+  if (message.tool_calls !== undefined) checkPricedInside(message.tool_calls, `${path}.tool_calls`)
+  if (message.reasoning_details !== undefined) checkPricedInside(message.reasoning_details, `${path}.reasoning_details`)
+}
+
+function checkPart(part: Part, path: string, leftOut: string[]): Media[] {
+  const check = Object.hasOwn(PARTS, part.type) ? parts(part.type as PartType) : undefined
+  if (check === undefined) {
+    throw new Refusal('invalid_value', {
+      param: `${path}.type`,
+      message: `${path}.type is one of ${Object.keys(PARTS).join(', ')}.`,
+    })
+  }
+  const kind = { image_url: 'image', input_audio: 'audio', file: 'file' }[part.type] as MediaKind | undefined
+  const record = part as Record<string, unknown>
+  keepOnly(fieldsOf(PARTS[part.type as PartType]), record, path, 'messages.content', leftOut)
+  if (kind !== undefined) checkMedia(part, path)
+  if (part.cache_control !== undefined || part.prompt_cache_breakpoint !== undefined) checkMarks(record, path)
+  demand(check, PARTS[part.type as PartType], part, path)
+  if (kind === 'audio' || kind === 'file') checkInline(part, path)
+  if (kind === undefined) return []
+  const isRemote = kind === 'image' && checkAddress(part.image_url as { url: string }, `${path}.image_url.url`)
+  return [{ kind, param: isRemote ? `${path}.image_url.url` : `${path}.type`, isRemote }]
+}
+
+// Their names are looked at before their schema is: it would go through all of them several times.
+function checkMarks(part: Readonly<Record<string, unknown>>, path: string): void {
+  checkPricedFields(part, path)
+  for (const mark of MARKS) {
+    const given = part[mark]
+    if (typeof given !== 'object' || given === null) continue
+    const known = fieldsOf(PARTS.text.properties[mark])
+    for (const name of Object.keys(given)) if (!known.has(name)) throw notKnown(`${path}.${mark}.${name.slice(0, 64)}`)
+  }
+}
+
+const MARKS = ['cache_control', 'prompt_cache_breakpoint'] as const
+
+// Whether it is to be fetched. Of a part that its schema has found right.
+function checkAddress(image: { url: string }, param: string): boolean {
+  if (isDataUrl(image.url)) return false
+  const address = publicUrl(image.url)
+  if (address === undefined) {
+    const message = `${param} must be a data: URL, or an https: URL of a host on the public internet.`
+    throw new Refusal('invalid_value', { param, message })
+  }
+  image.url = address
+  return true
+}
+
+// Of a picture, a sound or a file only what is described is taken: anything else may name what is not the caller's.
+function checkMedia(part: Part, path: string): void {
+  const media = part[part.type]
+  if (typeof media !== 'object' || media === null) return
+  const known = fieldsOf(MEDIA[part.type as keyof typeof MEDIA])
+  for (const name of Object.keys(media)) {
+    const value = (media as Record<string, unknown>)[name]
+    if (value === null) delete (media as Record<string, unknown>)[name]
+    else if (!known.has(name)) throw outOfPlace(`${path}.${part.type}.${name}`.slice(0, 256))
+  }
+}
+
+// Of a part that its schema has found right.
+function checkInline(part: Part, path: string): void {
+  const media = part[part.type] as { readonly data?: string; readonly file_data?: string }
+  const name = part.type === 'file' ? 'file_data' : 'data'
+  if (isInline(media[name] ?? '')) return
+  const param = `${path}.${part.type}.${name}`
+  const message = `${param} must be the bytes themselves, in base64 or as a data: URL.`
+  throw new Refusal('invalid_value', { param, message })
+}
+
+const MEDIA = {
+  image_url: PARTS.image_url.properties.image_url,
+  input_audio: PARTS.input_audio.properties.input_audio,
+  file: PARTS.file.properties.file,
+} as const
+
+// Leaves in a message or part what is listed and is no null; `under` is how the others are named to the caller. The content of a message
+// may be null.
+function keepOnly(
+  known: ReadonlySet<string>,
+  record: Record<string, unknown>,
+  path: string,
+  under: string,
+  leftOut: string[],
+): void {
+  for (const name of Object.keys(record)) {
+    const isKnown = known.has(name)
+    if (isKnown && (record[name] !== null || name === 'content')) continue
+    if (!isKnown && record[name] !== null && REACHING.has(name)) throw outOfPlace(`${path}.${name}`)
+    const isNamed = !isKnown && record[name] !== null && leftOut.length < LEFT_OUT_NAMED_MAX
+    delete record[name]
+    if (!isNamed) continue
+    const named = `${under}.${name.slice(0, 64)}`
+    if (!leftOut.includes(named)) leftOut.push(named)
+  }
+}
+
+const LEFT_OUT_NAMED_MAX = 32
+
+// Only a seed and what nobody here reads may have one.
+function unsafeInteger(param: string): Refusal {
+  return new Refusal('invalid_value', { param, message: `${param} is not a safe integer.` })
+}
+
+function outOfPlace(param: string): Refusal {
+  return new Refusal('unsupported_value', { param, message: `${param} is not offered here; send the content itself.` })
+}
+
+// The names of a schema, looked up for every message and part.
+function fieldsOf(schema: { readonly properties: object }): ReadonlySet<string> {
+  let names = FIELDS.get(schema)
+  if (names === undefined) {
+    names = new Set(Object.keys(schema.properties))
+    FIELDS.set(schema, names)
+  }
+  return names
+}
+
+const FIELDS = new Map<object, ReadonlySet<string>>()
+
+function checkTools(tools: readonly Part[] | undefined): void {
+  for (const [index, tool] of (tools ?? []).entries()) {
+    const inner = tool[tool.type]
+    if (inner === undefined) throw missing(`tools.${index}.${tool.type}`)
+    checkPricedFields(tool, `tools.${index}`)
+    for (const name of ['function', 'custom']) {
+      const member = tool[name]
+      if (typeof member === 'object' && member !== null)
+        checkPricedFields(member as Record<string, unknown>, `tools.${index}.${name}`)
+    }
+  }
+}
+
+function maxTokensOf(body: Record<string, unknown>): number | null {
+  const { max_tokens: one, max_completion_tokens: other } = body as {
+    max_tokens?: number
+    max_completion_tokens?: number
+  }
+  if (one !== undefined && other !== undefined && one !== other) {
+    throw new Refusal('invalid_value', {
+      param: 'max_completion_tokens',
+      message: 'max_tokens and max_completion_tokens say different things; send one of them.',
+    })
+  }
+  return one ?? other ?? null
+}
+
+// Fields that are in no list go only to providers that list them as `passthrough`.
+const FATES: ReadonlyMap<string, 'forwarded' | 'identifier' | 'ours'> = new Map([
+  ...Object.keys(Envelope.properties).map(name => [name, 'ours'] as const),
+  ...FORWARDED.map(name => [name, 'forwarded'] as const),
+  ...IDENTIFIERS.map(name => [name, 'identifier'] as const),
+])
+
+function lazily<Name extends string>(schemas: Readonly<Record<Name, TSchema>>) {
+  return (name: Name) => validatorOf(schemas[name])
+}
