@@ -7,7 +7,7 @@ import { fingerprint, isBuilt, MADE_FROM } from './built.js'
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 const ENTRIES = [
-  'src/cli/turnpike.ts',
+  'src/cli/main.ts',
   'src/store/sqlite-worker.ts',
   'src/lib/tokens-worker.ts',
   'src/upstream/large-answer-worker.ts',

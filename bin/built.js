@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
-export const ENTRY = 'dist/turnpike.js'
+export const ENTRY = 'dist/main.js'
 // Written with a build: the fingerprint of what it was made of.
 export const MADE_FROM = 'made-from'
 const MADE_OF = ['src', 'bin', 'package.json', 'package-lock.json']

@@ -63,7 +63,7 @@ async function run() {
   endWithStarter()
   // Only where we are installed, never in a shared temporary directory: cached code is code, and others could plant it.
   nodeModule.enableCompileCache(join(ROOT, 'node_modules', '.cache', 'turnpike'))
-  await import(pathToFileURL(join(ROOT, isBuilt(ROOT) ? ENTRY : 'src/cli/turnpike.ts')).href)
+  await import(pathToFileURL(join(ROOT, isBuilt(ROOT) ? ENTRY : 'src/cli/main.ts')).href)
 }
 
 function isNewEnough(version) {

@@ -1,8 +1,9 @@
 // Commands that are one call of the admin API: what to send is theirs, the client, its options and how the answer is shown are
 // shared.
-import { CLIENT_HELP, CLIENT_OPTIONS, type Client, type Json, openClient } from './client.ts'
+
 import type { Command, Input, Option } from './command.ts'
 import { PAGE_OPTIONS, showList, showOne } from './document.ts'
+import { CLIENT_HELP, CLIENT_OPTIONS, type Client, type Json, openClient } from './http-client.ts'
 
 export type Call = {
   readonly method: Parameters<Client['call']>[0]

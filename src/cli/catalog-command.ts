@@ -1,8 +1,8 @@
 // The verbs that providers and models have in common: show, update and delete, each by id and, if one likes, by version.
 import { callCommand, pathOf } from './call-command.ts'
-import type { Json } from './client.ts'
 import type { Command, Input, Option } from './command.ts'
 import { CHANGE_OPTIONS, ifMatch, readDocument, SET_OPTIONS, something, VERSION_OPTION } from './document.ts'
+import type { Json } from './http-client.ts'
 
 export type Entry = {
   readonly room: 'models' | 'providers'

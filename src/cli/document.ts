@@ -1,10 +1,10 @@
 // What commands of the admin API share: a document made of options, a secret that is on no command line, and how an object or a
 // list is shown.
 import { readSecretVariable } from '../config/config.ts'
-import type { Client, Json } from './client.ts'
 import { BadUsage, type Input, type Option } from './command.ts'
+import type { Client, Json } from './http-client.ts'
+import { type Cell, printFields, printJson, printTable } from './output.ts'
 import { lineFromStdin } from './stdin.ts'
-import { type Cell, printFields, printJson, printTable } from './table.ts'
 
 export const SET_OPTIONS: Readonly<Record<string, Option>> = {
   set: {

@@ -124,9 +124,9 @@ const RULES: readonly Rule[] = [
     pattern: /\bMath\.random\b/,
   },
   {
-    what: 'opens a socket outward, which only upstream/call.ts and cli/client.ts do',
+    what: 'opens a socket outward, which only upstream/call.ts and cli/http-client.ts do',
     where: /^src\//,
-    except: /^src\/cli\/client\.ts$/,
+    except: /^src\/cli\/http-client\.ts$/,
     part: 'bare',
     pattern: /(?<![.\w])(fetch|WebSocket|EventSource)\b(?!\s*[:?])|\bglobalThis\.fetch\b/,
   },

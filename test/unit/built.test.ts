@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { ENTRY, fingerprint, isBuilt, MADE_FROM } from '../../bin/built.js'
 
-const SOURCES = ['src/cli/turnpike.ts', 'src/lib/clock.ts', 'package-lock.json', 'bin/build-code.js']
+const SOURCES = ['src/cli/main.ts', 'src/lib/clock.ts', 'package-lock.json', 'bin/build-code.js']
 
 test('what is not there is not built', () => {
   using tree = openTree(SOURCES)

@@ -1,8 +1,8 @@
 // `turnpike config check`: reads the configuration as a start would, says what it means, and changes nothing.
-import { environmentWith, loadConfig } from '../config/config.ts'
-import { formatPrice } from '../domain/credits.ts'
-import type { Command } from './command.ts'
-import { printFields, printJson, printTable } from './table.ts'
+import { environmentWith, loadConfig } from '../../config/config.ts'
+import { formatPrice } from '../../domain/credits.ts'
+import type { Command } from '../command.ts'
+import { printFields, printJson, printTable } from '../output.ts'
 
 export const commands: Readonly<Record<string, Command>> = {
   check: {

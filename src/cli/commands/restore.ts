@@ -2,14 +2,14 @@
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { loadDataDir } from '../config/config.ts'
-import { systemClock } from '../lib/clock.ts'
-import { syncFolder } from '../lib/sync-to-disk.ts'
-import { auditDatabase } from '../store/audit.ts'
-import { DATABASE_FILE, LOCK_FILE, lockDataDir } from '../store/lock.ts'
+import { loadDataDir } from '../../config/config.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { syncFolder } from '../../lib/sync-to-disk.ts'
+import { auditDatabase } from '../../store/audit.ts'
+import { DATABASE_FILE, LOCK_FILE, lockDataDir } from '../../store/lock.ts'
+import { type Command, Failed } from '../command.ts'
+import { printFields, printJson } from '../output.ts'
 import { copyDatabase } from './backup.ts'
-import { type Command, Failed } from './command.ts'
-import { printFields, printJson } from './table.ts'
 
 export const commands: Readonly<Record<string, Command>> = {
   '': {

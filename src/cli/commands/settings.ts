@@ -1,6 +1,6 @@
 // `turnpike settings`: what the running gateway was started with, without secrets.
-import { callCommand } from './call-command.ts'
-import type { Command } from './command.ts'
+import { callCommand } from '../call-command.ts'
+import type { Command } from '../command.ts'
 
 export const commands: Readonly<Record<string, Command>> = {
   '': callCommand({ usage: 'settings', about: 'Shows what the running gateway was started with.' }, () => ({

@@ -1,13 +1,13 @@
 // `turnpike chat`: a chat from the shell, word by word, with what each answer took and cost.
 import { createInterface } from 'node:readline/promises'
 import { styleText } from 'node:util'
-import { loadClientConfig } from '../config/config.ts'
+import { loadClientConfig } from '../../config/config.ts'
+import { BadUsage, type Command, type Input } from '../command.ts'
+import { readCount } from '../document.ts'
+import { CLIENT_HELP } from '../http-client.ts'
+import { printJson } from '../output.ts'
+import { allOfStdin } from '../stdin.ts'
 import { type Ask, type Reply, say, someModel, type Turn } from './chat-call.ts'
-import { CLIENT_HELP } from './client.ts'
-import { BadUsage, type Command, type Input } from './command.ts'
-import { readCount } from './document.ts'
-import { allOfStdin } from './stdin.ts'
-import { printJson } from './table.ts'
 
 const STDIN_CHARS_MAX = 4_000_000
 

@@ -1,6 +1,6 @@
 // `turnpike sessions …`: who is logged in to the dashboard, and how to end that, by the admin API.
-import { callCommand, listCommand, pathOf } from './call-command.ts'
-import type { Command } from './command.ts'
+import { callCommand, listCommand, pathOf } from '../call-command.ts'
+import type { Command } from '../command.ts'
 
 export const commands: Readonly<Record<string, Command>> = {
   list: listCommand(

@@ -1,10 +1,10 @@
 // `turnpike providers …`: upstreams, their credentials and their health, by the admin API.
-import { callCommand, clientCommand, listCommand, pathOf } from './call-command.ts'
-import { entryCommands } from './catalog-command.ts'
-import { type Json, openClient } from './client.ts'
-import { BadUsage, type Command, type Input, type Option } from './command.ts'
-import { ifMatch, readDocument, readSecret, SECRET_OPTIONS, SET_OPTIONS, VERSION_OPTION } from './document.ts'
-import { printJson, printTable } from './table.ts'
+import { callCommand, clientCommand, listCommand, pathOf } from '../call-command.ts'
+import { entryCommands } from '../catalog-command.ts'
+import { BadUsage, type Command, type Input, type Option } from '../command.ts'
+import { ifMatch, readDocument, readSecret, SECRET_OPTIONS, SET_OPTIONS, VERSION_OPTION } from '../document.ts'
+import { type Json, openClient } from '../http-client.ts'
+import { printJson, printTable } from '../output.ts'
 
 const FIELDS: Readonly<Record<string, Option>> = {
   kind: { value: 'KIND', about: 'the wire it speaks, such as openai' },

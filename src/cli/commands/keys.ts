@@ -1,9 +1,9 @@
 // `turnpike keys …`: keys by the admin API. A secret is printed once, when it is made.
-import { systemClock } from '../lib/clock.ts'
-import { callCommand, listCommand, pathOf } from './call-command.ts'
-import type { Json } from './client.ts'
-import { BadUsage, type Command, type Input, type Option } from './command.ts'
-import { ifMatch, readCount, something, VERSION_OPTION } from './document.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { callCommand, listCommand, pathOf } from '../call-command.ts'
+import { BadUsage, type Command, type Input, type Option } from '../command.ts'
+import { ifMatch, readCount, something, VERSION_OPTION } from '../document.ts'
+import type { Json } from '../http-client.ts'
 
 const CONTROLS: Readonly<Record<string, Option>> = {
   scope: { value: 'SCOPE', multiple: true, about: 'chat.completions or models.read; may be repeated' },

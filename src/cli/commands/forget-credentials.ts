@@ -2,12 +2,12 @@
 // more are deleted, so that the gateway starts again; everything else stays.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { loadDatabaseUrl, loadDataDir } from '../config/config.ts'
-import { systemClock } from '../lib/clock.ts'
-import { forgetInFile, forgetOnPostgres, GatewaysRun } from '../store/forget-credentials.ts'
-import { DATABASE_FILE, lockDataDir } from '../store/lock.ts'
-import { BadUsage, type Command, Failed } from './command.ts'
-import { printFields, printJson } from './table.ts'
+import { loadDatabaseUrl, loadDataDir } from '../../config/config.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { forgetInFile, forgetOnPostgres, GatewaysRun } from '../../store/forget-credentials.ts'
+import { DATABASE_FILE, lockDataDir } from '../../store/lock.ts'
+import { BadUsage, type Command, Failed } from '../command.ts'
+import { printFields, printJson } from '../output.ts'
 
 export const commands: Readonly<Record<string, Command>> = {
   '': {

@@ -1,7 +1,7 @@
 // `turnpike operators …`: who may manage the gateway, by the admin API. A token is printed once, when it is made.
-import { callCommand, listCommand, pathOf } from './call-command.ts'
-import { BadUsage, type Command } from './command.ts'
-import { something } from './document.ts'
+import { callCommand, listCommand, pathOf } from '../call-command.ts'
+import { BadUsage, type Command } from '../command.ts'
+import { something } from '../document.ts'
 
 const ROLE = { value: 'ROLE', about: 'admin, or viewer who reads everything and changes nothing' }
 

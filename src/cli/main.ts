@@ -8,32 +8,38 @@ type Group = { readonly about: string; load(): Promise<{ readonly commands: Read
 
 // A group with one command of the empty name is that command; the others take a verb.
 const GROUPS: Readonly<Record<string, Group>> = {
-  serve: { about: 'start the gateway', load: () => import('./serve.ts') },
-  keys: { about: 'create, list, show, update, rotate, end-grace, reset-day, revoke', load: () => import('./keys.ts') },
-  accounts: { about: 'list, show, create, update, ledger', load: () => import('./accounts.ts') },
-  credits: { about: 'add credits to an account', load: () => import('./credits.ts') },
+  serve: { about: 'start the gateway', load: () => import('./commands/serve.ts') },
+  keys: {
+    about: 'create, list, show, update, rotate, end-grace, reset-day, revoke',
+    load: () => import('./commands/keys.ts'),
+  },
+  accounts: { about: 'list, show, create, update, ledger', load: () => import('./commands/accounts.ts') },
+  credits: { about: 'add credits to an account', load: () => import('./commands/credits.ts') },
   providers: {
     about: 'list, show, create, update, delete, add-credential, remove-credential, health',
-    load: () => import('./providers.ts'),
+    load: () => import('./commands/providers.ts'),
   },
-  models: { about: 'list, show, create, update, delete, import', load: () => import('./models.ts') },
-  apply: { about: 'put the configuration file in force in the running gateway', load: () => import('./apply.ts') },
-  nodes: { about: 'list the nodes that share the database', load: () => import('./nodes.ts') },
-  usage: { about: 'list, show, export: what requests did and cost', load: () => import('./usage.ts') },
-  chat: { about: 'chat with a model from the shell', load: () => import('./chat.ts') },
-  operators: { about: 'list, create, update, rotate, remove', load: () => import('./operators.ts') },
-  sessions: { about: 'list, end', load: () => import('./sessions.ts') },
-  events: { about: 'list what operators did', load: () => import('./events.ts') },
-  settings: { about: 'show what the running gateway was started with', load: () => import('./settings.ts') },
-  config: { about: 'check the configuration without starting', load: () => import('./config-check.ts') },
-  audit: { about: 'prove that the books are right', load: () => import('./audit.ts') },
-  backup: { about: 'copy the store, also while the gateway runs', load: () => import('./backup.ts') },
+  models: { about: 'list, show, create, update, delete, import', load: () => import('./commands/models.ts') },
+  apply: {
+    about: 'put the configuration file in force in the running gateway',
+    load: () => import('./commands/apply.ts'),
+  },
+  nodes: { about: 'list the nodes that share the database', load: () => import('./commands/nodes.ts') },
+  usage: { about: 'list, show, export: what requests did and cost', load: () => import('./commands/usage.ts') },
+  chat: { about: 'chat with a model from the shell', load: () => import('./commands/chat.ts') },
+  operators: { about: 'list, create, update, rotate, remove', load: () => import('./commands/operators.ts') },
+  sessions: { about: 'list, end', load: () => import('./commands/sessions.ts') },
+  events: { about: 'list what operators did', load: () => import('./commands/events.ts') },
+  settings: { about: 'show what the running gateway was started with', load: () => import('./commands/settings.ts') },
+  config: { about: 'check the configuration without starting', load: () => import('./commands/config-check.ts') },
+  audit: { about: 'prove that the books are right', load: () => import('./commands/audit.ts') },
+  backup: { about: 'copy the store, also while the gateway runs', load: () => import('./commands/backup.ts') },
   'forget-credentials': {
     about: 'delete stored provider credentials whose key is lost',
-    load: () => import('./forget-credentials.ts'),
+    load: () => import('./commands/forget-credentials.ts'),
   },
-  migrate: { about: 'move an installation from SQLite to Postgres', load: () => import('./migrate.ts') },
-  restore: { about: 'put a backup into an empty data dir', load: () => import('./restore.ts') },
+  migrate: { about: 'move an installation from SQLite to Postgres', load: () => import('./commands/migrate.ts') },
+  restore: { about: 'put a backup into an empty data dir', load: () => import('./commands/restore.ts') },
 }
 
 let hasTold = false

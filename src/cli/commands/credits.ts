@@ -1,9 +1,9 @@
 // `turnpike credits add`: credits for an account, booked once however often the call is repeated.
 import { randomUUID } from 'node:crypto'
-import { formatCredits, isBeyondCredits, NANO_MAX, parseCredits } from '../domain/credits.ts'
-import { CLIENT_HELP, CLIENT_OPTIONS, openClient } from './client.ts'
-import { BadUsage, type Command, Failed } from './command.ts'
-import { type Cell, printFields, printJson } from './table.ts'
+import { formatCredits, isBeyondCredits, NANO_MAX, parseCredits } from '../../domain/credits.ts'
+import { BadUsage, type Command, Failed } from '../command.ts'
+import { CLIENT_HELP, CLIENT_OPTIONS, openClient } from '../http-client.ts'
+import { type Cell, printFields, printJson } from '../output.ts'
 
 export const commands: Readonly<Record<string, Command>> = {
   add: {

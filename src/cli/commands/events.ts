@@ -1,6 +1,6 @@
 // `turnpike events list`: what operators did, when and from where.
-import { listCommand } from './call-command.ts'
-import type { Command } from './command.ts'
+import { listCommand } from '../call-command.ts'
+import type { Command } from '../command.ts'
 
 export const commands: Readonly<Record<string, Command>> = {
   list: listCommand(

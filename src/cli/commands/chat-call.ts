@@ -1,7 +1,7 @@
 // One answer of a model, read from the stream as it comes.
-import { sseReader } from '../lib/sse.ts'
-import { callWithKey, type Json } from './client.ts'
-import { Failed } from './command.ts'
+import { sseReader } from '../../lib/sse.ts'
+import { Failed } from '../command.ts'
+import { callWithKey, type Json } from '../http-client.ts'
 
 export type Turn = { readonly role: 'system' | 'user' | 'assistant'; readonly content: string }
 

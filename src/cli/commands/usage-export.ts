@@ -5,10 +5,10 @@ import { existsSync } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Writable } from 'node:stream'
-import { type Filters, filterQuery } from './call-command.ts'
-import { type Client, type Json, openClient } from './client.ts'
-import { Failed, type Input } from './command.ts'
-import { type Progress, progress } from './progress.ts'
+import { type Filters, filterQuery } from '../call-command.ts'
+import { Failed, type Input } from '../command.ts'
+import { type Client, type Json, openClient } from '../http-client.ts'
+import { type Progress, progress } from '../progress.ts'
 
 const PAGE_ROWS = 1000
 

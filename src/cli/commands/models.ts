@@ -1,10 +1,10 @@
 // `turnpike models …`: models with their prices and targets, by the admin API, and prices from the installed list.
-import { callCommand, clientCommand, listCommand } from './call-command.ts'
-import { entryCommands } from './catalog-command.ts'
-import { type Json, openClient } from './client.ts'
-import { BadUsage, type Command, type Input, type Option } from './command.ts'
-import { cell, readCount, readDocument, SET_OPTIONS } from './document.ts'
-import { printJson, printTable } from './table.ts'
+import { callCommand, clientCommand, listCommand } from '../call-command.ts'
+import { entryCommands } from '../catalog-command.ts'
+import { BadUsage, type Command, type Input, type Option } from '../command.ts'
+import { cell, readCount, readDocument, SET_OPTIONS } from '../document.ts'
+import { type Json, openClient } from '../http-client.ts'
+import { printJson, printTable } from '../output.ts'
 
 const FIELDS: Readonly<Record<string, Option>> = {
   context: { value: 'N', about: 'tokens of context' },

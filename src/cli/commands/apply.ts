@@ -1,8 +1,9 @@
 // `turnpike apply`: the running gateway reads its configuration file again; says what that changes.
-import { CLIENT_HELP, CLIENT_OPTIONS, type Json, openClient } from './client.ts'
-import type { Command } from './command.ts'
-import { cell } from './document.ts'
-import { printJson, printTable } from './table.ts'
+
+import type { Command } from '../command.ts'
+import { cell } from '../document.ts'
+import { CLIENT_HELP, CLIENT_OPTIONS, type Json, openClient } from '../http-client.ts'
+import { printJson, printTable } from '../output.ts'
 
 export const commands: Readonly<Record<string, Command>> = {
   '': {

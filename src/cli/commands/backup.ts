@@ -2,11 +2,11 @@
 import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { loadDataDir } from '../config/config.ts'
-import { syncFile, syncFolder } from '../lib/sync-to-disk.ts'
-import { DATABASE_FILE } from '../store/lock.ts'
-import { type Command, Failed } from './command.ts'
-import { printFields, printJson } from './table.ts'
+import { loadDataDir } from '../../config/config.ts'
+import { syncFile, syncFolder } from '../../lib/sync-to-disk.ts'
+import { DATABASE_FILE } from '../../store/lock.ts'
+import { type Command, Failed } from '../command.ts'
+import { printFields, printJson } from '../output.ts'
 
 export const commands: Readonly<Record<string, Command>> = {
   '': {

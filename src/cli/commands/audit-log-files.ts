@@ -2,8 +2,8 @@
 import { createReadStream, statSync } from 'node:fs'
 import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
-import { readLines } from '../lib/read-lines.ts'
-import { BadUsage } from './command.ts'
+import { readLines } from '../../lib/read-lines.ts'
+import { BadUsage } from '../command.ts'
 
 const STDIN = '-'
 // Longer than any line of the gateway.

@@ -1,7 +1,7 @@
 // `turnpike accounts …`: accounts with their balances and ledgers, by the admin API.
-import { callCommand, listCommand, pathOf } from './call-command.ts'
-import type { Command } from './command.ts'
-import { ifMatch, something, VERSION_OPTION } from './document.ts'
+import { callCommand, listCommand, pathOf } from '../call-command.ts'
+import type { Command } from '../command.ts'
+import { ifMatch, something, VERSION_OPTION } from '../document.ts'
 
 export const commands: Readonly<Record<string, Command>> = {
   list: listCommand(

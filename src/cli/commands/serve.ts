@@ -1,8 +1,8 @@
 // `turnpike serve`: reads the configuration and hands over to the gateway, or to the parent of several.
 import cluster from 'node:cluster'
-import { loadConfig } from '../config/config.ts'
-import { buildWebIfMissing } from './build-web.ts'
-import type { Command } from './command.ts'
+import { loadConfig } from '../../config/config.ts'
+import { buildWebIfMissing } from '../build-web.ts'
+import type { Command } from '../command.ts'
 
 export const commands: Readonly<Record<string, Command>> = {
   '': {
@@ -16,10 +16,10 @@ export const commands: Readonly<Record<string, Command>> = {
       const config = loadConfig()
       if (input.flag('build-dashboard') && cluster.isPrimary) buildWebIfMissing()
       if (config.workers > 1 && cluster.isPrimary) {
-        const { superviseWorkers } = await import('../server/cluster/primary.ts')
+        const { superviseWorkers } = await import('../../server/cluster/primary.ts')
         process.exit(await superviseWorkers(config))
       }
-      const { serve } = await import('../server/serve.ts')
+      const { serve } = await import('../../server/serve.ts')
       const code = await serve(config)
       // At once, and not by running out of work: while Node takes itself apart, one more SIGTERM would find no handler
       // and become the way it ended.

@@ -1,7 +1,8 @@
 // `turnpike nodes`: who shares the database, who is alive, and who answered.
-import { CLIENT_HELP, CLIENT_OPTIONS, openClient } from './client.ts'
-import type { Command } from './command.ts'
-import { type Cell, printJson, printTable } from './table.ts'
+
+import type { Command } from '../command.ts'
+import { CLIENT_HELP, CLIENT_OPTIONS, openClient } from '../http-client.ts'
+import { type Cell, printJson, printTable } from '../output.ts'
 
 const COLUMNS = ['id', 'name', 'version', 'state', 'started_at', 'renewed_at', 'requests_in_flight', 'self'] as const
 
