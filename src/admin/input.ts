@@ -3,7 +3,7 @@ import { formatCredits, isBeyondCredits, NANO_MAX, type Nano, parseCredits } fro
 import { ALLOWLIST_ENTRIES_MAX } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
 import { parseIsoTime } from '../domain/wire-time.ts'
-import { BadCidr, parseCidrs } from '../lib/cidr.ts'
+import { BadCidr, parseCidrs } from '../lib/ip-address.ts'
 import type { Paged } from '../store/contract-operator.ts'
 
 export const NAME_MAX = 200

@@ -5,11 +5,11 @@ import type { Call } from '../domain/handoff.ts'
 import { type Bearer, keyStatus, SECRET_BYTES, secretAlive } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
 import { base62Width, isBase62 } from '../lib/base62.ts'
-import { type Bucket, fullBucket, type Standing, standing, take, waitSeconds } from '../lib/bucket.ts'
-import { type Address, addressBlock } from '../lib/cidr.ts'
 import type { Clock } from '../lib/clock.ts'
 import { fairQueue, QueueFull } from '../lib/fair-queue.ts'
+import { type Address, addressBlock } from '../lib/ip-address.ts'
 import { lru } from '../lib/lru.ts'
+import { type Bucket, fullBucket, type Standing, standing, take, waitSeconds } from '../lib/token-bucket.ts'
 import type { Gates } from '../store/contract.ts'
 
 export type Authenticator = {

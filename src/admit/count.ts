@@ -3,9 +3,9 @@
 import type { Chat } from '../domain/chat.ts'
 import { type CountedPrompt, promptTexts } from '../domain/prompt.ts'
 import type { Tokenizer } from '../domain/tokenizer.ts'
-import { type Bucket, fullBucket, isFull, standing } from '../lib/bucket.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { TokenCounter } from '../lib/tokens.ts'
+import { type Bucket, fullBucket, isFull, standing } from '../lib/token-bucket.ts'
+import type { TokenCounter } from '../lib/token-counter.ts'
 
 export type PromptCounts = {
   // Undefined: it could not be counted in time, or not at all, and its bytes stand.

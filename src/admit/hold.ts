@@ -5,7 +5,7 @@ import { type Models, outputBoundOf } from '../domain/chat-models.ts'
 import { ceilNano, type Nano, type Pico, worstPrompt } from '../domain/credits.ts'
 import { type CountedPrompt, leastBound, promptBound } from '../domain/prompt.ts'
 import { type Tokenizer, tokenizerOf } from '../domain/tokenizer.ts'
-import { remembered } from '../lib/remembered.ts'
+import { remembered } from '../lib/memoize.ts'
 import type { HoldEntry } from '../store/contract.ts'
 import type { PromptCounts } from './count.ts'
 

@@ -3,6 +3,7 @@
 import { type Bearer, DAY_MS, dayOf, type Key } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
 import type { Endpoint } from '../domain/usage.ts'
+import type { Clock } from '../lib/clock.ts'
 import {
   type Bucket,
   charge,
@@ -13,8 +14,7 @@ import {
   standing,
   take,
   waitSeconds,
-} from '../lib/bucket.ts'
-import type { Clock } from '../lib/clock.ts'
+} from '../lib/token-bucket.ts'
 
 export type Limits = {
   // Takes an rpm token and a place in flight, or refuses. A promise only where the nodes share their buckets.

@@ -3,8 +3,8 @@ import type { Call } from '../domain/handoff.ts'
 import type { Bearer, Key, Scope } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
 import type { Endpoint } from '../domain/usage.ts'
-import { parseCidrs } from '../lib/cidr.ts'
-import { remembered } from '../lib/remembered.ts'
+import { parseCidrs } from '../lib/ip-address.ts'
+import { remembered } from '../lib/memoize.ts'
 
 export type EndpointRule = {
   readonly endpoint: Endpoint

@@ -1,8 +1,8 @@
 // Single variables of the environment, each checked and turned into what the Config holds. A message names the variable
 // and the rule; of values it repeats address ranges alone.
 
-import { BadCidr, parseCidrs } from '../lib/cidr.ts'
 import type { FailpointAction } from '../lib/failpoint.ts'
+import { BadCidr, parseCidrs } from '../lib/ip-address.ts'
 import { LOG_LEVELS, type LogLevel } from '../lib/log.ts'
 import { BadConfig } from './yaml.ts'
 

@@ -12,7 +12,7 @@ import {
   RPM_LIMIT_MAX,
   SCOPES,
 } from '../domain/key.ts'
-import { BadCidr, parseCidrs } from '../lib/cidr.ts'
+import { BadCidr, parseCidrs } from '../lib/ip-address.ts'
 import { type FileCatalog, type FileModel, readCatalog } from './catalog.ts'
 import { BOUNDS } from './limits.ts'
 import { EXCHANGE_KEYS } from './prices.ts'

@@ -1,6 +1,6 @@
 // What the stages hand to each other: Call → Pass → Answer → Delivery → Receipt. Plain types; the stages never import
 // one another.
-import type { Address } from '../lib/cidr.ts'
+import type { Address } from '../lib/ip-address.ts'
 import type { Model } from './catalog.ts'
 import type { Nano, Tokens } from './credits.ts'
 import type { TargetCost } from './dollars.ts'

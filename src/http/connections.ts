@@ -1,7 +1,7 @@
 // Bounds the connections of callers: in all, so that there are always descriptors left for upstreams and the store, and per
 // address. Past a bound a connection that rests makes room for a new one; if all are busy, the new one is refused.
 import type { Socket } from 'node:net'
-import { addressBlock, type CidrSet, parseAddress } from '../lib/cidr.ts'
+import { addressBlock, type CidrSet, parseAddress } from '../lib/ip-address.ts'
 
 export type Connections = {
   // Whether the connection may stay; it is forgotten when it closes. A listener for operators alone has a few places of its own.

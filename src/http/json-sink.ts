@@ -1,7 +1,7 @@
 // The answer as one JSON object: it leaves when it has been booked, with its cost in the header and in the body.
 import type { Receipt } from '../domain/handoff.ts'
 import type { Refusal } from '../domain/refusal.ts'
-import type { Alarms } from '../lib/alarms.ts'
+import type { Alarms } from '../lib/coarse-timers.ts'
 import type { ServedBy, Sink } from '../relay/sink.ts'
 import { ignoredHeader, metadataJson, OUR_FINGERPRINT, usageJson } from './answer-json.ts'
 import { type Case, commonHeaders, costHeader, type ReplyNeeds, sendJson, sendPieces, sendRefusal } from './reply.ts'

@@ -2,9 +2,9 @@
 // the bare socket. Whatever else comes on a connection is put back, and Node's HTTP server has it from there on.
 import type { Socket } from 'node:net'
 import type { RefusalCode } from '../domain/refusal.ts'
-import type { Alarm, Alarms } from '../lib/alarms.ts'
 import { byteQueue } from '../lib/byte-queue.ts'
 import type { Clock } from '../lib/clock.ts'
+import type { Alarm, Alarms } from '../lib/coarse-timers.ts'
 import { type HeadBounds, requestReader, type WholeRequest } from '../lib/http-request.ts'
 import type { LaneRequest } from './exchange.ts'
 import { dateOf, KEEP_ALIVE_MS, type LaneDuties, LaneReply } from './lane-reply.ts'

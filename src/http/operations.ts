@@ -1,7 +1,7 @@
 // What operators and probes ask outside of /v1: health, readiness and metrics.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { errorBody, Refusal } from '../domain/refusal.ts'
-import { parseAddress } from '../lib/cidr.ts'
+import { parseAddress } from '../lib/ip-address.ts'
 import { bearsToken, tokenHash } from './bearer-token.ts'
 import type { Metrics } from './metrics.ts'
 

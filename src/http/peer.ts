@@ -3,8 +3,8 @@ import type { Socket } from 'node:net'
 import type { FastifyRequest } from 'fastify'
 import type { Authenticator } from '../admit/authenticate.ts'
 import { Refusal } from '../domain/refusal.ts'
-import type { Standing } from '../lib/bucket.ts'
-import { type CidrSet, clientAddress, parseAddress } from '../lib/cidr.ts'
+import { type CidrSet, clientAddress, parseAddress } from '../lib/ip-address.ts'
+import type { Standing } from '../lib/token-bucket.ts'
 
 export function addressOfRequest(trusted: CidrSet): (request: FastifyRequest) => string {
   return request => {

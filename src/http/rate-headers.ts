@@ -5,8 +5,8 @@ import type { Limits } from '../admit/limit.ts'
 import type { Call } from '../domain/handoff.ts'
 import type { Bearer, Key } from '../domain/key.ts'
 import type { RefusalCode } from '../domain/refusal.ts'
-import type { Standing } from '../lib/bucket.ts'
-import { remembered } from '../lib/remembered.ts'
+import { remembered } from '../lib/memoize.ts'
+import type { Standing } from '../lib/token-bucket.ts'
 
 export type RateNeeds = { readonly limits: Limits; readonly authenticator: Pick<Authenticator, 'addressStanding'> }
 

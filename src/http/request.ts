@@ -3,10 +3,10 @@ import type { Failure } from '../domain/failure.ts'
 import type { Call, Client } from '../domain/handoff.ts'
 import { Refusal } from '../domain/refusal.ts'
 import { CLIENT_REQUEST_ID_MAX } from '../domain/usage.ts'
-import type { Alarms } from '../lib/alarms.ts'
 import { byteQueue } from '../lib/byte-queue.ts'
-import { type CidrSet, clientAddress } from '../lib/cidr.ts'
 import type { Clock } from '../lib/clock.ts'
+import type { Alarms } from '../lib/coarse-timers.ts'
+import { type CidrSet, clientAddress } from '../lib/ip-address.ts'
 import { type Asked, headerValues, type LaneRequest, type Reply } from './exchange.ts'
 
 export type CallNeeds = { readonly clock: Clock; readonly trustedProxies: CidrSet; readonly newRequestId: () => string }

@@ -3,7 +3,7 @@
 import type { Nano } from '../domain/credits.ts'
 import type { Chunk, ChunkChoice, Receipt } from '../domain/handoff.ts'
 import { errorBody, type Refusal } from '../domain/refusal.ts'
-import type { Alarm } from '../lib/alarms.ts'
+import type { Alarm } from '../lib/coarse-timers.ts'
 import type { ServedBy, Sink } from '../relay/sink.ts'
 import { metadataJson, OUR_FINGERPRINT, usageJson } from './answer-json.ts'
 import { answerHeaders, type SinkSetup } from './json-sink.ts'

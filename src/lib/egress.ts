@@ -2,7 +2,7 @@
 // connected to: not this machine, not its network, not the cloud's metadata, in whatever form the address is written.
 import { lookup as lookupName } from 'node:dns'
 import type { LookupFunction } from 'node:net'
-import { parseAddress, parseCidrs } from './cidr.ts'
+import { parseAddress, parseCidrs } from './ip-address.ts'
 
 // Of IPv4 whatever IANA does not call globally reachable, multicast, and the address by which Azure's machines reach
 // their host.

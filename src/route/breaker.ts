@@ -2,7 +2,7 @@
 // any caller's content shows whether the target is well again. A failure that the content may have caused counts only as
 // far as other accounts bear it out, so that one tenant's poison cannot switch a target off for all
 // (docs/decisions/0022, 0059).
-import { add, type Decaying, nothingYet, sumAt, weightAt } from '../lib/decay.ts'
+import { add, type Decaying, nothingYet, sumAt, weightAt } from '../lib/ewma.ts'
 
 export type BreakerBounds = {
   readonly breakerFailuresInARowMax: number

@@ -1,6 +1,6 @@
 // What is known of a target, a provider's model: how many requests it has now, how soon it begins to answer, and how often
 // it fails. Figures for choosing and for operators to look at; whether it may be called is the breaker's word.
-import { add, type Decaying, meanOf, nothingYet, weightAt } from '../lib/decay.ts'
+import { add, type Decaying, meanOf, nothingYet, weightAt } from '../lib/ewma.ts'
 
 export type Health = {
   inFlight: number

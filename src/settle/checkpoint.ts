@@ -5,7 +5,7 @@ import { outputBoundOf } from '../domain/chat-models.ts'
 import { costOf } from '../domain/credits.ts'
 import type { OutputSeen } from '../domain/handoff.ts'
 import { readUsage } from '../domain/metering.ts'
-import type { Alarms } from '../lib/alarms.ts'
+import type { Alarms } from '../lib/coarse-timers.ts'
 import type { Gates } from '../store/contract.ts'
 import { type Held, priceOf } from './settle.ts'
 

@@ -1,8 +1,8 @@
 // The store on Postgres, which many nodes may share: group commit on each node, the operator's changes over a pool of their
 // own, lists and reports over two more, so that neither a long list nor a long wait stands in front of a commit.
 import type { Bearer } from '../domain/key.ts'
+import { gather } from '../lib/batcher.ts'
 import type { Clock } from '../lib/clock.ts'
-import { gather } from '../lib/gather.ts'
 import { type Store, StoreAway } from './contract.ts'
 import type { NodeFacts } from './contract-nodes.ts'
 import { COMMIT_BOUNDS, type CommitBounds, gateSide } from './gate-side.ts'

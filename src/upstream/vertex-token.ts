@@ -4,7 +4,7 @@ import { createPrivateKey, sign } from 'node:crypto'
 import type { Credential } from '../domain/catalog.ts'
 import { Failure } from '../domain/failure.ts'
 import type { Clock } from '../lib/clock.ts'
-import { remembered } from '../lib/remembered.ts'
+import { remembered } from '../lib/memoize.ts'
 import type { FetchFunction } from './outward-fetch.ts'
 
 export type ServiceAccount = { readonly email: string; readonly key: string; readonly keyId: string | undefined }

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { alarms } from '../../src/lib/alarms.ts'
 import { systemClock } from '../../src/lib/clock.ts'
+import { alarms } from '../../src/lib/coarse-timers.ts'
 import { manualClock } from '../kit/manual-clock.ts'
 
 const fail = (error: unknown) => assert.fail(String(error))

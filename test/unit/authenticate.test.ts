@@ -9,9 +9,9 @@ import { BOUNDS } from '../../src/config/limits.ts'
 import type { Call } from '../../src/domain/handoff.ts'
 import type { Bearer } from '../../src/domain/key.ts'
 import { Refusal } from '../../src/domain/refusal.ts'
-import { parseAddress } from '../../src/lib/cidr.ts'
+import { gather } from '../../src/lib/batcher.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import { gather } from '../../src/lib/gather.ts'
+import { parseAddress } from '../../src/lib/ip-address.ts'
 import { bearerOf, keyWith } from '../kit/bearer.ts'
 
 const CACHED_MAX = 100

@@ -6,7 +6,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Asked, Reply } from '../../src/http/exchange.ts'
 import { readBody } from '../../src/http/request.ts'
-import type { Alarms } from '../../src/lib/alarms.ts'
+import type { Alarms } from '../../src/lib/coarse-timers.ts'
 
 const BYTES = 300_000
 const text = Buffer.from(Array.from({ length: BYTES }, (_, i) => String.fromCharCode(97 + (i % 26))).join(''))

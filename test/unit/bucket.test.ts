@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type Bucket, fullBucket, giveBack, isFull, standing, take, waitSeconds } from '../../src/lib/bucket.ts'
+import { type Bucket, fullBucket, giveBack, isFull, standing, take, waitSeconds } from '../../src/lib/token-bucket.ts'
 
 // Room for the rounding of floating point, far below one token.
 const GRAIN = 1e-6

@@ -4,8 +4,15 @@ import assert from 'node:assert/strict'
 import { isIP } from 'node:net'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type Address, addressBlock, BadCidr, clientAddress, parseAddress, parseCidrs } from '../../src/lib/cidr.ts'
 import { systemClock } from '../../src/lib/clock.ts'
+import {
+  type Address,
+  addressBlock,
+  BadCidr,
+  clientAddress,
+  parseAddress,
+  parseCidrs,
+} from '../../src/lib/ip-address.ts'
 
 const ipv4 = fc.ipV4()
 const ipv6 = fc.oneof(

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { promptCounts } from '../../src/admit/count.ts'
 import { parseChat } from '../../src/chat/parse-request.ts'
-import type { TokenCount } from '../../src/lib/tokens.ts'
+import type { TokenCount } from '../../src/lib/token-counter.ts'
 
 const chat = parseChat({ model: 'm', messages: [{ role: 'user', content: 'hello' }] })
 const O200K = new Set(['o200k'] as const)

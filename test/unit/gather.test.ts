@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { gather } from '../../src/lib/gather.ts'
+import { gather } from '../../src/lib/batcher.ts'
 
 test('a flood of questions is asked in batches, one at a time, and each gets its own answer', async () => {
   const sizes: number[] = []

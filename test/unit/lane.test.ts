@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expressLane, type LaneNeeds } from '../../src/http/lane.ts'
 import { dateOf, type LaneReply } from '../../src/http/lane-reply.ts'
 import { readBody } from '../../src/http/request.ts'
-import { alarms } from '../../src/lib/alarms.ts'
+import { alarms } from '../../src/lib/coarse-timers.ts'
 import { manualClock } from '../kit/manual-clock.ts'
 import { until } from '../kit/until.ts'
 

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { systemClock } from '../../src/lib/clock.ts'
-import { type TokenCounter, tokenCounter } from '../../src/lib/tokens.ts'
+import { type TokenCounter, tokenCounter } from '../../src/lib/token-counter.ts'
 
 const LONG_MS = 20_000
 const PROSE = 'It was the best of times; it was the worst of times, wasn’t it?\n\n  "Indeed," she said — 1859. '
@@ -208,7 +208,7 @@ test('closing answers whoever waits, and whoever comes later, with half the byte
 })
 
 test('an open counter does not keep the process alive', () => {
-  const script = `import { tokenCounter } from ${JSON.stringify(new URL('../../src/lib/tokens.ts', import.meta.url))}
+  const script = `import { tokenCounter } from ${JSON.stringify(new URL('../../src/lib/token-counter.ts', import.meta.url))}
     console.log(JSON.stringify(await tokenCounter({ timeoutMs: ${LONG_MS} }).count('hello world', 'a')))`
 
   const output = execFileSync(process.execPath, ['--input-type=module', '-e', script], {

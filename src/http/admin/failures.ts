@@ -2,8 +2,8 @@
 // is never asked to wait.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Refusal } from '../../domain/refusal.ts'
-import { addressBlock, parseAddress } from '../../lib/cidr.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { addressBlock, parseAddress } from '../../lib/ip-address.ts'
 import { lru } from '../../lib/lru.ts'
 
 const WINDOW_MS = 60_000
