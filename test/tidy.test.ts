@@ -89,8 +89,8 @@ const FAULTS: Readonly<Record<string, readonly [tree: Tree, finding: RegExp]>> =
     /upward import: relay\/ may not import admit\/admit\.ts$/,
   ],
   'more of a room than is open': [
-    { 'src/http/a.ts': source("const { meter } = await import('../relay/meter.ts')") },
-    /upward import: http\/ may not import relay\/meter\.ts$/,
+    { 'src/http/a.ts': source("const { meter } = await import('../relay/usage-meter.ts')") },
+    /upward import: http\/ may not import relay\/usage-meter\.ts$/,
   ],
   'product code that imports a test': [
     { 'src/http/a.ts': source("import '../../test/kit/b.ts'") },

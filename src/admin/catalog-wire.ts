@@ -2,8 +2,8 @@
 // and last four characters.
 import { type Credential, type Model, type Provider, type WrittenRates, writeCost } from '../domain/catalog.ts'
 import { formatPrice } from '../domain/credits.ts'
-import type { CredentialView, TargetView } from '../domain/fleet-view.ts'
 import { fetchesMedia } from '../domain/remote-media.ts'
+import type { CredentialView, TargetView } from '../domain/target-view.ts'
 import { isoTime, isoTimeOrNull } from '../domain/wire-time.ts'
 import { snakeCase } from '../lib/snake-case.ts'
 import type { ModelEntry, ProviderEntry } from '../store/contract-catalog.ts'

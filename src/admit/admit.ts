@@ -6,8 +6,8 @@ import { Refusal } from '../domain/refusal.ts'
 import type { RequestFacts } from '../domain/usage.ts'
 import type { Gates } from '../store/contract.ts'
 import type { Authenticator } from './authenticate.ts'
-import type { Entered, Limits } from './limit.ts'
-import { type EndpointRule, permit } from './permit.ts'
+import { type EndpointRule, permit } from './authorize.ts'
+import type { Entered, Limits } from './rate-limit.ts'
 
 export type AdmitNeeds = {
   readonly authenticator: Authenticator

@@ -1,10 +1,10 @@
 // What a chat would cost and who would serve it, by the rules of the life itself and without calling anybody: the same
 // line-up, the same choice, the same hold, and the verdict of every limit.
 import assert from 'node:assert/strict'
-import type { PromptCounts } from '../admit/count.ts'
-import { type EnterNeeds, enter, type Granted } from '../admit/enter.ts'
-import { holdEntry, isCovered, sizeByBytes, sizeByCount, worstCost } from '../admit/hold.ts'
-import type { EndpointRule } from '../admit/permit.ts'
+import type { EndpointRule } from '../admit/authorize.ts'
+import type { PromptCounts } from '../admit/count-tokens.ts'
+import { holdEntry, isCovered, sizeByBytes, sizeByCount, worstCost } from '../admit/hold-estimate.ts'
+import { type EnterNeeds, enter, type Granted } from '../admit/reserve.ts'
 import type { Model } from '../domain/catalog.ts'
 import type { Chat } from '../domain/chat.ts'
 import { outputBoundOf } from '../domain/chat-models.ts'

@@ -1,6 +1,6 @@
 // The upstreams in the metrics: one series for each target and credential of the catalog, read when somebody asks.
 import { Counter, Gauge, type Registry } from '@prometheus-io/client'
-import { CREDENTIAL_STATES, type FleetView, TARGET_STATES, type TargetView } from '../domain/fleet-view.ts'
+import { CREDENTIAL_STATES, type FleetView, TARGET_STATES, type TargetView } from '../domain/target-view.ts'
 
 export function fleetMetrics(registry: Registry, look: () => FleetView): void {
   // One look serves all that are asked for at once.

@@ -2,7 +2,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Counter, Gauge, Histogram, type Metric, Registry } from '@prometheus-io/client'
 import type { FailureKind } from '../domain/failure.ts'
-import type { FleetView } from '../domain/fleet-view.ts'
+import type { FleetView } from '../domain/target-view.ts'
 import type { Endpoint } from '../domain/usage.ts'
 import { type Count, counterTally, histogramTally, type Spread, type TallyMetric } from '../lib/tally.ts'
 import type { RequestReport } from './door.ts'

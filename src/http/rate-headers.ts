@@ -1,7 +1,7 @@
 // The RateLimit headers, true on every answer: the tightest of the key's policies, the one that refused on a 429, and the
 // address's policy where no key was recognised.
 import type { Authenticator } from '../admit/authenticate.ts'
-import type { Limits } from '../admit/limit.ts'
+import type { Limits } from '../admit/rate-limit.ts'
 import type { Call } from '../domain/handoff.ts'
 import type { Bearer, Key } from '../domain/key.ts'
 import type { RefusalCode } from '../domain/refusal.ts'

@@ -4,8 +4,8 @@ import type { Model } from '../domain/catalog.ts'
 import { Failure } from '../domain/failure.ts'
 import type { Answer, Client, Delivery, OutputSeen } from '../domain/handoff.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { Meter } from './meter.ts'
 import type { Sink } from './sink.ts'
+import type { Meter } from './usage-meter.ts'
 
 export type RelayNeeds = {
   readonly clock: Clock

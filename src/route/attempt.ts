@@ -8,8 +8,8 @@ import type { Answer, AnswerListener, Chunk, Client, Flow, Whole } from '../doma
 import { mayReasonUnseen } from '../domain/reasoning.ts'
 import type { Errand } from '../upstream/adapter.ts'
 import type { Registry } from '../upstream/registry.ts'
-import type { Fleet } from './fleet.ts'
-import { began, broughtBack, ended, type Trip } from './trip.ts'
+import { began, broughtBack, ended, type Trip } from './attempt-lease.ts'
+import type { Fleet } from './targets.ts'
 
 export type AttemptRequest = {
   readonly requestId: string

@@ -5,12 +5,12 @@ import type { Chat } from '../domain/chat.ts'
 import type { Models } from '../domain/chat-models.ts'
 import { fetchesMedia } from '../domain/remote-media.ts'
 import { type Considered, NO_WISHES, REASON_OF, type Reason, type Wishes } from '../domain/routing.ts'
-import { isUnhealthy } from './breaker.ts'
-import { barred, freeAtMs } from './credentials.ts'
-import type { Candidate, Choice, Fleet } from './fleet.ts'
+import { isUnhealthy } from './circuit-breaker.ts'
+import { barred, freeAtMs } from './credential-pool.ts'
+import { placeAsked, unfitModel, unwantedProvider } from './preferences.ts'
 import { type Circumstances, type Ranked, rank } from './rank.ts'
 import { stick } from './sticky.ts'
-import { placeAsked, unfitModel, unwantedProvider } from './wishes.ts'
+import type { Candidate, Choice, Fleet } from './targets.ts'
 
 export type ChooseRequest = {
   readonly chat: Chat

@@ -6,7 +6,7 @@ import { lineUp, type Models } from '../domain/chat-models.ts'
 import { Refusal } from '../domain/refusal.ts'
 import type { Catalog } from './catalog.ts'
 import { type ChooseNeeds, choose } from './choose.ts'
-import type { Choice } from './fleet.ts'
+import type { Choice } from './targets.ts'
 
 export type PlanNeeds = ChooseNeeds & { readonly catalog: () => Catalog }
 

@@ -1,9 +1,9 @@
 // Which targets and credentials are probed, when, and what the answers mean: an open target is called again, a suspected
 // credential is set aside or cleared. No caller's content takes part, so that no caller can decide for the others.
 import type { Failure } from '../domain/failure.ts'
-import { inconclusive, isDue, probed, probing } from './breaker.ts'
-import { type Badge, barred, nextBadge, setAside } from './credentials.ts'
-import type { Candidate, Fleet, TargetState } from './fleet.ts'
+import { inconclusive, isDue, probed, probing } from './circuit-breaker.ts'
+import { type Badge, barred, nextBadge, setAside } from './credential-pool.ts'
+import type { Candidate, Fleet, TargetState } from './targets.ts'
 
 // To be done now and then: open targets whose pause is over and dead credentials are probed and come back by themselves,
 // and what is past is forgotten.

@@ -3,8 +3,8 @@
 import type { Chat } from '../domain/chat.ts'
 import { sumOf } from '../domain/credits.ts'
 import type { Strategy } from '../domain/routing.ts'
-import type { Candidate } from './fleet.ts'
-import { firstByteMs } from './health.ts'
+import { firstByteMs } from './target-health.ts'
+import type { Candidate } from './targets.ts'
 
 export type Ranked = {
   readonly candidate: Candidate

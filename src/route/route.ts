@@ -8,10 +8,10 @@ import { mayReasonUnseen, type ReasoningWish } from '../domain/reasoning.ts'
 import type { Attempt } from '../domain/usage.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type AttemptNeeds, type AttemptRequest, attempt } from './attempt.ts'
-import type { Badge } from './credentials.ts'
-import type { Candidate, Choice, Fleet } from './fleet.ts'
+import { neverLeft, setOut, type Trip, type TripWish } from './attempt-lease.ts'
+import type { Badge } from './credential-pool.ts'
 import { numberOf } from './sticky.ts'
-import { neverLeft, setOut, type Trip, type TripWish } from './trip.ts'
+import type { Candidate, Choice, Fleet } from './targets.ts'
 
 export type RouteRequest = AttemptRequest & {
   readonly accountId: string

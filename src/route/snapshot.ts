@@ -1,8 +1,8 @@
 // The fleet as an operator sees it: the state of every target and of every credential, with no secret in it.
-import type { CredentialView, FleetView, TargetView } from '../domain/fleet-view.ts'
-import { limitedUntil } from './credentials.ts'
-import type { Fleet } from './fleet.ts'
-import { successRate, usualFirstByteMs } from './health.ts'
+import type { CredentialView, FleetView, TargetView } from '../domain/target-view.ts'
+import { limitedUntil } from './credential-pool.ts'
+import { successRate, usualFirstByteMs } from './target-health.ts'
+import type { Fleet } from './targets.ts'
 
 export function snapshot(fleet: Fleet): FleetView {
   const { clock } = fleet

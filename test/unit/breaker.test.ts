@@ -16,7 +16,7 @@ import {
   probed,
   probing,
   type Verdict,
-} from '../../src/route/breaker.ts'
+} from '../../src/route/circuit-breaker.ts'
 
 const IN_A_ROW = BOUNDS.breakerFailuresInARowMax
 const OPEN_MS = BOUNDS.breakerOpenMs

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { BOUNDS } from '../../src/config/limits.ts'
-import { retryBudget } from '../../src/route/budget.ts'
+import { retryBudget } from '../../src/route/retry-budget.ts'
 import { manualClock } from '../kit/manual-clock.ts'
 
 const WINDOW_MS = BOUNDS.retryWindowSeconds * 1000

@@ -2,7 +2,7 @@
 // each account by itself.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { promptCounts } from '../../src/admit/count.ts'
+import { promptCounts } from '../../src/admit/count-tokens.ts'
 import { parseChat } from '../../src/chat/parse-request.ts'
 import type { TokenCount } from '../../src/lib/token-counter.ts'
 

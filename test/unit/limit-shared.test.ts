@@ -2,7 +2,7 @@
 // here: what becomes of them in headers, refusals, and in the node's own share while nothing is said.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sharedLimits } from '../../src/admit/limit-shared.ts'
+import { sharedLimits } from '../../src/admit/rate-limit-shared.ts'
 import type { Key } from '../../src/domain/key.ts'
 import { Refusal } from '../../src/domain/refusal.ts'
 import type { BucketSaid } from '../../src/store/contract-buckets.ts'

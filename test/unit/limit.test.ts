@@ -2,7 +2,7 @@
 // that come late, and refusals that give back what they took.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { keyLimits } from '../../src/admit/limit.ts'
+import { keyLimits } from '../../src/admit/rate-limit.ts'
 import { type Bearer, DAY_MS, dayOf, type KeyControls } from '../../src/domain/key.ts'
 import { Refusal } from '../../src/domain/refusal.ts'
 import { manualClock } from '../kit/manual-clock.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Chunk, Whole } from '../../src/domain/handoff.ts'
-import { meter } from '../../src/relay/meter.ts'
+import { meter } from '../../src/relay/usage-meter.ts'
 
 type Said = { readonly [field: string]: unknown }
 type Choice = readonly [index: number, delta: Said, finish_reason: string | null]

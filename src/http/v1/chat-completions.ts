@@ -1,6 +1,7 @@
 // POST /v1/chat/completions: reads and checks the body of an admitted call and hands it to its life.
-import { enter } from '../../admit/enter.ts'
-import type { EndpointRule } from '../../admit/permit.ts'
+
+import type { EndpointRule } from '../../admit/authorize.ts'
+import { enter } from '../../admit/reserve.ts'
 import { complete, type GatewayNeeds } from '../../chat/complete.ts'
 import type { Nano } from '../../domain/credits.ts'
 import type { Pass } from '../../domain/handoff.ts'

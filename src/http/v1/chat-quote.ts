@@ -1,6 +1,7 @@
 // POST /v1/chat/completions/quote: the body of a chat, answered with what it would cost and who would serve it.
-import { enter } from '../../admit/enter.ts'
-import type { EndpointRule } from '../../admit/permit.ts'
+
+import type { EndpointRule } from '../../admit/authorize.ts'
+import { enter } from '../../admit/reserve.ts'
 import { type Quote, type QuoteNeeds, quote } from '../../chat/quote.ts'
 import { formatCredits } from '../../domain/credits.ts'
 import type { Pass } from '../../domain/handoff.ts'

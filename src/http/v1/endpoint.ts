@@ -1,5 +1,5 @@
 // What an endpoint under /v1 is to the door: a path, a rule of admission, and what to do with an admitted request.
-import type { EndpointRule } from '../../admit/permit.ts'
+import type { EndpointRule } from '../../admit/authorize.ts'
 import type { Nano, Tokens } from '../../domain/credits.ts'
 import type { Pass } from '../../domain/handoff.ts'
 import type { Outcome } from '../../domain/usage.ts'

@@ -1,6 +1,7 @@
 // Endpoints that cost nothing: the answer is worked out, the row is committed, then the answer leaves.
-import { type EnterNeeds, enter, type Granted } from '../../admit/enter.ts'
-import type { EndpointRule } from '../../admit/permit.ts'
+
+import type { EndpointRule } from '../../admit/authorize.ts'
+import { type EnterNeeds, enter, type Granted } from '../../admit/reserve.ts'
 import type { Pass } from '../../domain/handoff.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { type Case, commonHeaders, costHeader, type ReplyNeeds, sendJson } from '../reply.ts'

@@ -1,7 +1,7 @@
 // GET /v1/key/introspect: what a key is, what it may do and what it could still spend.
 import assert from 'node:assert/strict'
-import type { Granted } from '../../admit/enter.ts'
-import type { EndpointRule } from '../../admit/permit.ts'
+import type { EndpointRule } from '../../admit/authorize.ts'
+import type { Granted } from '../../admit/reserve.ts'
 import { formatCredits } from '../../domain/credits.ts'
 import type { Pass } from '../../domain/handoff.ts'
 import { leastLeft } from '../../domain/hold.ts'

@@ -1,6 +1,6 @@
 // GET /v1/models and /v1/models/{id}: the active models with their prices.
 import { hash as digest } from 'node:crypto'
-import type { EndpointRule } from '../../admit/permit.ts'
+import type { EndpointRule } from '../../admit/authorize.ts'
 import { type Model, modelNotFound } from '../../domain/catalog.ts'
 import { formatPrice } from '../../domain/credits.ts'
 import { below, exactly, type V1Endpoint } from './endpoint.ts'

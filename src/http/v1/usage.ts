@@ -1,5 +1,5 @@
 // GET /v1/usage and /v1/usage/{request_id}: a key's own rows. After `[DONE]` a row is already exact here.
-import type { EndpointRule } from '../../admit/permit.ts'
+import type { EndpointRule } from '../../admit/authorize.ts'
 import type { Pass } from '../../domain/handoff.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { ENDPOINTS, type Endpoint, MODEL_NAME_MAX } from '../../domain/usage.ts'

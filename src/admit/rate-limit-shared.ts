@@ -3,7 +3,7 @@
 import type { Key } from '../domain/key.ts'
 import { type Bucket, fullBucket, giveBack, isFull, lower, type Standing, standing, take } from '../lib/token-bucket.ts'
 import type { BucketSaid, SharedBuckets } from '../store/contract-buckets.ts'
-import { keyLimits, type LimitNeeds, type Limits, rpmSpent } from './limit.ts'
+import { keyLimits, type LimitNeeds, type Limits, rpmSpent } from './rate-limit.ts'
 
 export type SharedLimitNeeds = LimitNeeds & {
   readonly buckets: SharedBuckets

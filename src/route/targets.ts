@@ -4,13 +4,13 @@ import { type Credential, isElsewhere, type Model, type Provider, type Target } 
 import { type Considered, REASON_OF } from '../domain/routing.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Registry } from '../upstream/registry.ts'
-import { type Breaker, type BreakerBounds, newBreaker } from './breaker.ts'
-import { type BudgetBounds, type RetryBudget, retryBudget } from './budget.ts'
 import type { Catalog } from './catalog.ts'
-import { type Badge, type CredentialBounds, forgetPastLimits, type Keyring, newBadge } from './credentials.ts'
-import { type Health, newHealth } from './health.ts'
+import { type Breaker, type BreakerBounds, newBreaker } from './circuit-breaker.ts'
+import { type Badge, type CredentialBounds, forgetPastLimits, type Keyring, newBadge } from './credential-pool.ts'
 import { type LastResortBounds, type LastResorts, lastResorts } from './last-resort.ts'
 import { type Probes, probes } from './probe.ts'
+import { type BudgetBounds, type RetryBudget, retryBudget } from './retry-budget.ts'
+import { type Health, newHealth } from './target-health.ts'
 
 export type FleetBounds = BreakerBounds &
   BudgetBounds &

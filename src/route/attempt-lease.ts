@@ -1,11 +1,11 @@
 // One try at one target, from its taking to its end, and what it teaches: the target's health, its breaker, and the
 // credential that was used. A caller that leaves teaches nothing.
 import type { Failure } from '../domain/failure.ts'
-import { beganWell, endedWell as breakerEndedWell, type Cause, failed } from './breaker.ts'
-import { type Badge, type BadgeWish, barred, nextBadge, noLongerLimited, setAside } from './credentials.ts'
-import type { Candidate, Fleet } from './fleet.ts'
-import { beganToAnswer, endedBadly, endedWell, tookRequest } from './health.ts'
+import { beganWell, endedWell as breakerEndedWell, type Cause, failed } from './circuit-breaker.ts'
+import { type Badge, type BadgeWish, barred, nextBadge, noLongerLimited, setAside } from './credential-pool.ts'
 import { alarm, askAboutBadge, askAboutTarget, saysNothing, trusted, waitMsOf } from './probing.ts'
+import { beganToAnswer, endedBadly, endedWell, tookRequest } from './target-health.ts'
+import type { Candidate, Fleet } from './targets.ts'
 
 export type Trip = {
   readonly candidate: Candidate

@@ -7,7 +7,7 @@ import { type CountedPrompt, leastBound, promptBound } from '../domain/prompt.ts
 import { type Tokenizer, tokenizerOf } from '../domain/tokenizer.ts'
 import { remembered } from '../lib/memoize.ts'
 import type { HoldEntry } from '../store/contract.ts'
-import type { PromptCounts } from './count.ts'
+import type { PromptCounts } from './count-tokens.ts'
 
 // At most how many tokens the prompt is for a model: by its bytes, or by a count.
 export type PromptSize = { tokens(model: Model): number; readonly isCounted: boolean }

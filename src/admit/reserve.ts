@@ -8,9 +8,9 @@ import { Refusal } from '../domain/refusal.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { FreeEntry, GateAsk, Gates, HoldEntry, Verdict } from '../store/contract.ts'
 import type { Authenticator } from './authenticate.ts'
-import type { Limits } from './limit.ts'
-import type { RefusalNotes } from './note.ts'
-import { type EndpointRule, permit } from './permit.ts'
+import { type EndpointRule, permit } from './authorize.ts'
+import type { Limits } from './rate-limit.ts'
+import type { RefusalNotes } from './refusal-log.ts'
 
 export type EnterNeeds = {
   readonly gates: Pick<Gates, 'gate'>
