@@ -32,7 +32,7 @@ const ROOMS: Rooms = [
   // The life of the process: it opens and wires everything, and holds no rule of its own.
   ['server/', ['']],
   // What may be called: what is declared and what operators entered, with the credentials of both.
-  ['catalog/', ['config/', 'route/catalog.ts', 'upstream/ai-sdk-models.ts', CONTRACT, 'domain/', 'lib/']],
+  ['catalog/', ['config/', 'route/catalog.ts', 'upstream/ai-sdk/models.ts', CONTRACT, 'domain/', 'lib/']],
   // `serve` hands over to the server; `audit`, `backup`, `restore` and `migrate` work on the store itself while no gateway need run; what
   // people read and write is in credits.
   [
@@ -66,7 +66,7 @@ const TIDY: Tree = {
   'src/http/body.ts': source('export const read = (bounds) => bounds.bodyBytesMax'),
   'src/http/server.ts': source("import type { Server } from 'node:http'\nimport type { Socket } from 'node:net'"),
   'src/lib/node-http.ts': source("export const { createServer } = process.getBuiltinModule('node:http')"),
-  'src/upstream/call.ts': source("import { connect } from 'node:net'\nlet onEnd: Flow.End = () => undefined"),
+  'src/upstream/http1/client.ts': source("import { connect } from 'node:net'\nlet onEnd: Flow.End = () => undefined"),
   'src/store/migrations/0001-ground.sql': '-- What the store holds from its first day.\nCREATE TABLE a (b);\n',
   'test/life/a.test.ts': source("import { at } from '../../src/domain/key.ts'\nconst body = 'svc_live_ TODO'"),
 }

@@ -6,7 +6,7 @@ import type { FileProvider } from '../config/provider.ts'
 import { type Credential, isElsewhere, type Model, type Provider } from '../domain/catalog.ts'
 import { AT_PAR, type Exchange } from '../domain/dollars.ts'
 import type { DeclaredCatalog } from '../store/contract-catalog.ts'
-import { missingPackages } from '../upstream/ai-sdk-models.ts'
+import { missingPackages } from '../upstream/ai-sdk/models.ts'
 import { demoCatalog } from './demo.ts'
 
 export type Declared = {

@@ -11,7 +11,7 @@ import { type Catalog, catalogOf, type LiveCatalog, liveCatalog } from '../route
 import type { Store } from '../store/contract.ts'
 import type { NameClash, Provisioned, StoredCatalog } from '../store/contract-catalog.ts'
 import type { Actor } from '../store/contract-operator.ts'
-import { missingPackages } from '../upstream/ai-sdk-models.ts'
+import { missingPackages } from '../upstream/ai-sdk/models.ts'
 import { openSeals, type Seals } from './credential-encryption.ts'
 import { type Declared, declaredBy } from './declared.ts'
 

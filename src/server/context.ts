@@ -17,8 +17,8 @@ import { type Roster, roster } from '../lib/roster.ts'
 import { version } from '../lib/version.ts'
 import { StoreAway } from '../store/contract.ts'
 import type { NodeFacts } from '../store/contract-nodes.ts'
-import { type AnswerMemory, answerMemory } from '../upstream/answer-memory.ts'
-import { type OutwardRoom, outwardRoom } from '../upstream/outward-room.ts'
+import { type OutwardRoom, outwardRoom } from '../upstream/connection-limit.ts'
+import { type AnswerMemory, answerMemory } from '../upstream/response-memory.ts'
 import type { WorkerTree } from './cluster/worker.ts'
 
 export type Ground = {

@@ -6,8 +6,8 @@ import { Failure, type FailureKind } from '../domain/failure.ts'
 import type { WholeChoice } from '../domain/handoff.ts'
 import { readUsage } from '../domain/metering.ts'
 import { type Cut, jsonCuts, NotJson } from '../lib/json-cuts.ts'
-import { DEPTH_MAX, nonsense, readWhole } from './openai-answer.ts'
-import type { Unsaid } from './openai-error.ts'
+import type { Unsaid } from './openai/error.ts'
+import { DEPTH_MAX, nonsense, readWhole } from './openai/response.ts'
 
 // All of the answer; their buffers are given away.
 export type LargeAnswerJob = { readonly segments: readonly Uint8Array[]; readonly unsaid: Unsaid }

@@ -3,9 +3,9 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Provider } from '../domain/catalog.ts'
 import { isSdkKind } from '../domain/presets.ts'
 import type { Adapter } from './adapter.ts'
-import { sdkAdapter } from './ai-sdk.ts'
+import { sdkAdapter } from './ai-sdk/adapter.ts'
 import { demoAdapter } from './demo.ts'
-import { openaiAdapter, type WireBounds, type WireNeeds } from './openai.ts'
+import { openaiAdapter, type WireBounds, type WireNeeds } from './openai/adapter.ts'
 
 export type Registry = {
   get(provider: Provider): Adapter

@@ -124,7 +124,7 @@ const RULES: readonly Rule[] = [
     pattern: /\bMath\.random\b/,
   },
   {
-    what: 'opens a socket outward, which only upstream/call.ts and cli/http-client.ts do',
+    what: 'opens a socket outward, which only upstream/http1/client.ts and cli/http-client.ts do',
     where: /^src\//,
     except: /^src\/cli\/http-client\.ts$/,
     part: 'bare',
@@ -190,7 +190,7 @@ function wrongWords(source: Source): string[] {
 // What can open a connection, and who may have which part of it. Types open nothing.
 const SOCKET_MODULES = /^(node:)?(net|tls|http|https|http2|dgram)$|^undici$/
 const SOCKET_PARTS: Readonly<Record<string, readonly string[]>> = {
-  'src/upstream/call.ts': ['connect', 'isIP'],
+  'src/upstream/http1/client.ts': ['connect', 'isIP'],
 }
 
 function sockets({ path, imports }: Source): string[] {

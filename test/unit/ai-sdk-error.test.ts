@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { APICallError, LoadAPIKeyError, TypeValidationError, UnsupportedFunctionalityError } from '@ai-sdk/provider'
 import { Failure } from '../../src/domain/failure.ts'
-import { failureOfSaying, failureOfSdk, isUnknownShape } from '../../src/upstream/ai-sdk-error.ts'
+import { failureOfSaying, failureOfSdk, isUnknownShape } from '../../src/upstream/ai-sdk/error.ts'
 
 const CANARY = 'prompt-canary'
 const call = (more: object) =>

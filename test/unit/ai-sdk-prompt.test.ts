@@ -1,7 +1,7 @@
 // The arguments of earlier tool calls are text to us and JSON to some packages: they are parsed only as far as that keeps nobody waiting.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { promptOf } from '../../src/upstream/ai-sdk-prompt.ts'
+import { promptOf } from '../../src/upstream/ai-sdk/prompt.ts'
 
 const MANY = `[${Array.from({ length: 20_000 }, (_, i) => `{"k${i}":0}`).join()}]`
 

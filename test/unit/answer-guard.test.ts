@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { answerGuard, shapeGuard } from '../../src/upstream/answer-guard.ts'
+import { answerGuard, shapeGuard } from '../../src/upstream/response-guard.ts'
 import { amazonAnswer } from '../kit/vendor.ts'
 
 const bounds = { answerBytesMax: 100, sseEventBytesMax: 64 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type AnswerRoom, answerMemory } from '../../src/upstream/answer-memory.ts'
+import { type AnswerRoom, answerMemory } from '../../src/upstream/response-memory.ts'
 
 const ANSWER_MAX = 32
 

@@ -5,7 +5,7 @@ import { request } from 'node:http'
 import { createServer, type Socket } from 'node:net'
 import { after, test } from 'node:test'
 import fc from 'fast-check'
-import { BadResponse, responseReader } from '../../src/lib/http-response.ts'
+import { BadResponse, responseReader } from '../../src/upstream/http1/response-parser.ts'
 
 type Seen = { status: number; headers: Record<string, string>; body: string; ended: boolean; reusable: boolean }
 

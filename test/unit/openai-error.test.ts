@@ -1,7 +1,7 @@
 // What vendors say when a prompt does not fit, told from everything else that they reject; and what is kept back of their words.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { failureOfError, failureOfStatus } from '../../src/upstream/openai-error.ts'
+import { failureOfError, failureOfStatus } from '../../src/upstream/openai/error.ts'
 
 const TOO_LONG: readonly (readonly [vendor: string, error: Record<string, unknown>])[] = [
   ['OpenAI', { code: 'context_length_exceeded', message: 'Please check your input.' }],

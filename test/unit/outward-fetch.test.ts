@@ -8,9 +8,9 @@ import { setTimeout } from 'node:timers/promises'
 import { TIMEOUTS } from '../../src/config/limits.ts'
 import { Failure } from '../../src/domain/failure.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import { outward } from '../../src/upstream/call.ts'
-import { outwardFetch } from '../../src/upstream/outward-fetch.ts'
-import { outwardRoom } from '../../src/upstream/outward-room.ts'
+import { outwardRoom } from '../../src/upstream/connection-limit.ts'
+import { outwardFetch } from '../../src/upstream/fetch.ts'
+import { outward } from '../../src/upstream/http1/client.ts'
 
 const HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n'
 const init = { method: 'POST', body: '{}', headers: { 'X-A': 'b', Host: 'evil', 'user-agent': 'other' } }

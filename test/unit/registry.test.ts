@@ -4,10 +4,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BOUNDS, TIMEOUTS } from '../../src/config/limits.ts'
 import { NO_QUIRKS, type Provider } from '../../src/domain/catalog.ts'
-import { answerMemory } from '../../src/upstream/answer-memory.ts'
+import { outwardRoom } from '../../src/upstream/connection-limit.ts'
 import { largeAnswers } from '../../src/upstream/large-answers.ts'
-import { outwardRoom } from '../../src/upstream/outward-room.ts'
 import { adapterRegistry } from '../../src/upstream/registry.ts'
+import { answerMemory } from '../../src/upstream/response-memory.ts'
 import { manualClock } from '../kit/manual-clock.ts'
 
 const memory = answerMemory({ bytesMax: 1, bytesMaxPerAccount: 1 })

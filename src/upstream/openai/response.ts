@@ -1,9 +1,9 @@
 // Reads what an OpenAI-shaped upstream sends: one parse, the shape checked, odd values made regular, errors told apart.
-import { Failure } from '../domain/failure.ts'
-import { type Chunk, type ChunkChoice, FINISH_REASONS, type Whole, type WholeChoice } from '../domain/handoff.ts'
-import { storable } from '../domain/usage.ts'
-import { guardText } from '../lib/json-guard.ts'
-import { failureOfError, type Unsaid } from './openai-error.ts'
+import { Failure } from '../../domain/failure.ts'
+import { type Chunk, type ChunkChoice, FINISH_REASONS, type Whole, type WholeChoice } from '../../domain/handoff.ts'
+import { storable } from '../../domain/usage.ts'
+import { guardText } from '../../lib/json-guard.ts'
+import { failureOfError, type Unsaid } from './error.ts'
 
 const KNOWN_REASONS: ReadonlySet<unknown> = new Set(FINISH_REASONS)
 const CHOICES_MAX = 128

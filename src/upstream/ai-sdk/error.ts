@@ -1,8 +1,8 @@
 // What goes wrong between us and an AI SDK package, as a Failure. Their errors hold the whole request and answer, so nothing
 // of them reaches the log but a name, and the caller only what is the caller's to mend.
-import { Failure } from '../domain/failure.ts'
-import type { SdkKind } from '../domain/presets.ts'
-import { failureOfError, failureOfStatus, type Unsaid, type UpstreamError } from './openai-error.ts'
+import { Failure } from '../../domain/failure.ts'
+import type { SdkKind } from '../../domain/presets.ts'
+import { failureOfError, failureOfStatus, type Unsaid, type UpstreamError } from '../openai/error.ts'
 
 // Anything that a package threw, or that its stream reported.
 export function failureOfSdk(error: unknown, unsaid: Unsaid): Failure {

@@ -1,11 +1,11 @@
 // How long a model may think, in each wire's own way. Thoughts are output: with them and without, no more is asked for than
 // the cap that was held. Pure.
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider'
-import type { Provider } from '../domain/catalog.ts'
-import type { Chat } from '../domain/chat.ts'
-import type { SdkKind } from '../domain/presets.ts'
-import type { Errand } from './adapter.ts'
-import { cannot } from './ai-sdk-media.ts'
+import type { Provider } from '../../domain/catalog.ts'
+import type { Chat } from '../../domain/chat.ts'
+import type { SdkKind } from '../../domain/presets.ts'
+import type { Errand } from '../adapter.ts'
+import { cannot } from './media.ts'
 
 export type Thinking = Pick<LanguageModelV4CallOptions, 'maxOutputTokens' | 'reasoning'> & {
   // Of the wire's own options.

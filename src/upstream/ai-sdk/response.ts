@@ -7,10 +7,10 @@ import type {
   LanguageModelV4Usage,
   SharedV4ProviderMetadata,
 } from '@ai-sdk/provider'
-import { Failure } from '../domain/failure.ts'
-import type { Chunk, ChunkChoice, Whole } from '../domain/handoff.ts'
-import type { SdkKind } from '../domain/presets.ts'
-import { OPTIONS_NAME, type ThoughtDetail, thoughtDetail } from './ai-sdk-thoughts.ts'
+import { Failure } from '../../domain/failure.ts'
+import type { Chunk, ChunkChoice, Whole } from '../../domain/handoff.ts'
+import type { SdkKind } from '../../domain/presets.ts'
+import { OPTIONS_NAME, type ThoughtDetail, thoughtDetail } from './reasoning-parts.ts'
 
 // Gives the chunks that a part of a stream becomes; throws the Failure that it tells of.
 export type PartReader = (part: LanguageModelV4StreamPart) => readonly Chunk[]

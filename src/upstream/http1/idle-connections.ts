@@ -1,6 +1,6 @@
 // Connections that rest, found by the account that used them last or by how long they have rested. Of those that fit, the one used
 // last is the first to be used again, so that the others may grow old and be closed.
-import type { Line } from './call-line.ts'
+import type { Line } from './connection.ts'
 
 type Resting = Pick<Line, 'accountId' | 'idleSinceMs' | 'readFromTurn'> & {
   readonly socket: { readonly destroyed: boolean }

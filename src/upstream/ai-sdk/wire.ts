@@ -1,14 +1,14 @@
 // The sockets of a provider that is spoken to through an AI SDK package: one pool for its host, for Vertex another for the
 // host that gives tokens, and what the package uses as `fetch` for one call.
-import type { Credential, Provider } from '../domain/catalog.ts'
-import { Failure } from '../domain/failure.ts'
-import type { SdkKind } from '../domain/presets.ts'
-import type { Errand } from './adapter.ts'
-import { failureOfSdkStatus } from './ai-sdk-error.ts'
-import { type Outward, outward } from './call.ts'
-import type { WireBounds, WireNeeds } from './openai.ts'
-import type { Unsaid } from './openai-error.ts'
-import { type FetchFunction, outwardFetch } from './outward-fetch.ts'
+import type { Credential, Provider } from '../../domain/catalog.ts'
+import { Failure } from '../../domain/failure.ts'
+import type { SdkKind } from '../../domain/presets.ts'
+import type { Errand } from '../adapter.ts'
+import { type FetchFunction, outwardFetch } from '../fetch.ts'
+import { type Outward, outward } from '../http1/client.ts'
+import type { WireBounds, WireNeeds } from '../openai/adapter.ts'
+import type { Unsaid } from '../openai/error.ts'
+import { failureOfSdkStatus } from './error.ts'
 import { serviceAccountOf, TOKEN_URL, type Tokens, vertexTokens } from './vertex-token.ts'
 
 export type SdkWire = {

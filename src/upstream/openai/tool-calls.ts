@@ -1,6 +1,6 @@
 // Numbers the tool calls of a stream where the upstream does not: clients put the pieces of a call together by its index,
 // and break on one that is missing.
-import type { ChunkChoice } from '../domain/handoff.ts'
+import type { ChunkChoice } from '../../domain/handoff.ts'
 
 type Calls = {
   // Which call has which id.

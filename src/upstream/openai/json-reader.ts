@@ -1,12 +1,12 @@
 // The body of an OpenAI-shaped JSON answer: gathered within the memory that answers may take, and read when it is complete; a
 // large one, or one with very many members, in a thread of its own.
-import { Failure } from '../domain/failure.ts'
-import type { AnswerListener } from '../domain/handoff.ts'
-import { guardText } from '../lib/json-guard.ts'
-import type { AnswerMemory, AnswerRoom } from './answer-memory.ts'
-import type { LargeAnswers } from './large-answers.ts'
-import { DEPTH_MAX, nonsense, readWhole } from './openai-answer.ts'
-import type { Unsaid } from './openai-error.ts'
+import { Failure } from '../../domain/failure.ts'
+import type { AnswerListener } from '../../domain/handoff.ts'
+import { guardText } from '../../lib/json-guard.ts'
+import type { LargeAnswers } from '../large-answers.ts'
+import type { AnswerMemory, AnswerRoom } from '../response-memory.ts'
+import type { Unsaid } from './error.ts'
+import { DEPTH_MAX, nonsense, readWhole } from './response.ts'
 
 export type JsonReaderBounds = {
   readonly answerBytesMax: number

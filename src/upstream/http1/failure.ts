@@ -1,8 +1,8 @@
 // What went wrong on a wire, as a Failure: the socket's error codes, the reader's complaints, and what OpenSSL says.
 import { closeSync, openSync } from 'node:fs'
 import { devNull } from 'node:os'
-import { Failure, type FailureKind } from '../domain/failure.ts'
-import { BadResponse } from '../lib/http-response.ts'
+import { Failure, type FailureKind } from '../../domain/failure.ts'
+import { BadResponse } from './response-parser.ts'
 
 export class ConnectTimeout extends Error {
   readonly code = 'ETIMEDOUT'

@@ -1,10 +1,10 @@
 // What is sent to a provider that speaks OpenAI's wire: the caller's fields but those that this provider refuses, under the
 // names that it knows. Worked out once for a provider is what does not depend on the chat.
-import type { Provider } from '../domain/catalog.ts'
-import type { Chat } from '../domain/chat.ts'
-import type { Message } from '../domain/prompt.ts'
-import { isRawJson } from '../lib/raw-json.ts'
-import type { Errand } from './adapter.ts'
+import type { Provider } from '../../domain/catalog.ts'
+import type { Chat } from '../../domain/chat.ts'
+import type { Message } from '../../domain/prompt.ts'
+import { isRawJson } from '../../lib/raw-json.ts'
+import type { Errand } from '../adapter.ts'
 
 export type RequestWriter = {
   body(errand: Errand): string

@@ -1,9 +1,9 @@
 // Pictures, sounds and files of a chat in the AI SDK's words. They are inline; a picture may be an address where the
 // provider fetches it itself. Pure.
 import type { LanguageModelV4FilePart } from '@ai-sdk/provider'
-import { Failure } from '../domain/failure.ts'
-import type { SdkKind } from '../domain/presets.ts'
-import type { Part } from '../domain/prompt.ts'
+import { Failure } from '../../domain/failure.ts'
+import type { SdkKind } from '../../domain/presets.ts'
+import type { Part } from '../../domain/prompt.ts'
 
 const FETCHES_PICTURES: ReadonlySet<SdkKind> = new Set(['anthropic', 'cohere'])
 const HEARS: ReadonlySet<SdkKind> = new Set(['google', 'vertex'])

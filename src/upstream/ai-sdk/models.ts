@@ -1,9 +1,9 @@
 // Makes a model of each AI SDK package. Everything it needs is handed to it: it reads no environment, looks for no
 // credentials, and calls only through the function it is given. A package is loaded when it is first called.
 import type { LanguageModelV4 } from '@ai-sdk/provider'
-import type { Credential, Provider, ProviderKind } from '../domain/catalog.ts'
-import { isSdkKind, SDK_PRESETS, type SdkKind } from '../domain/presets.ts'
-import type { FetchFunction } from './outward-fetch.ts'
+import type { Credential, Provider, ProviderKind } from '../../domain/catalog.ts'
+import { isSdkKind, SDK_PRESETS, type SdkKind } from '../../domain/presets.ts'
+import type { FetchFunction } from '../fetch.ts'
 import { serviceAccountOf } from './vertex-token.ts'
 
 export type ModelSetup = {

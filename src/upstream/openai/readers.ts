@@ -1,11 +1,11 @@
 // The body of an OpenAI-shaped stream, frame by frame, as it arrives. What was read before a trouble is still delivered.
-import { Failure } from '../domain/failure.ts'
-import type { AnswerListener, Chunk, ChunkChoice } from '../domain/handoff.ts'
-import { sseReader } from '../lib/sse.ts'
-import type { OutwardHandler } from './call-line.ts'
-import { readChunk } from './openai-answer.ts'
-import type { Unsaid } from './openai-error.ts'
-import { toolCallNumbers } from './openai-tool-calls.ts'
+import { Failure } from '../../domain/failure.ts'
+import type { AnswerListener, Chunk, ChunkChoice } from '../../domain/handoff.ts'
+import { sseReader } from '../../lib/sse.ts'
+import type { OutwardHandler } from '../http1/connection.ts'
+import type { Unsaid } from './error.ts'
+import { readChunk } from './response.ts'
+import { toolCallNumbers } from './tool-calls.ts'
 
 export type Reader = Pick<OutwardHandler, 'data' | 'end'> & {
   // An answer begins, with its length if that is announced.

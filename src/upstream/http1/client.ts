@@ -3,13 +3,11 @@
 // wire into a Failure.
 import { connect as connectTcp, isIP, type OnReadOpts, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import type { Timeouts } from '../domain/catalog.ts'
-import { Failure } from '../domain/failure.ts'
-import type { Clock } from '../lib/clock.ts'
-import { hostOf, publicHost } from '../lib/egress.ts'
-import { BadResponse, responseReader } from '../lib/http-response.ts'
-import { type Circumstances, ConnectTimeout, failureOf } from './call-failure.ts'
-import { headerLines } from './call-head.ts'
+import type { Timeouts } from '../../domain/catalog.ts'
+import { Failure } from '../../domain/failure.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { hostOf, publicHost } from '../../lib/egress.ts'
+import type { OutwardRoom } from '../connection-limit.ts'
 import {
   dueMs,
   type Exchange,
@@ -18,9 +16,11 @@ import {
   type OutwardHandler,
   type OutwardRequest,
   tooLate,
-} from './call-line.ts'
-import { idleLines } from './idle-lines.ts'
-import type { OutwardRoom } from './outward-room.ts'
+} from './connection.ts'
+import { type Circumstances, ConnectTimeout, failureOf } from './failure.ts'
+import { idleLines } from './idle-connections.ts'
+import { headerLines } from './request-head.ts'
+import { BadResponse, responseReader } from './response-parser.ts'
 
 export type Outward = {
   send(request: OutwardRequest, handler: OutwardHandler): OutwardFlow

@@ -1,11 +1,11 @@
 // The messages of a chat in the AI SDK's words: text, pictures and files, tool calls and their results, what was thought
 // before, and where a prompt may be cached up to. Pure.
 import type { LanguageModelV4Message, LanguageModelV4Prompt, SharedV4ProviderOptions } from '@ai-sdk/provider'
-import type { SdkKind } from '../domain/presets.ts'
-import type { Message, Part } from '../domain/prompt.ts'
-import { countMembers } from '../lib/json-guard.ts'
-import { mediaPart } from './ai-sdk-media.ts'
-import { thoughtParts } from './ai-sdk-thoughts.ts'
+import type { SdkKind } from '../../domain/presets.ts'
+import type { Message, Part } from '../../domain/prompt.ts'
+import { countMembers } from '../../lib/json-guard.ts'
+import { mediaPart } from './media.ts'
+import { thoughtParts } from './reasoning-parts.ts'
 
 type UserPart = Extract<LanguageModelV4Message, { role: 'user' }>['content'][number]
 type AssistantPart = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'][number]

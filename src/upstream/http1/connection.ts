@@ -1,8 +1,8 @@
 // One connection to an upstream, and the request and response that are under way on it: what is known of both, and when
 // their patience ends.
 import type { Socket } from 'node:net'
-import type { Failure } from '../domain/failure.ts'
-import type { ResponseHeaders, ResponseReader } from '../lib/http-response.ts'
+import type { Failure } from '../../domain/failure.ts'
+import type { ResponseHeaders, ResponseReader } from './response-parser.ts'
 
 export type OutwardRequest = {
   readonly requestId: string

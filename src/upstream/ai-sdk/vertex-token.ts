@@ -1,11 +1,11 @@
 // How Vertex knows us: by an API key, or as a service account, whose key signs a request for a token that is good for an
 // hour. No ambient credentials are looked for anywhere.
 import { createPrivateKey, sign } from 'node:crypto'
-import type { Credential } from '../domain/catalog.ts'
-import { Failure } from '../domain/failure.ts'
-import type { Clock } from '../lib/clock.ts'
-import { remembered } from '../lib/memoize.ts'
-import type { FetchFunction } from './outward-fetch.ts'
+import type { Credential } from '../../domain/catalog.ts'
+import { Failure } from '../../domain/failure.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { remembered } from '../../lib/memoize.ts'
+import type { FetchFunction } from '../fetch.ts'
 
 export type ServiceAccount = { readonly email: string; readonly key: string; readonly keyId: string | undefined }
 

@@ -1,8 +1,8 @@
 // How an upstream's answer begins, on every wire: an error, whose words are gathered within a bound, or an answer, unless its
 // first lines say that it is something else.
-import { Failure } from '../domain/failure.ts'
-import type { ResponseHeaders } from '../lib/http-response.ts'
-import type { UpstreamError } from './openai-error.ts'
+import { Failure } from '../../domain/failure.ts'
+import type { UpstreamError } from '../openai/error.ts'
+import type { ResponseHeaders } from './response-parser.ts'
 
 const ERROR_BYTES_MAX = 65_536
 

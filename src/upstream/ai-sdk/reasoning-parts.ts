@@ -1,8 +1,8 @@
 // What a model thought before it spoke, there and back: as `reasoning_content` and, signed, as `reasoning_details`, in the
 // shape that OpenRouter's clients know. A provider believes thoughts only with its own signature, so it must not get lost.
 import type { LanguageModelV4ReasoningPart, SharedV4ProviderMetadata } from '@ai-sdk/provider'
-import type { SdkKind } from '../domain/presets.ts'
-import type { Message } from '../domain/prompt.ts'
+import type { SdkKind } from '../../domain/presets.ts'
+import type { Message } from '../../domain/prompt.ts'
 
 export type ThoughtDetail = {
   readonly type: 'reasoning.text' | 'reasoning.encrypted'

@@ -1,15 +1,15 @@
 // A chat in the AI SDK's words: what it asks for, with which tools, in which form. What the wire cannot say is either refused
 // in words or named as ignored, never dropped in silence. Pure.
 import type { LanguageModelV4CallOptions, LanguageModelV4FunctionTool } from '@ai-sdk/provider'
-import type { Provider } from '../domain/catalog.ts'
-import type { Chat } from '../domain/chat.ts'
-import type { SdkKind } from '../domain/presets.ts'
-import type { Part } from '../domain/prompt.ts'
-import type { Errand } from './adapter.ts'
-import { cannot } from './ai-sdk-media.ts'
-import { cacheMark, promptOf } from './ai-sdk-prompt.ts'
-import { thinkingOf } from './ai-sdk-reasoning.ts'
-import { OPTIONS_NAME } from './ai-sdk-thoughts.ts'
+import type { Provider } from '../../domain/catalog.ts'
+import type { Chat } from '../../domain/chat.ts'
+import type { SdkKind } from '../../domain/presets.ts'
+import type { Part } from '../../domain/prompt.ts'
+import type { Errand } from '../adapter.ts'
+import { cannot } from './media.ts'
+import { cacheMark, promptOf } from './prompt.ts'
+import { thinkingOf } from './reasoning.ts'
+import { OPTIONS_NAME } from './reasoning-parts.ts'
 
 export function callOptions(errand: Errand, provider: Provider, kind: SdkKind): LanguageModelV4CallOptions {
   const { forwarded, messages, n } = errand.chat

@@ -1,13 +1,13 @@
 // Stands in for `fetch` where a package wants one: POST of a text over our own wire, with its timeouts and bounds, its
 // backpressure and its Failures. Only a 200 becomes a Response; everything else is a Failure before the package sees it.
 import { Failure } from '../domain/failure.ts'
-import type { ResponseHeaders } from '../lib/http-response.ts'
-import { type AnswerBounds, answerGuard, type Guard, shapeGuard } from './answer-guard.ts'
-import { type ErrorBody, errorBody, unlikeAnswer } from './answer-head.ts'
-import type { Outward, OutwardFlow } from './call.ts'
-import { headerLines } from './call-head.ts'
-import type { OutwardHandler, OutwardRequest } from './call-line.ts'
-import type { UpstreamError } from './openai-error.ts'
+import type { Outward, OutwardFlow } from './http1/client.ts'
+import type { OutwardHandler, OutwardRequest } from './http1/connection.ts'
+import { headerLines } from './http1/request-head.ts'
+import { type ErrorBody, errorBody, unlikeAnswer } from './http1/response-head.ts'
+import type { ResponseHeaders } from './http1/response-parser.ts'
+import type { UpstreamError } from './openai/error.ts'
+import { type AnswerBounds, answerGuard, type Guard, shapeGuard } from './response-guard.ts'
 
 export type FetchFunction = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
 

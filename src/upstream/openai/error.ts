@@ -1,7 +1,7 @@
 // What an upstream's error means to us, by its status and words. Its own message reaches the caller only where the
 // caller is at fault, cleaned of addresses, keys and markup; the log gets its code alone, since a message may quote the
 // prompt.
-import { Failure, RETRY_AFTER_SECONDS_MAX } from '../domain/failure.ts'
+import { Failure, RETRY_AFTER_SECONDS_MAX } from '../../domain/failure.ts'
 
 export type UpstreamError = {
   readonly status: number
