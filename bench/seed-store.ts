@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import type { Nano } from '../src/domain/credits.ts'
 import { dayOf } from '../src/domain/key.ts'
-import { sqlRooms } from '../src/store/sql/rooms.ts'
+import { sqlRooms } from '../src/store/sql/repositories.ts'
 import type { Param, Sql, Tx } from '../src/store/sql/sql.ts'
 import { idAt } from '../src/store/sql/time-order.ts'
 import {

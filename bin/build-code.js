@@ -8,12 +8,12 @@ import { fingerprint, isBuilt, MADE_FROM } from './built.js'
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 const ENTRIES = [
   'src/cli/main.ts',
-  'src/store/sqlite-worker.ts',
+  'src/store/sqlite/sqlite-worker.ts',
   'src/lib/tokens-worker.ts',
   'src/upstream/large-answer-worker.ts',
 ]
 // Folders that code looks for beside itself.
-const BESIDE = ['src/store/migrations', 'src/store/migrations-postgres']
+const BESIDE = ['src/store/sqlite/migrations', 'src/store/postgres/migrations-postgres']
 // Of many small files, and needed by every start. What is loaded on demand stays where it is installed.
 const BUNDLED = ['fastify', 'typebox', '@prometheus-io/client']
 

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { findUntidy, type Rooms, readTree, type Tree } from './kit/tidy.ts'
 
-// contract.ts and contract-operator.ts: what the store promises, without how it keeps it.
-const CONTRACT = 'store/contract'
+// What the store promises, without how it keeps it.
+const CONTRACT = 'store/contract/'
 
 // A room may import itself and what is listed. Where this says more than the design's own table, a comment says why.
 const ROOMS: Rooms = [
@@ -41,10 +41,10 @@ const ROOMS: Rooms = [
       'server/serve.ts',
       'server/cluster/primary.ts',
       'config/',
-      'store/audit',
+      'store/audit/',
       'store/forget-credentials.ts',
-      'store/lock.ts',
-      'store/move',
+      'store/sqlite/lock.ts',
+      'store/transfer/',
       'domain/credits.ts',
       'lib/',
     ],
@@ -56,9 +56,9 @@ const TIDY: Tree = {
   'README.md': 'See /usr/bin/node and https://www.npmjs.com/package/turnpike.',
   'src/lib/clock.ts': source('export const now = () => Date.now()'),
   'src/domain/key.ts': source("import { now } from '../lib/clock.ts'\nexport const at = new Date(now())"),
-  'src/store/contract.ts': source("import type { Key } from '../domain/key.ts'"),
+  'src/store/contract/store.ts': source("import type { Key } from '../../domain/key.ts'"),
   'src/admit/admit.ts': source(
-    "import { Gates } from '../store/contract.ts'\nconst any = { any: 1 }, fetched = call.fetch(any)",
+    "import { Gates } from '../store/contract/store.ts'\nconst any = { any: 1 }, fetched = call.fetch(any)",
   ),
   'src/config/env.ts': source("export const prefix = 'svc_live_' + process.env.X"),
   'src/http/page.ts': source('// process.env, Date.now()\nconst text = `process.env $' + '{1} fetch(x)`'),
@@ -67,7 +67,7 @@ const TIDY: Tree = {
   'src/http/server.ts': source("import type { Server } from 'node:http'\nimport type { Socket } from 'node:net'"),
   'src/lib/node-http.ts': source("export const { createServer } = process.getBuiltinModule('node:http')"),
   'src/upstream/http1/client.ts': source("import { connect } from 'node:net'\nlet onEnd: Flow.End = () => undefined"),
-  'src/store/migrations/0001-ground.sql': '-- What the store holds from its first day.\nCREATE TABLE a (b);\n',
+  'src/store/sqlite/migrations/0001-ground.sql': '-- What the store holds from its first day.\nCREATE TABLE a (b);\n',
   'test/life/a.test.ts': source("import { at } from '../../src/domain/key.ts'\nconst body = 'svc_live_ TODO'"),
 }
 
@@ -81,8 +81,8 @@ test('a tidy tree has no findings', () => {
 
 const FAULTS: Readonly<Record<string, readonly [tree: Tree, finding: RegExp]>> = {
   'an import of a room above': [
-    { 'src/domain/a.ts': source("import type { Gates } from '../store/contract.ts'") },
-    /^src\/domain\/a\.ts:2 upward import: domain\/ may not import store\/contract\.ts$/,
+    { 'src/domain/a.ts': source("import type { Gates } from '../store/contract/store.ts'") },
+    /^src\/domain\/a\.ts:2 upward import: domain\/ may not import store\/contract\/store\.ts$/,
   ],
   'a stage that imports another': [
     { 'src/relay/a.ts': source("import { admit } from '../admit/admit.ts'") },

@@ -3,7 +3,7 @@ import { formatCredits } from '../domain/credits.ts'
 import type { Account, AccountStatus } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
 import { isoTime } from '../domain/wire-time.ts'
-import type { AccountFilter, Accounts, Actor, LedgerEntry, LedgerKind, Page } from '../store/contract-operator.ts'
+import type { AccountFilter, Accounts, Actor, LedgerEntry, LedgerKind, Page } from '../store/contract/operator.ts'
 import {
   changedMeanwhile,
   conflict,

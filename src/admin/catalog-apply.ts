@@ -1,7 +1,7 @@
 // The operator's verb that reads the configuration file again: what it says of the catalog is in force at once, or nothing
 // is if the file is bad.
-import type { CatalogChange } from '../store/contract-catalog.ts'
-import type { Actor } from '../store/contract-operator.ts'
+import type { CatalogChange } from '../store/contract/catalog.ts'
+import type { Actor } from '../store/contract/operator.ts'
 
 export type ApplyObject = {
   readonly object: 'catalog_apply'

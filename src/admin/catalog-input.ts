@@ -2,8 +2,8 @@
 import type { Credential, Model, Provider } from '../domain/catalog.ts'
 import type { Factor } from '../domain/dollars.ts'
 import type { Refusal } from '../domain/refusal.ts'
-import type { CatalogStore, Stale } from '../store/contract-catalog.ts'
-import type { Actor, Page } from '../store/contract-operator.ts'
+import type { CatalogStore, Stale } from '../store/contract/catalog.ts'
+import type { Actor, Page } from '../store/contract/operator.ts'
 import type { Document } from './catalog-wire.ts'
 import { changedMeanwhile, conflict, type List, wrong } from './input.ts'
 

@@ -2,8 +2,8 @@
 // only then: a change of anything else leaves it as it is.
 
 import type { Refusal } from '../domain/refusal.ts'
-import type { ModelEntry, ModelSave, Unsaved } from '../store/contract-catalog.ts'
-import type { Actor, Page } from '../store/contract-operator.ts'
+import type { ModelEntry, ModelSave, Unsaved } from '../store/contract/catalog.ts'
+import type { Actor, Page } from '../store/contract/operator.ts'
 import { type CatalogNeeds, type EntryVerbs, merged, splitStatus, staleness, thenRefresh } from './catalog-input.ts'
 import { type ModelObject, modelObject } from './catalog-wire.ts'
 import { conflict, listOf, readIfMatch, unknown, wrong } from './input.ts'

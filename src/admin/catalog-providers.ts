@@ -1,8 +1,8 @@
 // The operator's verbs on providers and their credentials. A secret comes in, is sealed, and is never shown again.
 import type { Credential, Provider } from '../domain/catalog.ts'
 import type { Seal } from '../lib/encryption.ts'
-import type { NewCredential, ProviderEntry } from '../store/contract-catalog.ts'
-import type { Actor } from '../store/contract-operator.ts'
+import type { NewCredential, ProviderEntry } from '../store/contract/catalog.ts'
+import type { Actor } from '../store/contract/operator.ts'
 import { type CatalogNeeds, type EntryVerbs, merged, splitStatus, staleness, thenRefresh } from './catalog-input.ts'
 import {
   type Document,

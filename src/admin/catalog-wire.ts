@@ -6,7 +6,7 @@ import { fetchesMedia } from '../domain/remote-media.ts'
 import type { CredentialView, TargetView } from '../domain/target-view.ts'
 import { isoTime, isoTimeOrNull } from '../domain/wire-time.ts'
 import { snakeCase } from '../lib/snake-case.ts'
-import type { ModelEntry, ProviderEntry } from '../store/contract-catalog.ts'
+import type { ModelEntry, ProviderEntry } from '../store/contract/catalog.ts'
 
 // What an operator sends: as the configuration file has it, in JSON.
 export type Document = Readonly<Record<string, unknown>>

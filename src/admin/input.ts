@@ -4,7 +4,7 @@ import { ALLOWLIST_ENTRIES_MAX } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
 import { parseIsoTime } from '../domain/wire-time.ts'
 import { BadCidr, parseCidrs } from '../lib/ip-address.ts'
-import type { Paged } from '../store/contract-operator.ts'
+import type { Paged } from '../store/contract/operator.ts'
 
 export const NAME_MAX = 200
 export const NOTE_MAX = 1000

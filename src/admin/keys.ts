@@ -5,7 +5,7 @@ import { type KeyControls, type KeyDefaults, type KeyWithSecrets, SECRET_BYTES }
 import { Refusal } from '../domain/refusal.ts'
 import { encodeBase62 } from '../lib/base62.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { Actor, KeyFilter, Keys, NewSecret } from '../store/contract-operator.ts'
+import type { Actor, KeyFilter, Keys, NewSecret } from '../store/contract/operator.ts'
 import {
   changedMeanwhile,
   type List,

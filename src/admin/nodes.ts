@@ -1,6 +1,6 @@
 // The operator's look at the nodes: who shares the database, and who of them is alive.
 import { isoTime } from '../domain/wire-time.ts'
-import type { NodeEntry, Nodes } from '../store/contract-nodes.ts'
+import type { NodeEntry, Nodes } from '../store/contract/nodes.ts'
 import type { List } from './input.ts'
 
 export type NodeObject = {

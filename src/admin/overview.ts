@@ -3,7 +3,7 @@ import { formatCredits } from '../domain/credits.ts'
 import { DAY_MS } from '../domain/key.ts'
 import { HOUR_MS } from '../domain/usage-hours.ts'
 import { isoTime } from '../domain/wire-time.ts'
-import type { Moment, Overview, OverviewSpan, Spending } from '../store/contract-operator.ts'
+import type { Moment, Overview, OverviewSpan, Spending } from '../store/contract/operator.ts'
 import { readRange, wrong } from './input.ts'
 
 export type OverviewQuery = { readonly from?: string; readonly to?: string; readonly step?: 'hour' | 'day' }

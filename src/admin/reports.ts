@@ -3,7 +3,7 @@ import { formatCredits } from '../domain/credits.ts'
 import type { Endpoint, Outcome } from '../domain/usage.ts'
 import { type OperatorUsageObject, operatorUsageObject } from '../domain/usage-wire.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { Page, SummaryGroup, SummaryRow, UsageReports } from '../store/contract-operator.ts'
+import type { Page, SummaryGroup, SummaryRow, UsageReports } from '../store/contract/operator.ts'
 import { type List, listOf, readRange, unknown } from './input.ts'
 import { type OverviewObject, type OverviewQuery, overviewObject, readOverviewSpan } from './overview.ts'
 

@@ -10,7 +10,7 @@ import { fairQueue, QueueFull } from '../lib/fair-queue.ts'
 import { type Address, addressBlock } from '../lib/ip-address.ts'
 import { lru } from '../lib/lru.ts'
 import { type Bucket, fullBucket, type Standing, standing, take, waitSeconds } from '../lib/token-bucket.ts'
-import type { Gates } from '../store/contract.ts'
+import type { Gates } from '../store/contract/store.ts'
 
 export type Authenticator = {
   // A promise only where it has to be looked up.

@@ -6,7 +6,7 @@ import { ceilNano, type Nano, type Pico, worstPrompt } from '../domain/credits.t
 import { type CountedPrompt, leastBound, promptBound } from '../domain/prompt.ts'
 import { type Tokenizer, tokenizerOf } from '../domain/tokenizer.ts'
 import { remembered } from '../lib/memoize.ts'
-import type { HoldEntry } from '../store/contract.ts'
+import type { HoldEntry } from '../store/contract/store.ts'
 import type { PromptCounts } from './count-tokens.ts'
 
 // At most how many tokens the prompt is for a model: by its bytes, or by a count.

@@ -2,7 +2,7 @@
 // that is away each node has its share. What is said there last is remembered, for headers and for the share to begin with.
 import type { Key } from '../domain/key.ts'
 import { type Bucket, fullBucket, giveBack, isFull, lower, type Standing, standing, take } from '../lib/token-bucket.ts'
-import type { BucketSaid, SharedBuckets } from '../store/contract-buckets.ts'
+import type { BucketSaid, SharedBuckets } from '../store/contract/buckets.ts'
 import { keyLimits, type LimitNeeds, type Limits, rpmSpent } from './rate-limit.ts'
 
 export type SharedLimitNeeds = LimitNeeds & {

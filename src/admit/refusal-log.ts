@@ -2,7 +2,7 @@
 // neither the disk nor the queue of those who pay. Refusals past it are counted in memory and written as one row for each minute,
 // endpoint and code, which reports sum. A crash loses the counts of at most that minute.
 import type { Clock } from '../lib/clock.ts'
-import type { Gates, RefusedRow } from '../store/contract.ts'
+import type { Gates, RefusedRow } from '../store/contract/store.ts'
 
 export type RefusalNotes = Pick<Gates, 'note'> & {
   // Whether a refusal of this key may have a row of its own now; the gate writes those that it decides on itself.

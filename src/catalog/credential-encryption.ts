@@ -5,7 +5,7 @@ import { installationKey } from '../config/installation-key.ts'
 import type { Credential } from '../domain/catalog.ts'
 import { type Seal, sealWith } from '../lib/encryption.ts'
 import { lru } from '../lib/lru.ts'
-import type { CatalogStore, ResealedCredential, SealedCredential } from '../store/contract-catalog.ts'
+import type { CatalogStore, ResealedCredential, SealedCredential } from '../store/contract/catalog.ts'
 
 export type Seals = {
   // For what is entered from now on.

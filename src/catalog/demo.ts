@@ -1,7 +1,7 @@
 // The catalog of a gateway that nobody configured: one offline model, so that a first request works at once.
 import { TIMEOUTS } from '../config/limits.ts'
 import { NO_QUIRKS } from '../domain/catalog.ts'
-import type { DeclaredCatalog } from '../store/contract-catalog.ts'
+import type { DeclaredCatalog } from '../store/contract/catalog.ts'
 
 export const DEMO_MODEL = 'demo/echo'
 

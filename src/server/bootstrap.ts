@@ -4,8 +4,8 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { AccountVerbs } from '../admin/accounts.ts'
 import type { KeyVerbs } from '../admin/keys.ts'
 import type { Config } from '../config/config.ts'
-import type { Store } from '../store/contract.ts'
-import type { Settings } from '../store/contract-operator.ts'
+import type { Settings } from '../store/contract/operator.ts'
+import type { Store } from '../store/contract/store.ts'
 
 const ACTOR = { name: 'first start', address: 'local' }
 const FIRST_KEY = 'first key'

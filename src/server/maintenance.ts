@@ -2,7 +2,7 @@
 // it, the end of old rows.
 
 import { wordsOf } from '../lib/error-text.ts'
-import type { Upkeep } from '../store/contract-upkeep.ts'
+import type { Upkeep } from '../store/contract/maintenance.ts'
 import type { Ground } from './context.ts'
 
 // Answers how to stop it; what is under way is then waited for.

@@ -1,10 +1,10 @@
 // Opens Redis, where there is one: the buckets that the nodes share, and the hints that they give each other. Without it each
 // node counts by itself.
 
-import type { Hint, SharedBuckets } from '../store/contract-buckets.ts'
-import { canCount, redisBuckets } from '../store/redis-buckets.ts'
-import { publishHint, subscribeHints } from '../store/redis-hints.ts'
-import { openRedisLink } from '../store/redis-link.ts'
+import type { Hint, SharedBuckets } from '../store/contract/buckets.ts'
+import { canCount, redisBuckets } from '../store/redis/buckets.ts'
+import { openRedisLink } from '../store/redis/connection.ts'
+import { publishHint, subscribeHints } from '../store/redis/hints.ts'
 import type { Ground } from './context.ts'
 
 export type SharedLimits = {

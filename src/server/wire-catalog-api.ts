@@ -14,7 +14,7 @@ import { Refusal } from '../domain/refusal.ts'
 import type { CatalogVerbs } from '../http/admin/catalog.ts'
 import type { Clock } from '../lib/clock.ts'
 import { hostOf, NotPublic, requirePublic } from '../lib/egress.ts'
-import type { CatalogStore } from '../store/contract-catalog.ts'
+import type { CatalogStore } from '../store/contract/catalog.ts'
 
 export type CatalogVerbNeeds = {
   readonly catalog: CatalogStore

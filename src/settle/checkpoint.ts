@@ -6,7 +6,7 @@ import { costOf } from '../domain/credits.ts'
 import type { OutputSeen } from '../domain/handoff.ts'
 import { readUsage } from '../domain/metering.ts'
 import type { Alarms } from '../lib/coarse-timers.ts'
-import type { Gates } from '../store/contract.ts'
+import type { Gates } from '../store/contract/store.ts'
 import { type Held, priceOf } from './settle.ts'
 
 export type CheckpointNeeds = {

@@ -1,7 +1,8 @@
 // Closes rows that nobody will settle any more: those of a process that died, and our own that no request stands behind.
 // Writes down the ends of keys and secrets as they pass.
-import type { Gates } from '../store/contract.ts'
-import type { Keys } from '../store/contract-operator.ts'
+
+import type { Keys } from '../store/contract/operator.ts'
+import type { Gates } from '../store/contract/store.ts'
 
 export type SweepNeeds = {
   readonly gates: Pick<Gates, 'sweep'>

@@ -16,7 +16,7 @@ import type { Alarms } from '../lib/coarse-timers.ts'
 import { remembered } from '../lib/memoize.ts'
 import type { Pauses } from '../lib/pauses.ts'
 import type { Roster } from '../lib/roster.ts'
-import type { Gates, Settled, Settlement } from '../store/contract.ts'
+import type { Gates, Settled, Settlement } from '../store/contract/store.ts'
 import { outputEstimate, promptEstimate, type TokenCounter } from './estimate.ts'
 
 // A granted hold: released on every way out, unless it was settled.

@@ -1,12 +1,12 @@
 // Deletes every stored provider credential, for an operator whose key no longer opens them. Only while no gateway runs: one
 // that does would go on with what it has opened already, and find nothing at its next start.
 import type { Clock } from '../lib/clock.ts'
-import type { Actor } from './contract-operator.ts'
-import { DATABASE_TIME, openPostgresSql } from './postgres-sql.ts'
-import { stepRevision } from './sql/catalog-revision.ts'
+import type { Actor } from './contract/operator.ts'
+import { DATABASE_TIME, openPostgresSql } from './postgres/sql.ts'
+import { stepRevision } from './sql/catalog/revision.ts'
 import { appendEvent } from './sql/events.ts'
 import { int, type Sql } from './sql/sql.ts'
-import { sqliteSql } from './sqlite-sql.ts'
+import { sqliteSql } from './sqlite/sql.ts'
 
 const ACTOR: Actor = { name: 'command line', address: 'local' }
 

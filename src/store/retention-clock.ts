@@ -2,7 +2,7 @@
 // one begins where it was last written down, runs at most twice as fast as time really passes, and is never ahead of the
 // wall clock. After a pause it catches up, at most a day for each day; a clock a month ahead costs a day of rows a day.
 import { DAY_MS } from '../domain/key.ts'
-import type { Settings } from './contract-operator.ts'
+import type { Settings } from './contract/operator.ts'
 import type { Retention } from './sql/retention.ts'
 
 export type RetentionClock = { believed(): Promise<number> }

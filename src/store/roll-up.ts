@@ -1,8 +1,8 @@
 // Rolls up what is over: claims hours, reads their sums and writes them, then what follows from them. Reading and writing may be
 // over different connections, since what is written is checked against marks.
-import type { Upkeep } from './contract-upkeep.ts'
-import type { Pending } from './sql/hour-rows.ts'
-import type { Hours } from './sql/hours.ts'
+import type { Upkeep } from './contract/maintenance.ts'
+import type { Pending } from './sql/usage/hour-rows.ts'
+import type { Hours } from './sql/usage/hours.ts'
 
 // Of one call, so that whoever drains need not wait long.
 const UNITS_MAX = 100

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
-import type { GateAsk } from '../../src/store/contract.ts'
+import type { GateAsk } from '../../src/store/contract/store.ts'
 import { bill, GATE_ENGINES, type House, newKey, openHouse } from '../kit/gates.ts'
 import { until } from '../kit/until.ts'
 

@@ -6,15 +6,15 @@ import { test } from 'node:test'
 import pg from 'pg'
 import { DAY_MS } from '../../src/domain/key.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import { auditPostgres } from '../../src/store/audit-postgres.ts'
-import { openPostgres } from '../../src/store/postgres.ts'
-import { migratePostgres, servesFrom } from '../../src/store/postgres-migrate.ts'
-import { openPostgresSql } from '../../src/store/postgres-sql.ts'
+import { auditPostgres } from '../../src/store/audit/postgres.ts'
+import { migratePostgres, servesFrom } from '../../src/store/postgres/migrate.ts'
+import { openPostgres } from '../../src/store/postgres/postgres.ts'
+import { openPostgresSql } from '../../src/store/postgres/sql.ts'
 import { idAt } from '../../src/store/sql/time-order.ts'
 import { bill, PRICE } from '../kit/gates.ts'
 import { freshSchema, hasPostgres } from '../kit/postgres.ts'
 
-const FOLDER = new URL('../../src/store/migrations-postgres/', import.meta.url)
+const FOLDER = new URL('../../src/store/postgres/migrations-postgres/', import.meta.url)
 const FILES = readdirSync(FOLDER).sort()
 const NEWEST = FILES.length
 

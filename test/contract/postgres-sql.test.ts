@@ -5,16 +5,16 @@ import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { systemClock } from '../../src/lib/clock.ts'
-import { migrate } from '../../src/store/migrate.ts'
-import { migratePostgres } from '../../src/store/postgres-migrate.ts'
-import { LOCKS, openPostgresSql, POSTGRES_BOUNDS, type PostgresSql } from '../../src/store/postgres-sql.ts'
+import { migratePostgres } from '../../src/store/postgres/migrate.ts'
+import { LOCKS, openPostgresSql, POSTGRES_BOUNDS, type PostgresSql } from '../../src/store/postgres/sql.ts'
 import { int, type Row, text } from '../../src/store/sql/sql.ts'
-import { sqliteSql } from '../../src/store/sqlite-sql.ts'
+import { migrate } from '../../src/store/sqlite/migrate.ts'
+import { sqliteSql } from '../../src/store/sqlite/sql.ts'
 import { commitCutter } from '../kit/commit-cutter.ts'
 import { freshSchema, hasPostgres } from '../kit/postgres.ts'
 import { until } from '../kit/until.ts'
 
-const MIGRATIONS = new URL('../../src/store/migrations-postgres/', import.meta.url)
+const MIGRATIONS = new URL('../../src/store/postgres/migrations-postgres/', import.meta.url)
 
 test('each advisory lock has a number of its own', () => {
   const numbers = Object.values(LOCKS)

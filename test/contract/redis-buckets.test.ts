@@ -6,9 +6,9 @@ import { createClient } from '@redis/client'
 import fc from 'fast-check'
 import { BOUNDS } from '../../src/config/limits.ts'
 import { type Bucket, fullBucket, giveBack, standing, take } from '../../src/lib/token-bucket.ts'
-import type { BucketKey } from '../../src/store/contract-buckets.ts'
-import { canCount, GIVE_BACK, redisBuckets, TAKE } from '../../src/store/redis-buckets.ts'
-import { openRedisLink } from '../../src/store/redis-link.ts'
+import type { BucketKey } from '../../src/store/contract/buckets.ts'
+import { canCount, GIVE_BACK, redisBuckets, TAKE } from '../../src/store/redis/buckets.ts'
+import { openRedisLink } from '../../src/store/redis/connection.ts'
 import { hasRedis, sharedRedis } from '../kit/redis.ts'
 
 const HOUR = 3_600_000

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Provider } from '../../src/domain/catalog.ts'
-import type { DeclaredCatalog, DeclaredModel, ModelSave } from '../../src/store/contract-catalog.ts'
+import type { DeclaredCatalog, DeclaredModel, ModelSave } from '../../src/store/contract/catalog.ts'
 import { model, PRICES, provider } from '../kit/declared.ts'
 import { ENGINES, OPERATOR, openRooms, type Rooms } from '../kit/engines.ts'
 

@@ -1,7 +1,7 @@
 // What the store promises of the catalog, of settings and of events, on every engine.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { DeclaredCatalog, DeclaredModel, ProvisionOrder } from '../../src/store/contract-catalog.ts'
+import type { DeclaredCatalog, DeclaredModel, ProvisionOrder } from '../../src/store/contract/catalog.ts'
 import { model, PRICES, provider } from '../kit/declared.ts'
 import { ENGINES, OPERATOR, openRooms, type Rooms } from '../kit/engines.ts'
 

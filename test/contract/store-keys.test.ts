@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { NO_FILE } from '../../src/config/file.ts'
 import { GRACE_MS, keyStatus } from '../../src/domain/key.ts'
-import type { NewKey } from '../../src/store/contract-operator.ts'
+import type { NewKey } from '../../src/store/contract/operator.ts'
 import { ENGINES, OPERATOR, openRooms, type Rooms, runsOn } from '../kit/engines.ts'
 
 const MINUTE_MS = 60_000

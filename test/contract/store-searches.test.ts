@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { randomUUIDv7 } from 'node:crypto'
 import { test } from 'node:test'
-import { StoreAway } from '../../src/store/contract.ts'
-import { openSqlite } from '../../src/store/sqlite.ts'
+import { StoreAway } from '../../src/store/contract/store.ts'
+import { openSqlite } from '../../src/store/sqlite/sqlite.ts'
 import { ENGINES, OPERATOR, openRooms } from '../kit/engines.ts'
 import { bill, GATE_ENGINES, type House, newKey, openHouse } from '../kit/gates.ts'
 

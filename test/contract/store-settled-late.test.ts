@@ -9,7 +9,7 @@ import { systemClock } from '../../src/lib/clock.ts'
 import { roster } from '../../src/lib/roster.ts'
 import { keepCheckpoints } from '../../src/settle/checkpoint.ts'
 import { type Held, settle } from '../../src/settle/settle.ts'
-import type { Gates } from '../../src/store/contract.ts'
+import type { Gates } from '../../src/store/contract/store.ts'
 import { bill, GATE_ENGINES, openHouse, PRICES } from '../kit/gates.ts'
 
 const DEARER = { prompt: 3000n, completion: 4000n, cacheRead: 3000n, cacheWrite: 3000n, request: 5000n }

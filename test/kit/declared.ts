@@ -1,6 +1,6 @@
 // Providers and models to declare, provision and save in tests of the catalog.
 import { NO_QUIRKS, type Provider } from '../../src/domain/catalog.ts'
-import type { DeclaredModel } from '../../src/store/contract-catalog.ts'
+import type { DeclaredModel } from '../../src/store/contract/catalog.ts'
 
 export const PRICES = { prompt: 123_456_789_012n, completion: 1n, cacheRead: 0n, cacheWrite: 2_500_000n, request: 0n }
 

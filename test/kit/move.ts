@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
-import { STAYS, sourceShape } from '../../src/store/move-plan.ts'
+import { STAYS, sourceShape } from '../../src/store/transfer/plan.ts'
 
 // Clones the one charged row that is there, with its charge, so often, and books that on its account and key.
 export function multiplyRows(dataDir: string, times: number): void {

@@ -2,8 +2,8 @@
 // history of requests whose times the test decides.
 import type { UsageRow } from '../../src/domain/usage.ts'
 import { HOUR_MS } from '../../src/domain/usage-hours.ts'
-import type { GateAsk, Store } from '../../src/store/contract.ts'
-import type { SummaryGroup, SummaryRow } from '../../src/store/contract-operator.ts'
+import type { SummaryGroup, SummaryRow } from '../../src/store/contract/operator.ts'
+import type { GateAsk, Store } from '../../src/store/contract/store.ts'
 import { rollUp } from '../../src/store/roll-up.ts'
 import { idAt } from '../../src/store/sql/time-order.ts'
 import type { Rooms } from './engines.ts'

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
 import pg from 'pg'
-import { lockOf } from '../../src/store/postgres-sql.ts'
+import { lockOf } from '../../src/store/postgres/sql.ts'
 import { temporaryFolder } from '../kit/folder.ts'
 import { ADMIN_TOKEN, type Gateway, standardConfig } from '../kit/gateway.ts'
 import { runProcess } from '../kit/gateway-process.ts'
@@ -22,7 +22,7 @@ if (hasPostgres()) {
     for (const node of nodes.all) {
       assert.equal((await node.chat({ model: 'demo/echo' }, { key: secrets[0]! })).status, 200)
     }
-    const files = readdirSync(new URL('../../src/store/migrations-postgres/', import.meta.url))
+    const files = readdirSync(new URL('../../src/store/postgres/migrations-postgres/', import.meta.url))
     assert.deepEqual(
       await counts(nodes, {
         migrations: 'SELECT COUNT(*) FROM turnpike_schema',

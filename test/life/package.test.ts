@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { globSync } from 'node:fs'
 import { cp, mkdir, symlink } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { temporaryFolder } from '../kit/folder.ts'
@@ -20,7 +20,10 @@ test('the package has what it needs, starts, and serves a chat', async t => {
 
   await t.test('it holds what is run and what is read, and nothing else', () => {
     const top = globSync('*', { cwd: installed }).filter(name => name !== 'node_modules')
-    const migrations = (folder: string) => globSync('migrations*/*.sql', { cwd: folder }).sort()
+    const migrations = (folder: string) =>
+      globSync('**/migrations*/*.sql', { cwd: folder })
+        .map(file => join(basename(dirname(file)), basename(file)))
+        .sort()
 
     assert.deepEqual(top.sort(), ['CHANGELOG.md', 'LICENSE', 'README.md', 'bin', 'dist', 'docs', 'package.json'])
     assert.deepEqual(globSync('dist/**/*.ts', { cwd: installed }), [])

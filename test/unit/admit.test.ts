@@ -13,7 +13,7 @@ import type { Key } from '../../src/domain/key.ts'
 import { Refusal } from '../../src/domain/refusal.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { parseAddress } from '../../src/lib/ip-address.ts'
-import { StoreAway } from '../../src/store/contract.ts'
+import { StoreAway } from '../../src/store/contract/store.ts'
 import { bearerOf, keyWith } from '../kit/bearer.ts'
 
 const rule: EndpointRule = { endpoint: 'models', method: 'GET', scope: 'models.read', evenIfSuspended: false }

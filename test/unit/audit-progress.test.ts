@@ -1,7 +1,7 @@
 // How far an audit is, told now and then and not at every row.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { watched } from '../../src/store/audit-progress.ts'
+import { watched } from '../../src/store/audit/progress.ts'
 
 test('every row is looked at, and every thousandth is told with the total, over all passes', () => {
   const told: (readonly [number, number])[] = []

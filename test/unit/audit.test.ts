@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { priceSnapshot } from '../../src/domain/catalog.ts'
-import { auditDatabase } from '../../src/store/audit.ts'
-import { lockDataDir } from '../../src/store/lock.ts'
-import { migrate } from '../../src/store/migrate.ts'
+import { auditDatabase } from '../../src/store/audit/audit.ts'
+import { lockDataDir } from '../../src/store/sqlite/lock.ts'
+import { migrate } from '../../src/store/sqlite/migrate.ts'
 
 const NOW = Date.UTC(2026, 5, 1)
 const PRICE = priceSnapshot({ prompt: 2_000n, completion: 10_000n, cacheRead: 1_000n, cacheWrite: 2_500n, request: 0n })

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { decideHold } from '../../src/domain/hold.ts'
-import type { HoldEntry } from '../../src/store/contract.ts'
-import { type Books, bookCost, type KeyBooks, takeHold } from '../../src/store/sql/books.ts'
+import { type Books, bookCost, type KeyBooks, takeHold } from '../../src/store/billing/balances.ts'
+import type { HoldEntry } from '../../src/store/contract/store.ts'
 
 const account = (available: bigint, more: Partial<Books> = {}): Books => ({
   available,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { keepCheckpoints } from '../../src/settle/checkpoint.ts'
 import { type Held, priceOf } from '../../src/settle/settle.ts'
-import type { Checkpoint, Unmarked } from '../../src/store/contract.ts'
+import type { Checkpoint, Unmarked } from '../../src/store/contract/store.ts'
 
 const BYTES_PER_TOKEN = 4
 const FREE = { prompt: 0n, completion: 0n, cacheRead: 0n, cacheWrite: 0n, request: 0n }

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { dayOf } from '../../src/domain/key.ts'
-import type { GateAsk } from '../../src/store/contract.ts'
-import { type AccountPage, applyOp, type Desk, type KeyPage } from '../../src/store/hot-rules.ts'
+import { type AccountPage, applyOp, type Desk, type KeyPage } from '../../src/store/billing/transitions.ts'
+import type { GateAsk } from '../../src/store/contract/store.ts'
 
 const DAY_MS = 86_400_000
 const MIDNIGHT = 20_000 * DAY_MS

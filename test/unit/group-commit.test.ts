@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type BatchResult, groupCommit } from '../../src/store/group-commit.ts'
+import { type BatchResult, groupCommit } from '../../src/store/billing/group-commit.ts'
 
 const BOUNDS = { batchMax: 4, waitingMax: 6 }
 

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { GateAsk, Settlement } from '../../src/store/contract.ts'
-import type { HotOp } from '../../src/store/hot-rules.ts'
-import { packOps, packResults, unpackOps, unpackResults } from '../../src/store/hot-wire.ts'
+import { packOps, packResults, unpackOps, unpackResults } from '../../src/store/billing/batch-codec.ts'
+import type { HotOp } from '../../src/store/billing/transitions.ts'
+import type { GateAsk, Settlement } from '../../src/store/contract/store.ts'
 
 // No two fields have the same value, so that two which change places are seen.
 const facts: GateAsk['facts'] = {

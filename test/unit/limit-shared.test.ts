@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { sharedLimits } from '../../src/admit/rate-limit-shared.ts'
 import type { Key } from '../../src/domain/key.ts'
 import { Refusal } from '../../src/domain/refusal.ts'
-import type { BucketSaid } from '../../src/store/contract-buckets.ts'
+import type { BucketSaid } from '../../src/store/contract/buckets.ts'
 import { bearerOf, keyWith } from '../kit/bearer.ts'
 import { manualClock } from '../kit/manual-clock.ts'
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { openProgress } from '../../src/cli/commands/migrate-progress.ts'
-import type { MoveTable } from '../../src/store/move-plan.ts'
+import type { MoveTable } from '../../src/store/transfer/plan.ts'
 
 const TABLE: MoveTable = { name: 'usage', columns: [], key: ['request_id'], role: 'ahead', first: false }
 

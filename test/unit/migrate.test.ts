@@ -4,11 +4,11 @@ import { readFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { systemClock } from '../../src/lib/clock.ts'
-import { APPLICATION_ID, migrate } from '../../src/store/migrate.ts'
-import { sqliteSql } from '../../src/store/sqlite-sql.ts'
-import { hotStatements } from '../../src/store/sqlite-statements.ts'
+import { APPLICATION_ID, migrate } from '../../src/store/sqlite/migrate.ts'
+import { sqliteSql } from '../../src/store/sqlite/sql.ts'
+import { hotStatements } from '../../src/store/sqlite/statements.ts'
 
-const GROUND = new URL('../../src/store/migrations/0001-ground.sql', import.meta.url)
+const GROUND = new URL('../../src/store/sqlite/migrations/0001-ground.sql', import.meta.url)
 
 test('a catalog of the first schema is kept, first in its version, and of nobody but the file', () => {
   const db = new DatabaseSync(':memory:')

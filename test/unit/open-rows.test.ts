@@ -1,8 +1,8 @@
 // Remembered rows: each in one place, and never one for another.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { RowPage } from '../../src/store/hot-rules.ts'
-import { openRows } from '../../src/store/open-rows.ts'
+import { openRows } from '../../src/store/billing/open-rows.ts'
+import type { RowPage } from '../../src/store/billing/transitions.ts'
 
 function page(requestId: string): RowPage {
   return { requestId, state: 'open', accountId: 'a', keyId: 'k', hold: 1n, cost: 0n, checkpoint: null, createdAt: 0 }

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../../src/lib/clock.ts'
-import { applyOp } from '../../src/store/hot-rules.ts'
-import { migrate } from '../../src/store/migrate.ts'
-import { openRows } from '../../src/store/open-rows.ts'
-import { openDesk } from '../../src/store/sqlite-desk.ts'
-import { sqliteSql } from '../../src/store/sqlite-sql.ts'
-import { hotStatements } from '../../src/store/sqlite-statements.ts'
+import { openRows } from '../../src/store/billing/open-rows.ts'
+import { applyOp } from '../../src/store/billing/transitions.ts'
+import { migrate } from '../../src/store/sqlite/migrate.ts'
+import { sqliteSql } from '../../src/store/sqlite/sql.ts'
+import { hotStatements } from '../../src/store/sqlite/statements.ts'
+import { openDesk } from '../../src/store/sqlite/unit-of-work.ts'
 import { bill, GATE_ENGINES, openHouse } from '../kit/gates.ts'
 
 const [sqlite] = GATE_ENGINES

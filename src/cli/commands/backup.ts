@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { loadDataDir } from '../../config/config.ts'
 import { syncFile, syncFolder } from '../../lib/sync-to-disk.ts'
-import { DATABASE_FILE } from '../../store/lock.ts'
+import { DATABASE_FILE } from '../../store/sqlite/lock.ts'
 import { type Command, Failed } from '../command.ts'
 import { printFields, printJson } from '../output.ts'
 

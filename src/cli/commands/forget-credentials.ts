@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { loadDatabaseUrl, loadDataDir } from '../../config/config.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { forgetInFile, forgetOnPostgres, GatewaysRun } from '../../store/forget-credentials.ts'
-import { DATABASE_FILE, lockDataDir } from '../../store/lock.ts'
+import { DATABASE_FILE, lockDataDir } from '../../store/sqlite/lock.ts'
 import { BadUsage, type Command, Failed } from '../command.ts'
 import { printFields, printJson } from '../output.ts'
 

@@ -1,6 +1,6 @@
 // How far a move is: a bar that redraws itself on a terminal, a plain line now and then in a pipe, and nothing for programs.
 import { systemClock } from '../../lib/clock.ts'
-import type { Tell } from '../../store/move.ts'
+import type { Tell } from '../../store/transfer/transfer.ts'
 import { barOf, CLEAR, REDRAW_MS } from '../progress.ts'
 
 export type MoveProgress = Tell & { say(line: string): void; end(): void }

@@ -1,7 +1,7 @@
 // How the admin API says no: every error, whoever raised it, in the one shape, and bodies that are JSON objects only.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { errorBody, Refusal } from '../../domain/refusal.ts'
-import { StoreAway } from '../../store/contract.ts'
+import { StoreAway } from '../../store/contract/store.ts'
 import { parseJsonObject } from '../json-body.ts'
 import { isAt } from './endpoint-table.ts'
 import { ADMIN_ENDPOINTS } from './schemas.ts'

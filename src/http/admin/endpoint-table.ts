@@ -1,6 +1,6 @@
 // What the tables of admin endpoints are made of: an endpoint with what it takes and answers, lists and their pages.
 import { type TObject, type TSchema, Type } from 'typebox'
-import { PAGE_DEFAULT, PAGE_MAX } from '../../store/contract-operator.ts'
+import { PAGE_DEFAULT, PAGE_MAX } from '../../store/contract/operator.ts'
 
 export const ADMIN_PREFIX = '/admin/v1'
 

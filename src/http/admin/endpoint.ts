@@ -1,7 +1,7 @@
 // Ties a handler to an endpoint of the table: path, checks and status come from there, so that the table cannot lie.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Static, TObject } from 'typebox'
-import { type Actor, PAGE_DEFAULT, type Page } from '../../store/contract-operator.ts'
+import { type Actor, PAGE_DEFAULT, type Page } from '../../store/contract/operator.ts'
 import { checkBody, checkQuery } from './check.ts'
 import { type Endpoint, paramsOf, routeOf } from './endpoint-table.ts'
 import type { Guard } from './guard.ts'

@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { ACCOUNT_STATUSES, KEY_STATUSES, SCOPES } from '../../domain/key.ts'
 import { REASONS } from '../../domain/routing.ts'
 import { ENDPOINTS, OUTCOMES, ROW_STATES, USAGE_SOURCES } from '../../domain/usage.ts'
-import { LEDGER_KINDS } from '../../store/contract-operator.ts'
+import { LEDGER_KINDS } from '../../store/contract/operator.ts'
 
 const CREDITS_PATTERN = '^-?\\d+(\\.\\d+)?$'
 export const Credits = Type.String({

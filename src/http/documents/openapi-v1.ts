@@ -2,7 +2,7 @@
 import Type, { type TSchema } from 'typebox'
 import type { RefusalCode } from '../../domain/refusal.ts'
 import { ENDPOINTS, MODEL_NAME_MAX } from '../../domain/usage.ts'
-import { PAGE_DEFAULT, PAGE_MAX } from '../../store/contract-operator.ts'
+import { PAGE_DEFAULT, PAGE_MAX } from '../../store/contract/operator.ts'
 import { TIME_PATTERN, UsageShape } from '../admin/shapes.ts'
 import { KeyIntrospectionShape, ModelListShape, ModelShape, UsageListShape } from '../v1/shapes.ts'
 import { type About, CLIENT_REQUEST_ID, chatOperation, quoteOperation, v1Operation } from './openapi-chat.ts'

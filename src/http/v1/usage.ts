@@ -6,7 +6,7 @@ import { ENDPOINTS, type Endpoint, MODEL_NAME_MAX } from '../../domain/usage.ts'
 import { usageObject } from '../../domain/usage-wire.ts'
 import { parseIsoTime } from '../../domain/wire-time.ts'
 import { type FairQueue, QueueFull } from '../../lib/fair-queue.ts'
-import { PAGE_DEFAULT, PAGE_MAX, type UsageFilter, type UsageReports } from '../../store/contract-operator.ts'
+import { PAGE_DEFAULT, PAGE_MAX, type UsageFilter, type UsageReports } from '../../store/contract/operator.ts'
 import { below, exactly, type V1Endpoint } from './endpoint.ts'
 import { type FreeNeeds, type FreeWork, freeEndpoint } from './free.ts'
 

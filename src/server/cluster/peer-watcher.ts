@@ -2,7 +2,7 @@
 // follows, and knows how many there are.
 
 import { wordsOf } from '../../lib/error-text.ts'
-import type { News } from '../../store/contract-nodes.ts'
+import type { News } from '../../store/contract/nodes.ts'
 import type { Ground } from '../context.ts'
 import type { Drain } from '../drain.ts'
 import type { House } from '../open-store.ts'

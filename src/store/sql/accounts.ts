@@ -2,7 +2,7 @@
 // written back.
 import { formatCredits, NANO_MAX } from '../../domain/credits.ts'
 import type { Account, AccountStatus } from '../../domain/key.ts'
-import type { Accounts, Actor, LedgerEntry, LedgerKind, NewCredits } from '../contract-operator.ts'
+import type { Accounts, Actor, LedgerEntry, LedgerKind, NewCredits } from '../contract/operator.ts'
 import { conditions, containing } from './conditions.ts'
 import { appendEvent } from './events.ts'
 import { searchNewest } from './search.ts'

@@ -1,7 +1,7 @@
 // What operators did, written in the transaction that did it, so that no change is without its trace and no trace without
 // its change.
 import { storable } from '../../domain/usage.ts'
-import type { Actor, Events, OperatorEvent } from '../contract-operator.ts'
+import type { Actor, Events, OperatorEvent } from '../contract/operator.ts'
 import { searchNewest } from './search.ts'
 import { int, page, type Row, type Sql, type Tx, text, textOrNull } from './sql.ts'
 import { idAt, timePrefix } from './time-order.ts'

@@ -1,6 +1,6 @@
 // Reads keys with their secrets from SQL: one statement for the keys, one for the secrets of all of them.
 import type { Key, KeyWithSecrets, Scope, Secret } from '../../domain/key.ts'
-import type { KeyFilter, Paged } from '../contract-operator.ts'
+import type { KeyFilter, Paged } from '../contract/operator.ts'
 import { type Conditions, containing } from './conditions.ts'
 import { searchNewest } from './search.ts'
 import { bigOrNull, int, intOrNull, type Row, type Tx, text } from './sql.ts'

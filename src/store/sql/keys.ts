@@ -1,7 +1,7 @@
 // Keys and their secrets in SQL. Every change locks the key's row, bumps its version and leaves an event, all in one
 // transaction, so that whatever a node still believes, its next gate knows better.
 import { DAY_MS, dayOf, GRACE_MS, type KeyControls, keyStatus, SECRETS_IN_GRACE_MAX } from '../../domain/key.ts'
-import type { Actor, Keys, NewKey, NewSecret } from '../contract-operator.ts'
+import type { Actor, Keys, NewKey, NewSecret } from '../contract/operator.ts'
 import { appendEvent } from './events.ts'
 import { bumpVersion, writeEnds } from './key-ends.ts'
 import { listKeys, readKeyById } from './key-rows.ts'

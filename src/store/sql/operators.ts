@@ -1,8 +1,8 @@
 // Operators in SQL. Changes take turns at the root operator's row, so that two of them cannot both take the last name or
 // the last place.
 import { type Operator, ROOT, type Role } from '../../domain/operator.ts'
-import type { NewOperator, Operators } from '../contract-access.ts'
-import type { Actor } from '../contract-operator.ts'
+import type { NewOperator, Operators } from '../contract/access.ts'
+import type { Actor } from '../contract/operator.ts'
 import { conditions } from './conditions.ts'
 import { appendEvent, SYSTEM } from './events.ts'
 import { int, intOrNull, numbered, page, type Row, type Sql, type Tx, text } from './sql.ts'

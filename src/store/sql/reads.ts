@@ -1,7 +1,7 @@
 // Which verbs only read, and may run apart from the transactions that requests wait for: on SQLite in a thread, on Postgres over
 // connections of their own. What they read is committed, so that an operator finds at once what a call just made.
-import type { UsageReports } from '../contract-operator.ts'
-import type { Rooms } from './rooms.ts'
+import type { UsageReports } from '../contract/operator.ts'
+import type { Rooms } from './repositories.ts'
 
 export type ReportBounds = {
   // A report that is not done by then is given up.

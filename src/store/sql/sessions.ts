@@ -1,7 +1,7 @@
 // Sessions in SQL, each bound to its operator's row: what the operator is now, the session is.
 import { type Role, SESSION_IDLE_MS, SESSION_MS, type Session } from '../../domain/operator.ts'
-import type { NewSession, Sessions } from '../contract-access.ts'
-import type { Actor } from '../contract-operator.ts'
+import type { NewSession, Sessions } from '../contract/access.ts'
+import type { Actor } from '../contract/operator.ts'
 import { conditions } from './conditions.ts'
 import { appendEvent } from './events.ts'
 import { int, numbered, page, type Row, type Sql, type Tx, text } from './sql.ts'

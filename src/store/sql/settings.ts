@@ -1,6 +1,6 @@
 // Small named values that must outlive the process: the hash of the admin token, the default account, the
 // mark that a first start has shown its secrets.
-import type { Settings } from '../contract-operator.ts'
+import type { Settings } from '../contract/operator.ts'
 import { type Sql, text } from './sql.ts'
 
 export function sqlSettings(sql: Sql): Settings {

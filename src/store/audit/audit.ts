@@ -1,0 +1,61 @@
+// Proves the books: reads a SQLite database, beside a running gateway if need be, and counts where an invariant is
+// broken. It reads only, in one transaction, so that what it sees is one moment; rows are streamed, and of each hour with sums
+// is kept what these must be, and at most a thousand names.
+import { existsSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { APPLICATION_ID } from '../sqlite/migrate.ts'
+import { type AuditOptions, type AuditReport, auditPasses, NotAuditable, refuseOlder, reportOf } from './passes.ts'
+import { ROWS_IN_ALL, watched } from './progress.ts'
+import { openTally, type Pass, type PassRow, type Tally } from './tally.ts'
+
+// The first one with all that is looked at.
+const SCHEMA_MIN = 9
+
+export function auditDatabase(path: string, options: AuditOptions): AuditReport {
+  if (!existsSync(path)) throw new NotAuditable(`there is no database at ${path}`)
+  const db = new DatabaseSync(path, { readOnly: true, timeout: 5000 })
+  try {
+    db.exec('BEGIN')
+    refuseForeign(db, path)
+    const tally = openTally(options.idle ? [] : ['I9'])
+    auditFile(db, tally)
+    for (const pass of passesOf(db, tally, options)) run(pass, db)
+    return reportOf(tally)
+  } finally {
+    db.close()
+  }
+}
+
+function passesOf(db: DatabaseSync, tally: Tally, { now, onProgress }: AuditOptions): readonly Pass[] {
+  const passes = auditPasses(now, tally)
+  return onProgress === undefined ? passes : watched(passes, db.prepare(ROWS_IN_ALL).get()?.total, onProgress)
+}
+
+function run({ statement, look, end }: Pass, db: DatabaseSync): void {
+  const rows = db.prepare(statement)
+  rows.setReadBigInts(true)
+  for (const row of rows.iterate()) look(row as PassRow)
+  end?.()
+}
+
+function refuseForeign(db: DatabaseSync, path: string): void {
+  let applicationId: unknown
+  try {
+    applicationId = db.prepare('PRAGMA application_id').get()?.application_id
+  } catch (error) {
+    throw new NotAuditable(`${path} cannot be read: ${(error as Error).message}`)
+  }
+  if (applicationId !== APPLICATION_ID) throw new NotAuditable(`${path} is not a database of Turnpike`)
+  const { user_version: schema } = db.prepare('PRAGMA user_version').get() ?? {}
+  refuseOlder(Number(schema), SCHEMA_MIN)
+}
+
+function auditFile(db: DatabaseSync, tally: Tally): void {
+  tally.checked('file')
+  for (const row of db.prepare('PRAGMA quick_check').iterate()) {
+    if (row.quick_check !== 'ok') tally.broken('file', String(row.quick_check))
+  }
+  for (const row of db.prepare('PRAGMA foreign_key_check').iterate()) {
+    tally.broken('file', `a row of ${row.table} refers to a row of ${row.parent} that is not there`)
+  }
+}

@@ -1,0 +1,164 @@
+// The audit's look at the sums that are kept of hours and days: they must be those of the rows, as far as these are there,
+// and stand for the rows of hours that were dropped.
+import type { Nano } from '../../domain/credits.ts'
+import { bucketOf, DAY_HOURS, HOUR_MS, hourOf } from '../../domain/usage-hours.ts'
+import { DIMENSIONS, SUM_COLUMNS } from '../sql/usage/hour-columns.ts'
+import { addSums, addTo, isSame, type Totals } from './fingerprint.ts'
+import { accountSums, keySums, type Sums } from './sums.ts'
+import type { Pass, PassRow, Tally } from './tally.ts'
+import { type Beside, besidePasses, findName, judgeBeside, nothingBeside, TOTALLED_BY } from './totals.ts'
+
+// What is known of each hour: whether its sums are to be true, how far its rows are dropped, and what was added up.
+export type HourBook = {
+  readonly hours: Map<number, Hour>
+  readonly days: Map<number, { readonly marks: Nano; readonly kept: Totals }>
+  lastHour: number
+}
+type Hour = {
+  readonly mark: Nano
+  readonly rolledMark: Nano
+  readonly isTrue: boolean
+  readonly dropped: number
+  readonly kept: Totals
+  readonly found: Totals
+  readonly beside: Beside
+}
+export function newHourBook(): HourBook {
+  return { hours: new Map(), days: new Map(), lastHour: -1 }
+}
+
+export function hourPasses(book: HourBook, sums: Sums): readonly Pass[] {
+  return [
+    {
+      statement: 'SELECT hour, mark, rolled_mark, dropped FROM usage_rolled',
+      look(row) {
+        const isTrue = row.mark === row.rolled_mark
+        const marks = { mark: row.mark as Nano, rolledMark: row.rolled_mark as Nano, isTrue }
+        const known = { ...marks, dropped: Number(row.dropped), kept: [], found: [], beside: nothingBeside() }
+        book.hours.set(Number(row.hour), known)
+        book.lastHour = Math.max(book.lastHour, Number(row.hour))
+      },
+    },
+    {
+      statement: `SELECT hour, ${[...DIMENSIONS, ...SUM_COLUMNS].join(', ')} FROM usage_hour`,
+      look(row) {
+        const hour = book.hours.get(Number(row.hour))
+        if (hour === undefined) return
+        addSums(hour.kept, row, DIMENSIONS)
+        addSums(hour.beside.wanted, row, TOTALLED_BY)
+        if (hour.dropped > 0) standFor(row, sums)
+      },
+    },
+    {
+      statement: 'SELECT hour, bucket, requests FROM usage_hour_ms',
+      look: row => addDurations(book.hours.get(Number(row.hour))?.kept, row),
+    },
+    {
+      statement: 'SELECT day, marks FROM usage_rolled_day',
+      look: row => void book.days.set(Number(row.day), { marks: row.marks as Nano, kept: [] }),
+    },
+    {
+      statement: `SELECT day, ${[...DIMENSIONS, ...SUM_COLUMNS].join(', ')} FROM usage_day`,
+      look(row) {
+        const day = book.days.get(Number(row.day))
+        if (day !== undefined) addSums(day.kept, row, DIMENSIONS)
+      },
+    },
+    {
+      statement: 'SELECT day, bucket, requests FROM usage_day_ms',
+      look: row => addDurations(book.days.get(Number(row.day))?.kept, row),
+    },
+    ...besidePasses(hour => book.hours.get(hour)?.beside),
+  ]
+}
+
+// Rows that are being deleted are in their hour's sums already.
+export function isInSums(book: HourBook, createdAt: number): boolean {
+  return book.hours.get(hourOf(createdAt))?.dropped === 1
+}
+
+// Whether a row that is no longer there may have been of a dropped hour: an id is made a little before or after it.
+export function wasDropped(book: HourBook, idTime: number | undefined, slackMs: number): boolean {
+  if (idTime === undefined) return false
+  return [idTime - slackMs, idTime, idTime + slackMs].some(at => (book.hours.get(hourOf(at))?.dropped ?? 0) > 0)
+}
+
+// Adds a row up as the roll-up would, said a second time.
+export function findInHour(book: HourBook, row: PassRow, tally: Tally): void {
+  const at = hourOf(Number(row.created_at))
+  const hour = book.hours.get(at)
+  if (hour === undefined) {
+    // Whoever writes a row into an hour before the last claimed one claims it too.
+    if (at < book.lastHour) tally.broken('sums', `hour ${nameOf(at)}: it has rows, but no sums`)
+    return
+  }
+  const [cost, hold] = [row.cost as Nano, row.hold as Nano]
+  const unknown = row.error_code === 'model_not_found'
+  if (unknown) findName(hour.beside, row.model_requested)
+  const found = {
+    ...row,
+    model: unknown ? '' : (row.model_served ?? row.model_requested ?? ''),
+    provider: row.provider ?? '',
+    outcome: row.outcome ?? '',
+    upstream_cost: row.upstream_cost ?? 0n,
+    overshoot: cost > hold ? cost - hold : 0n,
+  }
+  addSums(hour.found, found, DIMENSIONS)
+  const took = Number(row.finished_at) - Number(row.created_at)
+  const isTimed = row.endpoint === 'chat.completions' && row.outcome === 'completed' && took >= 0
+  if (isTimed) addDurations(hour.found, { bucket: BigInt(bucketOf(took)), requests: 1n })
+}
+
+export function judgeHours(book: HourBook, tally: Tally): void {
+  for (const [at, { isTrue, rolledMark, dropped, beside }] of book.hours) {
+    if (beside.mark !== rolledMark || (!isTrue && dropped === 0)) continue
+    judgeBeside(nameOf(at), beside, dropped > 0 ? 'dropped' : 'there', tally)
+  }
+  for (const [at, { isTrue, dropped, kept, found }] of book.hours) {
+    if (!isTrue || dropped > 0) continue
+    tally.checked('sums')
+    if (!isSame(kept, found))
+      tally.broken('sums', `hour ${nameOf(at)}: ${wordsOf(kept)}, its rows say ${wordsOf(found)}`)
+  }
+  for (const [at, { marks, kept }] of book.days) {
+    const hours = Array.from({ length: DAY_HOURS }, (_, i) => book.hours.get(at * DAY_HOURS + i)).filter(
+      hour => hour !== undefined,
+    )
+    const marked = hours.reduce((sum, { mark }) => sum + mark, 0n)
+    // Marks only grow: fewer than the day was made with mean that an hour is gone.
+    if (marked < marks) tally.broken('sums', `day ${nameOf(at * DAY_HOURS).slice(0, 10)}: an hour of it is gone`)
+    if (marked !== marks) continue
+    const whole: Totals = []
+    for (const hour of hours) addTo(whole, hour.kept)
+    tally.checked('sums')
+    if (!isSame(kept, whole)) {
+      tally.broken(
+        'sums',
+        `day ${nameOf(at * DAY_HOURS).slice(0, 10)}: ${wordsOf(kept)}, its hours say ${wordsOf(whole)}`,
+      )
+    }
+  }
+}
+
+function standFor(row: PassRow, sums: Sums): void {
+  const cost = row.cost as Nano
+  accountSums(sums, String(row.account_id)).cost += cost
+  const key = keySums(sums, String(row.key_id))
+  key.cost += cost
+  key.overshoot += row.overshoot as Nano
+}
+
+function addDurations(totals: Totals | undefined, row: Pick<PassRow, string>): void {
+  if (totals === undefined) return
+  const [bucket, requests] = [BigInt(row.bucket ?? 0), BigInt(row.requests ?? 0)]
+  const none = SUM_COLUMNS.map(() => 0n)
+  addTo(totals, [...none, ...none, requests, requests * (bucket + 1n) ** 2n])
+}
+
+function wordsOf(totals: Totals): string {
+  return `${totals[0] ?? 0n} requests that cost ${totals[SUM_COLUMNS.indexOf('cost')] ?? 0n}`
+}
+
+function nameOf(hour: number): string {
+  return new Date(hour * HOUR_MS).toISOString().slice(0, 13)
+}

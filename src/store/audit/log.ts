@@ -1,0 +1,98 @@
+// Compares a journal of what callers were told, which is the gateway's own log, with the usage rows: the cost in the line of
+// each request must be the cost of its row.
+import { formatCredits, type Nano, parseCredits } from '../../domain/credits.ts'
+import { HOUR_MS } from '../../domain/usage-hours.ts'
+import { timeOfId } from '../sql/time-order.ts'
+import { ID_SLACK_MS } from '../sql/time-range.ts'
+
+export type LogReport = {
+  // Lines of the journal, those among them that are of requests and were compared, and those that could not be read.
+  readonly lines: number
+  readonly compared: number
+  readonly unreadable: number
+  // Requests whose rows retention has deleted.
+  readonly expired: number
+  readonly disagreeing: number
+  readonly examples: readonly string[]
+}
+
+// What a line of the log says of a request.
+export type Told = {
+  readonly id: string
+  readonly cost: Nano
+  readonly outcome: string
+  // Whether the request had a valid key; only those have rows.
+  readonly hasKey: boolean
+}
+export type BookedRow = { readonly state: string; readonly cost: Nano }
+
+// What a journal is compared with, on either engine.
+export type RowLookup = {
+  // The end of the last hour whose rows were deleted; 0 if none were.
+  droppedUntil(): Promise<number>
+  rows(ids: readonly string[]): Promise<ReadonlyMap<string, BookedRow>>
+}
+
+const AT_ONCE = 500
+const EXAMPLES_MAX = 100
+
+export const LAST_DROPPED = `SELECT COALESCE(MAX(hour) + 1, 0) * ${HOUR_MS} AS at FROM usage_rolled WHERE dropped > 0`
+
+export async function auditLog(lines: AsyncIterable<string | undefined>, lookup: RowLookup): Promise<LogReport> {
+  const count = { lines: 0, compared: 0, unreadable: 0, expired: 0, disagreeing: 0 }
+  const examples: string[] = []
+  const droppedUntil = await lookup.droppedUntil()
+  let waiting: Told[] = []
+
+  async function compare(): Promise<void> {
+    const rows = await lookup.rows(waiting.map(({ id }) => id))
+    for (const told of waiting) {
+      const row = rows.get(told.id)
+      const isExpired = row === undefined && (timeOfId(told.id) ?? Number.MAX_VALUE) < droppedUntil + ID_SLACK_MS
+      count[isExpired ? 'expired' : 'compared'] += 1
+      const problem = isExpired ? undefined : problemOf(told, row)
+      if (problem === undefined) continue
+      count.disagreeing += 1
+      if (examples.length < EXAMPLES_MAX) examples.push(`${told.id}: ${problem}`)
+    }
+    waiting = []
+  }
+
+  for await (const line of lines) {
+    if (line?.trim() === '') continue
+    count.lines += 1
+    const told = line === undefined ? 'unreadable' : readTold(line)
+    if (told === 'unreadable') count.unreadable += 1
+    else if (told !== 'other') waiting.push(told)
+    if (waiting.length === AT_ONCE) await compare()
+  }
+  await compare()
+  return { ...count, examples }
+}
+
+// `other`: a line about something else, or one that does not say what the caller was told.
+function readTold(line: string): Told | 'other' | 'unreadable' {
+  let said: Readonly<Record<string, unknown>>
+  try {
+    // Whatever collects the log may put a time or a name in front of the line.
+    said = JSON.parse(line.slice(Math.max(line.indexOf('{'), 0))) as Readonly<Record<string, unknown>>
+  } catch {
+    return 'unreadable'
+  }
+  if (typeof said !== 'object' || said === null) return 'unreadable'
+  if (said.msg !== 'request' || typeof said.id !== 'string' || said.cost === undefined) return 'other'
+  const cost = typeof said.cost === 'string' ? parseCredits(said.cost) : undefined
+  if (cost === undefined) return 'unreadable'
+  return { id: said.id, cost, outcome: String(said.outcome), hasKey: said.key !== undefined }
+}
+
+// Refusals are written after the answer, and past a rate they share a row: such a request may have none of its own.
+function problemOf(told: Told, row: BookedRow | undefined): string | undefined {
+  if (row === undefined) {
+    const needsRow = told.cost !== 0n || (told.hasKey && told.outcome !== 'refused')
+    return needsRow ? `told ${formatCredits(told.cost)}, has no row` : undefined
+  }
+  if (row.state === 'open') return `told ${formatCredits(told.cost)}, its row is still open`
+  if (row.cost === told.cost) return undefined
+  return `told ${formatCredits(told.cost)}, its row costs ${formatCredits(row.cost)}`
+}

@@ -1,0 +1,54 @@
+// The passes of an audit in their order: the ledger, the usage rows, and what accounts and keys say of them.
+import { accountPass, keyPass } from './balances.ts'
+import { dayPass, limitChangesPass, newDayBook } from './days.ts'
+import { hourPasses, newHourBook } from './hours.ts'
+import { ledgerPass } from './ledger.ts'
+import { newPriceBook, pricePass } from './prices.ts'
+import type { OnProgress } from './progress.ts'
+import { rowPass } from './rows.ts'
+import { newSums } from './sums.ts'
+import type { Finding, Pass, Tally } from './tally.ts'
+
+export type AuditOptions = {
+  // No request is in flight, so nothing may be held and no row may be open.
+  readonly idle: boolean
+  readonly now: number
+  // Told now and then how many rows were looked at, of about how many.
+  readonly onProgress?: OnProgress
+}
+
+export type AuditReport = { readonly ok: boolean; readonly findings: readonly Finding[] }
+
+// Not a database of ours, or one that cannot be read.
+export class NotAuditable extends Error {
+  override readonly name = 'NotAuditable'
+}
+
+export function refuseOlder(schema: number, oldest: number): void {
+  if (schema >= oldest) return
+  throw new NotAuditable(
+    `the database is of an older version of Turnpike (schema ${schema}, looked at from ${oldest} on): start this one on it once`,
+  )
+}
+
+export function auditPasses(now: number, tally: Tally): readonly Pass[] {
+  const sums = newSums()
+  const days = newDayBook()
+  const hours = newHourBook()
+  const prices = newPriceBook()
+  return [
+    ...hourPasses(hours, sums),
+    pricePass(prices),
+    ledgerPass(sums, hours, tally),
+    rowPass({ sums, hours, prices }, tally),
+    accountPass(sums, tally),
+    limitChangesPass(days),
+    dayPass(days, now, tally),
+    keyPass({ sums, days, hours }, now, tally),
+  ]
+}
+
+export function reportOf(tally: Tally): AuditReport {
+  const findings = tally.findings()
+  return { ok: findings.every(finding => finding.broken === 0), findings }
+}

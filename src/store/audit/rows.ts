@@ -1,0 +1,83 @@
+// The audit's long pass over the usage rows: it judges every row by itself and leaves the sums that balances are compared
+// with.
+import { costOf, type Nano, type Prices, type Tokens } from '../../domain/credits.ts'
+import { OUTCOMES } from '../../domain/usage.ts'
+import { findInHour, type HourBook, isInSums, judgeHours } from './hours.ts'
+import { judgePrice, type PriceBook } from './prices.ts'
+import { accountSums, keySums, type Sums } from './sums.ts'
+import type { Pass, PassRow, Tally } from './tally.ts'
+
+type RowBooks = { readonly sums: Sums; readonly hours: HourBook; readonly prices: PriceBook }
+
+export function rowPass({ sums, hours, prices }: RowBooks, tally: Tally): Pass {
+  return {
+    statement: `SELECT u.request_id, u.account_id, u.key_id, u.endpoint, u.state, u.outcome, u.finished_at, u.hold,
+        u.cost, u.price_version, u.price, u.prompt_tokens, u.cached_tokens, u.cache_write_tokens, u.completion_tokens, u.reasoning_tokens,
+        u.created_at, u.error_code, u.model_requested, u.model_served, u.provider, u.upstream_cost, u.requests,
+        c.amount AS charge, k.account_id AS key_account
+      FROM usage u LEFT JOIN ledger c ON c.account_id = u.account_id AND c.id = u.request_id AND c.kind = 'charge'
+        LEFT JOIN api_key k ON k.id = u.key_id`,
+    look(row) {
+      const id = String(row.request_id)
+      const cost = row.cost as Nano
+      findInHour(hours, row, tally)
+      if (!isInSums(hours, Number(row.created_at))) addUp(row, id, sums)
+      tally.checked('I2', 'I5', 'I8', 'I9', 'I10', 'I12', 'I13')
+      if (row.key_account !== row.account_id) tally.broken('I2', `${id}: its key is not of its account`)
+      if (!stateFits(row)) tally.broken('I5', `${id}: ${row.state}, ${row.outcome ?? 'no outcome'}`)
+      if (cost < 0n) tally.broken('I8', `${id}: costs ${cost}`)
+      if (cost !== 0n && !mayCost(row)) tally.broken('I10', `${id}: ${row.endpoint}, ${row.outcome}, costs ${cost}`)
+      if (!costRecomputes(row, prices.read)) tally.broken('I12', `${id}: costs ${cost}`)
+      const booked = -((row.charge as Nano | null) ?? 0n) - (sums.corrections.get(id) ?? 0n)
+      if (booked !== cost) tally.broken('I13', `${id}: costs ${cost}, the ledger says ${booked}`)
+      if (row.state === 'open') tally.broken('I9', `${id}: open`)
+      if (row.price === null && row.hold !== 0n) tally.broken('I4', `${id}: holds ${row.hold} without a price`)
+      judgePrice(row, prices, tally)
+    },
+    end: () => judgeHours(hours, tally),
+  }
+}
+
+function addUp(row: PassRow, id: string, sums: Sums): void {
+  const account = accountSums(sums, String(row.account_id))
+  const key = keySums(sums, String(row.key_id))
+  const cost = row.cost as Nano
+  const hold = row.hold as Nano
+  account.cost += cost
+  key.cost += cost
+  if (row.state === 'open') {
+    account.held += hold
+    key.held += hold
+  }
+  // A late correction comes after its hold was released, perhaps to others: then all of it may be past the limit.
+  if (sums.corrections.has(id)) key.overshoot += cost
+  else if (cost > hold) key.overshoot += cost - hold
+}
+
+function stateFits(row: PassRow): boolean {
+  if (row.state === 'open') return row.outcome === null && row.finished_at === null && row.cost === 0n
+  if (row.finished_at === null) return false
+  if (row.state === 'recovered') return row.outcome === 'recovered'
+  return row.state === 'settled' && row.outcome !== 'recovered' && OUTCOMES.some(outcome => outcome === row.outcome)
+}
+
+function mayCost(row: PassRow): boolean {
+  return row.endpoint === 'chat.completions' && row.outcome !== 'refused' && row.outcome !== 'upstream_failed'
+}
+
+// Nothing produced and nothing charged needs no price; all else must come out to the last nano-credit.
+function costRecomputes(row: PassRow, pricesOf: (snapshot: unknown) => Prices | undefined): boolean {
+  const tokens: Tokens = {
+    prompt: Number(row.prompt_tokens),
+    cached: Number(row.cached_tokens),
+    cacheWrite: Number(row.cache_write_tokens),
+    completion: Number(row.completion_tokens),
+    reasoning: Number(row.reasoning_tokens),
+  }
+  const counts = Object.values(tokens)
+  if (row.cost === 0n && (counts.every(count => count === 0) || !mayCost(row))) return true
+  if (counts.some(count => count < 0) || tokens.reasoning > tokens.completion) return false
+  if (tokens.cached + tokens.cacheWrite > tokens.prompt) return false
+  const prices = pricesOf(row.price)
+  return prices !== undefined && costOf(tokens, prices) === row.cost
+}

@@ -1,0 +1,276 @@
+// The rules of the hot path, the same on every engine: what a gate demands, what a settlement books, what a sweep
+// recovers. They read and write through a desk, which is one transaction of an engine; balances are pages on it that
+// nobody else can change meanwhile. In one batch each operation succeeds or is refused alone.
+import { type Nano, NO_TOKENS } from '../../domain/credits.ts'
+import { countMayHelp, decideHold } from '../../domain/hold.ts'
+import { dayOf } from '../../domain/key.ts'
+import type { RequestFacts } from '../../domain/usage.ts'
+import type {
+  Checkpoint,
+  GateAsk,
+  HoldEntry,
+  Purse,
+  RefusedRow,
+  Settled,
+  Settlement,
+  Unmarked,
+  Verdict,
+} from '../contract/store.ts'
+import { type Books, bookCost, type KeyBooks, takeHold } from './balances.ts'
+
+export type HotOp =
+  | { readonly do: 'gate'; readonly ask: GateAsk }
+  | { readonly do: 'settle'; readonly bill: Settlement }
+  | { readonly do: 'checkpoint'; readonly mark: Checkpoint | Unmarked }
+  | { readonly do: 'note'; readonly row: RefusedRow }
+  | { readonly do: 'touch'; readonly hash: string; readonly at: number }
+  | { readonly do: 'sweep'; readonly live: readonly string[] }
+
+export type HotResult = Verdict | Settled | number | null
+
+export type AccountPage = Books & { readonly id: string; readonly status: string; dirty: boolean }
+export type KeyPage = KeyBooks & {
+  readonly id: string
+  readonly version: number
+  readonly dailyLimit: number | null
+  readonly expiresAt: number | null
+  readonly dead: boolean
+  day: number
+  dayCount: number
+  dirty: boolean
+}
+
+// A usage row as far as money is concerned.
+export type RowPage = {
+  readonly requestId: string
+  readonly state: string
+  readonly accountId: string
+  readonly keyId: string
+  readonly hold: Nano
+  readonly cost: Nano
+  readonly checkpoint: string | null
+  readonly createdAt: number
+}
+
+export type Desk = {
+  // By the database's clock, read when nobody else can change the pages any more.
+  readonly now: number
+  account(id: string): AccountPage | undefined
+  key(id: string): KeyPage | undefined
+  row(requestId: string): RowPage | undefined
+  // Open rows that nobody stands behind: those of dead owners, and our own that are not in `live`.
+  abandoned(live: readonly string[]): Iterable<RowPage>
+  // A row of this time is written or changed: if its hour was summed up, the sums are no longer true.
+  changes(createdAt: number): void
+
+  insertOpen(ask: GateAsk, entry: HoldEntry, hold: Nano): void
+  insertClosed(row: ClosedRow): void
+  closeRow(row: RowPage, to: 'settled' | 'recovered', bill: Settlement): void
+  charge(accountId: string, requestId: string, amount: Nano): void
+  correct(accountId: string, requestId: string, amount: Nano): void
+  checkpoint(requestId: string, mark: string | null): void
+  touch(hash: string, at: number): void
+}
+
+export type ClosedRow = {
+  readonly facts: RequestFacts
+  readonly modelRequested: string | null
+  readonly stream: boolean
+  readonly outcome: string
+  readonly httpStatus: number
+  readonly errorCode: string | null
+  readonly finishedAt: number
+  readonly requests: number
+}
+
+export function applyOp(op: HotOp, desk: Desk): HotResult {
+  switch (op.do) {
+    case 'gate':
+      return gate(op.ask, desk)
+    case 'settle':
+      return settle(op.bill, desk)
+    case 'checkpoint':
+      desk.checkpoint(op.mark.requestId, writeMark(op.mark))
+      return null
+    case 'note':
+      return note(op.row, desk)
+    case 'touch':
+      desk.touch(op.hash, op.at)
+      return null
+    case 'sweep':
+      return sweep(op.live, desk)
+  }
+}
+
+function gate(ask: GateAsk, desk: Desk): Verdict {
+  const { facts, entry } = ask
+  const key = desk.key(facts.keyId)
+  const account = desk.account(facts.accountId)
+  const ended = (at: number | null) => at !== null && at <= desk.now
+  if (key === undefined || account === undefined || key.dead || key.version !== ask.keyVersion) return { kind: 'stale' }
+  if (ended(ask.graceExpiresAt) || ended(key.expiresAt)) return { kind: 'stale' }
+  if (account.status !== 'active' && !ask.evenIfSuspended) return { kind: 'suspended' }
+
+  turnDay(key, dayOf(desk.now))
+  if (key.dailyLimit !== null && key.dayCount >= key.dailyLimit) {
+    insertRefused(ask, 429, 'daily_limit_exceeded', desk)
+    return { kind: 'daily_spent', day: key.day, dayCount: key.dayCount }
+  }
+  const granted = entry.kind === 'hold' ? insertHold(ask, entry, account, key, desk) : insertAsAsked(ask, desk)
+  if (granted.kind === 'count_first') return granted
+  if (granted.kind === 'short') return { ...granted, owed: account.owed }
+
+  key.dayCount += 1
+  key.dirty = true
+  return {
+    kind: 'granted',
+    hold: granted.hold,
+    outputTokens: granted.outputTokens,
+    day: key.day,
+    dayCount: key.dayCount,
+    purse: entry.kind === 'free' ? purseOf(account, key) : null,
+  }
+}
+
+// A clock that goes back keeps counting in the later day, so that nobody gets a second day's requests. A day further ahead than
+// tomorrow was written by a clock that was wrong: its count is kept, but no longer than to the end of tomorrow.
+function turnDay(key: KeyPage, today: number): void {
+  if (key.day < today) {
+    key.day = today
+    key.dayCount = 0
+  } else if (key.day > today + 1) {
+    key.day = today + 1
+    // Written down even where the request is refused: else every day would have a tomorrow.
+    key.dirty = true
+  }
+}
+
+function insertHold(ask: GateAsk, entry: HoldEntry, account: AccountPage, key: KeyPage, desk: Desk) {
+  const decision = decideHold(entry, account, key)
+  if (decision.kind === 'short') {
+    if (countMayHelp(entry, account, key)) return { kind: 'count_first' as const }
+    insertRefused(ask, 402, decision.heldByOthers ? 'credits_held' : 'insufficient_credits', desk)
+    return decision
+  }
+  takeHold(decision.hold, account, key)
+  account.dirty = true
+  desk.changes(ask.facts.createdAt)
+  desk.insertOpen(ask, entry, decision.hold)
+  return { kind: 'fits' as const, hold: decision.hold, outputTokens: decision.outputTokens }
+}
+
+function insertRefused(ask: GateAsk, httpStatus: number, errorCode: string, desk: Desk): void {
+  if (!ask.isRefusalCounted) insertFree(ask, 'refused', httpStatus, errorCode, desk)
+}
+
+function insertAsAsked(ask: GateAsk, desk: Desk) {
+  if (ask.entry.kind === 'free') insertFree(ask, ask.entry.outcome, ask.entry.httpStatus, ask.entry.errorCode, desk)
+  return { kind: 'fits' as const, hold: 0n, outputTokens: 0 }
+}
+
+function insertFree(ask: GateAsk, outcome: string, httpStatus: number, errorCode: string | null, desk: Desk): void {
+  const { facts, modelRequested, stream } = ask
+  desk.changes(facts.createdAt)
+  desk.insertClosed({
+    facts,
+    modelRequested,
+    stream,
+    outcome,
+    httpStatus,
+    errorCode,
+    finishedAt: desk.now,
+    requests: 1,
+  })
+}
+
+// Only an open row is settled; a recovered one takes the difference as a correction; a settled one takes nothing.
+// Between the look and the change nobody else writes.
+function settle(bill: Settlement, desk: Desk): Settled {
+  const row = desk.row(bill.requestId)
+  if (row === undefined) return 'unknown'
+  if (row.state === 'settled') return 'again'
+  const { account, key } = pagesOf(row, desk)
+  account.dirty = key.dirty = true
+  desk.changes(row.createdAt)
+  desk.closeRow(row, 'settled', bill)
+  if (row.state === 'open') {
+    bookCost(row.hold, bill.cost, account, key)
+    if (bill.cost > 0n) desk.charge(account.id, bill.requestId, -bill.cost)
+    return 'settled'
+  }
+  // Its owner was only paused: the row was recovered meanwhile, and the difference is booked where everybody sees it.
+  const more = bill.cost - row.cost
+  bookCost(0n, more, account, key)
+  if (more !== 0n) desk.correct(account.id, bill.requestId, -more)
+  return 'corrected'
+}
+
+function note({ facts, httpStatus, errorCode, requests = 1 }: RefusedRow, desk: Desk): null {
+  const refused = { facts, modelRequested: null, stream: false, outcome: 'refused', httpStatus, errorCode }
+  desk.changes(facts.createdAt)
+  desk.insertClosed({ ...refused, finishedAt: facts.createdAt, requests })
+  return null
+}
+
+function sweep(live: readonly string[], desk: Desk): number {
+  let swept = 0
+  for (const row of desk.abandoned(live)) {
+    recover(row, desk)
+    swept += 1
+  }
+  return swept
+}
+
+// A row whose process died is billed at what its last checkpoint says; without one nothing is known to be produced.
+function recover(row: RowPage, desk: Desk): void {
+  const mark = row.checkpoint === null ? undefined : readMark(row.checkpoint)
+  const cost = BigInt(mark?.cost ?? 0)
+  const { account, key } = pagesOf(row, desk)
+  bookCost(row.hold, cost, account, key)
+  account.dirty = key.dirty = true
+  desk.changes(row.createdAt)
+  desk.closeRow(row, 'recovered', {
+    requestId: row.requestId,
+    outcome: 'recovered',
+    httpStatus: null,
+    errorCode: null,
+    finishReason: null,
+    modelServed: mark?.model ?? null,
+    provider: mark?.provider ?? null,
+    attempts: null,
+    routing: null,
+    tokens: mark?.tokens ?? NO_TOKENS,
+    usageSource: mark === undefined ? 'none' : 'estimate',
+    cost,
+    upstreamCost: null,
+    priceVersion: mark?.priceVersion ?? null,
+    price: mark?.price ?? null,
+    firstByteAt: null,
+    finishedAt: desk.now,
+    upstreamId: null,
+  })
+  if (cost > 0n) desk.charge(account.id, row.requestId, -cost)
+}
+
+function pagesOf(row: RowPage, desk: Desk): { account: AccountPage; key: KeyPage } {
+  const account = desk.account(row.accountId)
+  const key = desk.key(row.keyId)
+  if (account === undefined || key === undefined) throw new Error('a usage row names an unknown account or key')
+  return { account, key }
+}
+
+function writeMark(mark: Checkpoint | Unmarked): string | null {
+  if (mark.provider === null) return null
+  return JSON.stringify({ ...mark, requestId: undefined, cost: mark.cost.toString() })
+}
+
+function readMark(text: string): Omit<Checkpoint, 'cost'> & { readonly cost: string } {
+  return JSON.parse(text) as Omit<Checkpoint, 'cost'> & { readonly cost: string }
+}
+
+function purseOf(account: AccountPage, key: KeyPage): Purse {
+  return {
+    balance: { available: account.available, held: account.held, spent: account.spent, owed: account.owed },
+    key: { creditLimit: key.creditLimit, spent: key.spent, held: key.held },
+  }
+}

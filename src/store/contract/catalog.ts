@@ -1,0 +1,135 @@
+// What every store promises of the catalog. What a file declares is provisioned in one transaction and is the file's
+// alone; what operators enter is theirs. Of credentials the store sees only what is sealed.
+import type { Model, Provider, WrittenRates } from '../../domain/catalog.ts'
+import type { Actor, Page, Paged } from './operator.ts'
+
+export type CatalogStore = {
+  // What is in force: active providers and models, and the sealed credentials of those providers.
+  load(): Promise<StoredCatalog>
+  // Makes the catalog what the file says. `created_at` and `price_version` of what did not change stay as they were; what
+  // was declared before and no longer is becomes inactive; nothing that operators added is touched.
+  provision(declared: DeclaredCatalog, order: ProvisionOrder): Promise<Provisioned>
+
+  provider(id: string): Promise<ProviderEntry | undefined>
+  providers(page: Page): Promise<Paged<ProviderEntry>>
+  createProvider(input: NewProvider, max: number, actor: Actor): Promise<ProviderEntry | 'exists' | 'too_many'>
+  updateProvider(id: string, change: ProviderChange, actor: Actor): Promise<ProviderEntry | Stale | undefined>
+  // One that an active model names stays.
+  deleteProvider(
+    id: string,
+    basedOn: number | undefined,
+    actor: Actor,
+  ): Promise<'deleted' | Stale | { readonly usedBy: readonly string[] } | undefined>
+  // For the provider as it was read: a secret that was entered for one address must not become another's.
+  addCredential(
+    credential: NewCredential,
+    when: { readonly basedOn: number; readonly max: number },
+    actor: Actor,
+  ): Promise<ProviderEntry | Stale | 'too_many' | undefined>
+  removeCredential(providerId: string, id: string, actor: Actor): Promise<ProviderEntry | undefined>
+  // Every credential there is, and these texts in their place, in one transaction: for another key. One that another node
+  // has sealed anew meanwhile stays as it is.
+  sealed(): Promise<readonly SealedCredential[]>
+  reseal(credentials: readonly ResealedCredential[]): Promise<void>
+
+  model(id: string): Promise<ModelEntry | undefined>
+  models(page: Page): Promise<Paged<ModelEntry>>
+  // All of them or none; and none if there would be more than `max`.
+  saveModels(saves: readonly ModelSave[], max: number, actor: Actor): Promise<readonly ModelEntry[] | Unsaved>
+  deleteModel(id: string, basedOn: number | undefined, actor: Actor): Promise<'deleted' | Stale | undefined>
+}
+
+// `changed`: it is not what the change was based on. `provisioned`: a file declares it.
+export type Stale = 'changed' | 'provisioned'
+
+export type DeclaredModel = Omit<Model, 'createdAt' | 'priceVersion'> & { readonly newPriceVersion: string }
+export type DeclaredCatalog = { readonly providers: readonly Provider[]; readonly models: readonly DeclaredModel[] }
+export type StoredCatalog = {
+  readonly providers: readonly Provider[]
+  readonly models: readonly Model[]
+  readonly credentials: readonly SealedCredential[]
+  // Ids of the providers that a file declares.
+  readonly provisioned: readonly string[]
+  // Of the file that was applied last, by whichever node; null if none was.
+  readonly digest: string | null
+  // Grows with every change.
+  readonly revision: number
+}
+
+export type ProvisionOrder = {
+  // Of the file's text; null where there is no file.
+  readonly digest: string | null
+  // Also a file that was superseded by a newer one.
+  readonly evenSuperseded: boolean
+  // A name that an operator's model has: nothing changes, or all does but that name.
+  readonly clashes: 'refuse' | 'leave_out'
+  // Says what would change and changes nothing.
+  readonly dryRun: boolean
+  readonly actor: Actor
+}
+export type Provisioned = {
+  readonly superseded: boolean
+  readonly changes: readonly CatalogChange[]
+  readonly clashes: readonly NameClash[]
+}
+
+// An id or alias of a declared model that is an id or alias of the operator's model `owner`.
+export type NameClash = { readonly model: string; readonly name: string; readonly owner: string }
+
+export type CatalogChange = {
+  readonly what: 'provider' | 'model'
+  readonly id: string
+  readonly change: 'added' | 'changed' | 'removed'
+  // What differs, by name; of prices the old and the new ones.
+  readonly fields: readonly string[]
+  readonly price: { readonly before: WrittenRates | null; readonly after: WrittenRates } | null
+}
+
+type Standing = {
+  readonly provisioned: boolean
+  readonly active: boolean
+  // Grows with every change.
+  readonly version: number
+  // What the operator sent, as JSON; null for what a file declares.
+  readonly entered: string | null
+  readonly createdAt: number
+}
+export type CredentialEntry = { readonly id: string; readonly last4: string; readonly createdAt: number }
+export type ProviderEntry = Standing & {
+  readonly provider: Provider
+  readonly credentials: readonly CredentialEntry[]
+}
+export type ModelEntry = Standing & { readonly model: Model }
+
+export type SealedCredential = { readonly providerId: string; readonly id: string; readonly sealed: string }
+export type ResealedCredential = SealedCredential & { readonly before: string }
+export type NewCredential = SealedCredential & { readonly last4: string }
+
+export type NewProvider = {
+  readonly provider: Provider
+  readonly entered: string
+  readonly active: boolean
+  readonly credentials: readonly NewCredential[]
+}
+// A change of kind or address forgets the credentials: a secret goes only where it was meant to go.
+export type ProviderChange = {
+  readonly provider: Provider
+  readonly entered: string
+  readonly active: boolean
+  readonly basedOn: number
+}
+
+export type ModelSave = {
+  readonly model: DeclaredModel
+  readonly entered: string
+  readonly active: boolean
+  // The version that this replaces; null makes a new one.
+  readonly basedOn: number | null
+}
+export type Unsaved = {
+  readonly id: string
+  // `name`: an id or alias of another model; `provider`: a target's provider is not there.
+  readonly refused: Stale | 'exists' | 'name' | 'provider' | 'unknown' | 'too_many'
+  // Which name or provider.
+  readonly which: string
+}

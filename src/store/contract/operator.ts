@@ -1,0 +1,169 @@
+// What every store promises the operator's side: keys, accounts, reports, events and settings (the catalog:
+// contract-catalog.ts). Each change is one transaction, with the trace of who made it.
+import type { Nano } from '../../domain/credits.ts'
+import type { Account, AccountStatus, KeyControls, KeyStatus, KeyWithSecrets } from '../../domain/key.ts'
+import type { Endpoint, Outcome, UsageRow } from '../../domain/usage.ts'
+
+// Who did it, kept with every change in the same transaction: the name as it was then, and the operator's id, which no
+// rename changes. What nobody ordered has no id.
+export type Actor = { readonly id?: string | undefined; readonly name: string; readonly address: string }
+
+export type Page = { readonly limit: number; readonly after?: string | undefined }
+export const PAGE_DEFAULT = 50
+export const PAGE_MAX = 1000
+export type Paged<T> = { readonly data: readonly T[]; readonly hasMore: boolean }
+
+// Changes answer `undefined` for an unknown id, or a word that says which rule they would break.
+export type Keys = {
+  create(input: NewKey, actor: Actor): Promise<KeyWithSecrets | 'no_account'>
+  get(id: string): Promise<KeyWithSecrets | undefined>
+  list(filter: KeyFilter): Promise<Paged<KeyWithSecrets>>
+  // With a version that is not the key's any more: `changed`.
+  update(
+    id: string,
+    patch: Partial<KeyControls>,
+    actor: Actor,
+    basedOn?: number,
+  ): Promise<KeyWithSecrets | 'revoked' | 'changed' | undefined>
+  rotate(
+    id: string,
+    next: NewSecret,
+    actor: Actor,
+  ): Promise<KeyWithSecrets | 'not_active' | 'too_many_secrets' | undefined>
+  endGrace(id: string, last4: string | undefined, actor: Actor): Promise<KeyWithSecrets | undefined>
+  // `abortStreams` is told to every node.
+  revoke(id: string, actor: Actor, abortStreams?: boolean): Promise<KeyWithSecrets | undefined>
+  // The day's requests are counted from zero again, in the day that it is now.
+  resetDay(id: string, actor: Actor): Promise<KeyWithSecrets | undefined>
+  // Writes down the ends that have passed. Answers the keys that changed.
+  markEnds(): Promise<readonly string[]>
+}
+
+export type NewSecret = { readonly hash: string; readonly prefix: string; readonly last4: string }
+export type NewKey = KeyControls & { readonly id: string; readonly accountId: string; readonly secret: NewSecret }
+export type KeyFilter = Page & {
+  readonly status?: KeyStatus | undefined
+  readonly accountId?: string | undefined
+  readonly q?: string | undefined
+}
+
+export type Accounts = {
+  create(input: { readonly id: string; readonly name: string }, actor: Actor): Promise<Account>
+  get(id: string): Promise<Account | undefined>
+  list(filter: AccountFilter): Promise<Paged<Account>>
+  update(
+    id: string,
+    patch: { readonly name?: string | undefined; readonly status?: AccountStatus | undefined },
+    actor: Actor,
+    basedOn?: number,
+  ): Promise<Account | 'changed' | undefined>
+  // Same idempotency key and body: the same entry again. Other body: `mismatch`. Below zero available: `too_low`.
+  addCredits(input: NewCredits, actor: Actor): Promise<LedgerEntry | 'mismatch' | 'too_low' | 'too_high' | undefined>
+  ledger(accountId: string, page: Page): Promise<Paged<LedgerEntry> | undefined>
+}
+
+export type AccountFilter = Page & { readonly status?: AccountStatus | undefined; readonly q?: string | undefined }
+
+export type NewCredits = {
+  readonly id: string
+  readonly accountId: string
+  readonly amount: Nano
+  readonly note: string | null
+  readonly idempotencyKey: string
+}
+
+export const LEDGER_KINDS = ['topup', 'adjustment', 'charge', 'correction'] as const
+export type LedgerKind = (typeof LEDGER_KINDS)[number]
+export type LedgerEntry = {
+  readonly id: string
+  readonly accountId: string
+  readonly kind: LedgerKind
+  readonly amount: Nano
+  readonly requestId: string | null
+  readonly note: string | null
+  readonly createdAt: number
+}
+
+export type UsageReports = {
+  get(requestId: string, keyId?: string): Promise<UsageRow | undefined>
+  // `next` is what to ask `after` for the next page, null if there is none. A page that has looked at as many rows as it
+  // may has more, even if it found none.
+  list(filter: UsageFilter): Promise<Paged<UsageRow> & { readonly next: string | null }>
+  // All of an hour that the span cuts, where only its sums are left.
+  summary(filter: UsageSpan, groupBy: SummaryGroup): Promise<readonly SummaryRow[]>
+  // Chats only.
+  overview(span: OverviewSpan): Promise<Overview>
+}
+
+// From `from` on and before `to`.
+export type UsageSpan = {
+  readonly from?: number | undefined
+  readonly to?: number | undefined
+  readonly keyId?: string | undefined
+  readonly accountId?: string | undefined
+  readonly model?: string | undefined
+  readonly provider?: string | undefined
+  readonly endpoint?: Endpoint | 'all' | undefined
+  readonly outcome?: Outcome | undefined
+}
+export type UsageFilter = Page &
+  UsageSpan & {
+    // How many rows may be looked at for a page, whether they are what is asked for or not; without it, all.
+    readonly lookMax?: number | undefined
+  }
+
+export const SUMMARY_GROUPS = ['day', 'hour', 'model', 'provider', 'key', 'account'] as const
+export type SummaryGroup = (typeof SUMMARY_GROUPS)[number]
+export type SummaryRow = {
+  readonly group: string
+  readonly requests: number
+  readonly errors: number
+  readonly promptTokens: number
+  readonly completionTokens: number
+  readonly cost: Nano
+}
+
+export type OverviewSpan = { readonly from: number; readonly to: number; readonly step: 'hour' | 'day' }
+export type Overview = {
+  // What it is about: the span that was asked for, and all of the first and last hour where only their sums are left.
+  readonly from: number
+  readonly to: number
+  readonly totals: Moment
+  // Every hour or day of the span, also those without a request.
+  readonly series: readonly (Moment & { readonly at: number })[]
+  readonly models: readonly Spending[]
+  readonly providers: readonly Spending[]
+  readonly keys: readonly (Spending & { readonly name: string; readonly label: string })[]
+  readonly accounts: readonly (Spending & { readonly name: string })[]
+  readonly lowBalances: readonly LowBalance[]
+}
+export type Spending = SummaryRow
+// How long completed chats took; null where none was.
+export type Moment = Omit<SummaryRow, 'group'> & { readonly p50Ms: number | null; readonly p95Ms: number | null }
+export type LowBalance = { readonly id: string; readonly name: string; readonly available: Nano; readonly owed: Nano }
+
+export type OperatorEvent = {
+  readonly id: string
+  readonly at: number
+  readonly actor: string
+  // None of what no operator did, and of events from before ids were kept.
+  readonly actor_id: string | null
+  readonly address: string
+  readonly action: string
+  readonly subject: string
+  readonly detail: string | null
+}
+export type EventFilter = Page & {
+  readonly actor?: string | undefined
+  // All of it, or the part before its dot.
+  readonly action?: string | undefined
+  readonly subject?: string | undefined
+  readonly from?: number | undefined
+  readonly to?: number | undefined
+}
+export type Events = { list(filter: EventFilter): Promise<Paged<OperatorEvent>> }
+
+export type Settings = {
+  get(name: string): Promise<string | undefined>
+  set(name: string, value: string): Promise<void>
+}

@@ -1,0 +1,158 @@
+// What every store promises, whatever engine is under it. The gate is the only way in: nothing is dispatched or answered
+// without its row, and the transaction that writes the row is the one that checks key, account, day and credits.
+import type { Nano, Tokens } from '../../domain/credits.ts'
+import type { HoldAsk, KeyFunds } from '../../domain/hold.ts'
+import type { Balance, Bearer } from '../../domain/key.ts'
+import type { Outcome, RequestFacts, UsageSource } from '../../domain/usage.ts'
+import type { Operators, Sessions } from './access.ts'
+import type { CatalogStore } from './catalog.ts'
+import type { Upkeep } from './maintenance.ts'
+import type { Nodes } from './nodes.ts'
+import type { Accounts, Events, Keys, Settings, UsageReports } from './operator.ts'
+
+export type Store = {
+  readonly gates: Gates
+  readonly keys: Keys
+  readonly accounts: Accounts
+  readonly usage: UsageReports
+  readonly catalog: CatalogStore
+  readonly events: Events
+  readonly settings: Settings
+  readonly nodes: Nodes
+  readonly operators: Operators
+  readonly sessions: Sessions
+  readonly upkeep: Upkeep
+  // Resolves when the store answers; rejects when it is away.
+  ping(): Promise<void>
+  // Flushes what is written behind.
+  close(): Promise<void>
+}
+
+// The hot path: what these write shares transactions (group commit).
+export type Gates = {
+  // Who bears this secret, by the SHA-256 of all of it. Dead secrets and dead keys are nobody.
+  bearer(hash: string): Promise<Bearer | undefined>
+  // Commits the request's row, or says why not. When it resolves as granted, the row is on disk.
+  gate(ask: GateAsk): Promise<Verdict>
+  // Books the cost and closes the row, in one transaction. A second call for the same row books nothing.
+  settle(bill: Settlement): Promise<Settled>
+  // What a crash would bill if it came now. Not awaited by anybody; a later one replaces an earlier one.
+  // A mark without a provider takes back what an earlier one says: who was called has failed, and nobody else was.
+  checkpoint(mark: Checkpoint | Unmarked): void
+  // A refusal of a recognised key at or before its limits: a row written behind, dropped when too many wait.
+  note(row: RefusedRow): void
+  // The secret was used; written behind, coalesced.
+  touch(hash: string, at: number): void
+  // Closes open rows whose request no longer lives: those of dead owners, and our own that are not in `live`.
+  sweep(live: readonly string[]): Promise<number>
+}
+
+export type GateAsk = {
+  readonly facts: RequestFacts
+  readonly keyVersion: number
+  readonly graceExpiresAt: number | null
+  // Introspection works for suspended accounts too.
+  readonly evenIfSuspended: boolean
+  readonly modelRequested: string | null
+  readonly stream: boolean
+  readonly entry: FreeEntry | HoldEntry
+  // A refusal for the day or for credits leaves no row: whoever asks counts it with others.
+  readonly isRefusalCounted: boolean
+}
+
+// A row that is closed as it is written: it costs nothing.
+export type FreeEntry = {
+  readonly kind: 'free'
+  readonly outcome: 'completed' | 'refused'
+  readonly httpStatus: number
+  readonly errorCode: string | null
+}
+
+// An open row that holds what the request may cost at most.
+export type HoldEntry = HoldAsk & {
+  readonly kind: 'hold'
+  readonly priceVersion: string
+  readonly price: string
+}
+
+export type Verdict =
+  | {
+      readonly kind: 'granted'
+      readonly hold: Nano
+      readonly outputTokens: number
+      readonly day: number
+      readonly dayCount: number
+      // What is left, for a request that holds nothing.
+      readonly purse: Purse | null
+    }
+  // The key is not what the node believed, or it is dead: look again. No row was written.
+  | { readonly kind: 'stale' }
+  | { readonly kind: 'suspended' }
+  // Too dear by the bytes of its prompt, perhaps not by its tokens: count them and ask again. No row was written.
+  | { readonly kind: 'count_first' }
+  // The row was written as a refusal, unless refusals are counted.
+  | { readonly kind: 'daily_spent'; readonly day: number; readonly dayCount: number }
+  | {
+      readonly kind: 'short'
+      readonly heldByOthers: boolean
+      readonly limit: 'account' | 'key'
+      readonly available: Nano
+      readonly owed: Nano
+      readonly required: Nano
+      readonly affordableTokens: number
+    }
+
+export type Purse = { readonly balance: Balance; readonly key: KeyFunds }
+
+export type Settlement = {
+  readonly requestId: string
+  readonly outcome: Outcome
+  // Null: nobody has seen one.
+  readonly httpStatus: number | null
+  readonly errorCode: string | null
+  readonly finishReason: string | null
+  readonly modelServed: string | null
+  readonly provider: string | null
+  // JSON of the attempts; null when there were none.
+  readonly attempts: string | null
+  // JSON of who was considered and why; null when nobody was.
+  readonly routing: string | null
+  readonly tokens: Tokens
+  readonly usageSource: UsageSource
+  readonly cost: Nano
+  readonly upstreamCost: Nano | null
+  // Only where they differ from what was held for.
+  readonly priceVersion: string | null
+  readonly price: string | null
+  readonly firstByteAt: number | null
+  readonly finishedAt: number
+  readonly upstreamId: string | null
+}
+
+// `corrected`: the row had been recovered meanwhile and the difference was booked. `again`: it was settled before.
+export type Settled = 'settled' | 'corrected' | 'again' | 'unknown'
+
+export type Checkpoint = {
+  readonly requestId: string
+  readonly dispatchedAt: number
+  readonly provider: string
+  readonly model: string
+  readonly tokens: Tokens
+  readonly cost: Nano
+  // Only where they differ from what was held for.
+  readonly priceVersion: string | null
+  readonly price: string | null
+}
+
+export type Unmarked = { readonly requestId: string; readonly provider: null }
+
+export type RefusedRow = {
+  readonly facts: RequestFacts
+  readonly httpStatus: number
+  readonly errorCode: string
+  // How many refusals it stands for; one where nothing is said.
+  readonly requests?: number
+}
+
+// The store could not do it now (away, locked, full). Never the caller's fault: it becomes a 503.
+export class StoreAway extends Error {}

@@ -1,0 +1,66 @@
+// Upkeep on Postgres: one node does it at a time, under a lock of its session; who finds it taken leaves it to the other.
+import { DAY_MS } from '../../domain/key.ts'
+import { systemClock } from '../../lib/clock.ts'
+import type { Upkeep } from '../contract/maintenance.ts'
+import { retentionClock } from '../retention-clock.ts'
+import { rollUp } from '../roll-up.ts'
+import { sqlRetention } from '../sql/retention.ts'
+import { sqlSettings } from '../sql/settings.ts'
+import { int } from '../sql/sql.ts'
+import { sqlHours } from '../sql/usage/hours.ts'
+import { isLockTimeout } from './errors.ts'
+import { dropPartition, makePartitions } from './partitions.ts'
+import { DATABASE_TIME, lockOf, type PostgresSql } from './sql.ts'
+
+// A node that was not heard of for so long, and does not grow marks, will not write any more.
+const SILENT_MS = 60_000
+
+export function postgresUpkeep(owner: string, sql: PostgresSql, reports: PostgresSql): Upkeep {
+  const retention = sqlRetention(sql)
+  const clock = retentionClock({
+    settings: sqlSettings(sql),
+    retention,
+    now: sql.now,
+    monotonic: systemClock.monotonic,
+  })
+  const hours = { read: sqlHours(reports), write: sqlHours(sql) }
+
+  async function alone<T>(work: () => Promise<T>, otherwise: T): Promise<T> {
+    return sql.withClient(async client => {
+      const { rows } = await client.query(`SELECT pg_try_advisory_lock(${lockOf('upkeep')})::int AS mine`)
+      if (Number(rows[0]?.mine) !== 1) return otherwise
+      try {
+        return await work()
+      } catch (error) {
+        // Requests come first: what is not to be had now is had another time.
+        if (isLockTimeout(error)) return otherwise
+        throw error
+      } finally {
+        await client.query(`SELECT pg_advisory_unlock(${lockOf('upkeep')})`)
+      }
+    })
+  }
+
+  // Of the nodes that live, every one must be of a version that grows the marks of claimed hours.
+  async function allMark(): Promise<boolean> {
+    await sql.run('UPDATE node SET marks_hours = true WHERE owner = $1 AND NOT marks_hours', [owner])
+    const others = await sql.get(
+      `SELECT COUNT(*) AS n FROM node WHERE NOT marks_hours AND renewed_at > ${DATABASE_TIME} - ${SILENT_MS}`,
+    )
+    return int(others?.n) === 0
+  }
+
+  return {
+    async rollUp(overForMs) {
+      const nothing = { rolled: 0, more: false }
+      if (!(await allMark())) return nothing
+      return alone(() => rollUp(overForMs, hours), nothing)
+    },
+    makeRoom: () => alone(() => makePartitions(sql), undefined),
+    async dropOld(retentionDays) {
+      const drop = async () => dropPartition(sql, (await clock.believed()) - retentionDays * DAY_MS)
+      const dropped = await alone(drop, 0)
+      return { dropped, more: dropped > 0 }
+    },
+  }
+}

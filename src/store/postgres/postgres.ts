@@ -1,0 +1,126 @@
+// The store on Postgres, which many nodes may share: group commit on each node, the operator's changes over a pool of their
+// own, lists and reports over two more, so that neither a long list nor a long wait stands in front of a commit.
+import type { Bearer } from '../../domain/key.ts'
+import { gather } from '../../lib/batcher.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { COMMIT_BOUNDS, type CommitBounds, gateSide } from '../billing/billing-client.ts'
+import type { BatchResult } from '../billing/group-commit.ts'
+import type { HotOp, HotResult } from '../billing/transitions.ts'
+import type { NodeFacts } from '../contract/nodes.ts'
+import { type Store, StoreAway } from '../contract/store.ts'
+import { findBearers } from '../sql/bearers.ts'
+import { REPORT_BOUNDS, readApart, usageApart } from '../sql/reads.ts'
+import { sqlRooms } from '../sql/repositories.ts'
+import { postgresGates } from './billing.ts'
+import { postgresUpkeep } from './maintenance.ts'
+import { migratePostgres, refuseReadOnly, unsafeSettings } from './migrate.ts'
+import { postgresNodes } from './nodes.ts'
+import { openPostgresSql, POSTGRES_BOUNDS } from './sql.ts'
+
+export type PostgresOptions = {
+  readonly url: string
+  // This node, anew with every start.
+  readonly owner: string
+  readonly clock: Clock
+  // Told after every batch: how many operations shared it and how long it took, for the metrics.
+  readonly onCommit?: (ops: number, ms: number) => void
+  readonly bounds?: Partial<CommitBounds>
+  // A node that has not swept for so long is taken for dead; it sweeps every few seconds.
+  readonly leaseMs?: number
+  readonly node?: NodeFacts
+  // Told the settings under which the server may lose a commit that it has answered; what it throws ends the opening.
+  readonly onUnsafe?: (settings: readonly string[]) => void
+}
+
+// Of one statement.
+const LOOKUPS_MAX = 256
+
+// Of a node that is told no other.
+const LEASE_MS = 20_000
+
+// One batch runs at a time; the second connection is for the batch whose first one broke.
+const HOT = { ...POSTGRES_BOUNDS, connectionsMax: 2 }
+const { msMax, statementMsMax } = REPORT_BOUNDS
+const REPORTS = {
+  ...POSTGRES_BOUNDS,
+  connectionsMax: 2,
+  statementTimeoutMs: msMax,
+  answerTimeoutMs: msMax + statementMsMax,
+}
+// Pages and searches take bounded steps, so that none needs as long as a sum.
+const LISTS = { ...POSTGRES_BOUNDS, connectionsMax: 2 }
+
+export async function openPostgres(options: PostgresOptions): Promise<Store> {
+  const { url, owner, clock, leaseMs = LEASE_MS, onCommit } = options
+  const [hotSql, roomSql, listSql, reportSql] = await Promise.all([
+    openPostgresSql({ url, clock, bounds: HOT, isHot: true }),
+    openPostgresSql({ url, clock }),
+    openPostgresSql({ url, clock, bounds: LISTS }),
+    openPostgresSql({ url, clock, bounds: REPORTS }),
+  ])
+  const end = () => Promise.all([hotSql.close(), roomSql.close(), listSql.close(), reportSql.close()])
+  await hotSql
+    .withClient(async client => {
+      const unsafe = await unsafeSettings(client)
+      if (unsafe.length > 0) options.onUnsafe?.(unsafe)
+      await migratePostgres(client)
+    })
+    .catch(async error => {
+      await end()
+      throw error
+    })
+
+  const facts = options.node ?? { name: owner, version: '', startedAt: clock.now(), inFlight: () => 0 }
+  const lease = { owner, leaseMs, facts }
+  const { commit } = postgresGates(hotSql, lease)
+  async function commitOps(ops: readonly HotOp[]): Promise<readonly BatchResult<HotResult>[]> {
+    const started = clock.monotonic()
+    const results = await commit(ops)
+    onCommit?.(ops.length, clock.monotonic() - started)
+    return results.map(result => (result.ok ? result : { ok: false, error: away(result.error) }))
+  }
+  const { flush, drained, ...gates } = gateSide(commitOps, { ...COMMIT_BOUNDS, ...options.bounds })
+  const rooms = sqlRooms(roomSql)
+  const lists = sqlRooms(listSql)
+  // A flood of unknown keys costs a few statements, and no valid key among them waits for long
+  // (docs/decisions/0066-unknown-keys-are-looked-up-together.md).
+  const bearer = gather<string, Bearer>(hashes => findBearers(hashes, roomSql), LOOKUPS_MAX)
+  const { inTurn, ...nodes } = postgresNodes(roomSql, lease)
+
+  return {
+    gates: { ...gates, bearer: hash => bearer(hash).catch(throwAway) },
+    keys: readApart('keys', orAway(rooms.keys), orAway(lists.keys)),
+    accounts: readApart('accounts', orAway(rooms.accounts), orAway(lists.accounts)),
+    catalog: readApart('catalog', orAway(rooms.catalog), orAway(lists.catalog)),
+    settings: orAway(rooms.settings),
+    nodes: { ...orAway(nodes), inTurn },
+    operators: readApart('operators', orAway(rooms.operators), orAway(lists.operators)),
+    sessions: readApart('sessions', orAway(rooms.sessions), orAway(lists.sessions)),
+    events: orAway(lists.events),
+    usage: orAway(usageApart(lists.usage, sqlRooms(reportSql).usage)),
+    upkeep: orAway(postgresUpkeep(owner, roomSql, reportSql)),
+    ping: () => roomSql.withClient(refuseReadOnly).catch(throwAway),
+    async close() {
+      flush()
+      await drained()
+      await nodes.leave().catch(() => undefined)
+      await end()
+    },
+  }
+}
+
+type Verbs = Readonly<Record<string, (...args: never[]) => Promise<unknown>>>
+
+// Whatever goes wrong in the database is not the caller's fault.
+function orAway<Room extends Verbs>(room: Room): Room {
+  const verbs = Object.entries(room).map(([name, verb]) => [name, (...args: never[]) => verb(...args).catch(throwAway)])
+  return Object.fromEntries(verbs) as Room
+}
+
+function throwAway(error: unknown): never {
+  throw away(error)
+}
+
+function away(error: unknown): Error {
+  return new StoreAway(error instanceof Error ? error.message : String(error), { cause: error })
+}

@@ -1,0 +1,191 @@
+// Postgres behind the store's Sql: a bounded pool, every wait bounded, integers read as bigint, and the database's own
+// clock. Transactions that the database itself asks to try again are tried again, a few times.
+import type { Pool, PoolClient, PoolConfig, QueryResult } from 'pg'
+import type { Clock } from '../../lib/clock.ts'
+import type { Alone, Param, Row, Sql, Tx } from '../sql/sql.ts'
+import { hasLostConnection, isWorthAnotherTry } from './errors.ts'
+
+export type PostgresSql = Sql & {
+  // A connection for one piece of work; one that broke in it is not used again.
+  withClient<T>(work: (client: PoolClient) => Promise<T>): Promise<T>
+  close(): Promise<void>
+}
+
+export type PostgresSqlOptions = {
+  readonly url: string
+  readonly clock: Clock
+  readonly bounds?: PostgresBounds
+  // For connections that only ever look up rows by their keys, and that send statements before those ahead are answered.
+  readonly isHot?: boolean
+  // What time the database says it is. Only a test has another answer than the database.
+  readonly databaseTime?: () => number
+}
+
+export type PostgresBounds = {
+  readonly connectionsMax: number
+  readonly connectTimeoutMs: number
+  readonly lockTimeoutMs: number
+  readonly statementTimeoutMs: number
+  // Of a server that no longer answers at all; longer than the server's own bound, which leaves the connection usable.
+  readonly answerTimeoutMs: number
+}
+
+export const POSTGRES_BOUNDS: PostgresBounds = {
+  connectionsMax: 10,
+  connectTimeoutMs: 2000,
+  lockTimeoutMs: 2000,
+  statementTimeoutMs: 5000,
+  answerTimeoutMs: 6000,
+}
+
+const TRIES_MAX = 5
+const IDLE_CONNECTION_MS = 60_000
+
+// The second half of every advisory lock that we take, each number once: whoever shared one would wait for the other.
+// Nodes of other versions know them too, so a number keeps its meaning.
+export const LOCKS = {
+  migrations: 1,
+  catalog: 2,
+  hours: 3,
+  partitions: 4,
+  upkeep: 5,
+  turn: 6,
+  moves: 7,
+} as const satisfies Readonly<Record<Alone, number>> & Readonly<Record<string, number>>
+
+// The arguments of an advisory lock's function. Such a lock is the whole database's, in which there may be several
+// installations, each in a schema of its own: the first half is made of that one's name.
+export const lockOf = (what: keyof typeof LOCKS) => `hashtext('turnpike ' || current_schema()), ${LOCKS[what]}`
+
+// New batches wait behind whoever waits to be alone with the hours or the table: not for long, and it is tried again.
+const UPKEEP_WAIT_MS = 250
+// Taken by every batch of the hot path before it reads which hours are claimed.
+export const SHARE_HOURS = `SELECT pg_advisory_xact_lock_shared(${lockOf('hours')})`
+
+export async function openPostgresSql(options: PostgresSqlOptions): Promise<PostgresSql> {
+  // Only who runs on Postgres pays for loading it.
+  const { default: pg } = await import('pg')
+  const pool = new pg.Pool(poolConfig(options))
+  listenForLoss(pool)
+  const time = databaseTime(options)
+
+  async function withClient<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+    const client = await pool.connect()
+    let isLost = false
+    try {
+      return await work(client)
+    } catch (error) {
+      isLost = hasLostConnection(error)
+      throw error
+    } finally {
+      client.release(isLost)
+    }
+  }
+
+  function transaction<T>(work: (tx: Tx) => Promise<T>, alone?: Alone): Promise<T> {
+    return withClient(async client => {
+      try {
+        const now = time.heard(lastRow(await client.query(beginning(alone))))
+        const result = await work({ ...statementsOn(client), now: () => now })
+        await client.query('COMMIT')
+        return result
+      } catch (error) {
+        if (!hasLostConnection(error)) await client.query('ROLLBACK')
+        throw error
+      }
+    })
+  }
+
+  return {
+    ...statementsOn(pool),
+    now: time.now,
+    withClient,
+    async transaction(work, alone) {
+      for (let tries = 1; ; tries++) {
+        try {
+          return await transaction(work, alone)
+        } catch (error) {
+          if (tries === TRIES_MAX || !isWorthAnotherTry(error)) throw error
+        }
+      }
+    },
+    close: () => pool.end(),
+  }
+}
+
+function poolConfig({ url, bounds = POSTGRES_BOUNDS, isHot }: PostgresSqlOptions): PoolConfig {
+  return {
+    ...(isHot ? { pipeline: true, onConnect: client => client.query(BY_KEY_ONLY) } : {}),
+    connectionString: url,
+    application_name: 'turnpike',
+    max: bounds.connectionsMax,
+    connectionTimeoutMillis: bounds.connectTimeoutMs,
+    idleTimeoutMillis: IDLE_CONNECTION_MS,
+    keepAlive: true,
+    lock_timeout: bounds.lockTimeoutMs,
+    statement_timeout: bounds.statementTimeoutMs,
+    idle_in_transaction_session_timeout: bounds.answerTimeoutMs,
+    query_timeout: bounds.answerTimeoutMs,
+    types: { getTypeParser: oid => (oid === INT8 ? BigInt : asItCame) },
+  }
+}
+
+const INT8 = 20
+// What is text stays text; the few other kinds of number that occur are sums, which the rooms read from text.
+const asItCame = (value: string) => value
+
+// A connection that breaks says so by an event of its own, beside the error of what was asked on it. An event that nobody
+// listens to would end the process.
+function listenForLoss(pool: Pool): void {
+  const ignore = () => {}
+  pool.on('error', ignore)
+  pool.on('connect', client => client.on('error', ignore))
+}
+
+// A statement is planned once a connection. One that was planned while its tables were young reads all of them ever after,
+// and that gets slower with every row.
+// Which partition a key is in is found out when the statement runs; to plan it anew each time would cost more.
+const BY_KEY_ONLY = `SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off;
+  SET plan_cache_mode = force_generic_plan`
+
+function beginning(alone: Alone | undefined): string {
+  const wait = alone === 'catalog' ? '' : `SET LOCAL lock_timeout = ${UPKEEP_WAIT_MS};`
+  const lock = alone === undefined ? '' : `${wait} SELECT pg_advisory_xact_lock(${lockOf(alone)});`
+  return `BEGIN ISOLATION LEVEL READ COMMITTED; ${lock} SELECT ${DATABASE_TIME} AS now`
+}
+
+// Milliseconds since 1970 at this very moment, not at the transaction's beginning.
+export const DATABASE_TIME = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
+
+// Outside of transactions the database's clock is what it last said, moved on by our own.
+function databaseTime({ clock, databaseTime }: PostgresSqlOptions) {
+  let ahead = clock.now() - clock.monotonic()
+  return {
+    heard(row: Row | undefined): number {
+      const now = databaseTime?.() ?? Number(row?.now)
+      ahead = now - clock.monotonic()
+      return now
+    },
+    now: () => databaseTime?.() ?? Math.floor(clock.monotonic() + ahead),
+  }
+}
+
+// Several statements in one text are answered by a list.
+function lastRow(result: QueryResult | readonly QueryResult[]): Row | undefined {
+  const last = 'rows' in result ? result : result.at(-1)
+  return last?.rows[0] as Row | undefined
+}
+
+function statementsOn(target: Pool | PoolClient) {
+  const ask = (text: string, params: readonly Param[] = []) => target.query<Row>(text, params.map(storableParam))
+  return {
+    all: async (text: string, params?: readonly Param[]) => (await ask(text, params)).rows as readonly Row[],
+    get: async (text: string, params?: readonly Param[]) => (await ask(text, params)).rows[0] as Row | undefined,
+    run: async (text: string, params?: readonly Param[]) => (await ask(text, params)).rowCount ?? 0,
+  }
+}
+
+// Postgres has no NUL in its texts; whoever looks for one finds nothing instead of an error.
+function storableParam(value: Param): Param {
+  return typeof value === 'string' && value.includes('\u0000') ? value.replaceAll('\u0000', '\ufffd') : value
+}

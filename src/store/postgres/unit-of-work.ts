@@ -1,0 +1,146 @@
+// The desk on Postgres: what a batch touches is locked and read at its beginning, accounts before keys and each in the
+// order of their ids, so that no two nodes wait for each other. What it changes is written by one statement at its end,
+// balances as deltas, with the CHECKs of the schema behind them.
+import type { PoolClient } from 'pg'
+import { HOUR_MS, hourOf } from '../../domain/usage-hours.ts'
+import { ACCOUNT_PAGE, KEY_PAGE, ROW_PAGE, readAccountPage, readKeyPage, readRowPage } from '../billing/records.ts'
+import type { AccountPage, Desk, HotOp, KeyPage, RowPage } from '../billing/transitions.ts'
+import type { Settlement } from '../contract/store.ts'
+import { int, type Row, text } from '../sql/sql.ts'
+import { findAbandoned, type Lease } from './lease.ts'
+import { planName } from './plans.ts'
+import { DATABASE_TIME } from './sql.ts'
+import { noChanges, writeChanges } from './writes.ts'
+
+export type PostgresDesk = Desk & {
+  writeBack(): Promise<void>
+}
+
+// `batch` is a number that this node has given to no other.
+export type DeskGround = { readonly lease: Lease; readonly batch: number }
+
+export async function openPostgresDesk(
+  client: PoolClient,
+  ops: readonly HotOp[],
+  { lease, batch }: DeskGround,
+): Promise<PostgresDesk> {
+  const ask = async (name: string, statement: string, values: unknown[]) =>
+    (await client.query<Row>({ name: planName(client, name), text: statement, values })).rows
+  const touched = whatIsTouched(ops, await abandonedRows(client, ops, lease))
+  // Sent together: the server does them one after the other.
+  const [accounts, keys, { now, claimedUntil, rows }] = await Promise.all([
+    lockAccounts(touched, ask),
+    lockKeys(touched, ask),
+    readRows(touched.rowIds, ask),
+  ])
+  const before = new Map([...accounts.values(), ...keys.values()].map(page => [page, { ...page }]))
+  const changes = noChanges(lease, batch, now)
+
+  return {
+    now,
+    account: id => accounts.get(id),
+    key: id => keys.get(id),
+    row: requestId => rows.get(requestId),
+    abandoned: () => touched.abandoned.flatMap(id => openOnly(rows.get(id))),
+    changes(createdAt) {
+      if (createdAt < claimedUntil) changes.hours.add(hourOf(createdAt))
+    },
+
+    insertOpen: (request, entry, hold) => changes.insertOpen(request, entry, hold),
+    insertClosed: row => changes.insertClosed(row),
+    closeRow(row, to, bill) {
+      rows.set(row.requestId, closed(row, to, bill))
+      changes.close(row.state, to, bill)
+    },
+    charge: (accountId, requestId, amount) => changes.book('charge', accountId, requestId, amount),
+    correct: (accountId, requestId, amount) => changes.book('correction', accountId, requestId, amount),
+    checkpoint(requestId, mark) {
+      const row = rows.get(requestId)
+      if (row !== undefined && row.state === 'open') rows.set(requestId, { ...row, checkpoint: mark })
+      changes.mark(requestId, mark)
+    },
+    touch: (hash, at) => changes.touch(hash, at),
+
+    async writeBack() {
+      for (const page of accounts.values()) if (page.dirty) changes.account(page, before.get(page) as AccountPage)
+      for (const page of keys.values()) if (page.dirty) changes.key(page, before.get(page) as KeyPage)
+      await writeChanges(client, changes)
+    },
+  }
+}
+
+type Ask = (name: string, statement: string, values: unknown[]) => Promise<readonly Row[]>
+
+type Touched = {
+  readonly accountIds: ReadonlySet<string>
+  readonly keyIds: ReadonlySet<string>
+  readonly rowIds: readonly string[]
+  readonly abandoned: readonly string[]
+}
+
+async function abandonedRows(client: PoolClient, ops: readonly HotOp[], lease: Lease): Promise<readonly string[]> {
+  for (const op of ops) if (op.do === 'sweep') return findAbandoned(client, op.live, lease)
+  return []
+}
+
+function whatIsTouched(ops: readonly HotOp[], abandoned: readonly string[]): Touched {
+  const accountIds = new Set<string>()
+  const keyIds = new Set<string>()
+  const rowIds = [...abandoned]
+  for (const op of ops) {
+    if (op.do === 'gate') {
+      accountIds.add(op.ask.facts.accountId)
+      keyIds.add(op.ask.facts.keyId)
+    } else if (op.do === 'settle') rowIds.push(op.bill.requestId)
+    else if (op.do === 'checkpoint') rowIds.push(op.mark.requestId)
+  }
+  return { accountIds, keyIds, rowIds, abandoned }
+}
+
+async function lockAccounts({ accountIds, rowIds }: Touched, ask: Ask): Promise<ReadonlyMap<string, AccountPage>> {
+  const locked = await ask('hot-accounts', LOCK_ACCOUNTS, [[...accountIds], rowIds])
+  return new Map(locked.map(row => [text(row.id), readAccountPage(row)]))
+}
+
+async function lockKeys({ keyIds, rowIds }: Touched, ask: Ask): Promise<ReadonlyMap<string, KeyPage>> {
+  const locked = await ask('hot-keys', LOCK_KEYS, [[...keyIds], rowIds])
+  return new Map(locked.map(row => [text(row.id), readKeyPage(row)]))
+}
+
+// Id by id, each in its own partition: a list of ids would be looked for in all of them. The OFFSET keeps the planner from
+// making a join of it, which in a table that it takes for small would read all of it.
+function rowsOf(ids: string): string {
+  return `unnest(${ids}::text[]) AS ids (id)
+    CROSS JOIN LATERAL (SELECT * FROM usage WHERE request_id = ids.id OFFSET 0) u`
+}
+
+// A settlement knows only its request. Whose row that is never changes, so it may be read before anything is locked.
+//
+// The key's own row is locked too, though nothing here changes it: a revoke waits until the rows of this batch are
+// committed, or this batch waits and finds the key dead.
+const LOCK_ACCOUNTS = `SELECT ${ACCOUNT_PAGE} FROM account WHERE id IN (SELECT unnest($1::text[])
+    UNION SELECT u.account_id FROM ${rowsOf('$2')})
+  ORDER BY id FOR NO KEY UPDATE`
+const LOCK_KEYS = `SELECT ${KEY_PAGE} FROM api_key k JOIN key_balance b ON b.key_id = k.id
+  WHERE k.id IN (SELECT unnest($1::text[]) UNION SELECT u.key_id FROM ${rowsOf('$2')})
+  ORDER BY k.id FOR NO KEY UPDATE OF k, b`
+
+// After the locks: whoever changes the state of a row holds its account, so what is read here stays. So is the time.
+async function readRows(ids: readonly string[], ask: Ask) {
+  const found = await ask('hot-rows', READ_ROWS, [ids])
+  const rows = new Map<string, RowPage>()
+  for (const row of found) if (row.request_id !== null) rows.set(text(row.request_id), readRowPage(row))
+  return { now: int(found[0]?.now), claimedUntil: int(found[0]?.claimed_until), rows }
+}
+
+const READ_ROWS = `SELECT ${DATABASE_TIME} AS now, ${ROW_PAGE},
+    (SELECT (MAX(hour) + 1) * ${HOUR_MS} FROM usage_rolled) AS claimed_until
+  FROM (SELECT 1) one LEFT JOIN (SELECT u.* FROM ${rowsOf('$1')}) wanted ON true`
+
+function openOnly(row: RowPage | undefined): readonly RowPage[] {
+  return row?.state === 'open' ? [row] : []
+}
+
+function closed(row: RowPage, state: string, bill: Settlement): RowPage {
+  return { ...row, state, cost: bill.cost, checkpoint: null }
+}

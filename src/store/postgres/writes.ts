@@ -1,0 +1,246 @@
+// What a batch of the hot path changes on Postgres, gathered as lists and written by one statement, whose parts are only
+// those that have something to write, and the node's own row. Each list crosses as one JSON text.
+import type { PoolClient } from 'pg'
+import type { Nano } from '../../domain/credits.ts'
+import type { RequestFacts } from '../../domain/usage.ts'
+import type { AccountPage, ClosedRow, KeyPage } from '../billing/transitions.ts'
+import type { GateAsk, HoldEntry, Settlement } from '../contract/store.ts'
+import { type Lease, nodeValues, renewing } from './lease.ts'
+import { planName } from './plans.ts'
+
+export type Changes = ReturnType<typeof noChanges>
+
+// `batch` numbers the batches of this node.
+export function noChanges(lease: Lease, batch: number, now: number) {
+  const { owner } = lease
+  const inserts: InsertedRow[] = []
+  const closes = new Map<string, CloseValues>()
+  const entries: Values[] = []
+  const marks = new Map<string, string | null>()
+  const touches = new Map<string, number>()
+  const accounts: Values[] = []
+  const keys: Values[] = []
+  const hours = new Set<number>()
+
+  return {
+    lease,
+    batch,
+    inserts,
+    closes,
+    entries,
+    marks,
+    touches,
+    accounts,
+    keys,
+    hours,
+
+    insertOpen({ facts, modelRequested, stream }: GateAsk, { priceVersion, price }: HoldEntry, hold: Nano): void {
+      const { request_id, ...rest } = factValues(facts, modelRequested, stream)
+      inserts.push({ request_id, ...rest, state: 'open', hold: `${hold}`, price_version: priceVersion, price, owner })
+    },
+    insertClosed(row: ClosedRow): void {
+      inserts.push({
+        ...factValues(row.facts, row.modelRequested, row.stream),
+        state: 'settled',
+        hold: '0',
+        outcome: row.outcome,
+        http_status: row.httpStatus,
+        error_code: row.errorCode,
+        finished_at: row.finishedAt,
+        requests: row.requests,
+      })
+    },
+    // A row that is recovered and settled in one batch is written as it is in the end; in the table it still is what it
+    // was before both.
+    close(from: string, to: 'settled' | 'recovered', bill: Settlement): void {
+      const { state_before, price_version, price } = closes.get(bill.requestId) ?? { ...NO_PRICE, state_before: from }
+      const values = billValues(to, bill)
+      closes.set(bill.requestId, {
+        ...values,
+        state_before,
+        price_version: values.price_version ?? price_version,
+        price: values.price ?? price,
+      })
+      marks.delete(bill.requestId)
+    },
+    book(kind: 'charge' | 'correction', accountId: string, requestId: string, amount: Nano): void {
+      const id = kind === 'charge' ? requestId : `${requestId}-correction`
+      entries.push({ account_id: accountId, id, kind, amount: `${amount}`, request_id: requestId, created_at: now })
+    },
+    mark(requestId: string, mark: string | null): void {
+      if (!closes.has(requestId)) marks.set(requestId, mark)
+    },
+    touch(hash: string, at: number): void {
+      touches.set(hash, Math.max(at, touches.get(hash) ?? 0))
+    },
+    account(page: AccountPage, before: AccountPage): void {
+      accounts.push({
+        id: page.id,
+        available: `${page.available - before.available}`,
+        held: `${page.held - before.held}`,
+        spent: `${page.spent - before.spent}`,
+        owed: `${page.owed - before.owed}`,
+      })
+    },
+    key(page: KeyPage, before: KeyPage): void {
+      const { id, day, dayCount } = page
+      const [spent, held] = [`${page.spent - before.spent}`, `${page.held - before.held}`]
+      keys.push({ id, spent, held, day, day_count: dayCount })
+    },
+  }
+}
+
+export async function writeChanges(client: PoolClient, changes: Changes): Promise<void> {
+  const { inserts, closes, entries, marks, touches, accounts, keys, hours } = changes
+  const own = [nodeValues(changes.lease, changes.batch)]
+  const lists: readonly (readonly Values[])[] = [
+    inserts,
+    [...closes.values()],
+    entries,
+    [...marks].map(([request_id, mark]) => ({ request_id, mark })),
+    [...touches].map(([hash, at]) => ({ hash, at })),
+    accounts,
+    keys,
+    [...hours].map(hour => ({ hour })),
+  ]
+  if (lists.every(list => list.length === 0)) return
+  const used = PARTS.map((part, i) => ({ part, list: lists[i] ?? own, i })).filter(({ list }) => list.length > 0)
+  const { leaseMs } = changes.lease
+  const parts = used.map(({ part, i }, at) => `part${i} AS (${part(`json_to_recordset($${at + 1}::json)`, leaseMs)})`)
+  const counted = used.filter(({ i }) => COUNTED.has(i))
+  await client.query({
+    name: planName(client, `hot-write-${used.map(({ i }) => i).join('')}`),
+    text: `WITH ${parts.join(',\n')} SELECT ${demanding(
+      counted.map(({ i }) => `part${i}`),
+      used.length + 1,
+    )}`,
+    values: [...used.map(({ list }) => jsonOf(list)), ...counted.map(({ list }) => list.length)],
+  })
+}
+
+// The commit is sent before this is answered, so that the statement itself has to fail where a row is not as it was read:
+// a division by zero, which is blamed on a value of the batch.
+function demanding(counted: readonly string[], at: number): string {
+  const found = counted.map((part, i) => `(SELECT COUNT(*) FROM ${part}) = $${at + i}::bigint`)
+  return `1 / (${['true', ...found].join(' AND ')})::int`
+}
+
+type Values = Readonly<Record<string, string | number | null>>
+type InsertedRow = Values & { readonly request_id: string; readonly state: string }
+type BillValues = InsertedRow & { readonly price_version: string | null; readonly price: string | null }
+type CloseValues = BillValues & { readonly state_before: string }
+
+const NO_PRICE = { price_version: null, price: null }
+
+const FACTS = `request_id text, client_request_id text, account_id text, key_id text, secret_last4 text, endpoint text,
+  client_ip text, created_at bigint, model_requested text, stream bigint`
+const INSERTED = `${FACTS}, state text, hold bigint, price_version text, price text, owner text, outcome text,
+  http_status bigint, error_code text, finished_at bigint`
+const BILL = `outcome text, http_status bigint, error_code text, finish_reason text, model_served text, provider text,
+  attempts text, routing text, prompt_tokens bigint, cached_tokens bigint, cache_write_tokens bigint,
+  completion_tokens bigint, reasoning_tokens bigint, usage_source text, cost bigint, upstream_cost bigint,
+  first_byte_at bigint, finished_at bigint, upstream_id text`
+const ENTRY = 'account_id text, id text, kind text, amount bigint, request_id text, created_at bigint'
+
+// In the order of the lists. A secret that somebody else is changing is not waited for: its mark of use is written the
+// next time.
+const PARTS: readonly ((list: string, leaseMs: number) => string)[] = [
+  list => `INSERT INTO usage (${namesOf(INSERTED)}, requests)
+    SELECT ${namesOf(INSERTED)}, COALESCE(requests, 1) FROM ${list} AS r (${INSERTED}, requests bigint)`,
+  list => `UPDATE usage u SET state = r.state, ${assignmentsOf(BILL)}, checkpoint = NULL,
+      price_version = COALESCE(r.price_version, u.price_version), price = COALESCE(r.price, u.price)
+    FROM ${list} AS r (request_id text, state_before text, state text, price_version text, price text, ${BILL})
+    WHERE u.request_id = r.request_id AND u.state = r.state_before RETURNING 1`,
+  list => `INSERT INTO ledger (${namesOf(ENTRY)}) SELECT ${namesOf(ENTRY)} FROM ${list} AS r (${ENTRY})`,
+  list => `UPDATE usage u SET checkpoint = r.mark FROM ${list} AS r (request_id text, mark text)
+    WHERE u.request_id = r.request_id AND u.state = 'open'`,
+  list => `UPDATE secret s SET last_used_at = GREATEST(COALESCE(s.last_used_at, 0), f.at) FROM (
+      SELECT t.hash, r.at FROM ${list} AS r (hash text, at bigint) JOIN secret t ON t.hash = r.hash
+      FOR NO KEY UPDATE OF t SKIP LOCKED) f
+    WHERE s.hash = f.hash`,
+  list => `UPDATE account a SET available = a.available + r.available, held = a.held + r.held,
+      spent = a.spent + r.spent, owed = a.owed + r.owed
+    FROM ${list} AS r (id text, available bigint, held bigint, spent bigint, owed bigint) WHERE a.id = r.id
+    RETURNING 1`,
+  list => `UPDATE key_balance b SET spent = b.spent + r.spent, held = b.held + r.held, day = r.day,
+      day_count = r.day_count
+    FROM ${list} AS r (id text, spent bigint, held bigint, day bigint, day_count bigint) WHERE b.key_id = r.id
+    RETURNING 1`,
+  list => `INSERT INTO usage_rolled (hour, mark, rolled_mark) SELECT r.hour, 1, 0 FROM ${list} AS r (hour bigint)
+    ORDER BY r.hour ON CONFLICT (hour) DO UPDATE SET mark = usage_rolled.mark + 1`,
+  renewing,
+]
+// Of these every entry of the list must have found its row.
+const CLOSES = 1
+const ACCOUNTS = 5
+const KEYS = 6
+const COUNTED: ReadonlySet<number> = new Set([CLOSES, ACCOUNTS, KEYS])
+
+function namesOf(columns: string): string {
+  return columns
+    .split(',')
+    .map(column => column.trim().split(' ')[0])
+    .join(', ')
+}
+
+function assignmentsOf(columns: string): string {
+  return columns
+    .split(',')
+    .map(column => column.trim().split(' ')[0])
+    .map(name => `${name} = r.${name}`)
+    .join(', ')
+}
+
+function factValues(facts: RequestFacts, modelRequested: string | null, stream: boolean) {
+  return {
+    request_id: facts.requestId,
+    client_request_id: facts.clientRequestId,
+    account_id: facts.accountId,
+    key_id: facts.keyId,
+    secret_last4: facts.secretLast4,
+    endpoint: facts.endpoint,
+    client_ip: facts.clientIp,
+    created_at: facts.createdAt,
+    model_requested: modelRequested,
+    stream: stream ? 1 : 0,
+  }
+}
+
+function billValues(state: string, bill: Settlement): BillValues {
+  const { tokens } = bill
+  return {
+    request_id: bill.requestId,
+    state,
+    outcome: bill.outcome,
+    http_status: bill.httpStatus,
+    error_code: bill.errorCode,
+    finish_reason: bill.finishReason,
+    model_served: bill.modelServed,
+    provider: bill.provider,
+    attempts: bill.attempts,
+    routing: bill.routing,
+    prompt_tokens: tokens.prompt,
+    cached_tokens: tokens.cached,
+    cache_write_tokens: tokens.cacheWrite,
+    completion_tokens: tokens.completion,
+    reasoning_tokens: tokens.reasoning,
+    usage_source: bill.usageSource,
+    cost: `${bill.cost}`,
+    upstream_cost: bill.upstreamCost === null ? null : `${bill.upstreamCost}`,
+    first_byte_at: bill.firstByteAt,
+    finished_at: bill.finishedAt,
+    upstream_id: bill.upstreamId,
+    price_version: bill.priceVersion,
+    price: bill.price,
+  }
+}
+
+// Postgres takes neither NUL nor half a character. They hardly ever come, so that looking for them is all it costs.
+function jsonOf(list: readonly Values[]): string {
+  const json = JSON.stringify(list)
+  return /\\u(?:0000|d[89a-f])/.test(json) ? JSON.stringify(list, storable) : json
+}
+
+function storable(_name: string, value: unknown): unknown {
+  return typeof value === 'string' ? value.toWellFormed().replaceAll('\u0000', '\ufffd') : value
+}

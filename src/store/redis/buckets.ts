@@ -1,0 +1,115 @@
+// The rpm buckets in Redis: what lib/bucket.ts does, as one script on one key, by Redis' own clock. Plain commands alone,
+// so that Valkey can run it, at one address: the shards of a cluster need a proxy in front of them, and each script names its
+// one key for that. A bucket that is full again is forgotten.
+import { createHash } from 'node:crypto'
+import type { BucketKey, BucketSaid, SharedBuckets } from '../contract/buckets.ts'
+import { isUnknownScript, type RedisClient, type RedisLink } from './connection.ts'
+
+type Script = { readonly text: string; readonly sha: string }
+
+// Kept as "tokens limit version at". A clock that jumps back refills nothing and is gone by from there, so that it locks
+// nobody out. A changed limit keeps what was used; an older record of the key does not bring its limit back, but who has one
+// is not let in beyond it: after a restore of the database the older record is the one that is true, and a version is given a
+// second time.
+export const TAKE = scriptOf(`
+local limit, version, wanted = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local time = redis.call('TIME')
+local now = time[1] * 1000 + time[2] / 1000
+local tokens = limit
+local allowed
+local kept = redis.call('GET', KEYS[1])
+if kept then
+  local words = {}
+  for word in string.gmatch(kept, '%S+') do words[#words + 1] = tonumber(word) end
+  if #words == 4 then
+    tokens = math.min(words[2], words[1] + math.max(0, now - words[4]) * words[2] / 60000)
+    if version > words[3] or (version == words[3] and limit ~= words[2]) then
+      tokens = math.max(0, limit - (words[2] - tokens))
+    else
+      allowed = math.max(0, math.min(tokens, limit - (words[2] - tokens)))
+      limit, version = words[2], words[3]
+    end
+  end
+end
+local taken = 0
+if (allowed or tokens) >= wanted then
+  tokens = tokens - wanted
+  taken = 1
+end
+redis.call('SET', KEYS[1], string.format('%.17g %d %d %.17g', tokens, limit, version, now), 'PX', 120000)
+return { taken, string.format('%.17g', tokens), limit, version }`)
+
+// Of a bucket that is not there nothing is missing.
+export const GIVE_BACK = scriptOf(`
+local kept = redis.call('GET', KEYS[1])
+if not kept then return 0 end
+local tokens, limit, others = string.match(kept, '^(%S+) (%S+) (.+)$')
+if not tokens then return 0 end
+tokens = math.min(tonumber(limit), tonumber(tokens) + 1)
+redis.call('SET', KEYS[1], string.format('%.17g %s %s', tokens, limit, others), 'KEEPTTL')
+return 1`)
+
+// For a record of the key that is known to be the one in force, though the bucket has heard of a newer one.
+const FOLLOW = scriptOf(`
+local limit, version, wrong = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local kept = redis.call('GET', KEYS[1])
+if not kept then return 0 end
+local words = {}
+for word in string.gmatch(kept, '%S+') do words[#words + 1] = tonumber(word) end
+if #words ~= 4 or words[3] ~= wrong then return 0 end
+local tokens = math.max(0, limit - (words[2] - words[1]))
+redis.call('SET', KEYS[1], string.format('%.17g %d %d %.17g', tokens, limit, version, words[4]), 'KEEPTTL')
+return 1`)
+
+export function redisBuckets(link: RedisLink): SharedBuckets {
+  async function ask(key: BucketKey, wanted: '0' | '1'): Promise<BucketSaid | undefined> {
+    try {
+      return said(await run(link, TAKE, [nameOf(key.id), String(key.rpmLimit), String(key.version), wanted]))
+    } catch {
+      return undefined
+    }
+  }
+
+  return {
+    take: key => ask(key, '1'),
+    look: key => ask(key, '0'),
+    giveBack(keyId) {
+      run(link, GIVE_BACK, [nameOf(keyId)]).catch(() => undefined)
+    },
+    follow(key, wrongVersion) {
+      const args = [nameOf(key.id), String(key.rpmLimit), String(key.version), String(wrongVersion)]
+      run(link, FOLLOW, args).catch(() => undefined)
+    },
+    isUp: link.isUp,
+  }
+}
+
+// Whether the script runs and may write: on a replica, or where memory has run out, it may not.
+export async function canCount(client: RedisClient): Promise<void> {
+  said(await client.sendCommand(['EVAL', TAKE.text, '1', nameOf('probe'), '1', '1', '0']))
+}
+
+async function run(link: RedisLink, script: Script, args: readonly string[]): Promise<unknown> {
+  try {
+    return await link.send(['EVALSHA', script.sha, '1', ...args])
+  } catch (error) {
+    if (!isUnknownScript(error)) throw error
+    return link.send(['EVAL', script.text, '1', ...args])
+  }
+}
+
+function said(answer: unknown): BucketSaid {
+  const [isTaken, tokens, limit, version] = (Array.isArray(answer) ? answer : []).map(Number)
+  if (tokens === undefined || limit === undefined || version === undefined || !Number.isFinite(tokens + limit)) {
+    throw new Error('Redis answers the script with something else')
+  }
+  return { isTaken: isTaken === 1, tokens, limit, version }
+}
+
+function nameOf(keyId: string): string {
+  return `turnpike:rpm:${keyId}`
+}
+
+function scriptOf(text: string): Script {
+  return { text, sha: createHash('sha1').update(text).digest('hex') }
+}

@@ -1,0 +1,134 @@
+// Sums over usage by one thing or another: from the sums of days and hours, and from rows where there are
+// none yet. What several parts of a span say of one group is added up here.
+import type { Nano } from '../../../domain/credits.ts'
+import { DAY_MS } from '../../../domain/key.ts'
+import { HOUR_MS } from '../../../domain/usage-hours.ts'
+import type { SummaryGroup, SummaryRow, UsageSpan } from '../../contract/operator.ts'
+import { big, int, type Row, type Sql, text } from '../sql.ts'
+import { narrow } from './filter.ts'
+import { type Dimension, ERROR_OUTCOMES } from './hour-columns.ts'
+import { inHours, inTotals, type Part, partsOf, type Source, sourceOf, widened } from './parts.ts'
+
+const GROUPS_MAX = 1000
+
+const DIMENSION_OF: Readonly<Record<Exclude<SummaryGroup, 'day' | 'hour'>, Dimension>> = {
+  model: 'model',
+  provider: 'provider',
+  key: 'key_id',
+  account: 'account_id',
+}
+
+export type Sums = { requests: number; errors: number; promptTokens: number; completionTokens: number; cost: Nano }
+
+// Times newest first, everything else dearest first.
+export async function summarise(filter: UsageSpan, groupBy: SummaryGroup, sql: Sql): Promise<readonly SummaryRow[]> {
+  const parts = await partsOf(await widened(filter, sql), sql)
+  const grain = groupBy === 'day' || groupBy === 'hour' ? groupBy : undefined
+  const groups =
+    grain === undefined
+      ? await sumsBy(filter, parts, groupBy as keyof typeof DIMENSION_OF, sql)
+      : await series(filter, parts, grain, sql)
+  const rows = [...groups].map(([group, sums]) => ({ group, ...sums }))
+  rows.sort(grain === undefined ? byCost : (a, b) => Number(b.group) - Number(a.group))
+  return rows
+    .slice(0, GROUPS_MAX)
+    .map(row => (grain === undefined ? row : { ...row, group: timeName(Number(row.group), grain) }))
+}
+
+// What each account spent in a span.
+export async function spentByAccount(span: UsageSpan, sql: Sql): Promise<ReadonlyMap<string, Nano>> {
+  const groups = await sumsBy(span, await partsOf(span, sql), 'account', sql)
+  return new Map([...groups].map(([id, sums]) => [id, sums.cost]))
+}
+
+async function sumsBy(filter: UsageSpan, parts: readonly Part[], groupBy: keyof typeof DIMENSION_OF, sql: Sql) {
+  const groups = new Map<string, Sums>()
+  for (const part of parts) {
+    const source = sourceOf(part)
+    for (const row of await groupsOf(filter, source, source.dimension(DIMENSION_OF[groupBy]), sql)) {
+      add(groups, text(row.grp), readSums(row))
+    }
+  }
+  return groups
+}
+
+export async function series(filter: UsageSpan, parts: readonly Part[], grain: 'hour' | 'day', sql: Sql) {
+  const groups = new Map<string, Sums>()
+  const inTime = isOfTimeAlone(filter) ? await inTotals(parts, sql) : parts
+  // Newest first, and no further than a list goes.
+  for (const part of [...(grain === 'hour' ? inHours(inTime) : inTime)].reverse()) {
+    if (groups.size > GROUPS_MAX) break
+    const source = sourceOf(part)
+    const newest = ` ORDER BY 1 DESC LIMIT ${GROUPS_MAX}`
+    for (const row of await groupsOf(filter, source, source.unit(grain), sql, newest)) {
+      add(groups, text(row.grp), readSums(row))
+    }
+  }
+  return groups
+}
+
+function isOfTimeAlone({ keyId, accountId, model, provider }: UsageSpan): boolean {
+  return [keyId, accountId, model, provider].every(asked => asked === undefined)
+}
+
+function groupsOf(filter: UsageSpan, source: Source, group: string, sql: Sql, order = ''): Promise<readonly Row[]> {
+  narrowSource(filter, source)
+  return sql.all(
+    `SELECT ${group} AS grp, ${sumsOf(source)} FROM ${source.table} ${source.asked.where()} GROUP BY 1${order}`,
+    source.asked.params,
+  )
+}
+
+export function sumsOf({ summand, dimension }: Source): string {
+  const requests = summand('requests')
+  return `SUM(${requests}) AS requests, SUM(${summand('prompt_tokens')}) AS prompt_tokens,
+    SUM(CASE WHEN ${dimension('outcome')} IN ${ERROR_OUTCOMES} THEN ${requests} ELSE 0 END) AS errors,
+    SUM(${summand('completion_tokens')}) AS completion_tokens, SUM(${summand('cost')}) AS cost`
+}
+
+// Chats unless the endpoint says otherwise.
+export function narrowSource(filter: UsageSpan, { asked, dimension }: Source): void {
+  narrow(asked, filter, { model: `${dimension('model')} = ?`, provider: `${dimension('provider')} = ?` })
+}
+
+export function add(groups: Map<string, Sums>, group: string, more: Sums): void {
+  const sums = groups.get(group) ?? noSums()
+  groups.set(group, total([sums, more]))
+}
+
+export function total(all: Iterable<Sums>): Sums {
+  const sum = noSums()
+  for (const each of all) {
+    sum.requests += each.requests
+    sum.errors += each.errors
+    sum.promptTokens += each.promptTokens
+    sum.completionTokens += each.completionTokens
+    sum.cost += each.cost
+  }
+  return sum
+}
+
+export function noSums(): Sums {
+  return { requests: 0, errors: 0, promptTokens: 0, completionTokens: 0, cost: 0n }
+}
+
+export function readSums(row: Row): Sums {
+  return {
+    requests: int(row.requests),
+    errors: int(row.errors),
+    promptTokens: int(row.prompt_tokens),
+    completionTokens: int(row.completion_tokens),
+    cost: big(row.cost),
+  }
+}
+
+export function byCost(a: SummaryRow, b: SummaryRow): number {
+  if (a.cost !== b.cost) return a.cost > b.cost ? -1 : 1
+  if (a.requests !== b.requests) return b.requests - a.requests
+  return a.group < b.group ? -1 : 1
+}
+
+function timeName(unit: number, grain: 'hour' | 'day'): string {
+  if (grain === 'day') return new Date(unit * DAY_MS).toISOString().slice(0, 10)
+  return `${new Date(unit * HOUR_MS).toISOString().slice(0, 13)}:00:00Z`
+}

@@ -1,0 +1,168 @@
+// Reports over the usage rows. Request ids sort by time, so a page or a time range is a range of the primary key.
+import type { Considered } from '../../../domain/routing.ts'
+import type { Attempt, Endpoint, Outcome, RowState, UsageRow, UsageSource } from '../../../domain/usage.ts'
+import type { UsageFilter, UsageReports, UsageSpan } from '../../contract/operator.ts'
+import { type Conditions, conditions } from '../conditions.ts'
+import { big, bigOrNull, int, intOrNull, page, type Row, type Sql, text, textOrNull } from '../sql.ts'
+import { timePrefix } from '../time-order.ts'
+import { addIdRange, endOfIds, ID_SLACK_MS } from '../time-range.ts'
+import { narrow } from './filter.ts'
+import { overviewOf } from './overview.ts'
+import { KEY_SPANS_MAX, type KeySpan, type Look, reachOf } from './reach.ts'
+import { summarise } from './sums.ts'
+
+const USAGE_COLUMNS = `request_id, client_request_id, account_id, key_id, secret_last4, endpoint, model_requested,
+  model_served, provider, attempts, routing, stream, state, outcome, http_status, error_code, finish_reason, prompt_tokens,
+  cached_tokens, cache_write_tokens, completion_tokens, reasoning_tokens, usage_source, price_version, price, hold, cost,
+  upstream_cost, created_at, first_byte_at, finished_at, client_ip, upstream_id, requests`
+
+const KEY_SPANS_FEW = 8
+// By ids, which are in the index, and by the time itself: a busy minute beside the span has none of its rows.
+const KEY_SPAN = '(key_id = ? AND request_id >= ? AND request_id < ? AND created_at >= ? AND created_at < ?)'
+
+export function sqlUsage(sql: Sql): UsageReports {
+  return {
+    async get(requestId, keyId) {
+      const asked = conditions()
+      asked.add('request_id = ?', requestId)
+      asked.add('key_id = ?', keyId)
+      const row = await sql.get(`SELECT ${USAGE_COLUMNS} FROM usage ${asked.where()}`, asked.params)
+      return row === undefined ? undefined : readUsage(row)
+    },
+
+    list: filter => (filter.lookMax === undefined ? listWithin(filter, sql) : listBounded(filter, filter.lookMax, sql)),
+    summary: (filter, groupBy) => summarise(filter, groupBy, sql),
+    overview: span => overviewOf(span, sql),
+  }
+}
+
+// As many rows as it may look at, whatever it finds among them.
+async function listBounded(filter: UsageFilter, lookMax: number, sql: Sql) {
+  const end = await endOfLook(filter, lookMax, sql)
+  const asked = askedFor(filter)
+  asked.add('request_id < ?', filter.after)
+  asked.add('request_id >= ?', end)
+  const { data, hasMore } = page(await newest(asked, filter.limit + 1, sql), filter.limit, readUsage)
+  const next = hasMore ? data.at(-1)?.requestId : end
+  return { data, hasMore: next !== undefined, next: next ?? null }
+}
+
+// The sums say in which hours there is something to find; no others are looked at. A row is in its place once nothing that
+// is still to be looked at can be newer.
+async function listWithin(filter: UsageFilter, sql: Sql) {
+  const wanted = filter.limit + 1
+  const found = new Map<string, Row>()
+  let rows: readonly Row[] = []
+  for await (const look of reachOf(filter, wanted, sql)) {
+    for (const row of await rowsOf(look, filter, wanted, sql)) found.set(text(row.request_id), row)
+    rows = [...found.values()].sort((a, b) => (text(a.request_id) > text(b.request_id) ? -1 : 1)).slice(0, wanted)
+    const last = rows[wanted - 1]
+    if (last !== undefined && look.from !== undefined && text(last.request_id) >= endOfIds(look.from)) break
+  }
+  const { data, hasMore } = page(rows, filter.limit, readUsage)
+  return { data, hasMore, next: hasMore ? (data.at(-1)?.requestId ?? null) : null }
+}
+
+function rowsOf(look: Look, filter: UsageFilter, wanted: number, sql: Sql): Promise<readonly Row[]> {
+  const asked = conditions()
+  if (look.keys === undefined) {
+    addIdRange(asked, look.from, look.to)
+    asked.add('request_id < ?', filter.after)
+    narrowRows(asked, filter)
+    return newest(asked, wanted, sql)
+  }
+  addKeySpans(asked, look.keys, filter.after)
+  narrowRows(asked, { ...filter, keyId: undefined })
+  // Without an order: whoever has to sort would rather go through all rows in the order of the primary key.
+  return sql.all(`SELECT ${USAGE_COLUMNS} FROM usage ${asked.where()}`, asked.params)
+}
+
+// Each a search of its own, and nothing that holds for all of them, which would be searched by instead. Statements are kept
+// for their text: there are as many as one of two sizes, the last of them several times.
+function addKeySpans(asked: Conditions, keys: readonly KeySpan[], after: string | undefined): void {
+  const spans = Array.from({ length: keys.length > KEY_SPANS_FEW ? KEY_SPANS_MAX : KEY_SPANS_FEW }, (_, i) => keys[i])
+  const values = spans.flatMap(span => {
+    const { keyId, from, to } = span ?? (keys.at(-1) as KeySpan)
+    const end = endOfIds(to)
+    return [keyId, timePrefix(from - ID_SLACK_MS), after !== undefined && after < end ? after : end, from, to]
+  })
+  asked.add(`(${spans.map(() => KEY_SPAN).join(' OR ')})`, ...values)
+}
+
+function newest(asked: Conditions, max: number, sql: Sql): Promise<readonly Row[]> {
+  return sql.all(
+    `SELECT ${USAGE_COLUMNS} FROM usage ${asked.where()} ORDER BY request_id DESC LIMIT ${asked.param(max)}`,
+    asked.params,
+  )
+}
+
+// The oldest row that a page may look at, if there are more behind it: found in an index alone, without their rows.
+async function endOfLook(filter: UsageFilter, lookMax: number, sql: Sql): Promise<string | undefined> {
+  const asked = conditions()
+  asked.add('key_id = ?', filter.keyId)
+  addIdRange(asked, filter.from, filter.to)
+  asked.add('request_id < ?', filter.after)
+  const rows = await sql.all(
+    `SELECT request_id FROM usage ${asked.where()} ORDER BY request_id DESC LIMIT 2 OFFSET ${asked.param(lookMax - 1)}`,
+    asked.params,
+  )
+  return rows.length === 2 ? text(rows[0]?.request_id) : undefined
+}
+
+function readUsage(row: Row): UsageRow {
+  return {
+    requestId: text(row.request_id),
+    clientRequestId: textOrNull(row.client_request_id),
+    accountId: text(row.account_id),
+    keyId: text(row.key_id),
+    secretLast4: text(row.secret_last4),
+    endpoint: text(row.endpoint) as Endpoint,
+    clientIp: text(row.client_ip),
+    createdAt: int(row.created_at),
+    modelRequested: textOrNull(row.model_requested),
+    modelServed: textOrNull(row.model_served),
+    provider: textOrNull(row.provider),
+    attempts: row.attempts === null ? [] : (JSON.parse(text(row.attempts)) as Attempt[]),
+    routing: row.routing === null ? [] : (JSON.parse(text(row.routing)) as Considered[]),
+    stream: int(row.stream) !== 0,
+    state: text(row.state) as RowState,
+    outcome: textOrNull(row.outcome) as Outcome | null,
+    httpStatus: intOrNull(row.http_status),
+    errorCode: textOrNull(row.error_code),
+    finishReason: textOrNull(row.finish_reason),
+    tokens: {
+      prompt: int(row.prompt_tokens),
+      cached: int(row.cached_tokens),
+      cacheWrite: int(row.cache_write_tokens),
+      completion: int(row.completion_tokens),
+      reasoning: int(row.reasoning_tokens),
+    },
+    usageSource: text(row.usage_source) as UsageSource,
+    priceVersion: textOrNull(row.price_version),
+    price: textOrNull(row.price),
+    hold: big(row.hold),
+    cost: big(row.cost),
+    upstreamCost: bigOrNull(row.upstream_cost),
+    firstByteAt: intOrNull(row.first_byte_at),
+    finishedAt: intOrNull(row.finished_at),
+    upstreamId: textOrNull(row.upstream_id),
+    requests: int(row.requests),
+  }
+}
+
+function askedFor(filter: UsageSpan): Conditions {
+  const asked = conditions()
+  addIdRange(asked, filter.from, filter.to)
+  narrowRows(asked, filter)
+  return asked
+}
+
+// From `from` on and before `to`.
+function narrowRows(asked: Conditions, filter: UsageSpan): void {
+  asked.add('created_at >= ?', filter.from)
+  asked.add('created_at < ?', filter.to)
+  narrow(asked, filter, {
+    model: '(model_served = ? OR (model_served IS NULL AND model_requested = ?))',
+    provider: 'provider = ?',
+  })
+}

@@ -1,0 +1,62 @@
+// The hot path on SQLite: a batch of gates, settlements and checkpoints in one exclusive transaction, by the rules of
+// `hot-rules`; the CHECKs of the schema stand behind them.
+import type { BatchResult } from '../billing/group-commit.ts'
+import { openRows } from '../billing/open-rows.ts'
+import { applyOp, type HotOp, type HotResult } from '../billing/transitions.ts'
+import type { SqliteSql } from './sql.ts'
+import { hotStatements } from './statements.ts'
+import { Misremembered, openDesk } from './unit-of-work.ts'
+
+export function sqliteGates(sql: SqliteSql, owner: string) {
+  const run = hotStatements(sql)
+  const open = openRows()
+  // In memory, since nobody else claims hours: a batch must not pay for what hardly ever matters.
+  let claimedUntil = 0
+  lookAtClaims()
+
+  // After whatever may have claimed hours, and before the next batch.
+  function lookAtClaims(): void {
+    claimedUntil = Number(run.claimedUntil.get()?.at ?? 0)
+  }
+
+  // A batch that the database rejects is split in halves until the culprit stands alone. A database that is locked, full
+  // or broken rejects everything, and each half would only wait for it again.
+  function commit(ops: readonly HotOp[]): BatchResult<HotResult>[] {
+    try {
+      return inTransaction(ops)
+    } catch (error) {
+      // Another process has been at the file. Nothing is remembered any more, so that rows are read this time, and what was
+      // just read cannot differ.
+      if (error instanceof Misremembered) return commit(ops)
+      if (ops.length === 1 || isAway(error)) return ops.map(() => ({ ok: false, error: error as Error }))
+      const half = ops.length >> 1
+      return [...commit(ops.slice(0, half)), ...commit(ops.slice(half))]
+    }
+  }
+
+  function inTransaction(ops: readonly HotOp[]): BatchResult<HotResult>[] {
+    run.begin.run()
+    try {
+      const desk = openDesk({ run, owner, open }, sql.now(), claimedUntil)
+      const results = ops.map(op => ({ ok: true as const, value: applyOp(op, desk) }))
+      desk.writeBack()
+      run.commit.run()
+      return results
+    } catch (error) {
+      // What this transaction opened is not there, and what it closed still is open.
+      open.clear()
+      if (sql.db.isTransaction) sql.db.exec('ROLLBACK')
+      throw error
+    }
+  }
+
+  return { commit, lookAtClaims }
+}
+
+// SQLite's own codes: busy, locked, out of memory, read-only, I/O, corrupt, full, cannot open, not a database.
+const AWAY = new Set([5, 6, 7, 8, 10, 11, 13, 14, 26])
+
+function isAway(error: unknown): boolean {
+  const { errcode } = error as { errcode?: unknown }
+  return typeof errcode === 'number' && AWAY.has(errcode & 0xff)
+}

@@ -1,0 +1,38 @@
+// Makes a new SQLite database under its name only when it is whole. A first start that is killed midway leaves none, so a
+// file that is there but empty, or a log without its database, was damaged and is never taken for a new one.
+import { renameSync, rmSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { syncFolder } from '../../lib/sync-to-disk.ts'
+import { migrate } from './migrate.ts'
+
+export function createIfMissing(path: string): void {
+  const size = sizeOf(path)
+  // SQLite itself takes an empty file for a new database, and throws a log away that has none.
+  if (size === 0) {
+    throw new Error('it is empty (0 bytes): restore it from a backup, or delete it to start over')
+  }
+  if (size === undefined && sizeOf(`${path}-wal`)) {
+    throw new Error('it is missing, but its log (-wal) is there: restore it from a backup')
+  }
+  if (size === undefined) create(path)
+}
+
+function sizeOf(path: string): number | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.size
+}
+
+function create(path: string): void {
+  const part = `${path}.new`
+  for (const end of ['', '-journal', '-wal', '-shm']) rmSync(part + end, { force: true })
+  const db = new DatabaseSync(part)
+  try {
+    migrate(db)
+    // Kept in the file; to change it later would need the database for ourselves.
+    db.exec('PRAGMA journal_mode = WAL')
+  } finally {
+    db.close()
+  }
+  renameSync(part, path)
+  syncFolder(dirname(path))
+}

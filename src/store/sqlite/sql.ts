@@ -1,0 +1,55 @@
+// node:sqlite behind the store's Sql: prepared once per statement, integers read as bigint, one transaction at a time.
+// It is synchronous underneath, so in a thread of its own every promise here resolves before the next message is read.
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import type { Clock } from '../../lib/clock.ts'
+import type { Param, Row, Sql, Tx } from '../sql/sql.ts'
+
+export type SqliteSql = Sql & { readonly db: DatabaseSync; prepare(text: string): StatementSync; close(): void }
+
+export function sqliteSql(path: string, clock: Clock, options: { readonly readOnly?: boolean } = {}): SqliteSql {
+  const db = new DatabaseSync(path, {
+    readOnly: options.readOnly ?? false,
+    enableForeignKeyConstraints: true,
+    // Only a stranger's process can hold the lock: better a 503 soon than callers in a queue.
+    timeout: 1000,
+  })
+  const prepared = new Map<string, StatementSync>()
+
+  function prepare(text: string): StatementSync {
+    let statement = prepared.get(text)
+    if (statement === undefined) {
+      // `$1` is a name to SQLite; `?1` is a number.
+      statement = db.prepare(text.replace(/\$(\d+)/g, '?$1'))
+      statement.setReadBigInts(true)
+      prepared.set(text, statement)
+    }
+    return statement
+  }
+
+  const statements = {
+    all: async (text: string, params: readonly Param[] = []) => prepare(text).all(...params) as unknown as Row[],
+    get: async (text: string, params: readonly Param[] = []) =>
+      prepare(text).get(...params) as unknown as Row | undefined,
+    run: async (text: string, params: readonly Param[] = []) => Number(prepare(text).run(...params).changes),
+  }
+
+  return {
+    ...statements,
+    now: clock.now,
+    db,
+    prepare,
+    async transaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+      const now = clock.now()
+      db.exec('BEGIN IMMEDIATE')
+      try {
+        const result = await work({ ...statements, now: () => now })
+        db.exec('COMMIT')
+        return result
+      } catch (error) {
+        if (db.isTransaction) db.exec('ROLLBACK')
+        throw error
+      }
+    },
+    close: () => db.close(),
+  }
+}

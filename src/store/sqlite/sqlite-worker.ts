@@ -1,0 +1,87 @@
+// The thread in which SQLite lives: it is synchronous, so a slow disk here delays commits only, not every open stream.
+// The writer answers messages one after the other. Further threads of the same kind, read-only, serve lists and reports; there
+// a long report lets others in between two of its statements.
+import { parentPort } from 'node:worker_threads'
+import { systemClock } from '../../lib/clock.ts'
+import { threadData } from '../../lib/thread.ts'
+import { type FlatBatch, packResults, unpackOps } from '../billing/batch-codec.ts'
+import { findBearer } from '../sql/bearers.ts'
+import { type Rooms, sqlRooms } from '../sql/repositories.ts'
+import { sqliteGates } from './billing.ts'
+import { createIfMissing } from './create.ts'
+import { migrate } from './migrate.ts'
+import { inTurns, readerTurns } from './reader-turns.ts'
+import { sqliteSql } from './sql.ts'
+
+export type WorkerSetup = {
+  readonly path: string
+  readonly owner: string
+  readonly readOnly: boolean
+  // A report that is not done after this long begins no further statement.
+  readonly reportMsMax?: number
+}
+export type Message = { readonly id: number; readonly request: Request }
+export type Request =
+  | { readonly ops: FlatBatch }
+  | { readonly hash: string }
+  | { readonly room: keyof Rooms; readonly verb: string; readonly args: readonly unknown[] }
+  | { readonly close: true }
+export type Response = { readonly id: number } & (
+  | { readonly value: unknown; readonly ms: number }
+  | { readonly error: string }
+)
+
+const setup = threadData<WorkerSetup>()
+const port = parentPort
+if (port === null) throw new Error('this file is a worker')
+
+if (!setup.readOnly) createIfMissing(setup.path)
+const sql = sqliteSql(setup.path, systemClock, { readOnly: setup.readOnly })
+if (!setup.readOnly) {
+  // First, since it refuses a file that is not ours; that must be left as it is.
+  migrate(sql.db)
+  // FULL: a commit that was answered survives a power cut.
+  sql.db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 1000')
+}
+sql.db.exec('PRAGMA cache_size = -2000; PRAGMA temp_store = MEMORY')
+
+const gates = setup.readOnly ? undefined : sqliteGates(sql, setup.owner)
+const rooms = sqlRooms(sql)
+const readTurns = readerTurns(systemClock)
+// A report has a deadline of its own.
+const roomsFor = () => {
+  if (!setup.readOnly) return rooms
+  const deadline = systemClock.monotonic() + (setup.reportMsMax ?? Number.POSITIVE_INFINITY)
+  return sqlRooms(inTurns(sql, deadline, readTurns))
+}
+
+port.on('message', async ({ id, request }: Message) => {
+  const started = systemClock.monotonic()
+  try {
+    // Those of the hot path are answered at once; whatever else waits for nothing but its own promises.
+    const value = 'ops' in request ? commitOps(request.ops) : await answer(request)
+    port.postMessage({ id, value, ms: systemClock.monotonic() - started } satisfies Response)
+  } catch (error) {
+    port.postMessage({
+      id,
+      error: error instanceof Error ? error.message : String(error),
+    } satisfies Response)
+  }
+  if ('close' in request) port.close()
+})
+port.postMessage({ id: 0, value: 'open', ms: 0 } satisfies Response)
+
+function commitOps(ops: FlatBatch): FlatBatch {
+  return packResults(gates?.commit(unpackOps(ops)) ?? [])
+}
+
+async function answer(request: Exclude<Request, { ops: FlatBatch }>): Promise<unknown> {
+  if ('hash' in request) return findBearer(request.hash, sql)
+  if ('close' in request) return sql.close()
+  const room = roomsFor()[request.room] as unknown as Record<string, (...args: readonly unknown[]) => Promise<unknown>>
+  const verb = room[request.verb]
+  if (verb === undefined) throw new Error(`no verb ${request.room}.${request.verb}`)
+  const value = await verb(...request.args)
+  if (request.room === 'hours') gates?.lookAtClaims()
+  return value
+}

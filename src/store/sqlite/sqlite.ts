@@ -1,0 +1,133 @@
+// The embedded store: SQLite in a worker thread behind the store's contract, with group commit on this side of it.
+import { type Bearer, DAY_MS } from '../../domain/key.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { type FlatBatch, packOps, unpackResults } from '../billing/batch-codec.ts'
+import { COMMIT_BOUNDS, type CommitBounds, gateSide } from '../billing/billing-client.ts'
+import type { BatchResult } from '../billing/group-commit.ts'
+import type { HotOp, HotResult } from '../billing/transitions.ts'
+import type { Upkeep } from '../contract/maintenance.ts'
+import type { NodeFacts, Nodes } from '../contract/nodes.ts'
+import { type Store, StoreAway } from '../contract/store.ts'
+import { retentionClock } from '../retention-clock.ts'
+import { rollUp } from '../roll-up.ts'
+import { REPORT_BOUNDS, type ReportBounds, readApart, usageApart } from '../sql/reads.ts'
+import type { Rooms } from '../sql/repositories.ts'
+import { dropHours } from '../sql/retention.ts'
+import { sqliteReader } from './reader.ts'
+import { openThread, type Thread } from './thread.ts'
+
+export type SqliteOptions = {
+  readonly path: string
+  readonly owner: string
+  // Told after every batch: how many operations shared it and how long it took, for the metrics.
+  readonly onCommit?: (ops: number, ms: number) => void
+  readonly bounds?: Partial<CommitBounds>
+  readonly node?: NodeFacts
+  readonly reports?: ReportBounds
+}
+
+export async function openSqlite(options: SqliteOptions): Promise<Store> {
+  const bounds = { ...COMMIT_BOUNDS, ...options.bounds }
+  const { gateWaitMsMax } = bounds
+  // Without its writer the process is of no use to anybody: it ends, and its next start recovers what was open.
+  const writer = await openThread({ path: options.path, owner: options.owner, readOnly: false }, error => {
+    throw error
+  })
+  // Two read-only threads: a list or a look-up never waits for a sum over a month, and neither for the writer.
+  const reading = { open: openReader, bounds: options.reports ?? REPORT_BOUNDS }
+  const lists = sqliteReader(reading)
+  const reports = sqliteReader(reading)
+
+  function openReader(onDeath: () => void): Promise<Thread> {
+    const { msMax } = reading.bounds
+    return openThread({ path: options.path, owner: options.owner, readOnly: true, reportMsMax: msMax }, onDeath)
+  }
+
+  async function commitOps(ops: readonly HotOp[]): Promise<readonly BatchResult<HotResult>[]> {
+    const { value, ms } = await writer.ask({ ops: packOps(ops) })
+    options.onCommit?.(ops.length, ms)
+    const results = unpackResults(value as FlatBatch)
+    return results.map(result => (result.ok ? result : { ok: false, error: away(result.error) }))
+  }
+
+  // Sums are read beside the writer, and rows deleted a few at a time: commits come in between.
+  function sqliteUpkeep(): Upkeep {
+    const read = room('hours', reports.ask)
+    const write = room('hours', writer.ask)
+    const retention = room('retention', writer.ask)
+    const clock = retentionClock({ ...systemClock, settings: room('settings', writer.ask), retention })
+    return {
+      rollUp: overForMs => rollUp(overForMs, { read, write }),
+      makeRoom: async () => {},
+      dropOld: async retentionDays => dropHours((await clock.believed()) - retentionDays * DAY_MS, retention),
+    }
+  }
+
+  const { flush, drained, ...gates } = gateSide(commitOps, bounds)
+  return {
+    gates: {
+      ...gates,
+      bearer: async hash => (await within(gateWaitMsMax, writer.ask({ hash }))).value as Bearer | undefined,
+    },
+    keys: readApart('keys', room('keys', writer.ask), room('keys', lists.ask)),
+    accounts: readApart('accounts', room('accounts', writer.ask), room('accounts', lists.ask)),
+    catalog: readApart('catalog', room('catalog', writer.ask), room('catalog', lists.ask)),
+    settings: room('settings', writer.ask),
+    nodes: onlyNode(options),
+    operators: readApart('operators', room('operators', writer.ask), room('operators', lists.ask)),
+    sessions: readApart('sessions', room('sessions', writer.ask), room('sessions', lists.ask)),
+    events: room('events', lists.ask),
+    usage: usageApart(room('usage', lists.ask), room('usage', reports.ask)),
+    upkeep: sqliteUpkeep(),
+    ping: async () => {
+      await within(gateWaitMsMax, writer.ask({ room: 'settings', verb: 'get', args: ['ping'] }))
+    },
+    async close() {
+      flush()
+      await drained()
+      await Promise.all([lists.close(), reports.close()])
+      // Last, so that it takes what is in the log over into the file.
+      await writer.ask({ close: true })
+    },
+  }
+}
+
+// One process owns the file: it is all of the nodes, and has nothing to hear from others.
+function onlyNode({ owner, node }: SqliteOptions): Nodes {
+  return {
+    async list() {
+      const { name = owner, version = '', startedAt = 0, inFlight = () => 0 } = node ?? {}
+      const now = systemClock.now()
+      return [{ id: owner, name, version, startedAt, renewedAt: now, state: 'alive', self: true, inFlight: inFlight() }]
+    },
+    news: async () => ({ catalogRevision: 0, abortedKeys: [], nodesAlive: 1 }),
+    clear: async () => 0,
+    leave: async () => {},
+    inTurn: work => work(),
+  }
+}
+
+// Whoever waits for it is told after so long, whatever the thread does with what it was asked.
+function within<T>(ms: number, answered: Promise<T>): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>()
+  const late = setTimeout(() => reject(new StoreAway('the store did not answer in time')), ms)
+  answered.then(resolve, reject).finally(() => clearTimeout(late))
+  return promise
+}
+
+function room<Name extends keyof Rooms>(name: Name, ask: Thread['ask']): Rooms[Name] {
+  const verbs = new Proxy(
+    {},
+    {
+      get: (_, verb) =>
+        typeof verb === 'string' && verb !== 'then'
+          ? async (...args: unknown[]) => (await ask({ room: name, verb, args })).value
+          : undefined,
+    },
+  )
+  return verbs as Rooms[Name]
+}
+
+function away(error: unknown): Error {
+  return new StoreAway(error instanceof Error ? error.message : String(error))
+}

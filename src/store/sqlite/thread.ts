@@ -1,0 +1,63 @@
+// A thread of the embedded store as the rest of the process sees it: asked by messages, each answered once, and with an end that
+// everybody who waits hears of.
+import { startThread } from '../../lib/thread.ts'
+import { StoreAway } from '../contract/store.ts'
+import type { Message, Request, Response, WorkerSetup } from './sqlite-worker.ts'
+
+export type ThreadReply = { readonly value: unknown; readonly ms: number }
+type Waiter = { readonly resolve: (reply: ThreadReply) => void; readonly reject: (error: Error) => void }
+export type Thread = {
+  ask(message: Request): Promise<ThreadReply>
+  // Ends it as it is; whoever waits for it is told that the store is away.
+  kill(): void
+}
+
+// Starts the thread and waits until it has opened (and migrated) the database; what goes wrong there is thrown here.
+export async function openThread(setup: WorkerSetup, onDeath: (error: Error) => void): Promise<Thread> {
+  const worker = startThread('./sqlite-worker', import.meta.url, setup, { youngMb: 8 })
+  // A reader answers in the order in which it is done; 0 is the thread's own opening.
+  const waiting = new Map<number, Waiter>()
+  let lastId = 0
+  let dead: Error | undefined
+
+  const opened = new Promise<ThreadReply>((resolve, reject) => waiting.set(0, { resolve, reject }))
+  worker.on('message', (response: Response) => {
+    const waiter = waiting.get(response.id)
+    waiting.delete(response.id)
+    if ('error' in response) waiter?.reject(new StoreAway(response.error))
+    else waiter?.resolve(response)
+  })
+  let state: 'opening' | 'open' | 'closing' = 'opening'
+  let cause = new Error("the store's thread has ended")
+  worker.on('error', (reason: unknown) => {
+    cause = reason instanceof Error ? reason : new Error(String(reason))
+  })
+  // Comes after an error, and where there was none.
+  worker.on('exit', () => {
+    dead = state === 'opening' ? cause : new StoreAway(cause.message)
+    for (const waiter of waiting.values()) waiter.reject(dead)
+    waiting.clear()
+    if (state === 'open') onDeath(cause)
+  })
+  await opened
+  state = 'open'
+
+  return {
+    ask(message) {
+      if (dead !== undefined) return Promise.reject(dead)
+      if ('close' in message) state = 'closing'
+      return new Promise((resolve, reject) => {
+        lastId += 1
+        waiting.set(lastId, { resolve, reject })
+        worker.postMessage({ id: lastId, request: message } satisfies Message)
+      })
+    },
+    kill() {
+      state = 'closing'
+      dead = new StoreAway("the store's thread was given up")
+      for (const waiter of waiting.values()) waiter.reject(dead)
+      waiting.clear()
+      void worker.terminate()
+    },
+  }
+}

@@ -1,0 +1,99 @@
+// The desk on SQLite: accounts and keys that one transaction touches are read on first use, changed in memory and written
+// back once at its end; rows are written as they come. The transaction is exclusive, so nobody else writes meanwhile.
+// Open rows of ours are remembered from their hold to their settlement, which need not look them up; the write that closes a
+// row demands that it still is as remembered.
+import type { Nano } from '../../domain/credits.ts'
+import type { RequestFacts } from '../../domain/usage.ts'
+import { hourOf } from '../../domain/usage-hours.ts'
+import type { OpenRows } from '../billing/open-rows.ts'
+import { readAccountPage, readKeyPage, readRowPage } from '../billing/records.ts'
+import type { AccountPage, Desk, KeyPage, RowPage } from '../billing/transitions.ts'
+import type { Row } from '../sql/sql.ts'
+import { type HotStatements, valuesOfFacts, writeClosedRow, writeOpenRow } from './statements.ts'
+
+export type SqliteDesk = Desk & { writeBack(): void }
+
+export class Misremembered extends Error {}
+
+type DeskGround = { readonly run: HotStatements; readonly owner: string; readonly open: OpenRows }
+
+export function openDesk({ run, owner, open }: DeskGround, now: number, claimedUntil: number): SqliteDesk {
+  const accounts = pages<AccountPage>(id => read(run.account.get(id), readAccountPage))
+  const keys = pages<KeyPage>(id => read(run.key.get(id), readKeyPage))
+  // Hardly ever any: rows are written long before their hour is claimed.
+  let changedHours: Set<number> | undefined
+
+  return {
+    now,
+    account: accounts.of,
+    key: keys.of,
+    row: requestId => open.recall(requestId) ?? read(run.row.get(requestId), readRowPage),
+    // One process owns the file: whoever else owns an open row is dead.
+    abandoned: live => abandonedRows(run, owner, new Set(live)),
+    changes(createdAt) {
+      if (createdAt >= claimedUntil) return
+      changedHours ??= new Set()
+      changedHours.add(hourOf(createdAt))
+    },
+
+    insertOpen(ask, entry, hold) {
+      writeOpenRow(run.insertOpen, { ask, entry, hold, owner })
+      open.remember(openPage(ask.facts, hold))
+    },
+    insertClosed({ facts, modelRequested, stream, outcome, httpStatus, errorCode, finishedAt, requests }) {
+      const end = [outcome, httpStatus, errorCode, finishedAt, requests] as const
+      run.insertClosed.run(...valuesOfFacts(facts), modelRequested, stream ? 1 : 0, ...end)
+    },
+    closeRow(row, to, bill) {
+      const isAsRemembered = writeClosedRow(run.closeRow, row.state, to, bill)
+      if (!isAsRemembered) throw new Misremembered(`usage row ${row.requestId} is no longer ${row.state}`)
+      open.forget(row.requestId)
+    },
+    // By `get`, as every chat's: it makes no result.
+    charge: (accountId, requestId, amount) => run.charge.get(accountId, requestId, amount, requestId, now),
+    correct: (accountId, requestId, amount) => run.correct.run(accountId, requestId, amount, requestId, now),
+    checkpoint: (requestId, mark) => run.checkpoint.run(mark, requestId),
+    touch: (hash, at) => run.touch.run(at, hash),
+
+    writeBack() {
+      if (changedHours !== undefined) for (const hour of changedHours) run.markHour.run(hour)
+      for (const page of accounts.all()) {
+        if (page?.dirty) run.writeAccount.run(page.available, page.held, page.spent, page.owed, page.id)
+      }
+      for (const page of keys.all()) {
+        if (page?.dirty) run.writeKey.run(page.spent, page.held, page.day, page.dayCount, page.id)
+      }
+    },
+  }
+}
+
+// Most that share a transaction share an account too, and comparing two ids is quicker than finding one in a table.
+function pages<Page extends { readonly id: string }>(readPage: (id: string) => Page | undefined) {
+  const known = new Map<string, Page | undefined>()
+  let last: Page | undefined
+  return {
+    of(id: string): Page | undefined {
+      if (last?.id === id) return last
+      if (!known.has(id)) known.set(id, readPage(id))
+      last = known.get(id)
+      return last
+    },
+    all: () => known.values(),
+  }
+}
+
+// Its checkpoint is for whoever recovers a row, who reads it from the database.
+function openPage({ requestId, accountId, keyId, createdAt }: RequestFacts, hold: Nano): RowPage {
+  return { requestId, state: 'open', accountId, keyId, hold, cost: 0n, checkpoint: null, createdAt }
+}
+
+function abandonedRows(run: HotStatements, owner: string, live: ReadonlySet<string>): readonly RowPage[] {
+  return run.openRows
+    .all()
+    .filter(row => row.owner !== owner || !live.has(String(row.request_id)))
+    .map(row => readRowPage(row as Row))
+}
+
+function read<T>(row: Record<string, unknown> | undefined, as: (row: Row) => T): T | undefined {
+  return row === undefined ? undefined : as(row as Row)
+}

@@ -1,0 +1,72 @@
+// The note that a move to another database leaves in the data dir: first which move this is, so that it can be taken up
+// again, and at the end that everything lives elsewhere now, so that no gateway starts here by accident.
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { syncFolder } from '../../lib/sync-to-disk.ts'
+
+const MOVE_FILE = 'turnpike.moved.json'
+
+export type MoveNote = {
+  // Names the source, also in the target.
+  readonly id: string
+  readonly state: 'copying' | 'moved'
+  // Host and database, never who logs in there.
+  readonly to: string
+  readonly at: string
+}
+
+export function readMoveNote(dir: string): MoveNote | undefined {
+  const text = textOf(join(dir, MOVE_FILE))
+  return text === undefined ? undefined : parseNote(text, dir)
+}
+
+// Under its name only when it is whole, and on disk when this returns.
+export function writeMoveNote(dir: string, note: MoveNote): void {
+  const path = join(dir, MOVE_FILE)
+  const part = `${path}.part`
+  writeFileSync(part, `${JSON.stringify(note, null, 2)}\n`, { mode: 0o600 })
+  const handle = openSync(part, 'r')
+  try {
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+  renameSync(part, path)
+  syncFolder(dir)
+}
+
+// The data dir may be used again; that it has a copy elsewhere stays known.
+export function undoMoveNote(dir: string): MoveNote | undefined {
+  const note = readMoveNote(dir)
+  if (note?.state !== 'moved') return undefined
+  writeMoveNote(dir, { ...note, state: 'copying' })
+  return note
+}
+
+// Why no gateway may start on this data dir; undefined where it may.
+export function movedAway(dir: string): string | undefined {
+  const note = readMoveNote(dir)
+  if (note?.state !== 'moved') return undefined
+  return `the data directory ${dir} was moved to ${note.to} at ${note.at}: set DATABASE_URL to use that. To come back here without what was booked there: turnpike migrate --undo --from sqlite:${dir}`
+}
+
+function textOf(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+function parseNote(text: string, dir: string): MoveNote {
+  try {
+    const { id, state, to, at } = JSON.parse(text) as Record<string, unknown>
+    if (typeof id === 'string' && typeof to === 'string' && typeof at === 'string') {
+      if (state === 'copying' || state === 'moved') return { id, state, to, at }
+    }
+  } catch {
+    // Said below.
+  }
+  throw new Error(`${join(dir, MOVE_FILE)} cannot be read: was this data moved? Delete the file only if it was not`)
+}

@@ -1,0 +1,170 @@
+// The Postgres side of a move: claims an empty database for one source, so that no gateway and no other move begins
+// there meanwhile, writes rows, and says what there is.
+import type { PoolClient } from 'pg'
+import { lockMigrations, MOVE_TABLE, migratePostgres, SCHEMA_TABLE } from '../postgres/migrate.ts'
+import { lockOf } from '../postgres/sql.ts'
+import { copyInto } from './copy.ts'
+import { AHEAD, CannotMove, type MoveTable } from './plan.ts'
+import { type Key, type Keyed, keyed, type Range, type Value } from './source.ts'
+import { sumsOf } from './sums.ts'
+
+export type MoveTarget = {
+  readonly client: PoolClient
+  readonly state: 'copying' | 'done'
+  begin(): Promise<void>
+  commit(): Promise<void>
+  rollback(): Promise<void>
+  keys(table: MoveTable, range: Range): Promise<readonly Keyed[]>
+  insert(table: MoveTable, lines: readonly string[]): Promise<void>
+  // Rows that may be there already, in another state.
+  put(table: MoveTable, lines: readonly string[], ifThere: 'update' | 'keep'): Promise<void>
+  remove(table: MoveTable, keys: readonly Key[]): Promise<void>
+  empty(table: MoveTable): Promise<void>
+  // Whatever was not among the rows of the last `put`.
+  removeOthers(table: MoveTable): Promise<void>
+  sums(table: MoveTable): Promise<readonly string[]>
+  refuseRunning(): Promise<void>
+  analyse(tables: readonly MoveTable[]): Promise<void>
+  finish(): Promise<void>
+}
+
+const LOCK_NOT_AVAILABLE = '55P03'
+
+export async function claimTarget(client: PoolClient, id: string, tables: readonly string[]): Promise<MoveTarget> {
+  await lockMoves(client)
+  await refuseForeign(client)
+  await migratePostgres(client, id)
+  const state = await claim(client, id, tables)
+  return openTarget(client, id, state)
+}
+
+// For as long as the connection lives. One that was killed may be busy for a while yet, in its last statement.
+async function lockMoves(client: PoolClient): Promise<void> {
+  await client.query(`SELECT pg_advisory_lock(${lockOf('moves')})`).catch((error: { code?: string }) => {
+    if (error.code !== LOCK_NOT_AVAILABLE) throw error
+    throw new CannotMove('another move into the target is running')
+  })
+}
+
+// Before anything is made there: a schema that has tables, none of which says that it is ours, is somebody else's.
+// Those that came with an extension are nobody's.
+async function refuseForeign(client: PoolClient): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT relname::text AS name FROM pg_class c
+     WHERE relnamespace = to_regnamespace(current_schema()::text) AND relkind IN ('r', 'p', 'f')
+       AND NOT EXISTS (SELECT 1 FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = c.oid AND deptype = 'e')
+     ORDER BY relname`,
+  )
+  const [first] = rows
+  if (first === undefined || rows.some(({ name }) => name === SCHEMA_TABLE)) return
+  throw new CannotMove(`the target is not empty (it has a table ${first.name}); give an empty database`)
+}
+
+// Under the lock of the migrations, which every starting gateway takes: it finds either an empty database that is
+// nobody's, or our claim.
+async function claim(client: PoolClient, id: string, tables: readonly string[]): Promise<'copying' | 'done'> {
+  await client.query('BEGIN')
+  try {
+    await lockMigrations(client)
+    await client.query(
+      `CREATE TABLE IF NOT EXISTS ${MOVE_TABLE} (source TEXT PRIMARY KEY, state TEXT NOT NULL, at TIMESTAMPTZ NOT NULL)`,
+    )
+    const { rows } = await client.query<{ source: string; state: string }>(`SELECT source, state FROM ${MOVE_TABLE}`)
+    if (rows.length === 0) {
+      await refuseUsed(client, tables)
+      await client.query(`INSERT INTO ${MOVE_TABLE} VALUES ($1, 'copying', now())`, [id])
+    } else if (rows[0]?.source !== id) {
+      throw new CannotMove('the target belongs to the move of another source; give an empty database')
+    }
+    await client.query('COMMIT')
+    return rows[0]?.state === 'done' ? 'done' : 'copying'
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => {})
+    throw error
+  }
+}
+
+async function refuseUsed(client: PoolClient, tables: readonly string[]): Promise<void> {
+  for (const table of [...tables, 'node']) {
+    const { used } = await one(client, `SELECT EXISTS (SELECT 1 FROM ${table}) AS used`)
+    if (String(used) === 't') {
+      throw new CannotMove(`the target is not empty (it has rows in ${table}); give an empty database`)
+    }
+  }
+}
+
+function openTarget(client: PoolClient, id: string, state: 'copying' | 'done'): MoveTarget {
+  const names = (table: MoveTable) => table.columns.map(column => column.name)
+  const stage = (table: MoveTable) => `move_${table.name}`
+  return {
+    client,
+    state,
+    begin: async () => void (await client.query('BEGIN')),
+    commit: async () => void (await client.query('COMMIT')),
+    // A connection that is gone has rolled back by itself; what matters is why.
+    rollback: async () => void (await client.query('ROLLBACK').catch(() => {})),
+    async keys(table, range) {
+      const { where, values } = within(table, range)
+      const columns = [...table.key, ...(AHEAD[table.name]?.marks ?? [])].join(', ')
+      const text = `SELECT ${columns} FROM ${table.name} WHERE ${where} ORDER BY ${table.key.join(', ')}`
+      const { rows } = await client.query<Value[]>({ text, values, rowMode: 'array' })
+      return rows.map(row => keyed(row, table.key.length))
+    },
+    insert: (table, lines) => copyInto(client, table.name, names(table), lines),
+    async put(table, lines, ifThere) {
+      const columns = names(table)
+      const others = columns.filter(column => !table.key.includes(column))
+      const action =
+        ifThere === 'keep' || others.length === 0
+          ? 'NOTHING'
+          : `UPDATE SET ${others.map(column => `${column} = excluded.${column}`).join(', ')}`
+      await client.query(`DROP TABLE IF EXISTS pg_temp.${stage(table)}`)
+      await client.query(
+        `CREATE TEMP TABLE ${stage(table)} ON COMMIT DROP AS SELECT ${columns.join(', ')} FROM ${table.name} WITH NO DATA`,
+      )
+      await copyInto(client, stage(table), columns, lines)
+      await client.query(
+        `INSERT INTO ${table.name} (${columns.join(', ')}) SELECT ${columns.join(', ')} FROM ${stage(table)}
+         ON CONFLICT (${table.key.join(', ')}) DO ${action}`,
+      )
+    },
+    async remove(table, keys) {
+      if (keys.length === 0) return
+      const lists = table.key.map((_, i) => keys.map(key => key[i]))
+      const wanted = table.key.map((_, i) => `$${i + 1}::text[]`).join(', ')
+      await client.query(
+        `DELETE FROM ${table.name} WHERE (${table.key.join(', ')}) IN (SELECT * FROM unnest(${wanted}))`,
+        lists,
+      )
+    },
+    empty: async table => void (await client.query(`DELETE FROM ${table.name}`)),
+    async removeOthers(table) {
+      const same = table.key.map(column => `s.${column} = t.${column}`).join(' AND ')
+      await client.query(`DELETE FROM ${table.name} t WHERE NOT EXISTS (SELECT 1 FROM ${stage(table)} s WHERE ${same})`)
+    },
+    async sums(table) {
+      return Object.values(await one(client, `SELECT ${sumsOf(table, 'postgres').join(', ')} FROM ${table.name}`)).map(
+        String,
+      )
+    },
+    async refuseRunning() {
+      const { used } = await one(client, 'SELECT EXISTS (SELECT 1 FROM node) AS used')
+      if (String(used) === 't') throw new CannotMove('a gateway has started on the target; give an empty database')
+    },
+    analyse: async tables => void (await client.query(`ANALYZE ${tables.map(table => table.name).join(', ')}`)),
+    finish: async () =>
+      void (await client.query(`UPDATE ${MOVE_TABLE} SET state = 'done', at = now() WHERE source = $1`, [id])),
+  }
+}
+
+function within(table: MoveTable, { after, upTo }: Range): { readonly where: string; readonly values: Value[] } {
+  const values: Value[] = []
+  const compared = (sign: string, key: Key) =>
+    `(${table.key.join(', ')}) ${sign} (${key.map(value => `$${values.push(value)}`).join(', ')})`
+  const conditions = [after && compared('>', after), upTo && compared('<=', upTo)].filter(part => part !== undefined)
+  return { where: conditions.join(' AND ') || 'TRUE', values }
+}
+
+async function one(client: PoolClient, text: string): Promise<Readonly<Record<string, unknown>>> {
+  return (await client.query<Record<string, unknown>>(text)).rows[0] ?? {}
+}

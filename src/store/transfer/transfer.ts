@@ -1,0 +1,177 @@
+// Moves an installation from SQLite to Postgres. Most of it is copied while the gateway runs; the rest once it has
+// stopped, in one transaction, which is compared with the source before it is committed and audited after. A move that is
+// cut short anywhere is taken up again by the same call, and until the end neither side takes the other's place.
+import { systemClock } from '../../lib/clock.ts'
+import { auditDatabase } from '../audit/audit.ts'
+import type { AuditReport } from '../audit/passes.ts'
+import { auditPostgres } from '../audit/postgres.ts'
+import { openPostgresSql, POSTGRES_BOUNDS } from '../postgres/sql.ts'
+import { type DataDirLock, lockDataDir } from '../sqlite/lock.ts'
+import { type MoveNote, readMoveNote, writeMoveNote } from './marker.ts'
+import { CannotMove, type MoveTable, planMove, STAYS, sourceShape } from './plan.ts'
+import { copyAhead, copyRest, type Ends, type OnPage } from './rows.ts'
+import { type MoveSource, openMoveSource } from './source.ts'
+import { sumNames } from './sums.ts'
+import { claimTarget, type MoveTarget } from './target.ts'
+
+export type MoveOptions = {
+  readonly dir: string
+  readonly url: string
+  // Where that is, without who logs in.
+  readonly to: string
+  readonly newId: () => string
+  // Called while a gateway runs on the source; false gives up for now.
+  readonly wait: () => Promise<boolean>
+  readonly tell: Tell
+}
+
+export type Stage =
+  | 'audit the source'
+  | 'copy ahead'
+  | 'wait for the gateway'
+  | 'copy the rest'
+  | 'compare'
+  | 'audit the target'
+export type Tell = {
+  stage(stage: Stage, rows: number): void
+  readonly page: OnPage
+}
+
+export type Moved = {
+  readonly outcome: 'moved' | 'already moved' | 'copied ahead'
+  readonly tables: readonly { readonly table: string; readonly rows: number }[]
+}
+
+// A page is written within seconds; the comparison at the end may take its time.
+const PATIENT_MS = 3_600_000
+const BOUNDS = {
+  ...POSTGRES_BOUNDS,
+  connectionsMax: 1,
+  connectTimeoutMs: 10_000,
+  lockTimeoutMs: 10_000,
+  statementTimeoutMs: PATIENT_MS,
+  answerTimeoutMs: PATIENT_MS + 10_000,
+}
+
+export async function moveStore(options: MoveOptions): Promise<Moved> {
+  const source = openMoveSource(options.dir)
+  try {
+    const note = takeNote(options)
+    const sql = await openPostgresSql({ url: options.url, clock: systemClock, bounds: BOUNDS })
+    try {
+      return await sql.withClient(async client => {
+        const names = Object.keys(sourceShape(source.db)).filter(name => !STAYS.includes(name))
+        const target = await claimTarget(client, note.id, names)
+        if (target.state === 'done') return alreadyThere(note)
+        return move({ source, target }, await planMove(source.db, client), note, options)
+      })
+    } finally {
+      await sql.close()
+    }
+  } finally {
+    source.close()
+  }
+}
+
+// The note of an earlier run, or a new one. What was moved elsewhere is not moved again.
+function takeNote({ dir, to, newId }: MoveOptions): MoveNote {
+  const known = readMoveNote(dir)
+  if (known?.state === 'moved' && known.to !== to) {
+    throw new CannotMove(`${dir} was moved to ${known.to} at ${known.at}; with --undo it can be used and moved again`)
+  }
+  if (known?.to === to) return known
+  const note: MoveNote = { id: known?.id ?? newId(), state: 'copying', to, at: timeNow() }
+  writeMoveNote(dir, note)
+  return note
+}
+
+function alreadyThere(note: MoveNote): Moved {
+  if (note.state === 'moved') return { outcome: 'already moved', tables: [] }
+  throw new CannotMove(
+    'the target has this source from an earlier move and may have been used since; give an empty one',
+  )
+}
+
+async function move(ends: Ends, tables: readonly MoveTable[], note: MoveNote, options: MoveOptions): Promise<Moved> {
+  const { dir, url, to, wait, tell } = options
+  const { source, target } = ends
+  // One that was cut short at its very end has stopped its gateway already.
+  tell.stage('audit the source', 0)
+  refuseBroken('source', auditDatabase(databaseOf(source), { idle: false, now: systemClock.now() }))
+  tell.stage('copy ahead', rowsAhead(tables, source))
+  await copyAhead(tables, ends, tell.page)
+  const lock = await lockWhenFree(dir, wait, () => copyAhead(tables, ends, () => {}))
+  if (lock === undefined) return { outcome: 'copied ahead', tables: [] }
+  try {
+    await target.refuseRunning()
+    await copyInOne(tables, ends, tell)
+    await target.analyse(tables)
+    tell.stage('audit the target', 0)
+    refuseBroken('target', await auditPostgres(url, { idle: false, now: systemClock.now() }))
+    // In this order: between the two neither side can be started, and the same call goes on from here.
+    writeMoveNote(dir, { ...note, state: 'moved', to, at: timeNow() })
+    await target.finish()
+    return { outcome: 'moved', tables: tables.map(table => ({ table: table.name, rows: source.count(table) })) }
+  } finally {
+    lock.release()
+  }
+}
+
+async function copyInOne(tables: readonly MoveTable[], ends: Ends, tell: Tell): Promise<void> {
+  const { source, target } = ends
+  await target.begin()
+  try {
+    tell.stage('copy the rest', rowsAhead(tables, source))
+    await copyRest(tables, ends, tell.page)
+    tell.stage('compare', 0)
+    for (const table of tables) await refuseDifferent(table, source, target)
+    await target.commit()
+  } catch (error) {
+    await target.rollback()
+    throw error
+  }
+}
+
+async function refuseDifferent(table: MoveTable, source: MoveSource, target: MoveTarget): Promise<void> {
+  const here = source.sums(table)
+  const there = await target.sums(table)
+  const at = here.findIndex((sum, i) => sum !== there[i])
+  if (at < 0 && here.length === there.length) return
+  throw new CannotMove(
+    `the copy differs in ${table.name}, ${sumNames(table)[at]}: ${here[at]} in the source, ${there[at]} in the target; the source is as it was`,
+  )
+}
+
+// While we wait, what the gateway settles goes on being copied, so that little is left for the end.
+async function lockWhenFree(
+  dir: string,
+  wait: MoveOptions['wait'],
+  catchUp: () => Promise<void>,
+): Promise<DataDirLock | undefined> {
+  for (;;) {
+    const lock = lockDataDir(dir)
+    if (lock !== 'taken') return lock
+    if (!(await wait())) return undefined
+    await catchUp()
+  }
+}
+
+function refuseBroken(which: string, report: AuditReport): void {
+  const broken = report.findings.filter(finding => finding.broken > 0).map(finding => finding.invariant)
+  if (broken.length === 0) return
+  throw new CannotMove(
+    `the books of the ${which} are broken (${broken.join(', ')}; see turnpike audit); nothing is in force there`,
+  )
+}
+
+function rowsAhead(tables: readonly MoveTable[], source: MoveSource): number {
+  return tables.filter(({ role }) => role === 'ahead').reduce((sum, table) => sum + source.count(table), 0)
+}
+
+function databaseOf(source: MoveSource): string {
+  return source.db.location() ?? ''
+}
+
+function timeNow(): string {
+  return new Date(systemClock.now()).toISOString()
+}
