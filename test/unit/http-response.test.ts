@@ -141,6 +141,13 @@ test('a body without a length lasts until the connection ends, and one that is c
   assert.deepEqual([cut.reader.ended(), cut.seen.ended], [false, false])
 })
 
+test('what is not HTTP is refused at its first bytes, without an end of its head', () => {
+  for (const text of ['SSH-2.0-OpenSSH_9.2\r\n', '\x01', 'HTTP/2', 'HTTP/1x', '\r\n', '<html>']) {
+    assert.throws(() => reading().reader.read(Buffer.from(text)), BadResponse, text)
+  }
+  for (const text of ['H', 'HTTP/1.', 'HTTP/1.1 20']) reading().reader.read(Buffer.from(text))
+})
+
 test('what nobody asked for is refused, and the next response is read from its beginning', () => {
   const { reader, seen } = reading()
   reader.read(Buffer.from(`${HEAD}Content-Length: 1\r\n\r\n1`))

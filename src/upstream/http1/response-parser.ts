@@ -63,6 +63,8 @@ export function responseReader(listener: ResponseListener, limits: { readonly he
     const end = bytes.indexOf('\r\n\r\n', kept === undefined ? 0 : Math.max(0, kept.length - 3))
     if (end > headBytesMax || (end < 0 && bytes.length > headBytesMax)) throw new BadResponse('its head is too large')
     if (end < 0) {
+      // Another protocol may never send a blank line.
+      if (!'HTTP/1.'.startsWith(bytes.toString('latin1', 0, 7))) throw new BadResponse('it is not HTTP/1')
       kept = kept === undefined ? Buffer.from(bytes) : bytes
       return
     }
