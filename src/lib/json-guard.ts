@@ -166,7 +166,7 @@ function endOfString(bytes: Buffer, start: number): number {
 }
 
 // The index of the closing quote, found as in a buffer.
-function endOfText(text: string, start: number): number {
+export function endOfText(text: string, start: number): number {
   let searchAt = start + STEP_BYTES
   for (let i = start; i < text.length; i++) {
     if (i >= searchAt) {
