@@ -1,6 +1,6 @@
 // What the store promises of the catalog where others write between its own reading and writing, on every engine.
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { sqlCatalog } from '../../src/store/sql/catalog/catalog.ts'
@@ -55,7 +55,7 @@ for (const { engine, open } of ENGINES) {
 
 test('a counter that a conflict raises names its table, which Postgres demands', () => {
   const folder = join(import.meta.dirname, '../../src/store/sql')
-  for (const name of readdirSync(folder)) {
+  for (const name of globSync('**/*.ts', { cwd: folder })) {
     const text = readFileSync(join(folder, name), 'utf8')
     for (const [statement] of text.matchAll(/ON CONFLICT[^`]*/g)) {
       assert.doesNotMatch(statement, /(?<![\w.])(\w+) = \1\b(?!\.)/, `${name}: ${statement}`)
