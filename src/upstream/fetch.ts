@@ -8,6 +8,7 @@ import { type ErrorBody, errorBody, unlikeAnswer } from './http1/response-head.t
 import type { ResponseHeaders } from './http1/response-parser.ts'
 import type { UpstreamError } from './openai/error.ts'
 import { type AnswerBounds, answerGuard, type Guard, shapeGuard } from './response-guard.ts'
+import type { AnswerRoom } from './response-memory.ts'
 
 export type FetchFunction = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
 
@@ -22,6 +23,8 @@ export type FetchSetup = Pick<
   // Whether anything else than a stream is nonsense.
   readonly stream: boolean
   readonly bounds: AnswerBounds
+  // Memory for a whole answer, which is counted from 64 KiB on. `resume` is called when it got what it waited for.
+  readonly openRoom?: (resume: () => void) => AnswerRoom
   // What a status that is not 200 means.
   readonly failure: (error: UpstreamError) => Failure
 }
@@ -94,6 +97,19 @@ function answerOf(setup: FetchSetup, ends: Ends): OutwardHandler & { fail(reason
   let shape: Guard | undefined
   let bytes = 0
   let over = false
+  let room: AnswerRoom | undefined
+
+  // Without memory for it, an answer is read no further, whoever asks for more.
+  const resume = () => {
+    if (room?.isWaiting !== true) ends.resume()
+  }
+
+  function count(arrived: number): void {
+    if (setup.stream || setup.openRoom === undefined || bytes <= WAITING_BYTES) return
+    const wanted = room === undefined ? bytes : arrived
+    room ??= setup.openRoom(ends.resume)
+    if (!room.take(wanted)) ends.pause()
+  }
 
   const fail = (reason: unknown) => {
     if (over) return
@@ -113,7 +129,7 @@ function answerOf(setup: FetchSetup, ends: Ends): OutwardHandler & { fail(reason
       const type = headers.get('content-type') ?? ''
       guard = answerGuard(type, setup.bounds)
       shape = shapeGuard(type)
-      body = bodyOf(ends)
+      body = bodyOf({ ...ends, resume })
       ends.resolve(new Response(body.stream, { status, headers: shownHeaders(headers) }))
     },
     data(chunk) {
@@ -131,11 +147,16 @@ function answerOf(setup: FetchSetup, ends: Ends): OutwardHandler & { fail(reason
       if (trouble !== undefined) return fail(new Failure('nonsense', `the answer is ${trouble}`, { status: 200 }))
       // The bytes are lent: a copy is what stays.
       body?.push(new Uint8Array(chunk))
+      count(chunk.length)
     },
     end(failure) {
       if (over) return
       if (refused !== undefined) return fail(setup.failure(refused.whole()))
+      // It was we who did not read on. What was read had been produced.
+      if (failure?.kind === 'timeout' && room?.isWaiting === true)
+        return fail(new Failure('cut', 'no memory for the answer in time', { producedBytes: bytes }))
       if (failure !== undefined) return fail(failure)
+      room?.complete()
       over = true
       body?.end(undefined)
     },

@@ -9,8 +9,10 @@ import { TIMEOUTS } from '../../src/config/limits.ts'
 import { Failure } from '../../src/domain/failure.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { outwardRoom } from '../../src/upstream/connection-limit.ts'
-import { outwardFetch } from '../../src/upstream/fetch.ts'
+import { type FetchSetup, outwardFetch } from '../../src/upstream/fetch.ts'
 import { outward } from '../../src/upstream/http1/client.ts'
+import { type AnswerRoom, answerMemory } from '../../src/upstream/response-memory.ts'
+import { until } from '../kit/until.ts'
 
 const HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n'
 const init = { method: 'POST', body: '{}', headers: { 'X-A': 'b', Host: 'evil', 'user-agent': 'other' } }
@@ -97,6 +99,39 @@ function slowly(): TransformStream<Uint8Array, Uint8Array> {
   })
 }
 
+test('a whole answer past 64 KiB waits for memory, is read on when there is some, and keeps it until it is released', async () => {
+  const memory = answerMemory({ bytesMax: 1_000_000, bytesMaxPerAccount: 1_000_000 })
+  const other = memory.open('b', () => undefined)
+  other.take(950_000)
+  const body = `"${'x'.repeat(300_000)}"`
+  const rooms: AnswerRoom[] = []
+  await using scene = await openScene(
+    socket =>
+      socket.write(
+        `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+      ),
+    {
+      stream: false,
+      bounds: { answerBytesMax: 1_000_000, sseEventBytesMax: 1000 },
+      openRoom(resume) {
+        const room = memory.open('a', resume)
+        rooms.push(room)
+        return room
+      },
+    },
+  )
+
+  const response = await scene.send(scene.origin, { method: 'POST', body: '{}' })
+  const text = response.text()
+  await until('it waits', () => rooms[0]?.isWaiting === true)
+  other.release()
+
+  assert.equal(await text, body)
+  assert.equal(memory.bytes >= body.length, true)
+  for (const room of rooms) room.release()
+  assert.deepEqual([rooms.length, memory.bytes], [1, 0])
+})
+
 async function readInto(heard: string[], stream: ReadableStream<Uint8Array>): Promise<unknown> {
   try {
     for await (const piece of stream) heard.push(Buffer.from(piece).toString())
@@ -107,7 +142,7 @@ async function readInto(heard: string[], stream: ReadableStream<Uint8Array>): Pr
 }
 
 // One server that answers each request with exact bytes, and a stand-in for fetch that may call it.
-async function openScene(answer: (socket: Socket) => void) {
+async function openScene(answer: (socket: Socket) => void, setup: Partial<FetchSetup> = {}) {
   const received: string[] = []
   const closed = Promise.withResolvers<void>()
   const server = createServer(socket => {
@@ -142,6 +177,7 @@ async function openScene(answer: (socket: Socket) => void) {
     onSent: () => undefined,
     failure: ({ status, retryAfter, body }) =>
       new Failure('status', `${status} after ${retryAfter} with ${body.length} bytes`),
+    ...setup,
   })
   return {
     origin,

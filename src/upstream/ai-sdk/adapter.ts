@@ -11,6 +11,7 @@ import { remembered } from '../../lib/memoize.ts'
 import type { Adapter, Errand } from '../adapter.ts'
 import type { WireBounds, WireNeeds } from '../openai/adapter.ts'
 import type { Unsaid } from '../openai/error.ts'
+import type { AnswerRoom } from '../response-memory.ts'
 import { failureOfSaying, failureOfSdk, isUnknownShape } from './error.ts'
 import { sdkModel } from './models.ts'
 import { callOptions, ignoredBy } from './request.ts'
@@ -32,8 +33,14 @@ export function sdkAdapter(provider: Provider, kind: SdkKind, bounds: WireBounds
         state.over = true
         listener.end(failure)
       }
+      const rooms: AnswerRoom[] = []
+      const openRoom = (resume: () => void) => {
+        const room = needs.memory.open(errand.accountId, resume)
+        rooms.push(room)
+        return room
+      }
       const note = (warnings: readonly SharedV4Warning[]) => warned(errand.chat).push(...unsupported(warnings))
-      speak(errand, listener, state, stop.signal, note)
+      speak(errand, listener, state, { signal: stop.signal, note, openRoom })
         .then(
           () => end(undefined),
           error => {
@@ -42,6 +49,9 @@ export function sdkAdapter(provider: Provider, kind: SdkKind, bounds: WireBounds
           },
         )
         .catch(needs.onBug)
+        .finally(() => {
+          for (const room of rooms) room.release()
+        })
       return {
         pause() {
           state.paused = true
@@ -67,12 +77,11 @@ export function sdkAdapter(provider: Provider, kind: SdkKind, bounds: WireBounds
     errand: Errand,
     listener: AnswerListener,
     state: Speaking,
-    signal: AbortSignal,
-    note: (warnings: readonly SharedV4Warning[]) => void,
+    { signal, note, openRoom }: CallNeeds,
   ): Promise<void> {
     const say = <Said>(work: () => Said) => sayable(work, state, wire.unsaid(errand.credential))
     const options = await say(() => ({ ...callOptions(errand, provider, kind), abortSignal: signal }))
-    const model = await modelFor(noting(errand, state), signal)
+    const model = await modelFor(noting(errand, state), signal, openRoom)
     if (errand.chat.stream) {
       const { stream } = await say(() => model.doStream(options))
       await readStream(stream, listener, state, note)
@@ -85,10 +94,10 @@ export function sdkAdapter(provider: Provider, kind: SdkKind, bounds: WireBounds
     listener.whole(wholeOf(result, kind))
   }
 
-  async function modelFor(errand: Errand, signal: AbortSignal) {
+  async function modelFor(errand: Errand, signal: AbortSignal, openRoom: CallNeeds['openRoom']) {
     const credential = needed(errand.credential)
     signal.throwIfAborted()
-    const send = await wire.send(errand, credential, signal)
+    const send = await wire.send(errand, credential, signal, openRoom)
     const model = await sdkModel(kind, { provider, credential, model: errand.model, send })
     signal.throwIfAborted()
     return model
@@ -118,6 +127,12 @@ export function sdkAdapter(provider: Provider, kind: SdkKind, bounds: WireBounds
     }
     if (!finished) throw new Failure('broke', 'the stream ended without a finish')
   }
+}
+
+type CallNeeds = {
+  readonly signal: AbortSignal
+  readonly note: (warnings: readonly SharedV4Warning[]) => void
+  readonly openRoom: (resume: () => void) => AnswerRoom
 }
 
 type Speaking = { paused: boolean; over: boolean; isSent: boolean; upstreamId: string | null; go: () => void }

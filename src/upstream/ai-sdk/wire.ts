@@ -8,12 +8,18 @@ import { type FetchFunction, outwardFetch } from '../fetch.ts'
 import { type Outward, outward } from '../http1/client.ts'
 import type { WireBounds, WireNeeds } from '../openai/adapter.ts'
 import type { Unsaid } from '../openai/error.ts'
+import type { AnswerRoom } from '../response-memory.ts'
 import { failureOfSdkStatus } from './error.ts'
 import { serviceAccountOf, TOKEN_URL, type Tokens, vertexTokens } from './vertex-token.ts'
 
 export type SdkWire = {
   // A `fetch` for this errand alone. Waiting for it is part of the errand's time, and ends with the signal.
-  send(errand: Errand, credential: Credential, signal: AbortSignal): Promise<FetchFunction>
+  send(
+    errand: Errand,
+    credential: Credential,
+    signal: AbortSignal,
+    openRoom: (resume: () => void) => AnswerRoom,
+  ): Promise<FetchFunction>
   unsaid(credential: Credential | undefined): Unsaid
   retire(): void
   close(): Promise<void>
@@ -79,7 +85,7 @@ export function sdkWire(provider: Provider, kind: SdkKind, wireBounds: WireBound
   }
 
   return {
-    async send(errand, credential, signal) {
+    async send(errand, credential, signal, openRoom) {
       const { stream } = errand.chat
       const firstByteMs = stream ? timeouts.firstByteStreamMs : timeouts.firstByteJsonMs
       const totalMs = Math.min(timeouts.totalMs, errand.totalMsMax)
@@ -96,6 +102,7 @@ export function sdkWire(provider: Provider, kind: SdkKind, wireBounds: WireBound
         headers: { ...provider.quirks.headers, ...headers },
         stream,
         bounds,
+        openRoom,
         firstByteMs,
         totalMs: totalMs - (needs.clock.monotonic() - startedMs),
         silence: errand.silence,
