@@ -64,7 +64,7 @@ export function checkPriced(name: string, value: unknown, under: string): void {
 
 // The fields of one object, not of those inside of it, such as a schema of the caller's own.
 export function checkPricedFields(record: Readonly<Record<string, unknown>>, path: string): void {
-  for (const name of Object.keys(record)) checkPriced(name, record[name], path)
+  for (const name of Object.keys(record)) if (PRICED_ELSEWHERE.has(name)) checkPriced(name, record[name], path)
 }
 
 // All of it: a field that only some provider reads may hold another one. Its depth was guarded.
