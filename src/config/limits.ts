@@ -76,7 +76,7 @@ const TABLE = {
   // Of the wires that are spoken by packages, which parse on the event loop.
   packageAnswerBytesMax: 4 * MIB,
   // Whole answers in memory, and which part of it one account may have. A small answer is not counted and never waits.
-  answersInMemoryBytesMax: 256 * MIB,
+  answersInMemoryBytesMax: 160 * MIB,
   answersPerAccountShare: 4,
   answerUncountedBytesMax: 64 * KIB,
   // An answer above either is read in a thread of its own, within the time that follows.
