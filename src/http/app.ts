@@ -3,11 +3,11 @@ import { type FastifyInstance, fastify } from 'fastify'
 import { errorBody, Refusal } from '../domain/refusal.ts'
 import { type AdminNeeds, adminApi } from './admin/admin-api.ts'
 import { hasLeft } from './admin/answers.ts'
-import { dashboard } from './dashboard.ts'
-import { documents } from './documents/documents.ts'
-import type { Brand } from './documents/openapi-document.ts'
+import type { Brand } from './openapi/document.ts'
+import { documents } from './openapi/documents.ts'
 import { type OperationsNeeds, operations } from './operations.ts'
 import { securityHeaders, sendSecurityHeaders } from './security-headers.ts'
+import { dashboard } from './static.ts'
 
 export type AppNeeds = OperationsNeeds & {
   readonly newRequestId: () => string

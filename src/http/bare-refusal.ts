@@ -5,8 +5,8 @@ import { errorBody, Refusal, type RefusalCode } from '../domain/refusal.ts'
 import { STATUS_CODES } from '../lib/node-http.ts'
 import type { Standing } from '../lib/token-bucket.ts'
 import { addressFigures } from './rate-headers.ts'
-import { refusalHeaders } from './reply.ts'
 import { isUnderV1 } from './request.ts'
+import { refusalHeaders } from './response.ts'
 import { ALWAYS } from './security-headers.ts'
 
 export type BareNeeds = {

@@ -3,7 +3,7 @@ import { Refusal } from '../domain/refusal.ts'
 import { guardJson, oddNumberPath } from '../lib/json-guard.ts'
 import { isRawJson, parseKeepingDigits } from '../lib/raw-json.ts'
 import { wellFormed } from '../lib/well-formed.ts'
-import type { Asked } from './exchange.ts'
+import type { Asked } from './http-types.ts'
 
 export function requireJson(req: Asked): void {
   const type = req.headers['content-type'] ?? ''

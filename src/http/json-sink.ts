@@ -4,7 +4,7 @@ import type { Refusal } from '../domain/refusal.ts'
 import type { Alarms } from '../lib/coarse-timers.ts'
 import type { ServedBy, Sink } from '../relay/sink.ts'
 import { ignoredHeader, metadataJson, OUR_FINGERPRINT, usageJson } from './answer-json.ts'
-import { type Case, commonHeaders, costHeader, type ReplyNeeds, sendJson, sendPieces, sendRefusal } from './reply.ts'
+import { type Case, commonHeaders, costHeader, type ReplyNeeds, sendJson, sendPieces, sendRefusal } from './response.ts'
 
 export type SinkSetup = {
   readonly it: Case

@@ -5,9 +5,9 @@ import type { FailureKind } from '../domain/failure.ts'
 import type { FleetView } from '../domain/target-view.ts'
 import type { Endpoint } from '../domain/usage.ts'
 import { type Count, counterTally, histogramTally, type Spread, type TallyMetric } from '../lib/tally.ts'
-import type { RequestReport } from './door.ts'
 import { fleetMetrics } from './fleet-metrics.ts'
 import { redisMetrics } from './redis-metrics.ts'
+import type { RequestReport } from './router.ts'
 
 export type Metrics = {
   request(report: RequestReport): void

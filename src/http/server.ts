@@ -8,12 +8,12 @@ import type { Alarms } from '../lib/coarse-timers.ts'
 import { createServer } from '../lib/node-http.ts'
 import { type BareNeeds, endBare, rejectBare } from './bare-refusal.ts'
 import type { Connections } from './connections.ts'
-import type { Door } from './door.ts'
+import { expressLane } from './express/fast-path.ts'
+import { KEEP_ALIVE_MS } from './express/response.ts'
 import { type Feed, requestFeed } from './feed.ts'
-import { expressLane } from './lane.ts'
-import { KEEP_ALIVE_MS } from './lane-reply.ts'
-import { destroyUnlessRead } from './reply.ts'
 import { isUnderV1 } from './request.ts'
+import { destroyUnlessRead } from './response.ts'
+import type { Door } from './router.ts'
 
 export type ServerNeeds = BareNeeds & {
   // Chats, whichever way they come in.

@@ -7,7 +7,7 @@ import type { Alarm } from '../lib/coarse-timers.ts'
 import type { ServedBy, Sink } from '../relay/sink.ts'
 import { metadataJson, OUR_FINGERPRINT, usageJson } from './answer-json.ts'
 import { answerHeaders, type SinkSetup } from './json-sink.ts'
-import { costHeader, sendRefusal } from './reply.ts'
+import { costHeader, sendRefusal } from './response.ts'
 
 export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
   const { it, reply, pace, alarms } = setup

@@ -2,7 +2,7 @@
 // their time, and what is left is ended with an error of its own. A second signal hurries. Drained means booked: settlements
 // that the store did not take yet are waited for, after all else.
 import { Failure } from '../domain/failure.ts'
-import type { InFlight } from '../http/door.ts'
+import type { InFlight } from '../http/router.ts'
 import type { HttpServer } from '../http/server.ts'
 import type { Log } from '../lib/log.ts'
 import type { Roster } from '../lib/roster.ts'

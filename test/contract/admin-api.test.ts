@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { Compile } from 'typebox/compile'
 import type { Endpoint } from '../../src/http/admin/endpoint-table.ts'
 import { ADMIN, ADMIN_ENDPOINTS } from '../../src/http/admin/schemas.ts'
-import { ADMIN_BODIES } from '../../src/http/documents/openapi-examples.ts'
+import { ADMIN_BODIES } from '../../src/http/openapi/examples.ts'
 import { openAdminHouse, PRICE } from '../kit/admin-house.ts'
 
 test('a key lives from its creation over rotation to its revoke, and shows each secret once', async () => {

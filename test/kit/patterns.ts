@@ -2,7 +2,7 @@
 // the schemas that check requests, taken from the OpenAPI document.
 import { globSync, readFileSync } from 'node:fs'
 import { parseAst } from 'rolldown/parseAst'
-import { openApiDocument } from '../../src/http/documents/openapi.ts'
+import { openApiDocument } from '../../src/http/openapi/openapi.ts'
 
 export type Pattern = { readonly where: string; readonly source: string; readonly flags: string }
 

@@ -2,7 +2,7 @@
 // on the running gateway, the last value inside it and the first one outside.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { OpenApi, Operation, Schema } from '../../src/http/documents/openapi-document.ts'
+import type { OpenApi, Operation, Schema } from '../../src/http/openapi/document.ts'
 import { httpCall, type Loose } from '../kit/http-call.ts'
 import { openScene } from '../kit/scene.ts'
 

@@ -4,7 +4,7 @@ import { EventEmitter } from 'node:events'
 import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import type { Asked, Reply } from '../../src/http/exchange.ts'
+import type { Asked, Reply } from '../../src/http/http-types.ts'
 import { readBody } from '../../src/http/request.ts'
 import type { Alarms } from '../../src/lib/coarse-timers.ts'
 

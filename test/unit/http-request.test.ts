@@ -5,7 +5,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { after, test } from 'node:test'
 import fc from 'fast-check'
-import { requestReader } from '../../src/lib/http-request.ts'
+import { requestReader } from '../../src/http/express/request-parser.ts'
 
 const LINE = 'POST /x HTTP/1.1\r\n'
 const read = requestReader('POST', '/x', { headersMax: 8, headerBytesMax: 400, bytesMax: 4000 })

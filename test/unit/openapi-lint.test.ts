@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
-import { openApiDocument } from '../../src/http/documents/openapi.ts'
+import { openApiDocument } from '../../src/http/openapi/openapi.ts'
 
 const RULES = {
   'operation-description': 'error',

@@ -4,8 +4,8 @@ import { parseChat } from '../../chat/parse-request.ts'
 import type { Chat } from '../../domain/chat.ts'
 import type { Alarms } from '../../lib/coarse-timers.ts'
 import { LARGE_BODY_BYTES, parseJsonObject, requireJson } from '../json-body.ts'
-import type { Case } from '../reply.ts'
 import { readBody } from '../request.ts'
+import type { Case } from '../response.ts'
 
 export type ChatBodyNeeds = {
   readonly bodyBytesMax: number

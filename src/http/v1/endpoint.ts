@@ -3,7 +3,7 @@ import type { EndpointRule } from '../../admit/authorize.ts'
 import type { Nano, Tokens } from '../../domain/credits.ts'
 import type { Pass } from '../../domain/handoff.ts'
 import type { Outcome } from '../../domain/usage.ts'
-import type { Case } from '../reply.ts'
+import type { Case } from '../response.ts'
 
 // Served also by the express lane, and where the dashboard is alone.
 export const CHATS = '/v1/chat/completions'

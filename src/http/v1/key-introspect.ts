@@ -7,7 +7,7 @@ import type { Pass } from '../../domain/handoff.ts'
 import { leastLeft } from '../../domain/hold.ts'
 import { isoSecond, isoTime, isoTimeOrNull } from '../../domain/wire-time.ts'
 import { exactly, type V1Endpoint } from './endpoint.ts'
-import { type FreeNeeds, type FreeWork, freeEndpoint } from './free.ts'
+import { type FreeNeeds, type FreeWork, freeEndpoint } from './unbilled.ts'
 
 const rule: EndpointRule = { endpoint: 'key.introspect', method: 'GET', scope: null, evenIfSuspended: true }
 

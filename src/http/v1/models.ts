@@ -4,7 +4,7 @@ import type { EndpointRule } from '../../admit/authorize.ts'
 import { type Model, modelNotFound } from '../../domain/catalog.ts'
 import { formatPrice } from '../../domain/credits.ts'
 import { below, exactly, type V1Endpoint } from './endpoint.ts'
-import { type FreeNeeds, type FreeWork, freeEndpoint } from './free.ts'
+import { type FreeNeeds, type FreeWork, freeEndpoint } from './unbilled.ts'
 
 export type ModelsNeeds = FreeNeeds & {
   readonly catalog: () => { readonly models: readonly Model[]; model(name: string): Model | undefined }

@@ -8,7 +8,7 @@ import { parseIsoTime } from '../../domain/wire-time.ts'
 import { type FairQueue, QueueFull } from '../../lib/fair-queue.ts'
 import { PAGE_DEFAULT, PAGE_MAX, type UsageFilter, type UsageReports } from '../../store/contract/operator.ts'
 import { below, exactly, type V1Endpoint } from './endpoint.ts'
-import { type FreeNeeds, type FreeWork, freeEndpoint } from './free.ts'
+import { type FreeNeeds, type FreeWork, freeEndpoint } from './unbilled.ts'
 
 export type UsageNeeds = FreeNeeds & { readonly usage: UsageReports }
 

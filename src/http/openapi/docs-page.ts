@@ -1,11 +1,12 @@
 // The page at /docs: the OpenAPI document for people, in one file without scripts or anything loaded from elsewhere.
+
+import type { Brand, OpenApi } from './document.ts'
+import { type Chapter, guide } from './html/guide.ts'
+import { html, type Markup, prose } from './html/html.ts'
+import { operationSection, type Placed } from './html/operation.ts'
+import { errorsChapter, headersChapter, schemasSection } from './html/reference.ts'
+import { STYLE } from './html/style.ts'
 import { openApiDocument } from './openapi.ts'
-import type { Brand, OpenApi } from './openapi-document.ts'
-import { html, type Markup, prose } from './openapi-html.ts'
-import { type Chapter, guide } from './openapi-html-guide.ts'
-import { operationSection, type Placed } from './openapi-html-operation.ts'
-import { errorsChapter, headersChapter, schemasSection } from './openapi-html-reference.ts'
-import { STYLE } from './openapi-html-style.ts'
 
 const built = new Map<OpenApi, string>()
 

@@ -1,8 +1,8 @@
 // One operation of the OpenAPI document as a section of the page: what it takes, what it answers, how it refuses.
-import type { Media, OpenApi, Operation, Parameter, Response, Schema } from './openapi-document.ts'
-import { type Column, codeBlock, html, joined, type Markup, NOTHING, prose, table } from './openapi-html.ts'
-import { meaningOf, type Side, schemaTable, typeOf } from './openapi-html-schema.ts'
-import { curlOf } from './openapi-snippets.ts'
+import type { Media, OpenApi, Operation, Parameter, Response, Schema } from '../document.ts'
+import { curlOf } from '../snippets.ts'
+import { type Column, codeBlock, html, joined, type Markup, NOTHING, prose, table } from './html.ts'
+import { meaningOf, type Side, schemaTable, typeOf } from './schema.ts'
 
 const PARAMETERS: readonly Column[] = [
   { title: 'Parameter', kind: 'name' },

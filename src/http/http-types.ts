@@ -1,7 +1,7 @@
 // What /v1 needs of a request and of the means to answer it: Node's own, or those of the express lane.
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import type { WholeRequest } from '../lib/http-request.ts'
+import type { WholeRequest } from './express/request-parser.ts'
 
 export type Asked = IncomingMessage | LaneRequest
 

@@ -5,11 +5,11 @@ import { ENDPOINTS, MODEL_NAME_MAX } from '../../domain/usage.ts'
 import { PAGE_DEFAULT, PAGE_MAX } from '../../store/contract/operator.ts'
 import { TIME_PATTERN, UsageShape } from '../admin/shapes.ts'
 import { KeyIntrospectionShape, ModelListShape, ModelShape, UsageListShape } from '../v1/shapes.ts'
-import { type About, CLIENT_REQUEST_ID, chatOperation, quoteOperation, v1Operation } from './openapi-chat.ts'
-import type { Brand, Parameter, Paths, Response } from './openapi-document.ts'
-import { v1Errors } from './openapi-errors.ts'
-import { v1Headers } from './openapi-headers.ts'
-import { described } from './openapi-schemas.ts'
+import { type About, CLIENT_REQUEST_ID, chatOperation, quoteOperation, v1Operation } from './chat.ts'
+import type { Brand, Parameter, Paths, Response } from './document.ts'
+import { v1Errors } from './errors.ts'
+import { v1Headers } from './headers.ts'
+import { described } from './schemas.ts'
 
 const NO_ENTRY: readonly RefusalCode[] = ['account_suspended']
 const NO_SCOPE: readonly RefusalCode[] = [...NO_ENTRY, 'insufficient_scope']

@@ -1,15 +1,15 @@
 // The express lane: chats that arrive whole, plain and one at a time, as nearly all do, are read and answered here, on
 // the bare socket. Whatever else comes on a connection is put back, and Node's HTTP server has it from there on.
 import type { Socket } from 'node:net'
-import type { RefusalCode } from '../domain/refusal.ts'
-import { byteQueue } from '../lib/byte-queue.ts'
-import type { Clock } from '../lib/clock.ts'
-import type { Alarm, Alarms } from '../lib/coarse-timers.ts'
-import { type HeadBounds, requestReader, type WholeRequest } from '../lib/http-request.ts'
-import type { LaneRequest } from './exchange.ts'
-import { dateOf, KEEP_ALIVE_MS, type LaneDuties, LaneReply } from './lane-reply.ts'
-import { destroyUnlessRead } from './reply.ts'
-import { CHATS } from './v1/endpoint.ts'
+import type { RefusalCode } from '../../domain/refusal.ts'
+import { byteQueue } from '../../lib/byte-queue.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { Alarm, Alarms } from '../../lib/coarse-timers.ts'
+import type { LaneRequest } from '../http-types.ts'
+import { destroyUnlessRead } from '../response.ts'
+import { CHATS } from '../v1/endpoint.ts'
+import { type HeadBounds, requestReader, type WholeRequest } from './request-parser.ts'
+import { dateOf, KEEP_ALIVE_MS, type LaneDuties, LaneReply } from './response.ts'
 
 export type LaneNeeds = HeadBounds & {
   readonly serve: (req: LaneRequest, reply: LaneReply) => Promise<void>

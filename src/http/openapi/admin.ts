@@ -3,12 +3,12 @@ import type { TObject } from 'typebox'
 import { REFUSALS, type RefusalCode } from '../../domain/refusal.ts'
 import { ADMIN_PREFIX, type Endpoint } from '../admin/endpoint-table.ts'
 import { ADMIN } from '../admin/schemas.ts'
-import { ADMIN_ABOUT } from './openapi-admin-notes.ts'
-import type { Media, Operation, Parameter, PathItem, Paths, Schema } from './openapi-document.ts'
-import { plainErrors } from './openapi-errors.ts'
-import { ADMIN_BODIES } from './openapi-examples.ts'
-import { headerRefs } from './openapi-headers.ts'
-import { described } from './openapi-schemas.ts'
+import { ADMIN_ABOUT } from './admin-notes.ts'
+import type { Media, Operation, Parameter, PathItem, Paths, Schema } from './document.ts'
+import { plainErrors } from './errors.ts'
+import { ADMIN_BODIES } from './examples.ts'
+import { headerRefs } from './headers.ts'
+import { described } from './schemas.ts'
 
 const ALWAYS: readonly RefusalCode[] = [
   'malformed_request',

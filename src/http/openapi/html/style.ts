@@ -1,5 +1,5 @@
 // How the page at /docs looks: light and dark, on paper, on a phone; with the fonts that are there, since none is loaded.
-import type { Markup } from './openapi-html.ts'
+import type { Markup } from './html.ts'
 
 export const STYLE: Markup = {
   markup: `

@@ -1,8 +1,8 @@
 // The answer to one request of the express lane: a head and what is written behind it, straight into the socket. What has no
 // length is framed by whoever writes it.
-import type { Clock } from '../lib/clock.ts'
-import { STATUS_CODES } from '../lib/node-http.ts'
-import type { LaneRequest, Reply } from './exchange.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { STATUS_CODES } from '../../lib/node-http.ts'
+import type { LaneRequest, Reply } from '../http-types.ts'
 
 export const KEEP_ALIVE_MS = 65_000
 

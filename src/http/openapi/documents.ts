@@ -1,7 +1,7 @@
 // The API described: the OpenAPI document, made from the schemas that validate, and a page that shows it offline.
 import type { FastifyInstance } from 'fastify'
 import { PLAIN_PAGE_CSP } from '../security-headers.ts'
-import type { Brand } from './openapi-document.ts'
+import type { Brand } from './document.ts'
 
 export function documents(app: FastifyInstance, brand: Brand): void {
   app.get('/openapi.json', async (_request, reply) => {

@@ -1,8 +1,8 @@
 // The short texts of the page at /docs that no schema can tell: keys, streams, limits, credits.
-import { GRACE_MS, SECRETS_IN_GRACE_MAX } from '../../domain/key.ts'
-import type { Brand } from './openapi-document.ts'
-import { codeBlock, html, type Markup, prose } from './openapi-html.ts'
-import { QUICK_START } from './openapi-snippets.ts'
+import { GRACE_MS, SECRETS_IN_GRACE_MAX } from '../../../domain/key.ts'
+import type { Brand } from '../document.ts'
+import { QUICK_START } from '../snippets.ts'
+import { codeBlock, html, type Markup, prose } from './html.ts'
 
 export type Chapter = { readonly id: string; readonly title: string; readonly body: Markup }
 

@@ -34,8 +34,8 @@ import {
   ModelShape,
   UsageListShape,
 } from '../v1/shapes.ts'
-import type { Schema } from './openapi-document.ts'
-import { NOTES } from './openapi-notes.ts'
+import type { Schema } from './document.ts'
+import { NOTES } from './notes.ts'
 
 const NAMED: Readonly<Record<string, TSchema>> = {
   ChatRequest,

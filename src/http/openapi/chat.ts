@@ -3,11 +3,11 @@ import { ChatRequest } from '../../chat/request-schema.ts'
 import type { RefusalCode } from '../../domain/refusal.ts'
 import { CLIENT_REQUEST_ID_MAX } from '../../domain/usage.ts'
 import { ChatChunkShape, ChatCompletionShape, ChatQuoteShape } from '../v1/shapes.ts'
-import type { Brand, Operation, Parameter, Response, Schema } from './openapi-document.ts'
-import { v1Errors } from './openapi-errors.ts'
-import { CHAT_COMPLETION, CHAT_REQUEST, CHAT_STREAM } from './openapi-examples.ts'
-import { chatHeaders, v1Headers } from './openapi-headers.ts'
-import { described } from './openapi-schemas.ts'
+import type { Brand, Operation, Parameter, Response, Schema } from './document.ts'
+import { v1Errors } from './errors.ts'
+import { CHAT_COMPLETION, CHAT_REQUEST, CHAT_STREAM } from './examples.ts'
+import { chatHeaders, v1Headers } from './headers.ts'
+import { described } from './schemas.ts'
 
 const CODES: readonly RefusalCode[] = [
   'account_suspended',

@@ -7,9 +7,9 @@ import { Refusal } from '../domain/refusal.ts'
 import type { Endpoint, RequestFacts } from '../domain/usage.ts'
 import type { Roster } from '../lib/roster.ts'
 import { type Gates, StoreAway } from '../store/contract/store.ts'
-import type { Asked, Reply } from './exchange.ts'
-import { type Case, commonHeaders, costHeader, type ReplyNeeds, sendRefusal } from './reply.ts'
+import type { Asked, Reply } from './http-types.ts'
 import { type CallNeeds, type HttpCall, openCall } from './request.ts'
+import { type Case, commonHeaders, costHeader, type ReplyNeeds, sendRefusal } from './response.ts'
 import type { Served, V1Endpoint } from './v1/endpoint.ts'
 
 export type DoorNeeds = Omit<AdmitNeeds, 'recognised'> &

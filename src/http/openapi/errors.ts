@@ -1,7 +1,7 @@
 // Errors in the OpenAPI document, made from the table of refusals: one example per code, one response per status.
 import { errorBody, REFUSALS, Refusal, type RefusalCode, type RefusalDetail } from '../../domain/refusal.ts'
-import type { Brand, Ref, Response } from './openapi-document.ts'
-import { headerRefs, v1Headers } from './openapi-headers.ts'
+import type { Brand, Ref, Response } from './document.ts'
+import { headerRefs, v1Headers } from './headers.ts'
 
 export const ERROR_CODES = Object.keys(REFUSALS) as readonly RefusalCode[]
 

@@ -1,5 +1,5 @@
 // Snippets for the page at /docs: the first call in three languages, and a curl line for every operation.
-import type { Operation } from './openapi-document.ts'
+import type { Operation } from './document.ts'
 
 const BASE = 'http://127.0.0.1:8080'
 

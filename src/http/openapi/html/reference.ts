@@ -1,10 +1,10 @@
 // The tables of the page at /docs that belong to no single operation: headers, errors, schemas.
-import { REFUSALS } from '../../domain/refusal.ts'
-import type { OpenApi, Schema } from './openapi-document.ts'
-import { ERROR_CODES } from './openapi-errors.ts'
-import { codeBlock, html, type Markup, NOTHING, prose, table } from './openapi-html.ts'
-import type { Chapter } from './openapi-html-guide.ts'
-import { schemaTable } from './openapi-html-schema.ts'
+import { REFUSALS } from '../../../domain/refusal.ts'
+import type { OpenApi, Schema } from '../document.ts'
+import { ERROR_CODES } from '../errors.ts'
+import type { Chapter } from './guide.ts'
+import { codeBlock, html, type Markup, NOTHING, prose, table } from './html.ts'
+import { schemaTable } from './schema.ts'
 
 export function headersChapter({ components }: OpenApi): Chapter {
   const rows = Object.entries(components.headers).map(([name, { description, example }]) => ({

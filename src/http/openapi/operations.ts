@@ -1,7 +1,7 @@
 // Probes, metrics and documents as OpenAPI operations: what is neither under /v1 nor the operator's.
-import type { Media, Operation, PathItem, Paths, Response, Schema } from './openapi-document.ts'
-import { plainErrors } from './openapi-errors.ts'
-import { headerRefs } from './openapi-headers.ts'
+import type { Media, Operation, PathItem, Paths, Response, Schema } from './document.ts'
+import { plainErrors } from './errors.ts'
+import { headerRefs } from './headers.ts'
 
 export function operationsPaths(): Paths {
   return {

@@ -1,6 +1,6 @@
 // Schemas as tables: one row a field, nested objects under their path, named schemas as links.
-import type { Schema } from './openapi-document.ts'
-import { type Column, html, joined, type Markup, NOTHING, prose, table } from './openapi-html.ts'
+import type { Schema } from '../document.ts'
+import { type Column, html, joined, type Markup, NOTHING, prose, table } from './html.ts'
 
 const COLUMNS: readonly Column[] = [
   { title: 'Field', kind: 'name' },

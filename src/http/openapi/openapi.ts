@@ -1,11 +1,11 @@
 // The OpenAPI 3.1 document: the whole HTTP interface, made from the schemas that validate and the table of refusals.
-import { adminPaths } from './openapi-admin.ts'
-import type { Brand, OpenApi } from './openapi-document.ts'
-import { errorExamples, sharedErrors } from './openapi-errors.ts'
-import { componentHeaders } from './openapi-headers.ts'
-import { operationsPaths } from './openapi-operations.ts'
-import { componentSchemas } from './openapi-schemas.ts'
-import { v1Paths } from './openapi-v1.ts'
+import { adminPaths } from './admin.ts'
+import type { Brand, OpenApi } from './document.ts'
+import { errorExamples, sharedErrors } from './errors.ts'
+import { componentHeaders } from './headers.ts'
+import { operationsPaths } from './operations.ts'
+import { componentSchemas } from './schemas.ts'
+import { v1Paths } from './v1.ts'
 
 const built = new Map<string, OpenApi>()
 

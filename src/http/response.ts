@@ -5,7 +5,7 @@ import { formatCredits, type Nano } from '../domain/credits.ts'
 import type { Call } from '../domain/handoff.ts'
 import { GRACE_MS } from '../domain/key.ts'
 import { errorBody, type Refusal, type RefusalCode } from '../domain/refusal.ts'
-import type { Asked, Reply } from './exchange.ts'
+import type { Asked, Reply } from './http-types.ts'
 import { type RateNeeds, rateHeaders } from './rate-headers.ts'
 
 // One request as the door keeps it: what is known of it so far, for headers, rows and the log.

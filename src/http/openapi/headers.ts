@@ -1,5 +1,5 @@
 // Every header that answers carry, described once, and which of them stand on which kind of answer.
-import type { Brand, Header, Ref } from './openapi-document.ts'
+import type { Brand, Header, Ref } from './document.ts'
 
 const text = { type: 'string' }
 const whole = { type: 'integer', minimum: 0 }
