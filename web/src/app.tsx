@@ -2,22 +2,22 @@
 import { Center, Loader } from '@mantine/core'
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
 import { Redirect, Route, Switch } from 'wouter'
-import { SessionContext } from './api/operator.ts'
 import { queries } from './api/queries.ts'
 import { resume, useSessionState } from './api/session.ts'
+import { SessionContext } from './api/session-context.ts'
+import { ErrorAlert } from './components/error-alert.tsx'
 import { Login } from './pages/login/login.tsx'
 import { NotFound } from './pages/not-found.tsx'
-import { Problem } from './parts/problem.tsx'
-import { Catch } from './shell/catch.tsx'
+import { ErrorBoundary } from './shell/error-boundary.tsx'
 import { Shell } from './shell/shell.tsx'
 
 const Overview = lazy(() => import('./pages/overview/overview.tsx'))
 const Keys = lazy(() => import('./pages/keys/keys.tsx'))
-const OneKey = lazy(() => import('./pages/keys/one-key.tsx'))
+const KeyDetail = lazy(() => import('./pages/keys/key-detail.tsx'))
 const Accounts = lazy(() => import('./pages/accounts/accounts.tsx'))
-const OneAccount = lazy(() => import('./pages/accounts/one-account.tsx'))
+const AccountDetail = lazy(() => import('./pages/accounts/account-detail.tsx'))
 const Usage = lazy(() => import('./pages/usage/usage.tsx'))
-const OneRequest = lazy(() => import('./pages/usage/one-request.tsx'))
+const RequestDetail = lazy(() => import('./pages/usage/request-detail.tsx'))
 const Models = lazy(() => import('./pages/catalog/models.tsx'))
 const Providers = lazy(() => import('./pages/catalog/providers.tsx'))
 const Nodes = lazy(() => import('./pages/nodes/nodes.tsx'))
@@ -37,11 +37,11 @@ export function App(): ReactNode {
   return (
     <SessionContext value={state.session}>
       <Shell>
-        <Catch>
-          <Suspense fallback={<Waiting />}>
+        <ErrorBoundary>
+          <Suspense fallback={<Loading />}>
             <Pages />
           </Suspense>
-        </Catch>
+        </ErrorBoundary>
       </Shell>
     </SessionContext>
   )
@@ -52,11 +52,11 @@ function Pages(): ReactNode {
     <Switch>
       <Route path="/overview" component={Overview} />
       <Route path="/keys" component={Keys} />
-      <Route path="/keys/:id">{({ id }) => <OneKey key={id} id={id} />}</Route>
+      <Route path="/keys/:id">{({ id }) => <KeyDetail key={id} id={id} />}</Route>
       <Route path="/accounts" component={Accounts} />
-      <Route path="/accounts/:id">{({ id }) => <OneAccount key={id} id={id} />}</Route>
+      <Route path="/accounts/:id">{({ id }) => <AccountDetail key={id} id={id} />}</Route>
       <Route path="/usage" component={Usage} />
-      <Route path="/usage/:id">{({ id }) => <OneRequest key={id} id={id} />}</Route>
+      <Route path="/usage/:id">{({ id }) => <RequestDetail key={id} id={id} />}</Route>
       <Route path="/models" component={Models} />
       <Route path="/providers" component={Providers} />
       <Route path="/nodes" component={Nodes} />
@@ -94,15 +94,15 @@ function Resuming(): ReactNode {
       clearTimeout(timer)
     }
   }, [])
-  if (error === undefined) return <Waiting />
+  if (error === undefined) return <Loading />
   return (
     <Center mih="60vh" p="md">
-      <Problem error={error} doing="Trying again every two seconds." />
+      <ErrorAlert error={error} doing="Trying again every two seconds." />
     </Center>
   )
 }
 
-function Waiting(): ReactNode {
+function Loading(): ReactNode {
   return (
     <Center mih={240}>
       <Loader size="sm" aria-label="Loading" />

@@ -1,6 +1,6 @@
 // Where callers find the gateway. The dashboard knows only its own address, which is another one where it has a listener to
 // itself.
-import { useSettings } from './house.ts'
+import { useSettings } from './settings.ts'
 
 export function useBaseUrl(): string {
   const { data } = useSettings()

@@ -1,11 +1,12 @@
 // One call to the admin API: the session's cookie goes by itself, changes carry its CSRF token, and every refusal becomes a
 // problem that says what happened.
-import { isUnattended } from './attention.ts'
-import { heard, silent } from './connection.ts'
+
+import { reportResponse, reportUnreachable } from './connection.ts'
+import { isUserIdle } from './user-activity.ts'
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
-export class ApiProblem extends Error {
+export class ApiError extends Error {
   readonly status: number
   readonly code: string
   readonly param: string | null
@@ -16,7 +17,7 @@ export class ApiProblem extends Error {
     fields: { message: string; code: string; param: string | null; requestId: string | null },
   ) {
     super(fields.message)
-    this.name = 'ApiProblem'
+    this.name = 'ApiError'
     this.status = status
     this.code = fields.code
     this.param = fields.param
@@ -46,7 +47,7 @@ export async function call<T>(method: Method, path: string, options: CallOptions
   try {
     return await attempt<T>(method, path, options)
   } catch (error) {
-    const isStale = error instanceof ApiProblem && error.code === 'csrf_failed'
+    const isStale = error instanceof ApiError && error.code === 'csrf_failed'
     if (!isStale || !(await renewCsrf())) throw error
     return attempt<T>(method, path, options)
   }
@@ -60,12 +61,12 @@ async function attempt<T>(method: Method, path: string, { body, headers, signal 
     headers: {
       accept: 'application/json',
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      ...(method === 'GET' ? (isUnattended() ? { 'x-background': '1' } : {}) : { 'x-csrf-token': csrfToken }),
+      ...(method === 'GET' ? (isUserIdle() ? { 'x-background': '1' } : {}) : { 'x-csrf-token': csrfToken }),
       ...headers,
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   })
-  if (!response.ok) throw await problemOf(response)
+  if (!response.ok) throw await errorOf(response)
   if (response.status === 204) return undefined as T
   return (await response.json()) as T
 }
@@ -74,12 +75,12 @@ async function attempt<T>(method: Method, path: string, { body, headers, signal 
 async function reach(url: string, init: RequestInit): Promise<Response> {
   try {
     const response = await fetch(url, init)
-    heard(response)
+    reportResponse(response)
     return response
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error
-    silent()
-    throw new ApiProblem(0, {
+    reportUnreachable()
+    throw new ApiError(0, {
       message: 'The server does not answer. It may be restarting.',
       code: 'unreachable',
       param: null,
@@ -88,12 +89,12 @@ async function reach(url: string, init: RequestInit): Promise<Response> {
   }
 }
 
-export async function problemOf(response: Response): Promise<ApiProblem> {
+export async function errorOf(response: Response): Promise<ApiError> {
   const requestId = response.headers.get('x-request-id')
   const said = (await response.json().catch(() => undefined)) as
     | { readonly error?: { readonly message?: string; readonly code?: string; readonly param?: string | null } }
     | undefined
-  return new ApiProblem(response.status, {
+  return new ApiError(response.status, {
     message: said?.error?.message ?? `The server answered ${response.status} ${response.statusText}.`,
     code: said?.error?.code ?? `http_${response.status}`,
     param: said?.error?.param ?? null,

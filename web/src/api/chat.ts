@@ -1,9 +1,9 @@
 // A chat as any caller would send it, with a key of its own and not the operator's session, read as it streams.
-import { ApiProblem, problemOf } from './call.ts'
+import { ApiError, errorOf } from './call.ts'
 
 export type Message = { readonly role: 'user' | 'assistant' | 'system'; readonly content: string }
 
-export type ChatOrder = {
+export type ChatRequest = {
   readonly key: string
   readonly model: string
   readonly messages: readonly Message[]
@@ -14,7 +14,7 @@ export type ChatOrder = {
 }
 
 // Resolves when the answer is whole; a failure in the middle of it is thrown like one at the start.
-export async function streamChat({ key, model, messages, signal, onText, onRequestId }: ChatOrder): Promise<void> {
+export async function streamChat({ key, model, messages, signal, onText, onRequestId }: ChatRequest): Promise<void> {
   const response = await fetch('/v1/chat/completions', {
     method: 'POST',
     // No cookie is read there, and none is sent.
@@ -25,12 +25,12 @@ export async function streamChat({ key, model, messages, signal, onText, onReque
   })
   const id = response.headers.get('x-request-id')
   if (id !== null) onRequestId(id)
-  if (!response.ok || response.body === null) throw await problemOf(response)
+  if (!response.ok || response.body === null) throw await errorOf(response)
   for await (const data of eventsOf(response.body)) {
     if (data === '[DONE]') return
     const chunk = JSON.parse(data) as Chunk
     if (chunk.error !== undefined) {
-      throw new ApiProblem(502, { message: chunk.error.message, code: chunk.error.code, param: null, requestId: id })
+      throw new ApiError(502, { message: chunk.error.message, code: chunk.error.code, param: null, requestId: id })
     }
     const delta = chunk.choices?.[0]?.delta
     const text = delta?.content ?? delta?.refusal ?? ''

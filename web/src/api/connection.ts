@@ -1,11 +1,11 @@
 // Whether the server answers, told to whoever listens, and what time it is there: countdowns go by the server's clock.
 
-export type Connection = 'ok' | 'away' | 'back'
+export type Connection = 'connected' | 'lost' | 'restored'
 
-const BACK_SHOWN_MS = 5000
-const OTHER_CLOCK_MS = 30_000
+const RESTORED_SHOWN_MS = 5000
+const CLOCK_SKEW_MS = 30_000
 
-let state: Connection = 'ok'
+let state: Connection = 'connected'
 let offsetMs = 0
 let timer: ReturnType<typeof setTimeout> | undefined
 const listeners = new Set<() => void>()
@@ -19,20 +19,20 @@ export function onConnection(listener: () => void): () => void {
   return () => listeners.delete(listener)
 }
 
-export function heard(response: Response): void {
+export function reportResponse(response: Response): void {
   const date = Date.parse(response.headers.get('date') ?? '')
   // The header counts whole seconds, and the answer was on its way for a while: only what is far more is another clock.
-  if (!Number.isNaN(date)) offsetMs = Math.abs(date - Date.now()) > OTHER_CLOCK_MS ? date - Date.now() : 0
+  if (!Number.isNaN(date)) offsetMs = Math.abs(date - Date.now()) > CLOCK_SKEW_MS ? date - Date.now() : 0
   const isServing = response.status !== 502 && response.status !== 503 && response.status !== 504
-  if (!isServing) silent()
-  else if (state === 'away') {
-    change('back')
-    timer = setTimeout(() => change('ok'), BACK_SHOWN_MS)
+  if (!isServing) reportUnreachable()
+  else if (state === 'lost') {
+    change('restored')
+    timer = setTimeout(() => change('connected'), RESTORED_SHOWN_MS)
   }
 }
 
-export function silent(): void {
-  change('away')
+export function reportUnreachable(): void {
+  change('lost')
 }
 
 export function serverNow(): number {

@@ -4,7 +4,7 @@ import type { ImportObject, ImportOrder } from '../../../src/admin/catalog-impor
 import type { ModelObject } from '../../../src/admin/catalog-wire.ts'
 import { type CallOptions, call, ifMatch, type Method } from './call.ts'
 import { SLOW_MS } from './queries.ts'
-import { readWhole } from './whole-list.ts'
+import { readAll } from './read-all.ts'
 
 export type { ImportObject, ImportOrder, ModelObject }
 export type Document = Readonly<Record<string, unknown>>
@@ -12,7 +12,7 @@ export type Document = Readonly<Record<string, unknown>>
 export function useModels() {
   return useQuery({
     queryKey: ['models', 'all'],
-    queryFn: ({ signal }) => readWhole<ModelObject>('/models', model => model.id, signal),
+    queryFn: ({ signal }) => readAll<ModelObject>('/models', model => model.id, signal),
     refetchInterval: SLOW_MS,
   })
 }
@@ -23,7 +23,7 @@ export function useModelDirectory(): readonly ModelObject[] {
   return (
     useQuery({
       queryKey: ['models', 'all'],
-      queryFn: ({ signal }) => readWhole<ModelObject>('/models', model => model.id, signal),
+      queryFn: ({ signal }) => readAll<ModelObject>('/models', model => model.id, signal),
       staleTime: 30_000,
     }).data ?? NONE
   )

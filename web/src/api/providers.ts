@@ -4,7 +4,7 @@ import type { HealthObject, ProviderObject } from '../../../src/admin/catalog-wi
 import { call, ifMatch } from './call.ts'
 import type { Document } from './models.ts'
 import { LIVE_MS, SLOW_MS } from './queries.ts'
-import { readWhole } from './whole-list.ts'
+import { readAll } from './read-all.ts'
 
 export type { HealthObject, ProviderObject }
 export type TargetHealth = HealthObject['targets'][number]
@@ -12,15 +12,15 @@ export type TargetHealth = HealthObject['targets'][number]
 export function useProviders() {
   return useQuery({
     queryKey: ['providers', 'all'],
-    queryFn: ({ signal }) => readWhole<ProviderObject>('/providers', provider => provider.id, signal),
+    queryFn: ({ signal }) => readAll<ProviderObject>('/providers', provider => provider.id, signal),
     refetchInterval: SLOW_MS,
   })
 }
 
-export type Fleet = ReadonlyMap<string, HealthObject>
+export type HealthByProvider = ReadonlyMap<string, HealthObject>
 
 // By provider's id; one that cannot be told is left out.
-export function useFleet(ids: readonly string[]): Fleet {
+export function useHealthByProvider(ids: readonly string[]): HealthByProvider {
   return useQueries({
     queries: ids.map(id => ({
       queryKey: ['health', id],

@@ -1,7 +1,7 @@
 // What the page knows of the server, kept fresh: one cache, polling that rests while the tab is hidden, and the end of a
 // session noticed wherever it shows.
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
-import { ApiProblem } from './call.ts'
+import { ApiError } from './call.ts'
 import { connection, onConnection } from './connection.ts'
 import { sessionEnded } from './session.ts'
 
@@ -16,7 +16,7 @@ export const queries = new QueryClient({
       // Ours is a server on a private network as often as not: what the browser thinks of the internet says nothing.
       networkMode: 'always',
       staleTime: 1000,
-      retry: (failures, error) => failures < 2 && !(error instanceof ApiProblem && isFinal(error.status)),
+      retry: (failures, error) => failures < 2 && !(error instanceof ApiError && isFinal(error.status)),
       retryDelay: 700,
     },
     mutations: { networkMode: 'always', retry: false },
@@ -25,11 +25,11 @@ export const queries = new QueryClient({
 
 // Everything that was read before the server was away may be old.
 onConnection(() => {
-  if (connection() === 'back') void queries.invalidateQueries()
+  if (connection() === 'restored') void queries.invalidateQueries()
 })
 
 function noticeEnd(error: Error): void {
-  if (error instanceof ApiProblem && error.status === 401) sessionEnded()
+  if (error instanceof ApiError && error.status === 401) sessionEnded()
 }
 
 function isFinal(status: number): boolean {

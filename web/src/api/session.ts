@@ -2,7 +2,7 @@
 // browser's storage only that there was a session, so that a first visit asks the server nothing.
 import { useSyncExternalStore } from 'react'
 import type { OwnSession } from '../../../src/admin/sessions.ts'
-import { ApiProblem, call, onCsrfFailure, setCsrfToken } from './call.ts'
+import { ApiError, call, onCsrfFailure, setCsrfToken } from './call.ts'
 
 export type Session = OwnSession
 export type Role = Session['operator']['role']
@@ -27,7 +27,7 @@ export async function signIn(token: string): Promise<void> {
 
 export async function signOut(): Promise<void> {
   await call('DELETE', '/session').catch((error: unknown) => {
-    if (!(error instanceof ApiProblem) || error.status !== 401) throw error
+    if (!(error instanceof ApiError) || error.status !== 401) throw error
   })
   closed('left')
 }
@@ -37,7 +37,7 @@ export async function resume(): Promise<void> {
   try {
     opened(await call<Session>('GET', '/session'))
   } catch (error) {
-    if (error instanceof ApiProblem && error.status === 401) closed('ended')
+    if (error instanceof ApiError && error.status === 401) closed('ended')
     else throw error
   }
 }

@@ -2,28 +2,28 @@
 import { Alert, Loader } from '@mantine/core'
 import { IconPlugConnected } from '@tabler/icons-react'
 import { type ReactNode, useEffect, useSyncExternalStore } from 'react'
-import { connection, heard, onConnection } from '../api/connection.ts'
+import { connection, onConnection, reportResponse } from '../api/connection.ts'
 
-const ASK_MS = 2000
+const RETRY_MS = 2000
 
 export function ConnectionBar(): ReactNode {
   const state = useSyncExternalStore(onConnection, connection)
   useEffect(() => {
-    if (state !== 'away') return undefined
+    if (state !== 'lost') return undefined
     const timer = setInterval(() => {
-      fetch('/ready', { cache: 'no-store' }).then(heard, () => undefined)
-    }, ASK_MS)
+      fetch('/ready', { cache: 'no-store' }).then(reportResponse, () => undefined)
+    }, RETRY_MS)
     return () => clearInterval(timer)
   }, [state])
 
   return (
     <div role="status" aria-live="polite">
-      {state === 'away' && (
+      {state === 'lost' && (
         <Alert color="orange" mb="md" py="xs" icon={<Loader size={16} color="orange" />} title="The server is away">
           It does not answer: it may be restarting. This page asks again every two seconds and goes on by itself.
         </Alert>
       )}
-      {state === 'back' && (
+      {state === 'restored' && (
         <Alert color="green" mb="md" py="xs" icon={<IconPlugConnected size={18} />} title="Connected again">
           The server is back. Everything on this page has been read anew.
         </Alert>

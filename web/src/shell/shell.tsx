@@ -4,10 +4,10 @@ import { useDisclosure } from '@mantine/hooks'
 import { IconLogout, IconUserCircle } from '@tabler/icons-react'
 import { type ReactNode, useEffect } from 'react'
 import { Link, useLocation } from 'wouter'
-import { useSession } from '../api/operator.ts'
 import { signOut } from '../api/session.ts'
+import { useSession } from '../api/session-context.ts'
+import { notifyError } from '../components/notify.tsx'
 import icon from '../icon.svg'
-import { saySorry } from '../parts/say.tsx'
 import { ConnectionBar } from './connection-bar.tsx'
 import { FindRequest } from './find-request.tsx'
 import { PAGES } from './pages.ts'
@@ -40,7 +40,7 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
           <Group gap="xs" wrap="nowrap">
             <FindRequest />
             <SchemeSwitch />
-            <Who />
+            <UserMenu />
           </Group>
         </Group>
       </AppShell.Header>
@@ -70,7 +70,7 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
   )
 }
 
-function Who(): ReactNode {
+function UserMenu(): ReactNode {
   const { operator } = useSession()
   return (
     <Menu position="bottom-end" width={220}>
@@ -85,7 +85,7 @@ function Who(): ReactNode {
         <Menu.Label className="break">
           {operator.name} · {operator.role === 'admin' ? 'may change everything' : 'may look at everything'}
         </Menu.Label>
-        <Menu.Item leftSection={<IconLogout size={16} />} onClick={() => void signOut().catch(saySorry)}>
+        <Menu.Item leftSection={<IconLogout size={16} />} onClick={() => void signOut().catch(notifyError)}>
           Sign out
         </Menu.Item>
       </Menu.Dropdown>

@@ -5,19 +5,19 @@ import { IconPlus, IconWallet } from '@tabler/icons-react'
 import { type ReactNode, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { useAccounts, useCreateAccount } from '../../api/accounts.ts'
-import { useMayChange } from '../../api/operator.ts'
+import { useMayChange } from '../../api/session-context.ts'
+import { Credits } from '../../components/credits.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { ErrorAlert } from '../../components/error-alert.tsx'
+import { MoreButton } from '../../components/more-button.tsx'
+import { Page } from '../../components/page.tsx'
+import { Panel } from '../../components/panel.tsx'
+import { SearchInput } from '../../components/search-input.tsx'
+import { useParams } from '../../components/search-params.ts'
+import { StateBadge } from '../../components/state-badge.tsx'
+import { TableFrame } from '../../components/table-frame.tsx'
+import { Timestamp } from '../../components/timestamp.tsx'
 import { isZero } from '../../format/decimals.ts'
-import { Credits } from '../../parts/credits.tsx'
-import { Empty } from '../../parts/empty.tsx'
-import { Moment } from '../../parts/moment.tsx'
-import { MoreButton } from '../../parts/more-button.tsx'
-import { Page } from '../../parts/page.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { Problem } from '../../parts/problem.tsx'
-import { SearchInput } from '../../parts/search-input.tsx'
-import { useParams } from '../../parts/search-params.ts'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { TableFrame } from '../../parts/table-frame.tsx'
 
 const COLUMNS = [
   { name: 'Name' },
@@ -49,7 +49,7 @@ export default function Accounts(): ReactNode {
       actions={create}
     >
       <SearchInput value={q} onSearch={text => setParams({ q: text })} label="Name or id" />
-      {accounts.error !== null && <Problem error={accounts.error} onRetry={() => void accounts.refetch()} />}
+      {accounts.error !== null && <ErrorAlert error={accounts.error} onRetry={() => void accounts.refetch()} />}
       <Panel flush>
         {rows.length > 0 && (
           <TableFrame label="Accounts" columns={COLUMNS}>
@@ -91,14 +91,14 @@ export default function Accounts(): ReactNode {
                   <Credits value={balance.owed} places={6} />
                 </Table.Td>
                 <Table.Td className="right">
-                  <Moment at={created_at} />
+                  <Timestamp at={created_at} />
                 </Table.Td>
               </Table.Tr>
             ))}
           </TableFrame>
         )}
         {accounts.isSuccess && rows.length === 0 && (
-          <Empty
+          <EmptyState
             icon={IconWallet}
             title={q === '' ? 'There are no accounts yet' : 'No account fits'}
             action={q === '' && create}
@@ -106,7 +106,7 @@ export default function Accounts(): ReactNode {
             {q === ''
               ? 'Create one, give it credits, and make keys that spend from it.'
               : 'Search for a part of its name or id.'}
-          </Empty>
+          </EmptyState>
         )}
         <MoreButton of={accounts} />
       </Panel>
@@ -137,7 +137,7 @@ function CreateAccount({ onClose }: { readonly onClose: () => void }): ReactNode
             value={name}
             onChange={event => setName(event.currentTarget.value)}
           />
-          {create.error !== null && <Problem error={create.error} title="The account was not made" />}
+          {create.error !== null && <ErrorAlert error={create.error} title="The account was not made" />}
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>
               Cancel

@@ -3,11 +3,11 @@
 import { Button, Group, Modal, SegmentedControl, Stack, Text, Textarea, TextInput } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { type AccountObject, useAddCredits } from '../../api/accounts.ts'
-import { ApiProblem } from '../../api/call.ts'
+import { ApiError } from '../../api/call.ts'
+import { Credits } from '../../components/credits.tsx'
+import { ErrorAlert } from '../../components/error-alert.tsx'
+import { notify } from '../../components/notify.tsx'
 import { groupDecimal, isZero, readDecimal } from '../../format/decimals.ts'
-import { Credits } from '../../parts/credits.tsx'
-import { Problem } from '../../parts/problem.tsx'
-import { say } from '../../parts/say.tsx'
 
 export type AddCreditsProps = {
   readonly of: AccountObject
@@ -31,7 +31,7 @@ export function AddCredits({ of: account, kind, onClose }: AddCreditsProps): Rea
       { amount: `${direction}${trimmed}`, ...(note.trim() === '' ? {} : { note: note.trim() }) },
       {
         onSuccess: entry => {
-          say(`Booked: ${groupDecimal(entry.amount)} credits.`)
+          notify(`Booked: ${groupDecimal(entry.amount)} credits.`)
           onClose()
         },
       },
@@ -85,7 +85,7 @@ export function AddCredits({ of: account, kind, onClose }: AddCreditsProps): Rea
             value={note}
             onChange={event => setNote(event.currentTarget.value)}
           />
-          {book.error !== null && <Problem error={book.error} {...wordsFor(book.error)} />}
+          {book.error !== null && <ErrorAlert error={book.error} {...wordsFor(book.error)} />}
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>
               Cancel
@@ -102,7 +102,7 @@ export function AddCredits({ of: account, kind, onClose }: AddCreditsProps): Rea
 
 // An answer that was lost says nothing about what was booked; the same try again does.
 function wordsFor(error: Error): { readonly title: string; readonly doing?: string } {
-  const code = error instanceof ApiProblem ? error.code : ''
+  const code = error instanceof ApiError ? error.code : ''
   if (code === 'unreachable') {
     return { title: 'It is not known whether this was booked', doing: 'Press the button again: it counts once.' }
   }

@@ -2,8 +2,8 @@
 import { Button, Group, Modal, Stack, Switch, TextInput } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { type AccountObject, useUpdateAccount } from '../../api/accounts.ts'
-import { Collision } from '../../parts/collision.tsx'
-import { say } from '../../parts/say.tsx'
+import { ConflictAlert } from '../../components/conflict-alert.tsx'
+import { notify } from '../../components/notify.tsx'
 
 type Props = { readonly of: AccountObject; readonly onClose: () => void }
 
@@ -29,7 +29,7 @@ export function EditAccount({ of: latest, onClose }: Props): ReactNode {
     }
     update.mutate(change, {
       onSuccess: () => {
-        say('The account was changed.')
+        notify('The account was changed.')
         onClose()
       },
     })
@@ -58,7 +58,7 @@ export function EditAccount({ of: latest, onClose }: Props): ReactNode {
             checked={isActive}
             onChange={event => setActive(event.currentTarget.checked)}
           />
-          {update.error !== null && <Collision error={update.error} noun="account" onReload={reload} />}
+          {update.error !== null && <ConflictAlert error={update.error} noun="account" onReload={reload} />}
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>
               Cancel

@@ -4,13 +4,13 @@ import { IconReceipt } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { type LedgerObject, useLedger } from '../../api/accounts.ts'
-import { Credits } from '../../parts/credits.tsx'
-import { Empty } from '../../parts/empty.tsx'
-import { Moment } from '../../parts/moment.tsx'
-import { MoreButton } from '../../parts/more-button.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { Problem } from '../../parts/problem.tsx'
-import { TableFrame } from '../../parts/table-frame.tsx'
+import { Credits } from '../../components/credits.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { ErrorAlert } from '../../components/error-alert.tsx'
+import { MoreButton } from '../../components/more-button.tsx'
+import { Panel } from '../../components/panel.tsx'
+import { TableFrame } from '../../components/table-frame.tsx'
+import { Timestamp } from '../../components/timestamp.tsx'
 
 const COLUMNS = [{ name: 'Time' }, { name: 'Kind' }, { name: 'Amount', isRight: true }, { name: 'For' }]
 
@@ -26,13 +26,13 @@ export function Ledger({ accountId }: { readonly accountId: string }): ReactNode
   const entries = ledger.data?.pages.flatMap(page => page.data) ?? []
   return (
     <Panel title="Ledger" flush>
-      {ledger.error !== null && <Problem error={ledger.error} onRetry={() => void ledger.refetch()} />}
+      {ledger.error !== null && <ErrorAlert error={ledger.error} onRetry={() => void ledger.refetch()} />}
       {entries.length > 0 && (
         <TableFrame label="Ledger" columns={COLUMNS}>
           {entries.map(entry => (
             <Table.Tr key={entry.id}>
               <Table.Td>
-                <Moment at={entry.created_at} />
+                <Timestamp at={entry.created_at} />
               </Table.Td>
               <Table.Td>{KINDS[entry.kind]}</Table.Td>
               <Table.Td className="right">
@@ -51,9 +51,9 @@ export function Ledger({ accountId }: { readonly accountId: string }): ReactNode
         </TableFrame>
       )}
       {ledger.isSuccess && entries.length === 0 && (
-        <Empty icon={IconReceipt} title="Nothing was booked yet">
+        <EmptyState icon={IconReceipt} title="Nothing was booked yet">
           Add credits: until then, requests that cost anything are refused with 402.
-        </Empty>
+        </EmptyState>
       )}
       <MoreButton of={ledger} />
     </Panel>

@@ -1,12 +1,12 @@
 // The credentials of a provider: last four characters and state, added and removed one by one.
 import { Button, Fieldset, Group, PasswordInput, Stack, Text } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
-import { useMayChange } from '../../api/operator.ts'
 import { type ProviderObject, useAddCredential, useRemoveCredential } from '../../api/providers.ts'
-import { Ago } from '../../parts/moment.tsx'
-import { Problem } from '../../parts/problem.tsx'
-import { say } from '../../parts/say.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
+import { useMayChange } from '../../api/session-context.ts'
+import { ErrorAlert } from '../../components/error-alert.tsx'
+import { notify } from '../../components/notify.tsx'
+import { StateBadge } from '../../components/state-badge.tsx'
+import { Ago } from '../../components/timestamp.tsx'
 
 export function Credentials({ of: provider }: { readonly of: ProviderObject }): ReactNode {
   const mayChange = useMayChange() && !provider.provisioned && provider.kind !== 'demo'
@@ -20,7 +20,7 @@ export function Credentials({ of: provider }: { readonly of: ProviderObject }): 
     add.mutate(secret.trim(), {
       onSuccess: () => {
         setSecret('')
-        say('The credential was sealed, and is in use.')
+        notify('The credential was sealed, and is in use.')
       },
     })
   }
@@ -75,7 +75,7 @@ export function Credentials({ of: provider }: { readonly of: ProviderObject }): 
             </Group>
           </form>
         )}
-        {error !== null && <Problem error={error} />}
+        {error !== null && <ErrorAlert error={error} />}
       </Stack>
     </Fieldset>
   )

@@ -16,9 +16,9 @@ import {
 import { type ReactNode, useState } from 'react'
 import { type ImportObject, type ImportOrder, useImport } from '../../api/models.ts'
 import { useProviders } from '../../api/providers.ts'
-import { Problem } from '../../parts/problem.tsx'
-import { say } from '../../parts/say.tsx'
-import { TableFrame } from '../../parts/table-frame.tsx'
+import { ErrorAlert } from '../../components/error-alert.tsx'
+import { notify } from '../../components/notify.tsx'
+import { TableFrame } from '../../components/table-frame.tsx'
 import { PerMillion } from './per-million.tsx'
 
 const VENDORS = [
@@ -59,7 +59,7 @@ export function ImportPrices({ onClose }: { readonly onClose: () => void }): Rea
       { ...shown.order, dry_run: false },
       {
         onSuccess: ({ data }) => {
-          say(
+          notify(
             `Imported: ${data.filter(({ change }) => change === 'new').length} new, ${data.filter(({ change }) => change === 'changed').length} changed.`,
           )
           onClose()
@@ -115,7 +115,7 @@ export function ImportPrices({ onClose }: { readonly onClose: () => void }): Rea
               onChange={event => set('markup')(event.currentTarget.value)}
             />
           </SimpleGrid>
-          {ask.error !== null && <Problem error={ask.error} title="The list could not be compared" />}
+          {ask.error !== null && <ErrorAlert error={ask.error} title="The list could not be compared" />}
           {shown !== undefined && <Difference of={shown.difference} />}
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>

@@ -2,12 +2,12 @@
 import { Alert, Modal, Stack } from '@mantine/core'
 import { IconLock } from '@tabler/icons-react'
 import { type ReactNode, useState } from 'react'
-import { ApiProblem } from '../../api/call.ts'
+import { ApiError } from '../../api/call.ts'
 import { type ModelObject, useCreateModel, useDeleteModel, useUpdateModel } from '../../api/models.ts'
-import { useMayChange } from '../../api/operator.ts'
-import { Collision } from '../../parts/collision.tsx'
-import { say } from '../../parts/say.tsx'
-import { TypedConfirm } from '../../parts/typed-confirm.tsx'
+import { useMayChange } from '../../api/session-context.ts'
+import { ConflictAlert } from '../../components/conflict-alert.tsx'
+import { notify } from '../../components/notify.tsx'
+import { TypedConfirm } from '../../components/typed-confirm.tsx'
 import { showAtField } from '../keys/key-form.tsx'
 import { EntryButtons } from './entry-buttons.tsx'
 import { ModelFieldset } from './model-fieldset.tsx'
@@ -56,11 +56,11 @@ function Form({ of: model, onClose, onReload }: FormProps): ReactNode {
     setProblem(undefined)
     const done = {
       onSuccess: () => {
-        say('Saved, and in force.')
+        notify('Saved, and in force.')
         onClose()
       },
       onError: (error: Error) => {
-        const isConflict = error instanceof ApiProblem && error.status === 409
+        const isConflict = error instanceof ApiError && error.status === 409
         if (isConflict || !showAtField(form, error)) setProblem(error)
       },
     }
@@ -79,7 +79,7 @@ function Form({ of: model, onClose, onReload }: FormProps): ReactNode {
           </Alert>
         )}
         <ModelFieldset form={form} of={model} isReadOnly={isReadOnly} />
-        {problem !== undefined && <Collision error={problem} noun="model" onReload={onReload} />}
+        {problem !== undefined && <ConflictAlert error={problem} noun="model" onReload={onReload} />}
         <EntryButtons
           isNew={model === undefined}
           isReadOnly={isReadOnly}
@@ -99,7 +99,7 @@ function Form({ of: model, onClose, onReload }: FormProps): ReactNode {
           onConfirm={() =>
             remove.mutate(model, {
               onSuccess: () => {
-                say('The model was deleted. Usage rows and the prices there were are kept.')
+                notify('The model was deleted. Usage rows and the prices there were are kept.')
                 onClose()
               },
             })

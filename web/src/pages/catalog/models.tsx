@@ -3,18 +3,18 @@ import { Button, Group, Table, Text, UnstyledButton } from '@mantine/core'
 import { IconCpu, IconDownload, IconPlus } from '@tabler/icons-react'
 import { type ReactNode, useState } from 'react'
 import { type ModelObject, useModels } from '../../api/models.ts'
-import { useMayChange } from '../../api/operator.ts'
-import { type Fleet, useFleet } from '../../api/providers.ts'
+import { type HealthByProvider, useHealthByProvider } from '../../api/providers.ts'
+import { useMayChange } from '../../api/session-context.ts'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { ErrorAlert } from '../../components/error-alert.tsx'
+import { OwnerBadge } from '../../components/owner-badge.tsx'
+import { Page } from '../../components/page.tsx'
+import { Panel } from '../../components/panel.tsx'
+import { SearchInput } from '../../components/search-input.tsx'
+import { useParams } from '../../components/search-params.ts'
+import { StateBadge } from '../../components/state-badge.tsx'
+import { TableFrame } from '../../components/table-frame.tsx'
 import { shortCount } from '../../format/numbers.ts'
-import { Empty } from '../../parts/empty.tsx'
-import { OwnerBadge } from '../../parts/owner-badge.tsx'
-import { Page } from '../../parts/page.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { Problem } from '../../parts/problem.tsx'
-import { SearchInput } from '../../parts/search-input.tsx'
-import { useParams } from '../../parts/search-params.ts'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { TableFrame } from '../../parts/table-frame.tsx'
 import { ImportPrices } from './import-prices.tsx'
 import { ModelDialog } from './model-dialog.tsx'
 import { PerMillion } from './per-million.tsx'
@@ -42,7 +42,9 @@ export default function Models(): ReactNode {
   const rows = all.filter(({ id, name, aliases }) =>
     [id, name, ...aliases].some(text => text.toLowerCase().includes(q)),
   )
-  const fleet = useFleet([...new Set(all.flatMap(({ targets }) => targets.map(({ provider }) => provider)))])
+  const healthByProvider = useHealthByProvider([
+    ...new Set(all.flatMap(({ targets }) => targets.map(({ provider }) => provider))),
+  ])
   const close = () => setOpen(undefined)
   const add = mayChange && (
     <>
@@ -59,21 +61,26 @@ export default function Models(): ReactNode {
   return (
     <Page title="Models" about="What callers may ask for, in credits per million tokens." actions={add}>
       <SearchInput value={params.get('q') ?? ''} onSearch={text => setParams({ q: text })} label="Name, id or alias" />
-      {error !== null && <Problem error={error} onRetry={() => void refetch()} />}
+      {error !== null && <ErrorAlert error={error} onRetry={() => void refetch()} />}
       <Panel flush>
         {rows.length > 0 && (
           <TableFrame label="Models" columns={COLUMNS}>
             {rows.map(model => (
-              <Row key={model.id} of={model} fleet={fleet} onOpen={() => setOpen({ is: 'model', id: model.id })} />
+              <Row
+                key={model.id}
+                of={model}
+                healthByProvider={healthByProvider}
+                onOpen={() => setOpen({ is: 'model', id: model.id })}
+              />
             ))}
           </TableFrame>
         )}
         {isSuccess && rows.length === 0 && (
-          <Empty icon={IconCpu} title={all.length === 0 ? 'The catalog is empty' : 'No model fits'}>
+          <EmptyState icon={IconCpu} title={all.length === 0 ? 'The catalog is empty' : 'No model fits'}>
             {all.length === 0
               ? 'Add a provider first, then import its list prices or add a model by hand.'
               : 'Search for a part of its name, id or alias.'}
-          </Empty>
+          </EmptyState>
         )}
       </Panel>
       {open?.is === 'import' && <ImportPrices onClose={close} />}
@@ -83,9 +90,9 @@ export default function Models(): ReactNode {
   )
 }
 
-type RowProps = { readonly of: ModelObject; readonly fleet: Fleet; readonly onOpen: () => void }
+type RowProps = { readonly of: ModelObject; readonly healthByProvider: HealthByProvider; readonly onOpen: () => void }
 
-function Row({ of: model, fleet, onOpen }: RowProps): ReactNode {
+function Row({ of: model, healthByProvider, onOpen }: RowProps): ReactNode {
   return (
     <Table.Tr className="row-link" onClick={onOpen}>
       <Table.Td maw={340}>
@@ -124,7 +131,7 @@ function Row({ of: model, fleet, onOpen }: RowProps): ReactNode {
         {shortCount(model.context_length)}
       </Table.Td>
       <Table.Td>
-        <Targets of={model} fleet={fleet} />
+        <Targets of={model} healthByProvider={healthByProvider} />
       </Table.Td>
     </Table.Tr>
   )

@@ -13,12 +13,12 @@ import {
 } from '@mantine/core'
 import { IconLock } from '@tabler/icons-react'
 import { type ReactNode, useState } from 'react'
-import { ApiProblem } from '../../api/call.ts'
-import { useMayChange } from '../../api/operator.ts'
+import { ApiError } from '../../api/call.ts'
 import { type ProviderObject, useCreateProvider, useDeleteProvider, useUpdateProvider } from '../../api/providers.ts'
-import { Collision } from '../../parts/collision.tsx'
-import { say } from '../../parts/say.tsx'
-import { TypedConfirm } from '../../parts/typed-confirm.tsx'
+import { useMayChange } from '../../api/session-context.ts'
+import { ConflictAlert } from '../../components/conflict-alert.tsx'
+import { notify } from '../../components/notify.tsx'
+import { TypedConfirm } from '../../components/typed-confirm.tsx'
 import { showAtField } from '../keys/key-form.tsx'
 import { Credentials } from './credentials.tsx'
 import { EntryButtons } from './entry-buttons.tsx'
@@ -64,11 +64,11 @@ function Form({ of: provider, onClose, onReload }: FormProps): ReactNode {
     setProblem(undefined)
     const done = {
       onSuccess: () => {
-        say('Saved, and in force.')
+        notify('Saved, and in force.')
         onClose()
       },
       onError: (error: Error) => {
-        const isConflict = error instanceof ApiProblem && error.status === 409
+        const isConflict = error instanceof ApiError && error.status === 409
         if (isConflict || !showAtField(form, error)) setProblem(error)
       },
     }
@@ -145,7 +145,7 @@ function Form({ of: provider, onClose, onReload }: FormProps): ReactNode {
             />
           </Stack>
         </Fieldset>
-        {problem !== undefined && <Collision error={problem} noun="provider" onReload={onReload} />}
+        {problem !== undefined && <ConflictAlert error={problem} noun="provider" onReload={onReload} />}
         <EntryButtons
           isNew={provider === undefined}
           isReadOnly={isReadOnly}
@@ -165,7 +165,7 @@ function Form({ of: provider, onClose, onReload }: FormProps): ReactNode {
           onConfirm={() =>
             remove.mutate(provider, {
               onSuccess: () => {
-                say('The provider and its credentials were deleted.')
+                notify('The provider and its credentials were deleted.')
                 onClose()
               },
             })

@@ -2,18 +2,18 @@
 import { Button, Group, Stack, Table, Text } from '@mantine/core'
 import { IconPencil, IconPlugConnected, IconPlus } from '@tabler/icons-react'
 import { type ReactNode, useState } from 'react'
-import { useMayChange } from '../../api/operator.ts'
-import { type HealthObject, type ProviderObject, useFleet, useProviders } from '../../api/providers.ts'
+import { type HealthObject, type ProviderObject, useHealthByProvider, useProviders } from '../../api/providers.ts'
+import { useMayChange } from '../../api/session-context.ts'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { ErrorAlert } from '../../components/error-alert.tsx'
+import { useNodeView } from '../../components/node-view.ts'
+import { OwnerBadge } from '../../components/owner-badge.tsx'
+import { Page } from '../../components/page.tsx'
+import { Panel } from '../../components/panel.tsx'
+import { StateBadge } from '../../components/state-badge.tsx'
+import { TableFrame } from '../../components/table-frame.tsx'
+import { useNow } from '../../components/timestamp.tsx'
 import { count, countdown, duration, percent } from '../../format/numbers.ts'
-import { Empty } from '../../parts/empty.tsx'
-import { useNow } from '../../parts/moment.tsx'
-import { useNodeView } from '../../parts/node-view.ts'
-import { OwnerBadge } from '../../parts/owner-badge.tsx'
-import { Page } from '../../parts/page.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { Problem } from '../../parts/problem.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { TableFrame } from '../../parts/table-frame.tsx'
 import { ProviderDialog } from './provider-dialog.tsx'
 import { TARGET_WORDS } from './targets.tsx'
 
@@ -31,7 +31,7 @@ export default function Providers(): ReactNode {
   const mayChange = useMayChange()
   const [open, setOpen] = useState<string>()
   const { data = [], error, isSuccess, refetch } = useProviders()
-  const fleet = useFleet(data.map(({ id }) => id))
+  const healthByProvider = useHealthByProvider(data.map(({ id }) => id))
   const shown = data.find(({ id }) => id === open)
   const view = useNodeView()
   return (
@@ -46,20 +46,20 @@ export default function Providers(): ReactNode {
         )
       }
     >
-      {error !== null && <Problem error={error} onRetry={() => void refetch()} />}
+      {error !== null && <ErrorAlert error={error} onRetry={() => void refetch()} />}
       {data.map(provider => (
-        <OneProvider
+        <ProviderPanel
           key={provider.id}
           of={provider}
-          health={fleet.get(provider.id)}
+          health={healthByProvider.get(provider.id)}
           onOpen={() => setOpen(provider.id)}
         />
       ))}
       {isSuccess && data.length === 0 && (
         <Panel>
-          <Empty icon={IconPlugConnected} title="There are no providers yet">
+          <EmptyState icon={IconPlugConnected} title="There are no providers yet">
             Add one with its address and key, then import its list prices on the page of models.
-          </Empty>
+          </EmptyState>
         </Panel>
       )}
       {open === '' && <ProviderDialog onClose={() => setOpen(undefined)} />}
@@ -68,9 +68,13 @@ export default function Providers(): ReactNode {
   )
 }
 
-type OneProps = { readonly of: ProviderObject; readonly health: HealthObject | undefined; readonly onOpen: () => void }
+type ProviderPanelProps = {
+  readonly of: ProviderObject
+  readonly health: HealthObject | undefined
+  readonly onOpen: () => void
+}
 
-function OneProvider({ of: provider, health, onOpen }: OneProps): ReactNode {
+function ProviderPanel({ of: provider, health, onOpen }: ProviderPanelProps): ReactNode {
   const mayEdit = useMayChange() && !provider.provisioned
   const targets = health?.targets ?? []
   return (

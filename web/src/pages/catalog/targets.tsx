@@ -2,9 +2,9 @@
 import { Group } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { ModelObject } from '../../api/models.ts'
-import type { Fleet, TargetHealth } from '../../api/providers.ts'
+import type { HealthByProvider, TargetHealth } from '../../api/providers.ts'
+import { StateBadge } from '../../components/state-badge.tsx'
 import { percent } from '../../format/numbers.ts'
-import { StateBadge } from '../../parts/state-badge.tsx'
 
 const SHOWN_MAX = 3
 
@@ -14,12 +14,18 @@ export const TARGET_WORDS: Readonly<Record<TargetHealth['state'], string>> = {
   half_open: 'on trial',
 }
 
-export function Targets({ of: { targets }, fleet }: { readonly of: ModelObject; readonly fleet: Fleet }): ReactNode {
+export function Targets({
+  of: { targets },
+  healthByProvider,
+}: {
+  readonly of: ModelObject
+  readonly healthByProvider: HealthByProvider
+}): ReactNode {
   const rest = targets.length - SHOWN_MAX
   return (
     <Group gap={6} wrap="nowrap">
       {targets.slice(0, SHOWN_MAX).map(({ provider, model }) => {
-        const health = fleet.get(provider)?.targets.find(each => each.model === model)
+        const health = healthByProvider.get(provider)?.targets.find(each => each.model === model)
         return (
           <span key={`${provider} ${model}`} title={titleOf(`${provider}: ${model}`, health)}>
             <StateBadge state={health?.state ?? 'closed'} word={provider} />

@@ -3,16 +3,16 @@ import { Anchor, Group, Table, Text } from '@mantine/core'
 import { IconHistory } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
-import { useEvents } from '../../api/house.ts'
-import { Empty } from '../../parts/empty.tsx'
-import { Moment } from '../../parts/moment.tsx'
-import { MoreButton } from '../../parts/more-button.tsx'
-import { Page } from '../../parts/page.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { Problem } from '../../parts/problem.tsx'
-import { SearchInput } from '../../parts/search-input.tsx'
-import { useParams } from '../../parts/search-params.ts'
-import { TableFrame } from '../../parts/table-frame.tsx'
+import { useEvents } from '../../api/events.ts'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { ErrorAlert } from '../../components/error-alert.tsx'
+import { MoreButton } from '../../components/more-button.tsx'
+import { Page } from '../../components/page.tsx'
+import { Panel } from '../../components/panel.tsx'
+import { SearchInput } from '../../components/search-input.tsx'
+import { useParams } from '../../components/search-params.ts'
+import { TableFrame } from '../../components/table-frame.tsx'
+import { Timestamp } from '../../components/timestamp.tsx'
 
 const COLUMNS = [
   { name: 'Time' },
@@ -48,14 +48,14 @@ export default function Events(): ReactNode {
           label="Id of what it was done to"
         />
       </Group>
-      {events.error !== null && <Problem error={events.error} onRetry={() => void events.refetch()} />}
+      {events.error !== null && <ErrorAlert error={events.error} onRetry={() => void events.refetch()} />}
       <Panel flush>
         {rows.length > 0 && (
           <TableFrame label="Events" columns={COLUMNS}>
             {rows.map(event => (
               <Table.Tr key={event.id}>
                 <Table.Td>
-                  <Moment at={event.at} />
+                  <Timestamp at={event.at} />
                 </Table.Td>
                 <Table.Td>
                   <span
@@ -81,11 +81,14 @@ export default function Events(): ReactNode {
           </TableFrame>
         )}
         {events.isSuccess && rows.length === 0 && (
-          <Empty icon={IconHistory} title={isFiltered ? 'No event fits this filter' : 'Nothing has been changed yet'}>
+          <EmptyState
+            icon={IconHistory}
+            title={isFiltered ? 'No event fits this filter' : 'Nothing has been changed yet'}
+          >
             {isFiltered
               ? 'Actions and ids are matched whole: key.create, or key for everything on keys.'
               : 'Creating a key, adding credits, editing a model: each leaves its line here.'}
-          </Empty>
+          </EmptyState>
         )}
         <MoreButton of={events} />
       </Panel>

@@ -2,10 +2,10 @@
 import { Button, Group, Modal, Stack } from '@mantine/core'
 import { type ReactNode, useEffect, useState } from 'react'
 import { type KeyWithSecret, useCreateKey } from '../../api/keys.ts'
-import { AccountSelect } from '../../parts/account-name.tsx'
-import { Problem } from '../../parts/problem.tsx'
+import { AccountSelect } from '../../components/account-name.tsx'
+import { ErrorAlert } from '../../components/error-alert.tsx'
 import { changeOf, KeyFieldset, showAtField, useKeyForm } from './key-form.tsx'
-import { SecretShown } from './secret-shown.tsx'
+import { NewSecret } from './new-secret.tsx'
 
 export type CreateKeyProps = { readonly isOpen: boolean; readonly onClose: () => void; readonly accountId?: string }
 
@@ -28,7 +28,7 @@ export function CreateKey({ isOpen, onClose, accountId = '' }: CreateKeyProps): 
       {made === undefined ? (
         <Form accountId={accountId} onMade={setMade} onCancel={close} />
       ) : (
-        <SecretShown of={made} onDone={close} />
+        <NewSecret of={made} onDone={close} />
       )}
     </Modal>
   )
@@ -68,7 +68,7 @@ function Form({ accountId, onMade, onCancel }: FormProps): ReactNode {
           error={form.errors.account_id}
         />
         <KeyFieldset form={form} isNew />
-        {problem !== undefined && <Problem error={problem} title="The key was not made" />}
+        {problem !== undefined && <ErrorAlert error={problem} title="The key was not made" />}
         <Group justify="flex-end">
           <Button variant="default" onClick={onCancel}>
             Cancel

@@ -2,8 +2,8 @@
 import { Button, Group, Modal, Stack } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { type KeyObject, useUpdateKey } from '../../api/keys.ts'
-import { Collision } from '../../parts/collision.tsx'
-import { say } from '../../parts/say.tsx'
+import { ConflictAlert } from '../../components/conflict-alert.tsx'
+import { notify } from '../../components/notify.tsx'
 import { changeOf, KeyFieldset, showAtField, useKeyForm } from './key-form.tsx'
 
 type Props = { readonly of: KeyObject; readonly onClose: () => void }
@@ -33,7 +33,7 @@ function Form({ of: key, onClose, onReload }: Props & { readonly onReload: () =>
     setProblem(undefined)
     update.mutate(changedOnly(changeOf(fields, false), key), {
       onSuccess: () => {
-        say('The key was changed. Its next request goes by the new controls.')
+        notify('The key was changed. Its next request goes by the new controls.')
         onClose()
       },
       onError: error => showAtField(form, error) || setProblem(error),
@@ -44,7 +44,7 @@ function Form({ of: key, onClose, onReload }: Props & { readonly onReload: () =>
     <form onSubmit={submit}>
       <Stack gap="sm">
         <KeyFieldset form={form} isNew={false} />
-        {problem !== undefined && <Collision error={problem} noun="key" onReload={onReload} />}
+        {problem !== undefined && <ConflictAlert error={problem} noun="key" onReload={onReload} />}
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>
             Cancel

@@ -3,7 +3,7 @@ import { Checkbox, Group, NumberInput, SimpleGrid, Stack, TagsInput, TextInput }
 import { type UseFormReturnType, useForm } from '@mantine/form'
 import type { ReactNode } from 'react'
 import type { Scope } from '../../../../src/domain/key.ts'
-import { ApiProblem } from '../../api/call.ts'
+import { ApiError } from '../../api/call.ts'
 import type { KeyChange, KeyObject } from '../../api/keys.ts'
 import { readDecimal } from '../../format/decimals.ts'
 
@@ -138,7 +138,7 @@ export function changeOf(fields: KeyFields, isNew: boolean): KeyChange & { reado
 
 // Puts what the server said beside the field it is about; false if it is about none of them.
 export function showAtField<T extends Record<string, unknown>>(form: UseFormReturnType<T>, error: unknown): boolean {
-  if (!(error instanceof ApiProblem) || error.param === null) return false
+  if (!(error instanceof ApiError) || error.param === null) return false
   const field = error.param.split('.', 1)[0] ?? ''
   if (!(field in form.values)) return false
   form.setFieldError(field, error.message)

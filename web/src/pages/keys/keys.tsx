@@ -5,20 +5,20 @@ import { IconKey, IconPlus } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import { Link, useLocation } from 'wouter'
 import { type KeyObject, useKeys } from '../../api/keys.ts'
-import { useMayChange } from '../../api/operator.ts'
+import { useMayChange } from '../../api/session-context.ts'
+import { AccountName, AccountSelect } from '../../components/account-name.tsx'
+import { Credits } from '../../components/credits.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { ErrorAlert } from '../../components/error-alert.tsx'
+import { MoreButton } from '../../components/more-button.tsx'
+import { Page } from '../../components/page.tsx'
+import { Panel } from '../../components/panel.tsx'
+import { SearchInput } from '../../components/search-input.tsx'
+import { useParams } from '../../components/search-params.ts'
+import { StateBadge } from '../../components/state-badge.tsx'
+import { TableFrame } from '../../components/table-frame.tsx'
+import { Ago } from '../../components/timestamp.tsx'
 import { count } from '../../format/numbers.ts'
-import { AccountName, AccountSelect } from '../../parts/account-name.tsx'
-import { Credits } from '../../parts/credits.tsx'
-import { Empty } from '../../parts/empty.tsx'
-import { Ago } from '../../parts/moment.tsx'
-import { MoreButton } from '../../parts/more-button.tsx'
-import { Page } from '../../parts/page.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { Problem } from '../../parts/problem.tsx'
-import { SearchInput } from '../../parts/search-input.tsx'
-import { useParams } from '../../parts/search-params.ts'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { TableFrame } from '../../parts/table-frame.tsx'
 import { CreateKey } from './create-key.tsx'
 
 const COLUMNS = [
@@ -69,7 +69,7 @@ export default function Keys(): ReactNode {
         />
         <AccountSelect value={filter.account_id} onChange={id => setParams({ account_id: id })} />
       </Group>
-      {keys.error !== null && <Problem error={keys.error} onRetry={() => void keys.refetch()} />}
+      {keys.error !== null && <ErrorAlert error={keys.error} onRetry={() => void keys.refetch()} />}
       <Panel flush>
         {rows.length > 0 && (
           <TableFrame label="Keys" columns={COLUMNS}>
@@ -79,7 +79,7 @@ export default function Keys(): ReactNode {
           </TableFrame>
         )}
         {keys.isSuccess && rows.length === 0 && (
-          <Empty
+          <EmptyState
             icon={IconKey}
             title={isFiltered ? 'No key fits this filter' : 'There are no keys yet'}
             action={!isFiltered && create}
@@ -87,7 +87,7 @@ export default function Keys(): ReactNode {
             {isFiltered
               ? 'Change the filter, or take it away.'
               : 'Create one and give its secret to a caller: any OpenAI client takes it.'}
-          </Empty>
+          </EmptyState>
         )}
         <MoreButton of={keys} />
       </Panel>

@@ -2,8 +2,8 @@
 import { Checkbox, Text } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { type KeyObject, useRevokeKey } from '../../api/keys.ts'
-import { say } from '../../parts/say.tsx'
-import { TypedConfirm } from '../../parts/typed-confirm.tsx'
+import { notify } from '../../components/notify.tsx'
+import { TypedConfirm } from '../../components/typed-confirm.tsx'
 
 export function RevokeKey({ of: key, onClose }: { readonly of: KeyObject; readonly onClose: () => void }): ReactNode {
   const revoke = useRevokeKey(key.id)
@@ -11,7 +11,7 @@ export function RevokeKey({ of: key, onClose }: { readonly of: KeyObject; readon
   const confirm = () =>
     revoke.mutate(abortStreams, {
       onSuccess: () => {
-        say('The key is revoked. Nothing new starts with it, on any node.')
+        notify('The key is revoked. Nothing new starts with it, on any node.')
         onClose()
       },
     })

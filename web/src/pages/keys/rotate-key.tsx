@@ -2,8 +2,8 @@
 import { Button, Group, Modal, Stack, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { type KeyObject, useRotateKey } from '../../api/keys.ts'
-import { Problem } from '../../parts/problem.tsx'
-import { SecretShown } from './secret-shown.tsx'
+import { ErrorAlert } from '../../components/error-alert.tsx'
+import { NewSecret } from './new-secret.tsx'
 
 export type RotateKeyProps = { readonly of: KeyObject; readonly isOpen: boolean; readonly onClose: () => void }
 
@@ -20,14 +20,14 @@ export function RotateKey({ of: key, isOpen, onClose }: RotateKeyProps): ReactNo
       closeOnEscape={!isMade}
     >
       {rotate.data !== undefined ? (
-        <SecretShown of={rotate.data} onDone={onClose} />
+        <NewSecret of={rotate.data} onDone={onClose} />
       ) : (
         <Stack gap="sm">
           <Text size="sm">
             A new secret is made and shown once. The present one, <span className="mono">{key.label}</span>, keeps
             working for 60 minutes, so that callers can change over without a break. You can end it sooner.
           </Text>
-          {rotate.error !== null && <Problem error={rotate.error} title="The key was not rotated" />}
+          {rotate.error !== null && <ErrorAlert error={rotate.error} title="The key was not rotated" />}
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>
               Cancel

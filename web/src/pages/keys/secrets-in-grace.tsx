@@ -2,12 +2,12 @@
 import { Button, Group, Progress, Table, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { type KeyObject, useEndGrace } from '../../api/keys.ts'
-import { useMayChange } from '../../api/operator.ts'
+import { useMayChange } from '../../api/session-context.ts'
+import { notify, notifyError } from '../../components/notify.tsx'
+import { Panel } from '../../components/panel.tsx'
+import { TableFrame } from '../../components/table-frame.tsx'
+import { useNow } from '../../components/timestamp.tsx'
 import { ago, countdown } from '../../format/numbers.ts'
-import { useNow } from '../../parts/moment.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { say, saySorry } from '../../parts/say.tsx'
-import { TableFrame } from '../../parts/table-frame.tsx'
 
 const GRACE_MS = 60 * 60_000
 // Callers that were not heard with the old secret for so long have probably changed over.
@@ -27,7 +27,10 @@ export function SecretsInGrace({ of: key }: { readonly of: KeyObject }): ReactNo
   const end = useEndGrace(key.id)
   const now = useNow()
   const endNow = (last4: string | undefined) =>
-    end.mutate(last4, { onSuccess: () => say('Ended: the old secret is refused from now on.'), onError: saySorry })
+    end.mutate(last4, {
+      onSuccess: () => notify('Ended: the old secret is refused from now on.'),
+      onError: notifyError,
+    })
 
   return (
     <Panel

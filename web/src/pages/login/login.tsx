@@ -3,8 +3,8 @@ import { Alert, Anchor, Button, Center, Code, Group, PasswordInput, Stack, Text,
 import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useState } from 'react'
 import { signIn } from '../../api/session.ts'
+import { ErrorAlert } from '../../components/error-alert.tsx'
 import icon from '../../icon.svg'
-import { Problem } from '../../parts/problem.tsx'
 
 const WHY = {
   first: undefined,
@@ -49,7 +49,7 @@ export function Login({ because }: { readonly because: keyof typeof WHY }): Reac
             value={token}
             onChange={event => setToken(event.currentTarget.value)}
           />
-          {enter.error !== null && <Problem error={enter.error} title={wordsFor(enter.error)} />}
+          {enter.error !== null && <ErrorAlert error={enter.error} title={wordsFor(enter.error)} />}
           <Button type="submit" loading={enter.isPending} disabled={token.trim() === ''}>
             Sign in
           </Button>

@@ -2,15 +2,15 @@
 import { Badge, Group, Table, Text } from '@mantine/core'
 import { IconServer2 } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
-import { useNodes } from '../../api/house.ts'
+import { useNodes } from '../../api/nodes.ts'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { ErrorAlert } from '../../components/error-alert.tsx'
+import { Page } from '../../components/page.tsx'
+import { Panel } from '../../components/panel.tsx'
+import { StateBadge } from '../../components/state-badge.tsx'
+import { TableFrame } from '../../components/table-frame.tsx'
+import { Ago, Timestamp } from '../../components/timestamp.tsx'
 import { count } from '../../format/numbers.ts'
-import { Empty } from '../../parts/empty.tsx'
-import { Ago, Moment } from '../../parts/moment.tsx'
-import { Page } from '../../parts/page.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { Problem } from '../../parts/problem.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { TableFrame } from '../../parts/table-frame.tsx'
 
 const COLUMNS = [
   { name: 'Node' },
@@ -26,7 +26,7 @@ export default function Nodes(): ReactNode {
   const nodes = data?.data ?? []
   return (
     <Page title="Nodes" about="Processes that share one store. Each says every few seconds that it is there.">
-      {error !== null && <Problem error={error} onRetry={() => void refetch()} />}
+      {error !== null && <ErrorAlert error={error} onRetry={() => void refetch()} />}
       <Panel flush>
         {nodes.length > 0 && (
           <TableFrame label="Nodes" columns={COLUMNS}>
@@ -52,7 +52,7 @@ export default function Nodes(): ReactNode {
                 </Table.Td>
                 <Table.Td className="mono">{node.version}</Table.Td>
                 <Table.Td className="right">
-                  <Moment at={node.started_at} />
+                  <Timestamp at={node.started_at} />
                 </Table.Td>
                 <Table.Td className="right">
                   <Ago at={node.renewed_at} />
@@ -62,9 +62,9 @@ export default function Nodes(): ReactNode {
           </TableFrame>
         )}
         {isSuccess && nodes.length === 0 && (
-          <Empty icon={IconServer2} title="No node has reported yet">
+          <EmptyState icon={IconServer2} title="No node has reported yet">
             A node shows here a few seconds after its start.
-          </Empty>
+          </EmptyState>
         )}
       </Panel>
       {nodes.length === 1 && (

@@ -3,9 +3,9 @@ import { AreaChart, BarChart, LineChart } from '@mantine/charts'
 import { SimpleGrid, Stack } from '@mantine/core'
 import { type ReactNode, useMemo } from 'react'
 import type { Overview } from '../../api/overview.ts'
+import { CHART, ChartPanel, type Figure, pointTooltip } from '../../components/chart.tsx'
 import { axisAmount, groupDecimal } from '../../format/decimals.ts'
 import { axisPercent, count, duration, percent, share, shortCount } from '../../format/numbers.ts'
-import { CHART, ChartPanel, type Figure, pointTooltip } from '../../parts/chart.tsx'
 import { seriesOf, timeWriter } from './series.ts'
 
 const REQUESTS: readonly Figure[] = [

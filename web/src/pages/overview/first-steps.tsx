@@ -3,7 +3,7 @@ import { Anchor, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { useBaseUrl } from '../../api/base-url.ts'
-import { Panel } from '../../parts/panel.tsx'
+import { Panel } from '../../components/panel.tsx'
 
 export function FirstSteps(): ReactNode {
   const url = useBaseUrl()

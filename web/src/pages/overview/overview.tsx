@@ -2,14 +2,14 @@
 import { SegmentedControl, SimpleGrid } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { RANGES, useOverview } from '../../api/overview.ts'
-import { Page } from '../../parts/page.tsx'
-import { Problem } from '../../parts/problem.tsx'
-import { useParams } from '../../parts/search-params.ts'
-import { Attention } from './attention.tsx'
+import { ErrorAlert } from '../../components/error-alert.tsx'
+import { Page } from '../../components/page.tsx'
+import { useParams } from '../../components/search-params.ts'
 import { Charts } from './charts.tsx'
 import { FirstSteps } from './first-steps.tsx'
+import { LowBalances } from './low-balances.tsx'
 import { ProviderHealth } from './provider-health.tsx'
-import { Tops } from './tops.tsx'
+import { TopSpenders } from './top-spenders.tsx'
 import { Totals } from './totals.tsx'
 
 export default function Overview(): ReactNode {
@@ -32,16 +32,16 @@ export default function Overview(): ReactNode {
       }
     >
       {error !== null && (
-        <Problem error={error} title="The overview could not be read" onRetry={() => void refetch()} />
+        <ErrorAlert error={error} title="The overview could not be read" onRetry={() => void refetch()} />
       )}
       {data !== undefined && (
         <>
-          <Attention of={data.low_balances} />
+          <LowBalances of={data.low_balances} />
           {data.totals.requests === 0 && <FirstSteps />}
           <Totals of={data.totals} />
           <Charts of={data} />
           <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">
-            <Tops of={data.top} total={data.totals} />
+            <TopSpenders of={data.top} total={data.totals} />
             <ProviderHealth />
           </SimpleGrid>
         </>

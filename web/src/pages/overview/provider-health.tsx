@@ -2,12 +2,12 @@
 import { Anchor, Group, Table, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
-import { type HealthObject, useFleet, useProviders } from '../../api/providers.ts'
+import { type HealthObject, useHealthByProvider, useProviders } from '../../api/providers.ts'
+import { useNodeView } from '../../components/node-view.ts'
+import { Panel } from '../../components/panel.tsx'
+import { StateBadge } from '../../components/state-badge.tsx'
+import { TableFrame } from '../../components/table-frame.tsx'
 import { count, duration, percent } from '../../format/numbers.ts'
-import { useNodeView } from '../../parts/node-view.ts'
-import { Panel } from '../../parts/panel.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { TableFrame } from '../../parts/table-frame.tsx'
 
 const SHOWN_MAX = 20
 
@@ -22,7 +22,7 @@ const COLUMNS = [
 export function ProviderHealth(): ReactNode {
   const { data: providers = [] } = useProviders()
   const active = providers.filter(({ status }) => status === 'active').slice(0, SHOWN_MAX)
-  const fleet = useFleet(active.map(({ id }) => id))
+  const healthByProvider = useHealthByProvider(active.map(({ id }) => id))
   const view = useNodeView()
   return (
     <Panel
@@ -42,7 +42,7 @@ export function ProviderHealth(): ReactNode {
       ) : (
         <TableFrame label="Provider health" columns={COLUMNS}>
           {active.map(({ id }) => (
-            <Row key={id} id={id} health={fleet.get(id)} />
+            <Row key={id} id={id} health={healthByProvider.get(id)} />
           ))}
         </TableFrame>
       )}

@@ -1,7 +1,7 @@
 // The steps of an overview without a gap, as points for charts.
 import type { Overview } from '../../api/overview.ts'
+import type { Point } from '../../components/chart.tsx'
 import { chartHeight } from '../../format/decimals.ts'
-import type { Point } from '../../parts/chart.tsx'
 
 const HOUR_MS = 3_600_000
 const POINTS_MAX = 1000

@@ -2,8 +2,8 @@
 import { Box, SimpleGrid, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { TimedSums } from '../../api/overview.ts'
+import { Credits } from '../../components/credits.tsx'
 import { count, duration, share } from '../../format/numbers.ts'
-import { Credits } from '../../parts/credits.tsx'
 
 export function Totals({ of }: { readonly of: TimedSums }): ReactNode {
   return (

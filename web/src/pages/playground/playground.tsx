@@ -4,9 +4,9 @@ import { IconEraser, IconMessageCircle, IconPlayerStop, IconSend } from '@tabler
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { type Message, streamChat } from '../../api/chat.ts'
 import { useModelDirectory } from '../../api/models.ts'
-import { Empty } from '../../parts/empty.tsx'
-import { Page } from '../../parts/page.tsx'
-import { Panel } from '../../parts/panel.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { Page } from '../../components/page.tsx'
+import { Panel } from '../../components/panel.tsx'
 import { rememberedKey, rememberKey } from './key-in-memory.ts'
 import { Turn, type TurnState } from './turn.tsx'
 
@@ -88,9 +88,9 @@ export default function Playground(): ReactNode {
       <Panel>
         <Stack gap="md">
           {turns.length === 0 ? (
-            <Empty icon={IconMessageCircle} title="Ask something">
+            <EmptyState icon={IconMessageCircle} title="Ask something">
               Paste a key (a new one can be opened here right after it was made), pick a model and write below.
-            </Empty>
+            </EmptyState>
           ) : (
             // biome-ignore lint/suspicious/noArrayIndexKey: turns are only ever added at the end.
             turns.map((turn, index) => <Turn key={index} of={turn} />)

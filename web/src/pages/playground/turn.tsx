@@ -3,10 +3,10 @@ import { Anchor, Box, Group, Loader, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { useRequest } from '../../api/usage.ts'
+import { Credits } from '../../components/credits.tsx'
+import { ErrorAlert } from '../../components/error-alert.tsx'
 import { count, duration } from '../../format/numbers.ts'
-import { Credits } from '../../parts/credits.tsx'
-import { Problem } from '../../parts/problem.tsx'
-import { tookMs } from '../usage/took.ts'
+import { durationMs } from '../usage/request-duration.ts'
 
 export type TurnState = {
   readonly is: 'running' | 'done' | 'stopped' | 'failed'
@@ -33,7 +33,7 @@ export function Turn({ of: turn }: { readonly of: TurnState }): ReactNode {
         {turn.answer}
         {turn.is === 'running' && <Loader size={12} type="dots" ml={6} aria-label="Answering" />}
       </Text>
-      {turn.is === 'failed' && <Problem error={turn.error} title="No whole answer came" />}
+      {turn.is === 'failed' && <ErrorAlert error={turn.error} title="No whole answer came" />}
       {turn.is === 'stopped' && (
         <Text size="xs" c="dimmed">
           Stopped: what had been produced is billed.
@@ -57,7 +57,7 @@ function Receipt({ id }: { readonly id: string }): ReactNode {
       <Fact name="cost">
         <Credits value={row.cost} /> credits
       </Fact>
-      <Fact name="took">{duration(tookMs(row))}</Fact>
+      <Fact name="took">{duration(durationMs(row))}</Fact>
       <Anchor component={Link} href={`/usage/${id}`} size="xs">
         the request in full
       </Anchor>

@@ -1,9 +1,9 @@
 // The dialog that adds an operator.
 import { Button, Group, Modal, Radio, Stack, TextInput } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
-import { useCreateOperator } from '../../api/house.ts'
+import { useCreateOperator } from '../../api/operators.ts'
 import type { Role } from '../../api/session.ts'
-import { Problem } from '../../parts/problem.tsx'
+import { ErrorAlert } from '../../components/error-alert.tsx'
 
 type Props = { readonly onClose: () => void; readonly onToken: (token: string) => void }
 
@@ -49,7 +49,7 @@ export function CreateOperator({ onClose, onToken }: Props): ReactNode {
               <Radio value="admin" label="change everything (admin)" />
             </Stack>
           </Radio.Group>
-          {create.error !== null && <Problem error={create.error} title="The operator was not added" />}
+          {create.error !== null && <ErrorAlert error={create.error} title="The operator was not added" />}
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>
               Cancel

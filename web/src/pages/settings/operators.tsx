@@ -9,16 +9,16 @@ import {
   useRemoveOperator,
   useRotateOperator,
   useUpdateOperator,
-} from '../../api/house.ts'
-import { useMayChange } from '../../api/operator.ts'
-import { Ago, Moment } from '../../parts/moment.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { Problem } from '../../parts/problem.tsx'
-import { say, saySorry } from '../../parts/say.tsx'
-import { TableFrame } from '../../parts/table-frame.tsx'
-import { TypedConfirm } from '../../parts/typed-confirm.tsx'
+} from '../../api/operators.ts'
+import { useMayChange } from '../../api/session-context.ts'
+import { ErrorAlert } from '../../components/error-alert.tsx'
+import { notify, notifyError } from '../../components/notify.tsx'
+import { Panel } from '../../components/panel.tsx'
+import { TableFrame } from '../../components/table-frame.tsx'
+import { Ago, Timestamp } from '../../components/timestamp.tsx'
+import { TypedConfirm } from '../../components/typed-confirm.tsx'
 import { CreateOperator } from './create-operator.tsx'
-import { TokenShown } from './token-shown.tsx'
+import { NewToken } from './new-token.tsx'
 
 const COLUMNS = [
   { name: 'Name' },
@@ -51,7 +51,7 @@ export function Operators(): ReactNode {
         )
       }
     >
-      {error !== null && <Problem error={error} />}
+      {error !== null && <ErrorAlert error={error} />}
       <TableFrame label="Operators" columns={COLUMNS}>
         {(data?.data ?? []).map(operator => (
           <Table.Tr key={operator.id}>
@@ -61,7 +61,9 @@ export function Operators(): ReactNode {
               </span>
             </Table.Td>
             <Table.Td>{operator.role === 'admin' ? 'change (admin)' : 'look (viewer)'}</Table.Td>
-            <Table.Td>{operator.id === ROOT_ID ? 'by the environment' : <Moment at={operator.created_at} />}</Table.Td>
+            <Table.Td>
+              {operator.id === ROOT_ID ? 'by the environment' : <Timestamp at={operator.created_at} />}
+            </Table.Td>
             <Table.Td>
               <Ago at={operator.last_used_at} />
             </Table.Td>
@@ -74,7 +76,7 @@ export function Operators(): ReactNode {
         ))}
       </TableFrame>
       {isCreating && <CreateOperator onClose={dialog.close} onToken={setToken} />}
-      {token !== undefined && <TokenShown token={token} onClose={() => setToken(undefined)} />}
+      {token !== undefined && <NewToken token={token} onClose={() => setToken(undefined)} />}
       {removing !== undefined && (
         <TypedConfirm
           title="Remove the operator"
@@ -86,7 +88,7 @@ export function Operators(): ReactNode {
           onConfirm={() =>
             remove.mutate(removing.id, {
               onSuccess: () => {
-                say('The operator was removed. Its token and its sessions no longer work.')
+                notify('The operator was removed. Its token and its sessions no longer work.')
                 setRemoving(undefined)
               },
             })
@@ -119,7 +121,9 @@ function Changes({ of: operator, onToken, onRemove }: ChangesProps): ReactNode {
         </Menu.Target>
         <Menu.Dropdown>
           <Menu.Item
-            onClick={() => rotate.mutate(operator.id, { onSuccess: ({ token }) => onToken(token), onError: saySorry })}
+            onClick={() =>
+              rotate.mutate(operator.id, { onSuccess: ({ token }) => onToken(token), onError: notifyError })
+            }
           >
             Issue a new token
           </Menu.Item>
@@ -127,7 +131,7 @@ function Changes({ of: operator, onToken, onRemove }: ChangesProps): ReactNode {
             onClick={() =>
               update.mutate(
                 { id: operator.id, role: other },
-                { onSuccess: () => say('The role was changed.'), onError: saySorry },
+                { onSuccess: () => notify('The role was changed.'), onError: notifyError },
               )
             }
           >

@@ -1,13 +1,13 @@
 // Who is signed in to the dashboard, and the button that ends a session at once.
 import { Badge, Button, Group, Table } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { useEndSession, useSessions } from '../../api/house.ts'
-import { useMayChange, useSession } from '../../api/operator.ts'
-import { Ago, Moment } from '../../parts/moment.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { Problem } from '../../parts/problem.tsx'
-import { say, saySorry } from '../../parts/say.tsx'
-import { TableFrame } from '../../parts/table-frame.tsx'
+import { useEndSession, useSessions } from '../../api/operators.ts'
+import { useMayChange, useSession } from '../../api/session-context.ts'
+import { ErrorAlert } from '../../components/error-alert.tsx'
+import { notify, notifyError } from '../../components/notify.tsx'
+import { Panel } from '../../components/panel.tsx'
+import { TableFrame } from '../../components/table-frame.tsx'
+import { Ago, Timestamp } from '../../components/timestamp.tsx'
 
 const COLUMNS = [
   { name: 'Operator' },
@@ -26,7 +26,7 @@ export function Sessions(): ReactNode {
   const end = useEndSession()
   return (
     <Panel title="Sessions" about="Sign-ins to this dashboard." flush>
-      {error !== null && <Problem error={error} />}
+      {error !== null && <ErrorAlert error={error} />}
       <TableFrame label="Sessions" columns={COLUMNS}>
         {(data?.data ?? []).map(session => (
           <Table.Tr key={session.id}>
@@ -44,16 +44,16 @@ export function Sessions(): ReactNode {
             </Table.Td>
             <Table.Td className="mono">{session.address}</Table.Td>
             <Table.Td>
-              <Moment at={session.created_at} />
+              <Timestamp at={session.created_at} />
             </Table.Td>
             <Table.Td>
               <Ago at={session.last_used_at} />
             </Table.Td>
             <Table.Td>
-              <Moment at={session.expires_at} />
+              <Timestamp at={session.expires_at} />
             </Table.Td>
             <Table.Td>
-              <Moment at={session.idle_expires_at} />
+              <Timestamp at={session.idle_expires_at} />
             </Table.Td>
             <Table.Td className="right">
               {mayChange && session.id !== own.id && (
@@ -62,7 +62,7 @@ export function Sessions(): ReactNode {
                   variant="default"
                   loading={end.isPending && end.variables === session.id}
                   onClick={() =>
-                    end.mutate(session.id, { onSuccess: () => say('The session has ended.'), onError: saySorry })
+                    end.mutate(session.id, { onSuccess: () => notify('The session has ended.'), onError: notifyError })
                   }
                 >
                   End now

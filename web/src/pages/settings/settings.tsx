@@ -1,12 +1,12 @@
 // How this server is set up, who may come in here, and who is in.
 import { Anchor, SegmentedControl, SimpleGrid, Text, useMantineColorScheme } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { type SettingsObject, useSettings } from '../../api/house.ts'
-import { Facts } from '../../parts/facts.tsx'
-import { Page } from '../../parts/page.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { Problem } from '../../parts/problem.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
+import { type SettingsObject, useSettings } from '../../api/settings.ts'
+import { DescriptionList } from '../../components/description-list.tsx'
+import { ErrorAlert } from '../../components/error-alert.tsx'
+import { Page } from '../../components/page.tsx'
+import { Panel } from '../../components/panel.tsx'
+import { StateBadge } from '../../components/state-badge.tsx'
 import { Operators } from './operators.tsx'
 import { Sessions } from './sessions.tsx'
 
@@ -14,10 +14,12 @@ export default function Settings(): ReactNode {
   const { data, error, refetch } = useSettings()
   return (
     <Page title="Settings" about="Set by the environment and the configuration file; here they are to be read.">
-      {error !== null && <Problem error={error} onRetry={() => void refetch()} />}
+      {error !== null && <ErrorAlert error={error} onRetry={() => void refetch()} />}
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="md">
-        <Panel title="Server">{data !== undefined && <Facts of={serverOf(data)} />}</Panel>
-        <Panel title="Defaults of a new key">{data !== undefined && <Facts of={factsOf(data.defaults)} />}</Panel>
+        <Panel title="Server">{data !== undefined && <DescriptionList of={serverOf(data)} />}</Panel>
+        <Panel title="Defaults of a new key">
+          {data !== undefined && <DescriptionList of={factsOf(data.defaults)} />}
+        </Panel>
       </SimpleGrid>
       <Operators />
       <Sessions />

@@ -2,10 +2,10 @@
 import { Table, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { UsageRow } from '../../api/usage.ts'
+import { Panel } from '../../components/panel.tsx'
+import { StateBadge } from '../../components/state-badge.tsx'
+import { TableFrame } from '../../components/table-frame.tsx'
 import { duration } from '../../format/numbers.ts'
-import { Panel } from '../../parts/panel.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { TableFrame } from '../../parts/table-frame.tsx'
 
 const COLUMNS = [
   { name: '#' },

@@ -2,11 +2,11 @@
 import { Table, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { UsageRow } from '../../api/usage.ts'
+import { Credits } from '../../components/credits.tsx'
+import { Panel } from '../../components/panel.tsx'
+import { TableFrame } from '../../components/table-frame.tsx'
 import { groupDecimal, shiftDecimal } from '../../format/decimals.ts'
 import { count } from '../../format/numbers.ts'
-import { Credits } from '../../parts/credits.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { TableFrame } from '../../parts/table-frame.tsx'
 
 const COLUMNS = [{ name: 'Kind' }, { name: 'Tokens', isRight: true }, { name: 'Credits per million', isRight: true }]
 

@@ -3,8 +3,8 @@ import { Table, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { Reason } from '../../../../src/domain/routing.ts'
 import type { UsageRow } from '../../api/usage.ts'
-import { Panel } from '../../parts/panel.tsx'
-import { TableFrame } from '../../parts/table-frame.tsx'
+import { Panel } from '../../components/panel.tsx'
+import { TableFrame } from '../../components/table-frame.tsx'
 
 // One sentence for every reason there is; a new one in the domain is a type error here.
 const REASONS: Readonly<Record<Reason, string>> = {

@@ -3,10 +3,10 @@ import { BarChart } from '@mantine/charts'
 import { Text } from '@mantine/core'
 import { type ReactNode, useMemo } from 'react'
 import { type UsageFilter, useSummary } from '../../api/usage.ts'
+import { CHART, type Figure, type Point, pointTooltip } from '../../components/chart.tsx'
+import { ErrorAlert } from '../../components/error-alert.tsx'
 import { axisAmount, chartHeight, groupDecimal } from '../../format/decimals.ts'
 import { count } from '../../format/numbers.ts'
-import { CHART, type Figure, type Point, pointTooltip } from '../../parts/chart.tsx'
-import { Problem } from '../../parts/problem.tsx'
 
 const DAY_MS = 86_400_000
 const DAYS = 30
@@ -21,7 +21,7 @@ export function SpendByDay({ filter }: { readonly filter: UsageFilter }): ReactN
   const from = new Date((today - DAYS + 1) * DAY_MS).toISOString()
   const { data, error } = useSummary('day', { ...filter, from })
   const points = useMemo(() => fill(data?.data ?? [], today), [data, today])
-  if (error !== null && data === undefined) return <Problem error={error} />
+  if (error !== null && data === undefined) return <ErrorAlert error={error} />
   const requests = points.reduce((sum, point) => sum + Number(point.requests), 0)
   if (data !== undefined && requests === 0) {
     return (

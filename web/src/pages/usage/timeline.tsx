@@ -2,9 +2,9 @@
 import { Box, Timeline as Steps, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { UsageRow } from '../../api/usage.ts'
+import { Panel } from '../../components/panel.tsx'
+import { Timestamp } from '../../components/timestamp.tsx'
 import { duration } from '../../format/numbers.ts'
-import { Moment } from '../../parts/moment.tsx'
-import { Panel } from '../../parts/panel.tsx'
 
 export function Timeline({ of: row }: { readonly of: UsageRow }): ReactNode {
   const start = Date.parse(row.created_at)
@@ -22,7 +22,7 @@ export function Timeline({ of: row }: { readonly of: UsageRow }): ReactNode {
         {steps.map(({ name, at, after }) => (
           <Steps.Item key={name} title={<Text size="sm">{name}</Text>}>
             <Text size="sm" c="dimmed">
-              {at === null ? wordFor(name, row) : <Moment at={at} />}
+              {at === null ? wordFor(name, row) : <Timestamp at={at} />}
               {at !== null && after !== null && after > 0 ? ` · after ${duration(after)}` : ''}
             </Text>
           </Steps.Item>

@@ -6,9 +6,9 @@ import type { Endpoint, Outcome } from '../../../../src/domain/usage.ts'
 import { useModelDirectory } from '../../api/models.ts'
 import { useProviders } from '../../api/providers.ts'
 import { USAGE_FILTERS, type UsageFilter } from '../../api/usage.ts'
-import { AccountSelect } from '../../parts/account-name.tsx'
-import { KeySelect } from '../../parts/key-name.tsx'
-import type { SetParams } from '../../parts/search-params.ts'
+import { AccountSelect } from '../../components/account-name.tsx'
+import { KeySelect } from '../../components/key-name.tsx'
+import type { SetParams } from '../../components/search-params.ts'
 import classes from './usage-filters.module.css'
 
 // As records, so that a new one in the domain is a type error here.

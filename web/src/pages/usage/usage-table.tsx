@@ -5,12 +5,12 @@ import { useVirtualizer } from '@tanstack/react-virtual'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { Link, useLocation } from 'wouter'
 import type { UsageRow } from '../../api/usage.ts'
+import { Credits } from '../../components/credits.tsx'
+import { KeyName } from '../../components/key-name.tsx'
+import { StateBadge } from '../../components/state-badge.tsx'
+import { Timestamp } from '../../components/timestamp.tsx'
 import { count, duration } from '../../format/numbers.ts'
-import { Credits } from '../../parts/credits.tsx'
-import { KeyName } from '../../parts/key-name.tsx'
-import { Moment } from '../../parts/moment.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
-import { tookMs } from './took.ts'
+import { durationMs } from './request-duration.ts'
 import classes from './usage-table.module.css'
 
 const ROW_PX = 38
@@ -105,7 +105,7 @@ function Row({ of: row, index }: { readonly of: UsageRow; readonly index: number
     >
       <td>
         <Anchor component={Link} href={href} size="sm">
-          <Moment at={row.created_at} isShort />
+          <Timestamp at={row.created_at} isShort />
         </Anchor>
       </td>
       <td title={row.model_served ?? row.model_requested ?? ''}>{row.model_served ?? row.model_requested ?? '–'}</td>
@@ -118,7 +118,7 @@ function Row({ of: row, index }: { readonly of: UsageRow; readonly index: number
       </td>
       <td className={FIGURE}>{count(row.prompt_tokens)}</td>
       <td className={FIGURE}>{count(row.completion_tokens)}</td>
-      <td className={FIGURE}>{duration(tookMs(row))}</td>
+      <td className={FIGURE}>{duration(durationMs(row))}</td>
       <td className={FIGURE}>
         <Credits value={row.cost} places={6} />
       </td>

@@ -5,10 +5,10 @@ import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { queryOf } from '../../api/call.ts'
 import { USAGE_FILTERS, type UsageFilter, useUsage } from '../../api/usage.ts'
-import { Empty } from '../../parts/empty.tsx'
-import { Page } from '../../parts/page.tsx'
-import { Problem } from '../../parts/problem.tsx'
-import { useParams } from '../../parts/search-params.ts'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { ErrorAlert } from '../../components/error-alert.tsx'
+import { Page } from '../../components/page.tsx'
+import { useParams } from '../../components/search-params.ts'
 import { UsageFilters } from './usage-filters.tsx'
 import { UsageTable } from './usage-table.tsx'
 
@@ -42,11 +42,11 @@ export default function Usage(): ReactNode {
       }
     >
       <UsageFilters filter={filter} onChange={setParams} />
-      {usage.error !== null && <Problem error={usage.error} onRetry={() => void usage.refetch()} />}
+      {usage.error !== null && <ErrorAlert error={usage.error} onRetry={() => void usage.refetch()} />}
       {rows.length > 0 && <UsageTable rows={rows} of={usage} />}
       {usage.isSuccess && rows.length === 0 && (
         <div className="panel">
-          <Empty icon={IconListDetails} title={isFiltered ? 'No request fits this filter' : 'No requests yet'}>
+          <EmptyState icon={IconListDetails} title={isFiltered ? 'No request fits this filter' : 'No requests yet'}>
             {isFiltered ? (
               <Group justify="center" gap="xs">
                 Chat requests are shown unless another endpoint is chosen.
@@ -66,7 +66,7 @@ export default function Usage(): ReactNode {
                 . The request shows here at once.
               </>
             )}
-          </Empty>
+          </EmptyState>
         </div>
       )}
     </Page>

@@ -3,22 +3,22 @@ import { Anchor, Group, Loader, SimpleGrid } from '@mantine/core'
 import { IconArrowLeft } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
-import { ApiProblem } from '../../api/call.ts'
+import { ApiError } from '../../api/call.ts'
 import { type UsageRow, useRequest } from '../../api/usage.ts'
-import { AccountName } from '../../parts/account-name.tsx'
-import { Identifier } from '../../parts/copy-field.tsx'
-import { Facts } from '../../parts/facts.tsx'
-import { KeyName } from '../../parts/key-name.tsx'
-import { Page } from '../../parts/page.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { Problem } from '../../parts/problem.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
+import { AccountName } from '../../components/account-name.tsx'
+import { Identifier } from '../../components/copy-field.tsx'
+import { DescriptionList } from '../../components/description-list.tsx'
+import { ErrorAlert } from '../../components/error-alert.tsx'
+import { KeyName } from '../../components/key-name.tsx'
+import { Page } from '../../components/page.tsx'
+import { Panel } from '../../components/panel.tsx'
+import { StateBadge } from '../../components/state-badge.tsx'
 import { Attempts } from './attempts.tsx'
 import { Bill } from './bill.tsx'
 import { Routing } from './routing.tsx'
 import { Timeline } from './timeline.tsx'
 
-export default function OneRequest({ id }: { readonly id: string }): ReactNode {
+export default function RequestDetail({ id }: { readonly id: string }): ReactNode {
   const { data: row, error, refetch } = useRequest(id)
   const back = (
     <Anchor component={Link} href="/usage" size="sm">
@@ -26,13 +26,13 @@ export default function OneRequest({ id }: { readonly id: string }): ReactNode {
     </Anchor>
   )
   if (row === undefined) {
-    const isUnknown = error instanceof ApiProblem && error.status === 404
+    const isUnknown = error instanceof ApiError && error.status === 404
     return (
       <Page title="Request" about={<Identifier id={id} label="the request id" />} above={back}>
         {error === null ? (
           <Loader size="sm" aria-label="Loading" />
         ) : (
-          <Problem
+          <ErrorAlert
             error={error}
             title={isUnknown ? 'No request has this id' : 'The request could not be read'}
             {...(isUnknown ? { doing: UNKNOWN } : { onRetry: () => void refetch() })}
@@ -44,7 +44,7 @@ export default function OneRequest({ id }: { readonly id: string }): ReactNode {
   return (
     <Page title="Request" above={back} about={<Identifier id={row.request_id} label="the request id" />}>
       <Panel>
-        <Facts of={factsOf(row)} />
+        <DescriptionList of={factsOf(row)} />
       </Panel>
       <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">
         <Timeline of={row} />

@@ -6,17 +6,11 @@ import { useLocation } from 'wouter'
 import { useBaseUrl } from '../../api/base-url.ts'
 import type { KeyWithSecret } from '../../api/keys.ts'
 import { useModelDirectory } from '../../api/models.ts'
-import { CopyField } from '../../parts/copy-field.tsx'
+import { CopyField } from '../../components/copy-field.tsx'
 import { rememberKey } from '../playground/key-in-memory.ts'
 import { snippets } from './snippets.ts'
 
-export function SecretShown({
-  of: key,
-  onDone,
-}: {
-  readonly of: KeyWithSecret
-  readonly onDone: () => void
-}): ReactNode {
+export function NewSecret({ of: key, onDone }: { readonly of: KeyWithSecret; readonly onDone: () => void }): ReactNode {
   const [, goTo] = useLocation()
   const baseUrl = useBaseUrl()
   const model = useModelDirectory().find(({ status }) => status === 'active')?.id ?? 'demo/echo'

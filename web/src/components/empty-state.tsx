@@ -3,14 +3,14 @@ import { Center, Stack, Text, ThemeIcon } from '@mantine/core'
 import type { Icon } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 
-export type EmptyProps = {
+export type EmptyStateProps = {
   readonly icon: Icon
   readonly title: string
   readonly action?: ReactNode
   readonly children?: ReactNode
 }
 
-export function Empty({ icon: Icon, title, action, children }: EmptyProps): ReactNode {
+export function EmptyState({ icon: Icon, title, action, children }: EmptyStateProps): ReactNode {
   return (
     <Center py="xl" px="md">
       <Stack align="center" gap={6} maw={460}>

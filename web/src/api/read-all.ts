@@ -5,11 +5,7 @@ import { call, queryOf } from './call.ts'
 const PAGE = 1000
 const PAGES_MAX = 20
 
-export async function readWhole<T>(
-  path: string,
-  idOf: (item: T) => string,
-  signal?: AbortSignal,
-): Promise<readonly T[]> {
+export async function readAll<T>(path: string, idOf: (item: T) => string, signal?: AbortSignal): Promise<readonly T[]> {
   const all: T[] = []
   let after = ''
   for (let page = 0; page < PAGES_MAX; page++) {

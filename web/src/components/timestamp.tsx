@@ -13,7 +13,13 @@ const SHORT = new Intl.DateTimeFormat(undefined, {
 const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 
 // Without its year where there are many of them.
-export function Moment({ at, isShort = false }: { readonly at: string | null; readonly isShort?: boolean }): ReactNode {
+export function Timestamp({
+  at,
+  isShort = false,
+}: {
+  readonly at: string | null
+  readonly isShort?: boolean
+}): ReactNode {
   if (at === null) return <>–</>
   return (
     <time dateTime={at} title={utcOf(at)} className="number" style={{ whiteSpace: 'nowrap' }}>

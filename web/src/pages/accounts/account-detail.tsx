@@ -5,22 +5,22 @@ import { IconAdjustments, IconArrowLeft, IconPencil, IconPlus } from '@tabler/ic
 import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
 import { type AccountObject, useAccount } from '../../api/accounts.ts'
-import { useMayChange } from '../../api/operator.ts'
+import { useMayChange } from '../../api/session-context.ts'
+import { Identifier } from '../../components/copy-field.tsx'
+import { Credits } from '../../components/credits.tsx'
+import { DescriptionList } from '../../components/description-list.tsx'
+import { ErrorAlert } from '../../components/error-alert.tsx'
+import { Page } from '../../components/page.tsx'
+import { Panel } from '../../components/panel.tsx'
+import { StateBadge } from '../../components/state-badge.tsx'
+import { Timestamp } from '../../components/timestamp.tsx'
 import { isZero } from '../../format/decimals.ts'
-import { Identifier } from '../../parts/copy-field.tsx'
-import { Credits } from '../../parts/credits.tsx'
-import { Facts } from '../../parts/facts.tsx'
-import { Moment } from '../../parts/moment.tsx'
-import { Page } from '../../parts/page.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { Problem } from '../../parts/problem.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
 import { SpendByDay } from '../usage/spend-by-day.tsx'
 import { AddCredits } from './add-credits.tsx'
 import { EditAccount } from './edit-account.tsx'
 import { Ledger } from './ledger.tsx'
 
-export default function OneAccount({ id }: { readonly id: string }): ReactNode {
+export default function AccountDetail({ id }: { readonly id: string }): ReactNode {
   const { data: account, error, refetch } = useAccount(id)
   const back = (
     <Anchor component={Link} href="/accounts" size="sm">
@@ -33,7 +33,7 @@ export default function OneAccount({ id }: { readonly id: string }): ReactNode {
         {error === null ? (
           <Loader size="sm" aria-label="Loading" />
         ) : (
-          <Problem error={error} onRetry={() => void refetch()} />
+          <ErrorAlert error={error} onRetry={() => void refetch()} />
         )}
       </Page>
     )
@@ -48,13 +48,13 @@ export default function OneAccount({ id }: { readonly id: string }): ReactNode {
     >
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="md">
         <Panel title="Balance" about="in credits">
-          <Facts
+          <DescriptionList
             of={[
               ['Available', <Credits key="available" value={balance.available} />],
               ['Held by requests in flight', <Credits key="held" value={balance.held} />],
               ['Spent', <Credits key="spent" value={balance.spent} />],
               ['Owed', isZero(balance.owed) ? 'nothing' : <Credits key="owed" value={balance.owed} />],
-              ['Created', <Moment key="created" at={account.created_at} />],
+              ['Created', <Timestamp key="created" at={account.created_at} />],
               ['Id', <Identifier key="id" id={account.id} label="the id" />],
             ]}
           />

@@ -2,9 +2,9 @@
 import { Alert, Button, Group, Modal, Stack } from '@mantine/core'
 import { IconEye } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
-import { CopyField } from '../../parts/copy-field.tsx'
+import { CopyField } from '../../components/copy-field.tsx'
 
-export function TokenShown({ token, onClose }: { readonly token: string; readonly onClose: () => void }): ReactNode {
+export function NewToken({ token, onClose }: { readonly token: string; readonly onClose: () => void }): ReactNode {
   return (
     <Modal opened onClose={onClose} title="The new token" closeOnClickOutside={false} closeOnEscape={false}>
       <Stack gap="sm">

@@ -4,12 +4,12 @@ import { IconAlertTriangle } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import type { Overview } from '../../api/overview.ts'
+import { Credits } from '../../components/credits.tsx'
 import { isZero } from '../../format/decimals.ts'
-import { Credits } from '../../parts/credits.tsx'
 
 const SHOWN_MAX = 5
 
-export function Attention({ of: accounts }: { readonly of: Overview['low_balances'] }): ReactNode {
+export function LowBalances({ of: accounts }: { readonly of: Overview['low_balances'] }): ReactNode {
   if (accounts.length === 0) return null
   return (
     <Alert color="orange" icon={<IconAlertTriangle size={18} />} py="sm" title="Low balances">

@@ -1,5 +1,5 @@
 // Which node's view a page shows, in words, where there are several: what a node saw of the providers is its own.
-import { useNodes } from '../api/house.ts'
+import { useNodes } from '../api/nodes.ts'
 
 // Undefined while there is one node, or none is known yet.
 export function useNodeView(): string | undefined {

@@ -1,6 +1,6 @@
 // How long a request took, from its gate to its end.
 import type { UsageRow } from '../../api/usage.ts'
 
-export function tookMs(row: UsageRow): number | null {
+export function durationMs(row: UsageRow): number | null {
   return row.finished_at === null ? null : Date.parse(row.finished_at) - Date.parse(row.created_at)
 }

@@ -5,24 +5,24 @@ import { IconArrowLeft, IconPencil, IconRefresh, IconTrash } from '@tabler/icons
 import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
 import { type KeyObject, useKey } from '../../api/keys.ts'
-import { useMayChange } from '../../api/operator.ts'
+import { useMayChange } from '../../api/session-context.ts'
+import { AccountName } from '../../components/account-name.tsx'
+import { Identifier } from '../../components/copy-field.tsx'
+import { Credits } from '../../components/credits.tsx'
+import { DescriptionList } from '../../components/description-list.tsx'
+import { ErrorAlert } from '../../components/error-alert.tsx'
+import { Page } from '../../components/page.tsx'
+import { Panel } from '../../components/panel.tsx'
+import { StateBadge } from '../../components/state-badge.tsx'
+import { Ago, Timestamp } from '../../components/timestamp.tsx'
 import { count } from '../../format/numbers.ts'
-import { AccountName } from '../../parts/account-name.tsx'
-import { Identifier } from '../../parts/copy-field.tsx'
-import { Credits } from '../../parts/credits.tsx'
-import { Facts } from '../../parts/facts.tsx'
-import { Ago, Moment } from '../../parts/moment.tsx'
-import { Page } from '../../parts/page.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { Problem } from '../../parts/problem.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
 import { SpendByDay } from '../usage/spend-by-day.tsx'
 import { EditKey } from './edit-key.tsx'
 import { RevokeKey } from './revoke-key.tsx'
 import { RotateKey } from './rotate-key.tsx'
 import { SecretsInGrace } from './secrets-in-grace.tsx'
 
-export default function OneKey({ id }: { readonly id: string }): ReactNode {
+export default function KeyDetail({ id }: { readonly id: string }): ReactNode {
   const { data: key, error, refetch } = useKey(id)
   const back = (
     <Anchor component={Link} href="/keys" size="sm">
@@ -35,7 +35,7 @@ export default function OneKey({ id }: { readonly id: string }): ReactNode {
         {error === null ? (
           <Loader size="sm" aria-label="Loading" />
         ) : (
-          <Problem error={error} onRetry={() => void refetch()} />
+          <ErrorAlert error={error} onRetry={() => void refetch()} />
         )}
       </Page>
     )
@@ -55,10 +55,10 @@ export default function OneKey({ id }: { readonly id: string }): ReactNode {
       {key.previous.length > 0 && <SecretsInGrace of={key} />}
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="md">
         <Panel title="Controls">
-          <Facts of={controlsOf(key)} />
+          <DescriptionList of={limitsOf(key)} />
         </Panel>
         <Panel title="Life">
-          <Facts of={lifeOf(key)} />
+          <DescriptionList of={detailsOf(key)} />
         </Panel>
       </SimpleGrid>
       <Panel
@@ -109,7 +109,7 @@ function Actions({ of: key }: { readonly of: KeyObject }): ReactNode {
   )
 }
 
-function controlsOf(key: KeyObject): readonly (readonly [string, ReactNode])[] {
+function limitsOf(key: KeyObject): readonly (readonly [string, ReactNode])[] {
   return [
     ['Requests a minute', count(key.rpm_limit)],
     ['Requests a day (UTC)', key.daily_limit === null ? 'no limit' : count(key.daily_limit)],
@@ -120,13 +120,13 @@ function controlsOf(key: KeyObject): readonly (readonly [string, ReactNode])[] {
   ]
 }
 
-function lifeOf(key: KeyObject): readonly (readonly [string, ReactNode])[] {
+function detailsOf(key: KeyObject): readonly (readonly [string, ReactNode])[] {
   return [
     ['Account', <AccountName key="account" id={key.account_id} />],
     ['Id', <Identifier key="id" id={key.id} label="the id" />],
-    ['Created', <Moment key="created" at={key.created_at} />],
+    ['Created', <Timestamp key="created" at={key.created_at} />],
     ['Last used', <Ago key="used" at={key.last_used_at} />],
-    ['Expires', key.expires_at === null ? 'never' : <Moment key="expires" at={key.expires_at} />],
-    ...(key.revoked_at === null ? [] : [['Revoked', <Moment key="revoked" at={key.revoked_at} />] as const]),
+    ['Expires', key.expires_at === null ? 'never' : <Timestamp key="expires" at={key.expires_at} />],
+    ...(key.revoked_at === null ? [] : [['Revoked', <Timestamp key="revoked" at={key.revoked_at} />] as const]),
   ]
 }

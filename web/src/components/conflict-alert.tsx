@@ -2,14 +2,14 @@
 import { Alert, Button, Group, Text } from '@mantine/core'
 import { IconUsers } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
-import { ApiProblem } from '../api/call.ts'
-import { Problem } from './problem.tsx'
+import { ApiError } from '../api/call.ts'
+import { ErrorAlert } from './error-alert.tsx'
 
-export type CollisionProps = { readonly error: unknown; readonly noun: string; readonly onReload: () => void }
+export type ConflictAlertProps = { readonly error: unknown; readonly noun: string; readonly onReload: () => void }
 
-export function Collision({ error, noun, onReload }: CollisionProps): ReactNode {
-  const isStale = error instanceof ApiProblem && error.status === 409 && /meanwhile/.test(error.message)
-  if (!isStale) return <Problem error={error} title="Nothing was changed" />
+export function ConflictAlert({ error, noun, onReload }: ConflictAlertProps): ReactNode {
+  const isStale = error instanceof ApiError && error.status === 409 && /meanwhile/.test(error.message)
+  if (!isStale) return <ErrorAlert error={error} title="Nothing was changed" />
   return (
     <Alert
       color="orange"

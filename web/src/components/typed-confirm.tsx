@@ -1,7 +1,7 @@
 // A change that cannot be undone: the button works only once the name has been typed.
 import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
-import { Problem } from './problem.tsx'
+import { ErrorAlert } from './error-alert.tsx'
 
 export type TypedConfirmProps = {
   readonly title: string
@@ -44,7 +44,7 @@ export function TypedConfirm(props: TypedConfirmProps): ReactNode {
             value={typed}
             onChange={event => setTyped(event.currentTarget.value)}
           />
-          {props.error !== null && <Problem error={props.error} />}
+          {props.error !== null && <ErrorAlert error={props.error} />}
           <Group justify="flex-end">
             <Button variant="default" onClick={props.onClose}>
               Cancel

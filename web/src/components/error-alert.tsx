@@ -2,17 +2,17 @@
 import { Alert, Button, Code, Group, Text } from '@mantine/core'
 import { IconAlertCircle } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
-import { ApiProblem } from '../api/call.ts'
+import { ApiError } from '../api/call.ts'
 
-export type ProblemProps = {
+export type ErrorAlertProps = {
   readonly error: unknown
   readonly title?: string
   readonly doing?: string
   readonly onRetry?: () => void
 }
 
-export function Problem({ error, title = 'That did not work', doing, onRetry }: ProblemProps): ReactNode {
-  const isApi = error instanceof ApiProblem
+export function ErrorAlert({ error, title = 'That did not work', doing, onRetry }: ErrorAlertProps): ReactNode {
+  const isApi = error instanceof ApiError
   return (
     <Alert color="red" title={title} icon={<IconAlertCircle size={18} />} role="alert" py="sm">
       <Text size="sm" className="break">

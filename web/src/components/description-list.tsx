@@ -1,11 +1,15 @@
 // Names and values of one thing, side by side.
 import { Text } from '@mantine/core'
 import type { ReactNode } from 'react'
-import classes from './facts.module.css'
+import classes from './description-list.module.css'
 
-export function Facts({ of }: { readonly of: readonly (readonly [name: string, value: ReactNode])[] }): ReactNode {
+export function DescriptionList({
+  of,
+}: {
+  readonly of: readonly (readonly [name: string, value: ReactNode])[]
+}): ReactNode {
   return (
-    <dl className={classes.facts}>
+    <dl className={classes.list}>
       {of.map(([name, value]) => (
         <div key={name}>
           <Text component="dt" size="xs" c="dimmed">

@@ -3,11 +3,11 @@ import { Anchor, Box, Table, Tabs, Text } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
 import type { Overview, Sums, Top } from '../../api/overview.ts'
+import { Credits } from '../../components/credits.tsx'
+import { Panel } from '../../components/panel.tsx'
+import { TableFrame } from '../../components/table-frame.tsx'
 import { chartHeight } from '../../format/decimals.ts'
 import { count, share } from '../../format/numbers.ts'
-import { Credits } from '../../parts/credits.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { TableFrame } from '../../parts/table-frame.tsx'
 
 type Kind = keyof Overview['top']
 
@@ -18,7 +18,7 @@ const KINDS: Readonly<Record<Kind, { readonly word: string; readonly link: (id: 
   accounts: { word: 'Accounts', link: id => `/accounts/${id}` },
 }
 
-export function Tops({ of, total }: { readonly of: Overview['top']; readonly total: Sums }): ReactNode {
+export function TopSpenders({ of, total }: { readonly of: Overview['top']; readonly total: Sums }): ReactNode {
   const [kind, setKind] = useState<Kind>('models')
   const rows = of[kind]
   return (

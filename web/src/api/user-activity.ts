@@ -10,6 +10,6 @@ for (const event of ['pointerdown', 'keydown', 'wheel', 'touchstart'] as const) 
   addEventListener(event, () => (touchedAt = Date.now()), { capture: true, passive: true })
 }
 
-export function isUnattended(): boolean {
+export function isUserIdle(): boolean {
   return Date.now() - touchedAt > TOUCH_MS
 }

@@ -5,7 +5,7 @@ import { Component, type ReactNode } from 'react'
 type State = { readonly error: Error | undefined }
 
 // React knows error boundaries as classes alone.
-export class Catch extends Component<{ readonly children: ReactNode }, State> {
+export class ErrorBoundary extends Component<{ readonly children: ReactNode }, State> {
   override state: State = { error: undefined }
 
   static getDerivedStateFromError(error: Error): State {
