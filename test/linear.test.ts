@@ -5,15 +5,15 @@ import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { check } from 'recheck'
 import { openValue, openYaml } from '../src/config/yaml.ts'
-import type { Said } from './kit/linear-work.ts'
-import { everyPattern } from './kit/patterns.ts'
+import type { Said } from './support/linear-work.ts'
+import { everyPattern } from './support/patterns.ts'
 
 // On a busy machine a thread may wait for long; what is super-linear takes hours.
 const HANGS_AFTER_MS = 120_000
 const RECHECK_MS_MAX = 3_000
 
 test('every pattern and splitter takes under 100 ms on megabytes of its own characters', async () => {
-  const worker = new Worker(new URL('kit/linear-work.ts', import.meta.url))
+  const worker = new Worker(new URL('support/linear-work.ts', import.meta.url))
   const slow: string[] = []
   let works = 0
   let current = { name: 'the start', cpuMsMax: 0 }

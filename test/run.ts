@@ -2,10 +2,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { globSync } from 'node:fs'
-import { basename, resolve } from 'node:path'
-import { hasPostgres, startServer } from './kit/postgres.ts'
-import { hasRedis, sharedRedis } from './kit/redis.ts'
-import { type Running, runFiles } from './kit/run-files.ts'
+import { resolve } from 'node:path'
+import { hasPostgres, startServer } from './support/postgres.ts'
+import { hasRedis, sharedRedis } from './support/redis.ts'
+import { type Running, runFiles } from './support/run-files.ts'
 
 const only = process.argv.slice(2)
 const bin = (name: string) => `node_modules/.bin/${name}`
@@ -14,115 +14,33 @@ const bin = (name: string) => `node_modules/.bin/${name}`
 const LONG = [
   'chaos/kill-nine',
   'linear',
-  'life/answers-large',
+  'e2e/upstream/one-store/large-answers',
   'browser/every-dialog',
   'chaos/nodes',
   'chaos/node-stopped',
   'browser/every-page',
-  'browser/trouble',
+  'browser/conflicts',
   'browser/operator-day',
-  'life/migrate',
-  'life/edge-slow',
-  'life/streams-stalled',
-  'life/keys-many-nodes',
-  'life/redis-away',
-  'life/workers',
-  'life/catalog-guarded',
-  'life/catalog-credentials',
-  'life/start-refused',
-  'life/nodes-away',
-  'contract/store-hours',
-  'contract/wires-recorded',
-  'unit/kit-witnesses',
-]
-
-// Not run a second time: what is about the embedded store itself (its folder and files, a start that finds nothing, one
-// process alone), what brings servers of its own, what ends before a store or a limit has its say (bytes at the edge, fields of a
-// body, a vendor's words) or concerns neither (a terminal, a build), and ways of upstreams and readers that differ on the wire
-// alone: their rows are those of upstream-broke, upstream-failover and streams-leave, which are run again.
-const ONCE = [
-  'addresses-forged',
-  'addresses-proxies',
-  'admin-broken-calls',
-  'admin-sessions',
-  'answers-large',
-  'backup',
-  'behind-nginx',
-  'build-dashboard',
-  'chat-answer-json',
-  'chat-answer-stream',
-  'chat-bounds',
-  'chat-forwarding',
-  'chat-hostile-body',
-  'chat-messages',
-  'cli',
-  'cli-terminal',
-  'closed-pipe',
-  'connections',
-  'damaged-database',
-  'documented-bounds',
-  'drain-unsettled',
-  'edge-browsers',
-  'edge-discard',
-  'edge-expect',
-  'edge-guard',
-  'edge-headers',
-  'edge-malformed',
-  'edge-pipeline',
-  'edge-pipeline-flood',
-  'edge-slow',
-  'edge-survived',
-  'edge-too-large',
-  'estimate',
-  'first-start',
-  'first-start-detect',
-  'keys-flood-cold',
-  'keys-many-nodes',
-  'migrate',
-  'migrate-killed',
-  'nodes-away',
-  'nodes-key-change',
-  'nodes-news',
-  'nodes-start',
-  'one-process',
-  'package',
-  'postgres',
-  'postgres-unsafe',
-  'postgres-unwell',
-  'redis-away',
-  'redis-limits',
-  'refused-for-faults-of-ours',
-  'remote-media',
-  'routing-poison',
-  'start-refused',
-  'store-hangs',
-  'streams-backpressure',
-  'streams-canaries',
-  'streams-silence',
-  'streams-stalled',
-  'streams-thinking',
-  'terminal-closed',
-  'upstream-connections',
-  'upstream-endless',
-  'upstream-errors',
-  'upstream-framing',
-  'upstream-nonsense',
-  'upstream-quirks',
-  'upstream-twice',
-  'upstream-unreachable',
-  'wires-broken',
-  'wires-missing',
-  'wires-unsayable',
-  'wires-vertex-account',
-  'workers',
-  'workers-restart',
+  'e2e/cli/one-store/migrate',
+  'e2e/edge/one-store/slow',
+  'e2e/streams/one-store/stalled',
+  'e2e/nodes/one-store/key-changes',
+  'e2e/nodes/one-store/redis-unavailable',
+  'e2e/nodes/one-store/workers',
+  'e2e/admin/catalog-guarded',
+  'e2e/admin/catalog-credentials',
+  'e2e/start/one-store/refused',
+  'e2e/nodes/one-store/database-unavailable',
+  'contract/store/hours',
+  'contract/wires/recorded',
+  'unit/support-witnesses',
 ]
 
 // On a busy machine a test that waits for several processes may wait too long. Whatever fails beside others is named and has
 // to pass alone, if it is not much; what is really broken fails there too.
 const AGAIN_MAX = 5
 
-// More than half of a life test is waiting, for a time to pass or for somebody to answer: five of them keep two cores busy.
+// More than half of an e2e test is waiting, for a time to pass or for somebody to answer: five of them keep two cores busy.
 // Those of chaos have several processes each: more of them at once would be measuring each other.
 const WAITING = 5
 const BUSY = 3
@@ -135,7 +53,7 @@ if (only.length > 0) {
     step('types', bin('tsc'), []),
     step('types of the dashboard', bin('tsc'), ['-p', 'web']),
     step('dead code', bin('knip'), []),
-    step('schemas of answers', process.execPath, ['test/kit/schemas.ts']),
+    step('schemas of answers', process.execPath, ['test/support/schemas.ts']),
   ])
   if (checks.includes(false)) process.exit(1)
   const servers = await sharedServers()
@@ -144,12 +62,14 @@ if (only.length > 0) {
   // Coverage slows everything in a process down, so it is taken where the code runs in the test's own process. The life
   // of a request is tested against the real process, without it.
   Object.assign(process.env, servers)
-  await tests('unit and contract tests, with coverage', found('{unit,contract}/*'), { atOnce: BUSY, coverage: true })
-  await tests('life and client tests', found('{life/*,clients/*,*}'), { atOnce: WAITING, env })
+  await tests('unit and contract tests, with coverage', found('{unit,contract}/**/*'), { atOnce: BUSY, coverage: true })
+  await tests('e2e and client tests', found('{e2e/**/*,clients/*,*}'), { atOnce: WAITING, env })
   await tests('chaos and browser tests', found('{chaos,browser}/*'), { atOnce: BUSY, env })
-  const again = found('life/*').filter(file => !ONCE.includes(basename(file, '.test.ts')))
+  // Families hold what is true on either store. What concerns one store, brings servers of its own or ends before a store has its
+  // say is in their folders `one-store`, and run once.
+  const again = found('e2e/*/*')
   const shared = { ...env, TEST_STORE: 'shared' }
-  if (servers !== undefined) await tests('life tests on Postgres and Redis', again, { atOnce: WAITING, env: shared })
+  if (servers !== undefined) await tests('e2e tests on Postgres and Redis', again, { atOnce: WAITING, env: shared })
 }
 
 function found(pattern: string): readonly string[] {

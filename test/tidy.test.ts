@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { findUntidy, type Rooms, readTree, type Tree } from './kit/tidy.ts'
+import { findUntidy, type Rooms, readTree, type Tree } from './support/tidy.ts'
 
 // What the store promises, without how it keeps it.
 const CONTRACT = 'store/contract/'
@@ -68,7 +68,7 @@ const TIDY: Tree = {
   'src/lib/node-http.ts': source("export const { createServer } = process.getBuiltinModule('node:http')"),
   'src/upstream/http1/client.ts': source("import { connect } from 'node:net'\nlet onEnd: Flow.End = () => undefined"),
   'src/store/sqlite/migrations/0001-ground.sql': '-- What the store holds from its first day.\nCREATE TABLE a (b);\n',
-  'test/life/a.test.ts': source("import { at } from '../../src/domain/key.ts'\nconst body = 'svc_live_ TODO'"),
+  'test/e2e/a/a.test.ts': source("import { at } from '../../../src/domain/key.ts'\nconst body = 'svc_live_ TODO'"),
 }
 
 function source(code: string): string {
@@ -93,8 +93,8 @@ const FAULTS: Readonly<Record<string, readonly [tree: Tree, finding: RegExp]>> =
     /upward import: http\/ may not import relay\/usage-meter\.ts$/,
   ],
   'product code that imports a test': [
-    { 'src/http/a.ts': source("import '../../test/kit/b.ts'") },
-    /may not import \.\.\/\.\.\/test\/kit\/b\.ts$/,
+    { 'src/http/a.ts': source("import '../../test/support/b.ts'") },
+    /may not import \.\.\/\.\.\/test\/support\/b\.ts$/,
   ],
   'a file in no room': [{ 'src/attic/a.ts': source('') }, /^src\/attic\/a\.ts:1 has no room/],
   'a circle': [
@@ -113,7 +113,7 @@ const FAULTS: Readonly<Record<string, readonly [tree: Tree, finding: RegExp]>> =
     /^src\/config\/limits\.ts:3 has a bound that nobody reads: urlBytesMax$/,
   ],
   'a folder of utils': [{ 'src/lib/utils/a.ts': source('') }, /nameless drawer/],
-  'a file of helpers': [{ 'test/kit/helpers.ts': source('') }, /nameless drawer/],
+  'a file of helpers': [{ 'test/support/helpers.ts': source('') }, /nameless drawer/],
   'a barrel': [{ 'src/domain/index.ts': source('') }, /nameless drawer/],
   'a file that does not say what it is for': [{ 'src/lib/a.ts': 'export {}\n' }, /no opening sentence/],
   'a file that opens with a word or two': [{ 'bench/a.ts': '// Some code.\nexport {}\n' }, /no opening sentence/],

@@ -5,8 +5,8 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { barriers, hasBrowser, LOOKS, lookAt, openBrowser, SCREENSHOTS, visit } from '../kit/browser.ts'
-import { type Gateway, startGateway } from '../kit/gateway.ts'
+import { barriers, hasBrowser, LOOKS, lookAt, openBrowser, SCREENSHOTS, visit } from '../support/browser.ts'
+import { type Gateway, startGateway } from '../support/gateway.ts'
 
 type Dialog = {
   readonly path: string

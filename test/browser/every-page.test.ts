@@ -14,8 +14,8 @@ import {
   type Screen,
   type Visit,
   visit,
-} from '../kit/browser.ts'
-import { type Gateway, startGateway } from '../kit/gateway.ts'
+} from '../support/browser.ts'
+import { type Gateway, startGateway } from '../support/gateway.ts'
 
 const NAMES = [
   '<img src=x onerror="document.title=1"><script>document.title=2</script>',

@@ -5,9 +5,9 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { hasBrowser, openBrowser, SCREENSHOTS, visit } from '../kit/browser.ts'
-import { standardConfig, startGateway } from '../kit/gateway.ts'
-import { startUpstream } from '../kit/upstream.ts'
+import { hasBrowser, openBrowser, SCREENSHOTS, visit } from '../support/browser.ts'
+import { standardConfig, startGateway } from '../support/gateway.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const OWN = {
   id: 'own/model',

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { hasBrowser, openBrowser, visit } from '../kit/browser.ts'
-import { type Gateway, startGateway } from '../kit/gateway.ts'
-import { freePort } from '../kit/gateway-process.ts'
-import { until } from '../kit/until.ts'
+import { hasBrowser, openBrowser, visit } from '../support/browser.ts'
+import { type Gateway, startGateway } from '../support/gateway.ts'
+import { freePort } from '../support/gateway-process.ts'
+import { until } from '../support/until.ts'
 
 const skip = !hasBrowser()
 

@@ -1,9 +1,9 @@
 // The dashboard of several nodes: what is one node's view of the providers says whose.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { hasBrowser, openBrowser, visit } from '../kit/browser.ts'
-import { startNodes } from '../kit/nodes.ts'
-import { hasPostgres } from '../kit/postgres.ts'
+import { hasBrowser, openBrowser, visit } from '../support/browser.ts'
+import { startNodes } from '../support/nodes.ts'
+import { hasPostgres } from '../support/postgres.ts'
 
 test('the health of providers says which of several nodes has seen it', {
   skip: !hasBrowser() || !hasPostgres(),

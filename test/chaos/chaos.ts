@@ -1,8 +1,8 @@
 // `npm run chaos`: runs the figures of many nodes at any size, by a seed that repeats what was drawn by chance.
 import { parseArgs } from 'node:util'
-import { chance } from '../kit/fleet.ts'
-import { hasPostgres } from '../kit/postgres.ts'
-import { hasRedis } from '../kit/redis.ts'
+import { hasPostgres } from '../support/postgres.ts'
+import { hasRedis } from '../support/redis.ts'
+import { chance } from '../support/simulated-targets.ts'
 import type { Figure } from './figures/figure.ts'
 import { FIGURES } from './figures/figures.ts'
 

@@ -2,12 +2,12 @@
 // and the gateway needs no restart.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { settledRow } from '../kit/bookings.ts'
-import { disks } from '../kit/disk.ts'
-import { standardConfig, startGateway } from '../kit/gateway.ts'
-import { assertRefusal } from '../kit/refusal.ts'
-import { until } from '../kit/until.ts'
-import { startUpstream } from '../kit/upstream.ts'
+import { disks } from '../support/disk.ts'
+import { standardConfig, startGateway } from '../support/gateway.ts'
+import { assertRefusal } from '../support/refusal.ts'
+import { until } from '../support/until.ts'
+import { startUpstream } from '../support/upstream.ts'
+import { settledRow } from '../support/usage.ts'
 
 const all = await disks()
 after(() => Promise.all(all.map(disk => disk[Symbol.asyncDispose]())))

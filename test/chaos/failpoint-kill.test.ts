@@ -2,10 +2,10 @@
 // to have been produced, and holds nothing.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { balanceOf, type UsageRow } from '../kit/bookings.ts'
-import { POINTS, type Point } from '../kit/failpoints.ts'
-import { type Gateway, standardConfig, startGateway } from '../kit/gateway.ts'
-import { startUpstream } from '../kit/upstream.ts'
+import { POINTS, type Point } from '../support/failpoints.ts'
+import { type Gateway, standardConfig, startGateway } from '../support/gateway.ts'
+import { startUpstream } from '../support/upstream.ts'
+import { balanceOf, type UsageRow } from '../support/usage.ts'
 
 type Death = { readonly point: Point; readonly stream: boolean }
 const DEATHS: readonly Death[] = POINTS.flatMap(point => [false, true].map(stream => ({ point, stream })))

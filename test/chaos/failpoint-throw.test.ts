@@ -2,12 +2,12 @@
 // nothing stays held or open.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { balanceOf, settledRow } from '../kit/bookings.ts'
-import { POINTS, type Point } from '../kit/failpoints.ts'
-import { type Gateway, standardConfig, startGateway } from '../kit/gateway.ts'
-import { assertRefusal } from '../kit/refusal.ts'
-import { until } from '../kit/until.ts'
-import { startUpstream } from '../kit/upstream.ts'
+import { POINTS, type Point } from '../support/failpoints.ts'
+import { type Gateway, standardConfig, startGateway } from '../support/gateway.ts'
+import { assertRefusal } from '../support/refusal.ts'
+import { until } from '../support/until.ts'
+import { startUpstream } from '../support/upstream.ts'
+import { balanceOf, settledRow } from '../support/usage.ts'
 
 test('a bug at any point of the life is told to the caller, and the books stay right', async t => {
   await using upstream = await startUpstream()

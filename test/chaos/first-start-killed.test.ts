@@ -4,9 +4,9 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { temporaryFolder } from '../kit/folder.ts'
-import { startGateway } from '../kit/gateway.ts'
-import { until } from '../kit/until.ts'
+import { temporaryFolder } from '../support/folder.ts'
+import { startGateway } from '../support/gateway.ts'
+import { until } from '../support/until.ts'
 
 test('a first start that is killed again and again gives in the end one account, one key and one token', async () => {
   await using folder = await temporaryFolder()

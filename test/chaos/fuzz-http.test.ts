@@ -5,12 +5,12 @@ import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { standardConfig, startGateway } from '../kit/gateway.ts'
-import { type FuzzedRequest, fuzzedRequest } from '../kit/http-fuzz.ts'
-import { assertCommonHeaders, assertRefusal, CODES, type Code, type Seen } from '../kit/refusal.ts'
-import { assertChatCompletion, assertChunk } from '../kit/schemas.ts'
-import { parseSse } from '../kit/sse.ts'
-import { startUpstream } from '../kit/upstream.ts'
+import { standardConfig, startGateway } from '../support/gateway.ts'
+import { type FuzzedRequest, fuzzedRequest } from '../support/http-fuzz.ts'
+import { assertCommonHeaders, assertRefusal, CODES, type Code, type Seen } from '../support/refusal.ts'
+import { assertChatCompletion, assertChunk } from '../support/schemas.ts'
+import { parseSse } from '../support/sse.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const AT_ONCE = 16
 const BATCHES_MAX = 1000

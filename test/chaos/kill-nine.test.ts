@@ -3,14 +3,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { cli } from '../kit/cli.ts'
-import { gatherCrowd, openAccounts } from '../kit/crowd.ts'
-import { standardConfig, startGateway } from '../kit/gateway.ts'
-import { openJudge, sqliteBooks, type Tally } from '../kit/judge.ts'
-import { CALM, ROUGH } from '../kit/plan.ts'
-import { standardModel } from '../kit/standard-config.ts'
-import { until } from '../kit/until.ts'
-import { startUpstream } from '../kit/upstream.ts'
+import { cli } from '../support/cli.ts'
+import { openJudge, sqliteBooks, type Tally } from '../support/consistency-checker.ts'
+import { standardConfig, startGateway } from '../support/gateway.ts'
+import { gatherCrowd, openAccounts } from '../support/load.ts'
+import { standardModel } from '../support/standard-config.ts'
+import { until } from '../support/until.ts'
+import { startUpstream } from '../support/upstream.ts'
+import { CALM, ROUGH } from '../support/upstream-plan.ts'
 
 // More for a full run; the machine has two cores, so two gateways die by turns.
 const KILLS = Number(process.env.KILLS ?? 100)

@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { auditPostgres } from '../../src/store/audit/postgres.ts'
-import { standardConfig, startGateway } from '../kit/gateway.ts'
-import { assertSameRows, multiplyRows } from '../kit/move.ts'
-import { freshSchema, hasPostgres } from '../kit/postgres.ts'
-import { startUpstream } from '../kit/upstream.ts'
+import { standardConfig, startGateway } from '../support/gateway.ts'
+import { freshSchema, hasPostgres } from '../support/postgres.ts'
+import { assertSameRows, multiplyRows } from '../support/transfer.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 const ROWS = 15_000
 const KILLS_MAX = 12

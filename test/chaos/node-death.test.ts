@@ -1,13 +1,13 @@
 // One of three nodes is killed with streams open: the two that are left recover its rows between them, each once.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { withBounds } from '../kit/bounds.ts'
-import { type Gateway, standardConfig } from '../kit/gateway.ts'
-import { postgresBooks } from '../kit/judge.ts'
-import { startNodes } from '../kit/nodes.ts'
-import { hasPostgres } from '../kit/postgres.ts'
-import { until } from '../kit/until.ts'
-import { startUpstream } from '../kit/upstream.ts'
+import { withBounds } from '../support/bounds.ts'
+import { postgresBooks } from '../support/consistency-checker.ts'
+import { type Gateway, standardConfig } from '../support/gateway.ts'
+import { startNodes } from '../support/nodes.ts'
+import { hasPostgres } from '../support/postgres.ts'
+import { until } from '../support/until.ts'
+import { startUpstream } from '../support/upstream.ts'
 
 type NodeList = { readonly data: readonly { readonly state: string; readonly self: boolean }[] }
 type RowList = { readonly data: readonly { readonly state: string; readonly cost: string }[] }

@@ -1,8 +1,8 @@
 // The figures of many nodes on Postgres and Redis, at their small size. `npm run chaos` runs them at any.
 import { test } from 'node:test'
-import { chance } from '../kit/fleet.ts'
-import { hasPostgres } from '../kit/postgres.ts'
-import { hasRedis } from '../kit/redis.ts'
+import { hasPostgres } from '../support/postgres.ts'
+import { hasRedis } from '../support/redis.ts'
+import { chance } from '../support/simulated-targets.ts'
 import { FIGURES } from './figures/figures.ts'
 
 if (hasPostgres() && hasRedis()) {

@@ -4,12 +4,12 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { balanceOf, credits, ledgerOf, nano, settledRow } from '../kit/bookings.ts'
-import { withBounds } from '../kit/bounds.ts'
-import { type Gateway, standardConfig, startGateway } from '../kit/gateway.ts'
-import { standardModel } from '../kit/standard-config.ts'
-import { until } from '../kit/until.ts'
-import { startUpstream } from '../kit/upstream.ts'
+import { withBounds } from '../support/bounds.ts'
+import { type Gateway, standardConfig, startGateway } from '../support/gateway.ts'
+import { standardModel } from '../support/standard-config.ts'
+import { until } from '../support/until.ts'
+import { startUpstream } from '../support/upstream.ts'
+import { balanceOf, credits, ledgerOf, nano, settledRow } from '../support/usage.ts'
 
 const PROMPT_PRICE = nano('0.0000025')
 const COMPLETION_PRICE = nano('0.00001')

@@ -4,12 +4,12 @@ import assert from 'node:assert/strict'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { settledRow } from '../kit/bookings.ts'
-import { type Gateway, standardConfig, startGateway } from '../kit/gateway.ts'
-import { until } from '../kit/until.ts'
-import { startUpstream } from '../kit/upstream.ts'
+import { type Gateway, standardConfig, startGateway } from '../support/gateway.ts'
+import { until } from '../support/until.ts'
+import { startUpstream } from '../support/upstream.ts'
+import { settledRow } from '../support/usage.ts'
 
-const PRELOAD = new URL('../kit/thread-death-preload.ts', import.meta.url).href
+const PRELOAD = new URL('../support/thread-death-preload.ts', import.meta.url).href
 // In the order in which the gateway starts them.
 const [WRITER, READER] = [1, 2]
 

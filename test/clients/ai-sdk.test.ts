@@ -3,7 +3,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { APICallError, generateText, isStepCount, jsonSchema, RetryError, streamText, tool } from 'ai'
-import { countingFetch, failureOf, MODEL, openClientScene, TEXT, WEATHER, WRONG_KEY } from '../kit/client-scene.ts'
+import {
+  countingFetch,
+  failureOf,
+  MODEL,
+  openClientScene,
+  TEXT,
+  WEATHER,
+  WRONG_KEY,
+} from '../support/client-fixture.ts'
 
 const prompt = 'Say hello'
 

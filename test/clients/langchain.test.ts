@@ -3,7 +3,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type BaseMessage, HumanMessage, ToolMessage } from '@langchain/core/messages'
 import { ChatOpenAI } from '@langchain/openai'
-import { countingFetch, failureOf, MODEL, openClientScene, TEXT, WEATHER, WRONG_KEY } from '../kit/client-scene.ts'
+import {
+  countingFetch,
+  failureOf,
+  MODEL,
+  openClientScene,
+  TEXT,
+  WEATHER,
+  WRONG_KEY,
+} from '../support/client-fixture.ts'
 
 test('LangChain works unchanged', async t => {
   await using scene = await openClientScene()

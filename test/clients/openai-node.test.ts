@@ -2,8 +2,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import OpenAI, { AuthenticationError, BadRequestError, NotFoundError, RateLimitError } from 'openai'
-import { countingFetch, failureOf, MODEL, openClientScene, TEXT, WEATHER, WRONG_KEY } from '../kit/client-scene.ts'
-import { assertChatCompletion, assertChunk, assertModel } from '../kit/schemas.ts'
+import {
+  countingFetch,
+  failureOf,
+  MODEL,
+  openClientScene,
+  TEXT,
+  WEATHER,
+  WRONG_KEY,
+} from '../support/client-fixture.ts'
+import { assertChatCompletion, assertChunk, assertModel } from '../support/schemas.ts'
 
 const messages = [{ role: 'user' as const, content: 'Say hello' }]
 type Usage = OpenAI.CompletionUsage & { cost?: number }

@@ -5,10 +5,10 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { json, text } from 'node:stream/consumers'
 import { test } from 'node:test'
-import { MODEL, openClientScene, TEXT, WEATHER, WRONG_KEY } from '../kit/client-scene.ts'
-import { type Python, pythonWith } from '../kit/python.ts'
-import { assertModel } from '../kit/schemas.ts'
-import type { JournalEntry } from '../kit/upstream-journal.ts'
+import { MODEL, openClientScene, TEXT, WEATHER, WRONG_KEY } from '../support/client-fixture.ts'
+import { type Python, pythonWith } from '../support/python.ts'
+import { assertModel } from '../support/schemas.ts'
+import type { JournalEntry } from '../support/upstream-journal.ts'
 
 const python = pythonWith(join(import.meta.dirname, 'requirements.txt'))
 const skip = typeof python === 'string' ? python : false

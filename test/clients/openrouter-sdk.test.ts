@@ -5,9 +5,17 @@ import { test } from 'node:test'
 import { HTTPClient, OpenRouter } from '@openrouter/sdk'
 import type { ChatMessages, ChatRequest, ChatResult, ChatStreamChunk } from '@openrouter/sdk/models'
 import { OpenRouterError } from '@openrouter/sdk/models/errors'
-import { countingFetch, failureOf, MODEL, openClientScene, TEXT, WEATHER, WRONG_KEY } from '../kit/client-scene.ts'
-import { assertChunk, assertModel } from '../kit/schemas.ts'
-import { parseSse } from '../kit/sse.ts'
+import {
+  countingFetch,
+  failureOf,
+  MODEL,
+  openClientScene,
+  TEXT,
+  WEATHER,
+  WRONG_KEY,
+} from '../support/client-fixture.ts'
+import { assertChunk, assertModel } from '../support/schemas.ts'
+import { parseSse } from '../support/sse.ts'
 
 const hello: ChatMessages[] = [{ role: 'user', content: 'Say hello' }]
 

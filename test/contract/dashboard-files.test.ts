@@ -9,8 +9,8 @@ import { gunzipSync } from 'node:zlib'
 import { fastify } from 'fastify'
 import { sendSecurityHeaders } from '../../src/http/security-headers.ts'
 import { dashboard } from '../../src/http/static.ts'
-import { type Answer, httpCall } from '../kit/http-call.ts'
-import { rawRequest } from '../kit/raw-http.ts'
+import { type Answer, httpCall } from '../support/http-call.ts'
+import { rawRequest } from '../support/raw-http.ts'
 
 const INDEX = '<!doctype html><script type="module" src="/assets/app-abc123.js"></script>'
 const SCRIPT = `console.log(${'1 +'.repeat(2000)} 1)`

@@ -7,9 +7,9 @@ import { test } from 'node:test'
 import { parse, parseAllDocuments } from 'yaml'
 import { loadConfig } from '../../src/config/config.ts'
 import { BOUNDS } from '../../src/config/limits.ts'
-import { deployTools, nginxBinary, ROOT, runTool } from '../kit/deploy-tools.ts'
-import { temporaryFolder } from '../kit/folder.ts'
-import { knowsTrailers, writeNginxConfig } from '../kit/nginx.ts'
+import { deployTools, nginxBinary, ROOT, runTool } from '../support/deploy-tools.ts'
+import { temporaryFolder } from '../support/folder.ts'
+import { knowsTrailers, writeNginxConfig } from '../support/nginx.ts'
 
 type Service = {
   readonly environment?: Readonly<Record<string, string>>

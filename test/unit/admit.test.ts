@@ -14,7 +14,7 @@ import { Refusal } from '../../src/domain/refusal.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { parseAddress } from '../../src/lib/ip-address.ts'
 import { StoreAway } from '../../src/store/contract/store.ts'
-import { bearerOf, keyWith } from '../kit/bearer.ts'
+import { bearerOf, keyWith } from '../support/authenticated-key.ts'
 
 const rule: EndpointRule = { endpoint: 'models', method: 'GET', scope: 'models.read', evenIfSuspended: false }
 

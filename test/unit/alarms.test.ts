@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../../src/lib/clock.ts'
 import { alarms } from '../../src/lib/coarse-timers.ts'
-import { manualClock } from '../kit/manual-clock.ts'
+import { manualClock } from '../support/manual-clock.ts'
 
 const fail = (error: unknown) => assert.fail(String(error))
 // Longer than the tick, so that every tick that should come has come.

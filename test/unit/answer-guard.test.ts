@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { answerGuard, shapeGuard } from '../../src/upstream/response-guard.ts'
-import { amazonAnswer } from '../kit/vendor.ts'
+import { amazonAnswer } from '../support/vendor.ts'
 
 const bounds = { answerBytesMax: 100, sseEventBytesMax: 64 }
 const SSE = 'text/event-stream; charset=utf-8'

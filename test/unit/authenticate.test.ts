@@ -12,7 +12,7 @@ import { Refusal } from '../../src/domain/refusal.ts'
 import { gather } from '../../src/lib/batcher.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { parseAddress } from '../../src/lib/ip-address.ts'
-import { bearerOf, keyWith } from '../kit/bearer.ts'
+import { bearerOf, keyWith } from '../support/authenticated-key.ts'
 
 const CACHED_MAX = 100
 

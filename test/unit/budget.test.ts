@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { BOUNDS } from '../../src/config/limits.ts'
 import { retryBudget } from '../../src/route/retry-budget.ts'
-import { manualClock } from '../kit/manual-clock.ts'
+import { manualClock } from '../support/manual-clock.ts'
 
 const WINDOW_MS = BOUNDS.retryWindowSeconds * 1000
 

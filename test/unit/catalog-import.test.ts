@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { importVerb } from '../../src/admin/catalog-import.ts'
 import { Refusal } from '../../src/domain/refusal.ts'
-import { provider } from '../kit/declared.ts'
-import { ENGINES, OPERATOR, openRooms } from '../kit/engines.ts'
+import { provider } from '../support/catalog.ts'
+import { ENGINES, OPERATOR, openRooms } from '../support/engines.ts'
 
 test('a long list is read a few models at a time, and between them others have their turn', async () => {
   await using rooms = await openRooms(ENGINES[0]!.open)

@@ -7,9 +7,9 @@ import { loadConfig } from '../../src/config/config.ts'
 import { openGround } from '../../src/server/context.ts'
 import type { CatalogStore, StoredCatalog } from '../../src/store/contract/catalog.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite.ts'
-import { provider } from '../kit/declared.ts'
-import { OPERATOR } from '../kit/engines.ts'
-import { temporaryFolder } from '../kit/folder.ts'
+import { provider } from '../support/catalog.ts'
+import { OPERATOR } from '../support/engines.ts'
+import { temporaryFolder } from '../support/folder.ts'
 
 test('refreshes come one after the other: a slow answer of the store does not undo a later one', async () => {
   await using house = await openKeeper()

@@ -6,7 +6,7 @@ import { chmodSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { temporaryFolder } from '../kit/folder.ts'
+import { temporaryFolder } from '../support/folder.ts'
 
 const SCRIPT = fileURLToPath(new URL('../../bin/check-node.sh', import.meta.url))
 const LOADER = 'node: error while loading shared libraries: libatomic.so.1: cannot open shared object file'

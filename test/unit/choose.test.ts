@@ -16,7 +16,7 @@ import {
   WELL,
   type World,
   worldCatalog,
-} from '../kit/fleet.ts'
+} from '../support/simulated-targets.ts'
 
 const DOWN: Behaviour = () => ({ afterMs: 1, failure: new Failure('refused', 'refused') })
 

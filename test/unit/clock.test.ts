@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../../src/lib/clock.ts'
-import { manualClock } from '../kit/manual-clock.ts'
+import { manualClock } from '../support/manual-clock.ts'
 
 test('the system clock gives whole milliseconds, and a monotonic reading that never goes back', () => {
   let last = systemClock.monotonic()

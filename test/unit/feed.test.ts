@@ -7,7 +7,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Feed, requestFeed } from '../../src/http/feed.ts'
-import { until } from '../kit/until.ts'
+import { until } from '../support/until.ts'
 
 const MIB = 1024 * 1024
 const GET = 'GET /a HTTP/1.1\r\nHost: x\r\n\r\n'

@@ -6,7 +6,7 @@ import { BOUNDS } from '../../src/config/limits.ts'
 import { Failure } from '../../src/domain/failure.ts'
 import { STRATEGIES, type Strategy } from '../../src/domain/routing.ts'
 import { tend } from '../../src/route/probing.ts'
-import { type Behaviour, chance, type Doing, type Member, openWorld } from '../kit/fleet.ts'
+import { type Behaviour, chance, type Doing, type Member, openWorld } from '../support/simulated-targets.ts'
 
 const SEEDS = [7, 19, 101]
 const PER_SECOND = 25

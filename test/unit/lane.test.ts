@@ -9,8 +9,8 @@ import { expressLane, type LaneNeeds } from '../../src/http/express/fast-path.ts
 import { dateOf, type LaneReply } from '../../src/http/express/response.ts'
 import { readBody } from '../../src/http/request.ts'
 import { alarms } from '../../src/lib/coarse-timers.ts'
-import { manualClock } from '../kit/manual-clock.ts'
-import { until } from '../kit/until.ts'
+import { manualClock } from '../support/manual-clock.ts'
+import { until } from '../support/until.ts'
 
 const CHAT = 'POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}'
 const HEADERS = ['Content-Length', '2']

@@ -6,8 +6,8 @@ import { sharedLimits } from '../../src/admit/rate-limit-shared.ts'
 import type { Key } from '../../src/domain/key.ts'
 import { Refusal } from '../../src/domain/refusal.ts'
 import type { BucketSaid } from '../../src/store/contract/buckets.ts'
-import { bearerOf, keyWith } from '../kit/bearer.ts'
-import { manualClock } from '../kit/manual-clock.ts'
+import { bearerOf, keyWith } from '../support/authenticated-key.ts'
+import { manualClock } from '../support/manual-clock.ts'
 
 test('headers and refusals say what Redis said, refilled by the time since', async () => {
   const house = openHouse()

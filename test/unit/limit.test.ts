@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { keyLimits } from '../../src/admit/rate-limit.ts'
 import { type Bearer, DAY_MS, dayOf, type KeyControls } from '../../src/domain/key.ts'
 import { Refusal } from '../../src/domain/refusal.ts'
-import { manualClock } from '../kit/manual-clock.ts'
+import { manualClock } from '../support/manual-clock.ts'
 
 const MIDNIGHT = Date.UTC(2026, 4, 2)
 const HOUR = 3_600_000

@@ -7,8 +7,8 @@ import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { lineWriter } from '../../src/lib/line-writer.ts'
-import { temporaryFolder } from '../kit/folder.ts'
-import { until } from '../kit/until.ts'
+import { temporaryFolder } from '../support/folder.ts'
+import { until } from '../support/until.ts'
 
 const LINE = `{"msg":"${'x'.repeat(1000)}"}\n`
 

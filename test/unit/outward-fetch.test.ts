@@ -12,7 +12,7 @@ import { outwardRoom } from '../../src/upstream/connection-limit.ts'
 import { type FetchSetup, outwardFetch } from '../../src/upstream/fetch.ts'
 import { outward } from '../../src/upstream/http1/client.ts'
 import { type AnswerRoom, answerMemory } from '../../src/upstream/response-memory.ts'
-import { until } from '../kit/until.ts'
+import { until } from '../support/until.ts'
 
 const HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n'
 const init = { method: 'POST', body: '{}', headers: { 'X-A': 'b', Host: 'evil', 'user-agent': 'other' } }

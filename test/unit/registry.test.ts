@@ -8,7 +8,7 @@ import { outwardRoom } from '../../src/upstream/connection-limit.ts'
 import { largeAnswers } from '../../src/upstream/large-answers.ts'
 import { adapterRegistry } from '../../src/upstream/registry.ts'
 import { answerMemory } from '../../src/upstream/response-memory.ts'
-import { manualClock } from '../kit/manual-clock.ts'
+import { manualClock } from '../support/manual-clock.ts'
 
 const memory = answerMemory({ bytesMax: 1, bytesMaxPerAccount: 1 })
 const large = largeAnswers(BOUNDS)

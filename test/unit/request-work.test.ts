@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import type { Took } from '../kit/request-work.ts'
+import type { Took } from '../support/request-work.ts'
 
 const CHECK_CPU_MS_MAX = 50
 const TURN_CPU_MS_MAX = 100
@@ -14,7 +14,7 @@ const TURN_PER_BARE_MAX = 3
 
 // Coverage, which slows loops down tenfold, is inherited unless it is named.
 const env = { ...process.env, NODE_V8_COVERAGE: '', NODE_OPTIONS: '' }
-const script = fileURLToPath(new URL('../kit/request-work.ts', import.meta.url))
+const script = fileURLToPath(new URL('../support/request-work.ts', import.meta.url))
 const { stdout } = await promisify(execFile)(process.execPath, [script], { env })
 const { many, large } = JSON.parse(stdout) as { readonly many: Took; readonly large: Took }
 

@@ -15,7 +15,7 @@ import {
   WELL,
   type World,
   worldCatalog,
-} from '../kit/fleet.ts'
+} from '../support/simulated-targets.ts'
 
 const REFUSED = failing(new Failure('refused', 'refused'))
 const SERVER_ERROR = failing(new Failure('status', 'status 500', { status: 500 }))

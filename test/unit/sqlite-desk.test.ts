@@ -8,7 +8,7 @@ import { migrate } from '../../src/store/sqlite/migrate.ts'
 import { sqliteSql } from '../../src/store/sqlite/sql.ts'
 import { hotStatements } from '../../src/store/sqlite/statements.ts'
 import { openDesk } from '../../src/store/sqlite/unit-of-work.ts'
-import { bill, GATE_ENGINES, openHouse } from '../kit/gates.ts'
+import { bill, GATE_ENGINES, openHouse } from '../support/billing-stores.ts'
 
 const [sqlite] = GATE_ENGINES
 

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { BOUNDS } from '../../src/config/limits.ts'
 import { Failure, type FailureKind } from '../../src/domain/failure.ts'
 import { snapshot } from '../../src/route/snapshot.ts'
-import { type Behaviour, type Member, openWorld, WELL, type World, worldCatalog } from '../kit/fleet.ts'
+import { type Behaviour, type Member, openWorld, WELL, type World, worldCatalog } from '../support/simulated-targets.ts'
 
 const UNKNOWN_KEY = failing(new Failure('credential', 'status 401', { status: 401 }))
 const limited = (retryAfter: number) => failing(new Failure('limited', 'status 429', { status: 429, retryAfter }))

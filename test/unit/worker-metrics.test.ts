@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import type { MetricJson } from '../../src/http/metrics.ts'
 import { metricGatherer } from '../../src/server/cluster/metrics.ts'
 import type { FromParent } from '../../src/server/cluster/worker.ts'
-import { until } from '../kit/until.ts'
+import { until } from '../support/until.ts'
 
 test('of workers that end together the counters of each stay in the sum, at once and for good', async () => {
   const gatherer = metricGatherer()

@@ -2,14 +2,14 @@
 // what a dead node held is given back by one that lives.
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
-import { withBounds } from '../../kit/bounds.ts'
-import { gatherCrowd, openAccounts } from '../../kit/crowd.ts'
-import { type Gateway, standardConfig } from '../../kit/gateway.ts'
-import { openJudge, postgresBooks, type Tally } from '../../kit/judge.ts'
-import { CALM, ROUGH } from '../../kit/plan.ts'
-import { startRedisNodes } from '../../kit/redis-nodes.ts'
-import { standardModel } from '../../kit/standard-config.ts'
-import { until } from '../../kit/until.ts'
+import { withBounds } from '../../support/bounds.ts'
+import { openJudge, postgresBooks, type Tally } from '../../support/consistency-checker.ts'
+import { type Gateway, standardConfig } from '../../support/gateway.ts'
+import { gatherCrowd, openAccounts } from '../../support/load.ts'
+import { startRedisNodes } from '../../support/redis-nodes.ts'
+import { standardModel } from '../../support/standard-config.ts'
+import { until } from '../../support/until.ts'
+import { CALM, ROUGH } from '../../support/upstream-plan.ts'
 import type { Figure } from './figure.ts'
 
 const NODES = 3

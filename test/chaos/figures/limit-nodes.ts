@@ -2,10 +2,10 @@
 // and has been refilled with.
 import assert from 'node:assert/strict'
 import { Pool } from 'undici'
-import { withBounds } from '../../kit/bounds.ts'
-import type { Gateway } from '../../kit/gateway.ts'
-import { startRedisNodes } from '../../kit/redis-nodes.ts'
-import { callAs } from '../../kit/shut-out.ts'
+import { withBounds } from '../../support/bounds.ts'
+import type { Gateway } from '../../support/gateway.ts'
+import { startRedisNodes } from '../../support/redis-nodes.ts'
+import { callAs } from '../../support/revocation-load.ts'
 import type { Figure } from './figure.ts'
 
 const NODES = 4

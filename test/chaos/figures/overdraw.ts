@@ -1,9 +1,9 @@
 // S4: more requests than there are funds for, at once at several nodes. Exactly those that the funds cover are served.
 import assert from 'node:assert/strict'
-import { balanceOf, credits } from '../../kit/bookings.ts'
-import { type Gateway, standardConfig } from '../../kit/gateway.ts'
-import { startRedisNodes } from '../../kit/redis-nodes.ts'
-import { standardModel } from '../../kit/standard-config.ts'
+import { type Gateway, standardConfig } from '../../support/gateway.ts'
+import { startRedisNodes } from '../../support/redis-nodes.ts'
+import { standardModel } from '../../support/standard-config.ts'
+import { balanceOf, credits } from '../../support/usage.ts'
 import type { Figure } from './figure.ts'
 
 const NODES = 2

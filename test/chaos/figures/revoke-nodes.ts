@@ -1,8 +1,8 @@
 // S6: keys are revoked at one node while all nodes serve them. No request that starts after the revoke has returned is
 // admitted anywhere.
-import type { Gateway } from '../../kit/gateway.ts'
-import { startRedisNodes } from '../../kit/redis-nodes.ts'
-import { makeMany, shutOutUnderLoad } from '../../kit/shut-out.ts'
+import type { Gateway } from '../../support/gateway.ts'
+import { startRedisNodes } from '../../support/redis-nodes.ts'
+import { makeMany, shutOutUnderLoad } from '../../support/revocation-load.ts'
 import type { Figure } from './figure.ts'
 
 const NODES = 3

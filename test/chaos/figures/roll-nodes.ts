@@ -2,11 +2,11 @@
 // No stream is cut and no request fails.
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
-import { startBalancer } from '../../kit/balancer.ts'
-import { type Gateway, standardConfig } from '../../kit/gateway.ts'
-import { httpCall } from '../../kit/http-call.ts'
-import { startRedisNodes } from '../../kit/redis-nodes.ts'
-import { openStream } from '../../kit/sse.ts'
+import { startBalancer } from '../../support/balancer.ts'
+import { type Gateway, standardConfig } from '../../support/gateway.ts'
+import { httpCall } from '../../support/http-call.ts'
+import { startRedisNodes } from '../../support/redis-nodes.ts'
+import { openStream } from '../../support/sse.ts'
 import type { Figure } from './figure.ts'
 
 const NODES = 3

@@ -1,0 +1,462 @@
+// Who may do what in the admin API, over real HTTP: logins, sessions with their CSRF tokens, operators and viewers.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Compile } from 'typebox/compile'
+import { ADMIN, ADMIN_ENDPOINTS } from '../../../src/http/admin/schemas.ts'
+import { openAdminHouse, TOKEN } from '../../support/admin-fixture.ts'
+
+type House = Awaited<ReturnType<typeof openAdminHouse>>
+
+const HOUR = 3_600_000
+
+test('a token makes a session: a cookie that no script and no other site has, and a CSRF token for changes', async () => {
+  await using house = await openAdminHouse()
+
+  const login = await house.call('POST', '/session', { token: TOKEN }, { authorization: undefined })
+  const cookie = login.headers.get('set-cookie') ?? ''
+  const secret = /^turnpike_session=([0-9A-Za-z]{43});/.exec(cookie)?.[1] ?? ''
+  const browser = browserOf(house, secret)
+  const read = await browser('GET', '/session')
+  const made = await browser('POST', '/accounts', { name: 'x' }, { 'x-csrf-token': login.body.csrf_token })
+
+  assert.equal(login.status, 201)
+  assert.match(cookie, /; HttpOnly; SameSite=Strict; Max-Age=43200$/)
+  assert.deepEqual(Compile(ADMIN.openSession.response).Errors(login.body), [])
+  assert.deepEqual(login.body.operator, { id: 'op_root', name: 'admin', role: 'admin' })
+  assert.equal(Date.parse(login.body.expires_at) - Date.parse(login.body.created_at), 12 * HOUR)
+  assert.equal(Date.parse(login.body.idle_expires_at) - Date.parse(login.body.created_at), HOUR)
+  assert.deepEqual(read.body, login.body)
+  assert.equal(made.status, 201)
+  const stored = (await house.rooms.sql.all('SELECT * FROM session')).map(row => Object.values(row).join()).join()
+  assert.ok(!stored.includes(secret) && !stored.includes(login.body.csrf_token))
+})
+
+test('behind TLS the cookie is sent by TLS alone', async () => {
+  await using house = await openAdminHouse()
+
+  const login = await house.call('POST', '/session', { token: TOKEN }, { 'x-forwarded-proto': 'https' })
+
+  assert.match(login.headers.get('set-cookie') ?? '', /; Secure$/)
+})
+
+test('a change by session without its CSRF token, or with a forged one, is refused and changes nothing', async () => {
+  await using house = await openAdminHouse()
+  const one = await logIn(house)
+  const other = await logIn(house)
+
+  for (const csrf of [undefined, '', 'x', other.csrf, `${one.csrf}x`, one.csrf.slice(1), 'é']) {
+    const headers = { 'x-csrf-token': csrf === 'é' ? '%C3%A9' : csrf }
+    const { status, body } = await browserOf(house, one.secret)('POST', '/accounts', { name: 'x' }, headers)
+    assert.deepEqual([status, body.error.code], [403, 'csrf_failed'], String(csrf))
+  }
+  const logout = await browserOf(house, one.secret)('DELETE', '/session')
+  assert.deepEqual([logout.status, logout.body.error.code], [403, 'csrf_failed'])
+  assert.equal((await house.call('GET', '/accounts')).body.data.length, 0)
+  assert.equal((await browserOf(house, one.secret)('GET', '/session')).status, 200)
+})
+
+test('a session that is over, idle, ended or made up is a 401, and a token needs no CSRF token', async () => {
+  await using house = await openAdminHouse()
+  const ended = await logIn(house)
+  const listed = (await house.call('GET', '/sessions')).body.data
+  const gone = await house.call('DELETE', `/sessions/${listed[0].id}`)
+  const again = await house.call('DELETE', `/sessions/${listed[0].id}`)
+  const idle = await logIn(house)
+  house.rooms.clock.advance(HOUR)
+  const over = await logIn(house)
+  for (let i = 0; i < 24; i++) {
+    assert.equal((await browserOf(house, over.secret)('GET', '/keys')).status, 200, `after ${i / 2} hours`)
+    house.rooms.clock.advance(HOUR / 2)
+  }
+
+  assert.deepEqual([gone.status, again.status], [204, 404])
+  for (const secret of [ended.secret, idle.secret, over.secret, 'x'.repeat(43), '', TOKEN]) {
+    const { status, body } = await browserOf(house, secret)('GET', '/keys')
+    assert.deepEqual([status, body.error.code], [401, 'invalid_api_key'])
+    const change = await browserOf(house, secret)('POST', '/accounts', { name: 'x' }, { 'x-csrf-token': over.csrf })
+    assert.equal(change.status, 401)
+  }
+})
+
+test('what a page asks by itself, as it says, keeps no session alive; what a person does', async () => {
+  await using house = await openAdminHouse()
+  const { secret } = await logIn(house)
+  const browser = browserOf(house, secret)
+  const quarter = () => house.rooms.clock.advance(HOUR / 4)
+
+  quarter()
+  const asked = await browser('GET', '/session', undefined, { 'x-background': '1' })
+  const used = await browser('GET', '/session')
+  for (let i = 0; i < 3; i++) {
+    quarter()
+    assert.equal((await browser('GET', '/keys', undefined, { 'x-background': '1' })).status, 200)
+  }
+  quarter()
+  const over = await browser('GET', '/keys', undefined, { 'x-background': '1' })
+
+  assert.equal(Date.parse(used.body.idle_expires_at) - Date.parse(asked.body.idle_expires_at), HOUR / 4)
+  assert.equal(over.status, 401)
+})
+
+test('operators read on while the store cannot write down that they did', async () => {
+  await using house = await openAdminHouse()
+  const { secret } = await logIn(house)
+  for (const table of ['session', 'operator']) {
+    await house.rooms.sql.run(
+      `CREATE TRIGGER full_${table} BEFORE UPDATE ON ${table} BEGIN SELECT RAISE(ABORT, 'disk full'); END`,
+    )
+  }
+  house.rooms.clock.advance(HOUR / 2)
+
+  const bySession = await browserOf(house, secret)('GET', '/session')
+  const byToken = await house.call('GET', '/keys')
+
+  assert.deepEqual([bySession.status, byToken.status], [200, 200])
+  assert.equal(bySession.body.last_used_at, bySession.body.created_at)
+})
+
+test('two tabs share a session; a new login in one of them leaves the other a stale CSRF token, and a fresh one on asking', async () => {
+  await using house = await openAdminHouse()
+  const first = await logIn(house)
+  const second = await logIn(house, TOKEN, first.secret)
+  const tab = browserOf(house, second.secret)
+
+  const stale = await tab('POST', '/accounts', { name: 'x' }, { 'x-csrf-token': first.csrf })
+  const asked = await tab('GET', '/session')
+  const fresh = await tab('POST', '/accounts', { name: 'x' }, { 'x-csrf-token': asked.body.csrf_token })
+
+  assert.deepEqual([stale.status, stale.body.error.code], [403, 'csrf_failed'])
+  assert.equal(fresh.status, 201)
+  // The session that no browser has any more is over.
+  assert.equal((await browserOf(house, first.secret)('GET', '/session')).status, 401)
+  const out = await tab('DELETE', '/session', undefined, { 'x-csrf-token': second.csrf })
+  assert.deepEqual([out.status, out.text], [204, ''])
+  assert.match(out.headers.get('set-cookie') ?? '', /^turnpike_session=; Path=\/; .*Max-Age=0/)
+  assert.equal((await tab('GET', '/session')).status, 401)
+})
+
+test('every kind of wrong token gets the same answer after the same time', async () => {
+  await using house = await openAdminHouse()
+  const removed = (await house.call('POST', '/operators', { name: 'gone', role: 'admin' })).body
+  await house.call('DELETE', `/operators/${removed.id}`)
+  const wrong = ['', 'x', TOKEN.slice(0, -1), `${TOKEN}x`, removed.token, 'é'.repeat(9), 'x'.repeat(1024)]
+  const answers = []
+
+  for (const token of wrong) {
+    const since = performance.now()
+    const { status, body } = await house.call('POST', '/session', { token }, { authorization: undefined })
+    answers.push({ ms: performance.now() - since, status, message: body.error.message, code: body.error.code })
+  }
+
+  for (const { ms, ...answer } of answers) {
+    const { ms: _, ...first } = answers[0]!
+    assert.deepEqual(answer, first)
+    // The wait is measured from the arrival, so that what was done meanwhile is no part of it.
+    assert.ok(ms >= 240, `${ms} ms`)
+  }
+  assert.deepEqual([answers[0]?.status, answers[0]?.code], [401, 'invalid_api_key'])
+})
+
+test('a page that asks without a cookie whether there is a session is told no at once, and is no failure', async () => {
+  await using house = await openAdminHouse()
+
+  const asked = await Promise.all(
+    Array.from({ length: 30 }, () => house.call('GET', '/session', undefined, { authorization: undefined })),
+  )
+
+  assert.deepEqual([...new Set(asked.map(({ status }) => status))], [401])
+  const wrong = await house.call('POST', '/session', { token: 'x' }, { authorization: undefined })
+  assert.equal(wrong.status, 401)
+})
+
+test('while wrong tokens flood in, the right one passes at once, as a token and as a login', async () => {
+  await using house = await openAdminHouse()
+  const flood = Array.from({ length: 200 }, (_, i) =>
+    house.call('POST', '/session', { token: `wrong-${i}` }, { authorization: undefined }),
+  )
+
+  const login = await house.call('POST', '/session', { token: TOKEN }, { authorization: undefined })
+  const bearer = await house.call('GET', '/keys')
+
+  assert.deepEqual([login.status, bearer.status], [201, 200])
+  const statuses = (await Promise.all(flood)).map(({ status }) => status)
+  assert.deepEqual(statuses.toSorted(), [...Array(20).fill(401), ...Array(180).fill(429)])
+})
+
+test('twenty wrong tokens of an address within a minute are 401, and the next one is 429', async () => {
+  await using house = await openAdminHouse()
+  const wrong = (i: number) => house.call('GET', '/keys', undefined, { authorization: `Bearer wrong-${i}` })
+
+  const statuses = (await Promise.all(Array.from({ length: 20 }, (_, i) => wrong(i)))).map(({ status }) => status)
+  const next = await wrong(20)
+
+  assert.deepEqual([statuses, next.status], [Array(20).fill(401), 429])
+})
+
+test('an operator has a token of their own, shown once, whose name is in every event', async () => {
+  await using house = await openAdminHouse()
+  const made = await house.call('POST', '/operators', { name: 'alice', role: 'admin' })
+  const as = { authorization: `Bearer ${made.body.token}` }
+
+  const account = await house.call('POST', '/accounts', { name: 'by alice' }, as)
+  const rotated = await house.call('POST', `/operators/${made.body.id}/rotate`)
+  const old = await house.call('GET', '/keys', undefined, as)
+  const list = await house.call('GET', '/operators')
+  const events = await house.call('GET', '/events?actor=alice')
+
+  assert.deepEqual([made.status, account.status, rotated.status, old.status], [201, 201, 200, 401])
+  assert.match(made.body.token, /^tpk_op_[0-9A-Za-z]{43}$/)
+  assert.notEqual(rotated.body.token, made.body.token)
+  assert.deepEqual(
+    list.body.data.map((operator: { id: string; token?: string }) => [operator.id, operator.token]),
+    [
+      ['op_root', undefined],
+      [made.body.id, undefined],
+    ],
+  )
+  assert.deepEqual(
+    events.body.data.map((event: { action: string; subject: string }) => [event.action, event.subject]),
+    [['account.create', account.body.id]],
+  )
+  const trace = (await house.call('GET', '/events')).text
+  assert.ok(!trace.includes(made.body.token) && !trace.includes(rotated.body.token))
+  assert.deepEqual(Compile(ADMIN.createOperator.response).Errors(made.body), [])
+  assert.deepEqual(Compile(ADMIN.listOperators.response).Errors(list.body), [])
+})
+
+// Written out, and not taken from the table that is checked: whatever is not here must be refused, a new endpoint too.
+const VIEWERS = [
+  'GET /keys',
+  'GET /keys/{id}',
+  'GET /accounts',
+  'GET /accounts/{id}',
+  'GET /accounts/{id}/ledger',
+  'GET /usage',
+  'GET /usage/summary',
+  'GET /usage/{request_id}',
+  'GET /overview',
+  'GET /events',
+  'GET /nodes',
+  'GET /providers',
+  'GET /providers/{id}',
+  'GET /providers/{id}/health',
+  'GET /models',
+  'GET /models/{id}',
+  'GET /session',
+  'GET /sessions',
+  'GET /operators',
+  'GET /operators/{id}',
+  'GET /settings',
+  'POST /session',
+  'DELETE /session',
+]
+
+test('a viewer reads everything and may change nothing, by token and by session, but may log out', async t => {
+  await using house = await openAdminHouse()
+  const { token } = (await house.call('POST', '/operators', { name: 'eve', role: 'viewer' })).body
+  const { secret, csrf } = await logIn(house, token)
+  const nameOf = ({ method, path }: { method: string; path: string }) => `${method} ${path.replace('/admin/v1', '')}`
+  const changes = ADMIN_ENDPOINTS.filter(endpoint => !VIEWERS.includes(nameOf(endpoint)))
+  const before = JSON.stringify(await house.rooms.sql.all('SELECT id, action FROM event ORDER BY id'))
+
+  assert.ok(changes.length > 20)
+  assert.equal(ADMIN_ENDPOINTS.length - changes.length, VIEWERS.length)
+  for (const { method, path } of changes) {
+    await t.test(`${method} ${path}`, async () => {
+      const at = path.replace('/admin/v1', '').replace(/\{\w+\}/g, 'op_root')
+      const byToken = await house.call(method, at, {}, { authorization: `Bearer ${token}` })
+      const bySession = await browserOf(house, secret)(method, at, {}, { 'x-csrf-token': csrf })
+
+      for (const { status, body } of [byToken, bySession]) {
+        assert.deepEqual([status, body.error.code], [403, 'operator_is_viewer'])
+      }
+    })
+  }
+
+  assert.equal(JSON.stringify(await house.rooms.sql.all('SELECT id, action FROM event ORDER BY id')), before)
+  for (const path of ['/keys', '/accounts', '/usage', '/events', '/operators', '/sessions', '/models', '/providers']) {
+    assert.equal((await browserOf(house, secret)('GET', path)).status, 200, path)
+  }
+  assert.equal((await browserOf(house, secret)('DELETE', '/session', undefined, { 'x-csrf-token': csrf })).status, 204)
+})
+
+test('what an operator loses, their open sessions lose with the next request', async () => {
+  await using house = await openAdminHouse()
+  const alice = (await house.call('POST', '/operators', { name: 'alice', role: 'admin' })).body
+  const { secret, csrf } = await logIn(house, alice.token)
+  const browser = browserOf(house, secret)
+  const change = () => browser('POST', '/accounts', { name: 'x' }, { 'x-csrf-token': csrf })
+
+  const before = await change()
+  await house.call('PATCH', `/operators/${alice.id}`, { role: 'viewer' })
+  const degraded = await change()
+  await house.call('DELETE', `/operators/${alice.id}`)
+  const removed = await browser('GET', '/session')
+
+  assert.deepEqual([before.status, degraded.status, removed.status], [201, 403, 401])
+})
+
+test('the operator of the configured token stays; names are one person’s; bad input is named', async () => {
+  await using house = await openAdminHouse()
+  await house.call('POST', '/operators', { name: 'alice', role: 'viewer' })
+  const root = await house.call('DELETE', '/operators/op_root')
+  const degraded = await house.call('PATCH', '/operators/op_root', { role: 'viewer' })
+  const rotated = await house.call('POST', '/operators/op_root/rotate')
+  const twice = await house.call('POST', '/operators', { name: 'ALICE', role: 'viewer' })
+  const nobody = await house.call('PATCH', '/operators/op_nobody', { role: 'viewer' })
+
+  for (const { status, body } of [root, degraded, rotated, twice]) {
+    assert.deepEqual([status, body.error.code], [409, 'conflict'])
+  }
+  assert.match(root.body.error.message, /last admin/)
+  assert.equal(nobody.status, 404)
+  for (const [input, param] of [
+    [{ name: 'x' }, 'role'],
+    [{ name: 'x', role: 'root' }, 'role'],
+    [{ name: 'System', role: 'admin' }, 'name'],
+    [{ name: 'x'.repeat(201), role: 'admin' }, 'name'],
+    [{ name: 'x', role: 'admin', token: 'mine' }, 'token'],
+  ] as const) {
+    const { status, body } = await house.call('POST', '/operators', input)
+    assert.deepEqual([status, body.error.param], [400, param])
+  }
+  const big = await house.call('POST', '/session', { token: 'x'.repeat(5000) }, { authorization: undefined })
+  assert.equal(big.body.error.code, 'request_too_large')
+})
+
+test('names that look the same are the same, and what cannot be seen is in none', async () => {
+  await using house = await openAdminHouse()
+  const create = (name: string) => house.call('POST', '/operators', { name, role: 'viewer' })
+
+  const made = await create('  Ａlice \u00a0 Smith ')
+
+  assert.deepEqual([made.status, made.body.name], [201, 'Alice Smith'])
+  for (const name of ['alice smith', 'Alice  Smith', '\u{1D400}lice Smith']) {
+    const { status, body } = await create(name)
+    assert.deepEqual([status, body.error.param], [409, 'name'], name)
+  }
+  for (const name of [
+    'bob\u200b',
+    'b\u202eob',
+    'b\u00adob',
+    'bob\u0000',
+    '\u3164',
+    'b\ufe0fob',
+    '\u00a0',
+    'Ｓystem',
+    ' start',
+  ]) {
+    const { status, body } = await create(name)
+    assert.deepEqual([status, body.error.param], [400, 'name'], JSON.stringify(name))
+  }
+})
+
+test('an event keeps the id of who did it, whatever name they had and have', async () => {
+  await using house = await openAdminHouse()
+  const { body: eve } = await house.call('POST', '/operators', { name: 'eve', role: 'admin' })
+  const { body: made } = await house.call('POST', '/accounts', { name: 'x' }, { authorization: `Bearer ${eve.token}` })
+  const login = await house.call('POST', '/session', { token: eve.token })
+  await house.call('PATCH', `/operators/${eve.id}`, { name: 'somebody' })
+  await house.call('POST', '/operators', { name: 'eve', role: 'admin' })
+
+  const { body } = await house.call('GET', '/events')
+  const of = (subject: string) => body.data.find((event: { subject: string }) => event.subject === subject)
+
+  assert.deepEqual([of(made.id).actor, of(made.id).actor_id], ['eve', eve.id])
+  assert.deepEqual([of(login.body.id).actor, of(login.body.id).actor_id], ['eve', eve.id])
+  assert.deepEqual([of(eve.id).actor, of(eve.id).actor_id], ['admin', 'op_root'])
+  assert.deepEqual(Compile(ADMIN.listEvents.response).Errors(body), [])
+})
+
+test('two operators who change the same key or account: the second is told, if they said what they saw', async () => {
+  await using house = await openAdminHouse()
+  const account = (await house.call('POST', '/accounts', { name: 'acme' })).body
+  const key = (await house.call('POST', '/keys', { name: 'ci', account_id: account.id })).body
+
+  for (const [path, version] of [
+    [`/accounts/${account.id}`, account.version],
+    [`/keys/${key.id}`, key.version],
+  ]) {
+    const seen = { 'if-match': `"${version}"` }
+    const first = await house.call('PATCH', path, { name: 'first' }, seen)
+    const second = await house.call('PATCH', path, { name: 'second' }, seen)
+    const careless = await house.call('PATCH', path, { name: 'third' })
+    const odd = await house.call('PATCH', path, { name: 'odd' }, { 'if-match': 'W/"x"' })
+
+    assert.deepEqual([first.status, first.body.version, first.body.name], [200, version + 1, 'first'])
+    assert.deepEqual([second.status, second.body.error.code], [409, 'conflict'])
+    assert.deepEqual([careless.status, careless.body.name], [200, 'third'])
+    assert.deepEqual([odd.status, odd.body.error.param], [400, 'If-Match'])
+  }
+})
+
+test('a cursor that is no id of its list, and a control character anywhere, are refused by name', async () => {
+  await using house = await openAdminHouse()
+  const account = (await house.call('POST', '/accounts', { name: 'x' })).body
+  const lists: Readonly<Record<string, string>> = {
+    '/keys': 'key_1',
+    '/accounts': account.id,
+    [`/accounts/${account.id}/ledger`]: '01a1dfa4-8e1e-7280-bb85-bb2208eca12f-correction',
+    '/operators': 'op_root',
+    '/sessions': 'ses_1',
+    '/events': '01a1dfa4-8e1e-7280-bb85-bb2208eca12f',
+    '/usage': '01a1dfa4-8e1e-7280-bb85-bb2208eca12f',
+  }
+
+  for (const [path, id] of Object.entries(lists)) {
+    assert.equal((await house.call('GET', `${path}?after=${id}`)).status, 200, path)
+    for (const after of ['junk', '~', 'key_', `${id}%00`, `x${id}`]) {
+      const { status, body } = await house.call('GET', `${path}?after=${after}`)
+      assert.deepEqual([status, body.error.param], [400, 'after'], `${path} ${after}`)
+    }
+  }
+  for (const query of [
+    '/keys?q=a%00',
+    '/accounts?q=%0a',
+    '/events?actor=%1f',
+    '/usage?model=%00',
+    '/models?after=%7f',
+  ]) {
+    const { status, body } = await house.call('GET', query)
+    assert.deepEqual([status, body.error.param], [400, /\?(\w+)=/.exec(query)?.[1]], query)
+  }
+  assert.equal((await house.call('GET', '/models?after=any%20words')).status, 200)
+})
+
+test('ranges the wrong way round, pages of a million and unknown filters are refused by name', async () => {
+  await using house = await openAdminHouse()
+  const backwards = 'from=2026-02-01&to=2026-01-01'
+  const cases = [
+    [`/usage?${backwards}`, 'from'],
+    [`/events?${backwards}`, 'from'],
+    [`/usage/summary?group_by=day&${backwards}`, 'from'],
+    ['/keys?limit=1000000', 'limit'],
+    ['/accounts?limit=1000000', 'limit'],
+    ['/events?limit=1000000', 'limit'],
+    ['/sessions?limit=1000000', 'limit'],
+    ['/usage?limit=1000000', 'limit'],
+    ['/accounts?status=asleep', 'status'],
+    [`/accounts?q=${'x'.repeat(201)}`, 'q'],
+    ['/events?who=me', 'who'],
+  ]
+
+  for (const [path = '', param] of cases) {
+    const { status, body } = await house.call('GET', path)
+    assert.deepEqual([status, body.error?.param], [400, param], path)
+  }
+  assert.equal((await house.call('GET', '/usage?from=2026-01-01&to=2026-01-01')).status, 200)
+})
+
+async function logIn(house: House, token: string = TOKEN, secretBefore?: string) {
+  const cookie = secretBefore === undefined ? undefined : `turnpike_session=${secretBefore}`
+  const login = await house.call('POST', '/session', { token }, { authorization: undefined, cookie })
+  assert.equal(login.status, 201)
+  const secret = /turnpike_session=(\w+);/.exec(login.headers.get('set-cookie') ?? '')?.[1] ?? ''
+  return { secret, csrf: String(login.body.csrf_token) }
+}
+
+function browserOf(house: House, secret: string) {
+  const own = { authorization: undefined, cookie: `theme=dark; turnpike_session=${secret}; x` }
+  return (method: string, path: string, body?: unknown, headers: Record<string, string | undefined> = {}) =>
+    house.call(method, path, body, { ...own, ...headers })
+}

@@ -1,0 +1,89 @@
+// In which order a batch on Postgres takes its locks: accounts before keys, and each by their ids, whatever the order of
+// its operations. Two nodes that took them in other orders would wait for each other until the server ends one of them.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import pg from 'pg'
+import type { GateAsk } from '../../../src/store/contract/store.ts'
+import { bill, GATE_ENGINES, type House, newKey, openHouse } from '../../support/billing-stores.ts'
+import { until } from '../../support/until.ts'
+
+const ACTOR = { name: 'test', address: 'local' }
+const postgres = GATE_ENGINES.find(({ engine }) => engine === 'postgres')
+
+// What a stranger holds, and what of it a batch on both accounts has taken by then. Ids in the order of their locks.
+const CASES = [
+  { held: 'account acct', taken: [] },
+  { held: 'account bcct', taken: ['account acct'] },
+  { held: 'api_key key', taken: ['account acct', 'account bcct'] },
+  { held: 'api_key ley', taken: ['account acct', 'account bcct', 'api_key key'] },
+] as const
+const ALL = ['account acct', 'account bcct', 'api_key key', 'api_key ley']
+
+if (postgres !== undefined) {
+  const { make } = postgres
+
+  for (const [what, turn] of [
+    ['in the order of their ids', (ids: readonly string[]) => ids],
+    ['in the opposite order', (ids: readonly string[]) => ids.toReversed()],
+  ] as const) {
+    for (const { held, taken } of CASES) {
+      test(`a batch of gates, and of settlements, ${what} that waits for ${held} has locked what comes before it`, async () => {
+        await using house = await openHouse(make, 10_000n)
+        await addOther(house)
+        const requests = turn(['r-a', 'r-b'])
+        const gates = () => requests.map(id => house.store.gates.gate(askFor(id, house)))
+        const settlements = () => requests.map(id => house.store.gates.settle(bill(id, {})))
+
+        assert.deepEqual(await takenWhileHeld(held, gates, house.url), taken)
+        assert.deepEqual(await takenWhileHeld(held, settlements, house.url), taken)
+      })
+    }
+  }
+}
+
+async function addOther({ store }: House): Promise<void> {
+  await store.accounts.create({ id: 'bcct', name: 'other' }, ACTOR)
+  const credits = { id: 'credits-of-the-other', accountId: 'bcct', amount: 10_000n, note: null, idempotencyKey: 'once' }
+  await store.accounts.addCredits(credits, ACTOR)
+  await store.keys.create({ ...newKey('ley'), accountId: 'bcct' }, ACTOR)
+}
+
+function askFor(id: string, house: House): GateAsk {
+  const ask = house.ask(id)
+  return id === 'r-a' ? ask : { ...ask, facts: { ...ask.facts, accountId: 'bcct', keyId: 'ley' } }
+}
+
+// One batch: all of its operations are asked for in one turn.
+async function takenWhileHeld(held: string, batch: () => readonly Promise<unknown>[], url: string) {
+  await using holder = await connected(url)
+  await using looker = await connected(url)
+  await holder.query('BEGIN')
+  await holder.query(`SELECT 1 FROM ${rowOf(held)} FOR UPDATE`)
+  const done = Promise.all(batch())
+  await until('the batch waits', async () => (await looker.query(WAITING)).rows.length > 0)
+  const taken: string[] = []
+  for (const row of ALL) if (row !== held && (await isLocked(row, looker))) taken.push(row)
+  await holder.query('COMMIT')
+  await done
+  return taken
+}
+
+const WAITING = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND state = 'active'
+  AND application_name = 'turnpike' AND query LIKE '%FOR NO KEY UPDATE%'`
+
+function rowOf(name: string): string {
+  const [table, id] = name.split(' ')
+  return `${table} WHERE id = '${id}'`
+}
+
+async function isLocked(row: string, looker: Connected): Promise<boolean> {
+  return (await looker.query(`SELECT 1 FROM ${rowOf(row)} FOR UPDATE SKIP LOCKED`)).rows.length === 0
+}
+
+type Connected = Awaited<ReturnType<typeof connected>>
+
+async function connected(url: string) {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  return { query: (text: string) => client.query(text), [Symbol.asyncDispose]: () => client.end() }
+}

@@ -1,0 +1,104 @@
+// What a node on Postgres relies on when it cannot see what became of a commit, and when it was away for a while: a number
+// that only its own batch can have written, a lease that is renewed by whatever admits, and rows that must still be as read.
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import pg from 'pg'
+import { systemClock } from '../../../src/lib/clock.ts'
+import { StoreAway } from '../../../src/store/contract/store.ts'
+import { openPostgres } from '../../../src/store/postgres/postgres.ts'
+import { bill, checkpoint, GATE_ENGINES, openHouse } from '../../support/billing-stores.ts'
+import { commitCutter } from '../../support/commit-cutter.ts'
+import { until } from '../../support/until.ts'
+
+const postgres = GATE_ENGINES.find(({ engine }) => engine === 'postgres')
+
+if (postgres !== undefined) {
+  const { make } = postgres
+
+  test("a row that another node has closed is no proof of a node's own commit", async () => {
+    await using house = await openHouse(make, 1000n)
+    await using cutter = await commitCutter(house.url)
+    const other = await house.another()
+    const node = await openPostgres({ url: cutter.url, owner: 'cut', clock: systemClock, leaseMs: 0 })
+    const back = Promise.withResolvers<void>()
+    await other.gates.gate(house.ask('abandoned'))
+    await node.gates.gate(house.ask('r1'))
+
+    cutter.holdNew(back.promise)
+    const cut = cutter.cutNext('before')
+    const answers = Promise.all([node.gates.sweep(['r1']), node.gates.settle(bill('r1', { prompt: 10 }))])
+    await cut
+    await until('the other node has taken the row', async () => (await other.gates.sweep([])) > 0)
+    back.resolve()
+
+    assert.deepEqual(await answers, [0, 'corrected'])
+    assert.deepEqual(await house.ledger(), ['correction -10'])
+    assert.deepEqual(await house.balance(), { available: 990n, held: 0n, spent: 10n, owed: 0n })
+    await node.close()
+  })
+
+  for (const where of ['before', 'after'] as const) {
+    test(`what no row tells of is done once as well when the connection breaks ${where} a commit`, async () => {
+      await using house = await openHouse(make, 1000n)
+      await using cutter = await commitCutter(house.url)
+      const node = await openPostgres({ url: cutter.url, owner: 'cut', clock: systemClock })
+      await node.gates.gate(house.ask('r1'))
+
+      const cut = cutter.cutNext(where)
+      node.gates.checkpoint(checkpoint('r1', { prompt: 7 }))
+      const { facts } = house.ask('refused')
+      node.gates.note({ facts, httpStatus: 429, errorCode: 'rate_limit_exceeded' })
+      await cut
+
+      await until('it is written', async () => (await house.store.usage.get('refused'))?.httpStatus === 429)
+      assert.equal(await house.store.gates.sweep([]), 1)
+      assert.deepEqual(await house.ledger(), ['charge -7'])
+      await node.close()
+    })
+  }
+
+  test('a node that comes back after its lease renews it with what it admits, and nobody takes its rows', async () => {
+    await using house = await openHouse(make, 1000n)
+    const leased = (owner: string) => openPostgres({ url: house.url, owner, clock: systemClock, leaseMs: 2000 })
+    const [paused, watching] = await Promise.all([leased('paused'), leased('watching')])
+    for (const node of [paused, watching]) await node.gates.sweep([])
+    const silent = async () => (await watching.nodes.list()).find(({ id }) => id === 'paused')?.state === 'silent'
+    await until('its lease is over', async () => {
+      await watching.gates.sweep([])
+      return silent()
+    })
+
+    await paused.gates.gate(house.ask('r1'))
+    const swept = await watching.gates.sweep([])
+
+    assert.equal(swept, 0)
+    assert.equal((await house.store.usage.get('r1'))?.state, 'open')
+    assert.equal(await silent(), false)
+    await paused.gates.settle(bill('r1', {}))
+    for (const node of [paused, watching]) await node.close()
+  })
+
+  test('a row that is no longer as it was read is not closed, and its batch books nothing', async () => {
+    await using house = await openHouse(make, 1000n)
+    const { gates } = house.store
+    await gates.gate(house.ask('r1'))
+    const stranger = new pg.Client({ connectionString: house.url })
+    await stranger.connect()
+
+    await stranger.query(`BEGIN; UPDATE usage SET state = 'recovered' WHERE request_id = 'r1'`)
+    const settling = gates.settle(bill('r1', { prompt: 10 }))
+    const settled = assert.rejects(settling, StoreAway)
+    await until('the settlement waits for the row', async () => {
+      const { rows } = await stranger.query('SELECT 1 FROM pg_locks WHERE NOT granted')
+      return rows.length > 0
+    })
+    await stranger.query('COMMIT')
+    await settled
+
+    assert.deepEqual(await house.balance(), { available: 900n, held: 100n, spent: 0n, owed: 0n })
+    assert.deepEqual(await house.ledger(), [])
+    await stranger.query(`UPDATE usage SET state = 'open'`)
+    await stranger.end()
+    assert.equal(await gates.settle(bill('r1', { prompt: 10 })), 'settled')
+  })
+}

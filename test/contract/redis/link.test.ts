@@ -1,0 +1,145 @@
+// The connection to Redis through its troubles: away at the start, hung, killed, not writable, with a password. What is
+// promised is that nobody waits for long, that it comes back by itself, and that an operator is told once.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { BOUNDS } from '../../../src/config/limits.ts'
+import { canCount } from '../../../src/store/redis/buckets.ts'
+import { openRedisLink } from '../../../src/store/redis/connection.ts'
+import { startFaultProxy } from '../../support/fault-proxy.ts'
+import { hasRedis, startRedis } from '../../support/redis.ts'
+import { until } from '../../support/until.ts'
+
+if (hasRedis()) {
+  test('a Redis that is away at the start is no error, and is used once it is there', async () => {
+    await using redis = await startRedis()
+    await redis.kill()
+    await using house = await openLink(redis.url)
+
+    const before = house.link.isUp()
+    await redis.start()
+    await until('it is there', house.link.isUp)
+
+    assert.equal(before, false)
+    assert.equal(await house.link.send(['PING']), 'PONG')
+    assert.deepEqual(house.told.map(kind), ['away', 'back'])
+  })
+
+  test('while it hangs a few commands wait for their time, and all others fail at once', async () => {
+    await using redis = await startRedis()
+    await using house = await openLink(redis.url)
+    await house.link.send(['PING'])
+
+    redis.freeze()
+    const first = await timed(() => house.link.send(['PING']))
+    await until('it is away', () => !house.link.isUp())
+    const later = await timed(async () => {
+      for (let i = 0; i < 40; i++) await assert.rejects(house.link.send(['PING']))
+    })
+    redis.thaw()
+    await until('it is back', house.link.isUp)
+
+    assert.ok(first.failed && first.ms >= BOUNDS.redisCommandMsMax - 5, `${first.ms}`)
+    assert.ok(later.ms < 10 * BOUNDS.redisCommandMsMax, `${later.ms}`)
+    assert.equal(await house.link.send(['PING']), 'PONG')
+    assert.deepEqual(house.told.map(kind), ['away', 'back'])
+  })
+
+  test('a Redis that hangs while nobody asks it anything is noticed all the same', async () => {
+    await using redis = await startRedis()
+    await using house = await openLink(redis.url)
+
+    redis.freeze()
+    await until('it is away', () => !house.link.isUp())
+    redis.thaw()
+
+    assert.deepEqual(house.told.map(kind), ['away'])
+  })
+
+  test('what was under way when it was killed fails, and a new one on the same address is used', async () => {
+    await using redis = await startRedis()
+    await using house = await openLink(redis.url)
+    const waiting = house.link.send(['BLPOP', 'nothing', '0'])
+
+    await redis.kill()
+    await assert.rejects(waiting)
+    await redis.start()
+    await until('it is back', house.link.isUp)
+
+    assert.deepEqual(house.told.map(kind), ['away', 'back'])
+  })
+
+  const unwritable = {
+    'a replica': { make: ['REPLICAOF', '127.0.0.1', '1'], end: ['REPLICAOF', 'NO', 'ONE'], why: /READONLY/ },
+    'out of memory': {
+      make: ['CONFIG', 'SET', 'maxmemory', '1'],
+      end: ['CONFIG', 'SET', 'maxmemory', '0'],
+      why: /OOM/,
+    },
+  }
+  for (const [what, { make, end, why }] of Object.entries(unwritable)) {
+    test(`a Redis that may not be written to, ${what}, is away until it may`, async () => {
+      await using redis = await startRedis()
+      await redis.command(...make)
+      await using house = await openLink(redis.url)
+
+      const before = house.link.isUp()
+      await redis.command(...end)
+      await until('it is there', house.link.isUp)
+
+      assert.equal(before, false)
+      assert.match(house.told[0] ?? '', why)
+    })
+  }
+
+  test('a Redis that answers, but too late, is away for good and does not come and go', async () => {
+    await using redis = await startRedis()
+    await using proxy = await startFaultProxy(redis.port)
+    await using house = await openLink(`redis://127.0.0.1:${proxy.port}`)
+
+    await proxy.set({ kind: 'latency', ms: 400 })
+    await until('it is away', () => !house.link.isUp())
+    await setTimeout(3000)
+    const meanwhile = house.told.map(kind)
+    await proxy.set({ kind: 'pass' })
+    await until('it is back', house.link.isUp)
+
+    assert.deepEqual([meanwhile, house.told.map(kind)], [['away'], ['away', 'back']])
+  })
+
+  test('a password is used; a wrong one means that Redis is away, and is not told', async () => {
+    await using redis = await startRedis({ password: 'p@ss word' })
+    await using right = await openLink(redis.url)
+    await using wrong = await openLink(redis.url.replace('p%40ss', 'hunter2'))
+
+    assert.deepEqual([right.link.isUp(), wrong.link.isUp()], [true, false])
+    assert.match(wrong.told.join(), /^away: WRONGPASS/)
+    assert.doesNotMatch(wrong.told.join(), /hunter2|p@ss/)
+  })
+}
+
+async function openLink(url: string) {
+  const told: string[] = []
+  const link = await openRedisLink({
+    url,
+    bounds: BOUNDS,
+    random: Math.random,
+    begin: canCount,
+    onAway: why => told.push(`away: ${why}`),
+    onBack: () => told.push('back'),
+  })
+  return { link, told, [Symbol.asyncDispose]: async () => link.close() }
+}
+
+function kind(words: string): string | undefined {
+  return words.split(':')[0]
+}
+
+async function timed(work: () => Promise<unknown>): Promise<{ readonly ms: number; readonly failed: boolean }> {
+  const startedAt = performance.now()
+  const failed = await work().then(
+    () => false,
+    () => true,
+  )
+  return { ms: performance.now() - startedAt, failed }
+}

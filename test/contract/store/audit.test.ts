@@ -1,0 +1,112 @@
+// Damage that only a recount shows, planted once on every engine in books that a store wrote itself: the audit names the
+// broken promise each time, and none before.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { bill, checkpoint, GATE_ENGINES, type GateEngine, openHouse } from '../../support/billing-stores.ts'
+
+const DAY = 86_400_000
+
+const PLANTS: readonly (readonly [what: string, statement: string, invariants: readonly string[]])[] = [
+  [
+    'eight counted rows of a key with a limit of one, whose counter says one',
+    'UPDATE api_key SET daily_limit = 1; UPDATE key_balance SET day_count = 1',
+    ['I14'],
+  ],
+  [
+    'eight counted rows on an earlier day of a key with a limit of one',
+    `UPDATE api_key SET daily_limit = 1; UPDATE key_balance SET day_count = 0;
+     UPDATE usage SET created_at = created_at - ${DAY}, finished_at = finished_at - ${DAY}`,
+    ['I14'],
+  ],
+  ['a counter that is one too low', 'UPDATE key_balance SET day_count = day_count - 1', ['I14']],
+  ['a counter that is one too high', 'UPDATE key_balance SET day_count = day_count + 1', ['I14']],
+  ['a counter of an earlier day than the rows', 'UPDATE key_balance SET day = day - 1, day_count = 0', ['I14']],
+  ['a row that cost nothing and was deleted', "DELETE FROM usage WHERE request_id = 'free'", ['I14']],
+  ['a failed request that cost nothing and was deleted', "DELETE FROM usage WHERE request_id = 'failed'", ['I14']],
+  [
+    'a refusal that is said to count',
+    "UPDATE usage SET error_code = 'invalid_json' WHERE request_id = 'short'",
+    ['I14'],
+  ],
+  [
+    'a closed row whose hold was not released',
+    'UPDATE account SET available = available - 100, held = 100; UPDATE key_balance SET held = 100',
+    ['I2', 'I4', 'I9'],
+  ],
+  ['a hold of a row that never had one', "UPDATE usage SET hold = 5 WHERE request_id = 'free'", ['I4']],
+  ['a price version that no model had', "UPDATE usage SET price_version = 'v9' WHERE request_id = 'paid'", ['prices']],
+  ['a price version of another model', "UPDATE price SET model_id = 'other'", ['prices']],
+  [
+    'a price that is not that of its version',
+    `UPDATE price SET price = replace(price, '"0.000000001"', '"0.000000007"')`,
+    ['prices'],
+  ],
+  ['a price without its version', "UPDATE usage SET price_version = NULL WHERE request_id = 'paid'", ['prices']],
+  ['a top-up that takes credits', "UPDATE ledger SET kind = 'topup' WHERE kind = 'adjustment'", ['signs']],
+  ['an adjustment that gives credits', "UPDATE ledger SET kind = 'adjustment' WHERE kind = 'topup'", ['signs']],
+  [
+    'a charge that gives credits',
+    `UPDATE ledger SET amount = -amount WHERE id = 'paid';
+     UPDATE ledger SET amount = amount - (SELECT amount FROM ledger WHERE id = 'paid') * 2 WHERE kind = 'topup'`,
+    ['I1', 'I13', 'signs'],
+  ],
+  [
+    'a request that was corrected twice',
+    `UPDATE ledger SET amount = amount - 1 WHERE kind = 'correction';
+     INSERT INTO ledger (account_id, id, kind, amount, request_id, created_at)
+       VALUES ('acct', 'again', 'correction', 1, 'paused', 1)`,
+    ['I5'],
+  ],
+  [
+    'a correction of nothing',
+    `INSERT INTO ledger (account_id, id, kind, amount, request_id, created_at)
+       VALUES ('acct', 'again', 'correction', 0, 'paid', 1)`,
+    ['signs'],
+  ],
+]
+
+for (const { engine, make } of GATE_ENGINES) {
+  test(`${engine}: the audit finds nothing in sound books`, async () => {
+    await using house = await openBusyHouse(make)
+
+    assert.equal((await house.balance()).held, 0n)
+  })
+
+  for (const [what, statement, invariants] of PLANTS) {
+    test(`${engine}: the audit sees ${what}`, async () => {
+      await using house = await openBusyHouse(make)
+
+      assert.deepEqual(await house.plant(statement), invariants)
+    })
+  }
+}
+
+// Eight requests that count: one paid, one that failed, one whose owner was only paused, and five free ones; one refused
+// for lack of credits, which does not count.
+async function openBusyHouse(make: GateEngine['make']) {
+  const house = await openHouse(make, 10_000n)
+  const { gates, accounts } = house.store
+  const free = { kind: 'free', outcome: 'completed', httpStatus: 200, errorCode: null } as const
+  await accounts.addCredits(
+    { id: 'taken', accountId: 'acct', amount: -10n, note: null, idempotencyKey: 'twice' },
+    { name: 'test', address: 'local' },
+  )
+  await gates.gate(house.ask('paid'))
+  await gates.settle(bill('paid', { prompt: 10, completion: 5 }))
+  await gates.gate(house.ask('failed'))
+  await gates.settle(
+    bill('failed', {}, { outcome: 'upstream_failed', modelServed: null, provider: null, httpStatus: 502 }),
+  )
+  await gates.gate(house.ask('paused'))
+  gates.checkpoint(checkpoint('paused', { prompt: 3 }))
+  await gates.sweep([])
+  await gates.settle(bill('paused', { prompt: 10, completion: 9 }))
+  for (const id of ['free', 'free2', 'free3', 'free4', 'free5']) await gates.gate(house.ask(id, { entry: free }))
+  const entry = { ...house.ask('short').entry, base: 1_000_000_000_000n } as ReturnType<typeof house.ask>['entry']
+  await gates.gate(house.ask('short', { entry }))
+  // Near midnight it is not certain on which day a request counts.
+  await house.tamper(
+    `UPDATE usage SET created_at = created_at / ${DAY} * ${DAY} + ${DAY / 2}, finished_at = created_at / ${DAY} * ${DAY} + ${DAY / 2}`,
+  )
+  return house
+}

@@ -1,0 +1,95 @@
+// What the store promises of the catalog where others write between its own reading and writing, on every engine.
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { sqlCatalog } from '../../../src/store/sql/catalog/catalog.ts'
+import type { Sql, Tx } from '../../../src/store/sql/sql.ts'
+import { model, provider } from '../../support/catalog.ts'
+import { ENGINES, OPERATOR, openRooms, type Rooms } from '../../support/engines.ts'
+
+const CREDENTIAL = { providerId: 'a', id: 's1', sealed: 'sealed', last4: 'abcd' }
+const FILE = { digest: null, evenSuperseded: false, clashes: 'refuse', dryRun: false, actor: OPERATOR } as const
+
+for (const { engine, open } of ENGINES) {
+  test(`${engine}: a row that changes between reading and writing is not written over`, async () => {
+    await using rooms = await openRooms(open)
+    await rooms.catalog.createProvider(
+      { provider: provider('a'), entered: '{}', active: true, credentials: [] },
+      9,
+      OPERATOR,
+    )
+    const one = { model: model('m'), entered: '{}', active: true, basedOn: null }
+    await rooms.catalog.saveModels([one], 9, OPERATOR)
+    const late = sqlCatalog(overtaken(rooms.sql))
+    const change = { provider: provider('a', { kind: 'cohere' }), entered: '{}', active: true, basedOn: 1 }
+
+    assert.deepEqual(await late.updateProvider('a', change, OPERATOR), 'changed')
+    assert.deepEqual(
+      await late.addCredential(CREDENTIAL, { basedOn: await versionOf(rooms), max: 9 }, OPERATOR),
+      'changed',
+    )
+    const unsaved = await late.saveModels([{ ...one, model: model('m', { name: 'x' }), basedOn: 1 }], 9, OPERATOR)
+    assert.deepEqual('refused' in unsaved && unsaved.refused, 'changed')
+    assert.deepEqual(await late.deleteModel('m', undefined, OPERATOR), 'changed')
+    await assert.rejects(
+      late.provision({ providers: [provider('a', { kind: 'cohere' })], models: [] }, FILE),
+      /meanwhile|while/,
+    )
+    await rooms.catalog.deleteModel('m', undefined, OPERATOR)
+    assert.deepEqual(await late.deleteProvider('a', undefined, OPERATOR), 'changed')
+
+    const kept = await rooms.catalog.provider('a')
+    assert.deepEqual([kept?.provider.kind, kept?.provisioned, await rooms.catalog.sealed()], ['openai', false, []])
+  })
+
+  test(`${engine}: the catalog is read as it was at one moment`, async () => {
+    await using rooms = await openRooms(open)
+    const outside = async () => assert.fail('outside of a transaction')
+
+    const catalog = sqlCatalog({ ...rooms.sql, all: outside, get: outside })
+
+    assert.deepEqual((await catalog.load()).providers, [])
+  })
+}
+
+test('a counter that a conflict raises names its table, which Postgres demands', () => {
+  const folder = join(import.meta.dirname, '../../../src/store/sql')
+  for (const name of globSync('**/*.ts', { cwd: folder })) {
+    const text = readFileSync(join(folder, name), 'utf8')
+    for (const [statement] of text.matchAll(/ON CONFLICT[^`]*/g)) {
+      assert.doesNotMatch(statement, /(?<![\w.])(\w+) = \1\b(?!\.)/, `${name}: ${statement}`)
+    }
+  }
+})
+
+// Another one's change is committed after each look at a single row or a list of them.
+function overtaken(sql: Sql): Sql {
+  const raise = async (tx: Tx, text: string) => {
+    const table = /FROM (provider|model)\b/.exec(text)?.[1]
+    if (table !== undefined) await tx.run(`UPDATE ${table} SET version = version + 1`)
+  }
+  return {
+    ...sql,
+    transaction: work =>
+      sql.transaction(tx =>
+        work({
+          ...tx,
+          async get(text, params) {
+            const row = await tx.get(text, params)
+            await raise(tx, text)
+            return row
+          },
+          async all(text, params) {
+            const rows = await tx.all(text, params)
+            await raise(tx, text)
+            return rows
+          },
+        }),
+      ),
+  }
+}
+
+async function versionOf({ catalog }: Rooms): Promise<number> {
+  return (await catalog.provider('a'))?.version ?? 0
+}

@@ -1,0 +1,215 @@
+// What the store promises while its clock is wrong: a day, an expiry or a grace period that a clock far ahead has written is not
+// believed for more than a day, and retention deletes by time that really passed.
+import assert from 'node:assert/strict'
+import { randomUUIDv7 } from 'node:crypto'
+import { test } from 'node:test'
+import { DAY_MS, dayOf, GRACE_MS, keyStatus } from '../../../src/domain/key.ts'
+import { HOUR_MS } from '../../../src/domain/usage-hours.ts'
+import { makePartitions } from '../../../src/store/postgres/partitions.ts'
+import { retentionClock } from '../../../src/store/retention-clock.ts'
+import { dropHours } from '../../../src/store/sql/retention.ts'
+import { text } from '../../../src/store/sql/sql.ts'
+import { GATE_ENGINES, newKey, openHouse } from '../../support/billing-stores.ts'
+import { ENGINES, OPERATOR, openRooms, type Rooms } from '../../support/engines.ts'
+import { type ManualClock, manualClock } from '../../support/manual-clock.ts'
+import { rollAll } from '../../support/usage-hours.ts'
+import { addRow } from '../../support/usage-rows.ts'
+
+for (const { engine, make } of GATE_ENGINES) {
+  test(`${engine}: a day in the future is left after tomorrow, and at once when an operator resets it`, async () => {
+    await using house = await openHouse(make, 1_000_000n)
+    const { store, tamper } = house
+    const limited = await store.keys.update('key', { dailyLimit: 5 }, OPERATOR)
+    assert.ok(typeof limited === 'object')
+    const gate = (keyVersion: number) => store.gates.gate(house.ask(randomUUIDv7(), { keyVersion, entry: FREE }))
+    const today = dayOf(Date.now())
+    await tamper(`UPDATE key_balance SET day = ${today + 30}, day_count = 5 WHERE key_id = 'key'`)
+
+    const spent = [await gate(limited.version), await gate(limited.version)]
+    await tamper(`UPDATE key_balance SET day = ${today - 1} WHERE key_id = 'key' AND day = ${today + 1}`)
+    const dayAfter = await gate(limited.version)
+    await tamper(`UPDATE key_balance SET day = ${today + 30}, day_count = 5 WHERE key_id = 'key'`)
+    const reset = await store.keys.resetDay('key', OPERATOR)
+    const stale = await gate(limited.version)
+    const granted = await gate(reset?.version ?? 0)
+
+    for (const verdict of spent) {
+      assert.deepEqual(verdict, { kind: 'daily_spent', day: today + 1, dayCount: 5 })
+    }
+    assert.equal(dayAfter.kind, 'granted', 'the day that is believed is written down')
+    assert.equal(stale.kind, 'stale', 'every node looks again')
+    assert.ok(granted.kind === 'granted')
+    assert.deepEqual([granted.day, granted.dayCount], [today, 1])
+    const [event] = (await store.events.list({ limit: 1, subject: 'key' })).data
+    const day = new Date((today + 30) * DAY_MS).toISOString().slice(0, 10)
+    assert.deepEqual([event?.action, event?.detail], ['key.reset_day', JSON.stringify({ day, requests: 5 })])
+    assert.equal(await store.keys.resetDay('key_nobody', OPERATOR), undefined)
+  })
+}
+
+for (const { engine, open } of ENGINES) {
+  test(`${engine}: a key that a clock far ahead has expired lives again, one whose end has passed does not`, async () => {
+    const clock = manualClock()
+    await using rooms = await openRooms(open, clock)
+    const began = clock.now()
+    await rooms.accounts.create({ id: 'acct', name: 'test' }, OPERATOR)
+    await rooms.keys.create({ ...newKey('key_later'), expiresAt: began + 20 * DAY_MS }, OPERATOR)
+    await rooms.keys.create({ ...newKey('key_soon'), expiresAt: began + HOUR_MS }, OPERATOR)
+    const statusOf = async (id: string) => keyStatus((await rooms.keys.get(id))!, clock.now())
+
+    clock.set(began + 30 * DAY_MS)
+    const ended = await rooms.keys.markEnds()
+    clock.set(began)
+    const revived = await rooms.keys.markEnds()
+    const again = await rooms.keys.markEnds()
+
+    assert.deepEqual([ended, revived, again], [['key_later', 'key_soon'], ['key_later'], []])
+    assert.deepEqual([await statusOf('key_later'), await statusOf('key_soon')], ['active', 'expired'])
+    clock.set(began + 21 * DAY_MS)
+    await rooms.keys.markEnds()
+    clock.set(began + 20 * DAY_MS - HOUR_MS)
+    await rooms.keys.markEnds()
+    assert.equal(await statusOf('key_later'), 'expired', 'within a day it is believed')
+  })
+
+  test(`${engine}: a grace period that a clock far ahead has given ends an hour from now`, async () => {
+    const clock = manualClock()
+    await using rooms = await openRooms(open, clock)
+    const began = clock.now()
+    await rooms.accounts.create({ id: 'acct', name: 'test' }, OPERATOR)
+    await rooms.keys.create(newKey('key'), OPERATOR)
+    clock.set(began + 30 * DAY_MS)
+    await rooms.keys.rotate('key', { hash: 'b'.repeat(64), prefix: 'svc_live_', last4: 'wxyz' }, OPERATOR)
+    clock.set(began)
+
+    const changed = await rooms.keys.markEnds()
+
+    const key = await rooms.keys.get('key')
+    assert.deepEqual(changed, ['key'])
+    assert.deepEqual(
+      key?.previous.map(secret => secret.graceExpiresAt),
+      [began + GRACE_MS],
+    )
+  })
+
+  if (engine === 'sqlite') retentionTests(open)
+  else {
+    test('postgres: months that a clock far ahead has made keep no month before them from being made', async () => {
+      const clock = manualClock(Date.now())
+      await using rooms = await openRooms(open, clock)
+      const began = clock.now()
+      clock.set(began + 400 * DAY_MS)
+      await makePartitions(rooms.sql)
+      clock.set(began)
+      await makePartitions(rooms.sql)
+
+      const row = await addRow(rooms, began + 32 * DAY_MS)
+
+      const found = await rooms.sql.get('SELECT tableoid::regclass::text AS name FROM usage WHERE request_id = $1', [
+        row,
+      ])
+      assert.notEqual(text(found?.name), 'usage_rest')
+    })
+  }
+}
+
+function retentionTests(open: (typeof ENGINES)[number]['open']): void {
+  test('retention deletes nothing by a clock that jumped a month, nor after a restart with it', async () => {
+    const clock = manualClock()
+    await using rooms = await openWithRows(open, clock)
+    const began = clock.now()
+    const running = clockOf(rooms, clock)
+    await running.believed()
+    clock.advance(60_000)
+    await running.believed()
+
+    clock.set(began + 31 * DAY_MS)
+    clock.advance(60_000)
+    const jumped = await running.believed()
+    const restarted = clockOf(rooms, clock)
+    const first = await restarted.believed()
+    clock.advance(HOUR_MS)
+    const later = await restarted.believed()
+
+    assert.ok(jumped <= began + 3 * 60_000, `believes ${jumped - began} ms after three minutes`)
+    assert.ok(first <= began + 3 * 60_000)
+    assert.ok(later <= began + 2 * HOUR_MS + 3 * 60_000)
+    assert.equal(await drop(rooms, later), 0)
+    assert.equal((await rooms.usage.list({ limit: 100 })).data.length, DAYS)
+  })
+
+  test('retention catches up after a pause by no more than a day for each day', async () => {
+    const clock = manualClock()
+    await using rooms = await openWithRows(open, clock)
+    const began = clock.now()
+    await clockOf(rooms, clock).believed()
+    clock.set(began + 4 * DAY_MS)
+    const running = clockOf(rooms, clock)
+
+    const believed: number[] = []
+    for (let day = 0; day < 6; day++) {
+      believed.push(((await running.believed()) - began) / DAY_MS)
+      clock.advance(DAY_MS)
+    }
+
+    assert.deepEqual(believed, [0, 2, 4, 6, 8, 9])
+  })
+
+  test('several nodes that take turns catch up no faster than one', async () => {
+    const clock = manualClock()
+    await using rooms = await openWithRows(open, clock)
+    const began = clock.now()
+    const nodes = [clockOf(rooms, clock), clockOf(rooms, clock), clockOf(rooms, clock)]
+    for (const node of nodes) await node.believed()
+    clock.set(began + 30 * DAY_MS)
+
+    let believed = began
+    for (let turn = 0; turn < 6; turn++) {
+      clock.advance(HOUR_MS)
+      for (const node of nodes) believed = await node.believed()
+    }
+
+    assert.equal(believed - began, 12 * HOUR_MS)
+  })
+
+  test('where nothing is written down yet the newest row says what time it was', async () => {
+    const clock = manualClock()
+    await using rooms = await openWithRows(open, clock)
+    const began = clock.now()
+    clock.set(began + 300 * DAY_MS)
+
+    const believed = await clockOf(rooms, clock).believed()
+
+    assert.ok(believed <= began + DAY_MS)
+  })
+
+  test('a retention that was shortened is caught up with at once', async () => {
+    const clock = manualClock()
+    await using rooms = await openWithRows(open, clock)
+
+    const dropped = await drop(rooms, await clockOf(rooms, clock).believed(), 5)
+
+    assert.ok(dropped >= 24 * 4, `${dropped} hours`)
+    assert.equal((await rooms.usage.list({ limit: 100 })).data.length, 5)
+  })
+}
+
+const DAYS = 10
+const KEEP_DAYS = 20
+
+async function openWithRows(open: (typeof ENGINES)[number]['open'], clock: ManualClock): Promise<Rooms> {
+  const rooms = await openRooms(open, clock)
+  for (let day = 0; day < DAYS; day++) await addRow(rooms, clock.now() - day * DAY_MS - HOUR_MS, { cost: 0 })
+  await rollAll(rooms)
+  return rooms
+}
+
+function clockOf(rooms: Rooms, clock: ManualClock) {
+  return retentionClock({ ...clock, settings: rooms.settings, retention: rooms.retention })
+}
+
+async function drop(rooms: Rooms, now: number, keepDays = KEEP_DAYS): Promise<number> {
+  return (await dropHours(now - keepDays * DAY_MS, rooms.retention)).dropped
+}
+
+const FREE = { kind: 'free', outcome: 'completed', httpStatus: 200, errorCode: null } as const

@@ -1,0 +1,155 @@
+// What the store promises of the nodes that share it: who is listed as what, who is forgotten, what each hears of the
+// others, and that they take turns.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { DAY_MS } from '../../../src/domain/key.ts'
+import { systemClock } from '../../../src/lib/clock.ts'
+import type { NodeFacts } from '../../../src/store/contract/nodes.ts'
+import { openPostgres } from '../../../src/store/postgres/postgres.ts'
+import { openPostgresSql } from '../../../src/store/postgres/sql.ts'
+import { openSqlite } from '../../../src/store/sqlite/sqlite.ts'
+import { bill, GATE_ENGINES, openHouse } from '../../support/billing-stores.ts'
+import { provider } from '../../support/catalog.ts'
+import { temporaryFolder } from '../../support/folder.ts'
+
+const ACTOR = { name: 'test', address: 'local' }
+const postgres = GATE_ENGINES.find(({ engine }) => engine === 'postgres')
+
+test('on the embedded store there is one node, alive, and nothing to hear from others', async () => {
+  await using folder = await temporaryFolder()
+  const store = await openSqlite({ path: `${folder.path}/test.db`, owner: 'me', node: facts('here') })
+
+  const [node, ...others] = await store.nodes.list()
+
+  assert.deepEqual([others.length, node?.id, node?.name, node?.version], [0, 'me', 'here', '1.2.3'])
+  assert.deepEqual([node?.state, node?.self, node?.inFlight], ['alive', true, 7])
+  assert.equal((await store.nodes.news()).nodesAlive, 1)
+  assert.equal(await store.nodes.inTurn(async () => 'done'), 'done')
+  await store.close()
+})
+
+if (postgres !== undefined) {
+  const { make } = postgres
+  const opened = (url: string, owner: string, leaseMs = 20_000) =>
+    openPostgres({ url, owner, clock: systemClock, leaseMs, node: facts(owner) })
+
+  test('each node lists all with what they say of themselves; one that is silent for a lease is silent; one that ends is gone', async () => {
+    await using house = await openHouse(make, 0n)
+    const [one, two] = [await opened(house.url, 'one', 400), await opened(house.url, 'two', 400)]
+    await one.gates.sweep([])
+    await two.gates.sweep([])
+
+    const both = await one.nodes.list()
+    await setTimeout(500)
+    await one.gates.sweep([])
+    const later = await one.nodes.list()
+
+    assert.deepEqual(
+      both.map(node => [node.id, node.name, node.version, node.state, node.self, node.inFlight]),
+      [
+        ['one', 'one', '1.2.3', 'alive', true, 7],
+        ['two', 'two', '1.2.3', 'alive', false, 7],
+      ],
+    )
+    assert.deepEqual(
+      later.map(node => [node.id, node.state]),
+      [
+        ['one', 'alive'],
+        ['two', 'silent'],
+      ],
+    )
+    assert.deepEqual([(await one.nodes.news()).nodesAlive, (await two.nodes.news()).nodesAlive], [1, 1])
+    await two.close()
+    assert.deepEqual((await one.nodes.list()).map(ofId), ['one'])
+    await one.close()
+  })
+
+  test('nodes that are silent for a day are forgotten, unless they left something open', async () => {
+    await using house = await openHouse(make, 1000n)
+    const [one, dead, owing] = await Promise.all(['one', 'dead', 'owing'].map(owner => opened(house.url, owner)))
+    for (const node of [one!, dead!, owing!]) await node.gates.sweep([])
+    await owing!.gates.gate(house.ask('r1'))
+    const sql = await openPostgresSql({ url: house.url, clock: systemClock })
+    const age = (ms: number) => sql.run('UPDATE node SET renewed_at = renewed_at - $1', [ms])
+
+    await age(DAY_MS - 60_000)
+    const early = await one!.nodes.clear()
+    await age(120_000)
+    const late = await one!.nodes.clear()
+
+    assert.deepEqual([early, late], [0, 1])
+    assert.deepEqual((await one!.nodes.list()).map(ofId).sort(), ['one', 'owing'])
+    // The settlement renews its lease.
+    await owing!.gates.settle(bill('r1', {}))
+    await age(DAY_MS + 60_000)
+    assert.equal(await one!.nodes.clear(), 1)
+    await sql.close()
+    for (const node of [one!, dead!, owing!]) await node.close()
+  })
+
+  test('a node hears of a changed catalog and of keys whose streams are to end, and not of any other revoke', async () => {
+    await using house = await openHouse(make, 0n)
+    const node = await opened(house.url, 'one')
+    const before = await node.nodes.news()
+
+    const input = { provider: provider('p'), entered: '{}', active: true, credentials: [] }
+    await house.store.catalog.createProvider(input, 10, ACTOR)
+    await house.store.keys.revoke('key', ACTOR)
+    const revoked = await node.nodes.news()
+    await house.store.keys.revoke('key', ACTOR, true)
+    const aborted = await node.nodes.news()
+
+    assert.ok(revoked.catalogRevision > before.catalogRevision)
+    assert.equal(revoked.catalogRevision, (await node.catalog.load()).revision)
+    assert.deepEqual([before.abortedKeys, revoked.abortedKeys, aborted.abortedKeys], [[], [], ['key']])
+    await node.close()
+  })
+
+  test('nodes take turns, also after one has failed in its turn', async () => {
+    await using house = await openHouse(make, 0n)
+    const nodes = await Promise.all(['one', 'two', 'three'].map(owner => opened(house.url, owner)))
+    let [inside, most] = [0, 0]
+    const work = async (name: string) => {
+      inside += 1
+      most = Math.max(most, inside)
+      await setTimeout(100)
+      inside -= 1
+      if (name === 'two') throw new Error('failed in its turn')
+      return name
+    }
+
+    const done = await Promise.allSettled(
+      ['one', 'two', 'three'].map((name, i) => nodes[i]!.nodes.inTurn(() => work(name))),
+    )
+
+    assert.equal(most, 1)
+    assert.deepEqual(
+      done.map(turn => (turn.status === 'fulfilled' ? turn.value : turn.reason.message)),
+      ['one', 'failed in its turn', 'three'],
+    )
+    for (const node of nodes) await node.close()
+  })
+
+  test('while one node has its turn, chats of the others are held and settled and hours are summed up', async () => {
+    await using house = await openHouse(make, 1000n)
+    const starting = await opened(house.url, 'starting')
+
+    const done = await starting.nodes.inTurn(async () => [
+      (await house.store.gates.gate(house.ask('r1'))).kind,
+      await house.store.gates.settle(bill('r1', {})),
+      await house.store.upkeep.rollUp(0),
+    ])
+
+    assert.deepEqual(done.slice(0, 2), ['granted', 'settled'])
+    await starting.close()
+  })
+}
+
+function facts(name: string): NodeFacts {
+  return { name, version: '1.2.3', startedAt: systemClock.now(), inFlight: () => 7 }
+}
+
+function ofId({ id }: { readonly id: string }): string {
+  return id
+}

@@ -1,0 +1,207 @@
+// Reports over a real amount of usage, on every engine: each says what a straightforward look at all rows says, from sums
+// as from rows, and no list reads the whole table.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { seedStore } from '../../../bench/seed-store.ts'
+import { DAY_MS } from '../../../src/domain/key.ts'
+import type { UsageRow } from '../../../src/domain/usage.ts'
+import { HOUR_MS } from '../../../src/domain/usage-hours.ts'
+import {
+  type Spending,
+  SUMMARY_GROUPS,
+  type SummaryGroup,
+  type UsageSpan,
+} from '../../../src/store/contract/operator.ts'
+import type { Sql } from '../../../src/store/sql/sql.ts'
+import { sqlUsage } from '../../../src/store/sql/usage/usage.ts'
+import { ENGINES, openRooms, type Rooms } from '../../support/engines.ts'
+import { manualClock } from '../../support/manual-clock.ts'
+import { allRows, byGroup, rollAll, sumUp } from '../../support/usage-hours.ts'
+
+const ROWS = 10_000
+const UNTIL = Date.UTC(2026, 5, 20, 11)
+const DAYS = 40
+const ago = (days: number) => UNTIL - days * DAY_MS
+
+const FILTERS: readonly UsageSpan[] = [
+  {},
+  { keyId: 'key_seed0003' },
+  { accountId: 'acct_seed0004' },
+  { model: 'cedar/short' },
+  { model: 'nobody/77' },
+  { provider: 'spare' },
+  { provider: 'bolt' },
+  { endpoint: 'all' },
+  { endpoint: 'key.introspect' },
+  { endpoint: 'usage' },
+  { outcome: 'recovered' },
+  { outcome: 'client_left' },
+  { from: ago(20.2), to: ago(9.9) },
+  { from: ago(3), to: ago(2) },
+  { keyId: 'key_seed0001', model: 'acme/small', outcome: 'client_left' },
+  { accountId: 'acct_seed0001', provider: 'acme', outcome: 'recovered', from: ago(33) },
+  { keyId: 'key_seed0001', accountId: 'acct_seed0002' },
+]
+
+for (const { engine, open } of ENGINES) {
+  test(`${engine}: reports over ${ROWS} rows are those of the rows, before and after they are summed up`, async t => {
+    const clock = manualClock(UNTIL)
+    await using rooms = await openRooms(open, clock)
+    await seedStore(rooms.sql, { rows: ROWS, days: DAYS, until: UNTIL, seed: 7 }, () => {})
+    const rows = await allRows(rooms)
+    assert.equal(rows.length, ROWS)
+
+    await t.test('from rows alone', () => assertSummaries(rooms, rows, FILTERS.slice(0, 3)))
+    // All but the last hours, so that every report is of days, hours and rows.
+    await rollAll(rooms, 3 * HOUR_MS)
+    await t.test('from sums', () => assertSummaries(rooms, rows, FILTERS))
+
+    await t.test('a list finds what is there, page after page', async () => {
+      for (const filter of FILTERS) {
+        const wanted = rows.filter(row => fits(row, filter)).map(row => row.requestId)
+        const found = []
+        for (let after: string | undefined, more = true; more && found.length < 700; ) {
+          const page = await rooms.usage.list({ ...filter, limit: 233, after })
+          found.push(...page.data.map(row => row.requestId))
+          after = page.data.at(-1)?.requestId
+          more = page.hasMore
+        }
+        assert.deepEqual(
+          found,
+          wanted.slice(0, Math.max(found.length, Math.min(wanted.length, 233))),
+          JSON.stringify(filter),
+        )
+      }
+    })
+
+    await t.test('a list that has to look far asks for many hours at once', async () => {
+      const texts: string[] = []
+      const counting: Sql = {
+        ...rooms.sql,
+        all(text, params) {
+          texts.push(text)
+          return rooms.sql.all(text, params)
+        },
+      }
+      const filter = { outcome: 'client_left' } as const
+
+      const { data } = await sqlUsage(counting).list({ ...filter, limit: 1000 })
+
+      assert.equal(data.length, rows.filter(row => fits(row, filter)).length)
+      assert.ok(texts.length < data.length / 8, `${texts.length} statements for ${data.length} rows`)
+    })
+
+    await t.test('the overview is that of its rows', async () => {
+      const span = { from: ago(30.4), to: ago(0), step: 'day' as const }
+      const chats = rows.filter(row => fits(row, span))
+
+      const overview = await rooms.usage.overview(span)
+
+      const [all] = sumUp(
+        chats.map(row => ({ ...row, accountId: 'all' })),
+        'account',
+      )
+      const { p50Ms, p95Ms, ...totals } = overview.totals
+      assert.deepEqual({ group: 'all', ...totals }, all)
+      const days = overview.series.map(({ at, p50Ms: _, p95Ms: __, ...sums }) => ({ group: iso(at), ...sums }))
+      assert.deepEqual(byGroup(days), byGroup(sumUp(chats, 'day')))
+      for (const [group, top] of [
+        ['model', overview.models],
+        ['key', overview.keys],
+        ['provider', overview.providers],
+        ['account', overview.accounts],
+      ] as const) {
+        assert.deepEqual(top.map(sumsOf), topOf(chats, group), group)
+      }
+      assert.equal(overview.accounts[0]?.name, 'Customer 1')
+      assert.match(overview.keys[0]?.label ?? '', /^svc_live_…seed$/)
+      const took = chats.filter(row => row.outcome === 'completed').map(row => row.finishedAt! - row.createdAt)
+      took.sort((a, b) => a - b)
+      for (const [said, part] of [
+        [p50Ms, 0.5],
+        [p95Ms, 0.95],
+      ] as const) {
+        const exact = took[Math.ceil(took.length * part) - 1] ?? 0
+        assert.ok(Math.abs((said ?? 0) - exact) <= exact * 0.06 + 1, `${said} for ${exact}`)
+      }
+    })
+
+    await t.test(
+      'low balances are of those who owe, and of those who have little left for what they spend',
+      async () => {
+        const { lowBalances } = await rooms.usage.overview({ from: ago(1), to: ago(0), step: 'hour' })
+
+        assert.deepEqual(
+          lowBalances.map(({ id, available, owed }) => [id, available, owed]),
+          [
+            ['acct_seed0003', 0n, 5_000_000n],
+            ['acct_seed0005', 2_000_000n, 0n],
+          ],
+        )
+      },
+    )
+
+    if (engine !== 'sqlite') return
+    await t.test('no report reads the whole table', async () => {
+      const texts = new Map<string, readonly unknown[]>()
+      const watched: Sql = {
+        ...rooms.sql,
+        all(text, params = []) {
+          texts.set(text, params)
+          return rooms.sql.all(text, params)
+        },
+      }
+      const usage = sqlUsage(watched)
+      for (const filter of FILTERS) await usage.list({ limit: 50, ...filter })
+      for (const group of SUMMARY_GROUPS) await usage.summary({ from: ago(30.3), to: ago(1.2) }, group)
+      await usage.overview({ from: ago(30.4), to: ago(0), step: 'hour' })
+
+      for (const text of texts.keys()) {
+        const plan = await rooms.sql.all(`EXPLAIN QUERY PLAN ${text}`, texts.get(text) as [])
+        const steps = plan.map(row => String(row.detail)).filter(step => /\busage\b/.test(step))
+        for (const step of steps)
+          assert.match(step, /^SEARCH usage USING (PRIMARY KEY|INDEX usage_key|COVERING INDEX usage_key) \(/, text)
+      }
+      assert.ok(texts.size > 20)
+    })
+  })
+}
+
+async function assertSummaries(rooms: Rooms, rows: readonly UsageRow[], filters: readonly UsageSpan[]): Promise<void> {
+  for (const filter of filters) {
+    const fitting = rows.filter(row => fits(row, filter, 'known'))
+    for (const group of SUMMARY_GROUPS) {
+      const kept = await rooms.usage.summary(filter, group)
+      assert.deepEqual(byGroup(kept), byGroup(sumUp(fitting, group)), `${group} ${JSON.stringify(filter)}`)
+    }
+  }
+}
+
+// In sums a model that nobody offers has no name; a list finds its rows all the same.
+function fits(row: UsageRow, filter: UsageSpan, models: 'known' | 'all' = 'all'): boolean {
+  const model = row.modelServed ?? row.modelRequested
+  return (
+    (filter.keyId === undefined || row.keyId === filter.keyId) &&
+    (filter.accountId === undefined || row.accountId === filter.accountId) &&
+    (filter.provider === undefined || row.provider === filter.provider) &&
+    (filter.outcome === undefined || row.outcome === filter.outcome) &&
+    (filter.model === undefined ||
+      (model === filter.model && (models === 'all' || row.errorCode !== 'model_not_found'))) &&
+    (filter.endpoint === 'all' || row.endpoint === (filter.endpoint ?? 'chat.completions')) &&
+    row.createdAt >= (filter.from ?? 0) &&
+    row.createdAt < (filter.to ?? Number.POSITIVE_INFINITY)
+  )
+}
+
+function topOf(rows: readonly UsageRow[], group: SummaryGroup): readonly Spending[] {
+  const groups = sumUp(rows, group).filter(row => row.group !== '')
+  return groups.sort((a, b) => (a.cost > b.cost ? -1 : 1)).slice(0, 10)
+}
+
+function sumsOf({ group, requests, errors, promptTokens, completionTokens, cost }: Spending): Spending {
+  return { group, requests, errors, promptTokens, completionTokens, cost }
+}
+
+function iso(at: number): string {
+  return new Date(at).toISOString().slice(0, 10)
+}

@@ -1,0 +1,76 @@
+// Output that nobody reads any more: a command ends without a stack, and a first start keeps no secret that nobody saw.
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, openSync } from 'node:fs'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { test } from 'node:test'
+import { temporaryFolder } from '../../../support/folder.ts'
+import { freePort } from '../../../support/gateway-process.ts'
+
+const COMMAND = join(import.meta.dirname, '../../../../bin/turnpike.js')
+
+test('a command whose output is not read ends quietly, whichever it is', async t => {
+  await using folder = await temporaryFolder()
+  for (const args of ['--help', 'version', 'keys --help', 'keys create --help', 'config check']) {
+    await t.test(`turnpike ${args}`, async () => {
+      const child = start(args.split(' '), folder.path)
+      child.stdout?.destroy()
+
+      assert.deepEqual(await Promise.all([codeOf(child), text(child.stderr!)]), [1, ''])
+    })
+  }
+
+  await t.test('a complaint', async () => {
+    const child = start(['nonsense'], folder.path)
+    child.stderr?.destroy()
+
+    assert.deepEqual(await Promise.all([codeOf(child), text(child.stdout!)]), [2, ''])
+  })
+})
+
+test('output that finds no room on its disk is explained, and the command has failed', async () => {
+  await using folder = await temporaryFolder()
+  const full = openSync('/dev/full', 'w')
+
+  const child = spawn(process.execPath, [COMMAND, 'config', 'check'], {
+    cwd: folder.path,
+    env: { PATH: process.env.PATH, TURNPIKE_DETECT_PROVIDERS: '0' },
+    stdio: ['ignore', full, 'pipe'],
+  })
+  const [code, said] = await Promise.all([codeOf(child), text(child.stderr!)])
+  closeSync(full)
+
+  assert.equal(code, 1)
+  assert.match(said, /^turnpike: the output could not be written: .*ENOSPC.*\n$/)
+})
+
+test('a first start that nobody can read ends, and the next one shows its secrets', async () => {
+  await using folder = await temporaryFolder()
+  const env = { TURNPIKE_PORT: String(await freePort()) }
+
+  const unread = start(['serve'], folder.path, env)
+  unread.stdout?.destroy()
+  const [code, said] = await Promise.all([codeOf(unread), text(unread.stderr!)])
+  const next = start(['serve'], folder.path, env)
+  let shown = ''
+  for await (const chunk of next.stdout ?? []) {
+    shown += String(chunk)
+    if (shown.includes('"listening"')) next.kill('SIGTERM')
+  }
+
+  assert.deepEqual([code, said], [1, 'turnpike: write EPIPE\n'])
+  assert.match(shown, /svc_live_\w+/)
+  assert.match(shown, /shown this once/)
+})
+
+function start(args: readonly string[], cwd: string, env: Readonly<Record<string, string>> = {}): ChildProcess {
+  const own = { PATH: process.env.PATH, TURNPIKE_DETECT_PROVIDERS: '0', ...env }
+  return spawn(process.execPath, [COMMAND, ...args], { cwd, env: own, stdio: ['ignore', 'pipe', 'pipe'] })
+}
+
+async function codeOf(child: ChildProcess): Promise<number | null> {
+  const [code] = await once(child, 'exit')
+  return code as number | null
+}

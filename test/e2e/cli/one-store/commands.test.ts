@@ -1,0 +1,162 @@
+// The command line as a client of a running gateway: keys, credits and usage, for people and as JSON, with words and exit
+// codes for what is wrong, and secrets only where they are made.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { cli } from '../../../support/cli.ts'
+import { openScene } from '../../../support/fixture.ts'
+import { freePort } from '../../../support/gateway-process.ts'
+
+const { gateway } = await openScene()
+
+test('a key lives its whole life from the command line', async () => {
+  const controls = [
+    '--rpm',
+    '60',
+    '--daily',
+    '5',
+    '--credit-limit',
+    '2.5',
+    '--scope',
+    'chat.completions',
+    '--expires',
+    '30d',
+  ]
+  const account = await gateway.createAccount()
+
+  const created = await cli(gateway, ['keys', 'create', 'ci', '--account', account.id, ...controls, '--json'])
+  const key = created.json
+  assert.equal(created.code, 0, created.stderr)
+  assert.match(String(key.secret), /^svc_live_[0-9A-Za-z]{43}$/)
+  assert.deepEqual(
+    [key.name, key.account_id, key.rpm_limit, key.daily_limit, key.credit_limit, key.scopes],
+    ['ci', account.id, 60, 5, '2.5', ['chat.completions']],
+  )
+  const id = String(key.id)
+
+  const credits = await cli(gateway, ['credits', 'add', account.id, '10.25', '--note', 'welcome', '--json'])
+  assert.deepEqual([credits.json.kind, credits.json.amount, credits.json.note], ['topup', '10.25', 'welcome'])
+  const chat = await gateway.chat({}, { key: String(key.secret) })
+  assert.equal(chat.status, 200)
+  const usage = await cli(gateway, ['usage', 'show', String(chat.headers['x-request-id']), '--json'])
+  assert.deepEqual([usage.json.key_id, usage.json.cost], [id, chat.headers['x-svc-cost']])
+
+  const rotated = await cli(gateway, ['keys', 'rotate', id, '--json'])
+  assert.notEqual(rotated.json.secret, key.secret)
+  assert.equal((await gateway.chat({}, { key: String(key.secret) })).status, 200)
+  const ended = await cli(gateway, ['keys', 'end-grace', id, '--json'])
+  assert.deepEqual([ended.code, ended.json.previous, ended.json.secret], [0, [], undefined])
+  assert.equal((await gateway.chat({}, { key: String(key.secret) })).status, 401)
+  assert.equal((await gateway.chat({}, { key: String(rotated.json.secret) })).status, 200)
+
+  const revoked = await cli(gateway, ['keys', 'revoke', id, '--json'])
+  assert.deepEqual([revoked.code, revoked.json.status], [0, 'revoked'])
+  assert.equal((await gateway.chat({}, { key: String(rotated.json.secret) })).status, 401)
+  const listed = await cli(gateway, ['keys', 'list', '--account', account.id, '--status', 'revoked', '--json'])
+  const { data } = listed.json as unknown as { data: { id: string; secret?: unknown }[] }
+  assert.deepEqual(
+    data.map(each => each.id),
+    [id],
+  )
+  assert.ok(!listed.stdout.includes(String(key.secret)) && !listed.stdout.includes(String(rotated.json.secret)))
+})
+
+test('without --json it prints lines that cut and awk can read, and the secret once', async () => {
+  const created = await cli(gateway, ['keys', 'create', 'plain name'])
+  const fields = new Map(created.stdout.split('\n').map(line => line.split('\t') as [string, string]))
+  const secret = fields.get('secret') ?? ''
+
+  assert.equal(created.code, 0)
+  assert.match(secret, /^svc_live_/)
+  assert.match(created.stderr, /cannot be shown again/)
+  const list = await cli(gateway, ['keys', 'list', '--search', fields.get('id') ?? ''])
+  const [head, row] = list.stdout.split('\n').map(line => line.split('\t'))
+  assert.equal(row?.[head?.indexOf('label') ?? -1], `svc_live_…${secret.slice(-4)}`)
+  assert.ok(!list.stdout.includes(secret))
+})
+
+test('the admin token comes from the environment or from stdin, never from an argument', async () => {
+  const unset = { TURNPIKE_ADMIN_TOKEN: undefined }
+
+  const byStdin = await cli(gateway, ['keys', 'list', '--token-stdin'], {
+    env: unset,
+    stdin: `${gateway.adminToken}\n`,
+  })
+  const without = await cli(gateway, ['keys', 'list'], { env: unset })
+  const wrong = await cli(gateway, ['keys', 'list', '--token-stdin'], { stdin: 'not-the-token\n' })
+  const asArgument = await cli(gateway, ['keys', 'list', '--token', gateway.adminToken])
+
+  assert.equal(byStdin.code, 0, byStdin.stderr)
+  assert.deepEqual([without.code, wrong.code, asArgument.code], [2, 1, 2])
+  assert.match(without.stderr, /TURNPIKE_ADMIN_TOKEN/)
+  assert.match(wrong.stderr, /not accepted/)
+  assert.ok(!asArgument.stderr.includes(gateway.adminToken))
+})
+
+const WRONG: readonly (readonly [args: string, code: number, said: RegExp])[] = [
+  ['', 2, /serve[\s\S]*keys[\s\S]*backup/],
+  ['nonsense', 2, /no command "nonsense"/],
+  ['keys', 2, /create, list/],
+  ['keys nonsense', 2, /create, list/],
+  ['keys create', 2, /usage: turnpike keys create NAME/],
+  ['keys create a b', 2, /usage: turnpike keys create NAME/],
+  ['keys create x --rpm many', 2, /--rpm must be a whole number/],
+  ['serve --json', 2, /--json[\s\S]*usage: turnpike serve/],
+  ['keys create x --rpm 0', 2, /^turnpike: rpm_limit must be >= 1\.\n$/],
+  ['keys create x --scope all', 2, /^turnpike: scopes\.0 must be one of chat\.completions, models\.read\.\n$/],
+  ['keys list --status asleep', 2, /^turnpike: status must be one of active, revoked, expired\.\n$/],
+  ['keys create x --allow-ip 10.0.0.0/99', 2, /ip_allowlist/],
+  ['keys create x --account acct_nobody', 2, /account/],
+  ['keys rotate key_nobody', 1, /not|no /i],
+  ['keys list --limit 5000', 2, /limit/],
+  ['credits add acct_x ten', 2, /AMOUNT/],
+  ['credits add acct_nobody 10', 1, /account/],
+  ['usage show 00000000-0000-7000-8000-000000000000', 1, /not|no /i],
+  ['audit --bogus', 2, /--bogus/],
+  ['backup', 2, /usage: turnpike backup FILE/],
+  ['restore', 2, /usage: turnpike restore FILE/],
+  ['forget-credentials', 2, /--yes/],
+  ['forget-credentials --yes', 1, /a gateway is running/],
+]
+
+test('what is wrong is said on stderr in a line or two: 2 for a wrong call, 1 for what could not be done', async t => {
+  await Promise.all(
+    WRONG.map(([args, code, said]) =>
+      t.test(`turnpike ${args}`, async () => {
+        const result = await cli(gateway, args.split(' ').filter(Boolean))
+
+        assert.equal(result.code, code, result.stderr)
+        assert.equal(result.stdout, '')
+        assert.match(result.stderr, said)
+        assert.doesNotMatch(result.stderr, /\n +at /)
+      }),
+    ),
+  )
+})
+
+const COMMANDS = `serve|keys create|keys list|keys show|keys update|keys rotate|keys end-grace|keys reset-day|keys revoke|accounts list|accounts show|accounts create|accounts update|accounts ledger|credits add|providers list|providers show|providers create|providers update|providers delete|providers add-credential|providers remove-credential|providers health|models list|models show|models create|models update|models delete|models import|apply|usage list|usage show|usage export|chat|operators list|operators create|operators update|operators rotate|operators remove|sessions list|sessions end|events list|settings|config check|audit|backup|forget-credentials|restore`
+
+test('every command has --help, which does nothing else', async t => {
+  const nowhere = { TURNPIKE_URL: 'http://127.0.0.1:9', TURNPIKE_DATA_DIR: '/nowhere', TURNPIKE_ADMIN_TOKEN: undefined }
+  await Promise.all(
+    COMMANDS.split('|').map(command =>
+      t.test(command, async () => {
+        const { code, stdout, stderr } = await cli(gateway, [...command.split(' '), '--help'], { env: nowhere })
+
+        assert.deepEqual([code, stderr], [0, ''])
+        assert.ok(stdout.startsWith(`turnpike ${command}`), stdout)
+        assert.match(stdout, /--help/)
+        // The gateway prints its log and nothing else.
+        assert.equal(stdout.includes('--json'), command !== 'serve')
+      }),
+    ),
+  )
+})
+
+test('a gateway that is not there is named', async () => {
+  const nowhere = `http://127.0.0.1:${await freePort()}`
+
+  const result = await cli(gateway, ['keys', 'list'], { env: { TURNPIKE_URL: nowhere } })
+
+  assert.equal(result.code, 1)
+  assert.match(result.stderr, new RegExp(`nothing listens at ${nowhere}`))
+})

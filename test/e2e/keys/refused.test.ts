@@ -1,0 +1,73 @@
+// Secrets that almost are one: nothing but the whole secret opens the door, and whatever is sent in its place is refused
+// in the same words, without a look into the database going wrong.
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { test } from 'node:test'
+import { standardConfig, startGateway } from '../../support/gateway.ts'
+import { rawRequest } from '../../support/raw-http.ts'
+import { assertRefusal, seen } from '../../support/refusal.ts'
+import { startUpstream } from '../../support/upstream.ts'
+
+test('nothing but the whole secret of a living key opens the door', async t => {
+  await using upstream = await startUpstream()
+  await using gateway = await startGateway({ config: standardConfig(upstream.url) })
+  const { secret, id } = await gateway.createKey()
+  // The gateway knows it well by now, whichever way it remembers.
+  for (let i = 0; i < 3; i++) assert.equal((await gateway.get('/v1/models', secret)).status, 200)
+  const hash = createHash('sha256').update(secret)
+  const [hex, base64] = [hash.copy().digest('hex'), hash.copy().digest('base64url')]
+  const random = secret.slice('svc_live_'.length)
+  const flipped = (at: number) => secret.slice(0, at) + (secret[at] === 'A' ? 'B' : 'A') + secret.slice(at + 1)
+
+  const words = new Set<unknown>()
+  const cases: Readonly<Record<string, readonly string[]>> = {
+    'its hash, in any form': [hex, hex.toUpperCase(), base64, `svc_live_${hex}`, `svc_live_${hex.slice(0, 43)}`],
+    'a part of it': [secret.slice(0, 20), secret.slice(0, -1), random, `svc_live_${random.slice(-4)}`, 'svc_live_'],
+    'more than it': [`${secret}0`, `${secret}${secret}`, `x${secret}`, secret + 'a'.repeat(5000)],
+    'it with another letter': [flipped(9), flipped(30), flipped(secret.length - 1)],
+    'it in other letters': [secret.toLowerCase(), secret.toUpperCase(), secret.replace('live', 'test')],
+    'the same prefix and last four': [`svc_live_${'0'.repeat(39)}${secret.slice(-4)}`],
+    'names of it': [id, `svc_live_…${secret.slice(-4)}`.replace('…', '...'), 'test'],
+    'words for a database': ["' OR '1'='1", `${secret}' --`, `${secret}%`, 'svc_live_%', '$1', '{"$ne":null}'],
+    'words for a program': ['__proto__', 'constructor', 'null', 'undefined', 'true', '0'],
+  }
+  for (const [what, bearers] of Object.entries(cases)) {
+    await t.test(what, async () => {
+      for (const bearer of bearers) await assertStranger({ authorization: `Bearer ${bearer}` })
+    })
+  }
+
+  await t.test('it under another scheme or in another place', async () => {
+    for (const scheme of ['Basic', 'Token', 'Digest', 'Bearer,', 'Bearer:', 'Bear']) {
+      await assertStranger({ authorization: `${scheme} ${secret}` })
+    }
+    await assertStranger({ authorization: secret })
+    await assertStranger({ authorization: `Bearer ${secret}, Bearer ${secret}` })
+    await assertStranger({ 'x-api-key': secret, 'api-key': secret, 'proxy-authorization': `Bearer ${secret}` })
+    assertRefusal(await gateway.get(`/v1/models?key=${secret}&access_token=${secret}`), 'invalid_api_key')
+  })
+
+  await t.test('bytes beyond ASCII, which nobody could have issued', async () => {
+    const request = `GET /v1/models HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer svc_live_${'\xe9'.repeat(43)}\r\n\r\n`
+
+    const { answer } = await rawRequest(gateway.port, Buffer.from(request, 'latin1'), { expect: 1 })
+
+    assertRefusal(seen(answer), 'invalid_api_key')
+  })
+
+  await t.test('the scheme may be written in any letters, with blanks around the secret', async () => {
+    for (const header of [`bearer ${secret}`, `BEARER ${secret}`, `Bearer   ${secret}`, `Bearer ${secret}  `]) {
+      assert.equal((await gateway.get('/v1/models', undefined, { authorization: header })).status, 200)
+    }
+  })
+
+  assert.equal(words.size, 1, 'all refusals have the same words')
+  assert.ok(!gateway.lines.some(line => line.includes(random)))
+  assert.ok((await gateway.audit()).ok)
+
+  async function assertStranger(headers: Readonly<Record<string, string>>): Promise<void> {
+    const answer = await gateway.get('/v1/models', undefined, headers)
+
+    words.add(assertRefusal(answer, 'invalid_api_key').message)
+  }
+})

@@ -1,0 +1,116 @@
+// What a request cost the operator: the serving target's own figures at the operator's rate, on the row beside what the
+// caller paid, which is the same whoever served.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openScene } from '../../support/fixture.ts'
+import type { Loose } from '../../support/http-call.ts'
+import { standardConfig, standardModel } from '../../support/standard-config.ts'
+import { nano, settledRow } from '../../support/usage.ts'
+
+const usage = {
+  prompt_tokens: 10_001,
+  completion_tokens: 7,
+  prompt_tokens_details: { cached_tokens: 301, cache_write_tokens: 98 },
+}
+const DEAR = {
+  prompt: '0.000000100001',
+  completion: '0.000000500003',
+  input_cache_read: '0.000000010001',
+  input_cache_write: '0.000000120001',
+  request: '0.000000000003',
+}
+const CHEAP = { prompt: '0.000000000001', completion: '0' }
+// In pico-dollars, times the rate in halves of a credit: 12.5 is 25 / 2.
+const DEAR_COST = ceil((9602n * 100_001n + 301n * 10_001n + 98n * 120_001n + 7n * 500_003n + 3n) * 25n, 2000n)
+const CHEAP_COST = ceil(10_001n * 25n, 2000n)
+// Of the standard prices, 2.5, 10 and (read) 1.25 dollars a million: × 12.5 × 2.
+const PAID = ((9602n + 98n) * 2500n + 301n * 1250n + 7n * 10_000n) * 25n
+
+const targets = [
+  { provider: 'up', model: 'dear', priority: 0, cost: DEAR },
+  { provider: 'up2', model: 'cheap', priority: 1, cost: CHEAP },
+  { provider: 'up2', model: 'silent', priority: 2 },
+]
+const { gateway, upstream } = await openScene(url =>
+  standardConfig(url, { credits_per_usd: 12.5, markup: '2', models: [standardModel({ targets })] }),
+)
+const caller = await gateway.createKey({ credits: '100' })
+
+for (const stream of [false, true]) {
+  const form = stream ? 'a stream' : 'a JSON answer'
+
+  test(`${form}: the row has the cost of the target that served, exactly, and the caller pays the one price`, async () => {
+    const served = [
+      await rowOf(stream),
+      await rowOf(stream, ['dear']),
+      // Two answers of 5xx would end the search; a model that is not there does not.
+      await rowOf(stream, ['dear', 'cheap']),
+    ]
+
+    assert.deepEqual(
+      served.map(row => (row.upstream_cost === null ? null : nano(row.upstream_cost))),
+      [DEAR_COST, CHEAP_COST, null],
+    )
+    for (const row of served) assert.deepEqual([nano(row.cost), row.price], [PAID, served[0]?.price])
+    assert.equal(new Set(served.map(row => row.price_version)).size, 1)
+  })
+}
+
+test('where nothing was produced, nothing is known to have been paid', async () => {
+  const row = await rowOf(false, ['dear', 'cheap', 'silent'])
+
+  assert.deepEqual([row.outcome, row.cost, row.upstream_cost], ['upstream_failed', '0', null])
+})
+
+test('a caller that leaves midway: the row has what its tokens cost the operator', async () => {
+  upstream.reset()
+  upstream.next({ chunks: 100_000, chunkDelayMs: 30 })
+  const stream = await gateway.openChat({}, { key: caller.secret })
+  for (let i = 0; i < 5; i++) await stream.nextChunk()
+
+  stream.abort()
+
+  const row = await settledRow(gateway, stream.headers['x-request-id'])
+  const tokens = BigInt(row.prompt_tokens) * 100_001n + BigInt(row.completion_tokens) * 500_003n
+  assert.equal(row.outcome, 'client_left')
+  assert.ok(row.completion_tokens > 0)
+  assert.equal(nano((row as unknown as Loose).upstream_cost), ceil((tokens + 3n) * 25n, 2000n))
+})
+
+test('operators read it as JSON and as CSV, and a caller on its own row', async () => {
+  const { request_id: id, upstream_cost: told } = await rowOf(false)
+
+  const own = await gateway.get(`/v1/usage/${String(id)}`, caller.secret)
+  const csv = await gateway.admin('GET', '/usage?limit=1', undefined, { accept: 'text/csv' })
+
+  assert.equal(own.body.upstream_cost, told)
+  const [names = [], values = []] = csv.text.split('\r\n').map(line => line.split(','))
+  assert.equal(values[0], id)
+  // Counted from the end: the cells before it hold commas of their own, those behind it none.
+  assert.equal(values.at(names.indexOf('upstream_cost') - names.length), told)
+})
+
+test('a target that changes its cost changes no price, and the next start takes it', async () => {
+  const before = await rowOf(false)
+  const [dear, ...others] = targets
+
+  const models = [standardModel({ targets: [{ ...dear, cost: CHEAP }, ...others] })]
+  await gateway.writeConfig(standardConfig(upstream.url, { credits_per_usd: 12.5, markup: '2', models }))
+  await gateway.restart()
+  const row = await rowOf(false)
+
+  assert.deepEqual([row.provider, nano(row.upstream_cost)], ['up', CHEAP_COST])
+  assert.deepEqual([row.cost, row.price_version], [before.cost, before.price_version])
+})
+
+// A chat of which these targets refuse us, and the row it leaves.
+async function rowOf(stream: boolean, refusing: readonly string[] = []): Promise<Loose> {
+  upstream.reset()
+  for (const { model } of targets) upstream.script(refusing.includes(model) ? { status: 404 } : { usage }, model)
+  const { headers } = await gateway.chat({ stream }, { key: caller.secret })
+  return (await settledRow(gateway, headers['x-request-id'])) as unknown as Loose
+}
+
+function ceil(amount: bigint, by: bigint): bigint {
+  return (amount + by - 1n) / by
+}

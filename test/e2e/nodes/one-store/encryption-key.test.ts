@@ -1,0 +1,84 @@
+// A new encryption key is brought in node by node, while all of them serve: nobody loses a credential on the way.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { ENCRYPTION_KEY, type Gateway } from '../../../support/gateway.ts'
+import { startNodes } from '../../../support/nodes.ts'
+import { hasPostgres } from '../../../support/postgres.ts'
+import { standardModel } from '../../../support/standard-config.ts'
+import { startUpstream } from '../../../support/upstream.ts'
+
+const OLD = ENCRYPTION_KEY
+const NEXT = 'cd'.repeat(32)
+
+if (hasPostgres()) {
+  test('while nodes change to a new key one by one, each serves what it can open, and in the end all do', async t => {
+    await using upstream = await startUpstream()
+    const env = { TURNPIKE_ALLOW_PRIVATE_UPSTREAMS: '1', TURNPIKE_ENCRYPTION_KEY: OLD }
+    await using nodes = await startNodes(2, { env })
+    const [late, early] = nodes.all as [Gateway, Gateway]
+    const key = await late.createKey({ credits: '10' })
+    await enter(late, 'first', upstream.url)
+    const served = (node: Gateway, ...providers: readonly string[]) =>
+      Promise.all(providers.map(async id => (await node.chat({ model: `${id}/m` }, { key: key.secret })).status))
+
+    await t.test('the node that still has the old key only goes on with what it had opened', async () => {
+      await early.restart({ TURNPIKE_ENCRYPTION_KEY: NEXT, TURNPIKE_ENCRYPTION_KEY_PREVIOUS: OLD })
+      await early.admin('POST', '/models', { ...modelOf('first'), id: 'first/again' })
+      await setTimeout(1000)
+
+      assert.deepEqual([await served(late, 'first'), await served(early, 'first')], [[200], [200]])
+      assert.equal((await late.chat({ model: 'first/again' }, { key: key.secret })).status, 200)
+    })
+
+    await t.test(
+      'what is entered under the new key is left out there, with a warning, and nothing else is',
+      async () => {
+        await enter(early, 'second', upstream.url)
+        await setTimeout(1000)
+
+        assert.deepEqual(await served(early, 'first', 'second'), [200, 200])
+        assert.deepEqual(await served(late, 'first', 'second'), [200, 404])
+        const warned = late.logs.filter(line => String(line.provider) === 'second' && String(line.level) === 'warn')
+        assert.equal(warned.length, 1)
+      },
+    )
+
+    await t.test('what is entered under the old key is opened by those who have it as the previous one', async () => {
+      await enter(late, 'third', upstream.url)
+      await setTimeout(1000)
+
+      assert.deepEqual(await served(early, 'first', 'second', 'third'), [200, 200, 200])
+    })
+
+    await t.test('a start with the old key alone is refused by now', async () => {
+      const stray = await nodes.start({ awaitReady: false })
+
+      assert.equal(await stray.exited, 2)
+      assert.match(stray.lines.join('\n'), /TURNPIKE_ENCRYPTION_KEY does not open/)
+    })
+
+    await t.test('when all have the new key, the old one is needed no more', async () => {
+      await late.restart({ TURNPIKE_ENCRYPTION_KEY: NEXT, TURNPIKE_ENCRYPTION_KEY_PREVIOUS: OLD })
+      assert.deepEqual(await served(late, 'first', 'second', 'third'), [200, 200, 200])
+
+      for (const node of [late, early]) await node.restart({ TURNPIKE_ENCRYPTION_KEY_PREVIOUS: undefined })
+      for (const node of [late, early]) {
+        assert.deepEqual(await served(node, 'first', 'second', 'third'), [200, 200, 200])
+      }
+    })
+
+    const sent = new Set(upstream.journal.map(entry => entry.headers.authorization))
+    assert.deepEqual([...sent].sort(), ['Bearer secret-of-first', 'Bearer secret-of-second', 'Bearer secret-of-third'])
+  })
+}
+
+async function enter(node: Gateway, id: string, url: string): Promise<void> {
+  const provider = { id, kind: 'openai', base_url: url, api_key: `secret-of-${id}` }
+  assert.equal((await node.admin('POST', '/providers', provider)).status, 201)
+  assert.equal((await node.admin('POST', '/models', modelOf(id))).status, 201)
+}
+
+function modelOf(id: string): object {
+  return standardModel({ id: `${id}/m`, targets: [{ provider: id, model: 'm1' }] })
+}

@@ -1,0 +1,117 @@
+// Whatever goes wrong with an upstream before its first content is mended by the next one, over real sockets: the caller
+// sees one answer at one price, and the row names every try.
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { FORGETFUL, withBounds } from '../../support/bounds.ts'
+import { startFaultProxy } from '../../support/fault-proxy.ts'
+import { openScene } from '../../support/fixture.ts'
+import { freePort } from '../../support/gateway-process.ts'
+import { standardConfig, standardModel, standardProvider } from '../../support/standard-config.ts'
+import type { Plan } from '../../support/upstream-plan.ts'
+import { settledRow } from '../../support/usage.ts'
+
+const QUICK = { connect: 0.5, first_byte_stream: 0.5, first_byte_json: 0.5, idle: 0.5, total: 30 }
+const resetting = await startFaultProxy(await freePort(), { kind: 'reset' })
+const silent = await startFaultProxy(await freePort(), { kind: 'blackhole' })
+after(async () => {
+  await resetting[Symbol.asyncDispose]()
+  await silent[Symbol.asyncDispose]()
+})
+const nobody = `http://127.0.0.1:${await freePort()}/v1`
+
+const UNREACHABLE: Readonly<Record<string, readonly [url: string, outcome: RegExp]>> = {
+  refused: [nobody, /^refused$/],
+  dns: ['http://nowhere.invalid/v1', /^dns$/],
+  reset: [`http://127.0.0.1:${resetting.port}/v1`, /^reset$/],
+  silent: [`http://127.0.0.1:${silent.port}/v1`, /^timeout$/],
+  handshake: [`https://127.0.0.1:${silent.port}/v1`, /^connect_timeout$/],
+}
+
+const { gateway, upstream } = await openScene(url => {
+  const urls = [
+    ...Object.entries(UNREACHABLE).map(([id, [at]]) => [id, at] as const),
+    ['tls', url.replace('http:', 'https:')],
+  ]
+  const first = (id: string, model: string) =>
+    standardModel({
+      id: `test/${id}`,
+      targets: [
+        { provider: id, model, priority: 0 },
+        { provider: 'sound', model: 'sound', priority: 1 },
+      ],
+    })
+  return standardConfig(url, {
+    providers: [
+      ...urls.map(([id, at]) => standardProvider(String(at), { id, timeouts: QUICK })),
+      standardProvider(url, { id: 'troubled', timeouts: QUICK }),
+      standardProvider(url, { id: 'sound' }),
+    ],
+    models: [...urls.map(([id]) => first(String(id), 'm')), first('troubled', 'troubled')],
+  })
+}, withBounds(FORGETFUL))
+
+for (const [id, outcome] of [
+  ...Object.entries(UNREACHABLE).map(([id, [, kind]]) => [id, kind] as const),
+  ['tls', /^tls$/] as const,
+]) {
+  test(`an upstream that is ${id} is replaced by the next, for JSON and streams`, async () => {
+    await assertMended(`test/${id}`, outcome)
+  })
+}
+
+const TROUBLES: Readonly<Record<string, Plan>> = {
+  'a 500': { status: 500 },
+  'a 503': { status: 503 },
+  'a 429': { status: 429 },
+  'a 401': { status: 401 },
+  'a 403': { status: 403 },
+  'a 404': { status: 404 },
+  'a 204': { status: 204 },
+  'a redirect to a metadata address': { status: 302, redirectTo: 'http://169.254.169.254/latest' },
+  'a reset before the headers': { resetBeforeHeaders: true },
+  'a 200 with an error body': { body: '{"error":{"message":"no","type":"server_error"}}' },
+  HTML: { contentType: 'text/html', body: '<html>' },
+  'an encoding that nobody asked for': { gzipBomb: 100_000 },
+  silence: { delayMs: 60_000 },
+  'a head and silence': { firstByteDelayMs: 60_000 },
+}
+
+for (const [trouble, plan] of Object.entries(TROUBLES)) {
+  test(`${trouble} before the first content is mended unseen, for JSON and streams`, async () => {
+    upstream.reset()
+    upstream.script(plan, 'troubled')
+
+    await assertMended('test/troubled', /^(?!answered|rejected)/)
+  })
+}
+
+test('after the first content nobody else is asked', async () => {
+  for (const plan of [{ dieAfterChunks: 1 }, { stallAfterChunks: 1 }, { errorFrameAfterChunks: 1 }] as const) {
+    upstream.reset()
+    upstream.script(plan, 'troubled')
+
+    const stream = await gateway.openChat({ model: 'test/troubled' })
+    const { chunks } = await stream.rest()
+
+    assert.ok(chunks.at(-1)?.error)
+    assert.deepEqual(
+      upstream.journal.map(({ model }) => model),
+      ['troubled'],
+    )
+  }
+})
+
+async function assertMended(model: string, outcome: RegExp): Promise<void> {
+  for (const stream of [false, true]) {
+    const answer = await gateway.chat({ model, stream }, { timeoutMs: 20_000 })
+
+    assert.equal(answer.status, 200)
+    assert.equal(answer.headers['x-svc-provider'], 'sound')
+    const row = await settledRow(gateway, answer.headers['x-request-id'])
+    assert.match(String(row.attempts[0]?.outcome), outcome)
+    assert.equal(row.attempts.at(-1)?.outcome, 'answered')
+    assert.deepEqual([row.outcome, row.provider], ['completed', 'sound'])
+    // A connection that had served before may be reset twice: as one that had gone stale, and afresh.
+    assert.ok(row.attempts.length === 2 || row.attempts[0]?.outcome === 'reset')
+  }
+}

@@ -1,0 +1,78 @@
+// A caller that reads slowly sets the pace: the upstream is not read faster than the caller reads, and what waits in
+// between is bounded, however much there is to come.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { openScene } from '../../../support/fixture.ts'
+import { parseAnswers } from '../../../support/http-response.ts'
+import { MIB, residentBytes } from '../../../support/memory.ts'
+import { openRaw, type RawConnection } from '../../../support/raw-http.ts'
+import { parseSse } from '../../../support/sse.ts'
+import type { JournalEntry } from '../../../support/upstream-journal.ts'
+import { settledRow } from '../../../support/usage.ts'
+
+const { gateway, upstream } = await openScene(undefined, { nodeArgs: ['--max-old-space-size=96'] })
+const caller = await gateway.createKey()
+const READERS = 4
+// A gigabyte for all of them together.
+const plan = { chunks: 32_000, chunkBytes: 8_000 }
+
+test('readers that do not read: the upstream stands still, and the gateway does not grow', async () => {
+  upstream.script(plan)
+  await gateway.chat({ max_tokens: 1 }, { key: caller.secret })
+  const before = await residentBytes(gateway)
+  upstream.journal.length = 0
+
+  const connections = await Promise.all(Array.from({ length: READERS }, openReader))
+  const entries = await standstill(READERS)
+
+  const taken = entries.reduce((sum, entry) => sum + entry.bytes, 0)
+  const grown = (await residentBytes(gateway)) - before
+  // Most of it waits in the sockets of the kernel, on both sides of the gateway.
+  assert.ok(taken < READERS * 16 * MIB, `the upstream got rid of ${Math.round(taken / MIB)} MiB`)
+  // What was taken is kept once for the meter; the rest of this is what the collector has not fetched yet.
+  assert.ok(grown < 128 * MIB, `resident memory grew by ${Math.round(grown / MIB)} MiB`)
+  assert.equal(upstream.inFlight, READERS)
+
+  for (const connection of connections) connection.reset()
+  for (const entry of entries) assert.equal((await settledRow(gateway, entry.requestId)).outcome, 'client_left')
+  await upstream.idle()
+})
+
+test('a reader that begins to read after all gets everything, in order', async () => {
+  upstream.journal.length = 0
+  upstream.script({ ...plan, chunks: 3000 })
+  using connection = await openReader()
+  const [entry] = await standstill(1)
+  assert.ok((entry?.chunks ?? 0) < 3000, 'nothing had to wait')
+
+  connection.resume()
+  await connection.closed(60_000)
+
+  const { content, done } = parseSse(parseAnswers(connection.received, true)[0]?.text ?? '')
+  assert.equal(content.length, 3000 * plan.chunkBytes)
+  assert.equal(done, true)
+  assert.equal((await settledRow(gateway, entry?.requestId)).outcome, 'completed')
+})
+
+async function openReader(): Promise<RawConnection> {
+  const body = JSON.stringify({ model: 'test/m1', messages: [{ role: 'user', content: 'Go on' }], stream: true })
+  const connection = await openRaw(gateway.port)
+  connection.pause()
+  connection.send(
+    `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${caller.secret}\r\n` +
+      `Connection: close\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  )
+  return connection
+}
+
+// All calls have come, and for a while none of them could write any more.
+async function standstill(calls: number): Promise<readonly JournalEntry[]> {
+  await upstream.received(calls)
+  for (let bytes = -1, now = 0; now !== bytes; ) {
+    bytes = now
+    await setTimeout(500)
+    now = upstream.journal.reduce((sum, entry) => sum + entry.bytes, 0)
+  }
+  return [...upstream.journal]
+}

@@ -1,0 +1,121 @@
+// Judges what callers saw and what the upstream made against the rows that the store has: no row lost, nothing charged
+// twice or for nothing, nothing left open, and every cost the one that its caller was told.
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import pg from 'pg'
+import { auditDatabase } from '../../src/store/audit/audit.ts'
+import type { AuditReport } from '../../src/store/audit/passes.ts'
+import { auditPostgres } from '../../src/store/audit/postgres.ts'
+import type { Sighting } from './load.ts'
+import { until } from './until.ts'
+import type { Upstream } from './upstream.ts'
+import { credits } from './usage.ts'
+
+export type Tally = { rows: number; whole: number; cut: number; recovered: number }
+
+// The store's own rows, read past the gateway.
+export type Books = AsyncDisposable & {
+  audit(): Promise<AuditReport>
+  rowsAfter(requestId: string): Promise<readonly BookedRow[]>
+  find(requestIds: readonly string[]): Promise<readonly BookedRow[]>
+  countOpen(): Promise<number>
+}
+
+export type BookedRow = {
+  readonly request_id: string
+  readonly state: string
+  readonly outcome: string
+  readonly cost: bigint
+  readonly attempts: string | null
+}
+
+export type Judge = {
+  readonly tally: Tally
+  // To be called when no request is in flight; rows of a dead process may still wait for their recovery.
+  judge(sightings: readonly Sighting[]): Promise<void>
+}
+
+// `said`: what the gateways printed, for the report.
+export function openJudge(books: Books, upstream: Upstream, said: () => readonly string[]): Judge {
+  const generations = new Map<string, number>()
+  const tally: Tally = { rows: 0, whole: 0, cut: 0, recovered: 0 }
+  let judgedUntil = ''
+
+  function judgeSighting({ requestId, status, cost }: Sighting, row: BookedRow | undefined): void {
+    const told = row === undefined ? said().filter(line => line.includes(requestId)) : []
+    assert.ok(row, `I6: a caller saw ${requestId} (${status}), which has no row\n${told.join('\n')}`)
+    if (cost === undefined) tally.cut += 1
+    else {
+      tally.whole += 1
+      assert.equal(row.state, 'settled', `I13: ${requestId} (${status}) was answered but is ${row.state}`)
+      assert.equal(credits(row.cost), cost, `I13: ${requestId} (${status})`)
+    }
+  }
+
+  function judgeRow(row: BookedRow): void {
+    const id = row.request_id
+    const called = generations.get(id) ?? 0
+    judgedUntil = id
+    tally.rows += 1
+    if (row.state === 'recovered') tally.recovered += 1
+    assert.notEqual(row.state, 'open', `I9: ${id}`)
+    if (row.cost > 0n) assert.ok(called > 0, `I10: ${id} costs ${row.cost}, but the upstream never saw it`)
+    if (row.outcome === 'completed') {
+      const attempts = JSON.parse(row.attempts ?? '[]') as unknown[]
+      assert.equal(attempts.length, called, `I11: ${id} says ${row.attempts}, the upstream saw ${called}`)
+    }
+  }
+
+  return {
+    tally,
+    async judge(sightings) {
+      await until('no row is open', async () => (await books.countOpen()) === 0, 30_000)
+      const report = await books.audit()
+      assert.ok(report.ok, JSON.stringify(report.findings.filter(finding => finding.broken > 0)))
+      const fresh = upstream.journal.splice(0).map(entry => String(entry.requestId))
+      for (const id of fresh) generations.set(id, (generations.get(id) ?? 0) + 1)
+
+      const found = await books.find([...fresh, ...sightings.map(({ requestId }) => requestId)])
+      const rows = new Map(found.map(row => [row.request_id, row]))
+      for (const sighting of sightings) judgeSighting(sighting, rows.get(sighting.requestId))
+      for (const id of fresh) assert.ok(rows.has(id), `I11: the upstream was called for ${id}, which has no row`)
+      for (const row of await books.rowsAfter(judgedUntil)) judgeRow(row)
+    },
+  }
+}
+
+const COLUMNS = 'request_id, state, outcome, cost, attempts'
+
+export function sqliteBooks(dataDir: string): Books {
+  const file = join(dataDir, 'turnpike.db')
+  const db = new DatabaseSync(file, { readOnly: true, timeout: 5000, readBigInts: true })
+  const after = db.prepare(`SELECT ${COLUMNS} FROM usage WHERE request_id > ? ORDER BY 1`)
+  const one = db.prepare(`SELECT ${COLUMNS} FROM usage WHERE request_id = ?`)
+  const open = db.prepare("SELECT count(*) AS n FROM usage WHERE state = 'open'")
+  return {
+    audit: async () => auditDatabase(file, { idle: true, now: Date.now() }),
+    rowsAfter: async id => after.all(id) as BookedRow[],
+    find: async ids => ids.flatMap(id => (one.get(id) as BookedRow | undefined) ?? []),
+    countOpen: async () => Number(open.get()?.n),
+    async [Symbol.asyncDispose]() {
+      db.close()
+    },
+  }
+}
+
+export function postgresBooks(url: string): Books & { countMarked(): Promise<number> } {
+  const types = { getTypeParser: (oid: number) => (oid === 20 ? BigInt : (text: string) => text) }
+  const pool = new pg.Pool({ connectionString: url, max: 1, types })
+  const ask = async (text: string, values: unknown[]) => (await pool.query<BookedRow>(text, values)).rows
+  return {
+    audit: () => auditPostgres(url, { idle: true, now: Date.now() }),
+    rowsAfter: id => ask(`SELECT ${COLUMNS} FROM usage WHERE request_id > $1 ORDER BY 1`, [id]),
+    find: ids => ask(`SELECT ${COLUMNS} FROM usage WHERE request_id = ANY($1)`, [ids]),
+    countOpen: async () => (await ask("SELECT request_id FROM usage WHERE state = 'open'", [])).length,
+    // Open rows that have a checkpoint.
+    countMarked: async () =>
+      (await ask("SELECT request_id FROM usage WHERE state = 'open' AND checkpoint IS NOT NULL", [])).length,
+    [Symbol.asyncDispose]: () => pool.end(),
+  }
+}

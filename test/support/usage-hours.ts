@@ -1,0 +1,92 @@
+// Adds usage rows up the straightforward way, row by row, so that sums which were kept can be compared with them; and a
+// history of requests whose times the test decides.
+import type { UsageRow } from '../../src/domain/usage.ts'
+import { HOUR_MS } from '../../src/domain/usage-hours.ts'
+import type { SummaryGroup, SummaryRow } from '../../src/store/contract/operator.ts'
+import type { GateAsk, Store } from '../../src/store/contract/store.ts'
+import { rollUp } from '../../src/store/roll-up.ts'
+import { idAt } from '../../src/store/sql/time-order.ts'
+import { bill, type House } from './billing-stores.ts'
+import type { Rooms } from './engines.ts'
+
+export const SOME_HOUR = Math.floor(Date.UTC(2026, 2, 3, 22) / HOUR_MS)
+
+// A request of that time, as a gateway would ask for it.
+export function askAt(house: House, at: number, change: Partial<GateAsk> = {}): GateAsk {
+  const requestId = idAt(at)
+  house.clearDaysAtEnd()
+  const ask = house.ask(requestId, change)
+  return { ...ask, facts: { ...ask.facts, requestId, createdAt: at } }
+}
+
+// A note is written behind; what is awaited after it is written with it or later.
+export async function noteAt(house: House, at: number, requests = 1): Promise<void> {
+  const { facts } = askAt(house, at)
+  house.store.gates.note({ facts, httpStatus: 429, errorCode: 'rate_limit_exceeded', requests })
+  await house.store.gates.settle(bill('nobody', {}))
+}
+
+export async function rollUpAll(store: Store, overForMs = 0): Promise<number> {
+  let rolled = 0
+  for (let more = true; more; ) {
+    const step = await store.upkeep.rollUp(overForMs)
+    rolled += step.rolled
+    more = step.more
+  }
+  return rolled
+}
+
+// The same of rooms without a store around them.
+export async function rollAll({ hours }: Rooms, overForMs = 0): Promise<void> {
+  for (let more = true; more; ) more = (await rollUp(overForMs, { read: hours, write: hours })).more
+}
+
+export async function allRows(store: Pick<Store, 'usage'>): Promise<readonly UsageRow[]> {
+  const rows: UsageRow[] = []
+  for (let after: string | undefined, more = true; more; ) {
+    const page = await store.usage.list({ limit: 1000, after, endpoint: 'all' })
+    rows.push(...page.data)
+    after = page.data.at(-1)?.requestId
+    more = page.hasMore
+  }
+  return rows
+}
+
+const ERRORS = ['refused', 'upstream_failed', 'upstream_broke']
+
+function groupOf(row: UsageRow, groupBy: SummaryGroup): string {
+  if (groupBy === 'day') return new Date(row.createdAt).toISOString().slice(0, 10)
+  if (groupBy === 'hour') return `${new Date(row.createdAt).toISOString().slice(0, 13)}:00:00Z`
+  if (groupBy === 'model') {
+    return row.errorCode === 'model_not_found' ? '' : (row.modelServed ?? row.modelRequested ?? '')
+  }
+  if (groupBy === 'provider') return row.provider ?? ''
+  return groupBy === 'key' ? row.keyId : row.accountId
+}
+
+export function sumUp(rows: readonly UsageRow[], groupBy: SummaryGroup): readonly SummaryRow[] {
+  const groups = new Map<string, UsageRow[]>()
+  for (const row of rows) {
+    const group = groupOf(row, groupBy)
+    const of = groups.get(group) ?? []
+    of.push(row)
+    groups.set(group, of)
+  }
+  return [...groups].map(([group, of]) => ({
+    group,
+    requests: requestsOf(of),
+    errors: requestsOf(of.filter(row => ERRORS.includes(row.outcome ?? ''))),
+    promptTokens: of.reduce((sum, row) => sum + row.tokens.prompt, 0),
+    completionTokens: of.reduce((sum, row) => sum + row.tokens.completion, 0),
+    cost: of.reduce((sum, row) => sum + row.cost, 0n),
+  }))
+}
+
+// A row may stand for several refusals.
+function requestsOf(rows: readonly UsageRow[]): number {
+  return rows.reduce((sum, row) => sum + row.requests, 0)
+}
+
+export function byGroup(rows: readonly SummaryRow[]): readonly SummaryRow[] {
+  return [...rows].sort((a, b) => (a.group < b.group ? -1 : 1))
+}
