@@ -27,12 +27,16 @@ const ROOMS: Rooms = [
   ['chat/', ['domain/', 'lib/']],
   // The door admits before an endpoint is chosen, and endpoints that cost nothing pass the gate themselves: hence admit,
   // and of the store's contract what they read.
-  ['http/', ['chat/', 'admin/', 'relay/sink.ts', 'admit/', CONTRACT, 'domain/', 'lib/']],
-  ['config/', ['domain/', 'lib/']],
+  ['http/', ['chat/', 'admin/', 'relay/sink.ts', 'admit/', 'telemetry/', CONTRACT, 'domain/', 'lib/']],
+  ['telemetry/', ['domain/', 'lib/']],
+  ['config/', ['telemetry/log.ts', 'domain/', 'lib/']],
   // The life of the process: it opens and wires everything, and holds no rule of its own.
   ['server/', ['']],
   // What may be called: what is declared and what operators entered, with the credentials of both.
-  ['catalog/', ['config/', 'route/catalog.ts', 'upstream/ai-sdk/models.ts', CONTRACT, 'domain/', 'lib/']],
+  [
+    'catalog/',
+    ['config/', 'telemetry/log.ts', 'route/catalog.ts', 'upstream/ai-sdk/models.ts', CONTRACT, 'domain/', 'lib/'],
+  ],
   // `serve` hands over to the server; `audit`, `backup`, `restore` and `migrate` work on the store itself while no gateway need run; what
   // people read and write is in credits.
   [

@@ -2,8 +2,8 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { KeyDefaults } from '../domain/key.ts'
-import type { LogLevel } from '../lib/log.ts'
 import { withoutTrailing } from '../lib/trailing.ts'
+import type { LogLevel } from '../telemetry/log.ts'
 import type { FileCatalog } from './catalog.ts'
 import { type Detected, detectProviders } from './detect-providers.ts'
 import {

@@ -3,7 +3,7 @@
 
 import type { FailpointAction } from '../lib/failpoint.ts'
 import { BadCidr, parseCidrs } from '../lib/ip-address.ts'
-import { LOG_LEVELS, type LogLevel } from '../lib/log.ts'
+import { LOG_LEVELS, type LogLevel } from '../telemetry/log.ts'
 import { BadConfig } from './yaml.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>

@@ -2,8 +2,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { errorBody, Refusal } from '../domain/refusal.ts'
 import { parseAddress } from '../lib/ip-address.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
 import { bearsToken, tokenHash } from './bearer-token.ts'
-import type { Metrics } from './metrics.ts'
 
 export type OperationsNeeds = {
   readonly ready: () => Promise<string | undefined>

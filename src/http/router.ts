@@ -2,15 +2,15 @@
 // slip past its guard. It admits, hands over to the endpoint, turns what was thrown into an answer, and logs one line.
 import { type AdmitNeeds, admit } from '../admit/admit.ts'
 import type { Pass } from '../domain/handoff.ts'
-import type { Bearer } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
-import type { Endpoint, RequestFacts } from '../domain/usage.ts'
+import type { RequestFacts } from '../domain/usage.ts'
 import type { Roster } from '../lib/roster.ts'
 import { type Gates, StoreAway } from '../store/contract/store.ts'
+import type { RequestReport, Served } from '../telemetry/request-report.ts'
 import type { Asked, Reply } from './http-types.ts'
 import { type CallNeeds, type HttpCall, openCall } from './request.ts'
 import { type Case, commonHeaders, costHeader, type ReplyNeeds, sendRefusal } from './response.ts'
-import type { Served, V1Endpoint } from './v1/endpoint.ts'
+import type { V1Endpoint } from './v1/endpoint.ts'
 
 export type DoorNeeds = Omit<AdmitNeeds, 'recognised'> &
   CallNeeds & {
@@ -24,14 +24,6 @@ export type DoorNeeds = Omit<AdmitNeeds, 'recognised'> &
   }
 
 export type InFlight = { readonly call: HttpCall; keyId: string | undefined }
-
-// What the log line and the metrics are made from.
-export type RequestReport = Served & {
-  readonly call: HttpCall
-  readonly endpoint: Endpoint
-  readonly bearer: Bearer | undefined
-  readonly ms: number
-}
 
 export type Door = (req: Asked, res: Reply) => Promise<void>
 

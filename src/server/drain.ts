@@ -4,8 +4,8 @@
 import { Failure } from '../domain/failure.ts'
 import type { InFlight } from '../http/router.ts'
 import type { HttpServer } from '../http/server.ts'
-import type { Log } from '../lib/log.ts'
 import type { Roster } from '../lib/roster.ts'
+import type { Log } from '../telemetry/log.ts'
 
 export type Drain = {
   // Whether answers should ask for a new connection.

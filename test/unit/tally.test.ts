@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Counter, Histogram, type Metric, Registry } from '@prometheus-io/client'
 import fc from 'fast-check'
-import { counterTally, histogramTally } from '../../src/lib/tally.ts'
+import { counterTally, histogramTally } from '../../src/telemetry/fast-metrics.ts'
 
 const BOUNDS = [0.1, 0.5, 1, 5]
 

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import type { Worker } from 'node:cluster'
 import { EventEmitter } from 'node:events'
 import { test } from 'node:test'
-import type { MetricJson } from '../../src/http/metrics.ts'
 import { metricGatherer } from '../../src/server/cluster/metrics.ts'
 import type { FromParent } from '../../src/server/cluster/worker.ts'
+import type { MetricJson } from '../../src/telemetry/metrics.ts'
 import { until } from '../support/until.ts'
 
 test('of workers that end together the counters of each stay in the sum, at once and for good', async () => {

@@ -7,12 +7,13 @@ import type { Nano } from '../../domain/credits.ts'
 import type { Pass } from '../../domain/handoff.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { MODEL_NAME_MAX, storable } from '../../domain/usage.ts'
+import type { Served } from '../../telemetry/request-report.ts'
 import type { Bodies } from '../body-memory.ts'
 import { jsonSink, type Pace } from '../json-sink.ts'
 import type { Case, ReplyNeeds } from '../response.ts'
 import { sseSink } from '../sse-sink.ts'
 import { type ChatBodyNeeds, readChat } from './chat-body.ts'
-import { CHATS, exactly, type Served, type V1Endpoint } from './endpoint.ts'
+import { CHATS, exactly, type V1Endpoint } from './endpoint.ts'
 
 export type ChatNeeds = GatewayNeeds &
   ChatBodyNeeds & {

@@ -8,10 +8,11 @@ import type { Pass } from '../../domain/handoff.ts'
 import { leastLeft } from '../../domain/hold.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { isoSecond } from '../../domain/wire-time.ts'
+import type { Served } from '../../telemetry/request-report.ts'
 import type { Bodies } from '../body-memory.ts'
 import { type Case, commonHeaders, costHeader, type ReplyNeeds, sendJson } from '../response.ts'
 import { type ChatBodyNeeds, readChat } from './chat-body.ts'
-import { exactly, type Served, type V1Endpoint } from './endpoint.ts'
+import { exactly, type V1Endpoint } from './endpoint.ts'
 
 export type ChatQuoteNeeds = QuoteNeeds & ChatBodyNeeds & { readonly bodies: Bodies; readonly reply: ReplyNeeds }
 

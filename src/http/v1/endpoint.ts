@@ -1,8 +1,7 @@
 // What an endpoint under /v1 is to the door: a path, a rule of admission, and what to do with an admitted request.
 import type { EndpointRule } from '../../admit/authorize.ts'
-import type { Nano, Tokens } from '../../domain/credits.ts'
 import type { Pass } from '../../domain/handoff.ts'
-import type { Outcome } from '../../domain/usage.ts'
+import type { Served } from '../../telemetry/request-report.ts'
 import type { Case } from '../response.ts'
 
 // Served also by the express lane, and where the dashboard is alone.
@@ -13,19 +12,6 @@ export type V1Endpoint = {
   // What the path leaves after the endpoint's own part, or undefined if it is another path.
   match(path: string): string | undefined
   serve(it: Case, pass: Pass, rest: string): Promise<Served>
-}
-
-// What the log and the metrics say of it.
-export type Served = {
-  readonly status: number
-  readonly outcome: Outcome
-  readonly model?: string | undefined
-  readonly provider?: string | null | undefined
-  readonly stream?: boolean
-  readonly tokens?: Tokens
-  readonly cost?: Nano
-  readonly errorCode?: string | undefined
-  readonly firstByteMs?: number | undefined
 }
 
 export function exactly(path: string): (candidate: string) => string | undefined {

@@ -4,8 +4,9 @@ import type { EndpointRule } from '../../admit/authorize.ts'
 import { type EnterNeeds, enter, type Granted } from '../../admit/reserve.ts'
 import type { Pass } from '../../domain/handoff.ts'
 import { Refusal } from '../../domain/refusal.ts'
+import type { Served } from '../../telemetry/request-report.ts'
 import { type Case, commonHeaders, costHeader, type ReplyNeeds, sendJson } from '../response.ts'
-import type { Served, V1Endpoint } from './endpoint.ts'
+import type { V1Endpoint } from './endpoint.ts'
 
 export type FreeNeeds = EnterNeeds & { readonly reply: ReplyNeeds }
 

@@ -1,7 +1,7 @@
 // Metrics of a tree of processes: the parent asks every worker and hands the answers to the one that was scraped. What a
 // worker had counted when it ended is kept, since a sum that falls would look like a restart.
 import type { Worker } from 'node:cluster'
-import { type MetricJson, sumOf } from '../../http/metrics.ts'
+import { type MetricJson, sumOf } from '../../telemetry/metrics.ts'
 import { type FromWorker, tell } from './worker.ts'
 
 type Metrics = readonly MetricJson[]

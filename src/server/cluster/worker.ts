@@ -1,7 +1,7 @@
 // A worker's side of the tree of processes that TURNPIKE_WORKERS makes: says when it serves, hears when to drain, and
 // gathers the metrics of all by way of the parent.
 import cluster, { type Worker } from 'node:cluster'
-import type { MetricJson } from '../../http/metrics.ts'
+import type { MetricJson } from '../../telemetry/metrics.ts'
 
 export type FromWorker =
   | { readonly turnpike: 'ready' }

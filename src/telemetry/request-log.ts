@@ -1,7 +1,7 @@
 // The one log line of a request: who, what, how long, how much; never a secret, a prompt or an answer. Written as text at
 // once, since it is written for every request; what comes from outside is quoted as JSON.
 import { formatCredits } from '../domain/credits.ts'
-import type { RequestReport } from './router.ts'
+import type { RequestReport } from './request-report.ts'
 
 export function requestLine(report: RequestReport): string {
   const { call, tokens } = report

@@ -1,7 +1,7 @@
 // The log: one JSON object a line, or one readable line on a terminal. It is told facts, never secrets, prompts or
 // answers. A reader that stands still loses lines rather than holding up the gateway.
 import { styleText } from 'node:util'
-import type { Clock } from './clock.ts'
+import type { Clock } from '../lib/clock.ts'
 import { type LineWriter, lineWriter } from './line-writer.ts'
 
 export const LOG_LEVELS = ['info', 'warn', 'error', 'silent'] as const

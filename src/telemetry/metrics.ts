@@ -1,0 +1,185 @@
+// What Prometheus sees. Label values come from fixed lists alone, never from a request.
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client'
+import type { FailureKind } from '../domain/failure.ts'
+import type { FleetView } from '../domain/target-view.ts'
+import { redisMetrics } from './redis-metrics.ts'
+import { requestMetrics } from './request-metrics.ts'
+import type { RequestReport } from './request-report.ts'
+import { fleetMetrics } from './target-metrics.ts'
+
+export type Metrics = {
+  request(report: RequestReport): void
+  parserError(code: string): void
+  upstreamError(kind: FailureKind): void
+  commit(ops: number, ms: number): void
+  keyCache(hit: boolean): void
+  clamped(): void
+  lateSettlement(): void
+  oddSettlement(settled: 'corrected' | 'unknown'): void
+  unwrittenRefusal(): void
+  swept(rows: number): void
+  // What routing sounds an alarm about: a breaker, a credential.
+  fleetAlarm(kind: string): void
+  // From here on the upstreams stand in the metrics too.
+  watch(fleet: () => FleetView): void
+  // From here on Redis does too. Gives what counts the requests that this node limits alone.
+  watchRedis(isUp: () => boolean): () => void
+  // A connection was refused, or closed while it rested, because of a bound.
+  readonly connections: { onRefused(bound: string): void; onEvicted(bound: string): void }
+  watchConnections(open: () => number): void
+  watchOpenRows(open: () => number): void
+  streams: { delta(by: 1 | -1): void }
+  text(): Promise<string>
+  // As they travel between processes.
+  asJson(): Promise<readonly MetricJson[]>
+  readonly contentType: string
+}
+
+// Of every process on this port, to be shown as one.
+export type GatherMetrics = () => Promise<readonly (readonly MetricJson[])[]>
+export type MetricJson = { readonly type: string; readonly [field: string]: unknown }
+
+export function gatewayMetrics(
+  live: { readonly inFlight: () => number; readonly bodyBytes: () => number; readonly answerBytes: () => number },
+  gather?: GatherMetrics,
+): Metrics {
+  const registry = new Registry()
+  const requests = requestMetrics(registry)
+  const commits = commitMetrics(registry)
+  const counters = eventCounters(registry)
+  processMetrics(registry)
+  gauge(registry, 'turnpike_requests_in_flight', 'Requests being served.', live.inFlight)
+  gauge(registry, 'turnpike_body_bytes', 'Request bodies in memory.', live.bodyBytes)
+  gauge(registry, 'turnpike_answer_bytes', 'Memory reserved for large JSON answers.', live.answerBytes)
+  let streamsNow = 0
+  gauge(registry, 'turnpike_streams_in_flight', 'Streams being served.', () => streamsNow)
+
+  return {
+    ...requests,
+    ...commits,
+    ...counters,
+    watchConnections: open => gauge(registry, 'turnpike_connections', 'Open connections of callers.', open),
+    watchOpenRows: open =>
+      gauge(registry, 'turnpike_open_rows', 'Requests whose usage row is being opened or is open.', open),
+    watch: fleet => fleetMetrics(registry, fleet),
+    watchRedis: isUp => redisMetrics(registry, isUp),
+    streams: {
+      delta(by) {
+        streamsNow += by
+      },
+    },
+    text: async () => (gather === undefined ? registry : sumOf(await gather())).metrics(),
+    asJson: async () => (await registry.getMetricsAsJSON()) as unknown as readonly MetricJson[],
+    contentType: registry.contentType,
+  }
+}
+
+function gauge(registry: Registry, name: string, help: string, now: () => number): void {
+  new Gauge({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      this.set(now())
+    },
+  })
+}
+
+function commitMetrics(registry: Registry): Pick<Metrics, 'commit'> {
+  const registers = [registry]
+  const batches = new Histogram({
+    name: 'turnpike_commit_batch_size',
+    help: 'Writes that shared one transaction.',
+    buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256],
+    registers,
+  })
+  const commits = new Histogram({
+    name: 'turnpike_commit_seconds',
+    help: 'Time of one transaction.',
+    buckets: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 1],
+    registers,
+  })
+  return {
+    commit(ops, ms) {
+      batches.observe(ops)
+      commits.observe(ms / 1000)
+    },
+  }
+}
+
+type EventCounters = Pick<
+  Metrics,
+  | 'parserError'
+  | 'upstreamError'
+  | 'clamped'
+  | 'lateSettlement'
+  | 'oddSettlement'
+  | 'unwrittenRefusal'
+  | 'swept'
+  | 'fleetAlarm'
+  | 'connections'
+>
+
+// What happens rarely enough that the library's own counters are fast enough.
+function eventCounters(registry: Registry): EventCounters {
+  const counter = <Label extends string>(name: string, help: string, ...labelNames: readonly Label[]) =>
+    new Counter<Label>({ name, help, labelNames: [...labelNames], registers: [registry] })
+  const upstream = counter('turnpike_upstream_errors_total', 'Failed upstream calls by kind.', 'kind')
+  const rejected = counter('turnpike_rejected_http_total', 'Requests that the HTTP parser rejected.', 'code')
+  const refusedConnections = counter(
+    'turnpike_connections_refused_total',
+    'Connections refused because of a bound: of all connections, or of those of one address.',
+    'bound',
+  )
+  const evictedConnections = counter(
+    'turnpike_connections_evicted_total',
+    'Idle connections that were closed to make room for a new one.',
+    'bound',
+  )
+  const unwritten = counter(
+    'turnpike_refusal_rows_unwritten_total',
+    'Refusals without a row, since their key had used up its allowance of such rows.',
+  )
+  const alarms = counter(
+    'turnpike_alarms_total',
+    'Things an operator should look at: clamped usage, late settlements, recovered rows, breakers, credentials.',
+    'alarm',
+  )
+  return {
+    parserError: code => rejected.inc({ code }),
+    upstreamError: kind => upstream.inc({ kind }),
+    clamped: () => alarms.inc({ alarm: 'usage_clamped' }),
+    lateSettlement: () => alarms.inc({ alarm: 'settlement_late' }),
+    oddSettlement: settled => alarms.inc({ alarm: `settlement_${settled}` }),
+    unwrittenRefusal: () => unwritten.inc(),
+    swept: rows => alarms.inc({ alarm: 'rows_recovered' }, rows),
+    fleetAlarm: kind => alarms.inc({ alarm: kind }),
+    connections: {
+      onRefused: bound => refusedConnections.inc({ bound }),
+      onEvicted: bound => evictedConnections.inc({ bound }),
+    },
+  }
+}
+
+function processMetrics(registry: Registry): void {
+  const loop = monitorEventLoopDelay({ resolution: 20 })
+  loop.enable()
+  new Gauge({
+    name: 'turnpike_event_loop_delay_seconds',
+    help: 'Event-loop delay since the last scrape.',
+    labelNames: ['quantile'],
+    aggregator: 'max',
+    registers: [registry],
+    collect() {
+      for (const quantile of [50, 99, 100])
+        this.set({ quantile: String(quantile / 100) }, loop.percentile(quantile) / 1e9)
+      loop.reset()
+    },
+  })
+  gauge(registry, 'turnpike_resident_bytes', 'Resident memory of the process.', () => process.memoryUsage.rss())
+}
+
+export function sumOf(all: readonly (readonly MetricJson[])[]): Registry {
+  return Registry.aggregate(all as unknown as object[])
+}

@@ -1,0 +1,75 @@
+// The metrics that every request changes, as plain counters that are read when somebody scrapes.
+import type { Metric, Registry } from '@prometheus-io/client'
+import type { Endpoint } from '../domain/usage.ts'
+import { type Count, counterTally, histogramTally, type Spread, type TallyMetric } from './fast-metrics.ts'
+import type { RequestReport } from './request-report.ts'
+
+export type RequestMetrics = { request(report: RequestReport): void; keyCache(hit: boolean): void }
+
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
+
+export function requestMetrics(registry: Registry): RequestMetrics {
+  const hot = <M extends TallyMetric>(metric: M): M => {
+    registry.registerMetric(metric as unknown as Metric)
+    return metric
+  }
+  const requests = hot(counterTally('turnpike_requests_total', 'Requests under /v1 by endpoint, status and outcome.'))
+  const tokens = hot(counterTally('turnpike_tokens_total', 'Tokens billed.'))
+  const credits = hot(counterTally('turnpike_credits_total', 'Credits charged (rounded for display).')).count({})
+  const duration = hot(
+    histogramTally('turnpike_request_duration_seconds', 'From the request to the end of its answer.', SECONDS),
+  )
+  const firstByte = hot(
+    histogramTally('turnpike_first_byte_seconds', 'From the request to the first content of its answer.', SECONDS),
+  ).spread({})
+  const cache = hot(counterTally('turnpike_key_cache_total', 'Key look-ups.'))
+  const hits = cache.count({ result: 'hit' })
+  const misses = cache.count({ result: 'miss' })
+  const billed = {
+    prompt: tokens.count({ kind: 'prompt' }),
+    completion: tokens.count({ kind: 'completion' }),
+    cached: tokens.count({ kind: 'cached' }),
+    reasoning: tokens.count({ kind: 'reasoning' }),
+  }
+  const seen = new Map<string, Count>()
+  const durations = new Map<Endpoint, Spread>()
+
+  function seenCount({ endpoint, status, outcome }: RequestReport): Count {
+    const key = `${endpoint} ${status} ${outcome}`
+    let count = seen.get(key)
+    if (count === undefined) {
+      count = requests.count({ endpoint, status: String(status), outcome })
+      seen.set(key, count)
+    }
+    return count
+  }
+
+  function durationSpread(endpoint: Endpoint): Spread {
+    let spread = durations.get(endpoint)
+    if (spread === undefined) {
+      spread = duration.spread({ endpoint })
+      durations.set(endpoint, spread)
+    }
+    return spread
+  }
+
+  return {
+    request(report) {
+      seenCount(report).total += 1
+      durationSpread(report.endpoint).observe(report.ms / 1000)
+      if (report.firstByteMs !== undefined) firstByte.observe(report.firstByteMs / 1000)
+      if (report.tokens !== undefined) {
+        billed.prompt.total += report.tokens.prompt
+        billed.completion.total += report.tokens.completion
+        billed.cached.total += report.tokens.cached
+        billed.reasoning.total += report.tokens.reasoning
+      }
+      // For display; the ledger holds the exact sum.
+      if (report.cost !== undefined) credits.total += Number(report.cost) / 1e9
+    },
+    keyCache(hit) {
+      if (hit) hits.total += 1
+      else misses.total += 1
+    },
+  }
+}
