@@ -1,5 +1,5 @@
 // The operator's verbs on sessions: a token opens one, and its secret then stands for the token. The CSRF token is made
-// of the secret, so that every node can check it and none must keep it.
+// of the secret, so that every node can check it and none must keep it. See docs/decisions/dashboard-and-sessions.md.
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { SECRET_BYTES } from '../domain/key.ts'
 import { idleExpiresAt, type Operator, type Session } from '../domain/operator.ts'

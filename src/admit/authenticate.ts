@@ -1,5 +1,5 @@
 // Who is calling: the bearer of a secret, by the hash of all of it. What is cached here can refuse early or cost a
-// re-read; it never admits, since the gate compares versions by itself.
+// re-read; it never admits, since the gate compares versions by itself. See docs/decisions/key-lookups.md.
 import { hash as digest } from 'node:crypto'
 import type { Call } from '../domain/handoff.ts'
 import { type Bearer, keyStatus, SECRET_BYTES, secretAlive } from '../domain/key.ts'

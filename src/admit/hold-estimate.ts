@@ -1,4 +1,5 @@
 // What a chat may cost at most, as the entry that the gate is asked to hold: of all models that may answer it, the dearest.
+// See docs/decisions/hold-estimate.md.
 import { type Model, type Provider, priceSnapshot } from '../domain/catalog.ts'
 import type { Chat } from '../domain/chat.ts'
 import { type Models, outputBoundOf } from '../domain/chat-models.ts'

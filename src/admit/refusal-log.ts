@@ -1,6 +1,6 @@
 // The rows of refusals that cost their key nothing: each key has an allowance of them, so that a caller that hammers fills
 // neither the disk nor the queue of those who pay. Refusals past it are counted in memory and written as one row for each minute,
-// endpoint and code, which reports sum. A crash loses the counts of at most that minute.
+// endpoint and code, which reports sum. A crash loses the counts of at most that minute. See docs/decisions/refusals.md.
 import type { Clock } from '../lib/clock.ts'
 import type { Gates, RefusedRow } from '../store/contract/store.ts'
 

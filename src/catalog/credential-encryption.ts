@@ -1,5 +1,6 @@
 // By which keys provider credentials are sealed and opened. While nodes change to a new key one after the other, credentials
 // under both are met: a node opens what its own key sealed or the one before, and seals anew what the one before did.
+// See docs/decisions/catalog-ownership.md.
 import { BadConfig, type Config } from '../config/config.ts'
 import { installationKey } from '../config/installation-key.ts'
 import type { Credential } from '../domain/catalog.ts'

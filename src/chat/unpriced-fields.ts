@@ -1,6 +1,6 @@
 // Fields that cost extra or reach elsewhere and have no price here, as data: each with the values that are harmless all the
 // same. Anything else in them is refused, at the top of a request, on its parts and tools, and inside of fields that are passed
-// through.
+// through. See docs/decisions/prices.md.
 import { fieldBelow } from '../domain/field-path.ts'
 import { Refusal } from '../domain/refusal.ts'
 

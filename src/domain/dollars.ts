@@ -1,4 +1,5 @@
 // From the operator's US dollars to credits, exactly: factors are whole millionths, and what is rounded is rounded up once.
+// See docs/decisions/prices.md.
 import { type Atto, NANO_MAX, type Nano, type Pico, parseDecimal, type Rates, sumOf, type Tokens } from './credits.ts'
 
 // 10⁻⁶ of one.

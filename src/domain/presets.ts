@@ -1,5 +1,6 @@
 // What is known of providers before anybody configures one: where they are, how they depart from OpenAI's wire, under which
 // variable their key usually is. Data only; docs/providers.md tells the same in a table.
+// See docs/decisions/provider-protocols.md.
 import { NO_QUIRKS, type Provider, type ProviderKind, type Quirks } from './catalog.ts'
 
 export type Preset = {

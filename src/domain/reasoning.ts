@@ -1,5 +1,6 @@
 // Which answers may hold tokens that their caller never sees: of models that think before they speak, and of requests that
 // hide what is thought or have it summed up. Where that may be, only the upstream's own count says what was produced.
+// See docs/decisions/reasoning-and-disconnects.md.
 import { isRawJson } from '../lib/raw-json.ts'
 import type { Model, Target } from './catalog.ts'
 

@@ -1,5 +1,6 @@
 // Pictures by address: who may be asked to fetch one for a caller. A provider fetches from the network that it stands in, so
 // that only those which stand on the public internet are asked, and only for what lies there.
+// See docs/decisions/remote-media-and-addresses.md.
 import { isPublicHost } from '../lib/public-url.ts'
 import type { Provider, ProviderKind } from './catalog.ts'
 

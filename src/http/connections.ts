@@ -1,5 +1,6 @@
 // Bounds the connections of callers: in all, so that there are always descriptors left for upstreams and the store, and per
 // address. Past a bound a connection that rests makes room for a new one; if all are busy, the new one is refused.
+// See docs/decisions/connections.md.
 import type { Socket } from 'node:net'
 import { addressBlock, type CidrSet, parseAddress } from '../lib/ip-address.ts'
 

@@ -1,6 +1,7 @@
 // Hands the bytes of a connection to Node's HTTP parser one request at a time. Left alone, Node parses all that has arrived and
 // begins every request in it: one read of 64 KiB may hold thousands. Here the next one is parsed in a later turn of the event loop
 // than the one in which the answer before it ended, and the socket is not read while more than a little waits.
+// See docs/decisions/connections.md.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { byteQueue } from '../lib/byte-queue.ts'

@@ -1,5 +1,6 @@
 // The door of /v1: every request under it passes here and nowhere else, before any routing by path, so that nothing can
 // slip past its guard. It admits, hands over to the endpoint, turns what was thrown into an answer, and logs one line.
+// See docs/decisions/express-path.md.
 import { type AdmitNeeds, admit } from '../admit/admit.ts'
 import type { Pass } from '../domain/handoff.ts'
 import { Refusal } from '../domain/refusal.ts'

@@ -1,5 +1,6 @@
 // Timers for what almost never comes to pass: every request sets several and takes them back. Setting one is a write into
 // a list that one interval looks through; Node's own take most of a microsecond each. One goes off up to a tick late.
+// See docs/performance.md.
 import type { Clock } from './clock.ts'
 
 export type Alarms = { set(ms: number, ring: () => void): Alarm }

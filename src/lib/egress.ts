@@ -1,5 +1,6 @@
 // Which addresses lie on the public internet. Where an upstream's address was entered through the API, nothing else may be
 // connected to: not this machine, not its network, not the cloud's metadata, in whatever form the address is written.
+// See docs/decisions/remote-media-and-addresses.md.
 import { lookup as lookupName } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import { parseAddress, parseCidrs } from './ip-address.ts'

@@ -1,5 +1,6 @@
 // Checks a large JSON text without building it, and finds the parts that need not be parsed because they are passed on as they
 // are: long strings, and the lists below `choices[].logprobs`. One pass over the bytes, no recursion, no object per value.
+// See docs/decisions/large-answers.md.
 import { isUtf8 } from 'node:buffer'
 
 // `inside`: the characters of a string, without its quotes. `value`: a whole list or object.

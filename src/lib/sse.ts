@@ -1,5 +1,6 @@
 // Reads the events of an upstream's SSE stream, chunk by chunk, and hands on their data. Built for frames that arrive
 // whole: bytes are decoded once, up to the last line end of a chunk, and only what is left over is kept.
+// See docs/decisions/libraries-and-packaging.md.
 
 export type SseReader = {
   // Throws SseOverflow when one event grows past the limit; after that the reader is dead and throws at every push.

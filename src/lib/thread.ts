@@ -1,5 +1,5 @@
 // Starts a worker thread the quick way: a thread does not inherit the compile cache, and without it Node loads its
-// TypeScript compiler there, which costs 150 ms and 35 MB for each thread.
+// TypeScript compiler there, which costs 150 ms and 35 MB for each thread. See docs/performance.md.
 import { getCompileCacheDir } from 'node:module'
 import { Worker, workerData } from 'node:worker_threads'
 

@@ -1,7 +1,7 @@
 // Whether a target may be called. Failures in a row, or too many of all, open the breaker; after a while a probe without
 // any caller's content shows whether the target is well again. A failure that the content may have caused counts only as
 // far as other accounts bear it out, so that one tenant's poison cannot switch a target off for all
-// (docs/decisions/0022, 0059).
+// (docs/decisions/circuit-breaker.md).
 import { add, type Decaying, nothingYet, sumAt, weightAt } from '../lib/ewma.ts'
 
 export type BreakerBounds = {

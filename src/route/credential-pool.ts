@@ -1,6 +1,6 @@
 // By which of our secrets a provider is called: in turn, but for those that it refuses and those that are limited. A 401
 // only raises a suspicion, which a question without any caller's content confirms; a 403 may be about the input and says
-// nothing. A limit is one credential's and one model's.
+// nothing. A limit is one credential's and one model's. See docs/decisions/credentials-and-retries.md.
 import type { Credential } from '../domain/catalog.ts'
 
 export type CredentialBounds = {

@@ -1,5 +1,5 @@
 // The plan for a request: which models may answer it, and who is to be tried in which order. Made before anything is held,
-// since the hold is for those that may be tried.
+// since the hold is for those that may be tried. See docs/decisions/hold-estimate.md.
 import type { Model } from '../domain/catalog.ts'
 import type { Chat } from '../domain/chat.ts'
 import { lineUp, type Models } from '../domain/chat-models.ts'

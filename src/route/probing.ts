@@ -1,5 +1,6 @@
 // Which targets and credentials are probed, when, and what the answers mean: an open target is called again, a suspected
 // credential is set aside or cleared. No caller's content takes part, so that no caller can decide for the others.
+// See docs/decisions/circuit-breaker.md.
 import type { Failure } from '../domain/failure.ts'
 import { inconclusive, isDue, probed, probing } from './circuit-breaker.ts'
 import { type Badge, barred, nextBadge, setAside } from './credential-pool.ts'

@@ -1,5 +1,6 @@
 // How many second tries there may be: a part of the requests of the last seconds and a reserve, so that a failing fleet is
 // not buried under retries. Each account has what its own requests earned and an equal part of the reserve.
+// See docs/decisions/credentials-and-retries.md.
 import type { Clock } from '../lib/clock.ts'
 
 export type BudgetBounds = {

@@ -1,5 +1,5 @@
 // What a first start makes: an admin token, an account, and, where nobody configured anything, credits and a key to try
-// at once. Secrets are shown here once and kept only as hashes.
+// at once. Secrets are shown here once and kept only as hashes. See docs/decisions/catalog-ownership.md.
 import { createHash, randomBytes } from 'node:crypto'
 import type { AccountVerbs } from '../admin/accounts.ts'
 import type { KeyVerbs } from '../admin/keys.ts'

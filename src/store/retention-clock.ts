@@ -1,6 +1,7 @@
 // The clock that retention deletes by. A wall clock that jumps, or that is wrong when a process starts, must not delete rows: this
 // one begins where it was last written down, runs at most twice as fast as time really passes, and is never ahead of the
 // wall clock. After a pause it catches up, at most a day for each day; a clock a month ahead costs a day of rows a day.
+// See docs/decisions/usage-reports.md.
 import { DAY_MS } from '../domain/key.ts'
 import type { Settings } from './contract/operator.ts'
 import type { Retention } from './sql/retention.ts'

@@ -1,5 +1,5 @@
 // Rolls up what is over: claims hours, reads their sums and writes them, then what follows from them. Reading and writing may be
-// over different connections, since what is written is checked against marks.
+// over different connections, since what is written is checked against marks. See docs/decisions/usage-reports.md.
 import type { Upkeep } from './contract/maintenance.ts'
 import type { Pending } from './sql/usage/hour-rows.ts'
 import type { Hours } from './sql/usage/hours.ts'

@@ -1,5 +1,5 @@
 // Counters and histograms for paths that are walked for every request: counting is one addition to a plain field, and
-// Prometheus' shape is made only when somebody asks for it.
+// Prometheus' shape is made only when somebody asks for it. See docs/performance.md.
 
 export type Labels = Readonly<Record<string, string>>
 export type Series = { readonly labels: Labels; readonly value: number; readonly metricName?: string }

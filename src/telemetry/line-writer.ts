@@ -1,5 +1,6 @@
 // Writes lines to a file descriptor from two fixed buffers: one fills while the other is being written, off the event
 // loop. Memory is bounded by their size; when both are full, lines are dropped and counted.
+// See docs/decisions/libraries-and-packaging.md.
 import { write, writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 

@@ -1,5 +1,6 @@
 // Stands in for `fetch` where a package wants one: POST of a text over our own wire, with its timeouts and bounds, its
 // backpressure and its Failures. Only a 200 becomes a Response; everything else is a Failure before the package sees it.
+// See docs/decisions/provider-protocols.md.
 import { Failure } from '../domain/failure.ts'
 import type { Outward, OutwardFlow } from './http1/client.ts'
 import type { OutwardHandler, OutwardRequest } from './http1/connection.ts'

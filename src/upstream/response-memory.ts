@@ -1,6 +1,6 @@
 // How much of whole answers may be in memory at once, on this node and for one account. An answer that finds no room is read no
 // further until others have left. The oldest of those that are being read may exceed the bound, one at a time, so that answers of
-// which each has a half never wait for each other without end.
+// which each has a half never wait for each other without end. See docs/decisions/large-answers.md.
 
 export type AnswerMemory = {
   // Room for one answer. `resume` is called when it got what it waited for.

@@ -153,7 +153,7 @@ const RULES: readonly Rule[] = [
   },
   { what: 'gives up on types', where: SOURCES, part: 'bare', pattern: /(?:[:<|&,]|=>|\bas)\s*any\b(?!\s*[:(.?=])/ },
   {
-    // V8 allocates such a function as if it lived for good (docs/decisions/0017-memory.md).
+    // V8 allocates such a function as if it lived for good (docs/performance.md).
     what: 'writes a function where it is assigned to a field',
     where: /^src\/(?!cli\/)/,
     part: 'bare',

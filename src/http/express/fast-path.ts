@@ -1,5 +1,6 @@
 // The express lane: chats that arrive whole, plain and one at a time, as nearly all do, are read and answered here, on
 // the bare socket. Whatever else comes on a connection is put back, and Node's HTTP server has it from there on.
+// See docs/decisions/express-path.md.
 import type { Socket } from 'node:net'
 import type { RefusalCode } from '../../domain/refusal.ts'
 import { byteQueue } from '../../lib/byte-queue.ts'

@@ -1,5 +1,5 @@
 // The parent of several workers on one port: owns the sockets, starts a worker again that ended by itself, passes signals on,
-// and ends when all have drained. It serves nothing itself.
+// and ends when all have drained. It serves nothing itself. See docs/decisions/cluster.md.
 import cluster, { type Worker } from 'node:cluster'
 import { fstatSync } from 'node:fs'
 import type { Config } from '../../config/config.ts'

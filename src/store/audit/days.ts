@@ -1,5 +1,5 @@
 // The audit's recount of days: how many usage rows of each key count on each UTC day, compared with the key's own counter
-// and with its daily limit.
+// and with its daily limit. See docs/decisions/audit-and-transfer.md.
 import { DAY_MS, dayOf } from '../../domain/key.ts'
 import { DAY_HOURS } from '../../domain/usage-hours.ts'
 import type { HourBook } from './hours.ts'

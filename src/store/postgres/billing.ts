@@ -22,7 +22,7 @@ export function postgresGates(sql: PostgresSql, lease: Lease) {
 
   // A batch whose connection broke is run again. If that happened after its commit was sent, the next run looks first
   // whether the node's own row bears its number, which nobody else can have written. By then it has waited for the locks of
-  // the one before, which has ended one way or the other (docs/decisions/0065-a-batch-leaves-its-number.md).
+  // the one before, which has ended one way or the other (docs/decisions/postgres-billing.md).
   async function commit(ops: readonly HotOp[]): Promise<Results> {
     const course: Course = { hasBegun: false, unsure: undefined }
     for (let tries = 1; ; tries++) {

@@ -1,6 +1,6 @@
 // Which nodes live, by the database's clock: each sweep and each batch that writes anything renews its node's lease.
 // Another node's rows are taken only by one that has itself renewed without a gap for a whole lease while the other was
-// silent; else an outage of the database would make every node sweep every other.
+// silent; else an outage of the database would make every node sweep every other. See docs/decisions/postgres-billing.md.
 import type { PoolClient } from 'pg'
 import type { NodeFacts } from '../contract/nodes.ts'
 import { int, type Row, text } from '../sql/sql.ts'

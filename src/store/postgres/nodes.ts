@@ -1,5 +1,5 @@
 // The nodes that share a Postgres: the list of their leases, and one small question, asked often, for all that a node must
-// hear of the others.
+// hear of the others. See docs/decisions/cluster.md.
 import { DAY_MS } from '../../domain/key.ts'
 import type { NodeEntry, Nodes } from '../contract/nodes.ts'
 import { CATALOG_REVISION } from '../sql/catalog/revision.ts'

@@ -1,5 +1,6 @@
 // Usage rows on Postgres lie in one partition a month, by the time that request ids begin with. Those of the months to come
 // are made ahead; those that are too old are dropped whole, once every hour in them is summed up.
+// See docs/decisions/usage-reports.md.
 import { HOUR_MS, hourOf } from '../../domain/usage-hours.ts'
 import { isUndecided } from '../sql/retention.ts'
 import { int, type Sql, type Tx, text } from '../sql/sql.ts'

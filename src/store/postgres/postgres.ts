@@ -83,7 +83,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const rooms = sqlRooms(roomSql)
   const lists = sqlRooms(listSql)
   // A flood of unknown keys costs a few statements, and no valid key among them waits for long
-  // (docs/decisions/0066-unknown-keys-are-looked-up-together.md).
+  // (docs/decisions/key-lookups.md).
   const bearer = gather<string, Bearer>(hashes => findBearers(hashes, roomSql), LOOKUPS_MAX)
   const { inTurn, ...nodes } = postgresNodes(roomSql, lease)
 

@@ -1,6 +1,6 @@
 // The desk on Postgres: what a batch touches is locked and read at its beginning, accounts before keys and each in the
 // order of their ids, so that no two nodes wait for each other. What it changes is written by one statement at its end,
-// balances as deltas, with the CHECKs of the schema behind them.
+// balances as deltas, with the CHECKs of the schema behind them. See docs/decisions/postgres-billing.md.
 import type { PoolClient } from 'pg'
 import { HOUR_MS, hourOf } from '../../domain/usage-hours.ts'
 import { ACCOUNT_PAGE, KEY_PAGE, ROW_PAGE, readAccountPage, readKeyPage, readRowPage } from '../billing/records.ts'

@@ -1,6 +1,6 @@
 // The rpm buckets in Redis: what lib/bucket.ts does, as one script on one key, by Redis' own clock. Plain commands alone,
 // so that Valkey can run it, at one address: the shards of a cluster need a proxy in front of them, and each script names its
-// one key for that. A bucket that is full again is forgotten.
+// one key for that. A bucket that is full again is forgotten. See docs/decisions/redis-limits.md.
 import { createHash } from 'node:crypto'
 import type { BucketKey, BucketSaid, SharedBuckets } from '../contract/buckets.ts'
 import { isUnknownScript, type RedisClient, type RedisLink } from './connection.ts'

@@ -1,6 +1,6 @@
 // A connection to Redis that comes back by itself, for ever. Nothing is queued and nobody waits for long: a command is
 // answered in time, or it has failed; after a few failures in a row, or a broken connection, Redis is away, every command
-// fails at once, and a new connection is tried in the background.
+// fails at once, and a new connection is tried in the background. See docs/decisions/redis-limits.md.
 
 // The little that is asked of a connection just made.
 export type RedisClient = {

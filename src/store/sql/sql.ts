@@ -1,5 +1,5 @@
 // The little of SQL that the store's rooms are written against: numbered parameters, bigint integers, transactions.
-// Each engine implements it; the statements are the same on all of them.
+// Each engine implements it; the statements are the same on all of them. See docs/decisions/libraries-and-packaging.md.
 
 export type Param = string | number | bigint | null
 export type Row = Record<string, string | number | bigint | null>

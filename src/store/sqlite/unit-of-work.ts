@@ -1,7 +1,7 @@
 // The desk on SQLite: accounts and keys that one transaction touches are read on first use, changed in memory and written
 // back once at its end; rows are written as they come. The transaction is exclusive, so nobody else writes meanwhile.
 // Open rows of ours are remembered from their hold to their settlement, which need not look them up; the write that closes a
-// row demands that it still is as remembered.
+// row demands that it still is as remembered. See docs/decisions/sqlite-billing.md.
 import type { Nano } from '../../domain/credits.ts'
 import type { RequestFacts } from '../../domain/usage.ts'
 import { hourOf } from '../../domain/usage-hours.ts'

@@ -1,6 +1,7 @@
 // Moves an installation from SQLite to Postgres. Most of it is copied while the gateway runs; the rest once it has
 // stopped, in one transaction, which is compared with the source before it is committed and audited after. A move that is
 // cut short anywhere is taken up again by the same call, and until the end neither side takes the other's place.
+// See docs/decisions/audit-and-transfer.md.
 import { systemClock } from '../../lib/clock.ts'
 import { auditDatabase } from '../audit/audit.ts'
 import type { AuditReport } from '../audit/passes.ts'

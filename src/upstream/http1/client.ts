@@ -1,6 +1,6 @@
 // The only place that opens sockets outward: an HTTP/1.1 client with one job, POST of a text to one host.
 // Bounded in time and size, never follows a redirect, asks for no encoding, and turns everything that can go wrong on a
-// wire into a Failure.
+// wire into a Failure. See docs/decisions/upstream-client.md.
 import { connect as connectTcp, isIP, type OnReadOpts, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import type { Timeouts } from '../../domain/catalog.ts'

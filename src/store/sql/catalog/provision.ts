@@ -1,4 +1,5 @@
 // Makes the catalog what a configuration file declares, in one transaction, and says what that changed.
+// See docs/decisions/catalog-ownership.md.
 import { priceSnapshot } from '../../../domain/catalog.ts'
 import type {
   CatalogChange,
