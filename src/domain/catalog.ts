@@ -1,4 +1,4 @@
-// The catalog's nouns: providers, models with their prices, and the targets that tie them.
+// The catalog's nouns: providers, models with their prices, and the targets that connect them.
 import { formatAtto, formatPrice, type Prices, parseAtto, parsePrice, type Rates } from './credits.ts'
 import type { TargetCost } from './dollars.ts'
 import { Refusal } from './refusal.ts'
@@ -8,7 +8,7 @@ import { storable } from './usage.ts'
 export const MODALITIES = ['text', 'image', 'audio', 'file', 'video'] as const
 export type Modality = (typeof MODALITIES)[number]
 
-// Which wire a provider speaks.
+// The protocol that a provider speaks.
 export const PROVIDER_KINDS = ['openai', 'anthropic', 'google', 'vertex', 'bedrock', 'cohere', 'demo'] as const
 export type ProviderKind = (typeof PROVIDER_KINDS)[number]
 
@@ -16,45 +16,44 @@ export type Provider = {
   readonly id: string
   readonly kind: ProviderKind
   readonly baseUrl: string
-  // Fields that this provider takes beside the ones everybody takes.
+  // Fields that this provider accepts in addition to the standard ones.
   readonly passthrough: readonly string[]
-  // Under which name the output cap is sent.
+  // The field name under which the output cap is sent.
   readonly maxTokensField: 'max_tokens' | 'max_completion_tokens'
   readonly timeouts: Timeouts
   readonly quirks: Quirks
-  // What a wire wants to know beside an address: a region, a project.
+  // Protocol settings in addition to an address: a region, a project.
   readonly settings: Readonly<Record<string, string>>
-  // Whether it fetches pictures by their address, from the public internet.
+  // Whether it fetches images by URL from the public internet.
   readonly remoteMedia?: boolean
-  // Its address was entered through the API: only public addresses may be connected to. What a file declares is the
-  // operator's own word.
+  // Its address was entered through the API: only public addresses may be connected to. Addresses declared in a file are trusted.
   readonly publicOnly?: boolean
 }
 
-// Whether a secret that was meant for the one would reach somebody else at the other. Settings are part of the address: a
-// region, a project.
+// Whether a secret entered for one provider would reach a different destination with the other. Settings (a region, a project)
+// are part of the address.
 export function isElsewhere(before: Provider, after: Provider): boolean {
   const [old, next] = [Object.entries(before.settings), Object.entries(after.settings)]
   const isSame = old.length === next.length && old.every(([name, value]) => after.settings[name] === value)
   return before.kind !== after.kind || before.baseUrl !== after.baseUrl || !isSame
 }
 
-// How a provider of the openai kind departs from OpenAI's own wire: data, so that another one needs no code.
+// How a provider of the openai kind differs from OpenAI's protocol: data, so that a new provider needs no code.
 export type Quirks = {
   readonly authHeader: 'authorization' | 'api-key'
-  // Follows the base URL; `{model}` stands for the provider's name of the model.
+  // Appended to the base URL; `{model}` is replaced by the provider's name of the model.
   readonly path: string
   // Added to the address of every call, such as Azure's api-version.
   readonly query: Readonly<Record<string, string>>
   // Sent with every call; no secrets.
   readonly headers: Readonly<Record<string, string>>
-  // Fields that it refuses, and that are therefore left out; `messages.name` is the field of a message.
+  // Fields that it refuses and that are therefore omitted; `messages.name` is the field of a message.
   readonly leavesOut: readonly string[]
-  // Whether it takes `stream_options`, without which most report no usage.
+  // Whether it accepts `stream_options`, without which most providers report no usage.
   readonly streamOptions: boolean
   // Whether it knows the role `developer`; otherwise such messages are sent as `system`.
   readonly developerRole: boolean
-  // The field by which its prompt cache is partitioned, and which gets the HMAC of the account; null: it has none.
+  // The field that partitions its prompt cache and receives the HMAC of the account; null if it has none.
   readonly cacheKeyField: string | null
 }
 
@@ -69,7 +68,7 @@ export const NO_QUIRKS: Quirks = {
   cacheKeyField: null,
 }
 
-// One of the secrets by which we are known to a provider. Its id may be shown, the secret never.
+// One of the secrets that identify this gateway to a provider. Its id may be shown, the secret never.
 export type Credential = { readonly id: string; readonly secret: string }
 
 export type Timeouts = {
@@ -85,7 +84,7 @@ export type Target = {
   readonly model: string
   readonly priority: number
   readonly weight: number
-  // What the operator pays there, if that was stated; never what the caller pays.
+  // What the operator pays for this target, if stated; never what the caller pays.
   readonly cost?: TargetCost
 }
 
@@ -100,7 +99,7 @@ export type Model = {
   readonly maxOutputTokens: number
   readonly inputModalities: readonly Modality[]
   readonly mediaMaxTokens: number
-  // It may think without the caller seeing it: as the operator states, else by what is known of its name.
+  // It may reason without the caller seeing it: as stated by the operator, otherwise derived from its name.
   readonly hiddenReasoning: boolean
   readonly hiddenReasoningStated?: boolean
   readonly supportedParameters: readonly string[]
@@ -110,12 +109,12 @@ export type Model = {
   readonly targets: readonly Target[]
 }
 
-// How many answers one request may ask for.
+// Maximum number of choices (`n`) in one request.
 export const CHOICES_MAX = 8
 
 export type WrittenRates = Readonly<Record<string, string>>
 
-// A price snapshot as it stands on every row, so that the cost can be recomputed from the row alone.
+// A price snapshot as stored on every row, so that the cost can be recomputed from the row alone.
 export function priceSnapshot(prices: Prices): string {
   return JSON.stringify(written(prices, formatPrice))
 }
@@ -124,7 +123,7 @@ export function readPriceSnapshot(snapshot: string): Prices {
   return readWritten(JSON.parse(snapshot), parsePrice)
 }
 
-// A target's cost as the catalog keeps it: under the same names, with all of its decimals.
+// A target's cost as the catalog stores it: the same names, with all decimals.
 export function writeCost(cost: TargetCost): WrittenRates {
   return written(cost, formatAtto)
 }
@@ -143,7 +142,7 @@ function written<T extends bigint>(rates: Rates<T>, format: (rate: T) => string)
   }
 }
 
-// A price that cannot be read is never taken for zero.
+// A price that cannot be parsed is never treated as zero.
 function readWritten<T extends bigint>(given: WrittenRates, parse: (text: string) => T | undefined): Rates<T> {
   const read = (name: string): T => {
     const rate = parse(String(given[name]))
@@ -159,7 +158,7 @@ function readWritten<T extends bigint>(given: WrittenRates, parse: (text: string
   }
 }
 
-// Unknown and inactive are the same to a caller.
+// Callers cannot distinguish unknown models from inactive ones.
 export function modelNotFound(name: string): Refusal {
   return new Refusal('model_not_found', {
     param: 'model',

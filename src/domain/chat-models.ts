@@ -1,4 +1,4 @@
-// Which models may answer a chat: the one that it asks for and those to fall back to, as far as the chat fits them.
+// Which models may answer a chat: the requested one and its fallbacks, where the chat fits their limits.
 import { type Model, modelNotFound } from './catalog.ts'
 import type { Chat } from './chat.ts'
 import { surelyExceeds } from './prompt.ts'
@@ -11,12 +11,12 @@ export type Models = readonly [Model, ...Model[]]
 export type Lineup = {
   // In the caller's order.
   readonly models: Models
-  // Those that the caller names and that cannot answer it.
+  // Models named by the caller that cannot answer this chat.
   readonly unfit: readonly Considered[]
 }
 
-// The first is refused by its own limits. A prompt that is too long for it goes to one of the others, if the caller lists
-// one that takes it.
+// The requested model is refused by its own limits. A prompt that is too long for it goes to a fallback with a longer context, if
+// the caller lists one.
 export function lineUp(chat: Chat, find: (name: string) => Model | undefined): Lineup {
   const asked = find(chat.model)
   if (asked === undefined) throw modelNotFound(chat.model)
@@ -43,7 +43,7 @@ export function lineUp(chat: Chat, find: (name: string) => Model | undefined): L
   return { models: [first, ...others], unfit }
 }
 
-// What an answer of this model may be at most, given what the caller and its balance allow.
+// The maximum answer length of this model, given what the caller and its balance allow.
 export function outputBoundOf(model: Model, capTokens: number | null): number {
   return capTokens === null ? model.maxOutputTokens : Math.min(capTokens, model.maxOutputTokens)
 }
@@ -69,7 +69,7 @@ function checkLimits(chat: Chat, model: Model): void {
   }
 }
 
-// Each token comes with its alternatives, each with a probability and its bytes: a whole answer must fit into memory.
+// Each token comes with its alternatives, each with a probability and its bytes; a whole answer must fit into memory.
 function checkLogprobs(chat: Chat, model: Model): void {
   if (chat.forwarded.logprobs !== true && chat.forwarded.top_logprobs === undefined) return
   const tokens = chat.maxTokens ?? (chat.stream ? 0 : model.maxOutputTokens)

@@ -1,4 +1,4 @@
-// A chat that was parsed and checked: what the stages of a request are given.
+// A parsed and validated chat, as the stages of a request receive it.
 import type { Message } from './prompt.ts'
 import type { ReasoningWish } from './reasoning.ts'
 import type { Wishes } from './routing.ts'
@@ -13,24 +13,24 @@ export type Chat = {
   readonly includeUsage: boolean
   readonly n: number
   readonly maxTokens: number | null
-  // Under which of its two names the caller gave it.
+  // The field name that the caller used for it.
   readonly maxTokensName: 'max_tokens' | 'max_completion_tokens'
   readonly messages: readonly Message[]
-  // Serialised once: it is measured for the hold and sent upstream as it is.
+  // Serialised once: measured for the hold and sent upstream unchanged.
   readonly messagesJson: string
   readonly promptBytes: number
   readonly media: readonly Media[]
-  // Where the first picture by address stands, which not every provider fetches.
+  // The path of the first image URL, which not every provider fetches.
   readonly remoteMedia: string | undefined
-  // Allowlisted fields, in the caller's words.
+  // Allowlisted fields, as the caller sent them.
   readonly forwarded: Readonly<Record<string, unknown>>
-  // Identifiers of the tenant's users, still in the clear: they leave only as an HMAC.
+  // Identifiers of the tenant's users, not yet hashed: they are sent upstream only as an HMAC.
   readonly identifiers: Readonly<Record<string, string>>
-  // Fields that only a provider listing them as `passthrough` gets.
+  // Fields that are sent only to providers that list them as `passthrough`.
   readonly extras: ReadonlyMap<string, unknown>
-  // Fields of messages and parts that nobody gets, without the number of the message.
+  // Fields of messages and parts that are sent to no provider, without the index of the message.
   readonly leftOut: readonly string[]
-  // What it asks of routing.
+  // The caller's routing preferences.
   readonly wishes: Wishes
   readonly reasoning: ReasoningWish
 }

@@ -7,10 +7,10 @@ declare const unit: unique symbol
 export type Nano = bigint & { readonly [unit]?: 'nano' }
 // 10⁻¹² credit. Prices per token or per request.
 export type Pico = bigint & { readonly [unit]?: 'pico' }
-// 10⁻¹⁸ credit. What a token costs the operator, which no rounding has touched yet.
+// 10⁻¹⁸ credit. The operator's cost per token, not yet rounded.
 export type Atto = bigint & { readonly [unit]?: 'atto' }
 
-// What each kind of token comes to, and a request by itself, all in one unit.
+// The price of each kind of token and of a request, all in one unit.
 export type Rates<Unit extends bigint = bigint> = {
   readonly prompt: Unit
   readonly completion: Unit
@@ -30,14 +30,14 @@ export type Tokens = {
 
 export const NO_TOKENS: Tokens = { prompt: 0, cached: 0, cacheWrite: 0, completion: 0, reasoning: 0 }
 
-// SQL stores amounts as 64-bit integers; nine billion credits is the most that one may hold.
+// SQL stores amounts as 64-bit integers; the maximum is nine billion credits.
 export const NANO_MAX: Nano = 9_000_000_000_000_000_000n
 
 export function costOf(tokens: Tokens, prices: Prices): Nano {
   return ceilNano(sumOf(tokens, prices))
 }
 
-// The one place where tokens become money: the exact sum, in the unit of the rates, to be rounded up once.
+// The only place where tokens become money: the exact sum, in the unit of the rates, to be rounded up once.
 export function sumOf(tokens: Tokens, rates: Rates): bigint {
   const fresh = BigInt(tokens.prompt - tokens.cached - tokens.cacheWrite)
   return (
@@ -49,8 +49,8 @@ export function sumOf(tokens: Tokens, rates: Rates): bigint {
   )
 }
 
-// The most that a prompt can cost with the request's own price, whatever part of it turns out to be cached. Not rounded:
-// that happens once, when the output has been added.
+// The maximum cost of a prompt including the request's own price, whatever part of it turns out to be cached. Not rounded:
+// rounding happens once, after the output has been added.
 export function worstPrompt(promptTokens: number, prices: Prices): Pico {
   return BigInt(promptTokens) * dearestPrompt(prices) + prices.request
 }
@@ -60,8 +60,7 @@ export function worstSum(promptTokens: number, outputTokens: number, rates: Rate
   return BigInt(promptTokens) * dearestPrompt(rates) + BigInt(outputTokens) * rates.completion + rates.request
 }
 
-// The most that one request may cost: far above any real one, and so far below what 64 bits hold that a hundred of such
-// costs can be added up.
+// The maximum cost of one request: far above any real one, and small enough that a hundred of them fit into 64 bits.
 export const COST_MAX: Nano = NANO_MAX / 100n
 
 function dearestPrompt(rates: Rates): bigint {
@@ -70,7 +69,7 @@ function dearestPrompt(rates: Rates): bigint {
   return dearest
 }
 
-// How many whole tokens at this price fit into the amount once `base` is taken off it.
+// How many whole tokens at this price fit into the amount after `base` is deducted.
 export function tokensFor(amount: Nano, base: Pico, price: Pico): number {
   const left = amount * 1000n - base
   if (left < 0n) return 0
@@ -89,7 +88,7 @@ export function parseCredits(text: string): Nano | undefined {
   return nano === undefined || nano > NANO_MAX || nano < -NANO_MAX ? undefined : nano
 }
 
-// Of a text that is no amount: whether only its size is wrong.
+// For a string that is not an amount: whether only its size is wrong.
 export function isBeyondCredits(text: string): boolean {
   return parseCredits(text) === undefined && /^-?\d+(?:\.\d{1,9}0*)?$/.test(text)
 }
@@ -100,7 +99,7 @@ export function parsePrice(text: string): Pico | undefined {
   return pico === undefined || pico < 0n || pico > NANO_MAX ? undefined : pico
 }
 
-// As exact as it is kept: not negative, at most eighteen decimals.
+// With full precision: not negative, at most eighteen decimals.
 export function parseAtto(text: string): Atto | undefined {
   const atto = parseDecimal(text, 18)
   return atto === undefined || atto < 0n ? undefined : atto

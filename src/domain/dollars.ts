@@ -1,11 +1,11 @@
-// From the operator's US dollars to credits, exactly: factors are whole millionths, and what is rounded is rounded up once.
-// See docs/decisions/prices.md.
+// Converts the operator's US dollars to credits exactly: factors are whole millionths, and rounding happens once, upwards. See
+// docs/decisions/prices.md.
 import { type Atto, NANO_MAX, type Nano, type Pico, parseDecimal, type Rates, sumOf, type Tokens } from './credits.ts'
 
 // 10⁻⁶ of one.
 export type Factor = bigint
 
-// What a dollar is in credits, and what the caller pays on top of it.
+// The number of credits per dollar, and the markup that the caller pays.
 export type Exchange = { readonly creditsPerUsd: Factor; readonly markup: Factor }
 
 const ONE: Factor = 1_000_000n
@@ -19,14 +19,14 @@ export function parseFactor(text: string): Factor | undefined {
   return factor === undefined || factor <= 0n || factor > FACTOR_MAX ? undefined : factor
 }
 
-// What a caller pays for what is priced in pico-dollars; undefined when it is more than a price may be.
+// The caller's price for an amount in pico-dollars; undefined when it exceeds the maximum price.
 export function priceInCredits(usd: Pico, { creditsPerUsd, markup }: Exchange): Pico | undefined {
   const price = ceilDiv(usd * creditsPerUsd * markup, ONE * ONE)
   return price > NANO_MAX ? undefined : price
 }
 
-// What a target costs the operator, without markup: every digit that dollars times rate have, so that only the sum over a
-// request's tokens is rounded.
+// The operator's cost of a target, without markup: every digit of dollars times rate, so that only the sum over a request's
+// tokens is rounded.
 export type TargetCost = Rates<Atto>
 
 export function costInCredits(usd: Pico, { creditsPerUsd }: Exchange): Atto {

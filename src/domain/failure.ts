@@ -1,4 +1,4 @@
-// What an upstream did wrong. A failure knows whether another upstream may be tried and what the caller is told.
+// A failed upstream call. A failure says whether another upstream may be tried and which error the caller gets.
 import { Refusal } from './refusal.ts'
 
 export type FailureKind =
@@ -8,7 +8,7 @@ export type FailureKind =
   | 'reset'
   | 'connect_timeout'
   | 'timeout' // first byte, idle or total
-  | 'rejected' // 400, 413, 422: the caller's doing, in the upstream's words
+  | 'rejected' // 400, 413, 422: the caller's fault, with the upstream's message
   | 'limited' // 429, 503
   | 'credential' // 401, 403
   | 'status' // any other status
@@ -20,18 +20,18 @@ export type FailureKind =
 export class Failure extends Error {
   readonly kind: FailureKind
   readonly status: number | undefined
-  // The upstream's own words, only for `rejected`, already cleaned.
+  // The upstream's message, only for `rejected`, already sanitised.
   readonly words: string | undefined
   readonly retryAfter: number | undefined
-  // A connection that had served before was closed before anything came: it says nothing about the upstream.
+  // A reused connection was closed before any response arrived: this says nothing about the upstream.
   readonly stale: boolean
-  // A bound of our own was reached before anything was sent: it says nothing about the upstream, and another may be tried.
+  // A limit of this gateway was reached before anything was sent: this says nothing about the upstream, and another may be tried.
   readonly ours: boolean
-  // What was read of an answer that could not be taken in: billed, since it was produced.
+  // What was read of an answer that could not be accepted: billed, since it was produced.
   readonly producedBytes: number
-  // Rejected because the prompt does not fit into the model's context: one with a longer context may take it.
+  // Rejected because the prompt exceeds the model's context: a model with a longer context may accept it.
   readonly tooLong: boolean
-  // Limited because this one request is larger than what is allowed in a minute: others are not limited by it.
+  // Limited because this one request exceeds the allowance per minute: other requests are not limited by it.
   readonly bySize: boolean
 
   constructor(
@@ -65,12 +65,13 @@ export function mayTryAnother(failure: Failure): boolean {
   return failure.kind !== 'rejected' && failure.kind !== 'cut' && failure.producedBytes === 0
 }
 
-// All attempts failed, or nobody could be called: which of our answers sums that up. Rejection first, then limits only if
-// all were limits, then slowness. What was ours alone is never laid to an upstream; beside a failure of theirs, theirs counts.
+// All attempts failed, or no target could be called: the error that sums this up. Rejections come first, then limits if all were
+// limits, then timeouts. Failures caused by this gateway are never attributed to an upstream; if an upstream failed too, its
+// failure counts.
 export function refusalFor(all: readonly Failure[]): Refusal {
   const theirs = all.filter(failure => !failure.ours)
   if (theirs.length === 0 && all.length > 0) return new Refusal('service_unavailable', { retryAfter: 1 })
-  // A prompt that is too long for one model says nothing about why a longer one did not serve.
+  // A prompt that is too long for one model does not explain why a model with a longer context failed.
   const others = theirs.filter(failure => !failure.tooLong)
   const failures = others.length === 0 ? theirs : others
   const rejected = failures.find(failure => failure.kind === 'rejected')

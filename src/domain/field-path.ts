@@ -1,8 +1,8 @@
-// Where in a body something is wrong, as an error's `param` names it.
+// The path of an invalid field in a body, as an error's `param` names it.
 
 const PARAM_MAX = 256
 
-// From a JSON pointer to `messages.2.content`. Names are a caller's words, so they are cut and made whole.
+// Converts a JSON pointer to `messages.2.content`. Names come from the caller, so they are shortened and made well-formed.
 export function fieldPath(pointer: string, prefix = ''): string {
   const steps = pointer.split('/').slice(1)
   const names = steps.map(step => step.replaceAll('~1', '/').replaceAll('~0', '~'))

@@ -1,4 +1,4 @@
-// What the stages hand to each other: Call → Pass → Answer → Delivery → Receipt. Plain types; the stages never import
+// The types that the stages pass to each other: Call → Pass → Answer → Delivery → Receipt. Plain types; the stages never import
 // one another.
 import type { Address } from '../lib/ip-address.ts'
 import type { Model } from './catalog.ts'
@@ -9,7 +9,7 @@ import type { Bearer } from './key.ts'
 import type { Considered } from './routing.ts'
 import type { Attempt, Endpoint, Outcome, RequestFacts, UsageSource } from './usage.ts'
 
-// A request as the door saw it, before anybody decided anything.
+// A request as the router received it, before any decision.
 export type Call = {
   readonly requestId: string
   readonly clientRequestId: string | null
@@ -18,39 +18,41 @@ export type Call = {
   readonly query: string
   // Every Authorization header, as sent.
   readonly authorizations: readonly string[]
-  // The caller's address by the rule of trusted proxies; undefined when a hop was unreadable.
+  // The caller's address by the trusted proxy rules; undefined when a hop was unreadable.
   readonly address: Address | undefined
   readonly receivedAt: number
   readonly startedMs: number
   readonly client: Client
 }
 
-// The caller's connection: whether it is still there.
+// The caller's connection and whether it is still open.
 export type Client = {
   readonly gone: boolean
-  // Called once when the caller leaves before the answer is complete; at once if it has left. Gives an undo.
+  // Calls back once when the caller disconnects before the answer is complete, immediately if it already has. Returns an
+  // unsubscribe function.
   onGone(listener: () => void): () => void
-  // Called when we end the request ourselves, at once if we have: the process stops, or a revoke ends its streams.
+  // Calls back when the gateway ends the request itself, immediately if it already has: on shutdown, or when a revoke ends its
+  // streams.
   onCut(listener: (failure: Failure) => void): () => void
 }
 
-// A call that may go on: known key, allowed address, right scope, within its limits.
+// An admitted call: known key, allowed address, required scope, within its limits.
 export type Pass = {
   readonly call: Call
   readonly endpoint: Endpoint
-  // Replaced when the gate says that what we believed is stale.
+  // Replaced when the reservation finds that the cached record is stale.
   bearer: Bearer
-  // Whether the gate has written the request's row, open or refused.
+  // Whether the reservation has written the request's row, open or refused.
   hasRow: boolean
   readonly hash: string
   readonly facts: () => RequestFacts
-  // Gives back the rpm token; for refusals that count against nothing.
+  // Returns the rpm token; for refusals that count against nothing.
   giveBack(): void
-  // Gives back the place among the key's requests in flight. Idempotent.
+  // Releases the key's concurrency slot. Idempotent.
   leave(): void
 }
 
-// What an upstream says, in OpenAI's words.
+// An upstream's answer in OpenAI's shape.
 export const FINISH_REASONS = ['stop', 'length', 'tool_calls', 'content_filter', 'function_call'] as const
 
 export type ChunkChoice = {
@@ -73,7 +75,8 @@ export type WholeChoice = {
 }
 export type Whole = {
   readonly choices: readonly WholeChoice[]
-  // Only of an answer too large to be written on the event loop: its choices as JSON. `choices` then hold what is metered.
+  // Only for an answer that is too large to serialise on the event loop: its choices as JSON. `choices` then holds the metered
+  // part.
   readonly written?: readonly Uint8Array[]
   readonly usage: unknown
   readonly fingerprint: string | undefined
@@ -82,31 +85,31 @@ export type Whole = {
 export type AnswerListener = {
   chunks(chunks: readonly Chunk[]): void
   whole(whole: Whole): void
-  // Exactly once, last. Without a failure the answer is complete.
+  // Called exactly once, last. Without a failure the answer is complete.
   end(failure: Failure | undefined): void
 }
 
 export type Flow = {
   pause(): void
   resume(): void
-  // Ends the upstream call at once; `end` may or may not follow and is to be ignored.
+  // Ends the upstream call immediately; a later `end` must be ignored.
   abort(): void
-  // The memory of a large answer, to be released when the answer was sent or is not going to be.
+  // The memory of a large answer, to be released when the answer was sent or is abandoned.
   room?(): { release(): void } | undefined
   upstreamId(): string | null
 }
 
 // An upstream that began to answer, or the failures of all that were tried.
 export type Answer = {
-  // The one that served; when none did, the one that was called last, or that would have been called first.
+  // The target that served; when none did, the last one called, or the first in the plan.
   readonly model: Model
   readonly attempts: readonly Attempt[]
-  // Every target that could have served, in the order in which they were to be tried, and why.
+  // Every target that could have served, in the planned order, with the reason for its place.
   readonly considered: readonly Considered[]
   readonly served:
     | {
         readonly provider: string
-        // What the operator pays the target; undefined when that was not stated.
+        // The operator's cost of the target; undefined when not stated.
         readonly cost: TargetCost | undefined
         readonly ignored: readonly string[]
         readonly flow: Flow
@@ -114,33 +117,33 @@ export type Answer = {
       }
     | undefined
   readonly failures: readonly Failure[]
-  // When the request left for the last upstream; null when it never did.
+  // When the request was sent to the last upstream; null when it never was.
   readonly dispatchedAt: number | null
 }
 
-// How it ended and what came.
+// How the answer ended and what was received.
 export type Delivery = {
   readonly answer: Answer
   readonly outcome: Exclude<Outcome, 'refused' | 'recovered'>
   readonly failure: Failure | undefined
   readonly finishReason: string | null
-  // The upstream's last word on usage, unjudged.
+  // The upstream's last reported usage, not validated.
   readonly usage: unknown
   readonly output: OutputSeen
   readonly firstByteAt: number | null
-  // Whether the caller has seen a 200, whatever came of it.
+  // Whether the caller has received a 200, whatever happened later.
   readonly headersLeft: boolean
 }
 
 export type OutputSeen = {
   readonly any: boolean
-  // Everything that was read and counts as output, for the tokenizer: a text for each choice.
+  // Everything that was read and counts as output, for the tokenizer: one text per choice.
   readonly texts: readonly string[]
-  // Beyond the kept texts: bytes that are counted but not kept.
+  // Bytes in addition to the stored texts that are counted but not stored.
   readonly bytesBeyond: number
 }
 
-// What was booked. Cost is the one number that header, trailer, body, row and ledger share.
+// What was booked. `cost` is the one number that header, trailer, body, row and ledger share.
 export type Receipt = {
   readonly tokens: Tokens
   readonly usageSource: UsageSource

@@ -1,16 +1,17 @@
-// Whether an account and a key afford what a request may cost at most, and how long an answer they afford.
+// Whether an account and a key can afford the maximum cost of a request, and how long an answer they can afford.
 import { ceilNano, type Nano, type Pico, tokensFor } from './credits.ts'
 
-// What is to be held.
+// The requested hold.
 export type HoldAsk = {
-  // Prompt and request price at their dearest, not yet rounded.
+  // Prompt and request price at their maximum, not yet rounded.
   readonly base: Pico
-  // What a count of the prompt could bring the base down to at best; null: it was counted, and the base stands.
+  // The lowest base that counting the prompt could give; null if it was counted and the base is final.
   readonly baseAtBest: Pico | null
-  // Of all choices together, per token of output.
+  // For all choices together, per output token.
   readonly outputPrice: Pico
   readonly outputTokens: number
-  // The caller named no maximum: half of what is available may cap the output instead of refusing, down to this many.
+  // The caller named no maximum: instead of a refusal, half of the available credits may cap the output, down to this many
+  // tokens.
   readonly outputTokensMin: number | null
 }
 
@@ -28,7 +29,8 @@ export type HoldDecision =
       readonly heldByOthers: boolean
     }
 
-// Whether account and key afford the entry. Without a maximum from the caller, half of what is there may cap the output.
+// Decides whether account and key can afford the entry. Without a maximum from the caller, half of the available credits may cap
+// the output.
 export function decideHold(entry: HoldAsk, account: Funds, key: KeyFunds): HoldDecision {
   const available = leastLeft(account, key)
   const keyBinds = available < account.available
@@ -44,10 +46,10 @@ export function decideHold(entry: HoldAsk, account: Funds, key: KeyFunds): HoldD
     return { kind: 'fits', hold: full, outputTokens: entry.outputTokens }
   }
 
-  // With a cap allowed, what is required is what makes the smallest cap fit into half.
+  // Where a cap is allowed, the required amount is the one for which the smallest cap fits into half.
   const required =
     entry.outputTokensMin === null ? full : 2n * holdFor(entry, Math.min(entry.outputTokensMin, entry.outputTokens))
-  // Waiting helps only where both would afford it once nothing is held any more.
+  // Waiting helps only if both could afford it once nothing is held.
   return {
     kind: 'short',
     limit: keyBinds ? 'key' : 'account',
@@ -58,20 +60,20 @@ export function decideHold(entry: HoldAsk, account: Funds, key: KeyFunds): HoldD
   }
 }
 
-// Whether it is worth counting the prompt of an entry that does not fit: the refusal too says what would fit and whether
-// waiting helps. Not for who could not pay for one token of an answer whatever is counted.
+// Whether counting the prompt could change the decision or the refusal's figures. Not for an account that could not pay for one
+// output token whatever the count.
 export function countMayHelp(entry: HoldAsk, account: Funds, key: KeyFunds): boolean {
   if (entry.baseAtBest === null || entry.baseAtBest >= entry.base || account.owed > 0n) return false
   return ceilNano(entry.baseAtBest + entry.outputPrice) <= onceReleased(account, key)
 }
 
-// What could still be spent: the account's, or what is left of the key's own limit if that is less.
+// The spendable amount: the account's available credits, or the remainder of the key's own limit if that is less.
 export function leastLeft(account: Pick<Funds, 'available'>, key: KeyFunds): Nano {
   const keyLeft = key.creditLimit === null ? null : positive(key.creditLimit - key.spent - key.held)
   return least(account.available, keyLeft)
 }
 
-// What could be spent if nothing were held any more.
+// The spendable amount if nothing were held.
 function onceReleased(account: Funds, key: KeyFunds): Nano {
   const keyWithHeld = key.creditLimit === null ? null : positive(key.creditLimit - key.spent)
   return least(account.available + account.held, keyWithHeld)

@@ -1,4 +1,5 @@
-// Users, sessions and cache keys of a tenant: upstream they neither collide with another tenant's nor tell who it is.
+// A tenant's user, session and cache identifiers as HMACs: upstream they neither collide with another tenant's nor reveal the
+// tenant.
 import { createHmac } from 'node:crypto'
 import { lru } from '../lib/lru.ts'
 import type { Chat } from './chat.ts'
@@ -13,7 +14,7 @@ export function identifiersOf(chat: Chat, accountId: string, hmacKey: Buffer): I
   return hashed
 }
 
-// The account itself, for providers whose prompt caches it partitions. It is the same for every request of an account.
+// The account itself, for providers whose prompt cache it partitions. Constant for all requests of an account.
 export function accountMark(accountId: string, hmacKey: Buffer): string {
   let mark = marks.get(accountId)
   if (mark === undefined) {
@@ -26,7 +27,7 @@ export function accountMark(accountId: string, hmacKey: Buffer): string {
 const MARKS_MAX = 10_000
 const marks = lru<string, string>(MARKS_MAX)
 
-// Requests with the same word go to the same target while it is well, so that its prompt cache stays warm.
+// Requests with the same identifier go to the same target while it is healthy, so that its prompt cache stays warm.
 export function stickyWord({ session_id: session, prompt_cache_key: cacheKey }: Identifiers): string | null {
   return session ?? cacheKey ?? null
 }

@@ -4,12 +4,12 @@ import type { Nano } from './credits.ts'
 export const SCOPES = ['chat.completions', 'models.read'] as const
 export type Scope = (typeof SCOPES)[number]
 
-// Random bytes of a secret, behind its prefix in base62.
+// Random bytes of a secret, base62-encoded after its prefix.
 export const SECRET_BYTES = 32
 export const GRACE_MS = 60 * 60_000
 export const SECRETS_IN_GRACE_MAX = 5
 
-// What an operator may set at most, in a request and in the configuration file alike.
+// The maximum values that an operator may set, in a request and in the configuration file alike.
 export const RPM_LIMIT_MAX = 10_000_000
 export const DAILY_LIMIT_MAX = 1_000_000_000
 export const CONCURRENT_LIMIT_MAX = 100_000
@@ -26,17 +26,17 @@ export type KeyControls = {
   readonly expiresAt: number | null
 }
 
-// What a new key gets when nothing else is said.
+// The defaults of a new key.
 export type KeyDefaults = Omit<KeyControls, 'name'>
 
 export type Key = KeyControls & {
   readonly id: string
   readonly accountId: string
-  // Grows with every change of the key or of one of its secrets; the gate compares it.
+  // Incremented with every change of the key or of one of its secrets; the reservation compares it.
   readonly version: number
   readonly createdAt: number
   readonly revokedAt: number | null
-  // Written once when an expiry passed, so that a clock that jumps back revives nothing.
+  // Written once when an expiry has passed, so that a clock that jumps back revives nothing.
   readonly expiredAt: number | null
   readonly lastUsedAt: number | null
 }
@@ -62,7 +62,7 @@ export type Account = {
   readonly name: string
   readonly status: AccountStatus
   readonly balance: Balance
-  // Grows with every change of name or status.
+  // Incremented with every change of name or status.
   readonly version: number
   readonly createdAt: number
 }
@@ -80,7 +80,7 @@ export function secretAlive(secret: Pick<Secret, 'graceExpiresAt'>, now: number)
   return secret.graceExpiresAt === null || secret.graceExpiresAt > now
 }
 
-// What a node believes about the bearer of a secret: enough to refuse early, never enough to admit.
+// What a node has cached about the owner of a secret: enough to refuse early, never enough to admit.
 export type Bearer = {
   readonly key: Key
   readonly label: string

@@ -1,16 +1,16 @@
-// A model of the price list as the configuration file would declare it: floats per million tokens become exact decimals per
-// token, once, through their shortest text.
+// Converts a model of the price list to the form of the configuration file: floats per million tokens become exact decimals per
+// token, once, through their shortest decimal representation.
 import type { ListedModel } from '../lib/price-list.ts'
 import { formatPrice, type Pico } from './credits.ts'
 import { factsOf } from './model-facts.ts'
 
 export type ListedAs = {
-  // The catalog's provider that serves it, and what comes before the model's name there.
+  // The catalog's provider that serves it, and the prefix of the model's name there.
   readonly provider: string
   readonly upstreamPrefix: string
-  // Before the name in the catalog's id.
+  // The prefix of the catalog's id.
   readonly prefix: string
-  // Where neither the list nor we know them.
+  // Defaults where neither the list nor our own data has a value.
   readonly contextLength?: number | undefined
   readonly maxOutputTokens?: number | undefined
 }
@@ -21,7 +21,7 @@ export type ModelDocument = Readonly<Record<string, unknown>> & {
   readonly targets: readonly { readonly provider: string; readonly model: string }[]
 }
 
-// The document, or why there is none.
+// The document, or the reason why there is none.
 export function documentOf(listed: ListedModel, how: ListedAs): ModelDocument | string {
   const { input, output } = listed.dollars
   if (input === undefined || output === undefined) return 'the list has no price for text in and out'
@@ -43,12 +43,12 @@ export function documentOf(listed: ListedModel, how: ListedAs): ModelDocument | 
   }
 }
 
-// Exact but for digits beyond a pico-dollar, which are rounded up.
+// Exact except for digits beyond a pico-dollar, which are rounded up.
 export function perToken(dollarsPerMillion: number): string {
   const match = /^(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(dollarsPerMillion))
   if (match === null) throw new Error('a listed price is not a number of dollars')
   const [, whole = '', fraction = '', exponent = '0'] = match
-  // A token is a millionth, a pico-dollar another millionth of that: the digits move by six places and not by twelve.
+  // A price per million tokens in pico-dollars per token: the digits shift by six places, not by twelve.
   const places = 6 + Number(exponent) - fraction.length
   const digits = BigInt(whole + fraction)
   const pico: Pico = places >= 0 ? digits * 10n ** BigInt(places) : ceilDiv(digits, 10n ** BigInt(-places))
@@ -57,7 +57,7 @@ export function perToken(dollarsPerMillion: number): string {
 
 const DESCRIPTION_MAX = 2000
 
-// Thinking is output: where it has a price of its own, the dearer of the two.
+// Reasoning is output: where it has its own price, the higher of the two is used.
 function pricingOf({ dollars }: ListedModel): Readonly<Record<string, string>> {
   const { input = 0, output = 0, output_reasoning = 0, cache_read, cache_write } = dollars
   return {

@@ -1,5 +1,5 @@
-// Upstream usage is believed only within bounds: each count is judged by itself, replaced by an estimate when it cannot
-// be true, and clamped, never lowered, when it is above what could be. Pure.
+// Validates upstream usage: each count is judged separately, replaced by an estimate when it is impossible, and clamped, never
+// lowered, when it is above the maximum. Pure.
 import type { Tokens } from './credits.ts'
 
 export type Reported = {
@@ -11,18 +11,18 @@ export type Reported = {
 }
 
 export type MeterBounds = { readonly prompt: number; readonly completion: number }
-// Made only where `unknowns` asks for them; a count that is believed needs none.
+// Computed only where `unknowns` requests them; a plausible count needs no estimate.
 export type Estimates = { readonly prompt: number; readonly completion: number }
 type Seen = {
   readonly output: boolean
   readonly finished: boolean
-  // The caller left, and what was read may be less than what was produced: without the upstream's last count, the bound.
+  // The caller left, and less may have been read than was produced: without the upstream's final count, the maximum is billed.
   readonly unseen: boolean
 }
 
 export type Judged = { readonly tokens: Tokens; readonly source: 'upstream' | 'estimate'; readonly clamped: boolean }
 
-// `prompt_tokens` includes what was cached, as OpenAI means it.
+// `prompt_tokens` includes cached tokens, as in OpenAI's API.
 export function readUsage(value: unknown): Reported {
   const usage = record(value)
   const promptDetails = record(usage.prompt_tokens_details)
@@ -36,7 +36,7 @@ export function readUsage(value: unknown): Reported {
   }
 }
 
-// Of any answer, finished or not. Zero for a prompt that was not empty, or for output that was seen, is no count.
+// For any answer, finished or not. Zero for a non-empty prompt, or for output that was received, is not a valid count.
 export function judge(reported: Reported, bounds: MeterBounds, seen: Seen, estimates: Estimates): Judged {
   const believable = believesPrompt(reported)
   const prompt = believable ? (reported.prompt as number) : estimates.prompt
@@ -59,7 +59,7 @@ export function judge(reported: Reported, bounds: MeterBounds, seen: Seen, estim
   }
 }
 
-// Which counts `judge` will have to take from an estimate, or hold against one.
+// The counts that `judge` will replace by an estimate or compare with one.
 export function unknowns(reported: Reported, seen: Seen): { readonly prompt: boolean; readonly completion: boolean } {
   return {
     prompt: !believesPrompt(reported),
@@ -77,7 +77,7 @@ function completionOf(
   if (seen.finished && believable) return { count: reported, believed: true }
   if (seen.unseen) return { count: bound, believed: false }
   if (!seen.output) return { count: reported ?? 0, believed: believable }
-  // An unfinished stream: the upstream's last count may lag behind what was read, or be ahead of it.
+  // An unfinished stream: the upstream's last count may be lower or higher than what was read.
   if (!seen.finished && believable && reported >= estimates.completion) return { count: reported, believed: true }
   return { count: estimates.completion, believed: false }
 }
@@ -90,7 +90,7 @@ function believesCompletion(reported: number | undefined, seen: Seen): reported 
   return reported !== undefined && (reported > 0 || !seen.output)
 }
 
-// A whole number that is too large to be true is still above its bound, and is to be clamped, not estimated.
+// A whole number that is too large to be true is above its maximum and is clamped, not estimated.
 function count(value: unknown): number | undefined {
   return Number.isInteger(value) && (value as number) >= 0
     ? Math.min(value as number, Number.MAX_SAFE_INTEGER)

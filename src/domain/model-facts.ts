@@ -1,15 +1,15 @@
-// What the price list does not tell of well-known models: how much they can put out at once, how long their context is
-// where the list is silent, and whether they think unseen. From the vendors' own pages.
+// Data about well-known models that the price list lacks: maximum output, context length where the list has none, and hidden
+// reasoning. From the vendors' own pages.
 
 export type ModelFacts = {
-  // Null: as much as the context has room for.
+  // Null: limited only by the context.
   readonly maxOutputTokens: number | null
   readonly contextLength?: number
   readonly hiddenReasoning?: boolean
 }
 
-// By the name without whoever's prefix. A name that is not here is not guessed at: too low a maximum would give output
-// away, too high a one is refused by the vendor.
+// By name without any prefix. A missing name is not guessed: too low a maximum would give output away, too high a one is refused
+// by the vendor.
 export function factsOf(name: string): ModelFacts | undefined {
   const bare = name.slice(name.lastIndexOf('/') + 1)
   return FACTS.find(([pattern]) => pattern.test(bare))?.[1]

@@ -1,4 +1,4 @@
-// Operators and their sessions: who may manage the gateway, in which role, and for how long a login lasts.
+// Operators and their sessions: who may manage the gateway, in which role, and how long a login lasts.
 
 export const ROLES = ['admin', 'viewer'] as const
 export type Role = (typeof ROLES)[number]
@@ -14,17 +14,17 @@ export type Operator = {
 export type Session = {
   readonly id: string
   readonly operator: Pick<Operator, 'id' | 'name' | 'role'>
-  // Where it was opened from.
+  // The address from which it was opened.
   readonly address: string
   readonly createdAt: number
   readonly usedAt: number
   readonly expiresAt: number
 }
 
-// Whoever bears the token of the configuration. There is always one, so that nobody can lock everybody out.
+// The operator of the configured token. It always exists, so that nobody can lock everybody out.
 export const ROOT = { id: 'op_root', name: 'admin' } as const
 
-// Names that events give to what nobody ordered; an operator of that name could hide behind it.
+// Reserved actor names of events that no operator caused; an operator of that name could hide behind them.
 export const RESERVED_NAMES: readonly string[] = ['system', 'first start', 'start', 'command line']
 
 const HOUR_MS = 3_600_000

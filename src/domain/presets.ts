@@ -1,26 +1,25 @@
-// What is known of providers before anybody configures one: where they are, how they depart from OpenAI's wire, under which
-// variable their key usually is. Data only; docs/providers.md tells the same in a table.
-// See docs/decisions/provider-protocols.md.
+// Built-in data about known providers: address, differences from OpenAI's protocol, usual key variable. Data only;
+// docs/providers.md has the same as a table. See docs/decisions/provider-protocols.md.
 import { NO_QUIRKS, type Provider, type ProviderKind, type Quirks } from './catalog.ts'
 
 export type Preset = {
-  // Null where every customer has an address of their own.
+  // Null where every customer has a separate address.
   readonly baseUrl: string | null
-  // The environment variable that usually holds its key; null where there is no usual one.
+  // The environment variable that usually holds its key; null if there is none.
   readonly apiKeyVariable: string | null
   readonly needsKey: boolean
   readonly quirks: Quirks
   readonly passthrough: readonly string[]
   readonly maxTokensField: Provider['maxTokensField']
-  // Whether it stands on the public internet and fetches pictures from there.
+  // Whether it is on the public internet and fetches images from there.
   readonly remoteMedia: boolean
-  // What does not work there, in words for operators.
+  // Known limitations, as a text for operators.
   readonly limitations: readonly string[]
 }
 
-// Sampling fields that OpenAI does not know; whoever is as strict as OpenAI refuses them.
+// Sampling fields that OpenAI does not know and strict providers refuse.
 const BEYOND_OPENAI = ['min_p', 'min_tokens', 'repetition_penalty', 'session_id', 'top_a', 'top_k', 'typical_p']
-// What only OpenAI itself reads, and strict others refuse.
+// Fields that only OpenAI itself reads and strict providers refuse.
 const OPENAI_ALONE = [
   'modalities',
   'prompt_cache_key',
@@ -30,10 +29,10 @@ const OPENAI_ALONE = [
   'store',
   'verbosity',
 ]
-// What other providers want back of an earlier answer.
+// Fields of an earlier answer that other providers expect back.
 const THOUGHTS = ['messages.reasoning', 'messages.reasoning_content', 'messages.reasoning_details']
 
-// Of those that run anybody's models few know the role `developer`, and everybody knows `system`.
+// Few hosts of third-party models know the role `developer`; all know `system`.
 const NO_DEVELOPER: Quirks = { ...NO_QUIRKS, developerRole: false }
 
 const AZURE = {
@@ -244,7 +243,7 @@ export const PRESETS = {
   },
 } as const satisfies Readonly<Record<string, Preset>>
 
-// Whether an address without a preset is a vendor's all the same.
+// Whether an address without a preset belongs to a vendor.
 export function isVendorAddress(baseUrl: string): boolean {
   const host = URL.parse(baseUrl)?.hostname ?? ''
   return VENDOR_HOSTS.has(host) || host.endsWith('.openai.azure.com')
@@ -259,14 +258,14 @@ const VENDOR_HOSTS: ReadonlySet<string> = new Set(
 export type PresetName = keyof typeof PRESETS
 export const PRESET_NAMES = Object.keys(PRESETS) as readonly PresetName[]
 
-// The wires that are spoken through the AI SDK's packages.
+// The protocols that are spoken through the AI SDK's packages.
 export type SdkKind = Exclude<ProviderKind, 'openai' | 'demo'>
 
 export type SdkPreset = {
-  // What has to be installed beside Turnpike.
+  // The package that must be installed in addition to Turnpike.
   readonly package: string
   readonly apiKeyVariable: string | null
-  // Keys of the configuration that its address is made of, beside or instead of `base_url`.
+  // Configuration keys that make up its address, in addition to or instead of `base_url`.
   readonly settings: readonly string[]
   readonly passthrough: readonly string[]
 }
@@ -308,8 +307,8 @@ export function isSdkKind(kind: ProviderKind): kind is SdkKind {
   return Object.hasOwn(SDK_PRESETS, kind)
 }
 
-// Where a provider of such a kind is unless told; undefined when its settings do not say. Vertex without a project is its
-// express mode, which goes by an API key alone.
+// The default address of a provider of such a kind; undefined when its settings do not determine one. Vertex without a project is
+// its express mode, which needs only an API key.
 export function sdkBaseUrl(kind: SdkKind, settings: Readonly<Record<string, string>>): string | undefined {
   const { project, location, region } = settings
   if (kind === 'anthropic') return 'https://api.anthropic.com/v1'

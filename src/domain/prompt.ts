@@ -1,5 +1,4 @@
-// How long a prompt may be: the bound that a hold is taken for, by its bytes or by a tokenizer's count, and what certainly
-// exceeds a context.
+// How long a prompt may be: the bound used for a hold, by bytes or by a tokenizer's count, and what certainly exceeds a context.
 import { wordCount } from '../lib/word-count.ts'
 import type { Model } from './catalog.ts'
 import type { Tokenizer } from './tokenizer.ts'
@@ -7,7 +6,7 @@ import type { Tokenizer } from './tokenizer.ts'
 export type Message = { readonly role: string; readonly content?: unknown; readonly [field: string]: unknown }
 export type Part = { readonly type: string; readonly [field: string]: unknown }
 
-// What is measured of a chat.
+// The measurements of a chat.
 export type Prompt = {
   readonly messages: readonly Message[]
   readonly promptBytes: number
@@ -18,7 +17,7 @@ export type PromptBody = { readonly messages: readonly Message[]; readonly [fiel
 
 const BESIDE_MESSAGES = ['tools', 'functions', 'response_format']
 
-// The UTF-8 bytes of what is read as the prompt. A picture or file is not measured by its bytes.
+// The UTF-8 bytes of the prompt. Images and files are not measured by their bytes.
 export function promptBytes(body: PromptBody, messagesJson: string, hasMedia: boolean): number {
   let bytes = hasMedia ? bytesWithoutMedia(body.messages) : Buffer.byteLength(messagesJson)
   for (const name of BESIDE_MESSAGES) {
@@ -27,7 +26,7 @@ export function promptBytes(body: PromptBody, messagesJson: string, hasMedia: bo
   return bytes
 }
 
-// Megabytes of media are serialised once, to be sent, and not a second time to be measured: a single digit stands for each.
+// Media of several megabytes is serialised once, to be sent, and not again to be measured: each is replaced by a single digit.
 function bytesWithoutMedia(messages: readonly Message[]): number {
   let digits = 0
   const spoken = (part: Part) => {
@@ -41,22 +40,22 @@ function bytesWithoutMedia(messages: readonly Message[]): number {
   return Buffer.byteLength(JSON.stringify(stripped)) - digits
 }
 
-// What the tokenizers make of the texts of a prompt, and how many texts those are.
+// The tokenizer's counts of a prompt's texts, and the number of texts.
 export type CountedPrompt = {
   readonly tokens: Readonly<Record<Tokenizer['encoding'], number>>
   readonly texts: number
 }
 
-// At most how many tokens the prompt costs: one a byte, which no tokenizer that works on bytes can exceed, and 16 a message.
-// Where it was counted, the count stands instead of the bytes. A picture or file counts what the model states for one. More
-// than the context is never billed.
+// The maximum number of prompt tokens: one per byte, which no byte-level tokenizer can exceed, plus 16 per message. A count
+// replaces the bytes where there is one. Images and files count what the model states for one. Never more than the context, since
+// more is not billed.
 export function promptBound(prompt: Prompt, model: SizedModel, counted?: Counted): number {
   const text = counted === undefined ? prompt.promptBytes : countedBound(counted)
   const bound = text + 16 * prompt.messages.length + model.mediaMaxTokens * prompt.media.length
   return Math.min(bound, model.contextLength)
 }
 
-// The least that a count can bring the bound down to.
+// The lowest bound that a count can give.
 export function leastBound(prompt: Prompt, model: SizedModel): number {
   return Math.min(16 * prompt.messages.length + model.mediaMaxTokens * prompt.media.length, model.contextLength)
 }
@@ -66,7 +65,7 @@ type SizedModel = Pick<Model, 'mediaMaxTokens' | 'contextLength'>
 // For the model in question: the tokenizers of its targets.
 export type Counted = { readonly prompt: CountedPrompt; readonly tokenizers: readonly Tokenizer[] }
 
-// Texts are counted as if newlines joined them, and a token may reach across such a joint: hence one more for each.
+// Texts are counted as if joined by newlines, and a token may span such a joint: hence one more for each.
 function countedBound({ prompt, tokenizers }: Counted): number {
   let most = 0
   for (const { encoding, isOpenai } of tokenizers) {
@@ -76,9 +75,8 @@ function countedBound({ prompt, tokenizers }: Counted): number {
   return most
 }
 
-// Certainly, whatever the tokenizer: none merges across words, and none has tokens longer than 128 characters. Words are
-// counted no further than it takes, and not at all where there are too few bytes, since a word and what divides it from the next are
-// two at least.
+// Certain for every tokenizer: none merges across words, and none has tokens longer than 128 characters. Words are counted only
+// as far as needed, and not at all where there are too few bytes, since a word and its separator are at least two.
 export function surelyExceeds(
   { messages, promptBytes }: Pick<Prompt, 'messages' | 'promptBytes'>,
   tokens: number,
@@ -94,7 +92,7 @@ export function surelyExceeds(
   return Math.max(words, Math.floor(characters / 128)) > tokens
 }
 
-// What is certainly read as the prompt: of the other fields a provider may leave out what it likes.
+// The part that is certainly read as the prompt; a provider may ignore other fields.
 export function* spokenTexts(messages: readonly Message[]): Generator<string> {
   for (const message of messages) {
     if (typeof message.content === 'string') yield message.content
@@ -108,8 +106,8 @@ export function* spokenTexts(messages: readonly Message[]): Generator<string> {
   }
 }
 
-// Every text that is sent as the prompt, for the tokenizer: under whatever name it goes, it may be read and billed to us. A
-// picture or file is not text.
+// Every text that is sent as the prompt, for the tokenizer: under any name, it may be read and billed to us. Images and files are
+// not text.
 export function* promptTexts(
   messages: readonly Message[],
   others: Readonly<Record<string, unknown>>,

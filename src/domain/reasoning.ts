@@ -1,10 +1,10 @@
-// Which answers may hold tokens that their caller never sees: of models that think before they speak, and of requests that
-// hide what is thought or have it summed up. Where that may be, only the upstream's own count says what was produced.
-// See docs/decisions/reasoning-and-disconnects.md.
+// Which answers may contain tokens that the caller never sees: from reasoning models, and for requests that hide or summarise the
+// reasoning. For those, only the upstream's own count tells how much was produced. See
+// docs/decisions/reasoning-and-disconnects.md.
 import { isRawJson } from '../lib/raw-json.ts'
 import type { Model, Target } from './catalog.ts'
 
-// Whether a model thinks, by its names: its id, and what its targets are called. An operator's own word goes before this.
+// Whether a model reasons, judged by its id and its targets' names. An operator's explicit setting takes precedence.
 export function isKnownToReason({
   id,
   targets,
@@ -16,13 +16,13 @@ export function isKnownToReason({
 }
 
 export type ReasoningWish = {
-  // It asks that what is thought be left out of the answer.
+  // The request excludes the reasoning from the answer.
   readonly hides: boolean
-  // It asks for thinking, which many vendors show only in summary.
+  // The request enables reasoning, which many vendors show only as a summary.
   readonly asks: boolean
 }
 
-// Under whatever names providers take it; `fields` are those of the body.
+// Reads all field names that providers use for it; `fields` are those of the body.
 export function readReasoningWish(fields: Readonly<Record<string, unknown>>): ReasoningWish {
   const { reasoning_effort: effort, include_reasoning, reasoning_format, thinking_budget } = fields
   const reasoning = record(fields.reasoning)
@@ -44,14 +44,14 @@ export function readReasoningWish(fields: Readonly<Record<string, unknown>>): Re
   }
 }
 
-// Whether tokens of this answer may be produced unseen.
+// Whether this answer may contain hidden tokens.
 export function mayReasonUnseen(wish: ReasoningWish, model: ThinkingModel): boolean {
   return model.hiddenReasoning || wish.hides || (wish.asks && model.hiddenReasoningStated !== true)
 }
 
 type ThinkingModel = Pick<Model, 'hiddenReasoning' | 'hiddenReasoningStated'>
 
-// Names begin at the start, or behind a vendor's prefix (`openai/`, `us.deepseek.`); dates and sizes may follow.
+// Names match at the start or after a vendor's prefix (`openai/`, `us.deepseek.`); dates and sizes may follow.
 const AT = '(?:^|[/.:@])'
 const REASONING: readonly RegExp[] = [
   new RegExp(`${AT}o[1-9](?:$|[-:@])`),
@@ -71,13 +71,13 @@ function reasons(name: string): boolean {
   return !NOT_REASONING.test(lower) && REASONING.some(pattern => pattern.test(lower))
 }
 
-// Providers read `"true"` and 1 as they read true.
+// Providers treat `"true"` and 1 like true.
 function says(value: unknown, meant: boolean): boolean {
   const said = typeof value === 'string' ? value.toLowerCase() : value
   return said === meant || said === String(meant) || said === Number(meant) || said === String(Number(meant))
 }
 
-// An integer past 2⁵³ is raw JSON, and asks for as much as may be had.
+// An integer past 2⁵³ is raw JSON and counts as a request for the maximum.
 function asked(value: unknown): boolean {
   return isRawJson(value) || (typeof value === 'string' && value !== 'none') || (typeof value === 'number' && value > 0)
 }

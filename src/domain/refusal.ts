@@ -1,4 +1,4 @@
-// Every way in which we say no to a caller: one table of codes, from which answers, tests and docs are made.
+// Every refusal that a caller can get: one table of codes, from which answers, tests and docs are generated.
 
 export type ErrorType =
   | 'invalid_request_error'
@@ -11,7 +11,7 @@ export type ErrorType =
 
 type Entry = { readonly status: number; readonly type: ErrorType; readonly message: string }
 
-// In the order in which refusals come. The message is the default; a refusal may carry better words.
+// In the order in which refusals are checked. The message is the default; a refusal may carry a more specific one.
 export const REFUSALS = {
   malformed_request: entry(400, 'invalid_request_error', 'The HTTP request could not be parsed.'),
   request_timeout: entry(408, 'invalid_request_error', 'The request took too long to arrive.'),
@@ -60,7 +60,7 @@ export const REFUSALS = {
   all_providers_failed: entry(502, 'upstream_error', 'No provider could serve this request.'),
   service_unavailable: entry(503, 'api_error', 'The service cannot take this request right now.'),
   internal_error: entry(500, 'api_error', 'Something went wrong on our side.'),
-  // The admin API's own.
+  // Only used by the admin API.
   csrf_failed: entry(403, 'permission_error', 'A change by session needs its CSRF token in X-CSRF-Token.'),
   operator_is_viewer: entry(403, 'permission_error', 'This operator may look at everything and change nothing.'),
   conflict: entry(409, 'invalid_request_error', 'The change conflicts with the current state.'),

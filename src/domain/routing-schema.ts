@@ -1,4 +1,4 @@
-// The shape of what a request asks of routing, as data, in OpenRouter's words.
+// The schema of a request's routing preferences, in OpenRouter's format.
 import Type from 'typebox'
 import { MODEL_NAME_MAX } from './usage.ts'
 
@@ -35,7 +35,7 @@ export const ROUTING = {
   ),
 }
 
-// Of `provider`: what is read of it, and what asks for a promise that is not made here and is therefore refused.
+// Fields of `provider`: those that are read, and those that request a guarantee not offered here and are therefore refused.
 export const PROVIDER_WISHES: readonly string[] = Object.keys(ROUTING.provider.properties)
 export const UNKEPT_WISHES: ReadonlyMap<string, (value: unknown) => boolean> = new Map<
   string,

@@ -1,26 +1,25 @@
-// What may be asked of routing, by the operator for a model and by the caller for a request, and the words in which it
-// explains its choice.
+// Routing preferences, of the operator for a model and of the caller for a request, and the terms used to explain a choice.
 import type { Pico } from './credits.ts'
 
-// How the targets of a model are put in order; health comes first in all of them.
+// How the targets of a model are ordered; health always comes first.
 export const STRATEGIES = ['priority', 'weighted', 'cheapest', 'fastest', 'least_busy'] as const
 export type Strategy = (typeof STRATEGIES)[number]
 
-// What one request asks, in OpenRouter's words: `models` and `provider` of its body.
+// The preferences of one request, in OpenRouter's format: `models` and `provider` of its body.
 export type Wishes = {
-  // Models to fall back to, in this order, after the one that was asked for.
+  // Fallback models, in this order, after the requested one.
   readonly models: readonly string[]
-  // Providers in this order first.
+  // Preferred providers, in this order.
   readonly order: readonly string[]
-  // No others than these; undefined: all.
+  // Only these providers; undefined: all.
   readonly only: readonly string[] | undefined
   readonly ignore: readonly string[]
-  // False: the first candidate alone is tried.
+  // False: only the first candidate is tried.
   readonly allowFallbacks: boolean
   readonly sort: Strategy | undefined
-  // The most that a token, or a request, may cost the caller.
+  // The maximum price of a token or of a request.
   readonly maxPrice: { readonly prompt?: Pico; readonly completion?: Pico; readonly request?: Pico }
-  // Only models that say they take every parameter of the request.
+  // Only models that declare support for every parameter of the request.
   readonly requireParameters: boolean
 }
 
@@ -35,9 +34,9 @@ export const NO_WISHES: Wishes = {
   requireParameters: false,
 }
 
-// Why a candidate stands where it does, or is no candidate. A closed list: it tells nothing about other tenants.
+// Why a candidate has its place, or is not a candidate. A closed list: it reveals nothing about other tenants.
 export const REASONS = [
-  // Its place among the candidates
+  // Position among the candidates
   'priority',
   'weight',
   'cheapest',
@@ -46,11 +45,11 @@ export const REASONS = [
   'requested_order',
   'sticky',
   'fallback_model',
-  // Behind the others, or only where there is nobody else
+  // After the others, or only when there is no other
   'unhealthy',
   'rate_limited',
   'last_resort',
-  // Not to be tried
+  // Skipped
   'not_in_only',
   'ignored',
   'above_max_price',
@@ -65,7 +64,7 @@ export const REASONS = [
 ] as const
 export type Reason = (typeof REASONS)[number]
 
-// By which strategy a candidate has its place.
+// The strategy that determined a candidate's position.
 export const REASON_OF: Readonly<Record<Strategy, Reason>> = {
   priority: 'priority',
   weighted: 'weight',
@@ -74,13 +73,13 @@ export const REASON_OF: Readonly<Record<Strategy, Reason>> = {
   least_busy: 'least_busy',
 }
 
-// One place in the order.
+// One position in the order.
 export type Considered = {
-  // The catalog's, and the caller's word for one that is not there.
+  // The catalog's id, or the caller's name for a model that is not in the catalog.
   readonly model: string
-  // Null for a model that is no candidate whoever serves it.
+  // Null for a model that is not a candidate at any provider.
   readonly provider: string | null
-  // From 0; null: it is not to be tried.
+  // From 0; null: it is not tried.
   readonly position: number | null
   readonly reason: Reason
 }

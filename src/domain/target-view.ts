@@ -1,4 +1,4 @@
-// What is known of the upstreams, as an operator sees it: how every target and every credential stands. No secret is in it.
+// The state of every target and credential as an operator sees it. Contains no secrets.
 
 export const TARGET_STATES = ['closed', 'open', 'half_open'] as const
 export const CREDENTIAL_STATES = ['active', 'suspected', 'limited', 'dead'] as const
@@ -7,9 +7,9 @@ export type TargetView = {
   readonly provider: string
   // The provider's name for it.
   readonly model: string
-  // Of its breaker: while that is open, nothing is sent there.
+  // State of its breaker: while it is open, nothing is sent there.
   readonly state: (typeof TARGET_STATES)[number]
-  // Of the recent past; null while nothing is known.
+  // Recent values; null while nothing is known.
   readonly successRate: number | null
   readonly firstByteMs: number | null
   readonly inFlight: number
@@ -24,7 +24,7 @@ export type CredentialView = {
   readonly provider: string
   readonly id: string
   readonly state: (typeof CREDENTIAL_STATES)[number]
-  // When a limited one is used again, or a dead one asked about; null for the others.
+  // When a limited credential is used again or a rejected one is probed; null for the others.
   readonly until: number | null
 }
 

@@ -1,5 +1,5 @@
-// Which tokenizer a target's model has, as far as its provider and its name tell. OpenAI's own are known exactly; for all
-// others the count of one of OpenAI's is taken, and half as much again.
+// Which tokenizer a target's model uses, judged by its provider and name. OpenAI's tokenizers are known exactly; for all others
+// the count of one of OpenAI's is used, times 1.5.
 import type { Provider, Target } from './catalog.ts'
 
 export type Tokenizer = {
@@ -7,9 +7,9 @@ export type Tokenizer = {
   readonly isOpenai: boolean
 }
 
-// A name says it only where names are OpenAI's: at its own address, at Azure's (where deployments may be named otherwise),
-// and behind the prefix by which resellers name its models. Anybody may call a model of their own gpt-4. Open weights keep
-// their tokenizer wherever they run.
+// A name is reliable only where names are OpenAI's: at its own address, at Azure's (where deployments may have other names), and
+// with the prefix that resellers use for its models. Anybody may name a model gpt-4. Open weights keep their tokenizer wherever
+// they run.
 export function tokenizerOf(target: Pick<Target, 'model'>, provider: Pick<Provider, 'baseUrl'> | undefined): Tokenizer {
   const bare = target.model.slice(target.model.lastIndexOf('/') + 1)
   if (OPEN_WEIGHTS.test(bare)) return O200K

@@ -1,5 +1,5 @@
-// The hours that usage is summed up in, and how long requests took as counts in fixed logarithmic buckets: enough to tell
-// a median or a 95th percentile over any range from the counts of its hours.
+// The hours of usage roll-ups, and request durations as counts in fixed logarithmic buckets: enough for a median or a 95th
+// percentile over any range of hours.
 import { DAY_MS } from './key.ts'
 
 export const HOUR_MS = 3_600_000
@@ -9,7 +9,7 @@ export function hourOf(at: number): number {
   return Math.floor(at / HOUR_MS)
 }
 
-// Each bucket ends a tenth above where it begins: a percentile is off by a twentieth at most. The last one takes the rest.
+// Each bucket ends a tenth above its start: a percentile is off by at most a twentieth. The last bucket takes the rest.
 const BUCKET_GROWTH = 1.1
 const BUCKET_LAST = 200
 
@@ -23,14 +23,14 @@ function bucketMs(bucket: number): number {
   return bucket === 0 ? 0 : Math.round(BUCKET_GROWTH ** (bucket - 0.5))
 }
 
-// How many requests fell into which bucket.
+// The number of requests per bucket.
 export type Durations = Map<number, number>
 
 export function addDuration(durations: Durations, bucket: number, requests: number): void {
   durations.set(bucket, (durations.get(bucket) ?? 0) + requests)
 }
 
-// Null where nothing was timed.
+// Null if nothing was timed.
 export function percentileMs(durations: ReadonlyMap<number, number>, part: number): number | null {
   let total = 0
   for (const requests of durations.values()) total += requests

@@ -1,4 +1,4 @@
-// The usage record as callers and operators see it: names of the contract, money as decimal strings, times in ISO.
+// The usage record as callers and operators see it: API field names, money as decimal strings, times in ISO 8601.
 import { formatCredits } from './credits.ts'
 import type { Considered } from './routing.ts'
 import type { Attempt, Endpoint, Outcome, RowState, UsageRow, UsageSource } from './usage.ts'
@@ -49,7 +49,7 @@ export type PriceObject = {
   readonly request: string
 }
 
-// Operators also see how it was routed.
+// Operators also see how the request was routed.
 export type OperatorUsageObject = UsageObject & { readonly routing: readonly Considered[] }
 
 export function operatorUsageObject(row: UsageRow): OperatorUsageObject {
@@ -82,7 +82,7 @@ export function usageObject(row: UsageRow): UsageObject {
     reasoning_tokens: row.tokens.reasoning,
     usage_source: row.usageSource,
     price_version: row.priceVersion,
-    // The snapshot is JSON of decimal strings already, in the names of the wire.
+    // The snapshot is already JSON of decimal strings with API field names.
     price: row.price === null ? null : (JSON.parse(row.price) as PriceObject),
     hold: formatCredits(row.hold),
     cost: formatCredits(row.cost),

@@ -1,4 +1,4 @@
-// The usage record: one row per request, from its gate to its settlement.
+// The usage record: one row per request, from its reservation to its settlement.
 import type { Nano, Tokens } from './credits.ts'
 import type { Considered } from './routing.ts'
 
@@ -34,7 +34,7 @@ export type Attempt = {
   readonly ms: number
 }
 
-// What is known of a request when it comes to its gate.
+// What is known about a request when it reaches its reservation.
 export type RequestFacts = {
   readonly requestId: string
   readonly clientRequestId: string | null
@@ -51,7 +51,7 @@ export type UsageRow = RequestFacts & {
   readonly modelServed: string | null
   readonly provider: string | null
   readonly attempts: readonly Attempt[]
-  // Who was considered, in which order and why: for operators.
+  // The candidates in order, with reasons: for operators.
   readonly routing: readonly Considered[]
   readonly stream: boolean
   readonly state: RowState
@@ -70,14 +70,14 @@ export type UsageRow = RequestFacts & {
   readonly firstByteAt: number | null
   readonly finishedAt: number | null
   readonly upstreamId: string | null
-  // More than one where refusals of a key came too quickly to have a row each.
+  // More than one where refusals of a key exceeded the rate for separate rows.
   readonly requests: number
 }
 
 export const MODEL_NAME_MAX = 256
 export const CLIENT_REQUEST_ID_MAX = 128
 
-// Strings that come from outside are stored capped, well-formed and free of NUL, so that no row can spoil its batch.
+// External strings are stored truncated, well-formed and without NUL, so that no row can break its batch.
 export function storable(text: string, max: number): string {
   const cut = text.length > max ? text.slice(0, max) : text
   return cut.toWellFormed().replaceAll('\u0000', '\ufffd')

@@ -1,13 +1,13 @@
-// Times as they go over the wire: ISO 8601 in UTC outward, ISO 8601 with an explicit zone inward.
+// Times on the wire: ISO 8601 in UTC for output, ISO 8601 with an explicit zone for input.
 
-// A day, or a moment with its zone; without a zone the machine's own would be guessed.
+// A date, or a time with its zone; without a zone the machine's own would be guessed.
 const ISO = /^(\d{4})-(\d{2})-(\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/
 
 export function isoTime(at: number): string {
   return new Date(at).toISOString()
 }
 
-// Of a moment that is a whole second by its nature, such as a midnight.
+// For a time that is always a whole second, such as midnight.
 export function isoSecond(at: number): string {
   return `${isoTime(at).slice(0, -'.000Z'.length)}Z`
 }
@@ -16,7 +16,7 @@ export function isoTimeOrNull(at: number | null): string | null {
   return at === null ? null : isoTime(at)
 }
 
-// Milliseconds since 1970. A day is its first moment in UTC. Anything else, the 30th of February too, is undefined.
+// Milliseconds since 1970. A date is its first moment in UTC. Anything else, including 30 February, is undefined.
 export function parseIsoTime(text: string): number | undefined {
   const match = ISO.exec(text)
   if (match === null) return undefined
