@@ -14,7 +14,7 @@ export function encodeBase62(bytes: Uint8Array): string {
   return text
 }
 
-// How many characters so many bytes become.
+// The number of characters that this number of bytes encodes to.
 export function base62Width(bytes: number): number {
   return Math.ceil((bytes * 8) / BITS_PER_LETTER)
 }

@@ -1,5 +1,5 @@
-// Many questions asked as one: while one batch is being answered the next gathers, so that a flood of questions costs as
-// many look-ups as a trickle, and whoever comes in it waits for one or two of them.
+// Combines concurrent lookups into batches: while one batch is running the next one collects, so a flood costs as many lookups as
+// a trickle, and each caller waits for at most two batches.
 import { setImmediate } from 'node:timers/promises'
 
 type Waiting<In, Out> = {
@@ -8,7 +8,7 @@ type Waiting<In, Out> = {
   readonly reject: (error: unknown) => void
 }
 
-// `ask` answers in the order of the questions.
+// `ask` returns results in the order of its input.
 export function gather<In, Out>(
   ask: (questions: readonly In[]) => Promise<readonly (Out | undefined)[]>,
   batchMax: number,
@@ -27,7 +27,7 @@ export function gather<In, Out>(
       } catch (error) {
         for (const { reject } of batch) reject(error)
       }
-      // Those who waited for an answer of this batch ask now: all of them go into the next one, not the first of them alone.
+      // Callers that waited for this batch issue their next lookups now: all of them join the next batch, not only the first.
       await setImmediate()
     }
     isRunning = false

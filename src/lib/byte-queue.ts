@@ -1,10 +1,10 @@
-// Bytes that arrived and are not used yet, in one buffer. A piece that finds the queue empty is kept as it is; later ones are
-// copied into a buffer that doubles, so that bytes that arrive one by one cost no more memory or time than all at once.
+// Received bytes that are not consumed yet, in one buffer. A piece that finds the queue empty is kept without a copy; later ones
+// are copied into a buffer that doubles, so bytes that arrive one by one cost no more memory or time than all at once.
 
 export type ByteQueue = {
   readonly length: number
   append(piece: Buffer): void
-  // A view of the first bytes. What was taken or viewed is never overwritten.
+  // A view of the first bytes. Bytes that were taken or viewed are never overwritten.
   peek(bytes: number): Buffer
   take(bytes: number): Buffer
   clear(): void

@@ -1,5 +1,5 @@
-// The only place that reads the time. Everything else is handed a Clock, so that a test, or a whole simulated cluster,
-// can decide what time it is.
+// The only place that reads the time. Everything else receives a Clock, so that a test, or a whole simulated cluster, can control
+// it.
 
 export type Clock = {
   // Milliseconds since 1970, whole; may jump either way when the machine's clock is set.

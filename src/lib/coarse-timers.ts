@@ -1,20 +1,20 @@
-// Timers for what almost never comes to pass: every request sets several and takes them back. Setting one is a write into
-// a list that one interval looks through; Node's own take most of a microsecond each. One goes off up to a tick late.
-// See docs/performance.md.
+// Coarse timers for timeouts that almost never fire: every request sets and cancels several. Setting one is a write into a list
+// that one interval scans; Node's own timers take most of a microsecond each. A timer fires up to one tick late. See
+// docs/performance.md.
 import type { Clock } from './clock.ts'
 
 export type Alarms = { set(ms: number, ring: () => void): Alarm }
 
 export type Alarm = {
-  // From now on the whole time again, also after it went off.
+  // Restarts the full time, also after it fired.
   again(): void
-  // For good.
+  // Permanently.
   cancel(): void
 }
 
 const TICK_MS = 50
 
-// What a ring throws is told, and keeps no other from going off.
+// An error thrown by a callback is reported and does not stop the others.
 export function alarms(clock: Clock, onBug: (error: unknown) => void): Alarms {
   const places: (Entry | undefined)[] = []
   const free: number[] = []
@@ -62,7 +62,7 @@ export function alarms(clock: Clock, onBug: (error: unknown) => void): Alarms {
 
 type List = { readonly clock: Clock; put(entry: Entry): void; take(entry: Entry): void }
 
-// A class, so that one is a single small object: there are several for every request.
+// A class, so that a timer is a single small object: every request has several.
 class Entry implements Alarm {
   due: number
   place = -1

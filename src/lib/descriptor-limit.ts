@@ -1,7 +1,7 @@
-// How many files and sockets this process may have open at once.
+// The maximum number of files and sockets that this process may have open.
 import { readFileSync } from 'node:fs'
 
-// What POSIX systems commonly grant; for where nothing can be learned.
+// The usual POSIX default, for systems that do not report a limit.
 const USUAL = 1024
 
 export function descriptorLimit(): number {
@@ -16,7 +16,7 @@ function fromProc(): number | undefined {
   }
 }
 
-// Systems without /proc; it takes some milliseconds more.
+// For systems without /proc; takes a few milliseconds more.
 function fromReport(): number | undefined {
   const { userLimits } = process.report.getReport() as {
     readonly userLimits?: { readonly open_files?: { readonly soft?: unknown } }

@@ -1,12 +1,11 @@
-// Which addresses lie on the public internet. Where an upstream's address was entered through the API, nothing else may be
-// connected to: not this machine, not its network, not the cloud's metadata, in whatever form the address is written.
-// See docs/decisions/remote-media-and-addresses.md.
+// Which addresses are on the public internet. A provider address entered through the API may connect to nothing else: not to this
+// machine, its network or the cloud's metadata service, in any notation. See docs/decisions/remote-media-and-addresses.md.
 import { lookup as lookupName } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import { parseAddress, parseCidrs } from './ip-address.ts'
 
-// Of IPv4 whatever IANA does not call globally reachable, multicast, and the address by which Azure's machines reach
-// their host.
+// IPv4: everything that IANA does not call globally reachable, multicast, and the address by which Azure's machines reach their
+// host.
 const NOT_PUBLIC_IPV4 = parseCidrs([
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -25,8 +24,8 @@ const NOT_PUBLIC_IPV4 = parseCidrs([
   '240.0.0.0/4',
   '168.63.129.16',
 ])
-// Of IPv6 only global unicast is public, so that mapped, compatible, NAT64, unique local, link-local, site-local and
-// multicast addresses need no list; out of it fall the ranges that wrap another address or stand for none.
+// IPv6: only global unicast is public, so mapped, compatible, NAT64, unique local, link-local, site-local and multicast addresses
+// need no list; ranges that embed another address or are reserved are excluded.
 const GLOBAL_IPV6 = parseCidrs(['2000::/3'])
 const NOT_PUBLIC_IPV6 = parseCidrs(['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'])
 
@@ -44,12 +43,12 @@ export class NotPublic extends Error {
   }
 }
 
-// A URL's host, without the brackets that IPv6 has there.
+// A URL's host, without the brackets of IPv6.
 export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '')
 }
 
-// Resolves if every address of the host is public, else rejects and says why.
+// Resolves if every address of the host is public, otherwise rejects with the reason.
 export async function requirePublic(host: string): Promise<void> {
   const addresses = parseAddress(host) === undefined ? await addressesOf(host) : [host]
   if (!addresses.every(isPublicAddress)) throw new NotPublic(host)
@@ -64,8 +63,8 @@ function addressesOf(host: string): Promise<readonly string[]> {
   })
 }
 
-// For a socket: gives public addresses only, at the moment of connecting, so that a name that has changed since it was
-// looked at leads nowhere.
+// For a socket: returns public addresses only, at the moment of connecting, so a name that has changed since it was checked leads
+// nowhere.
 export const publicLookup: LookupFunction = (host, options, callback) => {
   lookupName(host, { ...options, all: true }, (error, found) => {
     if (error !== null) return callback(error, '')
@@ -76,10 +75,10 @@ export const publicLookup: LookupFunction = (host, options, callback) => {
   })
 }
 
-// What to connect to where only public addresses may be. An address is not looked up, so one that is not public is given a
-// name instead, for which the look-up fails.
+// The host and lookup for connections that may only be public. A literal address is not looked up, so one that is not public is
+// replaced by a name whose lookup fails.
 export function publicHost(host: string): { readonly host: string; readonly lookup: LookupFunction } {
-  // A name has no colon; an address that we cannot read is not public.
+  // A name has no colon; an address that cannot be parsed is not public.
   const isAddress = parseAddress(host) !== undefined || host.includes(':')
   if (!isAddress || isPublicAddress(host)) return { host, lookup: publicLookup }
   return { host: 'not-public', lookup: (_name, _options, callback) => callback(new NotPublic(host), '') }

@@ -1,12 +1,12 @@
-// Seals secrets that must be kept: AES-256-GCM under a key derived for this purpose alone. What is sealed is bound to a
-// context, so that it cannot be moved to another row, and names the key that sealed it.
+// Encrypts stored secrets with AES-256-GCM under a key derived for this purpose alone. A ciphertext is bound to a context, so it
+// cannot be moved to another row, and names its key.
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 
 export type Seal = {
-  // Names the key without telling it.
+  // Identifies the key without revealing it.
   readonly keyId: string
   seal(secret: string, context: readonly string[]): string
-  // Throws if another key sealed it, for another context, or if it was changed.
+  // Throws if it was encrypted with another key, for another context, or was modified.
   open(sealed: string, context: readonly string[]): string
 }
 
@@ -45,7 +45,7 @@ function derived(master: Buffer, info: string, length: number): Buffer {
   return Buffer.from(hkdfSync('sha256', master, '', info, length))
 }
 
-// JSON, so that no two contexts are written alike.
+// JSON, so that no two contexts have the same encoding.
 function bound(context: readonly string[]): Buffer {
   return Buffer.from(JSON.stringify(context))
 }

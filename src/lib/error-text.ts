@@ -1,4 +1,4 @@
-// An error as text for the log: with its stack, so never for a caller.
+// Formats an error for the log, with its stack; never for a caller.
 
 export function wordsOf(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error)

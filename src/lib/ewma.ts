@@ -1,5 +1,4 @@
-// Sums that forget: what was added counts half after every half-life, so that they speak of the recent past without
-// keeping any of it.
+// Exponentially decaying sums: a value counts half after every half-life, so they describe the recent past without storing it.
 
 export type Decaying = { sum: number; weight: number; atMs: number }
 
@@ -14,7 +13,7 @@ export function add(decaying: Decaying, value: number, nowMs: number, halfLifeMs
   decaying.atMs = nowMs
 }
 
-// How many values it still speaks of, with fractions.
+// The number of values that still count, with fractions.
 export function weightAt(decaying: Decaying, nowMs: number, halfLifeMs: number): number {
   return decaying.weight * leftOf(decaying, nowMs, halfLifeMs)
 }
@@ -23,7 +22,7 @@ export function sumAt(decaying: Decaying, nowMs: number, halfLifeMs: number): nu
   return decaying.sum * leftOf(decaying, nowMs, halfLifeMs)
 }
 
-// Undefined while nothing was added. Age alone does not change it: sum and weight fade alike.
+// Undefined while nothing was added. Age alone does not change it: sum and weight decay alike.
 export function meanOf({ sum, weight }: Decaying): number | undefined {
   return weight > 0 ? sum / weight : undefined
 }

@@ -1,9 +1,9 @@
-// Places where a test may make the process die, throw or wait. Without configuration there are none.
+// Points where a test may make the process exit, throw or wait. There are none without configuration.
 
 export type FailpointAction = {
   readonly action: 'kill' | 'throw' | 'sleep'
   readonly ms?: number | undefined
-  // Only the first so many times.
+  // Only the first N times.
   readonly times?: number | undefined
 }
 export type Failpoint = (name: string) => Promise<void> | undefined

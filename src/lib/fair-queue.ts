@@ -1,5 +1,5 @@
-// A bound on how many jobs run at once, where those who must wait are served owner by owner: an owner with a hundred
-// jobs waiting delays an owner with one by a single job.
+// Bounds how many jobs run at once and serves waiting jobs owner by owner: an owner with a hundred waiting jobs delays an owner
+// with one by a single job.
 
 export type FairQueueLimits = {
   readonly concurrent: number
@@ -8,7 +8,7 @@ export type FairQueueLimits = {
 }
 
 export type FairQueue<T> = {
-  // Rejects with QueueFull when the job would have to wait and may not; otherwise ends as the job does.
+  // Rejects with QueueFull when the job would have to wait and may not; otherwise settles like the job.
   run(owner: string, job: () => Promise<T>): Promise<T>
   readonly running: number
   readonly waiting: number
@@ -16,7 +16,7 @@ export type FairQueue<T> = {
 
 export class QueueFull extends Error {
   override readonly name = 'QueueFull'
-  // Whose jobs are too many.
+  // The owner that has too many jobs.
   readonly of: 'owner' | 'all'
 
   constructor(of: 'owner' | 'all') {
@@ -26,7 +26,7 @@ export class QueueFull extends Error {
 }
 
 export function fairQueue<T>(limits: FairQueueLimits): FairQueue<T> {
-  // Owners in the order of their turns; an owner is listed only while one of its jobs waits.
+  // Owners in the order of their turns; an owner is listed only while it has waiting jobs.
   const turns = new Map<string, (() => void)[]>()
   let running = 0
   let waiting = 0
@@ -51,7 +51,7 @@ export function fairQueue<T>(limits: FairQueueLimits): FairQueue<T> {
     return new Promise(resolve => line.push(resolve))
   }
 
-  // The place of a finished job goes straight to the next one, so that no newcomer slips in between.
+  // The slot of a finished job goes directly to the next one, so that no newcomer takes it.
   function passOn(): void {
     const first = turns.entries().next().value
     if (first === undefined) {

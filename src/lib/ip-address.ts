@@ -1,8 +1,8 @@
-// Reads addresses and address ranges, and finds out whose address a request comes from. Whatever is not written in the
-// one plain form is refused, and an invalid list is an error: it must never be read as an empty one.
+// Parses addresses and ranges, and determines the address that a request comes from. Anything not in the plain notation is
+// refused, and an invalid list is an error: it must never be treated as empty.
 
 export type Address = Ipv4 | Ipv6
-// `text` is the canonical form (RFC 5952), fit to be a key: one address, one text.
+// `text` is the canonical form (RFC 5952) and can be used as a key: one address, one text.
 type Ipv4 = { readonly family: 4; readonly value: number; readonly text: string }
 type Ipv6 = { readonly family: 6; readonly value: bigint; readonly text: string }
 
@@ -22,8 +22,8 @@ export class BadCidr extends Error {
   }
 }
 
-// IPv4 as four plain decimal numbers, IPv6 without a zone. IPv4-mapped IPv6, in any spelling, is the IPv4 address (a
-// dual-stack socket reports every IPv4 peer so); IPv4-compatible and NAT64 addresses stay what they are.
+// IPv4 as four plain decimal numbers, IPv6 without a zone. IPv4-mapped IPv6, in any notation, is the IPv4 address (a dual-stack
+// socket reports every IPv4 peer that way); IPv4-compatible and NAT64 addresses are left unchanged.
 export function parseAddress(text: string): Address | undefined {
   const ipv4 = parseIpv4(text.startsWith('::ffff:') ? text.slice(7) : text)
   if (ipv4 !== undefined) return ipv4Address(ipv4)
@@ -32,7 +32,7 @@ export function parseAddress(text: string): Address | undefined {
   return groups === undefined ? undefined : ipv6Address(groups)
 }
 
-// Entries are addresses or ranges; a range must not have bits set beyond its prefix, since that is mostly a slip.
+// Entries are addresses or ranges; a range must not have bits set beyond its prefix, since that is usually a mistake.
 export function parseCidrs(texts: readonly string[]): CidrSet {
   const ranges = texts.map(parseRange)
   const ipv4 = disjoint(ranges.filter(range => range.family === 4))
@@ -43,7 +43,7 @@ export function parseCidrs(texts: readonly string[]): CidrSet {
   })
 }
 
-// What a policy per address counts by: an IPv6 caller owns a /64 at least, so one of its addresses says nothing.
+// The key of a per-address policy: an IPv6 caller owns at least a /64, so a single address says nothing.
 export function addressBlock(address: Address): string {
   if (address.family === 4) return address.text
   const groups = Array.from({ length: 8 }, (_, i) =>
@@ -52,8 +52,8 @@ export function addressBlock(address: Address): string {
   return `${formatIpv6(groups)}/64`
 }
 
-// The socket's peer, unless it is trusted; then X-Forwarded-For from right to left, the first address that is not
-// trusted, or the leftmost if all are. A hop on that way that cannot be read makes the address unknown: refuse.
+// The socket's peer, unless it is trusted; then X-Forwarded-For from right to left, the first address that is not trusted, or the
+// leftmost if all are. An unreadable hop on the way makes the address unknown: refuse.
 export function clientAddress(
   peer: string | undefined,
   forwardedFor: readonly string[],
@@ -70,7 +70,7 @@ export function clientAddress(
   return address
 }
 
-// Spaces and tabs alone, as HTTP has it; a loop, since a regular expression takes quadratic time in a long row of them.
+// Only spaces and tabs, as in HTTP; a loop, since a regular expression takes quadratic time on a long run of them.
 function withoutBlanks(text: string): string {
   let from = 0
   let to = text.length
@@ -102,7 +102,7 @@ function parseIpv4(text: string): number | undefined {
   return dots === 3 && octet >= 0 ? value * 256 + octet : undefined
 }
 
-// Eight numbers, or undefined. "::" stands for one group of zeros at least.
+// Eight numbers, or undefined. "::" stands for at least one group of zeros.
 function parseIpv6(text: string): readonly number[] | undefined {
   if (text.length > 45) return undefined
   const [left, right, ...more] = text.split('::')
@@ -163,7 +163,7 @@ function ipv6Address(groups: readonly number[]): Address {
   }
 }
 
-// Three groups at most: 48 bits fit into a number, and bigints are slow to build.
+// At most three groups: 48 bits fit into a number, and bigints are slow to build.
 function join(groups: readonly number[], from: number, to: number): bigint {
   let value = 0
   for (let i = from; i < to; i++) value = value * 0x10000 + groups[i]!
@@ -194,7 +194,7 @@ function parseRange(entry: string, index: number): Range {
 
   const written = entry.slice(slash + 1)
   if (!/^(0|[1-9][0-9]{0,2})$/.test(written)) throw new BadCidr(entry, index, 'the prefix must be a plain number')
-  // A mapped range is written with a prefix of IPv6: its first 96 bits are the mapping.
+  // A mapped range has an IPv6 prefix: its first 96 bits are the mapping.
   const isMapped = address.family === 4 && entry.includes(':')
   const prefix = Number(written) - (isMapped ? 96 : 0)
   if (prefix < 0) throw new BadCidr(entry, index, 'an IPv4-mapped range needs a prefix of 96 or more')
@@ -218,8 +218,8 @@ function rangeOf(address: Address, prefix: number): Range {
 
 type Ranges<T> = { readonly firsts: readonly T[]; readonly lasts: readonly T[] }
 
-// Two CIDR ranges are apart or one holds the other; without those inside others, a binary search finds the only one
-// that could hold an address.
+// Two CIDR ranges are disjoint or one contains the other; without nested ranges, a binary search finds the only one that can
+// contain an address.
 function disjoint<T extends number | bigint>(ranges: readonly { readonly first: T; readonly last: T }[]): Ranges<T> {
   const sorted = ranges.toSorted((a, b) =>
     a.first === b.first ? (a.last > b.last ? -1 : 1) : a.first < b.first ? -1 : 1,

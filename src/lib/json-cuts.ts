@@ -1,6 +1,5 @@
-// Checks a large JSON text without building it, and finds the parts that need not be parsed because they are passed on as they
-// are: long strings, and the lists below `choices[].logprobs`. One pass over the bytes, no recursion, no object per value.
-// See docs/decisions/large-answers.md.
+// Validates a large JSON text without building it, and finds the parts that are passed on unparsed: long strings, and the lists
+// below `choices[].logprobs`. One pass over the bytes, no recursion, no object per value. See docs/decisions/large-answers.md.
 import { isUtf8 } from 'node:buffer'
 
 // `inside`: the characters of a string, without its quotes. `value`: a whole list or object.
@@ -8,30 +7,30 @@ export type Cut = { readonly kind: 'inside' | 'value'; readonly from: number; re
 
 export type CutBounds = {
   readonly depthMax: number
-  // Of what is left when the cuts are taken out.
+  // Limits for the remainder without the cuts.
   readonly membersMax: number
   // A string value of more bytes than this is cut.
   readonly stringBytesMax: number
 }
 
-// In the order of the text; never one inside another. Throws NotJson.
+// In text order; never nested. Throws NotJson.
 export function jsonCuts(bytes: Uint8Array, bounds: CutBounds): readonly Cut[] {
   if (!isUtf8(bytes)) throw new NotJson('it is not UTF-8')
   const { length } = bytes
   const { depthMax, membersMax, stringBytesMax } = bounds
   const cuts: Cut[] = []
-  // Of each container around the next byte: whether it is an object, and whether its path is the beginning of choices[].logprobs.
+  // For each enclosing container: whether it is an object, and whether its path is a prefix of choices[].logprobs.
   const isObject = new Uint8Array(depthMax + 1)
   const isOnPath = new Uint8Array(depthMax + 1)
   let depth = 0
   let members = 0
   let cutDepth = 0 // the depth of the list that is being cut; 0: none
   let cutFrom = 0
-  let key = OTHER // the last key read, as far as it matters
+  let key = OTHER // the last key read, if relevant
   let next: Next = VALUE
   let at = 0
 
-  // Written without helpers that share its variables: those would cost it half of its speed.
+  // No helpers that share its variables: they would halve its speed.
   while (at < length) {
     const byte = bytes[at] as number
     if (byte === COMMA_SIGN && next === COMMA_OR_END) {
@@ -104,10 +103,10 @@ const COMMA_OR_END = 5
 const OTHER = 0
 const CHOICES = 1
 const LOGPROBS = 2
-// {"choices":[{"logprobs":{"content":[ … is the fifth to be opened.
+// {"choices":[{"logprobs":{"content":[ … is the fifth container to open.
 const CUT_DEPTH = 5
 
-// Whether what opens inside a container at `depth` still leads to a list of logprobs.
+// Whether a container that opens at `depth` can still lead to a list of logprobs.
 function goesOn(depth: number, object: boolean, key: number): boolean {
   if (depth === 1) return key === CHOICES && !object
   if (depth === 2) return object
@@ -133,7 +132,7 @@ const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 const LETTER_U = 0x75
 
-// A key in an unusual spelling is another key: its value is parsed like everything else.
+// A key in an unusual notation is treated as another key: its value is parsed like everything else.
 const CHOICES_KEY = Buffer.from('choices')
 const LOGPROBS_KEY = Buffer.from('logprobs')
 

@@ -1,5 +1,5 @@
-// What must be known of a JSON body before JSON.parse may see it: deep nesting blocks the parser for seconds, hundreds of
-// thousands of members block it for half a second, and only a body with unusual numbers is worth a walk after it.
+// Checks a JSON body before JSON.parse: deep nesting blocks the parser for seconds, hundreds of thousands of members block it for
+// half a second, and only a body with unusual numbers needs a walk afterwards.
 
 import { isUtf8 } from 'node:buffer'
 
@@ -7,12 +7,12 @@ export type JsonVerdict = 'ok' | 'bom' | 'bad_utf8' | 'too_deep' | 'too_many'
 
 export type JsonGuard = {
   readonly verdict: JsonVerdict
-  // Some number is not finite, or an integer beyond the safe ones.
+  // Some number is not finite, or is an unsafe integer.
   readonly suspicious: boolean
 }
 
-// Brackets inside strings do not count. The scan agrees with the parser up to the parser's first error, and after that
-// the parser does not go deeper either. Depth comes first: ten megabytes of "[" are refused after depthMax bytes.
+// Brackets inside strings do not count. The scan agrees with the parser up to the parser's first error, and the parser goes no
+// deeper after that. Depth is checked first: ten megabytes of "[" are refused after depthMax bytes.
 export function guardJson(bytes: Buffer, depthMax: number): JsonGuard {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return { verdict: 'bom', suspicious: false }
 
@@ -28,7 +28,7 @@ export function guardJson(bytes: Buffer, depthMax: number): JsonGuard {
       continue
     }
     if (byte >= ZERO && byte <= NINE) {
-      // Its value can only be odd from here on.
+      // The number can only become unusual from here on.
       if (++digits > DIGITS_MAX && !suspicious) {
         const end = endOfNumber(bytes, i)
         suspicious = isOdd(numberAt(bytes, i - DIGITS_MAX, end))
@@ -57,7 +57,7 @@ export function guardJson(bytes: Buffer, depthMax: number): JsonGuard {
 
 export type TextBounds = { readonly depthMax: number; readonly membersMax: number }
 
-// The same for a text. A level or a member takes two characters at least, so a short text is not looked at.
+// The same for a string. A level or a member takes at least two characters, so a short string is not scanned.
 export function guardText(text: string, bounds: TextBounds): 'ok' | 'too_deep' | 'too_many' {
   if (text.length <= 2 * Math.min(bounds.depthMax, bounds.membersMax)) return 'ok'
   const counted = countMembers(text, bounds)
@@ -79,9 +79,9 @@ export function countMembers(text: string, { depthMax, membersMax }: TextBounds)
   return members
 }
 
-// The dotted path ("messages.2.content") of the first number that is not finite or is an integer beyond the safe ones;
-// the empty path is the value itself. Recursive: only for values whose depth was guarded. Keys are a caller's words, so
-// the path is cut to PATH_CHARS_MAX.
+// The dotted path ("messages.2.content") of the first number that is not finite or is an unsafe integer; the empty path is the
+// value itself. Recursive: only for values whose depth was checked. Keys come from the caller, so the path is truncated to
+// PATH_CHARS_MAX.
 export function oddNumberPath(value: unknown): string | undefined {
   return stepsTo(value)?.reverse().join('.').slice(0, PATH_CHARS_MAX)
 }
@@ -93,7 +93,7 @@ const OPEN = 0x7b
 const CLOSE = 0x7d
 const EXPONENT = 0x65
 const COMMA = 0x2c
-// Far above any chat: the longest conversation with the largest tools has some thirty thousand.
+// Far above any chat: the longest conversation with the largest tools has about thirty thousand.
 const MEMBERS_MAX = 50_000
 const ZERO = 0x30
 const NINE = 0x39
@@ -105,7 +105,7 @@ const DIGITS_MAX = 15
 const STEP_BYTES = 32
 const STEP_BYTES_MAX = 1024
 
-// Where the characters of a number end that begins at or before `from`.
+// The end of a number that starts at or before `from`.
 function endOfNumber(bytes: Buffer, from: number): number {
   let at = from
   while (at < bytes.length && isOfNumber(bytes[at]!)) at++
@@ -132,13 +132,13 @@ function numberAt(bytes: Buffer, from: number, to: number): number {
   return Number(bytes.toString('latin1', from, to))
 }
 
-// What is no number at all (NaN) the parser refuses anyway.
+// The parser itself refuses what is not a number (NaN).
 function isOdd(value: number): boolean {
   return !Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))
 }
 
-// The index of the closing quote. Short strings are stepped through; in a long one the native search is quicker, but less
-// and less worth its call the more escaped quotes it stops at.
+// The index of the closing quote. Short strings are scanned byte by byte; in a long one the native search is faster, but less so
+// the more escaped quotes it stops at.
 function endOfString(bytes: Buffer, start: number): number {
   const { length } = bytes
   let step = STEP_BYTES
@@ -165,7 +165,7 @@ function endOfString(bytes: Buffer, start: number): number {
   return length
 }
 
-// The index of the closing quote, found as in a buffer.
+// The index of the closing quote, as in a buffer.
 export function endOfText(text: string, start: number): number {
   let searchAt = start + STEP_BYTES
   for (let i = start; i < text.length; i++) {
@@ -185,7 +185,7 @@ export function endOfText(text: string, start: number): number {
   return text.length
 }
 
-// Built from the leaf up, so that only the path that is wanted costs anything.
+// Built from the leaf up, so that only the reported path costs anything.
 function stepsTo(value: unknown): string[] | undefined {
   if (typeof value === 'number') {
     return isOdd(value) ? [] : undefined

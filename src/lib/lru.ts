@@ -1,5 +1,5 @@
-// A map of bounded size that forgets what was used longest ago. A Map keeps its order of insertion, so an entry that is
-// used is taken out and put in again.
+// A map of bounded size that evicts the least recently used entry. A Map keeps insertion order, so a used entry is removed and
+// inserted again.
 
 export type Lru<K, V> = {
   get(key: K): V | undefined
@@ -9,7 +9,8 @@ export type Lru<K, V> = {
   readonly size: number
 }
 
-// V must not include undefined: that is how get says that there is nothing. Told of what is forgotten for want of room.
+// V must not include undefined, which is what get returns for a missing entry. `onEvicted` is called for entries evicted for lack
+// of space.
 export function lru<K, V>(max: number, onEvicted?: (key: K, value: V) => void): Lru<K, V> {
   if (!Number.isSafeInteger(max) || max < 1) throw new RangeError('an LRU must be allowed at least one entry')
   const entries = new Map<K, V>()

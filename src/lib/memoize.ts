@@ -1,4 +1,4 @@
-// What is worked out from an object that never changes, worked out once and kept as long as the object lives.
+// Computes a value from an immutable object once and keeps it as long as the object lives.
 
 export function remembered<K extends object, V>(workOut: (from: K) => V): (from: K) => V {
   const known = new WeakMap<K, V>()

@@ -1,4 +1,4 @@
-// The folder in which we are installed, wherever in it this code has been put.
+// The folder of the installed package, wherever in it this code has been bundled to.
 import { findPackageJSON } from 'node:module'
 import { dirname } from 'node:path'
 

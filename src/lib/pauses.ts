@@ -1,5 +1,5 @@
-// Pauses between tries that can be ended for all who wait at once. From then on every pause is short: the process is about
-// to end, and whoever has something to do is to do it now.
+// Pauses between retries that can be ended for all waiters at once. From then on every pause is short: the process is about to
+// exit and remaining work should happen now.
 
 export type Pauses = {
   // Resolves after this time, or when the pauses are ended.

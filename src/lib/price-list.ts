@@ -1,5 +1,5 @@
-// The price list that is installed with us (@pydantic/genai-prices): which models a vendor offers and what it asks for
-// them. Loaded when it is first needed, and never updated over the network.
+// The bundled price list (@pydantic/genai-prices): a vendor's models and their prices. Loaded on first use and never updated over
+// the network.
 import { createRequire } from 'node:module'
 import type * as GenaiPrices from '@pydantic/genai-prices'
 
@@ -11,16 +11,16 @@ export type ListedModel = {
   readonly description: string
   readonly contextLength: number | undefined
   readonly isDeprecated: boolean
-  // US dollars per million tokens, as the list states them. Of several that may apply, the dearest.
+  // US dollars per million tokens, as in the list. If several apply, the highest.
   readonly dollars: Readonly<Partial<Record<ListedRate, number>>>
-  // What a reader of these prices should know.
+  // Notes for readers of these prices.
   readonly notes: readonly string[]
 }
 
 const RATES = ['input', 'output', 'output_reasoning', 'cache_read', 'cache_write'] as const
 type ListedRate = (typeof RATES)[number]
 
-// Undefined where the list knows no such vendor. `now` decides which of several dated prices is in force.
+// Undefined if the list does not contain the vendor. `now` selects among dated prices.
 export function priceListOf(vendor: string, now: number): PriceList | undefined {
   const { findProvider } = createRequire(import.meta.url)('@pydantic/genai-prices') as typeof GenaiPrices
   const found = findProvider({ providerId: vendor })
@@ -55,7 +55,7 @@ function everyTier({ base, tiers }: GenaiPrices.TieredPrices): readonly number[]
 
 type InForce = { readonly prices: readonly GenaiPrices.ModelPrice[]; readonly notes: readonly string[] }
 
-// The last price that has begun; where prices go by the time of day, all of them.
+// The last price that has begun; where prices depend on the time of day, all of them.
 function inForce(prices: GenaiPrices.ModelInfo['prices'], now: number): InForce {
   if (!Array.isArray(prices)) return { prices: [prices], notes: [] }
   const begun = prices.filter(({ constraint }) => constraint?.type !== 'start_date' || beginOf(constraint) <= now)

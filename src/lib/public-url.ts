@@ -1,17 +1,17 @@
-// Addresses that somebody else is to fetch for a caller: whether one names a host on the public internet, however it is
-// written. What a name resolves to is known only to the one that fetches it.
+// URLs that a provider is to fetch for a caller: whether one names a host on the public internet, in any notation. Only the
+// fetching side knows what a name resolves to.
 import { hostOf, isPublicAddress } from './egress.ts'
 
 const URL_CHARS_MAX = 8192
 
-// Names that are private by convention or by standard, and those of clusters.
+// Names that are private by convention or standard, and names of clusters.
 const PRIVATE_SUFFIXES = [
   ...['local', 'localhost', 'localdomain', 'internal', 'svc', 'cluster.local', 'intranet', 'lan', 'home', 'corp'],
   ...['private', 'home.arpa', 'in-addr.arpa', 'ip6.arpa', 'test', 'invalid', 'onion', 'alt'],
 ].map(name => `.${name}`)
 
-// The address as it is to be passed on, or undefined. Where the host can be read in more than one way (blanks, backslashes,
-// percent signs, other scripts), it is passed on as it was read here.
+// The URL to forward, or undefined. Where the host can be read in more than one way (blanks, backslashes, percent signs, other
+// scripts), it is forwarded as it was parsed here.
 export function publicUrl(text: string): string | undefined {
   if (text.length > URL_CHARS_MAX) return undefined
   const url = URL.parse(text)
@@ -25,7 +25,7 @@ export function publicUrl(text: string): string | undefined {
 export function isPublicHost(host: string): boolean {
   const name = host.toLowerCase()
   if (isPublicAddress(name)) return true
-  // Whatever else looks like an address is one that is not public, or that others may read as one.
+  // Anything else that looks like an address is not public, or may be read as one by others.
   if (name.includes(':') || NUMBERS_ALONE.test(name)) return false
   const bare = name.endsWith('.') ? name.slice(0, -1) : name
   if (!NAME.test(bare)) return false
@@ -35,10 +35,10 @@ export function isPublicHost(host: string): boolean {
 
 const ENDS_HOST = /^(?:$|[/?#])/
 const NUMBERS_ALONE = /^[\d.x]+$/
-// Two labels at least, the last of which is no number.
+// At least two labels, the last of which is not a number.
 const NAME = /^(?=.{1,253}$)(?:[a-z0-9_-]{1,63}\.)+(?=[a-z0-9-]*[a-z])[a-z0-9-]{1,63}$/
 
-// An empty one is not in the parsed address any more.
+// An empty userinfo is no longer visible in the parsed URL.
 function hasUserinfo(text: string): boolean {
   const rest = text.slice(text.indexOf(':') + 1)
   const end = rest.slice(2).search(/[/\\?#]/)

@@ -1,11 +1,12 @@
-// JSON whose integers past 2⁵³ keep their digits: they are parsed to raw JSON, which is written again as it was read. JSON.parse can keep
-// them by a function that it calls for every member, which takes several times as long: here an object stands for each until the parse is done.
+// Parses JSON so that integers past 2⁵³ keep their digits: they become raw JSON, which is serialised unchanged. A JSON.parse
+// reviver could do this but is called for every member and takes several times as long; here each one is replaced by a
+// placeholder object until the parse is done.
 import { randomBytes } from 'node:crypto'
 import { endOfText } from './json-guard.ts'
 
 type WithRaw = typeof JSON & { rawJSON(text: string): object; isRawJSON(value: unknown): boolean }
 
-// Throws a SyntaxError where JSON.parse would. Recursive: only for text whose depth was guarded.
+// Throws a SyntaxError where JSON.parse would. Recursive: only for text whose depth was checked.
 export function parseKeepingDigits(text: string): unknown {
   return restored(JSON.parse(withStandIns(text)))
 }
@@ -35,7 +36,7 @@ function withStandIns(text: string): string {
   return parts.length === 0 ? text : `${parts.join('')}${text.slice(taken)}`
 }
 
-// Safe integers have 16 digits at most.
+// Safe integers have at most 16 digits.
 function isUnsafe(literal: string): boolean {
   if (literal.length < 16 && !/e/i.test(literal)) return false
   const value = Number(literal)

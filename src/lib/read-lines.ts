@@ -1,5 +1,4 @@
-// Reads the lines of a stream one by one in bounded memory: a line that is too long is skipped to its end and reported as
-// undefined.
+// Reads the lines of a stream in bounded memory: a line that is too long is skipped to its end and reported as undefined.
 import type { Readable } from 'node:stream'
 
 const NEWLINE = 0x0a
@@ -15,7 +14,7 @@ export async function* readLines(from: Readable, lineBytesMax: number): AsyncGen
     }
     const left = chunk.subarray(begin)
     restBytes += left.length
-    // Past the bound only the length is kept.
+    // Beyond the bound only the length is kept.
     if (restBytes <= lineBytesMax) rest.push(left)
     else rest = []
   }

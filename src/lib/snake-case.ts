@@ -1,4 +1,4 @@
-// Names of the code as the configuration file and the wire spell them: `baseUrl` is `base_url`.
+// Converts names of the code to the configuration file and the API: `baseUrl` becomes `base_url`.
 export function snakeCase(name: string): string {
   return name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
 }

@@ -1,12 +1,12 @@
-// Reads the events of an upstream's SSE stream, chunk by chunk, and hands on their data. Built for frames that arrive
-// whole: bytes are decoded once, up to the last line end of a chunk, and only what is left over is kept.
-// See docs/decisions/libraries-and-packaging.md.
+// Reads the events of an upstream's SSE stream, chunk by chunk, and emits their data. Optimised for frames that arrive whole:
+// bytes are decoded once, up to the last line end of a chunk, and only the remainder is buffered. See
+// docs/decisions/libraries-and-packaging.md.
 
 export type SseReader = {
-  // Throws SseOverflow when one event grows past the limit; after that the reader is dead and throws at every push.
+  // Throws SseOverflow when one event exceeds the limit; every later push throws as well.
   push(chunk: Uint8Array): void
-  // The stream is over. Unlike the standard says, an event whose blank line is missing is still handed on if it has
-  // data: many upstreams omit the last blank line, and the last event is the one with the usage.
+  // The stream has ended. Unlike in the standard, an event without its final blank line is emitted if it has data: many upstreams
+  // omit the last blank line, and the last event is the one with the usage.
   end(): void
 }
 
@@ -14,16 +14,16 @@ export class SseOverflow extends Error {
   override readonly name = 'SseOverflow'
 }
 
-// `event:`, `id:` and `retry:` are read over; an event without a data line is none. Line ends are ASCII, so a text that
-// ends with one never splits a character, whatever the chunks do. The size of an event is that of its data lines, and of
-// the line being read: the same however the stream is cut.
+// `event:`, `id:` and `retry:` are ignored; an event without a data line is dropped. Line ends are ASCII, so a text that ends
+// with one never splits a character, whatever the chunks. The size of an event is that of its data lines and of the line being
+// read: the same however the stream is split.
 export function sseReader(onData: (data: string) => void, limits: { readonly eventBytesMax: number }): SseReader {
   const { eventBytesMax } = limits
-  let kept: Buffer = EMPTY // the beginning of a line whose end has not come: keptBytes of it are in use
+  let kept: Buffer = EMPTY // the beginning of an unfinished line: keptBytes of it are in use
   let keptBytes = 0
-  let data: string | undefined // the data lines so far of the event being read, joined
-  let eventUnits = 0 // their length in UTF-16 units, names and line ends too
-  let eventExtra = UNCOUNTED // and by how much they are longer in bytes, counted only when it may matter
+  let data: string | undefined // the data lines of the current event so far, joined
+  let eventUnits = 0 // their length in UTF-16 units, including names and line ends
+  let eventExtra = UNCOUNTED // and how much longer they are in bytes, counted only when it may matter
   let atStart = true
   let afterCr = false
   let dead = false
@@ -61,7 +61,7 @@ export function sseReader(onData: (data: string) => void, limits: { readonly eve
     dispatch()
   }
 
-  // Room grows by doubling, so that a line which comes byte by byte is copied a constant number of times.
+  // The buffer doubles, so that a line that arrives byte by byte is copied a constant number of times.
   function keep(bytes: Buffer, from: number, to: number): void {
     const needed = keptBytes + to - from
     if (kept.length < needed) {
@@ -80,7 +80,7 @@ export function sseReader(onData: (data: string) => void, limits: { readonly eve
     readLines(text)
   }
 
-  // The text ends with a line end. Carriage returns are rare, and looking for both kinds is slower.
+  // The text ends with a line end. Carriage returns are rare, and searching for both kinds is slower.
   function readLines(text: string): void {
     if (text.includes('\r')) readOddLines(text)
     else readPlainLines(text)
@@ -156,7 +156,7 @@ export function sseReader(onData: (data: string) => void, limits: { readonly eve
   return Object.freeze({ push, end })
 }
 
-// A chunk is read in windows, so that one of a gigabyte is never decoded as a whole.
+// A chunk is read in windows, so that a chunk of a gigabyte is never decoded as a whole.
 const WINDOW_BYTES = 64 * 1024
 const KEPT_BYTES_MIN = 1024
 const EMPTY = Buffer.alloc(0)

@@ -1,5 +1,5 @@
-// Patterns in which `*` stands for any text, matched in one pass whatever the pattern: each piece between two stars is taken
-// as early as it can be, and no way back is ever needed.
+// Patterns in which `*` matches any text, in one pass whatever the pattern: each piece between two stars is matched as early as
+// possible, without backtracking.
 export function starPattern(pattern: string): (text: string) => boolean {
   const [first = '', ...pieces] = pattern.split('*')
   const last = pieces.pop()

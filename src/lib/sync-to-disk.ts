@@ -1,4 +1,4 @@
-// Makes what was written, or a new name in a folder, survive a power cut.
+// Makes written data, or a new name in a folder, survive a power cut.
 import { closeSync, fsyncSync, openSync } from 'node:fs'
 
 export function syncFile(path: string): void {

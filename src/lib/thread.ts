@@ -1,15 +1,15 @@
-// Starts a worker thread the quick way: a thread does not inherit the compile cache, and without it Node loads its
-// TypeScript compiler there, which costs 150 ms and 35 MB for each thread. See docs/performance.md.
+// Starts a worker thread with the compile cache: a thread does not inherit it, and without it Node loads its TypeScript compiler
+// there, which costs 150 ms and 35 MB per thread. See docs/performance.md.
 import { getCompileCacheDir } from 'node:module'
 import { Worker, workerData } from 'node:worker_threads'
 
 export type ThreadBounds = {
-  // What a thread makes is short-lived: a small nursery keeps it small.
+  // A thread's objects are short-lived: a small young generation keeps it small.
   readonly youngMb: number
   readonly oldMb?: number
 }
 
-// `module` is the file beside `from`, without its ending: `.ts` in a checkout, `.js` in the published package.
+// `module` is a file in the folder of `from`, without its extension: `.ts` in a checkout, `.js` in the published package.
 export function startThread(module: string, from: string, data: unknown, bounds: ThreadBounds): Worker {
   const url = new URL(module + (from.endsWith('.ts') ? '.ts' : '.js'), from).href
   return new Worker(BOOT, {
@@ -24,7 +24,7 @@ export function startThread(module: string, from: string, data: unknown, bounds:
   })
 }
 
-// Inside such a thread: what it was started with.
+// Inside such a thread: the data it was started with.
 export function threadData<T>(): T {
   return (workerData as { readonly data: T }).data
 }

@@ -1,5 +1,5 @@
-// A token bucket: capacity = limit, refilled by limit/60 a second. Over any t seconds it lets at most limit + limit·t/60
-// through, whatever happens to its limit meanwhile.
+// A token bucket: capacity = limit, refilled by limit/60 per second. Over any t seconds it admits at most limit + limit·t/60,
+// whatever happens to its limit.
 
 export type Bucket = { tokens: number; limit: number; at: number }
 
@@ -16,7 +16,7 @@ export function take(bucket: Bucket, limit: number, nowMs: number): boolean {
   return true
 }
 
-// Takes a token whether one is there or not: what is known to be used up only afterwards becomes a debt to the refill.
+// Takes a token whether one is available or not: use that is known only afterwards becomes a debt to the refill.
 export function charge(bucket: Bucket, limit: number, nowMs: number): void {
   settle(bucket, limit, nowMs)
   bucket.tokens -= 1
@@ -26,7 +26,7 @@ export function giveBack(bucket: Bucket): void {
   bucket.tokens = Math.min(bucket.limit, bucket.tokens + 1)
 }
 
-// Lets it have so many tokens at most, for now.
+// Reduces the current level to at most this many tokens.
 export function lower(bucket: Bucket, limit: number, nowMs: number, tokensMax: number): void {
   settle(bucket, limit, nowMs)
   bucket.tokens = Math.min(bucket.tokens, tokensMax)
@@ -41,7 +41,7 @@ export function standing(bucket: Bucket, limit: number, nowMs: number): Standing
   }
 }
 
-// Seconds, with fractions, until one token is there.
+// Seconds, with fractions, until one token is available.
 export function waitSeconds(bucket: Bucket): number {
   return Math.max(0, ((1 - bucket.tokens) * 60) / bucket.limit)
 }
@@ -51,8 +51,7 @@ export function isFull(bucket: Bucket, nowMs: number): boolean {
   return bucket.tokens >= bucket.limit
 }
 
-// Refills for the time that passed (a clock that jumps back refills nothing) and follows a changed limit, keeping what
-// was used.
+// Refills for the elapsed time (a clock that jumps back refills nothing) and applies a changed limit, keeping what was used.
 function settle(bucket: Bucket, limit: number, nowMs: number): void {
   const passed = Math.max(0, nowMs - bucket.at)
   bucket.tokens = Math.min(bucket.limit, bucket.tokens + (passed * bucket.limit) / 60_000)

@@ -1,6 +1,5 @@
-// Counts the tokens of a text where no upstream told us: in a thread of its own, under a time cap, and owner by owner, so
-// that one tenant's texts, however many and large, do not stand before the others'. One encoding a counter: o200k, unless it
-// is told another.
+// Counts the tokens of a text where no upstream reported them: in a separate thread, under a time limit, and owner by owner, so
+// that one tenant's texts, however many and large, do not delay the others'. One encoding per counter, o200k by default.
 
 import type { Worker } from 'node:worker_threads'
 import { systemClock } from './clock.ts'
@@ -9,16 +8,16 @@ import type { Encoding, WorkerAnswer } from './tokens-worker.ts'
 
 export type TokenCount = {
   readonly tokens: number
-  // False if the text was not counted (too large, too slow, no thread) and the number is half its bytes in UTF-8.
+  // False if the text was not counted (too large, too slow, no thread) and the number is half its UTF-8 bytes.
   readonly exact: boolean
   // How long the thread worked on it.
   readonly workMs: number
 }
 
 export type TokenCounter = {
-  // Several texts are counted as if newlines joined them; nothing joins them, so that nothing large is copied. Never
-  // rejects, and answers within the time cap. A cap of the text's own does not include the time that the thread needs to
-  // load; that is bounded by the counter's.
+  // Several texts are counted as if joined by newlines, without joining them, so that nothing large is copied. Never rejects, and
+  // resolves within the time limit. A text's own limit does not include the loading time of the thread, which is bounded by the
+  // counter's.
   count(text: string | readonly string[], owner: string, capMs?: number): Promise<TokenCount>
   close(): Promise<void>
 }
@@ -30,7 +29,7 @@ type Job = {
   cap: NodeJS.Timeout
   readonly resolve: (count: TokenCount) => void
   at: number // the text in which the next slice begins,
-  next: number // and where in it
+  next: number // and the position in it
   tokens: number
   workMs: number
 }
@@ -41,13 +40,13 @@ type CounterOptions = {
   readonly encoding?: Encoding
 }
 
-// The thread starts with the first text and ends after idleMs without one. It never keeps the process alive; a count
-// that is still awaited does, until its cap.
+// The thread starts with the first text and ends after idleMs without one. It never keeps the process alive; a pending count
+// does, until its limit.
 export function tokenCounter({ timeoutMs, idleMs = IDLE_MS, encoding = 'o200k' }: CounterOptions): TokenCounter {
-  const lines = new Map<string, Set<Job>>() // owners in the order of their turns, and so are the texts of each
+  const lines = new Map<string, Set<Job>>() // owners in the order of their turns, and each owner's texts too
   let worker: Worker | undefined
   let isReady = false
-  let inHand: Job | undefined // whose slice the worker has; it may have been answered meanwhile
+  let inHand: Job | undefined // the job whose slice the worker has; it may have been answered already
   let handedAt = 0
   let alarm: NodeJS.Timeout | undefined
   let isClosed = false
@@ -76,7 +75,7 @@ export function tokenCounter({ timeoutMs, idleMs = IDLE_MS, encoding = 'o200k' }
     })
   }
 
-  // One slice is out at a time.
+  // One slice is in progress at a time.
   function handOut(): void {
     if (inHand !== undefined) return
     const job = nextInTurn()
@@ -96,7 +95,7 @@ export function tokenCounter({ timeoutMs, idleMs = IDLE_MS, encoding = 'o200k' }
     setAlarm(isReady ? timeoutMs : LOAD_MS_MAX)
   }
 
-  // Whoever had a turn goes to the end: the owner behind the other owners, the text behind the owner's other texts.
+  // After a turn, the owner goes to the end of the owners and the text to the end of the owner's texts.
   function nextInTurn(): Job | undefined {
     const line = lines.values().next().value
     const job = line?.values().next().value
@@ -120,7 +119,7 @@ export function tokenCounter({ timeoutMs, idleMs = IDLE_MS, encoding = 'o200k' }
     try {
       return start()
     } catch {
-      return undefined // the machine has no thread to give: an estimate is better than no answer
+      return undefined // no thread available: an estimate is better than no answer
     }
   }
 
@@ -133,7 +132,7 @@ export function tokenCounter({ timeoutMs, idleMs = IDLE_MS, encoding = 'o200k' }
     started.on('exit', () => {
       if (started === worker) dropWorker()
     })
-    started.unref() // only now: listening for messages takes a new hold on the process
+    started.unref() // only now: listening for messages keeps the process alive again
     return started
   }
 
@@ -158,7 +157,7 @@ export function tokenCounter({ timeoutMs, idleMs = IDLE_MS, encoding = 'o200k' }
     handOut()
   }
 
-  // The worker is stuck, dead, or was idle for long. The text it had in hand is not tried again; the others go on with a
+  // The worker is stuck, has exited, or was idle for long. The text it was working on is not retried; the others continue with a
   // new worker, unless this one could not even load.
   function dropWorker(): void {
     clearTimeout(alarm)
@@ -171,13 +170,13 @@ export function tokenCounter({ timeoutMs, idleMs = IDLE_MS, encoding = 'o200k' }
     if (lines.size > 0) handOut()
   }
 
-  // Rings when the worker was silent for too long, whether it should have answered or had nothing to do.
+  // Fires when the worker was silent for too long, whether it should have answered or had nothing to do.
   function setAlarm(ms: number): void {
     clearTimeout(alarm)
     alarm = setTimeout(dropWorker, ms).unref()
   }
 
-  // Now that the thread has loaded, a text with a shorter cap of its own has that one.
+  // The thread has loaded: a text with its own shorter limit now gets that limit.
   function capAgain(job: Job): void {
     if (job.capMs >= timeoutMs) return
     clearTimeout(job.cap)
@@ -212,7 +211,7 @@ export function tokenCounter({ timeoutMs, idleMs = IDLE_MS, encoding = 'o200k' }
 const IDLE_MS = 5 * 60_000
 const LOAD_MS_MAX = 30_000
 const TEXTS_BYTES_MAX = 8 * 1024 * 1024
-// Some 2 ms of prose, 80 ms of the worst there is.
+// About 2 ms of prose, 80 ms in the worst case.
 const SLICE_UNITS_MAX = 16 * 1024
 const SLICE_LOOK_UNITS = 2048
 
@@ -240,8 +239,8 @@ function takeSlice(job: Job): string {
   return slice
 }
 
-// Before a space that follows a word, no token of the encoding goes on, so a cut there changes no count. A text without
-// such a space is cut anywhere but inside a surrogate pair.
+// No token of the encoding spans the position before a space that follows a word, so a cut there changes no count. A text without
+// such a space is cut anywhere except inside a surrogate pair.
 function endOfSlice(text: string, start: number): number {
   const end = start + SLICE_UNITS_MAX
   if (end >= text.length) return text.length

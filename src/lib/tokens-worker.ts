@@ -1,4 +1,4 @@
-// The thread in which tokens.ts counts: takes one slice of text a message, answers with its number of tokens. Loading
+// The thread in which token-counter.ts counts: receives one slice of text per message and returns its number of tokens. Loading
 // the encoding takes 0.2 s and 74 MB, so this file is started only when a count is needed.
 
 import { parentPort } from 'node:worker_threads'
@@ -14,10 +14,10 @@ const { clearMergeCache, countTokens } =
 // `ready` once the encoding is loaded, then a count for every slice, or `failed` for one that cannot be counted.
 export type WorkerAnswer = 'ready' | 'failed' | number
 
-// Merging takes time quadratic in the length of a word, so that 100 KB of one letter take 13 s. A longer run of
-// anything that the encoding may take for one word is cut, which costs one token in a few hundred at most.
+// Merging takes time quadratic in the length of a word: 100 KB of one letter take 13 s. A longer run of anything that the
+// encoding may treat as one word is split, which costs at most one token in a few hundred.
 const RUN_UNITS_MAX = 512
-// The encoding remembers words by strings that keep the whole slice alive: forget them now and then.
+// The encoding caches words as strings that keep the whole slice alive: clear the cache now and then.
 const UNITS_PER_CACHE = 1024 * 1024
 // Without this, a text that spells out a special token (<|endoftext|>) is refused.
 const ANY_TEXT = { disallowedSpecial: new Set<string>() }
@@ -64,7 +64,7 @@ function splitRuns(text: string): readonly string[] {
   return parts
 }
 
-// What \s matches in a regular expression, as the encoding's own splitting does.
+// What \s matches in a regular expression, like the encoding's own splitting.
 function isSpace(unit: number): boolean {
   if (unit < 0x80) return unit === 0x20 || (unit >= 0x09 && unit <= 0x0d)
   if (unit < 0x1680) return unit === 0xa0

@@ -1,5 +1,5 @@
-// A text without the same character repeated at its end. A loop, since the pattern `x+$` takes quadratic time on a long row of
-// that character which does not end the text.
+// Removes a repeated character from the end of a text. A loop, since the pattern `x+$` takes quadratic time on a long run of that
+// character that does not end the text.
 export function withoutTrailing(text: string, character: string): string {
   const code = character.charCodeAt(0)
   let end = text.length

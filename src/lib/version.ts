@@ -1,4 +1,4 @@
-// Which version of the product this is, by the manifest that it was installed with.
+// The product's version, from the manifest of the installed package.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { packageRoot } from './package-root.ts'

@@ -1,6 +1,6 @@
-// Takes halves of surrogate pairs out of a parsed JSON value, since each costs a serialiser a hundred times what another character does.
+// Replaces lone surrogates in a parsed JSON value, since each costs a serialiser a hundred times as much as another character.
 
-// In place where it can be; recursive, for values whose depth was guarded. U+FFFD stands for each half.
+// In place where possible; recursive, for values whose depth was checked. Each lone surrogate becomes U+FFFD.
 export function wellFormed(value: unknown): unknown {
   if (typeof value === 'string') return value.isWellFormed() ? value : value.toWellFormed()
   if (typeof value !== 'object' || value === null) return value

@@ -1,8 +1,8 @@
-// Counts the words of a text: runs of letters, digits and what stands inside of words (marks, apostrophes, joiners). A table and a loop instead of a pattern, which needs a stack as deep as the
-// longest word, and several times as long for emoji.
+// Counts the words of a text: runs of letters, digits and characters inside words (marks, apostrophes, joiners). A table and a
+// loop instead of a pattern, which needs a stack as deep as the longest word and is several times slower for emoji.
 
-// No more than `max` of them, and never more than there are: a character outside of the basic plane is no word, and where it stands
-// between two words they are counted as one.
+// Stops at `max` and never overcounts: a character outside the basic plane is not a word, and two words separated by one are
+// counted as one.
 export function wordCount(text: string, max: number): number {
   const kinds = kindsOfUnits()
   let words = 0
@@ -19,7 +19,7 @@ export function wordCount(text: string, max: number): number {
 
 const OTHER = 0
 const LETTER = 1
-// Neither begins a word nor ends one: tokenizers merge across marks, apostrophes and joiners.
+// Neither starts nor ends a word: tokenizers merge across marks, apostrophes and joiners.
 const INSIDE = 2
 
 let known: Uint8Array | undefined
