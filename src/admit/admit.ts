@@ -1,5 +1,5 @@
-// Admission, decided from the headers alone: key, address, account, path, method, scope, limits, in this order. A
-// stranger's body is never read.
+// Admission, decided from the headers alone: key, address, account, path, method, scope, limits, in this order. The body of an
+// unauthenticated caller is never read.
 import type { Call, Pass } from '../domain/handoff.ts'
 import type { Bearer } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
@@ -13,12 +13,12 @@ export type AdmitNeeds = {
   readonly authenticator: Authenticator
   readonly limits: Limits
   readonly gates: Pick<Gates, 'touch'>
-  // Told as soon as the key is known, so that a refusal's headers and row can speak of it. The bearer may be replaced
-  // later, as the pass's is.
+  // Called as soon as the key is known, so that a refusal's headers and row can refer to it. The key record may be replaced
+  // later, like the pass's.
   readonly recognised: (known: Known, facts: () => RequestFacts) => void
 }
 
-// Who calls, and whether its request has a row: both may change until the request is over.
+// The caller's key record and whether the request has a row: both may change until the request is over.
 export type Known = { readonly bearer: Bearer; readonly hasRow: boolean }
 
 export async function admit(call: Call, rule: EndpointRule | undefined, needs: AdmitNeeds): Promise<Pass> {
@@ -55,8 +55,8 @@ function seat(pass: Admitted, { giveBack, leave }: Entered): void {
   pass.leave = leave
 }
 
-// Another node may have changed the key since this one remembered it: a refusal by memory counts only once a record that
-// was read after the request came says the same.
+// Another node may have changed the key since this one cached it: a cached refusal stands only after a record read after the
+// request arrived gives the same result.
 async function reconsider(
   error: unknown,
   pass: Admitted,
@@ -79,12 +79,12 @@ async function reconsider(
       }
     }
   }
-  // Refused before its limits it has asked nobody how they stand, and its headers say it.
+  // Refused before its limits, it has not read the shared bucket yet, and its headers report it.
   if (refusal.status !== 429) await needs.limits.look?.(pass.bearer.key)
   throw refusal
 }
 
-// The account's status is no part of the key's version.
+// The account's status is not part of the key's version.
 function differs(before: Bearer, now: Bearer): boolean {
   return before.key.version !== now.key.version || before.account.status !== now.account.status
 }

@@ -1,5 +1,5 @@
-// Who is calling: the bearer of a secret, by the hash of all of it. What is cached here can refuse early or cost a
-// re-read; it never admits, since the gate compares versions by itself. See docs/decisions/key-lookups.md.
+// Finds the key of a secret by the hash of the whole secret. Cached records can refuse early or cost a re-read; they never admit,
+// since the reservation compares versions itself. See docs/decisions/key-lookups.md.
 import { hash as digest } from 'node:crypto'
 import type { Call } from '../domain/handoff.ts'
 import { type Bearer, keyStatus, SECRET_BYTES, secretAlive } from '../domain/key.ts'
@@ -13,23 +13,23 @@ import { type Bucket, fullBucket, type Standing, standing, take, waitSeconds } f
 import type { Gates } from '../store/contract/store.ts'
 
 export type Authenticator = {
-  // A promise only where it has to be looked up.
+  // A promise only if a lookup is needed.
   authenticate(call: Call): Authenticated | Promise<Authenticated>
-  // Looks again, past the cache; a key that died meanwhile is refused like an unknown one.
+  // Looks up again, bypassing the cache; a key revoked meanwhile is refused like an unknown one.
   again(call: Call, hash: string, ask: Ask): Promise<Bearer>
-  // Whether what is cached here may be changed by others who need not tell.
+  // Whether cached records may be changed by other nodes without notice.
   readonly othersMayChangeKeys: boolean
-  // How the caller's address stands with its failures; looking debits nothing.
+  // The failure bucket of the caller's address; reading debits nothing.
   addressStanding(address: Address | undefined): Standing
   forget(keyId: string): void
-  // All of them: what a change of an account touches is not worth finding out.
+  // Clears everything: which records an account change affects is not worth finding out.
   forgetAccounts(): void
 }
 
-// Whether the record is one that was remembered, or was read for this call.
+// Whether the record came from the cache or was read for this call.
 export type Authenticated = { readonly bearer: Bearer; readonly hash: string; readonly isCached: boolean }
 
-// A look-up that began before `since` (monotonic) will not do. Whoever is known waits behind its own account alone.
+// A lookup that began before `since` (monotonic) is not sufficient. Known keys wait only for others of the same account.
 export type Ask = { readonly since: number; readonly known?: Bearer }
 
 export type AuthenticateNeeds = {
@@ -52,9 +52,9 @@ const SECRET_CHARS = base62Width(SECRET_BYTES)
 
 export function authenticator(needs: AuthenticateNeeds): Authenticator {
   const bearers = lru<string, Bearer>(needs.keysCachedMax, unlink)
-  // The secrets of a key that are remembered, all of them and no others: what is revoked must be found here.
+  // The cached secrets of a key, complete and exact: a revoked key must be found here.
   const hashesOf = new Map<string, Set<string>>()
-  // A hash that was just found to be nobody's, until when.
+  // Hashes recently found to be unknown, with their expiry.
   const strangers = lru<string, number>(needs.unknownKeysCachedMax)
   const failures = lru<string, Bucket>(needs.addressesTrackedMax)
   const queue = {
@@ -62,11 +62,11 @@ export function authenticator(needs: AuthenticateNeeds): Authenticator {
     waitingMax: needs.unknownKeyLookupsWaitingMax,
     waitingPerOwnerMax: needs.unknownKeyLookupsWaitingPerAddressMax,
   }
-  // Strangers wait by address; junk from anywhere does not stand in front of keys that are known.
+  // Unknown keys queue by address; invalid keys from anywhere do not delay known keys.
   const ofStrangers = fairQueue<Bearer | undefined>(queue)
   const ofKnown = fairQueue<Bearer | undefined>(queue)
   const underWay = new Map<string, Lookup>()
-  // Grows with every `forget`: a look-up that began before it must not fill the cache after it.
+  // Incremented with every `forget`: a lookup that began before must not fill the cache afterwards.
   let forgotten = 0
 
   function authenticate(call: Call): Authenticated | Promise<Authenticated> {
@@ -98,7 +98,7 @@ export function authenticator(needs: AuthenticateNeeds): Authenticator {
     return bearer
   }
 
-  // Of one secret one look-up is under way at most, and one waits for it, for all who came after it began.
+  // At most one lookup per secret is running, and one waits for all callers that arrived after it began.
   function lookup(hash: string, since: number, queued: Queued): Promise<Bearer | undefined> {
     const running = underWay.get(hash)
     if (running === undefined) return begin(hash, queued)
@@ -151,7 +151,7 @@ export function authenticator(needs: AuthenticateNeeds): Authenticator {
     return random.length === SECRET_CHARS && isBase62(random) ? secret : undefined
   }
 
-  // All the same words for every reason; past its policy an address is told to slow down instead.
+  // The same message for every reason; an address beyond its policy gets 429 instead.
   function stranger(call: Call): Refusal {
     const bucket = failuresOf(call.address)
     if (take(bucket, needs.addressFailuresPerMinute, needs.clock.monotonic())) {
@@ -179,7 +179,7 @@ export function authenticator(needs: AuthenticateNeeds): Authenticator {
     forgotten += 1
     for (const hash of hashesOf.get(keyId) ?? []) bearers.delete(hash)
     hashesOf.delete(keyId)
-    // A key that had expired may have been given a new end.
+    // An expired key may have been given a new expiry.
     strangers.clear()
   }
 
@@ -189,7 +189,7 @@ export function authenticator(needs: AuthenticateNeeds): Authenticator {
     othersMayChangeKeys: needs.othersMayChangeKeys,
     addressStanding: address => standing(failuresOf(address), needs.addressFailuresPerMinute, needs.clock.monotonic()),
     forget,
-    // Rare, and forgetting too much costs a look-up each.
+    // Rare, and forgetting too much costs one lookup each.
     forgetAccounts() {
       forgotten += 1
       bearers.clear()
@@ -198,7 +198,7 @@ export function authenticator(needs: AuthenticateNeeds): Authenticator {
   }
 }
 
-// When its read began, once it has: until then it will do for everybody.
+// When its read began; until then it serves every caller.
 type Lookup = { began: number; found: Promise<Bearer | undefined>; next: Promise<Bearer | undefined> | undefined }
 type Queued = (read: () => Promise<Bearer | undefined>) => Promise<Bearer | undefined>
 

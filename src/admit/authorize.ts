@@ -1,4 +1,4 @@
-// What this bearer may do: from which address, with which account, at which endpoint, under which scope.
+// What a key may do: from which address, with which account, at which endpoint, with which scope.
 import type { Call } from '../domain/handoff.ts'
 import type { Bearer, Key, Scope } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
@@ -17,7 +17,7 @@ export type EndpointRule = {
 // `rule` is undefined for an unknown path.
 export function permit(call: Call, bearer: Bearer, rule: EndpointRule | undefined): EndpointRule {
   const allowlist = allowlistOf(bearer.key)
-  // Also for a key that may be used from anywhere: its rows and failures would count for nobody.
+  // Also for a key without an allowlist: its rows and failures could not be attributed to an address.
   if (call.address === undefined)
     throw new Refusal('ip_not_allowed', { message: "The caller's address cannot be read from X-Forwarded-For." })
   if (!allowlist.isEmpty && !allowlist.has(call.address)) throw new Refusal('ip_not_allowed')

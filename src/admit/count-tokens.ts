@@ -1,5 +1,5 @@
-// Counts the prompt of an account that cannot afford one token a byte, before it is refused. The work is unpaid until the
-// gate has let the request through, so each account has an allowance of it; past that the bytes stand.
+// Counts the prompt of an account that cannot afford one token per byte, before it is refused. The work is unpaid until the
+// reservation succeeds, so each account has an allowance; beyond it the byte bound stands.
 import type { Chat } from '../domain/chat.ts'
 import { type CountedPrompt, promptTexts } from '../domain/prompt.ts'
 import type { Tokenizer } from '../domain/tokenizer.ts'
@@ -8,13 +8,13 @@ import { type Bucket, fullBucket, isFull, standing } from '../lib/token-bucket.t
 import type { TokenCounter } from '../lib/token-counter.ts'
 
 export type PromptCounts = {
-  // Undefined: it could not be counted in time, or not at all, and its bytes stand.
+  // Undefined: it could not be counted, or not in time, and the byte bound stands.
   count(
     chat: Chat,
     encodings: ReadonlySet<Tokenizer['encoding']>,
     accountId: string,
   ): Promise<CountedPrompt | undefined>
-  // Drops full allowances: they say nothing.
+  // Drops full allowances, which carry no information.
   prune(): void
 }
 
@@ -29,7 +29,7 @@ export type PromptCountNeeds = {
 
 export function promptCounts(needs: PromptCountNeeds): PromptCounts {
   const { counters, clock, holdCountMsPerMinute } = needs
-  // Milliseconds of work, and how many prompts of the account are being counted.
+  // Milliseconds of work, and the number of prompts of the account that are being counted.
   const allowances = new Map<string, { readonly bucket: Bucket; counting: number }>()
 
   function allowanceOf(accountId: string) {
@@ -56,7 +56,7 @@ export function promptCounts(needs: PromptCountNeeds): PromptCounts {
     async function countAll(texts: readonly string[]): Promise<CountedPrompt | undefined> {
       const tokens = { o200k: 0, cl100k: 0 }
       for (const encoding of encodings) {
-        // Apart from what the account's own settlements wait for.
+        // Separate from the counter that the account's settlements use.
         const counted = await counters[encoding].count(texts, `hold ${accountId}`, needs.holdCountMsMax)
         allowance.bucket.tokens -= counted.workMs
         if (!counted.exact) return undefined

@@ -1,5 +1,5 @@
-// What a chat may cost at most, as the entry that the gate is asked to hold: of all models that may answer it, the dearest.
-// See docs/decisions/hold-estimate.md.
+// The maximum cost of a chat, as the entry to be reserved: the most expensive of all models that may answer it. See
+// docs/decisions/hold-estimate.md.
 import { type Model, type Provider, priceSnapshot } from '../domain/catalog.ts'
 import type { Chat } from '../domain/chat.ts'
 import { type Models, outputBoundOf } from '../domain/chat-models.ts'
@@ -10,14 +10,14 @@ import { remembered } from '../lib/memoize.ts'
 import type { HoldEntry } from '../store/contract/store.ts'
 import type { PromptCounts } from './count-tokens.ts'
 
-// At most how many tokens the prompt is for a model: by its bytes, or by a count.
+// The maximum number of prompt tokens for a model: by its bytes, or by a count.
 export type PromptSize = { tokens(model: Model): number; readonly isCounted: boolean }
 
 export function sizeByBytes(chat: Chat): PromptSize {
   return { tokens: model => promptBound(chat, model), isCounted: false }
 }
 
-// For an account that cannot afford the bytes. Where nothing can be counted in time, the bytes stand.
+// For an account that cannot afford the byte bound. If the prompt cannot be counted in time, the byte bound stands.
 export async function sizeByCount(
   chat: Chat,
   models: Models,
@@ -45,8 +45,8 @@ export async function sizeByCount(
   }
 }
 
-// The row bears the price of the first until another one has served. Before the prompt was counted, the entry also says what
-// a count could bring it down to at best, so that nothing is counted for who could not pay that either.
+// The row has the price of the first model until another one has served. Before the prompt is counted, the entry also has the
+// lowest base that a count could give, so that nothing is counted for an account that could not pay that either.
 export function holdEntry(chat: Chat, models: Models, size: PromptSize, outputCapMinTokens: number): HoldEntry {
   const [first] = models
   const dearest = models.length === 1 ? first : dearestOf(chat, models, size)
@@ -65,14 +65,14 @@ export function holdEntry(chat: Chat, models: Models, size: PromptSize, outputCa
   }
 }
 
-// What the chat costs at most if this model answers it with so many tokens a choice.
+// The maximum cost of the chat if this model answers with this many tokens per choice.
 export function worstCost(chat: Chat, model: Model, size: PromptSize, outputTokens: number): Nano {
   const prompt = worstPrompt(size.tokens(model), model.prices)
   return ceilNano(prompt + BigInt(outputTokens) * model.prices.completion * BigInt(chat.n))
 }
 
-// Whether a hold covers whatever this model may answer within the cap. A low balance caps an answer by the dearest model;
-// another may be dear by its prompt, whatever the cap.
+// Whether a hold covers every answer of this model within the cap. A low balance caps an answer by the most expensive model;
+// another may be too expensive because of its prompt, whatever the cap.
 export function isCovered(chat: Chat, model: Model, size: PromptSize, capTokens: number | null, hold: Nano): boolean {
   return worstCost(chat, model, size, outputBoundOf(model, capTokens)) <= hold
 }

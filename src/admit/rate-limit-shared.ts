@@ -1,5 +1,5 @@
-// The limits of a key on one node of many: its requests a minute are counted where all nodes can reach them, and while
-// that is away each node has its share. What is said there last is remembered, for headers and for the share to begin with.
+// The limits of a key on one of several nodes: requests per minute are counted in a bucket shared by all nodes, and while that is
+// unavailable each node has its share. The last known level is kept, for headers and as the start of the share.
 import type { Key } from '../domain/key.ts'
 import { type Bucket, fullBucket, giveBack, isFull, lower, type Standing, standing, take } from '../lib/token-bucket.ts'
 import type { BucketSaid, SharedBuckets } from '../store/contract/buckets.ts'
@@ -7,7 +7,7 @@ import { keyLimits, type LimitNeeds, type Limits, rpmSpent } from './rate-limit.
 
 export type SharedLimitNeeds = LimitNeeds & {
   readonly buckets: SharedBuckets
-  // How many nodes share a limit while nobody can count for all of them.
+  // The number of nodes that share a limit while the shared bucket is unavailable.
   readonly nodesAlive: () => number
   // A request was counted by this node alone.
   readonly onLocal: () => void
@@ -32,14 +32,14 @@ export function sharedLimits(needs: SharedLimitNeeds): Limits {
   }
 }
 
-// `said` is the bucket of all nodes as it was last said to be, refilled since; `share` is this node's own, which lives on
-// while the other is there, so that a Redis that comes and goes fills nothing up.
+// `said` is the last known shared bucket, refilled since; `share` is this node's own, kept while the shared one is available, so
+// that a flapping Redis refills nothing.
 type Seen = {
   readonly said: Bucket
   readonly share: Bucket
   limit: number
   version: number
-  // Something was said since the share was last looked at.
+  // The shared bucket was read since the share was last used.
   isNews: boolean
   // The last request was counted by the share.
   isAlone: boolean
@@ -79,7 +79,7 @@ function sharedRpm({ clock, buckets, nodesAlive, onLocal }: SharedLimitNeeds) {
     return Math.max(1, Math.floor(limit / Math.max(1, nodesAlive())))
   }
 
-  // Never more than its part of what was left for all.
+  // Never more than its share of what was left in total.
   function ownShare(seen: Seen): { readonly bucket: Bucket; readonly size: number } {
     const { said, share, limit } = seen
     const now = clock.monotonic()
@@ -93,7 +93,7 @@ function sharedRpm({ clock, buckets, nodesAlive, onLocal }: SharedLimitNeeds) {
   }
 
   return {
-    // Gives its undo.
+    // Returns its undo.
     async take(key: Key): Promise<() => void> {
       const said = await buckets.take(key)
       const seen = seenOf(key)
@@ -115,8 +115,8 @@ function sharedRpm({ clock, buckets, nodesAlive, onLocal }: SharedLimitNeeds) {
       const said = buckets.isUp() ? await buckets.look(key) : undefined
       if (said !== undefined) hear(seenOf(key), said)
     },
-    // Two that pass each other while a key changes may take its bucket back for a moment: the next request under the newer
-    // record brings it forward, and what was used stays used.
+    // Two requests that overlap a key change may revert its bucket for a moment: the next request with the newer record corrects
+    // it, and used tokens stay used.
     confirmed(key: Key): void {
       const seen = seenKeys.get(key.id)
       if (seen === undefined || seen.version <= key.version) return

@@ -1,5 +1,5 @@
-// The limits of a key on this node: the rpm bucket, an allowance of refusals for credits, the requests in flight, and a
-// mirror of the day's count that can refuse early (the gate counts exactly).
+// The limits of a key on this node: the rpm bucket, an allowance of 402 refusals, the requests in flight, and a mirror of the
+// daily count that can refuse early (the reservation counts exactly).
 import { type Bearer, DAY_MS, dayOf, type Key } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
 import type { Endpoint } from '../domain/usage.ts'
@@ -17,32 +17,32 @@ import {
 } from '../lib/token-bucket.ts'
 
 export type Limits = {
-  // Takes an rpm token and a place in flight, or refuses. A promise only where the nodes share their buckets.
+  // Takes an rpm token and a concurrency slot, or refuses. A promise only where the nodes share their buckets.
   enter(bearer: Bearer, endpoint: Endpoint): Entered | Promise<Entered>
-  // Where the nodes share their buckets: asks how this one stands, for an answer that took nothing from it.
+  // Where the nodes share their buckets: reads this bucket, for a response that took nothing from it.
   look?(key: Key): Promise<void>
-  // The gate refused a request for credits. It costs no rpm token, so it is counted by itself.
+  // The reservation refused a request for credits. It costs no rpm token and is counted separately.
   wasUnpaid(key: Key): void
-  // How the key stands with such refusals once none are left to it; undefined: some are.
+  // The state of the key's 402 allowance once it is used up; undefined if some is left.
   unpaidSpent(key: Key): Standing | undefined
-  // What the gate said of the day.
+  // The daily count returned by the reservation.
   sawDay(key: Key, day: number, count: number): void
-  // Where the nodes share their buckets: the gate has admitted under this record, so that it is the one in force.
+  // Where the nodes share their buckets: the reservation has admitted with this record, so it is the one in force.
   confirmed?(key: Key): void
   daily(bearer: Bearer): { readonly used: number; readonly resetSeconds: number; readonly resetsAt: number }
   rpm(key: Key): Standing
   inFlight(keyId: string): number
   dailySpent(bearer: Bearer): Refusal
-  // Drops full buckets and past days: they say nothing.
+  // Drops full buckets and past days, which carry no information.
   prune(): void
 }
 
-// Two undos: of the token and of the place.
+// Two undos: of the token and of the slot.
 export type Entered = { readonly giveBack: () => void; readonly leave: () => void }
 
 export type LocalLimits = Omit<Limits, 'enter'> & {
   enter(bearer: Bearer, endpoint: Endpoint): Entered
-  // The parts of `enter`: what comes before the token, and what comes after it.
+  // The parts of `enter`: before the token, and after it.
   refuseUnpaid(key: Key, endpoint: Endpoint): void
   enterWithToken(bearer: Bearer, giveBack: () => void): Entered
 }
@@ -55,7 +55,7 @@ export function keyLimits({ clock, unpaidPerMinuteMin }: LimitNeeds): LocalLimit
   const days = new Map<string, { version: number; day: number; count: number }>()
   const inFlight = new Map<string, number>()
 
-  // The limit is that of the newest record seen: a request that began under an older one must not bring it back.
+  // The limit is that of the newest record seen: a request that began with an older record must not restore the old limit.
   function bucketOf(key: Key) {
     let entry = buckets.get(key.id)
     if (entry === undefined) {
@@ -72,10 +72,10 @@ export function keyLimits({ clock, unpaidPerMinuteMin }: LimitNeeds): LocalLimit
   function daily(bearer: Bearer) {
     const now = clock.now()
     const known = days.get(bearer.key.id)
-    // A changed key may have had its day reset; its record was read after that.
+    // A changed key may have had its daily count reset; its record was read after that.
     const seen = known !== undefined && known.version >= bearer.key.version ? known : undefined
-    // A clock that jumps back over midnight does not bring a past day back: the gate counts on in the later one, but believes
-    // no day after tomorrow.
+    // A clock that jumps back over midnight does not restore a past day: the reservation continues to count in the later day, but
+    // accepts no day after tomorrow.
     const today = dayOf(now)
     const day = Math.min(Math.max(today, seen?.day ?? 0, bearer.day), today + 1)
     const used = Math.max(seen?.day === day ? seen.count : 0, bearer.day === day ? bearer.dayCount : 0)
@@ -91,7 +91,7 @@ export function keyLimits({ clock, unpaidPerMinuteMin }: LimitNeeds): LocalLimit
     })
   }
 
-  // As many as it may make requests, and not few where that is little.
+  // As many as the key's rpm limit, but not fewer than a minimum.
   function unpaidPerMinute(key: Key): number {
     return Math.max(unpaidPerMinuteMin, bucketOf(key).limit)
   }
@@ -103,7 +103,7 @@ export function keyLimits({ clock, unpaidPerMinuteMin }: LimitNeeds): LocalLimit
     return now.remaining > 0 ? undefined : now
   }
 
-  // Only chats cost something: whoever has no credits may still ask what it has.
+  // Only chats cost credits: a key without credits may still read its balance.
   function refuseUnpaid(key: Key, endpoint: Endpoint): void {
     if (endpoint !== 'chat.completions') return
     const bucket = unpaid.get(key.id)

@@ -1,17 +1,17 @@
-// The rows of refusals that cost their key nothing: each key has an allowance of them, so that a caller that hammers fills
-// neither the disk nor the queue of those who pay. Refusals past it are counted in memory and written as one row for each minute,
-// endpoint and code, which reports sum. A crash loses the counts of at most that minute. See docs/decisions/refusals.md.
+// The rows of refusals that cost their key nothing: each key has an allowance, so that a caller in a loop fills neither the disk
+// nor the commit queue. Refusals beyond it are counted in memory and written as one row per minute, endpoint and code, which
+// reports sum. A crash loses the counts of at most that minute. See docs/decisions/refusals.md.
 import type { Clock } from '../lib/clock.ts'
 import type { Gates, RefusedRow } from '../store/contract/store.ts'
 
 export type RefusalNotes = Pick<Gates, 'note'> & {
-  // Whether a refusal of this key may have a row of its own now; the gate writes those that it decides on itself.
+  // Whether a refusal of this key may have its own row now; the reservation writes the rows of its own refusals.
   hasRoom(keyId: string): boolean
-  // The gate has written such a row.
+  // The reservation has written such a row.
   wrote(keyId: string): void
-  // Writes what is counted so far.
+  // Writes all counts so far.
   flush(): void
-  // Drops full allowances: they say nothing.
+  // Drops full allowances, which carry no information.
   prune(): void
 }
 
@@ -24,7 +24,7 @@ export type NoteNeeds = {
   readonly onUnwritten: () => void
 }
 
-// Below zero where several were written at once: an average that nobody gets past.
+// Below zero where several were written at once: the average stays bounded.
 type Allowance = { rows: number; at: number }
 type Counted = { readonly row: RefusedRow; requests: number }
 
@@ -52,7 +52,7 @@ export function refusalNotes(needs: NoteNeeds): RefusalNotes {
     else refilled(allowance).rows -= 1
   }
 
-  // The row bears the id of the first request that it counts.
+  // The row has the id of the first request that it counts.
   function count(row: RefusedRow): void {
     const { keyId, secretLast4, endpoint } = row.facts
     const name = `${keyId} ${secretLast4} ${endpoint} ${row.httpStatus} ${row.errorCode}`

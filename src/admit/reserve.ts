@@ -1,5 +1,5 @@
-// Through the gate: the request's row is committed, or the verdict becomes the caller's refusal. What the node believed
-// about the key may turn out stale here; then it looks again.
+// The reservation: the request's row is committed, or the decision becomes the caller's refusal. The cached key record may turn
+// out to be stale here; then it is read again.
 import assert from 'node:assert/strict'
 import { formatCredits } from '../domain/credits.ts'
 import type { Pass } from '../domain/handoff.ts'
@@ -26,7 +26,7 @@ export type EntryTicket = {
   readonly modelRequested: string | null
   readonly stream: boolean
   readonly entry: FreeEntry | HoldEntry
-  // For an entry that is too dear by the bytes of its prompt: the same by its tokens, which stands.
+  // For an entry that is too expensive by the bytes of its prompt: the same by its token count, which is final.
   readonly counted?: () => Promise<HoldEntry>
 }
 
@@ -45,7 +45,7 @@ export async function enter(pass: Pass, ticket: EntryTicket, needs: EnterNeeds):
         verdict = await needs.gates.gate(askOf(pass, ticket, entry, isRefusalCounted))
       }
     } catch (error) {
-      // A store that is away is our fault: it must leave nobody with a 429 once it is back.
+      // An unavailable store is not the caller's fault: it must not lead to a 429 once the store is back.
       pass.giveBack()
       throw error
     }
@@ -100,12 +100,12 @@ function permitAgain(pass: Pass, rule: EndpointRule): void {
   }
 }
 
-// Of the day and the credits the gate knows more than we do.
+// The reservation's figures for the day and the credits are more recent than ours.
 function hasOtherLimits(before: Key, now: Key): boolean {
   return before.rpmLimit !== now.rpmLimit || before.maxConcurrent !== now.maxConcurrent
 }
 
-// What it was let in under no longer holds: it comes in anew.
+// The record it was admitted with is no longer valid: it is admitted again.
 async function limitAgain(pass: Pass, { limits }: EnterNeeds): Promise<void> {
   pass.giveBack()
   pass.leave()
@@ -117,7 +117,7 @@ async function limitAgain(pass: Pass, { limits }: EnterNeeds): Promise<void> {
 
 function nothing(): void {}
 
-// These count against nothing, so the rpm token goes back.
+// These count against nothing, so the rpm token is returned.
 function refusalOf(
   verdict: Exclude<Verdict, { kind: 'granted' | 'stale' | 'count_first' }>,
   pass: Pass,

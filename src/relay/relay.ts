@@ -1,5 +1,5 @@
-// Carries an answer from the upstream to the caller, no faster than the caller reads, and says how it ended. It never
-// throws: a broken upstream, a caller that left, a timeout are Deliveries that say so.
+// Carries an answer from the upstream to the caller, no faster than the caller reads, and reports how it ended. It never throws:
+// a failed upstream, a disconnected caller and a timeout are Deliveries.
 import type { Model } from '../domain/catalog.ts'
 import { Failure } from '../domain/failure.ts'
 import type { Answer, Client, Delivery, OutputSeen } from '../domain/handoff.ts'
@@ -10,7 +10,7 @@ import type { Meter } from './usage-meter.ts'
 export type RelayNeeds = {
   readonly clock: Clock
   readonly readOnAfterFinishMs: number
-  // Whether an answer of this model is read to its end without the caller, since only its end says what was produced.
+  // Whether an answer of this model is read to its end without the caller, since only its end tells what was produced.
   readonly readsOn: (model: Model) => boolean
 }
 
@@ -31,7 +31,7 @@ export function relay(answer: Answer, sink: Sink, client: Client, gauge: Meter, 
   })
   if (served === undefined) {
     const last = answer.attempts.at(-1)
-    // Nobody was called: either there was nobody to call, and a failure says so, or the caller left before.
+    // Nothing was called: either there was no target, which a failure reports, or the caller left first.
     const left = last === undefined ? answer.failures.length === 0 : last.outcome === 'client_left'
     return Promise.resolve(delivery(left || isLost(answer, client, needs) ? 'client_left' : 'upstream_failed'))
   }
@@ -49,14 +49,15 @@ export function relay(answer: Answer, sink: Sink, client: Client, gauge: Meter, 
       clearTimeout(readingOn)
       resolve(delivery(outcome, failure))
     }
-    // The count of an answer that is finished but for its usage frame, or that may hold what nobody saw, is worth waiting for.
+    // The usage of an answer that has finished except for its usage frame, or that may contain hidden tokens, is worth waiting
+    // for.
     const clientLeft = () => {
       if (over) return
       left = true
       const untilEnd = needs.readsOn(answer.model)
       if (!untilEnd && gauge.finishReason === null) return stopReading()
       served.flow.resume()
-      // To its end: within the total time of the call.
+      // To its end: within the total timeout of the call.
       if (!untilEnd) readingOn = setTimeout(stopReading, needs.readOnAfterFinishMs)
     }
     const stopReading = () => {
@@ -64,7 +65,7 @@ export function relay(answer: Answer, sink: Sink, client: Client, gauge: Meter, 
       finish('client_left')
     }
 
-    // What is nested so deeply that it cannot be written is no answer.
+    // An answer nested too deeply to be serialised is invalid.
     const unfit = (error: unknown) => {
       if (!(error instanceof RangeError)) throw error
       served.flow.abort()
@@ -118,13 +119,13 @@ export function relay(answer: Answer, sink: Sink, client: Client, gauge: Meter, 
   })
 }
 
-// What could not be taken in was produced all the same.
+// What could not be accepted was produced nevertheless.
 function withProduced(output: OutputSeen, bytes: number): OutputSeen {
   return bytes === 0 ? output : { ...output, any: true, bytesBeyond: output.bytesBeyond + bytes }
 }
 
-// The caller had left a request that was read on, and it ended without a word of the upstream's: nobody knows what was
-// produced. An upstream that answered with an error has produced nothing, nor has one whose connection had closed before.
+// The caller had left, the answer was read on, and it ended without usage: nobody knows what was produced. An upstream that
+// answered with an error has produced nothing, nor has one whose connection had closed before.
 function isLost({ model, dispatchedAt, failures }: Answer, client: Client, needs: RelayNeeds): boolean {
   const last = failures.at(-1)
   const isUnknown = last?.status === undefined && last?.stale !== true

@@ -1,5 +1,5 @@
-// Where an answer goes: the caller's connection, as JSON or as a stream. The two sinks are the only place where the two
-// forms of a request differ.
+// Where an answer goes: the caller's connection, as JSON or as a stream. The two sinks are the only place where the two forms of
+// a request differ.
 import type { Chunk, Receipt, Whole } from '../domain/handoff.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Considered } from '../domain/routing.ts'
@@ -13,16 +13,16 @@ export type ServedBy = {
 }
 
 export type Sink = {
-  // Says who serves; before the first content.
+  // Sets the serving provider; before the first content.
   served(by: ServedBy): void
   // False: the caller reads slowly; wait until `onDrain`'s listener is called.
   chunks(chunks: readonly Chunk[]): boolean
   onDrain(listener: () => void): void
   whole(whole: Whole): void
-  // Whether the status has left: then only an error in band can tell of a failure.
+  // Whether the status has been sent: then a failure can only be reported in band.
   headersLeft(): boolean
-  // No more of the answer will come through here: whatever was to happen by itself does not.
+  // No more of the answer will be written here: pending timers are cancelled.
   abandon(): void
-  // Ends the answer with what was booked, or with the refusal that came instead.
+  // Ends the answer with what was booked, or with a refusal.
   close(receipt: Receipt, refusal: Refusal | undefined): void
 }

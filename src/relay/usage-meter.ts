@@ -1,5 +1,5 @@
-// Watches an answer go by: whether anything was produced, how it finished, the upstream's last word on usage, and the
-// text that an estimate would need.
+// Observes an answer as it passes: whether anything was produced, how it finished, the upstream's last usage, and the text that
+// an estimate would need.
 import { CHOICES_MAX } from '../domain/catalog.ts'
 import type { Chunk, OutputSeen, Whole } from '../domain/handoff.ts'
 
@@ -12,21 +12,21 @@ export type Meter = {
   output(): OutputSeen
 }
 
-// Once there is this much in all, what follows is only counted, and estimated at two bytes a token.
+// Beyond this total size, text is only counted, and estimated at two bytes per token.
 const KEPT_MAX = 8 * 1024 * 1024
 
 export function meter(): Meter {
-  // One for each choice, in the order in which they first spoke.
+  // One per choice, in the order of their first content.
   const texts: string[] = []
   const choices: number[] = []
   let kept = 0
   let beyond = 0
   let any = false
 
-  // What arrives together is joined at once: a string that grows word by word keeps every word as an object of its own, until
-  // somebody reads it.
+  // Pieces that arrive together are joined at once: a string that grows word by word keeps every word as a separate object until
+  // it is read.
   const arrived: string[][] = []
-  // Of the choice that is looked at.
+  // Of the current choice.
   let words: string[] = []
 
   function add(piece: unknown): void {
@@ -47,7 +47,7 @@ export function meter(): Meter {
     }
   }
 
-  // More of them than anybody can have asked for share the last place.
+  // Choices beyond the maximum share the last slot.
   function placeOf(choice: number): number {
     const known = choices.indexOf(choice)
     if (known >= 0) return known
@@ -57,8 +57,8 @@ export function meter(): Meter {
     return choices.push(choice) - 1
   }
 
-  // Everything that an upstream may bill as output, of every choice, under whatever name it comes. What is thought comes
-  // under several names at once, of which the longest counts; another field that repeats words or thoughts is a mirror.
+  // Everything that an upstream may bill as output, of every choice, under any name. Reasoning comes under several names at once,
+  // of which the longest counts; another field that repeats content or reasoning is a mirror.
   function addSpoken(choice: number, spoken: { readonly [field: string]: unknown }): void {
     words = arrived[placeOf(choice)] as string[]
     let thought = ''
@@ -76,7 +76,7 @@ export function meter(): Meter {
     for (const other of others) if (other !== spoken.content && other !== thought) add(other)
   }
 
-  // With several choices the answer has finished when each that spoke has; until then there is no reason.
+  // With several choices the answer has finished when each that produced content has; until then there is no finish reason.
   const speaking = new Set<number>()
   const finished = new Set<number>()
   let reason: string | null = null
@@ -125,11 +125,11 @@ const THOUGHTS = new Set([
   'thinking_blocks',
 ])
 const CALLS = new Set(['tool_calls', 'function_call', 'refusal'])
-// Names whose strings nobody speaks, beside ids of every kind.
+// Names whose strings are not output, in addition to ids of every kind.
 const UNSPOKEN = new Set(['role', 'type', 'id', 'format', 'signature', 'url'])
 const DEPTH_MAX = 8
 
-// Every string in a field, however deep its lists and objects are, within reason.
+// Every string in a field, however deeply nested, within a limit.
 function stringsIn(value: unknown, name: string, found: string[] = [], depth = 0): string[] {
   if (typeof value === 'string') {
     if (!UNSPOKEN.has(name) && !name.endsWith('_id')) found.push(value)

@@ -1,5 +1,5 @@
-// A request that runs on writes down, now and then, what a crash would bill for it: who was called, the prompt, and the
-// output so far. Nobody waits for it, and the tokenizer, which settlements need, is left alone.
+// Checkpoints of a long-running request: what a crash would bill for it, with the target, the prompt and the output so far.
+// Nothing waits for them, and the tokenizer, which settlements need, is not used.
 import type { Model } from '../domain/catalog.ts'
 import { outputBoundOf } from '../domain/chat-models.ts'
 import { costOf } from '../domain/credits.ts'
@@ -19,7 +19,7 @@ export type CheckpointNeeds = {
 export type Progress = { readonly provider: string; readonly model: Model; readonly at: number }
 
 export type Checkpoints = {
-  // Who was called has failed: a crash before somebody else is called bills nothing.
+  // The called target has failed: a crash before the next one is called bills nothing.
   failed(): void
   stop(): void
 }
@@ -30,7 +30,7 @@ export function keepCheckpoints(
   progress: () => Progress | undefined,
   needs: CheckpointNeeds,
 ): Checkpoints {
-  // Only what came since the last mark is measured: a long stream is not gone through from its beginning every time.
+  // Only output since the last checkpoint is measured: a long stream is not scanned from its beginning every time.
   const measured: number[] = []
   let bytes = 0
   let isMarked = false
@@ -85,8 +85,7 @@ export function keepCheckpoints(
   return { failed, stop: () => alarm.cancel() }
 }
 
-// What most tokenizers make of most texts. Here it is not to be a bound: whoever was served when the process died should
-// not pay twice for it.
+// A typical ratio, not an upper bound: a caller that was being served when the process died should not pay twice.
 const BYTES_PER_TOKEN = 4
 
 function tokensOf(bytes: number): number {

@@ -1,4 +1,4 @@
-// What the tokenizer makes of a prompt and of an answer, where nobody else has counted them.
+// The tokenizer's estimate of a prompt and of an answer, where the upstream reported no count.
 import type { Model } from '../domain/catalog.ts'
 import type { Chat } from '../domain/chat.ts'
 import type { OutputSeen } from '../domain/handoff.ts'
@@ -9,7 +9,7 @@ export type TokenCounter = {
   count(text: string | readonly string[], accountId: string): Promise<{ readonly tokens: number }>
 }
 
-// Its texts, its tools, and a few tokens of framing a message.
+// Its texts, its tools, and a few framing tokens per message.
 export async function promptEstimate(
   chat: Chat,
   model: Model,

@@ -1,5 +1,5 @@
-// Closes rows that nobody will settle any more: those of a process that died, and our own that no request stands behind.
-// Writes down the ends of keys and secrets as they pass.
+// Closes rows that will not be settled any more: those of a process that died, and our own without a live request. Also stores
+// the ends of keys and secrets as they pass.
 
 import type { Keys } from '../store/contract/operator.ts'
 import type { Gates } from '../store/contract/store.ts'
@@ -13,13 +13,13 @@ export type SweepNeeds = {
   readonly onError: (error: unknown) => void
 }
 
-// The first sweep comes before the door opens: what a crash left is booked before anything new is.
+// The first sweep runs before the listener opens: what a crash left is booked before anything new.
 export async function sweepOnce(needs: SweepNeeds): Promise<void> {
   const rows = await needs.gates.sweep([...needs.live])
   if (rows > 0) needs.onSwept(rows)
 }
 
-// Ends of grace and of keys are written down as they pass, so that a clock that jumps back revives nothing.
+// Ends of grace periods and keys are stored as they pass, so that a clock that jumps back revives nothing.
 export function keepSweeping(
   needs: SweepNeeds,
   every: { readonly sweepEveryMs: number; readonly keyEndsEveryMs: number },
@@ -38,7 +38,7 @@ export function keepSweeping(
   }
 }
 
-// Never twice at once: a store that is slow or away must not find a queue of these when it comes back.
+// Never two at once: a slow or unavailable store must not find a queue of these when it comes back.
 function repeatedly(ms: number, work: () => Promise<void>, onError: (error: unknown) => void): () => void {
   let busy = false
   const timer = setInterval(() => {

@@ -1,4 +1,4 @@
-// The end of a request's life: what it cost, booked in one transaction with its row before the last byte leaves.
+// Settlement: the cost of a request, booked in one transaction with its row before the last byte is sent.
 import { type Model, priceSnapshot } from '../domain/catalog.ts'
 import type { Chat } from '../domain/chat.ts'
 import { type Models, outputBoundOf } from '../domain/chat-models.ts'
@@ -19,21 +19,21 @@ import type { Roster } from '../lib/roster.ts'
 import type { Gates, Settled, Settlement } from '../store/contract/store.ts'
 import { outputEstimate, promptEstimate, type TokenCounter } from './estimate.ts'
 
-// A granted hold: released on every way out, unless it was settled.
+// A granted hold: released on every exit path, unless it was settled.
 export type Held = {
   readonly requestId: string
   readonly accountId: string
   readonly chat: Chat
-  // Those that may answer; the row bears the price of the first.
+  // The models that may answer; the row has the price of the first.
   readonly models: Models
   readonly hold: Nano
-  // At most so many tokens a choice, whoever answers; null: as many as the model can.
+  // The maximum number of tokens per choice, whichever model answers; null: the model's maximum.
   readonly capTokens: number | null
   settled: boolean
-  // A checkpoint has named another price than the first model's. Should the row be recovered by it, a late settlement has to
-  // put its own price back.
+  // A checkpoint has stored another price than the first model's. If the row is recovered with it, a late settlement has to
+  // restore its own price.
   pricedOtherwise: boolean
-  // Takes it off the list of those that live.
+  // Removes it from the list of live requests.
   forget(): void
 }
 
@@ -43,13 +43,13 @@ export type SettleNeeds = {
   readonly clock: Clock
   readonly settleWaitMs: number
   readonly alarms: Alarms
-  // Between the tries of a settlement that the store did not take; a drain ends them.
+  // Between retries of a settlement that the store did not accept; a drain ends them.
   readonly pauses: Pick<Pauses, 'rest'>
-  // Requests whose rows a sweep must leave alone.
+  // Requests whose rows a sweep must not touch.
   readonly live: Roster<string>
   readonly onClamped: (requestId: string) => void
   readonly onLate: (requestId: string, error: unknown) => void
-  // It was not simply booked: the row had been recovered meanwhile, or is not there.
+  // Not a regular booking: the row had been recovered meanwhile, or does not exist.
   readonly onOddlySettled: (requestId: string, settled: 'corrected' | 'unknown') => void
 }
 
@@ -65,7 +65,7 @@ export async function settle(held: Held, delivery: Delivery, needs: SettleNeeds)
   const refusal =
     delivery.outcome === 'upstream_failed' || delivery.outcome === 'upstream_broke' ? refusalOf(delivery) : undefined
   const { answer } = delivery
-  // What the caller saw: once the headers have left, that was a 200.
+  // The status that the caller saw: 200 once the headers were sent.
   const httpStatus = refusal !== undefined && !delivery.headersLeft ? refusal.status : 200
   await book(
     held,
@@ -97,14 +97,14 @@ export async function settle(held: Held, delivery: Delivery, needs: SettleNeeds)
   }
 }
 
-// Most requests have one candidate, and its place is always the same.
+// Most requests have one candidate, and its routing record is always the same.
 function routingOf(considered: readonly Considered[]): string {
   return considered.length === 1 ? written(considered) : JSON.stringify(considered)
 }
 
 const written = remembered((considered: readonly Considered[]) => JSON.stringify(considered))
 
-// What the row is to say of the price: nothing, where it says it already.
+// The price to store in the row; nothing if the row already has it.
 export function priceOf(model: Model, held: Held): Pick<Settlement, 'priceVersion' | 'price'> {
   return model === held.models[0] && !held.pricedOtherwise
     ? AS_HELD
@@ -113,7 +113,8 @@ export function priceOf(model: Model, held: Held): Pick<Settlement, 'priceVersio
 
 const AS_HELD = { priceVersion: null, price: null }
 
-// The way out for a hold that nothing settled: a bug of ours costs the caller nothing. The status is the one that the caller saw.
+// The exit path for a hold that nothing settled: an unexpected error costs the caller nothing. The status is the one that the
+// caller saw.
 export async function release(held: Held, httpStatus: number, needs: SettleNeeds): Promise<void> {
   if (held.settled) return
   await book(
@@ -145,12 +146,12 @@ type Bill = {
   readonly tokens: Tokens
   readonly source: UsageSource
   readonly cost: Nano
-  // Of the target that served; null when it states no cost, and when none served.
+  // The cost of the target that served; null when it states none, or when none served.
   readonly upstreamCost: Nano | null
 }
 const NOTHING: Bill = { tokens: NO_TOKENS, source: 'none', cost: 0n, upstreamCost: null }
 
-// A promise only where something has to be estimated.
+// A promise only if something has to be estimated.
 function price(held: Held, delivery: Delivery, needs: SettleNeeds): Bill | Promise<Bill> {
   const { served, model } = delivery.answer
   const reported = readUsage(delivery.usage)
@@ -187,7 +188,7 @@ async function estimate(
   }
 }
 
-// Whether only the end of the answer says what was produced: a whole one comes at once, and thoughts may not come at all.
+// Whether only the end of the answer tells what was produced: a JSON answer arrives at once, and reasoning may not arrive at all.
 export function endsUnseen(chat: Chat, model: Model): boolean {
   return !chat.stream || mayReasonUnseen(chat.reasoning, model)
 }
@@ -209,7 +210,7 @@ function refusalOf(delivery: Delivery): Refusal {
   return refusalFor(delivery.failure === undefined ? delivery.answer.failures : [delivery.failure])
 }
 
-// Books while the process lives. The answer waits for it, but not longer than `settleWaitMs` when the store is away.
+// Retries while the process lives. The answer waits for it, but not longer than `settleWaitMs` when the store is unavailable.
 function book(held: Held, bill: Settlement, needs: SettleNeeds): Promise<void> {
   held.settled = true
   return new Promise(resolve => {
