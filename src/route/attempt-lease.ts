@@ -1,5 +1,5 @@
-// One try at one target, from its taking to its end, and what it teaches: the target's health, its breaker, and the
-// credential that was used. A caller that leaves teaches nothing.
+// One attempt at one target, from its start to its end, and its effect on the target's health, its breaker and the credential
+// that was used. A caller that leaves has no effect.
 import type { Failure } from '../domain/failure.ts'
 import { beganWell, endedWell as breakerEndedWell, type Cause, failed } from './circuit-breaker.ts'
 import { type Badge, type BadgeWish, barred, nextBadge, noLongerLimited, setAside } from './credential-pool.ts'
@@ -11,19 +11,19 @@ export type Trip = {
   readonly candidate: Candidate
   readonly badge: Badge
   readonly accountId: string
-  // It is the one request in a while that goes to an open target, since all of them are: an answer closes the breaker.
+  // The one request at a time that goes to an open target because all are open: an answer closes the breaker.
   readonly lastResort: boolean
   // It was sent although its credential was limited or its breaker open.
   readonly evenBarred: boolean
   readonly startedMs: number
-  // The request has left: from here on its content may be the cause of whatever happens.
+  // The request was sent: from here on its content may be the cause of any failure.
   sent: boolean
   over: boolean
 }
 
 export type TripWish = BadgeWish & { readonly accountId: string }
 
-// Undefined: there is no way to it at this moment.
+// Undefined: the target cannot be called at this moment.
 export function setOut(candidate: Candidate, wish: TripWish, fleet: Fleet): Trip | undefined {
   const { state, keyring, target } = candidate
   const nowMs = fleet.clock.monotonic()
@@ -36,18 +36,18 @@ export function setOut(candidate: Candidate, wish: TripWish, fleet: Fleet): Trip
   return { candidate, badge, accountId, lastResort: !isClosed, evenBarred, startedMs: nowMs, sent: false, over: false }
 }
 
-// The first content came.
+// The first content arrived.
 export function began(trip: Trip, stream: boolean, fleet: Fleet): void {
   const { state, target } = trip.candidate
   const nowMs = fleet.clock.monotonic()
   beganToAnswer(state.health, stream, nowMs - trip.startedMs, nowMs)
-  // What was sent before a limit was told knows nothing of it.
+  // A request sent before a limit was reported says nothing about the limit.
   if (trip.evenBarred) noLongerLimited(trip.badge, target.model)
   if (trip.badge.state !== 'active') trusted(trip.badge, fleet)
   if (beganWell(state.breaker, trip.lastResort, nowMs)) alarm('breaker_closed', state, fleet)
 }
 
-// It came to its end, with or without a failure. Told once; what comes later is not heard.
+// It ended, with or without a failure. Reported once; later calls are ignored.
 export function ended(trip: Trip, failure: Failure | undefined, fleet: Fleet): void {
   if (trip.over) return
   if (failure !== undefined && saysNothing(failure)) {
@@ -72,21 +72,21 @@ export function ended(trip: Trip, failure: Failure | undefined, fleet: Fleet): v
   if (verdict === 'ask_probe') askAboutTarget(trip.candidate, trip.badge, fleet)
 }
 
-// Ended by us or by a caller that left: it says nothing about the target.
+// Ended by the gateway or by a caller that left: this says nothing about the target.
 export function broughtBack(trip: Trip): void {
   if (trip.over) return
   trip.over = true
   trip.candidate.state.health.inFlight -= 1
 }
 
-// It was not sent at all: no time, no budget, nobody there to wait for it.
+// It was not sent at all: no time, no budget, or the caller has left.
 export function neverLeft(trip: Trip): void {
   if (trip.over) return
   broughtBack(trip)
   trip.candidate.state.health.requests -= 1
 }
 
-// What the credential has to do with it; undefined: all of it, the target is not to blame.
+// The credential's part in the failure; undefined: it is the only cause, and the target is not to blame.
 function learn(trip: Trip, failure: Failure, nowMs: number, fleet: Fleet): Cause | undefined {
   const { badge, candidate } = trip
   const { keyring, target } = candidate
@@ -101,12 +101,12 @@ function learn(trip: Trip, failure: Failure, nowMs: number, fleet: Fleet): Cause
   return causeOf(failure, trip.sent)
 }
 
-// A server that falls over while it reads or answers a request may do so because of what is in it.
+// A server that crashes while it reads or answers a request may do so because of the content.
 function causeOf({ kind }: Failure, sent: boolean): Cause {
   if (!sent && NO_CONTENT_CAN_CAUSE.has(kind)) return 'target'
-  // What a provider forbids is often the input.
+  // A provider's 403 is often about the input.
   return kind === 'credential' ? 'unsure' : 'maybe_content'
 }
 
-// As long as the request has not been sent.
+// Only while the request has not been sent.
 const NO_CONTENT_CAN_CAUSE: ReadonlySet<string> = new Set(['refused', 'dns', 'tls', 'reset', 'connect_timeout'])

@@ -1,5 +1,5 @@
-// One try: the request goes to one target and resolves with its first content; what came until then is kept and replayed
-// to whoever listens. What the target does, to its end, is told to the fleet.
+// One attempt: sends the request to one target and resolves with its first content; earlier chunks are buffered and replayed to
+// the listener. The outcome, up to the end of the answer, is recorded for the target.
 import type { Model } from '../domain/catalog.ts'
 import type { Chat } from '../domain/chat.ts'
 import { outputBoundOf } from '../domain/chat-models.ts'
@@ -14,12 +14,12 @@ import type { Fleet } from './targets.ts'
 export type AttemptRequest = {
   readonly requestId: string
   readonly chat: Chat
-  // At most so many tokens a choice, whoever answers; null: as many as the model can.
+  // The maximum number of tokens per choice, whichever model answers; null: the model's maximum.
   readonly capTokens: number | null
   readonly identifiers: Readonly<Record<string, string>>
   readonly accountMark: string
   readonly client: Client
-  // Whether an answer of this model is read to its end without the caller, since only its end says what was produced.
+  // Whether an answer of this model is read to its end without the caller, since only its end tells what was produced.
   readsOn(model: Model): boolean
 }
 
@@ -73,7 +73,7 @@ export function attempt(
         listen(next) {
           listener = next
           const { chunks, whole } = early
-          // Not kept for as long as the answer goes on.
+          // Released early: not kept for the duration of the answer.
           early.chunks = []
           early.whole = undefined
           if (whole !== undefined) next.whole(whole)
@@ -105,7 +105,7 @@ export function attempt(
           if (listener !== undefined) return listener.chunks(chunks)
           early.chunks.push(...chunks)
           if (chunks.some(hasContent)) serve()
-          // Without content a chunk says nothing but a count, and the last one has it.
+          // A chunk without content only carries a count, and the last one has it.
           else if (!decided && early.chunks.length > EARLY_CHUNKS_MAX) early.chunks.splice(0, early.chunks.length - 1)
         },
         whole(whole) {
@@ -129,7 +129,7 @@ export function attempt(
       broughtBack(trip)
       flow.abort()
     }
-    // What is produced before the first content nobody sees: its count is worth waiting for.
+    // Tokens produced before the first content are hidden: their count is worth waiting for.
     const onGone = () => {
       if (decided) return
       if (!trip.sent || !request.readsOn(model)) giveUp('client_left')
@@ -138,7 +138,7 @@ export function attempt(
   })
 }
 
-// A bug of ours says nothing about the target.
+// An unexpected error says nothing about the target.
 function setOff(trip: Trip, adapters: Registry, errand: Errand, listener: AnswerListener): Flow {
   try {
     return adapters.get(trip.candidate.provider).call(errand, listener)
@@ -150,7 +150,7 @@ function setOff(trip: Trip, adapters: Registry, errand: Errand, listener: Answer
 
 const EARLY_CHUNKS_MAX = 64
 
-// The first delta that holds more than a role, or the word that it ended.
+// The first delta that contains more than a role, or the finish reason.
 function hasContent(chunk: Chunk): boolean {
   return chunk.choices.some(choice => {
     if (choice.finish_reason !== null) return true

@@ -1,11 +1,11 @@
-// The catalog as requests see it: an immutable snapshot with look-ups, and which one is in force.
+// The catalog as requests see it: an immutable snapshot with lookups, and the one in force.
 import type { Credential, Model, Provider } from '../domain/catalog.ts'
 
 export type Catalog = {
   // By id or alias.
   model(name: string): Model | undefined
   provider(id: string): Provider | undefined
-  // By which we may call it; none for one that asks for none.
+  // The credentials for calling it; none if it needs none.
   credentials(providerId: string): readonly Credential[]
   readonly models: readonly Model[]
   readonly providers: readonly Provider[]

@@ -1,5 +1,5 @@
-// Who is to serve a request: all targets of its models held against its wishes and their health, put in order, each with
-// the reason for its place. It only looks: nothing is taken, so that a quote may ask as well.
+// Chooses who serves a request: matches all targets of its models with its preferences and their health and orders them, each
+// with the reason for its position. Read-only, so that a quote can use it as well.
 import type { Model } from '../domain/catalog.ts'
 import type { Chat } from '../domain/chat.ts'
 import type { Models } from '../domain/chat-models.ts'
@@ -14,11 +14,11 @@ import type { Candidate, Choice, Fleet } from './targets.ts'
 
 export type ChooseRequest = {
   readonly chat: Chat
-  // Those that may serve, in the caller's order: the first was asked for, the others are to fall back to.
+  // The models that may serve, in the caller's order: the first was requested, the others are fallbacks.
   readonly models: Models
-  // What the caller names and what cannot answer it, for the explanation.
+  // Models that the caller names and that cannot answer, for the explanation.
   readonly unfit: readonly Considered[]
-  // Requests with the same word go to the same target while it is well, so that its prompt cache stays warm.
+  // Requests with the same identifier go to the same target while it is healthy, so that its prompt cache stays warm.
   readonly stickTo: string | null
 }
 
@@ -58,7 +58,7 @@ export function choose(request: ChooseRequest, needs: ChooseNeeds): Choice {
   }
 }
 
-// It would have to fetch a picture, and does not.
+// It would have to fetch an image, and does not.
 function unfetching({ provider }: Candidate, { remoteMedia }: Chat): Reason | undefined {
   return remoteMedia === undefined || fetchesMedia(provider) ? undefined : 'no_remote_media'
 }
@@ -67,7 +67,8 @@ type Placed = { readonly candidate: Candidate; readonly reason: Reason }
 type Blocked = Placed & { readonly untilMs: number | undefined }
 type Sorted = { readonly placed: Placed[]; readonly blocked: readonly Blocked[]; readonly out: Considered[] }
 
-// The candidates of one model: who is well, in order; who is not, behind them; who cannot be called now; who may not serve.
+// The candidates of one model: healthy ones in order, then unhealthy ones, then those that cannot be called now, then those that
+// may not serve.
 function sort(model: Model, index: number, request: ChooseRequest, at: Circumstances, fleet: Fleet): Sorted {
   const { chat, stickTo } = request
   const { wishes } = chat
@@ -99,7 +100,7 @@ function sort(model: Model, index: number, request: ChooseRequest, at: Circumsta
   return { placed: [...placed, ...behind], blocked, out }
 }
 
-// Whoever is named goes first, and those of one provider are a group of their own: nothing may put another before them.
+// Providers named by the caller go first, and each is a separate group: nothing may be ordered before them.
 function inAskedOrder(ranked: readonly Ranked[], wishes: Wishes): readonly Ranked[] {
   const place = ({ candidate }: Ranked) => placeAsked(candidate.provider.id, wishes)
   return ranked
@@ -114,7 +115,7 @@ function inAskedOrder(ranked: readonly Ranked[], wishes: Wishes): readonly Ranke
 function blockOf(candidate: Candidate, nowMs: number): Blocked | undefined {
   const { breaker } = candidate.state
   if (breaker.state !== 'closed') {
-    // Past its pause a probe is on its way: it will be known soon.
+    // After its pause a probe is in flight: the result is near.
     const untilMs = Math.max(breaker.openUntilMs, nowMs)
     return { candidate, reason: 'breaker_open', untilMs }
   }
@@ -123,9 +124,9 @@ function blockOf(candidate: Candidate, nowMs: number): Blocked | undefined {
   return { candidate, reason, untilMs: freeAtMs(candidate.keyring, candidate.target.model) }
 }
 
-// Nobody can be called as it should be. Where only credentials stand in the way, they are tried all the same: there is
-// nobody to go to instead, and what the upstream says now is truer than what it said before. Where breakers do, one request
-// now and then goes to the least bad.
+// No target can be called normally. Where only credentials are the obstacle, they are tried anyway: there is no alternative, and
+// the upstream's current answer is better than its last one. Where breakers are open, one request at a time goes to the least
+// bad.
 function whenBlocked(blocked: readonly Blocked[], out: readonly Considered[], nowMs: number, fleet: Fleet): Choice {
   const inOrder = blocked.toSorted((a, b) => badness(a) - badness(b))
   const barredOnly = inOrder.filter(({ reason }) => reason !== 'breaker_open')
@@ -150,7 +151,7 @@ function whenBlocked(blocked: readonly Blocked[], out: readonly Considered[], no
   }
 }
 
-// Whom waiting helps, and whom it helps soonest, goes before one whose credentials are all refused.
+// Targets for which waiting helps, soonest first, go before one whose credentials are all rejected.
 function badness({ untilMs }: Blocked): number {
   return untilMs ?? Number.POSITIVE_INFINITY
 }

@@ -1,12 +1,11 @@
-// Whether a target may be called. Failures in a row, or too many of all, open the breaker; after a while a probe without
-// any caller's content shows whether the target is well again. A failure that the content may have caused counts only as
-// far as other accounts bear it out, so that one tenant's poison cannot switch a target off for all
-// (docs/decisions/circuit-breaker.md).
+// The circuit breaker of a target. Consecutive failures, or too high a failure rate, open it; after a pause a probe without any
+// caller's content tests whether the target is healthy again. A failure that content may have caused counts only if other
+// accounts corroborate it, so that one tenant's content cannot switch a target off for all (docs/decisions/circuit-breaker.md).
 import { add, type Decaying, nothingYet, sumAt, weightAt } from '../lib/ewma.ts'
 
 export type BreakerBounds = {
   readonly breakerFailuresInARowMax: number
-  // Parts of a hundred, and from how many recent requests on they say something.
+  // Percent, and the minimum number of recent requests for it to apply.
   readonly breakerErrorPercentMax: number
   readonly breakerRequestsMin: number
   readonly breakerWindowMs: number
@@ -15,23 +14,23 @@ export type BreakerBounds = {
 }
 
 export type Breaker = {
-  // In half_open a probe is on its way that shows whether the target is well again.
+  // In half_open a probe is in flight.
   state: 'closed' | 'open' | 'half_open'
   openUntilMs: number
-  // How often it opened without being well for long in between: each time it stays open longer.
+  // How often it opened without a long healthy period in between: each time it stays open longer.
   opened: number
   closedAtMs: number
-  // Failures in a row that no content can cause.
+  // Consecutive failures that no content can cause.
   certainInARow: number
-  // Every end of a request, with 1 for a failure that no content can cause.
+  // Every completed request, with 1 for a failure that no content can cause.
   readonly ends: Decaying
-  // Failures that content may have caused, by the account whose content it was.
+  // Failures that content may have caused, by account.
   readonly doubtful: Map<string, Doubt>
 }
 
 type Doubt = { inARow: number; readonly recent: Decaying }
 
-// Whether content may have caused a failure; of `unsure` not even several accounts make it likely that it did not.
+// Whether content may have caused a failure; `unsure` is not corroborated even by several accounts.
 export type Cause = 'target' | 'maybe_content' | 'unsure'
 
 export function newBreaker(): Breaker {
@@ -46,7 +45,7 @@ export function newBreaker(): Breaker {
   }
 }
 
-// Its pause is over: a probe is to show whether the target is well again.
+// Its pause is over: a probe tests whether the target is healthy again.
 export function isDue(breaker: Breaker, nowMs: number): boolean {
   return breaker.state === 'open' && nowMs >= breaker.openUntilMs
 }
@@ -55,13 +54,13 @@ export function probing(breaker: Breaker): void {
   if (breaker.state === 'open') breaker.state = 'half_open'
 }
 
-// The probe said nothing about the target, only about us or a credential: the next one may show it.
+// The probe said nothing about the target, only about the gateway or a credential: the next one may.
 export function inconclusive(breaker: Breaker): void {
   if (breaker.state === 'half_open') breaker.state = 'open'
 }
 
-// True if that closed it. Only a request that was sent although it was open can: what was under way when it opened is of
-// another time.
+// True if that closed it. Only a request that was sent although it was open can close it: requests in flight when it opened say
+// nothing about now.
 export function beganWell(breaker: Breaker, lastResort: boolean, nowMs: number): boolean {
   if (breaker.state !== 'closed') {
     if (!lastResort) return false
@@ -91,7 +90,7 @@ export function failed(breaker: Breaker, failure: BreakerFailure, nowMs: number,
   if (cause === 'target') breaker.certainInARow += 1
   else doubt(breaker, cause === 'unsure' ? '' : failure.accountId, nowMs, bounds)
 
-  // While it is open, probes alone decide how long: no caller's failure prolongs it.
+  // While it is open, probes alone decide for how long: no caller's failure prolongs it.
   if (breaker.state !== 'closed') return 'stays'
   if (isTooMuch(countedFailures(breaker, nowMs, bounds), breaker, nowMs, bounds)) {
     open(breaker, nowMs, failure.retryAfterMs, bounds)
@@ -100,7 +99,7 @@ export function failed(breaker: Breaker, failure: BreakerFailure, nowMs: number,
   return isTooMuch(allFailures(breaker, nowMs, bounds), breaker, nowMs, bounds) ? 'ask_probe' : 'stays'
 }
 
-// What our own question, which holds no caller's content, came to. True if that opened or closed it.
+// The result of a probe, which contains no caller's content. True if that opened or closed it.
 export function probed(
   breaker: Breaker,
   failure: { readonly retryAfterMs: number } | undefined,
@@ -113,7 +112,7 @@ export function probed(
   return wasClosed === (failure !== undefined)
 }
 
-// Closed, and yet it fails more often than a target should: others go first.
+// Closed, but failing more often than a target should: others go first.
 export function isUnhealthy(breaker: Breaker, nowMs: number, bounds: BreakerBounds): boolean {
   if (breaker.state !== 'closed' || (breaker.ends.sum === 0 && breaker.doubtful.size === 0)) return false
   const seen = weightAt(breaker.ends, nowMs, bounds.breakerWindowMs)
@@ -129,7 +128,7 @@ function open(breaker: Breaker, nowMs: number, retryAfterMs: number, bounds: Bre
   breaker.openUntilMs = nowMs + Math.max(openMs, retryAfterMs)
 }
 
-// Well again, or never unwell: what was held against it is forgotten.
+// Healthy again: the recorded failures are cleared.
 function close(breaker: Breaker, nowMs: number): void {
   if (breaker.state !== 'closed') breaker.closedAtMs = nowMs
   breaker.state = 'closed'
@@ -157,7 +156,7 @@ function allFailures(breaker: Breaker, nowMs: number, bounds: BreakerBounds): Co
   return { inARow, recent }
 }
 
-// Of the doubtful ones no account's count for more than one above those of all others together.
+// No account's suspect failures count for more than one above those of all others together.
 function countedFailures(breaker: Breaker, nowMs: number, bounds: BreakerBounds): Count {
   const certainRecent = sumAt(breaker.ends, nowMs, bounds.breakerWindowMs)
   if (breaker.doubtful.size < 2) return { inARow: breaker.certainInARow, recent: certainRecent }
@@ -181,7 +180,7 @@ function doubt(breaker: Breaker, accountId: string, nowMs: number, bounds: Break
   let known = breaker.doubtful.get(accountId)
   if (known === undefined) {
     known = { inARow: 0, recent: nothingYet() }
-    // Who is put out has waited longest for others to bear it out.
+    // The evicted account has waited longest for corroboration.
     if (breaker.doubtful.size >= ACCOUNTS_MAX) breaker.doubtful.delete(breaker.doubtful.keys().next().value as string)
     breaker.doubtful.set(accountId, known)
   }

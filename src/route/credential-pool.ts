@@ -1,6 +1,6 @@
-// By which of our secrets a provider is called: in turn, but for those that it refuses and those that are limited. A 401
-// only raises a suspicion, which a question without any caller's content confirms; a 403 may be about the input and says
-// nothing. A limit is one credential's and one model's. See docs/decisions/credentials-and-retries.md.
+// Round-robin over a provider's credentials, skipping rejected and rate-limited ones. A 401 only makes a credential suspect until
+// a probe without any caller's content confirms it; a 403 may be about the input and says nothing. A limit applies to one
+// credential and one model. See docs/decisions/credentials-and-retries.md.
 import type { Credential } from '../domain/catalog.ts'
 
 export type CredentialBounds = {
@@ -9,21 +9,21 @@ export type CredentialBounds = {
   readonly deadCredentialProbedEveryMs: number
 }
 
-// One of a provider's credentials, or the place of the one that a provider does not ask for.
+// One of a provider's credentials, or the slot of a provider that needs none.
 export type Badge = {
   readonly provider: string
   readonly credential: Credential | undefined
   state: 'active' | 'suspected' | 'dead'
-  // When it was last asked about, and when a dead one is asked about again.
+  // When it was last probed, and when a rejected one is probed again.
   askedAtMs: number
   probeAtMs: number
-  // The model by which it was found dead, to ask about it again.
+  // The model with which it was rejected, for the next probe.
   probeModel: string
-  // Until when it is limited, by model.
+  // The end of its rate limit, by model.
   readonly limitedUntilMs: Map<string, number>
 }
 
-// A provider's badges and whose turn it is.
+// A provider's credentials and the position of the round-robin.
 export type Keyring = { readonly badges: readonly Badge[]; turn: number }
 
 export function newBadge(provider: string, credential: Credential | undefined): Badge {
@@ -31,7 +31,7 @@ export function newBadge(provider: string, credential: Credential | undefined): 
   return { provider, credential, state: 'active', askedAtMs, probeAtMs: 0, probeModel: '', limitedUntilMs: new Map() }
 }
 
-// Why nothing can be sent there now, if so; looks without changing anything.
+// Why nothing can be sent there now; read-only.
 export function barred(keyring: Keyring, model: string, nowMs: number): 'no_credential' | 'rate_limited' | undefined {
   let alive = false
   for (const badge of keyring.badges) {
@@ -44,15 +44,15 @@ export function barred(keyring: Keyring, model: string, nowMs: number): 'no_cred
 
 export type BadgeWish = {
   readonly stickTo: number | undefined
-  // Those that this request has tried there.
+  // Credentials that this request has already tried there.
   readonly tried: readonly Badge[]
-  // Nobody can be called, and this is the request that is sent all the same.
+  // No target can be called, and this request is sent anyway.
   readonly evenBarred: boolean
 }
 
-// The next in turn that is neither dead, limited nor tried; a suspected one only if there is no other, and a dead one only
-// as the last resort: an operator may have mended it where we cannot see. The same number
-// to stick to gives the same one as long as it can serve, since prompt caches are an organisation's own.
+// The next one that is neither rejected, limited nor tried; a suspect one only if there is no other, and a rejected one only as
+// the last resort: an operator may have fixed it at the provider. The same `stickTo` number gives the same credential as long as
+// it can serve, since prompt caches belong to an organisation.
 export function nextBadge(keyring: Keyring, model: string, nowMs: number, how: BadgeWish): Badge | undefined {
   const { badges } = keyring
   const first = how.stickTo ?? keyring.turn
@@ -96,7 +96,7 @@ export function noLongerLimited(badge: Badge, model: string): void {
   badge.limitedUntilMs.delete(model)
 }
 
-// When the first of them may be used again for a model; undefined when waiting alone helps none.
+// When the first of them may be used again for a model; undefined when waiting does not help.
 export function freeAtMs(keyring: Keyring, model: string): number | undefined {
   let soonest: number | undefined
   for (const badge of keyring.badges) {
@@ -112,7 +112,7 @@ function isLimited(badge: Badge, model: string, nowMs: number): boolean {
   return (badge.limitedUntilMs.get(model) ?? 0) > nowMs
 }
 
-// For operators: until when the last of its limits is in force; null when there is none.
+// For operators: the end of the last of its limits; null when there is none.
 export function limitedUntil(badge: Badge, nowMs: number): number | null {
   let until: number | null = null
   for (const end of badge.limitedUntilMs.values()) if (end > nowMs && end > (until ?? 0)) until = end

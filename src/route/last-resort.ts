@@ -1,18 +1,18 @@
-// Who may call a model whose targets all have open breakers: one request in a while, and the accounts that ask for it take
-// turns. Whoever has waited longest is next, so that one account cannot use up every try.
+// Which account may call a model whose targets all have open breakers: one request per interval, and the requesting accounts take
+// turns. The one that has waited longest is next, so that one account cannot use up every attempt.
 import type { Clock } from '../lib/clock.ts'
 
 export type LastResortBounds = {
   readonly lastResortEveryMs: number
-  // An account that has not asked for this long is no longer waited for.
+  // An account without a request for this long loses its turn.
   readonly lastResortAskedMs: number
   readonly lastResortAccountsMax: number
 }
 
 export type LastResorts = {
-  // Whether it is time for another one, whose ever; looks without changing anything.
+  // Whether the next attempt is due, for any account; read-only.
   isFree(modelId: string): boolean
-  // Asks for it, and takes it if it is this account's turn. Who is refused has a claim on the next one.
+  // Takes the attempt if it is this account's turn. A refused account has a claim on the next one.
   take(modelId: string, accountId: string): boolean
   keep(isKnown: (modelId: string) => boolean): void
   prune(): void
@@ -48,7 +48,7 @@ export function lastResorts(bounds: LastResortBounds & { readonly clock: Clock }
       const sinceMs = clock.monotonic() - bounds.lastResortAskedMs
       for (const [modelId, { accounts }] of models) {
         for (const [accountId, { askedMs }] of accounts) {
-          // They stand in the order in which they asked last.
+          // They are in the order of their last request.
           if (askedMs >= sinceMs) break
           accounts.delete(accountId)
         }
@@ -70,7 +70,7 @@ function asked({ accounts }: Turns, accountId: string, nowMs: number, accountsMa
   return asking
 }
 
-// Nobody who asked lately has waited longer for a try.
+// No account with a recent request has waited longer.
 function isNext({ accounts }: Turns, { triedMs }: Asking, sinceMs: number): boolean {
   for (const other of accounts.values()) if (other.askedMs >= sinceMs && other.triedMs < triedMs) return false
   return true

@@ -1,5 +1,5 @@
-// The plan for a request: which models may answer it, and who is to be tried in which order. Made before anything is held,
-// since the hold is for those that may be tried. See docs/decisions/hold-estimate.md.
+// The plan for a request: which models may answer it, and which targets are tried in which order. Made before the hold, since the
+// hold covers what may be tried. See docs/decisions/hold-estimate.md.
 import type { Model } from '../domain/catalog.ts'
 import type { Chat } from '../domain/chat.ts'
 import { lineUp, type Models } from '../domain/chat-models.ts'
@@ -11,7 +11,7 @@ import type { Choice } from './targets.ts'
 export type PlanNeeds = ChooseNeeds & { readonly catalog: () => Catalog }
 
 export type Plan = {
-  // Those that may be tried; where nobody can be called now, the first that might have been.
+  // Those that may be tried; where none can be called now, the first that might have been.
   readonly models: Models
   readonly choice: Choice
 }
@@ -23,7 +23,7 @@ export function plan(chat: Chat, stickTo: string | null, needs: PlanNeeds): Plan
   return { models: models.length === 1 ? models : modelsOf(choice, models), choice }
 }
 
-// The choice without the models that are too dear for what could be held.
+// The choice without the models that the hold does not cover.
 export function within(choice: Choice, isAffordable: (model: Model) => boolean): Choice {
   const dear = new Set(choice.queue.map(({ model }) => model).filter(model => !isAffordable(model)))
   if (dear.size === 0) return choice

@@ -1,4 +1,5 @@
-// What a request asks of routing, held against one candidate: whether it may serve, and its place in the asked order. Pure.
+// Matches a request's routing preferences with one candidate: whether it may serve, and its position in the requested order.
+// Pure.
 import type { Model } from '../domain/catalog.ts'
 import type { Chat } from '../domain/chat.ts'
 import type { Reason, Wishes } from '../domain/routing.ts'
@@ -14,12 +15,12 @@ export function unfitModel(model: Model, chat: Chat): Reason | undefined {
 export function unwantedProvider(provider: string, wishes: Wishes): Reason | undefined {
   if (wishes.only !== undefined && !wishes.only.includes(provider)) return 'not_in_only'
   if (wishes.ignore.includes(provider)) return 'ignored'
-  // Whoever names an order and wants no fallbacks wants nobody else.
+  // An explicit order without fallbacks excludes all others.
   if (!wishes.allowFallbacks && wishes.order.length > 0 && !wishes.order.includes(provider)) return 'no_fallbacks'
   return undefined
 }
 
-// Lower goes first; those that are not named go after all that are.
+// Lower goes first; providers that are not named go after all that are.
 export function placeAsked(provider: string, { order }: Wishes): number {
   const at = order.indexOf(provider)
   return at < 0 ? order.length : at
@@ -32,7 +33,7 @@ function isAbove({ prices }: Model, { maxPrice }: Wishes): boolean {
   })
 }
 
-// The parameters that the request really uses, by the names that models list.
+// The parameters that the request uses, by the names that models list.
 function takesAll({ supportedParameters }: Model, chat: Chat): boolean {
   const takes = (name: string) => supportedParameters.includes(name)
   if (chat.maxTokens !== null && !takes('max_tokens') && !takes('max_completion_tokens')) return false

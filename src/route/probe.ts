@@ -1,5 +1,5 @@
-// Questions of our own to a target: one token, made-up content, nobody's row and nobody's money. They tell an upstream that
-// is unwell from a caller's content that it cannot bear, and a dead credential from a request that it refuses.
+// Probes: requests of one token with fixed content, without a usage row or a charge. They distinguish an unhealthy upstream from
+// content that it cannot handle, and a rejected credential from a rejected request.
 
 import { parseChat } from '../chat/parse-request.ts'
 import type { Credential, Provider } from '../domain/catalog.ts'
@@ -18,9 +18,9 @@ export type ProbeNeeds = {
 }
 
 export type Probes = {
-  // Asks, unless the same question is on its way or too many are: then false, and nothing is told.
+  // Sends a probe, unless the same one is in flight or too many are: then returns false, and there is no callback.
   ask(about: string, question: Question, tell: (failure: Failure | undefined) => void): boolean
-  // Gives up those that are past their time, as unanswered; an adapter that keeps its own time leaves none.
+  // Ends probes past their time limit as unanswered; adapters with their own time limit leave none.
   prune(): void
   close(): void
 }

@@ -1,13 +1,13 @@
-// Which targets and credentials are probed, when, and what the answers mean: an open target is called again, a suspected
-// credential is set aside or cleared. No caller's content takes part, so that no caller can decide for the others.
-// See docs/decisions/circuit-breaker.md.
+// Which targets and credentials are probed, when, and what the results mean: an open target is called again, a suspect credential
+// is rejected or cleared. No caller's content is involved, so no caller can decide for the others. See
+// docs/decisions/circuit-breaker.md.
 import type { Failure } from '../domain/failure.ts'
 import { inconclusive, isDue, probed, probing } from './circuit-breaker.ts'
 import { type Badge, barred, nextBadge, setAside } from './credential-pool.ts'
 import type { Candidate, Fleet, TargetState } from './targets.ts'
 
-// To be done now and then: open targets whose pause is over and dead credentials are probed and come back by themselves,
-// and what is past is forgotten.
+// Runs periodically: open targets whose pause is over and rejected credentials are probed and recover by themselves, and expired
+// state is dropped.
 export function tend(fleet: Fleet): void {
   const nowMs = fleet.clock.monotonic()
   probeDueTargets(fleet, nowMs)
@@ -19,7 +19,7 @@ export function tend(fleet: Fleet): void {
   fleet.prune()
 }
 
-// Failures that content may have caused have become too many: whether it was the content, a probe decides.
+// Too many failures that content may have caused: a probe decides whether it was the content.
 export function askAboutTarget({ state, target }: Candidate, badge: Badge, fleet: Fleet): void {
   const nowMs = fleet.clock.monotonic()
   if (nowMs - state.probedAtMs < fleet.bounds.probeEveryMs) return
@@ -27,7 +27,7 @@ export function askAboutTarget({ state, target }: Candidate, badge: Badge, fleet
 }
 
 export function askAboutBadge(badge: Badge, model: string, fleet: Fleet): void {
-  // What was forgotten meanwhile, or belongs to another address, is sent nowhere.
+  // A credential that was removed meanwhile, or belongs to another address, is sent nowhere.
   const provider = fleet.providerOf(badge)
   const { credential } = badge
   if (provider === undefined || credential === undefined) return
@@ -38,7 +38,7 @@ export function askAboutBadge(badge: Badge, model: string, fleet: Fleet): void {
   if (badge.state === 'active') badge.state = 'suspected'
 }
 
-// It was taken, whatever was thought of it.
+// The credential was accepted, whatever its state was.
 export function trusted(badge: Badge, fleet: Fleet): void {
   const { provider, credential } = badge
   const wasDead = badge.state === 'dead'
@@ -48,8 +48,8 @@ export function trusted(badge: Badge, fleet: Fleet): void {
   }
 }
 
-// A request that was refused as it deserved, an answer that only its own caller can have wanted, or what we cut off or
-// could not send ourselves.
+// A rejected request, an answer that only its own caller can have caused, or something the gateway ended or could not send
+// itself.
 export function saysNothing({ kind, stale, ours, bySize }: Failure): boolean {
   return kind === 'rejected' || kind === 'cut' || kind === 'oversize' || stale || ours || bySize
 }
@@ -62,7 +62,7 @@ export function alarm(kind: 'breaker_opened' | 'breaker_closed', { provider, mod
   fleet.onAlarm({ kind, provider, model })
 }
 
-// Who has waited longest goes first: there may be more of them than probes at once.
+// The one that has waited longest goes first: there may be more of them than probes at once.
 function probeDueTargets(fleet: Fleet, nowMs: number): void {
   const due: TargetState[] = []
   for (const state of fleet.targets()) if (isDue(state.breaker, nowMs)) due.push(state)
@@ -94,7 +94,7 @@ function answered(
 ): void {
   const { breaker } = state
   const found = findingOf(badge, state, failure, fleet)
-  // Callers have shown meanwhile how the target is, and they know it better.
+  // Callers' requests have changed the breaker meanwhile, and they are better evidence.
   if (wasClosed !== (breaker.state === 'closed')) return
   if (found === 'nothing') {
     inconclusive(breaker)
@@ -105,7 +105,7 @@ function answered(
   alarm(isWell ? 'breaker_closed' : 'breaker_opened', state, fleet)
 }
 
-// What a probe found out about the target; a refused or limited credential is not the target's, as long as there is another.
+// What a probe says about the target; a rejected or limited credential is not the target's fault while there is another.
 function findingOf(
   badge: Badge,
   state: TargetState,
@@ -126,8 +126,8 @@ function findingOf(
   return { retryAfterMs: waitMsOf(failure, fleet) }
 }
 
-// What a question by this credential came to. Only a second 401 confirms the suspicion; whoever was dead is alive again
-// only by an answer.
+// The result of a probe with this credential. Only a second 401 confirms the rejection; a rejected credential becomes active
+// again only by an answer.
 function judge(badge: Badge, model: string, failure: Failure | undefined, fleet: Fleet): void {
   const { provider, credential } = badge
   if (credential === undefined) return

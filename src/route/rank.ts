@@ -1,5 +1,5 @@
-// In which order candidates of one model are tried, by each strategy. Whoever ranks the same is drawn by weight. Pure but
-// for the chance, which comes in.
+// The order in which candidates of one model are tried, by strategy. Equal ranks are drawn by weight. Pure except for the random
+// source, which is passed in.
 import type { Chat } from '../domain/chat.ts'
 import { sumOf } from '../domain/credits.ts'
 import type { Strategy } from '../domain/routing.ts'
@@ -10,7 +10,7 @@ export type Ranked = {
   readonly candidate: Candidate
   // Lower goes first.
   readonly score: number
-  // Those of one group are as good as each other for a request that would rather stay where its prompts are known.
+  // Targets of one group are equivalent for a sticky request.
   readonly group: number
 }
 
@@ -47,7 +47,7 @@ const SCORES: Readonly<Record<Strategy, Scoring>> = {
     }),
 }
 
-// What a request of this prompt and a usual answer would cost the operator; a target that does not say so goes last.
+// The operator's cost of a request with this prompt and a typical answer; a target without a stated cost goes last.
 function byCost(candidates: readonly Candidate[], { chat }: Circumstances): readonly Ranked[] {
   const tokens = {
     prompt: Math.ceil(chat.promptBytes / BYTES_PER_TOKEN),
@@ -67,7 +67,7 @@ function byCost(candidates: readonly Candidate[], { chat }: Circumstances): read
 const BYTES_PER_TOKEN = 4
 const USUAL_ANSWER_TOKENS = 500
 
-// Whoever has not been heard of lately is tried now and then.
+// A target without recent data is tried now and then.
 function byFirstByte(candidates: readonly Candidate[], { chat, nowMs, random }: Circumstances): readonly Ranked[] {
   return candidates.map(candidate => {
     const tookMs = firstByteMs(candidate.state.health, chat.stream, nowMs)

@@ -1,21 +1,21 @@
-// How many second tries there may be: a part of the requests of the last seconds and a reserve, so that a failing fleet is
-// not buried under retries. Each account has what its own requests earned and an equal part of the reserve.
-// See docs/decisions/credentials-and-retries.md.
+// The retry budget: a share of the requests of the last seconds plus a reserve, so that failing upstreams are not buried under
+// retries. Each account has what its own requests earned and an equal share of the reserve. See
+// docs/decisions/credentials-and-retries.md.
 import type { Clock } from '../lib/clock.ts'
 
 export type BudgetBounds = {
   readonly retryPercentMax: number
   readonly retryReserveMax: number
   readonly retryWindowSeconds: number
-  // An account that was not seen for so long leaves its part of the reserve to the others.
+  // An account not seen for this long leaves its share of the reserve to the others.
   readonly retryAccountSeenMs: number
   readonly retryAccountsMax: number
 }
 
 export type RetryBudget = {
-  // A request came; its first try is free.
+  // A request arrived; its first attempt is free.
   saw(accountId: string): void
-  // Takes a second try, if there is one.
+  // Takes a retry, if one is left.
   take(accountId: string): boolean
   prune(): void
 }
@@ -65,7 +65,7 @@ export function retryBudget(bounds: BudgetBounds & { readonly clock: Clock }): R
 
 type Account = {
   readonly requests: SlidingCount
-  // Second tries that its own requests earned, and those beyond.
+  // Retries that its own requests earned, and those from the reserve.
   readonly spent: SlidingCount
   readonly fromReserve: SlidingCount
   // When it was last seen.

@@ -1,5 +1,5 @@
-// Finds an upstream that begins to answer: candidates in order, each until its first content, all within one deadline and
-// the budget for second tries. Until then a failure is ours to mend and the caller sees nothing of it.
+// Finds an upstream that begins to answer: candidates in order, each until its first content, all within one deadline and the
+// retry budget. Until then failures are retried and the caller does not see them.
 import type { Model } from '../domain/catalog.ts'
 import type { Models } from '../domain/chat-models.ts'
 import { Failure, mayTryAnother } from '../domain/failure.ts'
@@ -16,11 +16,11 @@ import type { Candidate, Choice, Fleet } from './targets.ts'
 export type RouteRequest = AttemptRequest & {
   readonly accountId: string
   readonly stickTo: string | null
-  // The first is the one to speak of when nobody was called.
+  // The first is reported when none was called.
   readonly models: Models
-  // Told whenever a request has left for an upstream, so that a checkpoint can say who was called.
+  // Called whenever a request was sent to an upstream, so that a checkpoint can name it.
   onDispatch(provider: string, model: Model, at: number): void
-  // Told when that one has failed.
+  // Called when that one has failed.
   onFailed(failure: Failure): void
 }
 
@@ -78,11 +78,11 @@ export async function route(request: RouteRequest, choice: Choice, needs: RouteN
   return { model: called, attempts, considered, failures, dispatchedAt, served: undefined }
 }
 
-// With less time than this left, another try would only make an upstream work for nobody.
+// With less time than this left, another attempt would only make an upstream work for nothing.
 const RETRY_MS_MIN = 50
 
-// Where a request is on its way through the candidates: each once, but for another credential where one was refused or
-// limited, and once more over a fresh connection where an old one had gone stale.
+// The position of a request in its candidates: each once, except for another credential where one was rejected or limited, and
+// once more over a fresh connection where a pooled one had gone stale.
 type Walk = TripWish & {
   readonly reasoning: ReasoningWish
   readonly queue: readonly Candidate[]
@@ -110,13 +110,13 @@ function walkThrough({ queue, evenBarred }: Choice, { accountId, stickTo, chat }
 
 const NONE: readonly Badge[] = []
 
-// A last resort is for one request at a time, and for one account after the other.
+// A last resort is for one request at a time, and accounts take turns.
 function setOff({ lastResort }: Choice, walk: Walk, fleet: Fleet): Trip | undefined {
   if (lastResort !== undefined && !fleet.lastResorts.take(lastResort, walk.accountId)) return undefined
   return onwards(walk, fleet)
 }
 
-// To the next candidate that can be called; whoever has opened or run out of credentials meanwhile is passed over.
+// Moves to the next candidate that can be called; those that have opened or run out of credentials meanwhile are skipped.
 function onwards(walk: Walk, fleet: Fleet): Trip | undefined {
   walk.tried = NONE
   walk.wasStale = false
@@ -135,7 +135,7 @@ function afterFailure(walk: Walk, failed: Trip, failures: readonly Failure[], fl
   const failure = failures.at(-1) as Failure
   if (!failure.tooLong && (!mayTryAnother(failure) || twoServerErrors(failures))) return undefined
   if (mayHaveThought(failed, walk.reasoning, failure)) return undefined
-  // A pooled socket may close just as we write on it: that says nothing about the target.
+  // A pooled socket may close just as we write to it: that says nothing about the target.
   if (failure.stale && !walk.wasStale) {
     walk.wasStale = true
     return setOut(candidate, walk, fleet)
@@ -155,20 +155,20 @@ function afterFailure(walk: Walk, failed: Trip, failures: readonly Failure[], fl
   return undefined
 }
 
-// A timeout is no proof that nothing was produced: a model that thinks unseen may have done so for all of that time, and the
-// next one would do it over again.
+// A timeout does not prove that nothing was produced: a model with hidden reasoning may have worked all that time, and the next
+// one would do it again.
 function mayHaveThought({ candidate, sent }: Trip, wish: ReasoningWish, { kind }: Failure): boolean {
   return sent && mayReasonUnseen(wish, candidate.model) && (kind === 'timeout' || kind === 'connect_timeout')
 }
 
-// Content that made two servers fall over is not tried on a third.
+// Content that made two servers fail is not tried on a third.
 function twoServerErrors(failures: readonly Failure[]): boolean {
   let count = 0
   for (const { kind, status } of failures) if (kind !== 'limited' && status !== undefined && status >= 500) count += 1
   return count >= 2
 }
 
-// Every breaker is open, every credential limited or dead, or the request's own wishes leave nobody.
+// Every breaker is open, every credential limited or rejected, or the request's own preferences leave no candidate.
 function nobody({ waitMs }: Choice): Failure {
   return new Failure('limited', 'no target can be called now', { retryAfter: Math.max(1, Math.ceil(waitMs / 1000)) })
 }

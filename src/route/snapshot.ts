@@ -1,4 +1,4 @@
-// The fleet as an operator sees it: the state of every target and of every credential, with no secret in it.
+// The targets as an operator sees them: the state of every target and credential, without secrets.
 import type { CredentialView, FleetView, TargetView } from '../domain/target-view.ts'
 import { limitedUntil } from './credential-pool.ts'
 import { successRate, usualFirstByteMs } from './target-health.ts'

@@ -1,14 +1,14 @@
-// What is known of a target, a provider's model: how many requests it has now, how soon it begins to answer, and how often
-// it fails. Figures for choosing and for operators to look at; whether it may be called is the breaker's word.
+// The health of a target, a provider's model: requests in flight, time to first content, and failure rate. Figures for ranking
+// and for operators; the breaker decides whether it may be called.
 import { add, type Decaying, meanOf, nothingYet, weightAt } from '../lib/ewma.ts'
 
 export type Health = {
   inFlight: number
-  // Since the process began to know it.
+  // Since the process first saw it.
   requests: number
   failures: number
   readonly successes: Decaying
-  // Of streams and of JSON apart: an upstream answers a JSON call only when it is done.
+  // Separate for streams and JSON: an upstream answers a JSON call only when it is done.
   readonly streamFirstByteMs: Decaying
   readonly jsonFirstByteMs: Decaying
 }
@@ -42,13 +42,13 @@ export function endedBadly(health: Health, nowMs: number): void {
   add(health.successes, 0, nowMs, SUCCESS_HALF_LIFE_MS)
 }
 
-// Undefined: not known, or so long ago that it is worth finding out again.
+// Undefined: not known, or so old that it is worth measuring again.
 export function firstByteMs(health: Health, stream: boolean, nowMs: number): number | undefined {
   const times = stream ? health.streamFirstByteMs : health.jsonFirstByteMs
   return weightAt(times, nowMs, FIRST_BYTE_HALF_LIFE_MS) < FIRST_BYTE_WEIGHT_MIN ? undefined : meanOf(times)
 }
 
-// Whatever is known, however old; for operators.
+// The last known value, however old; for operators.
 export function usualFirstByteMs(health: Health): number | null {
   return meanOf(health.streamFirstByteMs) ?? meanOf(health.jsonFirstByteMs) ?? null
 }
@@ -59,5 +59,5 @@ export function successRate(health: Health): number | null {
 
 const FIRST_BYTE_HALF_LIFE_MS = 20_000
 const SUCCESS_HALF_LIFE_MS = 60_000
-// What one answer weighs after two half-lives.
+// The weight of one answer after two half-lives.
 const FIRST_BYTE_WEIGHT_MIN = 0.25

@@ -1,5 +1,5 @@
-// All targets of the catalog with what is known of each: health, breaker, and by which credentials its provider can be
-// called. It outlives a change of the catalog, but for a provider that has moved.
+// All targets of the catalog with their state: health, breaker, and their provider's credentials. The state survives a catalog
+// change, except for a provider whose address changed.
 import { type Credential, isElsewhere, type Model, type Provider, type Target } from '../domain/catalog.ts'
 import { type Considered, REASON_OF } from '../domain/routing.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -18,7 +18,7 @@ export type FleetBounds = BreakerBounds &
   LastResortBounds & {
     readonly probeTimeoutMs: number
     readonly probesAtOnceMax: number
-    // At most one question about a target in so long.
+    // Minimum interval between probes of a target.
     readonly probeEveryMs: number
   }
 
@@ -36,7 +36,7 @@ export type FleetAlarm =
   | { readonly kind: 'breaker_opened' | 'breaker_closed'; readonly provider: string; readonly model: string }
   | { readonly kind: 'credential_dead' | 'credential_alive'; readonly provider: string; readonly credential: string }
 
-// What is known of a provider's model, whichever of our models it serves.
+// The state of a provider's model, whichever catalog models it serves.
 export type TargetState = {
   readonly key: string
   readonly provider: string
@@ -52,21 +52,21 @@ export type Candidate = {
   readonly provider: Provider
   readonly state: TargetState
   readonly keyring: Keyring
-  // The whole choice, when there is no other: made once, since most requests have only this one.
+  // The complete choice when there is only one target: made once, since most requests have only this one.
   readonly alone: Choice
 }
 
-// In which order to try whom, and why.
+// Which targets to try in which order, and why.
 export type Choice = {
   readonly queue: readonly Candidate[]
   readonly considered: readonly Considered[]
-  // There is nobody but those whose breaker is open or whose credentials are limited or refused: they are tried all the same.
+  // Only targets with an open breaker or with limited or rejected credentials are left: they are tried anyway.
   readonly evenBarred: boolean
-  // Only one request in a while is, for the model of this name.
+  // Only one request per interval is sent, for the model of this name.
   readonly lastResort: string | undefined
-  // With an empty queue: when to come again.
+  // With an empty queue: when to retry.
   readonly waitMs: number
-  // Nobody may serve, by the request's own wishes.
+  // The request's own preferences leave no target.
   readonly unwanted: boolean
 }
 
@@ -81,9 +81,9 @@ export type Fleet = {
   // In the order in which the catalog names them.
   targets(): Iterable<TargetState>
   badges(): Iterable<Badge>
-  // Where this credential may be sent: the provider as the catalog in force has it, if it is still one of its own.
+  // Where this credential may be sent: the provider in the current catalog, if the credential still belongs to it.
   providerOf(badge: Badge): Provider | undefined
-  // The credentials by which a target is called.
+  // The credentials for calling a target.
   keyringOf(state: TargetState): Keyring
   prune(): void
   close(): void
@@ -99,7 +99,7 @@ export function openFleet(needs: FleetNeeds): Fleet {
   const budget = retryBudget({ ...bounds, clock })
   const asking = probes({ ...bounds, ...needs })
 
-  // All at once, so that what the new catalog does not name is forgotten.
+  // All at once, so that targets missing from the new catalog are dropped.
   function prepare(catalog: Catalog): void {
     prepared = catalog
     const before = { states, keyrings }
@@ -186,7 +186,7 @@ function newState(key: string, { provider, model }: Target): TargetState {
   return { key, provider, model, health: newHealth(), breaker: newBreaker(), probedAtMs: never }
 }
 
-// What is known of a credential holds as long as its secret is the same.
+// A credential's state is kept as long as its secret is the same.
 function keyringOf(provider: string, credentials: readonly Credential[], old: Keyring | undefined): Keyring {
   const had = old?.badges ?? []
   const turn = old?.turn ?? 0
