@@ -1,6 +1,6 @@
-// By which keys provider credentials are sealed and opened. While nodes change to a new key one after the other, credentials
-// under both are met: a node opens what its own key sealed or the one before, and seals anew what the one before did.
-// See docs/decisions/catalog-ownership.md.
+// The keys that encrypt and decrypt provider credentials. While nodes change to a new key one after the other, credentials under
+// both exist: a node decrypts with its own key or the previous one, and encrypts again what is still under the previous one. See
+// docs/decisions/catalog-ownership.md.
 import { BadConfig, type Config } from '../config/config.ts'
 import { installationKey } from '../config/installation-key.ts'
 import type { Credential } from '../domain/catalog.ts'
@@ -9,21 +9,22 @@ import { lru } from '../lib/lru.ts'
 import type { CatalogStore, ResealedCredential, SealedCredential } from '../store/contract/catalog.ts'
 
 export type Seals = {
-  // For what is entered from now on.
+  // For credentials entered from now on.
   readonly seal: Seal
-  // What opens, by provider; the others are not in it. What the key before had sealed is sealed anew in the store.
+  // The credentials that can be decrypted, by provider; the others are left out. Those under the previous key are encrypted again
+  // in the store.
   open(credentials: readonly SealedCredential[]): Promise<ReadonlyMap<string, readonly Credential[]>>
 }
 
 const REMEMBERED_MAX = 10_000
 
-// What no key of ours opens ends the start.
+// A credential that no key decrypts ends the start.
 export async function openSeals(catalog: CatalogStore, config: Config): Promise<Seals> {
   const seal = sealWith(installationKey(config), 'credentials')
   const { encryptionKeyPrevious: previous } = config
   const before = previous === undefined ? undefined : sealWith(Buffer.from(previous, 'hex'), 'credentials')
-  // A credential's secret never changes, whichever key seals it: one that another node has sealed under a key that we do not
-  // have yet is used on.
+  // A credential's secret never changes, whichever key encrypts it: one that another node has encrypted with a key we do not have
+  // yet continues to be used.
   const known = lru<string, string>(REMEMBERED_MAX)
 
   async function open(credentials: readonly SealedCredential[]): Promise<ReadonlyMap<string, readonly Credential[]>> {

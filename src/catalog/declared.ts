@@ -1,5 +1,5 @@
-// What file or environment declares, in the two forms that are needed: as it is stored, without anything that a placeholder
-// brought in, and as it is used, with its credentials.
+// What the file or the environment declares, in two forms: as it is stored, without resolved placeholders, and as it is used,
+// with its credentials.
 import { isDeepStrictEqual } from 'node:util'
 import type { Config } from '../config/config.ts'
 import type { FileProvider } from '../config/provider.ts'
@@ -13,10 +13,10 @@ export type Declared = {
   readonly catalog: DeclaredCatalog
   readonly digest: string | null
   readonly exchange: Exchange
-  // What is stored of a provider, with what its placeholders stand for and the credentials that are meant for it. Undefined
-  // if nobody knows them: none of this name is declared, or one that is elsewhere.
+  // A stored provider with its placeholders resolved and its credentials. Undefined if they are not known: no provider of this
+  // name is declared, or one with another address.
   providerBehind(stored: Provider): Used | undefined
-  // Undefined if it has a placeholder that this declares nothing for.
+  // Undefined if it has a placeholder that is not declared here.
   modelBehind(stored: Model): Model | undefined
   // Empty for a provider that is not declared.
   credentialsOf(providerId: string): readonly Credential[]
@@ -46,7 +46,8 @@ export function declaredBy(config: Config, newId: () => string): Declared {
   }
 }
 
-// Field by field: where it is stored as it is declared, what is declared is used. A placeholder that is left leads nowhere.
+// Field by field: where the stored value equals the declared one, the resolved value is used. An unresolved placeholder is not
+// usable.
 function filledIn<T extends object>(stored: T, declared: Partial<T>, used: Partial<T>): T | undefined {
   const fields = (Object.keys(stored) as (keyof T)[]).map(name => {
     const isDeclared = name in declared && isDeepStrictEqual(stored[name], declared[name])
@@ -66,7 +67,7 @@ function byId<T extends { readonly id: string }>(list: readonly T[]): ReadonlyMa
 
 function withoutFile({ detected }: Config, newId: () => string) {
   const demo = demoCatalog(newId)
-  // A key that was set for another program must not keep us from starting.
+  // A key that was set for another program must not prevent the start.
   const callable = detected.providers.filter(provider => missingPackages([provider]) === undefined)
   const ids = new Set(callable.map(({ id }) => id))
   const providers = [...demo.providers.map(provider => ({ ...provider, credentials: [] })), ...callable]

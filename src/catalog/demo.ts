@@ -1,11 +1,11 @@
-// The catalog of a gateway that nobody configured: one offline model, so that a first request works at once.
+// The catalog of an unconfigured gateway: one offline model, so that a first request works at once.
 import { TIMEOUTS } from '../config/limits.ts'
 import { NO_QUIRKS } from '../domain/catalog.ts'
 import type { DeclaredCatalog } from '../store/contract/catalog.ts'
 
 export const DEMO_MODEL = 'demo/echo'
 
-// With a price, so that billing can be seen.
+// With a price, so that billing is visible.
 export function demoCatalog(newPriceVersion: () => string): DeclaredCatalog {
   const prices = {
     prompt: 1_000_000n,

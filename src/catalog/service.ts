@@ -1,5 +1,5 @@
-// Keeps the catalog in force: what file or environment declares and what operators entered, with the credentials of both,
-// taken anew from the store after every change.
+// Keeps the catalog in force: what the file or environment declares and what operators entered, with the credentials of both,
+// loaded from the store after every change.
 import { type Config, loadConfig } from '../config/config.ts'
 import { BadConfig, NoConfigFile } from '../config/yaml.ts'
 import type { Credential, Provider } from '../domain/catalog.ts'
@@ -19,16 +19,16 @@ export type CatalogKeeper = {
   readonly live: LiveCatalog
   readonly seal: Seal
   exchange(): Exchange
-  // Of what file or environment declares.
+  // The credentials declared by the file or environment.
   credentialsOf(providerId: string): readonly Credential[]
-  // Puts in force what the store holds now.
+  // Loads the store's current catalog and puts it in force.
   refresh(): Promise<void>
-  // Of what is in force.
+  // The credentials in force.
   revision(): number
   // Reads the configuration file again. Throws BadConfig, and then nothing has changed.
   apply(dryRun: boolean, actor: Actor): Promise<Applied>
 }
-// With the settings that differ but are read at start only.
+// With the settings that differ but are only read at start.
 export type Applied = Provisioned & { readonly atNextStart: readonly string[] }
 
 const START: Actor = { name: 'start', address: 'local' }
@@ -59,15 +59,15 @@ export async function openCatalog(store: Store, ground: CatalogContext): Promise
     return catalog
   }
 
-  // Once for each: this comes again with every change of the catalog.
+  // Logged once for each: this runs with every change of the catalog.
   function leaveOut(what: 'provider' | 'model', id: string, why: string): void {
     if (told.has(`${what} ${id}`)) return
     told.add(`${what} ${id}`)
     ground.log.warn({ [what]: id }, `a ${what} is left out: ${why}`)
   }
 
-  // Another node has applied a file. Where ours is the same by now, what it declares is ours too: its credentials are
-  // nowhere else. A start that was told that its file is superseded needs no second word.
+  // Another node has applied a file. If ours is now the same, its declarations are ours too: its credentials are stored nowhere
+  // else. A start that found its file superseded is not warned again.
   function readFileAgain(applied: string | null): void {
     if (config.catalog === undefined || applied === null) return
     const isNews = !told.has(applied) && !first.superseded
@@ -94,7 +94,7 @@ export async function openCatalog(store: Store, ground: CatalogContext): Promise
     }
   }
 
-  // One after the other: an older answer of the store must not replace a newer one.
+  // One at a time: an older result of the store must not replace a newer one.
   let turn: Promise<unknown> = Promise.resolve()
   function next<T>(work: () => Promise<T>): Promise<T> {
     const mine = turn.then(work)
@@ -128,7 +128,7 @@ export async function openCatalog(store: Store, ground: CatalogContext): Promise
   }
 }
 
-// A file that was cut short, or is not there yet, must not take everything away.
+// A truncated or missing file must not remove everything.
 async function refuseSilence({ catalog }: Store, { configFile }: Config): Promise<void> {
   if ((await catalog.load()).provisioned.length === 0) return
   const way = 'if that is meant, say so with "providers: []"'
@@ -146,7 +146,7 @@ export function requirePackages(providers: readonly Pick<Provider, 'kind'>[]): v
   if (missing !== undefined) throw new BadConfig(missing)
 }
 
-// A file says what is to be; the environment only offers. What an operator entered under the same name stays.
+// A file defines what must exist; the environment only offers. What an operator entered under the same name stays.
 async function withoutOwned(declared: Declared, { catalog }: Store): Promise<Declared> {
   if (declared.digest !== null) return declared
   const owned = new Set<string>()
@@ -162,7 +162,7 @@ async function withoutOwned(declared: Declared, { catalog }: Store): Promise<Dec
 }
 
 function sayStart({ superseded, clashes }: Provisioned, { config, log }: CatalogContext): void {
-  // What the environment offers may be had or not.
+  // What the environment offers is optional.
   for (const clash of config.catalog === undefined ? [] : clashes) {
     log.error(clash, "a name in the configuration file is an operator's already: the operator's model keeps it")
   }
@@ -184,7 +184,7 @@ type InForceNeeds = {
 const NOT_DECLARED = 'the configuration file does not declare it as it was applied'
 const NOT_OPENED = 'another key than TURNPIKE_ENCRYPTION_KEY and the one before it has sealed its credentials'
 
-// Nobody is called without the secret that was declared for them, and nobody by the name of a placeholder.
+// No provider is called without the secret that was declared for it, or with an unresolved placeholder.
 async function inForce(stored: StoredCatalog, declared: Declared, needs: InForceNeeds): Promise<Catalog> {
   const credentials = new Map(await needs.seals.open(stored.credentials))
   const left = (what: 'provider' | 'model', id: string, why: string): [] => {

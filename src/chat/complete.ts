@@ -1,5 +1,4 @@
-// The life of a request, on one screen: admit → route → relay → settle. Streams and JSON live the same life; they differ
-// only in the sink.
+// The life of a request, on one screen: admit → route → relay → settle. Streams and JSON differ only in the sink.
 
 import type { EndpointRule } from '../admit/authorize.ts'
 import type { PromptCounts } from '../admit/count-tokens.ts'
@@ -38,9 +37,9 @@ export type GatewayNeeds = EnterNeeds &
 
 export type Connection = {
   sink(model: Model, outputCap: number | null): Sink
-  // From here on every answer, also one that tells of a bug, says this cost.
+  // From here on every response, also for an unexpected error, has this cost.
   booked(cost: Nano): void
-  // Calls back when the caller has all of the answer, or has left.
+  // Calls back when the caller has received the whole answer, or has left.
   afterSent(listener: () => void): void
 }
 
@@ -72,7 +71,7 @@ export async function complete(
       ? within(planned.choice, model => isCovered(chat, model, held.size, held.capTokens, held.hold))
       : planned.choice
     delivery = await deliver(pass, held, { choice, identifiers }, sink, needs)
-    // What the caller is told is decided: no head leaves by itself while the booking waits for the store.
+    // The response is decided: no headers are sent by a timer while the booking waits for the store.
     sink.abandon()
     if (failpoint) await failpoint('before_settle')
     const ending = await settle(held, delivery, needs)
@@ -86,15 +85,15 @@ export async function complete(
     sink?.abandon()
     const room = delivery?.answer.served?.flow.room?.()
     if (room !== undefined) connection.afterSent(room.release)
-    // Every way out releases what was held, unless it was settled.
+    // Every exit path releases the hold, unless it was settled.
     if (!held.settled) await release(held, sink?.headersLeft() ? 200 : 500, needs)
   }
 }
 
-// Where it is to go, and what is sent along.
+// Where the answer goes, and what is sent with it.
 type Bound = { readonly choice: Choice; readonly identifiers: Identifiers }
 
-// From the first upstream that is called to the last byte that is carried, watched by checkpoints all along.
+// From the first upstream call to the last byte, with checkpoints throughout.
 async function deliver(
   pass: Pass,
   held: Held,
@@ -125,7 +124,7 @@ async function deliver(
       dispatched = { provider, model, at }
     },
     onFailed({ status }: Failure) {
-      // Whoever left while it was read on may have to pay for it all the same.
+      // A caller that left while the answer was read on may still have to pay for it.
       if (client.gone && status === undefined) return
       dispatched = undefined
       checkpoints.failed()
@@ -142,7 +141,7 @@ async function deliver(
       readsOn,
     })
   } catch (error) {
-    // A bug of ours: nobody listens to the upstream any more.
+    // An unexpected error: nobody listens to the upstream any more.
     answering.then(
       ({ served }) => served?.flow.abort(),
       () => undefined,
@@ -153,7 +152,7 @@ async function deliver(
   }
 }
 
-// Whether it was a low balance that set the cap, and how the prompt was measured.
+// Whether a low balance set the cap, and how the prompt was measured.
 type HeldHere = Held & { readonly wasCapped: boolean; readonly size: PromptSize }
 
 // The reservation is the request's usage row: once this resolves, it is on disk.
@@ -165,7 +164,7 @@ async function hold(
   needs: GatewayNeeds,
 ): Promise<HeldHere> {
   let size = sizeByBytes(chat)
-  // The one that was granted: which model costs most may change with the count.
+  // The entry that was granted: which model costs most may change with the count.
   let entry = holdEntry(chat, models, size, needs.outputCapMinTokens)
   const counted = async () => {
     size = await sizeByCount(chat, models, pass.bearer.account.id, {

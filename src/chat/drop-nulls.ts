@@ -1,5 +1,5 @@
-// An explicit null means absent, however deep it stands: takes nulls out wherever a schema names the field and has no use for a null
-// in it. What a schema leaves open, such as the parameters of a tool, is the caller's own and stays as it is.
+// An explicit null means absent, at any depth: removes nulls wherever a schema names the field and does not accept null. What a
+// schema leaves open, such as the parameters of a tool, stays unchanged.
 import type { TSchema } from 'typebox'
 
 type Described = {

@@ -1,5 +1,6 @@
-// Where a value is first wrong by its schema. Typebox lists what is wrong by a walk over all of it, which takes long on tens of thousands of
-// members: here compiled checks lead down to the smallest part that fails, and only that part is asked for its words.
+// Finds the first schema violation in a value. Typebox lists errors by a walk over the whole value, which takes long for tens of
+// thousands of members: here compiled checks descend to the smallest part that fails, and only that part is examined for its
+// message.
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { fieldBelow } from '../domain/field-path.ts'
@@ -15,7 +16,7 @@ type Described = TSchema & {
   readonly additionalProperties?: boolean | TSchema
 }
 
-// Of a value that the schema refuses.
+// For a value that the schema refuses.
 export function firstError(schema: TSchema, value: unknown, path: string): Refusal {
   const { anyOf, ...described } = schema as Described
   if (anyOf !== undefined) return errorOfChoice(schema, shapesOf(anyOf), value, path)
@@ -25,7 +26,7 @@ export function firstError(schema: TSchema, value: unknown, path: string): Refus
   return ownError(schema, value, path)
 }
 
-// What is wrong inside of the one shape that is meant says more than that none fits.
+// An error inside the intended shape is more useful than the statement that no shape fits.
 function errorOfChoice(choice: TSchema, shapes: readonly TSchema[], value: unknown, path: string): Refusal {
   const kind = Array.isArray(value) ? 'array' : typeof value === 'object' && value !== null ? 'object' : undefined
   const meant = kind === undefined ? [] : shapes.filter(({ type }: Described) => type === kind)
@@ -33,7 +34,7 @@ function errorOfChoice(choice: TSchema, shapes: readonly TSchema[], value: unkno
   return meant.length === 1 && shape !== undefined ? firstError(shape, value, path) : ownError(choice, value, path)
 }
 
-// Those of choices inside of a choice too.
+// Including choices nested in a choice.
 function shapesOf(anyOf: readonly TSchema[]): readonly TSchema[] {
   return anyOf.flatMap(shape => {
     const { anyOf: inner } = shape as Described
@@ -71,7 +72,7 @@ function ownError(schema: TSchema, value: unknown, path: string): Refusal {
   return wrongField(validatorOf(schema).Errors(value), path)
 }
 
-// As many as there are parts of the schemas of a chat; those that were put together for one error are not kept.
+// As many as the schemas of a chat have parts; schemas combined for one error are not kept.
 export function validatorOf(schema: TSchema): Validator {
   let check = validators.get(schema)
   if (check === undefined) {

@@ -1,4 +1,4 @@
-// From a parsed JSON body to a Chat that the rest may trust, or a Refusal that names the field. Pure.
+// Converts a parsed JSON body to a Chat that the rest may trust, or a Refusal that names the field. Pure.
 import type { TSchema } from 'typebox'
 import type { Chat, Media, MediaKind } from '../domain/chat.ts'
 import { type Message, type Part, promptBytes } from '../domain/prompt.ts'
@@ -66,13 +66,13 @@ export function parseChat(body: Record<string, unknown>): Chat {
   }
 }
 
-// Most have no null in them, and are looked through for one only if something is wrong.
+// Most bodies contain no null and are searched for one only if something is wrong.
 function demand(check: Validator, schema: TSchema, value: unknown, path: string): void {
   if (check.Check(value) || (dropNulls(value, schema) && check.Check(value))) return
   throw firstError(schema, value, path)
 }
 
-// Of a body that its schema has found right but for the values inside.
+// For a body that is valid except for nested values.
 function checkRecord(body: Readonly<Record<string, unknown>>, name: keyof typeof RECORDS): void {
   const record = body[name] as Record<string, unknown> | undefined
   if (record === undefined) return
@@ -84,7 +84,7 @@ function checkRecord(body: Readonly<Record<string, unknown>>, name: keyof typeof
   }
 }
 
-// Of these one is read, and none is forwarded as it is.
+// One of these is read, and none is forwarded unchanged.
 function nameOptions(options: Readonly<Record<string, unknown>> | undefined, leftOut: string[]): void {
   for (const name in options) {
     if (name === 'include_usage' || options[name] === null || leftOut.length >= LEFT_OUT_NAMED_MAX) continue
@@ -92,7 +92,7 @@ function nameOptions(options: Readonly<Record<string, unknown>> | undefined, lef
   }
 }
 
-// What becomes of each field, in one pass over the caller's own ones.
+// Decides for each field in one pass over the caller's fields.
 function sortFields(body: Record<string, unknown>) {
   const forwarded: Record<string, unknown> = {}
   const identifiers: Record<string, unknown> = {}
@@ -111,7 +111,7 @@ function sortFields(body: Record<string, unknown>) {
     else if (fate === 'identifier') identifiers[name] = value
     else if (fate === undefined) extras.set(name, value)
     if (fate === undefined && typeof value === 'object') checkPricedInside(value, name)
-    // Past 2⁵³ it is no number to a schema, and its digits go on as they are.
+    // Past 2⁵³ it is not a number to a schema, and its digits are forwarded unchanged.
     if (name === 'seed' && isRawJson(value)) delete body[name]
   }
   return { forwarded, identifiers, extras }
@@ -146,7 +146,7 @@ function checkAssistant(message: Message, path: string): void {
   for (const [index, call] of ((message.tool_calls as Part[] | undefined) ?? []).entries()) {
     if (call[call.type] === undefined) throw missing(`${path}.tool_calls.${index}.${call.type}`)
   }
-  // Open to what a provider wants back, and so to what it may charge for.
+  // Open to fields that a provider expects back, and so to fields that it may charge for.
   if (message.tool_calls !== undefined) checkPricedInside(message.tool_calls, `${path}.tool_calls`)
   if (message.reasoning_details !== undefined) checkPricedInside(message.reasoning_details, `${path}.reasoning_details`)
 }
@@ -171,7 +171,7 @@ function checkPart(part: Part, path: string, leftOut: string[]): Media[] {
   return [{ kind, param: isRemote ? `${path}.image_url.url` : `${path}.type`, isRemote }]
 }
 
-// Their names are looked at before their schema is: it would go through all of them several times.
+// The names are checked before the schema, which would go through all of them several times.
 function checkMarks(part: Readonly<Record<string, unknown>>, path: string): void {
   checkPricedFields(part, path)
   for (const mark of MARKS) {
@@ -184,7 +184,7 @@ function checkMarks(part: Readonly<Record<string, unknown>>, path: string): void
 
 const MARKS = ['cache_control', 'prompt_cache_breakpoint'] as const
 
-// Whether it is to be fetched. Of a part that its schema has found right.
+// Whether the part refers to a URL to be fetched. For a part that its schema accepts.
 function checkAddress(image: { url: string }, param: string): boolean {
   if (isDataUrl(image.url)) return false
   const address = publicUrl(image.url)
@@ -196,7 +196,8 @@ function checkAddress(image: { url: string }, param: string): boolean {
   return true
 }
 
-// Of a picture, a sound or a file only what is described is taken: anything else may name what is not the caller's.
+// For images, audio and files only the described fields are accepted: anything else may refer to something that is not the
+// caller's.
 function checkMedia(part: Part, path: string): void {
   const media = part[part.type]
   if (typeof media !== 'object' || media === null) return
@@ -208,7 +209,7 @@ function checkMedia(part: Part, path: string): void {
   }
 }
 
-// Of a part that its schema has found right.
+// For a part that its schema accepts.
 function checkInline(part: Part, path: string): void {
   const media = part[part.type] as { readonly data?: string; readonly file_data?: string }
   const name = part.type === 'file' ? 'file_data' : 'data'
@@ -224,8 +225,8 @@ const MEDIA = {
   file: PARTS.file.properties.file,
 } as const
 
-// Leaves in a message or part what is listed and is no null; `under` is how the others are named to the caller. The content of a message
-// may be null.
+// Keeps the listed fields that are not null in a message or part; `under` is the path under which the others are reported to the
+// caller. The content of a message may be null.
 function keepOnly(
   known: ReadonlySet<string>,
   record: Record<string, unknown>,
@@ -247,7 +248,7 @@ function keepOnly(
 
 const LEFT_OUT_NAMED_MAX = 32
 
-// Only a seed and what nobody here reads may have one.
+// Only a seed and fields that are not read here may have one.
 function unsafeInteger(param: string): Refusal {
   return new Refusal('invalid_value', { param, message: `${param} is not a safe integer.` })
 }
@@ -256,7 +257,7 @@ function outOfPlace(param: string): Refusal {
   return new Refusal('unsupported_value', { param, message: `${param} is not offered here; send the content itself.` })
 }
 
-// The names of a schema, looked up for every message and part.
+// The field names of a schema, looked up for every message and part.
 function fieldsOf(schema: { readonly properties: object }): ReadonlySet<string> {
   let names = FIELDS.get(schema)
   if (names === undefined) {
@@ -295,7 +296,7 @@ function maxTokensOf(body: Record<string, unknown>): number | null {
   return one ?? other ?? null
 }
 
-// Fields that are in no list go only to providers that list them as `passthrough`.
+// Fields that are in no list are sent only to providers that list them as `passthrough`.
 const FATES: ReadonlyMap<string, 'forwarded' | 'identifier' | 'ours'> = new Map([
   ...Object.keys(Envelope.properties).map(name => [name, 'ours'] as const),
   ...FORWARDED.map(name => [name, 'forwarded'] as const),

@@ -1,5 +1,5 @@
-// What a chat would cost and who would serve it, by the rules of the life itself and without calling anybody: the same
-// line-up, the same choice, the same hold, and the verdict of every limit.
+// What a chat would cost and who would serve it, by the rules of a real request and without calling an upstream: the same plan,
+// the same hold, and the state of every limit.
 import assert from 'node:assert/strict'
 import type { EndpointRule } from '../admit/authorize.ts'
 import type { PromptCounts } from '../admit/count-tokens.ts'
@@ -23,20 +23,20 @@ export type QuoteNeeds = EnterNeeds &
     readonly outputCapMinTokens: number
     readonly promptCounts: PromptCounts
     readonly hmacKey: Buffer
-    // How long an answer is taken to be where the caller names no maximum.
+    // The assumed answer length where the caller names no maximum.
     readonly quotedOutputTokens: number
   }
 
 export type Quote = {
   readonly considered: readonly Considered[]
-  // The one that would be tried first; the estimates are of this one.
+  // The target that would be tried first; the estimates are for this one.
   readonly model: string
   readonly prompt: { readonly estimate: number; readonly bound: number }
   readonly output: { readonly estimate: number; readonly bound: number }
   readonly estimated: Nano
-  // Whoever of them serves.
+  // Whichever of them serves.
   readonly worstCase: Nano
-  // What a low balance would cap each choice at; null: nothing.
+  // The cap per choice that a low balance would impose; null: none.
   readonly outputCap: number | null
   readonly decision: HoldDecision
   readonly granted: Granted

@@ -1,4 +1,4 @@
-// What a schema found wrong in a chat request, as a refusal that names the field.
+// Converts a schema violation in a chat request to a refusal that names the field.
 
 import { fieldBelow, fieldPath } from '../domain/field-path.ts'
 import { Refusal } from '../domain/refusal.ts'
@@ -14,7 +14,8 @@ type SchemaError = {
 export function wrongField(errors: readonly SchemaError[], prefix: string): Refusal {
   const top = errors[0]
   if (top === undefined) return new Refusal('invalid_value')
-  // Of a choice between shapes the sum says more than the first miss, and what is wrong further in says more than the sum.
+  // For a choice between shapes, the summary is more useful than the first mismatch, and an error deeper inside is more useful
+  // than the summary.
   const isChoice = errors.some(error => error.keyword === 'anyOf' && error.instancePath === top.instancePath)
   const first = (isChoice && errors.find(error => error.instancePath.startsWith(`${top.instancePath}/`))) || top
   const path = fieldPath(first.instancePath, prefix)

@@ -1,4 +1,4 @@
-// The shape of a chat request, as data: these schemas validate what comes in and describe it in the OpenAPI document.
+// The schema of a chat request, as data: it validates input and describes it in the OpenAPI document.
 import Type from 'typebox'
 import { CHOICES_MAX } from '../domain/catalog.ts'
 import { ModelName, Name, ROUTING } from '../domain/routing-schema.ts'
@@ -9,20 +9,20 @@ const TOP_LOGPROBS_MAX = 20
 const TOOLS_MAX = 128
 
 const Text = Type.String()
-// Any object. Not a record: its members would be looked at one by one.
+// Any object. Not a record: its members would be checked one by one.
 const Anything = Type.Object({})
 const safe = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }
 
-// What a provider would fetch for the caller must not reach into the provider's own network, nor be read by others on its
-// way; and what it keeps under an id may be another tenant's, since all of them share the operator's account there.
+// A URL that a provider fetches must not reach into the provider's own network or be readable on the way; and an id in a
+// provider's storage may be another tenant's, since all share the operator's account there.
 const ADDRESS = '^([Hh][Tt][Tt][Pp][Ss]://|[Dd][Aa][Tt][Aa]:)'
 const Address = Type.String({ pattern: ADDRESS, description: 'An `https:` or `data:` URL.' })
 // Checked by `isInline`: a pattern takes many times as long on megabytes.
 const Inline = Type.String({ description: 'The bytes themselves, in base64 or as a `data:` URL.' })
-// A pattern in words.
+// A description of the pattern.
 export const PATTERNS: ReadonlyMap<unknown, string> = new Map([[ADDRESS, 'must be an https: or data: URL']])
 
-// Base64 with line ends between, or a `data:` URL.
+// Base64, possibly with line ends, or a `data:` URL.
 export function isInline(text: string): boolean {
   if (isDataUrl(text)) return true
   const end = text.search(NOT_BASE64)
@@ -39,7 +39,7 @@ const NOT_BASE64 = /[^A-Za-z0-9+/\r\n]/
 const PADDING = /^={1,2}[\r\n]*$/
 const PADDING_CHARS_MAX = 256
 
-// Where a prompt may be cached up to, in OpenAI's words and in the other usual ones.
+// Markers up to which a prompt may be cached, in OpenAI's format and the other usual one.
 const Mark = Type.String({ maxLength: 64 })
 const ttl = Type.Optional(Type.Union([Mark, Type.Null()]))
 const marks = {
@@ -47,7 +47,7 @@ const marks = {
   prompt_cache_breakpoint: Type.Optional(Type.Object({ mode: Mark, ttl }, { additionalProperties: false })),
 }
 
-// Of parts and messages the fields that are listed here are forwarded, and no others.
+// Of parts and messages only the fields listed here are forwarded.
 const TextPart = Type.Object({ type: Type.Literal('text'), text: Text, ...marks })
 export const PARTS = {
   text: TextPart,
@@ -73,7 +73,7 @@ export const PARTS = {
 } as const
 export type PartType = keyof typeof PARTS
 
-// Parts are checked one by one, by their type, so that an error can name the very part.
+// Parts are checked one by one, by their type, so that an error can name the part.
 const Content = Type.Union([Text, Type.Array(Type.Object({ type: Type.String() }), { minItems: 1 })])
 
 const ToolCall = Type.Object({
@@ -96,7 +96,7 @@ export const MESSAGES = {
     refusal: Type.Optional(Text),
     tool_calls: Type.Optional(Type.Array(ToolCall, { minItems: 1, maxItems: TOOLS_MAX })),
     function_call: Type.Optional(Type.Object({ name: Name, arguments: Text })),
-    // Beyond OpenAI's: what other providers want back of an earlier answer, and an answer to be gone on with.
+    // Beyond OpenAI's: fields of an earlier answer that other providers expect back, and an answer to be continued.
     reasoning_content: Type.Optional(Text),
     reasoning: Type.Optional(Text),
     reasoning_details: Type.Optional(Type.Array(Anything)),
@@ -107,8 +107,8 @@ export const MESSAGES = {
 } as const
 export type Role = keyof typeof MESSAGES
 
-// Under these names something is fetched, or taken from what the provider keeps. Out of their place they are refused
-// rather than left out, since who sends them means them.
+// Under these names something is fetched, or taken from the provider's storage. Outside their place they are refused instead of
+// omitted, since a caller that sends them relies on them.
 export const REACHING: ReadonlySet<string> = new Set([
   ...[
     'file',
@@ -161,7 +161,7 @@ const fields = {
   reasoning_effort: Type.String({ maxLength: 64 }),
   response_format: Type.Object({ type: Type.Enum(['text', 'json_object', 'json_schema']) }),
   safety_identifier: Type.String({ maxLength: 1024 }),
-  // No bounds: past 2⁵³ it is passed on with its digits.
+  // No bounds: past 2⁵³ it is forwarded with its digits.
   seed: Type.Integer({ description: 'Of any length; its digits are passed on as they are.' }),
   service_tier: Text,
   session_id: Type.String({ maxLength: 1024 }),
@@ -193,7 +193,7 @@ const optional = Object.fromEntries(
 // Records whose names are the caller's. Their values are checked one by one.
 export const RECORDS = { logit_bias: Bias, metadata: Text } as const
 
-// What is checked at once; the messages follow one by one, by their role, and so do the values of records.
+// The part that is checked at once; messages follow one by one, by their role, and so do the values of records.
 export const Envelope = Type.Object({
   model: ModelName,
   messages: Type.Array(Type.Object({ role: Type.String() }), { minItems: 1, maxItems: MESSAGES_MAX }),
@@ -203,16 +203,16 @@ export const Envelope = Type.Object({
   ...ROUTING,
 })
 
-// The whole of it, for the OpenAPI document.
+// The complete schema, for the OpenAPI document.
 export const ChatRequest = Type.Object({
   ...Envelope.properties,
   ...optional,
   messages: Type.Array(Type.Union(Object.values(MESSAGES)), { minItems: 1, maxItems: MESSAGES_MAX }),
 })
 
-// Identifiers that tell a tenant's users apart: they go upstream only as an HMAC with the account.
+// Identifiers of a tenant's users: they are sent upstream only as an HMAC with the account.
 export const IDENTIFIERS: readonly string[] = ['user', 'safety_identifier', 'prompt_cache_key', 'session_id']
 
-// Fields that are forwarded to every provider as they are; these others are written by us.
+// Fields that are forwarded to every provider unchanged; these others are written by the gateway.
 const ours = ['max_tokens', 'max_completion_tokens', 'stream', 'stream_options', ...IDENTIFIERS]
 export const FORWARDED: readonly string[] = Object.keys(fields).filter(name => !ours.includes(name))

@@ -1,5 +1,5 @@
-// What a request asks of routing: `models` and `provider` of its body, in OpenRouter's words, which also say prices per
-// million tokens.
+// Parses a request's routing preferences: `models` and `provider` of its body, in OpenRouter's format, with prices per million
+// tokens.
 
 import { type Pico, parseDecimal } from '../domain/credits.ts'
 import { Refusal } from '../domain/refusal.ts'
@@ -17,7 +17,7 @@ type GivenWishes = {
   readonly require_parameters?: boolean
 }
 
-// Before the schema sees it: an explicit null means absent, and what is not known is left out and named.
+// Before validation: an explicit null means absent, and unknown fields are omitted and named.
 export function tidyWishes(body: Readonly<Record<string, unknown>>, leftOut: string[]): void {
   const { provider } = body
   if (typeof provider !== 'object' || provider === null || Array.isArray(provider)) return
@@ -34,7 +34,7 @@ export function tidyWishes(body: Readonly<Record<string, unknown>>, leftOut: str
   }
 }
 
-// Of a body that the schema has found right.
+// For a body that the schema accepts.
 export function readWishes(body: Readonly<Record<string, unknown>>): Wishes {
   if (body.models === undefined && body.provider === undefined) return NO_WISHES
   const given = (body.provider ?? {}) as GivenWishes
@@ -54,7 +54,7 @@ export function readWishes(body: Readonly<Record<string, unknown>>): Wishes {
   }
 }
 
-// Throughput is not measured here; who begins soonest stands in for it.
+// Throughput is not measured; time to first content is used instead.
 const SORTS = { price: 'cheapest', latency: 'fastest', throughput: 'fastest' } as const satisfies Record<
   string,
   Strategy
@@ -76,10 +76,10 @@ function priceOf(given: GivenWishes, name: 'prompt' | 'completion' | 'request', 
   return { [name]: price }
 }
 
-// A bound finer than a price can be is cut, which no price notices.
+// A bound finer than the price resolution is truncated, which no price notices.
 function readPrice(value: number | string, decimals: number): Pico | undefined {
   const text = String(value)
-  // With an exponent a small number is less than any price is.
+  // A small number with an exponent is below any price.
   if (typeof value === 'number' && value < 1 && text.includes('e')) return 0n
   const price = parseDecimal(
     text.replace(/(\.\d+)$/, fraction => fraction.slice(0, decimals + 1)),

@@ -1,6 +1,5 @@
-// Fields that cost extra or reach elsewhere and have no price here, as data: each with the values that are harmless all the
-// same. Anything else in them is refused, at the top of a request, on its parts and tools, and inside of fields that are passed
-// through. See docs/decisions/prices.md.
+// Fields that cost extra or reach elsewhere and have no price here, as data: each with its harmless values. Any other value is
+// refused, at the top level of a request, on its parts and tools, and inside passthrough fields. See docs/decisions/prices.md.
 import { fieldBelow } from '../domain/field-path.ts'
 import { Refusal } from '../domain/refusal.ts'
 
@@ -14,7 +13,7 @@ const oneOf =
   value =>
     values.includes(value)
 
-// A cache is written at the usual price for its usual time; a longer one has another price.
+// A cache write at the usual price has the usual lifetime; a longer one has another price.
 const markFor =
   (...ttls: readonly unknown[]): Harmless =>
   value =>
@@ -31,14 +30,14 @@ const PRICED_ELSEWHERE: ReadonlyMap<string, Harmless> = new Map<string, Harmless
   ['prompt_cache_breakpoint', markFor('30m')],
   ['prompt_cache_options', isUsualCache],
   ['prompt_cache_retention', oneOf('in_memory', 'in-memory', '24h')],
-  // Other things than tokens of text
+  // Other than text tokens
   ['modalities', value => Array.isArray(value) && value.every(entry => entry === 'text')],
   ['audio', never],
   ['prediction', never],
   ['best_of', oneOf(1)],
   ['background', off],
   ['store', off],
-  // Tools of the provider: searches, code, computers
+  // The provider's tools: searches, code, computers
   ['web_search_options', never],
   ['search_parameters', never],
   ['search_settings', never],
@@ -48,26 +47,26 @@ const PRICED_ELSEWHERE: ReadonlyMap<string, Harmless> = new Map<string, Harmless
   ['plugins', empty],
   ['mcp_servers', empty],
   ['container', never],
-  // What the provider keeps, or fetches
+  // Stored or fetched by the provider
   ['cached_content', never],
   ['cachedContent', never],
   ['data_sources', never],
   ['connectors', empty],
 ])
 
-// `under` is where the field stands.
+// `under` is the path of the enclosing object.
 export function checkPriced(name: string, value: unknown, under: string): void {
   if (PRICED_ELSEWHERE.get(name)?.(value) !== false) return
   const param = fieldBelow(under, name).slice(0, 256).toWellFormed()
   throw new Refusal('unsupported_value', { param, message: `${param} with this value is not offered here.` })
 }
 
-// The fields of one object, not of those inside of it, such as a schema of the caller's own.
+// The fields of one object, without nested ones such as a caller's own schema.
 export function checkPricedFields(record: Readonly<Record<string, unknown>>, path: string): void {
   for (const name of Object.keys(record)) if (PRICED_ELSEWHERE.has(name)) checkPriced(name, record[name], path)
 }
 
-// All of it: a field that only some provider reads may hold another one. Its depth was guarded.
+// Recursively: a field that only some provider reads may contain another one. Its depth was checked.
 export function checkPricedInside(value: unknown, path: string): void {
   if (Array.isArray(value)) {
     for (let i = 0; i < value.length; i++) checkPricedInside(value[i], `${path}.${i}`)
