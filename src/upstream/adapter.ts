@@ -1,5 +1,5 @@
-// What a wire must do: take one chat, speak it to one provider, and report what comes back in OpenAI's words. An adapter
-// is pure translation: no money, no retry, no choice.
+// What a provider protocol must do: send one chat to one provider and report the answer in OpenAI's format. An adapter is pure
+// translation: no money, no retries, no choice of target.
 import type { Credential, Provider } from '../domain/catalog.ts'
 import type { Chat } from '../domain/chat.ts'
 import type { AnswerListener, Flow } from '../domain/handoff.ts'
@@ -7,35 +7,35 @@ import type { Silence } from './http1/connection.ts'
 
 export type Errand = {
   readonly requestId: string
-  // For whom it is; empty for what we ask ourselves.
+  // The account; empty for probes.
   readonly accountId: string
   readonly chat: Chat
-  // By which of our secrets the provider is to know us; undefined for one that asks for none.
+  // The credential that identifies us to the provider; undefined for one that needs none.
   readonly credential: Credential | undefined
   // The provider's name for the model.
   readonly model: string
   // Sent as the cap when the caller named a maximum or a low balance set one; null leaves it to the upstream.
   readonly outputTokens: number | null
-  // What was held for the output of each choice, whether it is sent or not: no budget may be above it.
+  // What was held for the output of each choice, whether it is sent or not: no reasoning budget may exceed it.
   readonly outputBound: number
-  // The tenant's identifiers as they may leave: HMACs.
+  // The tenant's identifiers in the form that may be sent: HMACs.
   readonly identifiers: Readonly<Record<string, string>>
-  // The HMAC of the account, for providers whose prompt caches are partitioned by it.
+  // The HMAC of the account, for providers that partition their prompt cache by it.
   readonly accountMark: string
-  // What is left of the time that all tries of a request share.
+  // The remaining time that all attempts of a request share.
   readonly totalMsMax: number
-  // Silence that is the model's thinking; undefined where silence means that something is wrong.
+  // Silence during the model's reasoning; undefined where silence means a failure.
   readonly silence?: Silence | undefined
-  // The request leaves: from here on the upstream may be working on it.
+  // The request is being sent: from here on the upstream may be working on it.
   onSent(): void
 }
 
 export type Adapter = {
   readonly provider: Provider
   call(errand: Errand, listener: AnswerListener): Flow
-  // Names of the caller's fields that this wire does not forward.
+  // Names of the caller's fields that this protocol does not forward.
   ignored(chat: Chat): readonly string[]
-  // Its provider has changed: what is under way goes on to its end, nothing is kept for later.
+  // Its provider has changed: calls in flight continue to their end, nothing is kept for later.
   retire(): void
   close(): Promise<void>
 }

@@ -1,11 +1,11 @@
-// Bounds the connections to all upstreams together, so that calls which outlive their callers cannot use up the descriptors that
-// callers and the store need. A connection that rests is closed for a new one.
+// Bounds the connections to all upstreams together, so that calls that outlive their callers cannot use up the descriptors that
+// callers and the store need. An idle connection is closed for a new one.
 
 export type OutwardRoom = {
-  // Whether one more may be opened. Each that was is given back once, when it is closed.
+  // Whether one more may be opened. Each is released once, when it is closed.
   take(): boolean
   giveBack(): void
-  // `closeResting` closes one connection that rests, if there is one.
+  // `closeResting` closes one idle connection, if there is one.
   join(closeResting: () => boolean): void
   leave(closeResting: () => boolean): void
 }
@@ -21,7 +21,7 @@ export function outwardRoom(connectionsMax: number): OutwardRoom {
 
   return {
     take() {
-      // One that is being closed counts until it is.
+      // A connection that is being closed counts until it is closed.
       if (open >= connectionsMax && !makeRoom()) return false
       open += 1
       return true

@@ -1,9 +1,9 @@
-// The words of a text, each with the blanks before it: what the built-in provider counts as tokens. One pass, whatever the text.
+// The words of a text, each with its leading blanks: what the built-in provider counts as tokens. One pass, whatever the text.
 
-// A longer word is several tokens, so that an answer is in proportion to what it costs.
+// A longer word is several tokens, so that an answer is in proportion to its cost.
 const WORD_CHARS_MAX = 64
 
-// Where each word ends, of the first `max` words.
+// The end of each word, for the first `max` words.
 export function wordEnds(text: string, max: number): readonly number[] {
   const ends: number[] = []
   let at = 0
@@ -29,11 +29,11 @@ function nextEnd(text: string, at: number): number {
   if (i === length) return -1
   const most = Math.min(length, i + WORD_CHARS_MAX)
   while (i < most && BLANK[text.charCodeAt(i)] === 0) i++
-  // A pair of surrogates stays together.
+  // A surrogate pair is not split.
   return i < length && isHighSurrogate(text.charCodeAt(i - 1)) ? i + 1 : i
 }
 
-// What `\s` matches, by code: a look-up, since it is made for each of millions of characters.
+// What `\s` matches, by code: a table, since it is used for millions of characters.
 const BLANK = new Uint8Array(0x10000)
 for (const code of [0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x20, 0xa0, 0x1680, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000, 0xfeff]) {
   BLANK[code] = 1

@@ -1,5 +1,5 @@
-// The built-in provider: offline and deterministic. It echoes the last user message word by word and reports usage, so
-// that a first start can be tried without any account anywhere.
+// The built-in provider: offline and deterministic. It echoes the last user message word by word and reports usage, so that a
+// first start works without any account.
 import type { Provider } from '../domain/catalog.ts'
 import type { Chat } from '../domain/chat.ts'
 import type { AnswerListener, Flow } from '../domain/handoff.ts'
@@ -77,7 +77,7 @@ function chunk(choices: { index: number; delta: Record<string, unknown>; finish_
   return { choices, usage: undefined, fingerprint: undefined }
 }
 
-// Here a word is a token, in the prompt as in the answer. Of what was heard no more is read than may be said.
+// A word is a token here, in the prompt and in the answer. No more of the message is read than may be echoed.
 function script({ chat, outputTokens, outputBound }: Errand) {
   const echo = `You said: ${lastUserText(chat)}`
   const cap = outputTokens ?? outputBound
@@ -88,7 +88,7 @@ function script({ chat, outputTokens, outputBound }: Errand) {
   const prompt = Math.max(1, heard)
   const completion = Math.max(1, said) * chat.n
   return {
-    // The words from one to before another.
+    // The words of a range.
     words: (from: number, to: number) => echo.slice(ends[from - 1] ?? 0, ends[Math.min(to, said) - 1] ?? 0),
     said,
     finish: said < ends.length ? 'length' : 'stop',

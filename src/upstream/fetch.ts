@@ -1,6 +1,6 @@
-// Stands in for `fetch` where a package wants one: POST of a text over our own wire, with its timeouts and bounds, its
-// backpressure and its Failures. Only a 200 becomes a Response; everything else is a Failure before the package sees it.
-// See docs/decisions/provider-protocols.md.
+// A `fetch` for packages that need one: POST of a text over our own client, with its timeouts and bounds, backpressure and
+// Failures. Only a 200 becomes a Response; everything else is a Failure before the package sees it. See
+// docs/decisions/provider-protocols.md.
 import { Failure } from '../domain/failure.ts'
 import type { Outward, OutwardFlow } from './http1/client.ts'
 import type { OutwardHandler, OutwardRequest } from './http1/connection.ts'
@@ -19,18 +19,18 @@ export type FetchSetup = Pick<
 > & {
   // The only host that may be called.
   readonly origin: string
-  // Over what the package sends; an empty value takes a header away.
+  // Overrides the package's headers; an empty value removes one.
   readonly headers: Readonly<Record<string, string>>
-  // Whether anything else than a stream is nonsense.
+  // Whether anything other than a stream is an invalid response.
   readonly stream: boolean
   readonly bounds: AnswerBounds
-  // Memory for a whole answer, which is counted from 64 KiB on. `resume` is called when it got what it waited for.
+  // Memory for a whole answer, which is counted from 64 KiB on. `resume` is called when memory was granted.
   readonly openRoom?: (resume: () => void) => AnswerRoom
-  // What a status that is not 200 means.
+  // The Failure for a status other than 200.
   readonly failure: (error: UpstreamError) => Failure
 }
 
-// What may wait in memory for whoever reads it.
+// The maximum of unread data in memory.
 const WAITING_BYTES = 65_536
 
 export function outwardFetch(wire: Outward, setup: FetchSetup): FetchFunction {
@@ -69,7 +69,7 @@ export function outwardFetch(wire: Outward, setup: FetchSetup): FetchFunction {
     })
 }
 
-// Written by the wire itself, or told to nobody.
+// Written by the client itself, or not sent.
 const OURS = new Set(['connection', 'content-length', 'host', 'transfer-encoding', 'user-agent', 'accept-encoding'])
 
 function headersOf(given: RequestInit['headers'], ours: FetchSetup['headers']): Record<string, string> {
@@ -90,7 +90,7 @@ type Ends = {
   resume(): void
 }
 
-// From the first sign of the upstream to the last: a Response whose body is read at its reader's pace, or a rejection.
+// From the upstream's first byte to the last: a Response whose body is read at its reader's pace, or a rejection.
 function answerOf(setup: FetchSetup, ends: Ends): OutwardHandler & { fail(reason: unknown): void } {
   let refused: ErrorBody | undefined
   let body: Body | undefined
@@ -100,7 +100,7 @@ function answerOf(setup: FetchSetup, ends: Ends): OutwardHandler & { fail(reason
   let over = false
   let room: AnswerRoom | undefined
 
-  // Without memory for it, an answer is read no further, whoever asks for more.
+  // Without memory for it, an answer is not read further, whatever the reader requests.
   const resume = () => {
     if (room?.isWaiting !== true) ends.resume()
   }
@@ -146,14 +146,14 @@ function answerOf(setup: FetchSetup, ends: Ends): OutwardHandler & { fail(reason
       if (excess !== undefined) return fail(new Failure('oversize', excess, { producedBytes }))
       const trouble = shape?.(chunk)
       if (trouble !== undefined) return fail(new Failure('nonsense', `the answer is ${trouble}`, { status: 200 }))
-      // The bytes are lent: a copy is what stays.
+      // The bytes are only valid during the call: copy them.
       body?.push(new Uint8Array(chunk))
       count(chunk.length)
     },
     end(failure) {
       if (over) return
       if (refused !== undefined) return fail(setup.failure(refused.whole()))
-      // It was we who did not read on. What was read had been produced.
+      // The gateway stopped reading. What was read had been produced.
       if (failure?.kind === 'timeout' && room?.isWaiting === true)
         return fail(new Failure('cut', 'no memory for the answer in time', { producedBytes: bytes }))
       if (failure !== undefined) return fail(failure)
@@ -168,7 +168,7 @@ const STREAMS = /^(?:text\/event-stream|application\/vnd\.amazon\.eventstream)\b
 
 function shownHeaders(headers: ResponseHeaders): Headers {
   const shown = new Headers()
-  // What no header may hold is not worth an answer.
+  // A value that no header may contain is left out.
   for (const [name, value] of headers) if (/^[\t\x20-\x7e]*$/.test(value)) shown.set(name, value)
   return shown
 }
@@ -179,7 +179,7 @@ type Body = {
   end(trouble: { readonly reason: unknown } | undefined): void
 }
 
-// What came before a trouble is still read before the trouble is heard of, and nobody waits with more than a little.
+// Data received before an error is read before the error is reported, and the buffer is small.
 function bodyOf({ pause, resume, stop }: Ends): Body {
   const waiting: Uint8Array[] = []
   let bytes = 0

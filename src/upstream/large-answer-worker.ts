@@ -1,5 +1,6 @@
-// The thread that reads large JSON answers, one a message: checks them, rewrites what we change, and gives back the rest as it came.
-// Long strings and logprobs, which make an answer large, are never built: they are passed on as ranges of the bytes that arrived.
+// The thread that reads large JSON answers, one per message: validates them, rewrites our fields, and returns the remainder
+// unchanged. Long strings and logprobs, which make an answer large, are never built: they are passed on as ranges of the received
+// bytes.
 import { randomBytes } from 'node:crypto'
 import { parentPort } from 'node:worker_threads'
 import { Failure, type FailureKind } from '../domain/failure.ts'
@@ -9,14 +10,14 @@ import { type Cut, jsonCuts, NotJson } from '../lib/json-cuts.ts'
 import type { Unsaid } from './openai/error.ts'
 import { DEPTH_MAX, nonsense, readWhole } from './openai/response.ts'
 
-// All of the answer; their buffers are given away.
+// The whole answer; its buffers are transferred.
 export type LargeAnswerJob = { readonly segments: readonly Uint8Array[]; readonly unsaid: Unsaid }
 
 export type LargeAnswerResult = LargeAnswerRead | LargeAnswerFailure
 
 export type LargeAnswerRead = {
   readonly id: string | null
-  // What is metered. Long texts are in it only if the upstream did not count them.
+  // The metered part. Long texts are included only if the upstream did not report a count.
   readonly choices: readonly WholeChoice[]
   readonly written: readonly Uint8Array[]
   readonly usage: unknown
@@ -40,7 +41,7 @@ parentPort?.on('message', ({ segments, unsaid }: LargeAnswerJob) => {
 export function readLarge(bytes: Buffer, unsaid: Unsaid): LargeAnswerResult {
   try {
     const cuts = jsonCuts(bytes, BOUNDS)
-    // Nobody outside can know it, so no answer can hold it.
+    // Random, so no answer can contain it.
     const mark = randomBytes(16).toString('hex')
     const { id, whole } = readWhole(withoutCuts(bytes, cuts, mark), unsaid)
     const written = withCuts(JSON.stringify(whole.choices), bytes, cuts, mark)
@@ -59,7 +60,7 @@ export function readLarge(bytes: Buffer, unsaid: Unsaid): LargeAnswerResult {
   }
 }
 
-// Each is let go as soon as it is copied.
+// Each is released as soon as it is copied.
 function joined(segments: readonly Uint8Array[]): Buffer {
   const [only] = segments
   if (only !== undefined && segments.length === 1) return Buffer.from(only.buffer, only.byteOffset, only.length)
@@ -73,7 +74,8 @@ function joined(segments: readonly Uint8Array[]): Buffer {
   return whole
 }
 
-// A cut is named by the mark and its number. Both kinds are a string there; inside a string it may be joined to others.
+// A cut is represented by the placeholder and its number. Both kinds are a string there; inside a string it may be joined to
+// others.
 function withoutCuts(bytes: Buffer, cuts: readonly Cut[], mark: string): string {
   let text = ''
   let at = 0
@@ -97,7 +99,7 @@ function withCuts(text: string, bytes: Buffer, cuts: readonly Cut[], mark: strin
   return unpooled(pieces)
 }
 
-// What a string of the answer says, with the cuts inside it.
+// The text of a string of the answer, with the cuts inside it.
 function withTexts(string: string, bytes: Buffer, cuts: readonly Cut[], mark: string): string {
   let text = ''
   let at = 0
@@ -116,7 +118,7 @@ function* namesIn(text: string, cuts: readonly Cut[], mark: string) {
   }
 }
 
-// A buffer of the pool cannot be given away: the small pieces share one of their own.
+// A pooled buffer cannot be transferred: small pieces share a buffer of their own.
 function unpooled(pieces: readonly Uint8Array[]): readonly Uint8Array[] {
   const small = pieces.filter((_, number) => number % 2 === 0)
   const own = Buffer.allocUnsafeSlow(small.reduce((sum, { length }) => sum + length, 0))

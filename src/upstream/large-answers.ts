@@ -1,12 +1,12 @@
-// Reads large JSON answers in a thread of its own, one at a time and account by account, so that no answer keeps the event loop
-// busy. A thread that dies or hangs costs the one answer that it had, which is billed by its bytes.
+// Reads large JSON answers in a separate thread, one at a time and account by account, so that no answer blocks the event loop. A
+// thread that exits or hangs costs the one answer that it had, which is billed by its bytes.
 import type { Worker } from 'node:worker_threads'
 import { Failure } from '../domain/failure.ts'
 import { startThread } from '../lib/thread.ts'
 import type { LargeAnswerJob, LargeAnswerRead, LargeAnswerResult } from './large-answer-worker.ts'
 
 export type LargeAnswers = {
-  // `done` is called once, later: with the answer, or with why there is none.
+  // `done` is called once, later: with the answer, or with the reason why there is none.
   read(job: LargeAnswerJob, accountId: string, done: (read: LargeAnswerRead | Failure) => void): void
   close(): Promise<void>
 }
@@ -18,7 +18,7 @@ type Waiting = {
 }
 
 export function largeAnswers({ answerReadMsMax }: { readonly answerReadMsMax: number }): LargeAnswers {
-  // Accounts in the order of their turns; one is listed only while an answer of it waits.
+  // Accounts in the order of their turns; one is listed only while it has a waiting answer.
   const turns = new Map<string, Waiting[]>()
   let worker: Worker | undefined
   let inHand: Waiting | undefined
@@ -38,7 +38,7 @@ export function largeAnswers({ answerReadMsMax }: { readonly answerReadMsMax: nu
         next.job.segments.map(({ buffer }) => buffer as ArrayBuffer),
       )
     } catch (error) {
-      // No thread to be had, or nothing that can be given to it.
+      // No thread available, or its data cannot be transferred.
       dropWorker((error as Error).message)
     }
   }
@@ -66,7 +66,7 @@ export function largeAnswers({ answerReadMsMax }: { readonly answerReadMsMax: nu
     return started
   }
 
-  // Stuck or dead. The others go on with a new one.
+  // Stuck or exited. The others continue with a new one.
   function dropWorker(why: string): void {
     void worker?.terminate()
     worker = undefined
@@ -77,7 +77,7 @@ export function largeAnswers({ answerReadMsMax }: { readonly answerReadMsMax: nu
     clearTimeout(alarm)
     const ended = inHand
     inHand = undefined
-    // Whatever comes of it, the next one has its turn.
+    // Whatever the result, the next one gets its turn.
     setImmediate(handOut)
     ended?.done(read)
   }

@@ -1,4 +1,4 @@
-// One adapter for each provider of the catalog, made when it is first needed and kept until the provider changes.
+// One adapter for each provider of the catalog, created on first use and kept until the provider changes.
 import { isDeepStrictEqual } from 'node:util'
 import type { Provider } from '../domain/catalog.ts'
 import { isSdkKind } from '../domain/presets.ts'
@@ -9,14 +9,14 @@ import { openaiAdapter, type WireBounds, type WireNeeds } from './openai/adapter
 
 export type Registry = {
   get(provider: Provider): Adapter
-  // Lets go of the others: they end what is under way and keep nothing for later.
+  // Retires the others: they finish calls in flight and keep nothing for later.
   keep(providers: readonly Provider[]): void
   close(): Promise<void>
 }
 
 export function adapterRegistry(bounds: WireBounds, needs: WireNeeds): Registry {
   const current = new Map<string, { readonly adapter: Adapter; readonly provider: Provider }>()
-  // A request keeps the provider that it was planned with, also when the catalog has another by now.
+  // A request keeps the provider that it was planned with, even if the catalog has changed.
   const known = new WeakMap<Provider, Adapter>()
   const past = new WeakSet<Provider>()
   let inForce: readonly Provider[] = []
@@ -29,12 +29,12 @@ export function adapterRegistry(bounds: WireBounds, needs: WireNeeds): Registry 
 
   function take(provider: Provider): Adapter {
     const kept = current.get(provider.id)
-    // Another catalog may well have the same provider.
+    // Another catalog may have the same provider.
     const isSame = kept !== undefined && isDeepStrictEqual(kept.provider, provider)
     const adapter = isSame ? kept.adapter : adapterOf(provider)
     known.set(provider, adapter)
     if (isSame) return adapter
-    // One that comes late, planned with a catalog that is past, keeps nothing for later.
+    // A late request, planned with a past catalog, keeps nothing for later.
     if (past.has(provider)) adapter.retire()
     else {
       kept?.adapter.retire()

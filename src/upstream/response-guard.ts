@@ -1,9 +1,9 @@
-// Watches that an answer stays within its bounds while somebody else puts it together: the whole of it, or the single event
-// of a stream, which would otherwise be gathered without end.
+// Checks that an answer stays within its bounds while a package assembles it: the whole answer, or a single event of a stream,
+// which would otherwise be collected without limit.
 
 export type AnswerBounds = { readonly answerBytesMax: number; readonly sseEventBytesMax: number }
 
-// Looks at the next bytes; words mean that they are too many.
+// Checks the next bytes; returns a message if they exceed the bound.
 export type Guard = (chunk: Buffer) => string | undefined
 
 export function answerGuard(contentType: string, { answerBytesMax, sseEventBytesMax }: AnswerBounds): Guard {
@@ -40,7 +40,7 @@ function sseGuard(max: number): Guard {
 const LINE_FEED = 0x0a
 const CARRIAGE_RETURN = 0x0d
 
-// Amazon's event stream: each frame begins with its own length, four bytes, the highest first.
+// Amazon's event stream: each frame begins with its own length, four bytes, big-endian.
 function frameGuard(max: number): Guard {
   let length = 0
   let lengthBytes = 0
@@ -69,7 +69,8 @@ function frameGuard(max: number): Guard {
 
 const LENGTH_BYTES = 4
 
-// Looks at the next bytes; words mean that a parser would take too long for them. What is inside Amazon's frames is not looked at.
+// Checks the next bytes; returns a message if a parser would take too long for them. The content of Amazon's frames is not
+// checked.
 export function shapeGuard(contentType: string): Guard {
   const type = contentType.toLowerCase()
   if (type.startsWith('application/vnd.amazon.eventstream')) return () => undefined
@@ -80,7 +81,7 @@ export function shapeGuard(contentType: string): Guard {
   let isEscaped = false
   let isLineEmpty = true
 
-  // Every event is parsed by itself.
+  // Every event is parsed separately.
   function endLine(): void {
     if (isLineEmpty) {
       depth = members = 0

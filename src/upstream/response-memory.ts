@@ -1,20 +1,20 @@
-// How much of whole answers may be in memory at once, on this node and for one account. An answer that finds no room is read no
-// further until others have left. The oldest of those that are being read may exceed the bound, one at a time, so that answers of
-// which each has a half never wait for each other without end. See docs/decisions/large-answers.md.
+// Bounds the memory of whole answers, on this node and per account. An answer that finds no memory is not read further until
+// others have been released. The oldest one that is being read may exceed the bound, one at a time, so that half-read answers
+// never wait for each other for ever. See docs/decisions/large-answers.md.
 
 export type AnswerMemory = {
-  // Room for one answer. `resume` is called when it got what it waited for.
+  // Memory for one answer. `resume` is called when memory was granted.
   open(accountId: string, resume: () => void): AnswerRoom
   readonly bytes: number
 }
 
 export type AnswerRoom = {
-  // Asks for room for this many bytes more. False: there is none yet; read nothing until `resume` is called.
+  // Requests this many bytes more. False: none available yet; read nothing until `resume` is called.
   take(bytes: number): boolean
   readonly isWaiting: boolean
-  // All of it has arrived: it asks for no more, but keeps its room until it is released.
+  // It has arrived completely: it requests no more, but keeps its memory until released.
   complete(): void
-  // Once, on every way out.
+  // Once, on every exit path.
   release(): void
 }
 
@@ -27,7 +27,7 @@ type Account = {
   bytes: number
   // The one that may exceed the account's share, until it is released.
   beyond: Room | undefined
-  // Both in the order in which they came.
+  // Both in order of arrival.
   readonly reading: Set<Room>
   readonly waiting: Set<Room>
 }
@@ -35,8 +35,8 @@ type Account = {
 export function answerMemory({ bytesMax, bytesMaxPerAccount }: AnswerMemoryBounds): AnswerMemory {
   const accounts = new Map<string, Account>()
   const reading = new Set<Room>()
-  // Accounts with an answer that waits, in the order of their turns. An account past its own share has none until it gives
-  // something back.
+  // Accounts with a waiting answer, in the order of their turns. An account beyond its own share is not listed until it releases
+  // something.
   const turns = new Set<Account>()
   let beyond: Room | undefined
   let total = 0
@@ -51,7 +51,7 @@ export function answerMemory({ bytesMax, bytesMaxPerAccount }: AnswerMemoryBound
     room.resume()
   }
 
-  // Turn by turn, each account with its oldest. Where the node is full, nobody overtakes the one whose turn it is.
+  // Turn by turn, each account with its oldest. Where the node is full, nobody overtakes the next one.
   function serveTurns(): void {
     for (let account = first(turns); account !== undefined; account = first(turns)) {
       const room = first(account.waiting)

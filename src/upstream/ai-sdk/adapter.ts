@@ -1,5 +1,5 @@
-// Every wire but OpenAI's: spoken by the AI SDK's packages over our own sockets. This file holds the call together; what is
-// said and heard is translated by its neighbours.
+// Every protocol except OpenAI's, spoken by the AI SDK's packages over our own sockets. This file runs the call; other files of
+// this folder translate request and response.
 import type { LanguageModelV4StreamPart, SharedV4Warning } from '@ai-sdk/provider'
 import type { Credential, Provider } from '../../domain/catalog.ts'
 import type { Chat } from '../../domain/chat.ts'
@@ -20,7 +20,7 @@ import { sdkWire } from './wire.ts'
 
 export function sdkAdapter(provider: Provider, kind: SdkKind, bounds: WireBounds, needs: WireNeeds): Adapter {
   const wire = sdkWire(provider, kind, bounds, needs)
-  // What a package said of a chat that it cannot send to this very model.
+  // A package's warnings about settings that this model does not accept.
   const warned = remembered((_: Chat): string[] => [])
 
   return {
@@ -103,7 +103,7 @@ export function sdkAdapter(provider: Provider, kind: SdkKind, bounds: WireBounds
     return model
   }
 
-  // Reads no faster than whoever listens; what is not read stays with the upstream.
+  // Reads no faster than the listener; unread data stays with the upstream.
   async function readStream(
     stream: ReadableStream<LanguageModelV4StreamPart>,
     listener: AnswerListener,
@@ -147,7 +147,7 @@ function noting(errand: Errand, state: Speaking): Errand {
   }
 }
 
-// What is thrown before the request has left comes of what the caller wrote.
+// An error thrown before the request was sent is caused by the caller's input.
 async function sayable<Said>(work: () => Said, state: Speaking, unsaid: Unsaid): Promise<Awaited<Said>> {
   try {
     return await work()
@@ -177,7 +177,7 @@ function idOf(id: string | undefined): string | null {
   return id === undefined ? null : storable(id, 256)
 }
 
-// By the package's names; what a caller cannot have sent is left out.
+// By the package's names; fields that a caller cannot have sent are left out.
 const FIELDS: Readonly<Record<string, string>> = {
   frequencyPenalty: 'frequency_penalty',
   presencePenalty: 'presence_penalty',

@@ -1,5 +1,5 @@
-// Pictures, sounds and files of a chat in the AI SDK's words. They are inline; a picture may be an address where the
-// provider fetches it itself. Pure.
+// Translates images, audio and files of a chat to the AI SDK's format. They are inline; an image may be a URL where the provider
+// fetches it itself. Pure.
 import type { LanguageModelV4FilePart } from '@ai-sdk/provider'
 import { Failure } from '../../domain/failure.ts'
 import type { SdkKind } from '../../domain/presets.ts'
@@ -14,7 +14,7 @@ export function mediaPart(part: Part, kind: SdkKind): LanguageModelV4FilePart {
   return file(part.file as { file_data: string; filename?: string }, kind)
 }
 
-// The caller's doing: told in our words, before anybody is called.
+// The caller's fault: reported with our message, before anything is called.
 export function cannot(words: string): Failure {
   return new Failure('rejected', 'the wire cannot say it', { words })
 }
@@ -49,7 +49,7 @@ function file(given: { file_data: string; filename?: string }, kind: SdkKind): L
 
 type Inline = { readonly mediaType: string; readonly data: { readonly type: 'data'; readonly data: string } }
 
-// Base64 as it is, or a data: URL, which names its type and may be written in percent signs.
+// Plain base64, or a data: URL, which names its type and may be percent-encoded.
 function inline(text: string, usualType: string): Inline {
   if (!/^data:/i.test(text)) return { mediaType: usualType, data: { type: 'data', data: base64Of(text) } }
   const url = /^data:([^,]*),/i.exec(text.slice(0, HEAD_MAX))
@@ -63,7 +63,7 @@ function inline(text: string, usualType: string): Inline {
 
 const HEAD_MAX = 1024
 
-// The packages decode it to see what it is, and stumble over anything else.
+// The packages decode it to detect its type, and fail on anything else.
 function base64Of(text: string): string {
   const bare = /\s/.test(text) ? text.replace(/\s+/g, '') : text
   const odd = bare.search(/[^\w+/-]/)

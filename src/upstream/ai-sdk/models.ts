@@ -1,5 +1,5 @@
-// Makes a model of each AI SDK package. Everything it needs is handed to it: it reads no environment, looks for no
-// credentials, and calls only through the function it is given. A package is loaded when it is first called.
+// Creates a model of each AI SDK package. Everything it needs is passed in: it reads no environment, looks for no credentials,
+// and calls only through the given function. A package is loaded on first use.
 import type { LanguageModelV4 } from '@ai-sdk/provider'
 import type { Credential, Provider, ProviderKind } from '../../domain/catalog.ts'
 import { isSdkKind, SDK_PRESETS, type SdkKind } from '../../domain/presets.ts'
@@ -17,7 +17,7 @@ export function sdkModel(kind: SdkKind, setup: ModelSetup): Promise<LanguageMode
   return MAKERS[kind](setup)
 }
 
-// In words what has to be installed before these providers can be called; undefined when nothing is missing.
+// A message naming the packages that must be installed before these providers can be called; undefined when nothing is missing.
 export function missingPackages(
   providers: readonly { readonly kind: ProviderKind }[],
   resolve: (name: string) => unknown = import.meta.resolve,
@@ -38,7 +38,7 @@ function isThere(name: string, resolve: (name: string) => unknown): boolean {
   }
 }
 
-// What is not given would be taken from the environment, so everything is, if only as an empty text.
+// Missing options would be read from the environment, so all are given, if only as an empty string.
 const MAKERS: Readonly<Record<SdkKind, (setup: ModelSetup) => Promise<LanguageModelV4>>> = {
   async anthropic({ provider, credential, model, send }) {
     const { createAnthropic } = await import('@ai-sdk/anthropic')
@@ -48,7 +48,7 @@ const MAKERS: Readonly<Record<SdkKind, (setup: ModelSetup) => Promise<LanguageMo
     const { createGoogle } = await import('@ai-sdk/google')
     return createGoogle({ baseURL: provider.baseUrl, apiKey: credential.secret, fetch: send })(model)
   },
-  // With an API key the package calls nobody for a token. For a service account the adapter puts the token in its place.
+  // With an API key the package requests no token. For a service account the adapter replaces the key with the token.
   async vertex({ provider, credential, model, send }) {
     const { createGoogleVertex } = await import('@ai-sdk/google-vertex/edge')
     const apiKey = serviceAccountOf(credential).account === undefined ? credential.secret : 'a-token-instead'

@@ -1,5 +1,5 @@
-// The messages of a chat in the AI SDK's words: text, pictures and files, tool calls and their results, what was thought
-// before, and where a prompt may be cached up to. Pure.
+// Translates the messages of a chat to the AI SDK's format: text, images and files, tool calls and their results, earlier
+// reasoning, and cache markers. Pure.
 import type { LanguageModelV4Message, LanguageModelV4Prompt, SharedV4ProviderOptions } from '@ai-sdk/provider'
 import type { SdkKind } from '../../domain/presets.ts'
 import type { Message, Part } from '../../domain/prompt.ts'
@@ -19,7 +19,7 @@ export function promptOf(messages: readonly Message[], kind: SdkKind): LanguageM
   const left = { members: ARGUMENT_MEMBERS_MAX }
   for (const message of messages) {
     if (message.role === 'system' || message.role === 'developer') {
-      // Most know instructions at the beginning only.
+      // Most accept instructions only at the beginning.
       const to = kind === 'cohere' ? spoken : system
       to.push(...systemMessages(message, kind))
     } else if (message.role === 'user') spoken.push({ role: 'user', content: userParts(message, kind) })
@@ -30,8 +30,7 @@ export function promptOf(messages: readonly Message[], kind: SdkKind): LanguageM
   return [...system, ...spoken]
 }
 
-// Where a prompt may be cached up to, for those that are told. How long it is kept has a price of its own, so it is left to
-// the provider's usual time.
+// The cache marker, for providers that need one. A longer lifetime has another price, so the provider's default is used.
 export function cacheMark(part: Part | Message, kind: SdkKind): { providerOptions?: SharedV4ProviderOptions } {
   if (part.cache_control === undefined && part.prompt_cache_breakpoint === undefined) return {}
   if (kind === 'anthropic') return { providerOptions: { anthropic: { cacheControl: { type: 'ephemeral' } } } }
@@ -80,12 +79,12 @@ function callsOf(message: Message): readonly ToolCall[] {
   return old === undefined ? calls : [...calls, { ...old, id: old.name, signature: undefined }]
 }
 
-// Google signs the thoughts that led to a call, and wants to see the signature again.
+// Google signs the reasoning that led to a call and expects the signature back.
 function signatureOf({ signature }: ToolCall): { providerOptions?: SharedV4ProviderOptions } {
   return typeof signature === 'string' ? { providerOptions: { google: { thoughtSignature: signature } } } : {}
 }
 
-// A result bears the id of its call alone; some want to know the function's name.
+// A result has only the id of its call; some providers need the function's name.
 function toolNames(messages: readonly Message[]): ReadonlyMap<string, string> {
   return new Map(messages.flatMap(callsOf).map(call => [call.id, call.name]))
 }
@@ -112,7 +111,7 @@ function outputOf(parts: readonly Part[], kind: SdkKind): ToolOutput {
   return { type: 'content', value }
 }
 
-// The results of calls that were made together belong together.
+// Results of calls that were made together belong together.
 function addResult(prompt: LanguageModelV4Message[], result: ResultPart): void {
   const last = prompt.at(-1)
   if (last?.role === 'tool') last.content.push(result)
@@ -132,8 +131,8 @@ function textOf(part: Part): string {
   return String(part.text ?? part.refusal ?? '')
 }
 
-// What a model wrote as the arguments of a call is usually JSON. It stays text where its parse would keep other requests waiting: nested
-// too deeply, or with more members than are left for this prompt.
+// The arguments of a call, written by a model, are usually JSON. They stay text where parsing would delay other requests: nested
+// too deeply, or with more members than this prompt has left.
 function parsedOr(text: string, left: { members: number }): unknown {
   const members = countMembers(text, { depthMax: ARGUMENT_DEPTH_MAX, membersMax: left.members })
   if (typeof members !== 'number') return text

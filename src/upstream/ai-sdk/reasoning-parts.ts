@@ -1,5 +1,5 @@
-// What a model thought before it spoke, there and back: as `reasoning_content` and, signed, as `reasoning_details`, in the
-// shape that OpenRouter's clients know. A provider believes thoughts only with its own signature, so it must not get lost.
+// A model's reasoning in both directions: as `reasoning_content` and, signed, as `reasoning_details` in the format of
+// OpenRouter's clients. A provider accepts reasoning only with its own signature, so it must not get lost.
 import type { LanguageModelV4ReasoningPart, SharedV4ProviderMetadata } from '@ai-sdk/provider'
 import type { SdkKind } from '../../domain/presets.ts'
 import type { Message } from '../../domain/prompt.ts'
@@ -12,7 +12,7 @@ export type ThoughtDetail = {
   readonly index: number
 }
 
-// Under which name each wire's package keeps what is its own.
+// The name under which each package keeps its provider-specific data.
 export const OPTIONS_NAME: Readonly<Record<SdkKind, string>> = {
   anthropic: 'anthropic',
   google: 'google',
@@ -21,7 +21,7 @@ export const OPTIONS_NAME: Readonly<Record<SdkKind, string>> = {
   cohere: 'cohere',
 }
 
-// Of an answer: undefined when there is nothing that would be asked for again.
+// From an answer: undefined when there is nothing to send back later.
 export function thoughtDetail(
   part: { readonly text: string; readonly metadata: SharedV4ProviderMetadata | undefined; readonly index: number },
   kind: SdkKind,
@@ -39,7 +39,7 @@ export function thoughtDetail(
   }
 }
 
-// Of an earlier answer that comes back. Pieces of one thought have one index.
+// From an earlier answer that comes back. Pieces of one reasoning block have one index.
 export function thoughtParts(message: Message, kind: SdkKind): LanguageModelV4ReasoningPart[] {
   if (kind === 'cohere') return []
   const thoughts = new Map<unknown, { text: string; signature: string | undefined; data: string | undefined }>()
@@ -54,7 +54,7 @@ export function thoughtParts(message: Message, kind: SdkKind): LanguageModelV4Re
   }
   return [...thoughts.values()].flatMap(({ text, signature, data }) => {
     const own = ownOptions(signature, data, kind)
-    // Without a signature nobody believes it.
+    // Without a signature no provider accepts it.
     return own === undefined ? [] : [{ type: 'reasoning', text, providerOptions: { [OPTIONS_NAME[kind]]: own } }]
   })
 }

@@ -1,5 +1,5 @@
-// How long a model may think, in each wire's own way. Thoughts are output: with them and without, no more is asked for than
-// the cap that was held. Pure.
+// How much a model may reason, in the format of each protocol. Reasoning is output: with or without it, no more is requested than
+// the held cap. Pure.
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider'
 import type { Provider } from '../../domain/catalog.ts'
 import type { Chat } from '../../domain/chat.ts'
@@ -8,16 +8,16 @@ import type { Errand } from '../adapter.ts'
 import { cannot } from './media.ts'
 
 export type Thinking = Pick<LanguageModelV4CallOptions, 'maxOutputTokens' | 'reasoning'> & {
-  // Of the wire's own options.
+  // The protocol's own options.
   readonly own: Readonly<Record<string, unknown>>
 }
 
-// Shares of the cap, where a provider wants a number.
+// Shares of the cap, where a provider expects a number.
 const SHARES = { minimal: 0.1, low: 0.2, medium: 0.5, high: 0.8, xhigh: 0.9, max: 0.95 } as const
 type Effort = 'none' | keyof typeof SHARES
 const EFFORTS: readonly string[] = ['none', ...Object.keys(SHARES)]
 
-// A thought shorter than this is refused by those that count them.
+// A smaller budget is refused by providers that use budgets.
 const BUDGET_MIN = 1024
 
 export function thinkingOf(errand: Errand, provider: Provider, kind: SdkKind): Thinking {
@@ -32,7 +32,7 @@ export function thinkingOf(errand: Errand, provider: Provider, kind: SdkKind): T
 
 type Wish = { readonly effort: Effort | undefined; readonly budget: number | undefined }
 
-// In OpenAI's words, and in Anthropic's and OpenRouter's where the operator lets them through.
+// In OpenAI's format, and in Anthropic's and OpenRouter's where the operator passes them through.
 function wishOf({ forwarded, extras }: Chat, passthrough: readonly string[]): Wish | undefined {
   const allowed = (name: string) =>
     passthrough.includes(name) && extras.has(name) ? record(extras.get(name), name) : {}
@@ -50,8 +50,8 @@ function wishOf({ forwarded, extras }: Chat, passthrough: readonly string[]): Wi
   return { effort: effort as Effort | undefined, budget: off ? undefined : (budget as number | undefined) }
 }
 
-// Claude. Until 4.5 it thought within a budget, which the package adds to the cap; since then it finds its own measure
-// within the cap. On Bedrock there are others too, and whoever cannot think is not told to.
+// Claude. Up to 4.5 it reasons within a budget, which the package adds to the cap; later models reason adaptively within the cap.
+// Bedrock has other models too, and a model that cannot reason is not asked to.
 function claudeOr(
   model: string,
   wish: Wish | undefined,
@@ -59,7 +59,7 @@ function claudeOr(
   sent: number | undefined,
   kind: SdkKind,
 ): Thinking {
-  // Anthropic must be told a cap.
+  // Anthropic requires a cap.
   const always = kind === 'anthropic' ? cap : sent
   if (wish === undefined) return { ...capped(always), own: {} }
   const isClaude = model.includes('claude')
@@ -69,7 +69,7 @@ function claudeOr(
   if (isClaude && !BUDGETED.test(model))
     return { ...capped(cap), ...effortOf(wish.effort ?? effortFor(wish, cap)), own: {} }
   const budget = budgetOf(wish, cap)
-  // Too little to think and speak.
+  // Too little to reason and answer.
   if (budget < BUDGET_MIN || budget >= cap) return { ...capped(always), own: {} }
   const own = { type: 'enabled', budgetTokens: budget }
   return { maxOutputTokens: cap - budget, own: kind === 'anthropic' ? { thinking: own } : { reasoningConfig: own } }
@@ -77,13 +77,13 @@ function claudeOr(
 
 const BUDGETED = /claude-(?:instant|v?2|3)|claude-(?:opus|sonnet|haiku)-4(?:@|-(?:[015](?!\d)|20))/
 
-// Nova takes no cap beside much thinking, so it may not think that much.
+// Nova accepts no cap together with high effort, so high effort is not used.
 function boundedEffort(model: string, { effort }: Wish): Effort | undefined {
   const isMuch = effort === 'high' || effort === 'xhigh' || effort === 'max'
   return isMuch && model.includes('nova') ? 'medium' : effort
 }
 
-// Its thoughts count within its cap. Up to 2.5 it wants a number, since then a level.
+// Its reasoning counts within its cap. Up to 2.5 it expects a number, later a level.
 function geminiThinking(model: string, wish: Wish, cap: number): Omit<Thinking, 'maxOutputTokens'> {
   if (wish.effort === 'none') return { reasoning: 'none', own: {} }
   if (!/gemini-2\.5|robotics-er-1\.5/.test(model))
@@ -108,7 +108,7 @@ function budgetOf({ effort, budget }: Wish, cap: number): number {
   return Math.floor(Math.min(wanted, cap * SHARES.max))
 }
 
-// The level that comes nearest to a number.
+// The level nearest to a number.
 function effortFor({ budget }: Wish, cap: number): Effort {
   const share = (budget ?? 0) / cap
   if (share <= SHARES.low) return 'low'

@@ -1,5 +1,5 @@
-// A chat in the AI SDK's words: what it asks for, with which tools, in which form. What the wire cannot say is either refused
-// in words or named as ignored, never dropped in silence. Pure.
+// Translates a chat to the AI SDK's format: settings, tools, response format. What the protocol cannot express is either refused
+// with a message or named as ignored, never dropped silently. Pure.
 import type { LanguageModelV4CallOptions, LanguageModelV4FunctionTool } from '@ai-sdk/provider'
 import type { Provider } from '../../domain/catalog.ts'
 import type { Chat } from '../../domain/chat.ts'
@@ -34,7 +34,8 @@ export function callOptions(errand: Errand, provider: Provider, kind: SdkKind): 
   }
 }
 
-// What the wire has no word for. What only some of its models do not take, its package says when it is called.
+// Fields that the protocol does not have. If only some of its models do not accept a field, its package reports that when it is
+// called.
 export function ignoredBy(
   { forwarded, identifiers, extras, leftOut, messages }: Chat,
   provider: Provider,
@@ -64,13 +65,13 @@ const SAID = new Set([
 function isSaid(name: string, value: unknown, kind: SdkKind): boolean {
   const isClaude = kind === 'anthropic' || kind === 'bedrock'
   if (name === 'parallel_tool_calls') return isClaude || value === true
-  // They know a schema, or none at all.
+  // They support a schema, or nothing.
   if (name === 'response_format' && isClaude) return (value as { type?: unknown }).type !== 'json_object'
   if (name === 'top_k' && kind === 'bedrock') return false
   return SAID.has(name)
 }
 
-// Anthropic alone is told which of the tenant's users it is.
+// Only Anthropic is sent the (hashed) user of the tenant.
 function saidIdentifier(identifiers: Readonly<Record<string, string>>, kind: SdkKind): string | undefined {
   if (kind !== 'anthropic') return undefined
   return ['user', 'safety_identifier'].find(name => identifiers[name] !== undefined)

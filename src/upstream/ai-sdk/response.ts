@@ -1,5 +1,5 @@
-// What the AI SDK's packages report, in OpenAI's words: the parts of a stream as chunks, a result as a whole, counts in
-// OpenAI's meaning. Pure but for what it remembers of one stream.
+// Translates what the AI SDK's packages report to OpenAI's format: the parts of a stream as chunks, a result as a whole, counts
+// in OpenAI's meaning. Pure except for the state of one stream.
 import type {
   LanguageModelV4FinishReason,
   LanguageModelV4GenerateResult,
@@ -12,7 +12,7 @@ import type { Chunk, ChunkChoice, Whole } from '../../domain/handoff.ts'
 import type { SdkKind } from '../../domain/presets.ts'
 import { OPTIONS_NAME, type ThoughtDetail, thoughtDetail } from './reasoning-parts.ts'
 
-// Gives the chunks that a part of a stream becomes; throws the Failure that it tells of.
+// Returns the chunks for a part of a stream; throws the Failure that the part reports.
 export type PartReader = (part: LanguageModelV4StreamPart) => readonly Chunk[]
 
 export function partReader(kind: SdkKind): PartReader {
@@ -48,7 +48,7 @@ export function partReader(kind: SdkKind): PartReader {
       case 'text-delta':
         return part.delta === '' ? [] : said({ content: part.delta })
       case 'reasoning-start':
-        // What is hidden comes whole; a signature comes again with the words.
+        // Redacted reasoning comes whole; a signature comes again with the text.
         return thought(part.id, '', hiddenOnly(part.providerMetadata, kind))
       case 'reasoning-delta':
         return thought(part.id, part.delta, part.providerMetadata)
@@ -63,7 +63,7 @@ export function partReader(kind: SdkKind): PartReader {
         const begun = calls.has(part.toolCallId)
           ? []
           : [beginCall(part.toolCallId, part.toolName, part.providerMetadata)]
-        // Its arguments come once, whether they came in pieces before or not.
+        // The arguments come once, whether they came in pieces before or not.
         if (calls.get(part.toolCallId)?.hasArguments === true) return begun
         return [...begun, ...goOn(part.toolCallId, part.input)]
       }
@@ -110,12 +110,12 @@ export function wholeOf(result: LanguageModelV4GenerateResult, kind: SdkKind): W
   }
 }
 
-// In OpenAI's meaning: what was cached is part of the prompt, what was thought is part of the completion. A count that the
-// upstream did not give is not made up.
+// In OpenAI's meaning: cached tokens are part of the prompt, reasoning tokens are part of the completion. A count that the
+// upstream did not report is not invented.
 function usageOf({ inputTokens, outputTokens, raw }: LanguageModelV4Usage): object | undefined {
   if (inputTokens.total === undefined && outputTokens.total === undefined) return undefined
   const { total, cacheWrite } = inputTokens
-  // Cohere's package hands it on unread.
+  // Cohere's package passes it on unparsed.
   const cached = inputTokens.cacheRead ?? (typeof raw?.cached_tokens === 'number' ? raw.cached_tokens : undefined)
   return {
     prompt_tokens: total,
@@ -135,11 +135,11 @@ const REASONS = {
 } as const
 
 function finishReason({ unified, raw }: LanguageModelV4FinishReason, hasCalls: boolean): string {
-  // The packages close a stream that was cut off as if it had ended, but without the upstream's own word for it.
+  // The packages close an interrupted stream as if it had ended, but without the upstream's finish reason.
   if (unified === 'interrupted' || (unified === 'other' && raw === undefined))
     throw new Failure('broke', 'the answer ended without a reason')
   if (unified === 'error') throw new Failure('broke', 'the upstream ended the answer with an error')
-  // Who asks for tools says so, under whatever name the upstream has for it.
+  // A finish with tool calls is reported as such, whatever the upstream's name for it.
   return hasCalls && REASONS[unified] === 'stop' ? 'tool_calls' : REASONS[unified]
 }
 
@@ -155,7 +155,7 @@ function toolCall(
     id,
     type: 'function',
     function: { name, arguments: text },
-    // As Google's own OpenAI-shaped answers have it.
+    // As in Google's own OpenAI-compatible answers.
     ...(typeof signature === 'string' ? { extra_content: { google: { thought_signature: signature } } } : {}),
   }
 }

@@ -1,5 +1,5 @@
-// How Vertex knows us: by an API key, or as a service account, whose key signs a request for a token that is good for an
-// hour. No ambient credentials are looked for anywhere.
+// Vertex authentication: by an API key, or by a service account whose key signs a request for a token that is valid for an hour.
+// No ambient credentials are used.
 import { createPrivateKey, sign } from 'node:crypto'
 import type { Credential } from '../../domain/catalog.ts'
 import { Failure } from '../../domain/failure.ts'
@@ -9,14 +9,14 @@ import type { FetchFunction } from '../fetch.ts'
 
 export type ServiceAccount = { readonly email: string; readonly key: string; readonly keyId: string | undefined }
 
-// Where tokens are asked for, and to whom the request for one is addressed, even by way of a proxy.
+// The token endpoint, and the audience of the request, which stays the same when a proxy is used.
 export const TOKEN_URL = 'https://oauth2.googleapis.com/token'
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform'
 const LIFE_S = 3600
-// A token is renewed while the old one is still good.
+// A token is renewed while the old one is still valid.
 const RENEWED_BEFORE_S = 300
 
-// Undefined for what is an API key.
+// Undefined for an API key.
 export const serviceAccountOf = remembered(
   ({ secret }: Credential): { readonly account: ServiceAccount | undefined } => ({
     account: readAccount(secret.startsWith('{') ? secret : Buffer.from(secret, 'base64').toString()),
@@ -25,7 +25,7 @@ export const serviceAccountOf = remembered(
 
 export type Tokens = {
   get(credential: Credential, account: ServiceAccount): Promise<string>
-  // The one that was given last, if only to keep it from being told; empty before the first.
+  // The last token, so that it can be redacted; empty before the first.
   last(credential: Credential): string
 }
 
@@ -47,7 +47,7 @@ export function vertexTokens(needs: TokenNeeds): Tokens {
     get(credential, account) {
       const state = kept(credential)
       if (needs.clock.now() < state.untilMs) return Promise.resolve(state.token)
-      // Whoever comes meanwhile waits for the same answer.
+      // Concurrent callers wait for the same response.
       state.pending ??= renew(state, account).finally(() => {
         state.pending = undefined
       })

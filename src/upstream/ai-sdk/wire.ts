@@ -1,5 +1,5 @@
-// The sockets of a provider that is spoken to through an AI SDK package: one pool for its host, for Vertex another for the
-// host that gives tokens, and what the package uses as `fetch` for one call.
+// The sockets of a provider that is called through an AI SDK package: one pool for its host, another for Vertex' token host, and
+// the `fetch` that the package uses for one call.
 import type { Credential, Provider } from '../../domain/catalog.ts'
 import { Failure } from '../../domain/failure.ts'
 import type { SdkKind } from '../../domain/presets.ts'
@@ -13,7 +13,7 @@ import { failureOfSdkStatus } from './error.ts'
 import { serviceAccountOf, TOKEN_URL, type Tokens, vertexTokens } from './vertex-token.ts'
 
 export type SdkWire = {
-  // A `fetch` for this errand alone. Waiting for it is part of the errand's time, and ends with the signal.
+  // A `fetch` for this request alone. Waiting for a token counts towards the request's time and ends with the signal.
   send(
     errand: Errand,
     credential: Credential,
@@ -57,7 +57,7 @@ export function sdkWire(provider: Provider, kind: SdkKind, wireBounds: WireBound
     return [url.host, tokenUrl.host, secret, token, account.key, account.email, account.keyId ?? '']
   }
 
-  // A token is asked for on nobody's behalf in particular: it serves every call for an hour.
+  // A token request belongs to no account: the token serves every call for an hour.
   function tokenService(): Tokens {
     tokenWire ??= open(tokenUrl)
     const patienceMs = Math.min(timeouts.firstByteStreamMs, timeouts.totalMs)
@@ -106,7 +106,7 @@ export function sdkWire(provider: Provider, kind: SdkKind, wireBounds: WireBound
         firstByteMs,
         totalMs: totalMs - (needs.clock.monotonic() - startedMs),
         silence: errand.silence,
-        // A package may go on with a second call; the request has left with the first.
+        // A package may make a second call; the request counts as sent with the first.
         onSent() {
           if (!isSent) errand.onSent()
           isSent = true
@@ -126,12 +126,12 @@ export function sdkWire(provider: Provider, kind: SdkKind, wireBounds: WireBound
   }
 }
 
-// In place of the API key that the package believes it has.
+// Replaces the placeholder API key of the package.
 function tokenHeaders(token: string): Readonly<Record<string, string>> {
   return { 'x-goog-api-key': '', authorization: `Bearer ${token}` }
 }
 
-// A token is waited for by many, each with a patience of its own.
+// Many requests wait for one token, each with its own time limit.
 async function inTime(token: Promise<string>, patienceMs: number, signal: AbortSignal): Promise<string> {
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => late.reject(new Failure('timeout', `no token after ${patienceMs} ms`)), patienceMs)

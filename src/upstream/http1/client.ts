@@ -1,6 +1,6 @@
-// The only place that opens sockets outward: an HTTP/1.1 client with one job, POST of a text to one host.
-// Bounded in time and size, never follows a redirect, asks for no encoding, and turns everything that can go wrong on a
-// wire into a Failure. See docs/decisions/upstream-client.md.
+// The only place that opens outgoing sockets: an HTTP/1.1 client with one job, POST of a text to one host. Bounded in time and
+// size, never follows a redirect, requests no encoding, and converts every error to a Failure. See
+// docs/decisions/upstream-client.md.
 import { connect as connectTcp, isIP, type OnReadOpts, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import type { Timeouts } from '../../domain/catalog.ts'
@@ -24,7 +24,7 @@ import { BadResponse, responseReader } from './response-parser.ts'
 
 export type Outward = {
   send(request: OutwardRequest, handler: OutwardHandler): OutwardFlow
-  // What is under way goes on to its end; connections that rest are closed, and no more are kept.
+  // Requests in flight continue to their end; idle connections are closed, and no more are kept.
   retire(): void
   close(): Promise<void>
 }
@@ -32,16 +32,16 @@ export type Outward = {
 export type OutwardSetup = {
   // Scheme, host and port.
   readonly url: URL
-  // Connect to addresses on the public internet and to no others.
+  // Connect only to addresses on the public internet.
   readonly publicOnly?: boolean | undefined
-  // Sent with every request, beside Host and what the length needs.
+  // Sent with every request, in addition to Host and the length.
   readonly headers: Readonly<Record<string, string>>
   readonly timeouts: Timeouts
   readonly connectionsMax: number
   // Shared with all other upstreams.
   readonly room: OutwardRoom
   readonly clock: Clock
-  // What must not happen, and must not end the process either.
+  // For unexpected errors, which must not end the process.
   readonly onBug: (error: unknown) => void
 }
 
@@ -50,16 +50,16 @@ export type OutwardFlow = { pause(): void; resume(): void; abort(): void }
 const HEAD_BYTES_MAX = 32_768
 const IDLE_MS = 20_000
 const LARGE_BODY_CHARS = 262_144
-// An upstream that answers twice mostly does so at once: a connection that rested for a moment has nothing left to say. Where its
-// system holds the second answer back until the first is acknowledged (Nagle), which may take 40 ms, only a longer rest would help, and
-// hundreds of connections more under load.
+// An upstream that answers twice mostly does so at once, so a short idle time detects it. Where its system delays the second
+// answer until the first is acknowledged (Nagle), which may take 40 ms, only a longer idle time would help, and hundreds of
+// connections more under load.
 const REST_MS = 2
-// That much rest is asked for before a connection goes to another account: then even an answer that was held back has come, and a
-// second answer reaches nobody but the account that caused it.
+// The minimum idle time before a connection is given to another account: by then even a delayed answer has arrived, so a second
+// answer reaches only the account that caused it.
 const REST_ACROSS_ACCOUNTS_MS = 100
-// What arrives is read before anything else happens, so all connections share one buffer.
+// Received data is processed before anything else happens, so all connections share one buffer.
 const ARRIVED = Buffer.allocUnsafeSlow(65_536)
-// What is read of one connection before others have their turn: some hundred frames of a stream.
+// The maximum read from one connection before others get their turn: about a hundred frames of a stream.
 const TURN_BYTES = 65_536
 
 export function outward(setup: OutwardSetup): Outward {
@@ -97,7 +97,7 @@ export function outward(setup: OutwardSetup): Outward {
       resume() {
         if (!exchange.paused) return
         exchange.paused = false
-        // Silence that we asked for is not the upstream's.
+        // Silence while we were paused is not the upstream's.
         if (exchange.heardMs !== undefined) exchange.heardMs = clock.monotonic()
         const line = lineOf(exchange)
         if (line === undefined) return
@@ -215,7 +215,7 @@ export function outward(setup: OutwardSetup): Outward {
     }
   }
 
-  // One wake-up may bring megabytes: others get their turn before the rest is read.
+  // One wake-up may bring megabytes: others get their turn before the remainder is read.
   function mayReadOn(line: Line, bytes: number): boolean {
     if (line.exchange?.paused) return false
     line.burstBytes += bytes
@@ -229,7 +229,7 @@ export function outward(setup: OutwardSetup): Outward {
     if (!socket.destroyed && exchange?.paused !== true) socket.resume()
   }
 
-  // A response is complete. What we had not yet sent of the request would be read as the beginning of the next.
+  // A response is complete. Unsent bytes of the request would be read as the beginning of the next one.
   function answered(line: Line, reusable: boolean): void {
     const { exchange, socket } = line
     line.exchange = undefined
@@ -242,7 +242,7 @@ export function outward(setup: OutwardSetup): Outward {
   function rest(line: Line): void {
     line.idleSinceMs = clock.monotonic()
     line.readFromTurn = turnOfLoop() + 2
-    // It may have been paused when its last bytes had already come.
+    // It may have been paused when its last bytes had already arrived.
     if (line.socket.isPaused()) line.socket.resume()
     idle.add(line)
     watch(line)
@@ -272,14 +272,14 @@ export function outward(setup: OutwardSetup): Outward {
     exchange.handler.end(failure)
   }
 
-  // Its connection, as long as that has not gone on to another exchange.
+  // Its connection, unless that already serves another exchange.
   function lineOf(exchange: Exchange): Line | undefined {
     return exchange.line?.exchange === exchange ? exchange.line : undefined
   }
 
-  // One timer a connection, which goes off early rather than being set anew for every request and looks what is due.
+  // One timer per connection, which fires early and checks what is due instead of being reset for every request.
   function watch(line: Line): void {
-    // Expected silence turns into idle time with the first content, without a word to us: so we look once per idle time.
+    // Expected silence turns into idle time with the first content, without a call to us: so we check once per idle time.
     const lookMs = line.exchange?.request.silence?.expected
       ? clock.monotonic() + timeouts.idleMs
       : Number.POSITIVE_INFINITY
@@ -315,12 +315,12 @@ export function outward(setup: OutwardSetup): Outward {
   }
 }
 
-// A busy process may not have read what has long arrived: when a whole turn of the event loop has passed, it has.
+// A busy process may not have read data that arrived long ago: after a full turn of the event loop, it has.
 function turnOfLoop(): number {
   return performance.nodeTiming.uvMetricsInfo.loopCount
 }
 
-// As many as we allow ourselves: the upstream may be as well as ever.
+// Our own limit: the upstream may be healthy.
 function tooMany(): Failure {
   return new Failure('refused', 'too many connections to this upstream are open', { ours: true })
 }
@@ -340,7 +340,7 @@ function openSocket({ url, publicOnly }: OutwardSetup, session: Buffer | undefin
   })
 }
 
-// Encoded once, and neither measured nor copied behind its head first.
+// Encoded once, and neither measured nor copied to its head first.
 function writeLarge(socket: Socket, head: string, body: string): void {
   const bytes = Buffer.from(body)
   socket.cork()

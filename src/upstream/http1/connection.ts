@@ -1,31 +1,30 @@
-// One connection to an upstream, and the request and response that are under way on it: what is known of both, and when
-// their patience ends.
+// One connection to an upstream with the exchange in progress on it: the state of both, and their timeouts.
 import type { Socket } from 'node:net'
 import type { Failure } from '../../domain/failure.ts'
 import type { ResponseHeaders, ResponseReader } from './response-parser.ts'
 
 export type OutwardRequest = {
   readonly requestId: string
-  // For whom it is sent.
+  // The account that it is sent for.
   readonly accountId: string
-  // Path and query, as they are to be sent.
+  // Path and query, as sent.
   readonly path: string
-  // Header lines of this request, as `headerLines` makes them; they come after those of every request.
+  // Header lines of this request, from `headerLines`; they follow those of every request.
   readonly head: string
   readonly body: string
   readonly firstByteMs: number
   readonly totalMs: number
   readonly silence?: Silence | undefined
-  // The request leaves.
+  // The request is being sent.
   onSent(): void
 }
 
-// As long as it is expected, only the total time bounds it. Whoever reads the answer says when content has come.
+// While silence is expected, only the total time bounds it. The reader of the answer reports the first content.
 export type Silence = { expected: boolean }
 
 export type OutwardHandler = {
   start(status: number, headers: ResponseHeaders): void
-  // The bytes are lent for the call only.
+  // The bytes are only valid during the call.
   data(chunk: Buffer): void
   // Once, last; never after `abort`.
   end(failure: Failure | undefined): void
@@ -33,41 +32,41 @@ export type OutwardHandler = {
 
 export type Exchange = {
   readonly request: Omit<OutwardRequest, 'body'>
-  // Until it has been written; it may be megabytes, and a stream may take a quarter of an hour.
+  // Kept until it has been written; it may be megabytes, and a stream may take a quarter of an hour.
   body: string
   readonly handler: OutwardHandler
   readonly startedMs: number
   sentMs: number
   // The last sign of the upstream; undefined until its head is complete.
   heardMs: number | undefined
-  // Whether anything came for it, if only half a head.
+  // Whether anything was received for it, even half a head.
   answered: boolean
   line: Line | undefined
   paused: boolean
   over: boolean
 }
 
-// One connection. It serves one exchange at a time and waits between them.
+// One connection. It serves one exchange at a time and is idle in between.
 export type Line = {
   readonly socket: Socket
   readonly reader: ResponseReader
   exchange: Exchange | undefined
   ready: boolean
-  // How many responses it carried to their end.
+  // The number of completed responses.
   answers: number
-  // Of whom its last request was.
+  // The account of its last request.
   accountId: string
   idleSinceMs: number
-  // The turn of the event loop from which on whatever came behind its last answer has been read.
+  // The turn of the event loop from which on everything sent after its last response has been read.
   readFromTurn: number
-  // Read since others had their turn.
+  // Bytes read since others had their turn.
   burstBytes: number
   idleMs: number
   timer: NodeJS.Timeout | undefined
   timerMs: number
 }
 
-// When the next of its timeouts is over. Silence that we asked for is not counted.
+// When its next timeout is due. Silence while paused is not counted.
 export function dueMs({ exchange, idleSinceMs, idleMs }: Line, silenceMs: number): number {
   if (exchange === undefined) return idleSinceMs + idleMs
   const total = exchange.startedMs + exchange.request.totalMs
@@ -77,7 +76,7 @@ export function dueMs({ exchange, idleSinceMs, idleMs }: Line, silenceMs: number
   return Math.min(total, silence)
 }
 
-// Why the timer went off, for the log.
+// The reason for the timeout, for the log.
 export function tooLate({ request, startedMs, sentMs, heardMs }: Exchange, now: number): string {
   if (now - startedMs >= request.totalMs) return `no end after ${Math.round(request.totalMs)} ms`
   return heardMs === undefined
@@ -85,7 +84,7 @@ export function tooLate({ request, startedMs, sentMs, heardMs }: Exchange, now: 
     : `nothing more for ${Math.round(now - heardMs)} ms`
 }
 
-// A connection is given up a little before the upstream would do so.
+// A connection is closed a little before the upstream would close it.
 export function keepAliveMs(headers: ResponseHeaders): number {
   const seconds = /\btimeout=(\d{1,6})/.exec(headers.get('keep-alive') ?? '')?.[1]
   return seconds === undefined ? Number.POSITIVE_INFINITY : Number(seconds) * 1000 - 1000

@@ -1,4 +1,4 @@
-// What went wrong on a wire, as a Failure: the socket's error codes, the reader's complaints, and what OpenSSL says.
+// Converts connection errors to a Failure: socket error codes, parser errors, and OpenSSL's errors.
 import { closeSync, openSync } from 'node:fs'
 import { devNull } from 'node:os'
 import { Failure, type FailureKind } from '../../domain/failure.ts'
@@ -21,7 +21,7 @@ const KINDS: Readonly<Record<string, FailureKind>> = {
   EPROTO: 'tls',
 }
 
-// This machine has run out of something: the upstream was never asked.
+// This machine has run out of a resource: the upstream was not contacted.
 const EXHAUSTED: ReadonlySet<unknown> = new Set([
   'EMFILE',
   'ENFILE',
@@ -48,10 +48,10 @@ export function failureOf(error: Error | undefined, at: Circumstances): Failure 
   const { code } = error as { code?: unknown }
   if (typeof code !== 'string') return new Failure('reset', error.message, { stale })
   if (EXHAUSTED.has(code) && !connected) return new Failure('refused', `${code}: ${error.message}`, { ours: true })
-  // Without a descriptor no name is resolved, and the resolver says only that it failed.
+  // Without a descriptor no name can be resolved, and the resolver only reports a failure.
   if (KINDS[code] === 'dns' && areDescriptorsOut())
     return new Failure('refused', `${code}: no descriptors are left`, { ours: true })
-  // What is unknown and comes before a connection stands is about certificates: OpenSSL has many words for it.
+  // Unknown errors before the connection is established are about certificates: OpenSSL has many codes for them.
   const kind = KINDS[code] ?? (connected ? 'reset' : 'tls')
   return new Failure(kind, `${code}: ${error.message}`, { stale: stale && kind === 'reset' })
 }

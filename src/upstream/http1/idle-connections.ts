@@ -1,5 +1,5 @@
-// Connections that rest, found by the account that used them last or by how long they have rested. Of those that fit, the one used
-// last is the first to be used again, so that the others may grow old and be closed.
+// Idle connections, found by the account that used them last or by their idle time. The most recently used one that fits is
+// reused first, so that the others age and are closed.
 import type { Line } from './connection.ts'
 
 type Resting = Pick<Line, 'accountId' | 'idleSinceMs' | 'readFromTurn'> & {
@@ -8,18 +8,18 @@ type Resting = Pick<Line, 'accountId' | 'idleSinceMs' | 'readFromTurn'> & {
 
 export type IdleLines<Item extends Resting> = {
   add(line: Item): void
-  // One that the account used last, that rests since then or before, and of which all was read by this turn of the event loop.
+  // One that the account used last, idle since then or before, with everything read by this turn of the event loop.
   take(accountId: string, since: number, turn: number): Item | undefined
-  // Anybody's.
+  // Of any account.
   takeAny(since: number, turn: number): Item | undefined
   forget(line: Item): void
-  // The one that rests longest.
+  // The one that has been idle longest.
   oldest(): Item | undefined
   all(): readonly Item[]
 }
 
 export function idleLines<Item extends Resting = Line>(): IdleLines<Item> {
-  // By the time at which they came to rest, the longest first.
+  // By the start of their idle time, the longest first.
   const lines: Item[] = []
   const ofAccount = new Map<string, Item[]>()
 
@@ -32,7 +32,7 @@ export function idleLines<Item extends Resting = Line>(): IdleLines<Item> {
 
   function takeFrom(from: readonly Item[], since: number, turn: number): Item | undefined {
     const end = countUntil(from, since)
-    // A few may have closed or not been read; with more of them a new connection is as good.
+    // A few may have closed or have unread data; with more of them a new connection is as good.
     for (let at = end - 1; at >= Math.max(0, end - LOOKS_MAX); at--) {
       const line = from[at] as Item
       if (line.readFromTurn > turn || line.socket.destroyed) continue
@@ -62,11 +62,11 @@ export function idleLines<Item extends Resting = Line>(): IdleLines<Item> {
 
 const LOOKS_MAX = 16
 
-// How many rest since then or before.
+// The number of connections idle since then or before.
 function countUntil(lines: readonly Resting[], since: number): number {
   let low = 0
   let high = lines.length
-  // Mostly the last one is asked about.
+  // Mostly called for the last one.
   if (high > 0 && (lines[high - 1] as Resting).idleSinceMs <= since) return high
   while (low < high) {
     const middle = (low + high) >>> 1
@@ -76,7 +76,7 @@ function countUntil(lines: readonly Resting[], since: number): number {
   return low
 }
 
-// Those that came to rest at the same moment stand together.
+// Connections that became idle at the same moment are adjacent.
 function cutOut<Item extends Resting>(lines: Item[], line: Item): boolean {
   for (let at = countUntil(lines, line.idleSinceMs) - 1; at >= 0; at--) {
     if (lines[at] === line) {

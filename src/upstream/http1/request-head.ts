@@ -1,6 +1,6 @@
 // The header lines of a request, as they are written to the wire.
 
-// Whatever comes from elsewhere, a header stays one line.
+// Whatever its source, a header stays one line.
 export function headerLines(headers: Readonly<Record<string, string>>): string {
   return Object.entries(headers)
     .map(([name, value]) => {

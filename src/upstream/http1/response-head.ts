@@ -1,14 +1,14 @@
-// How an upstream's answer begins, on every wire: an error, whose words are gathered within a bound, or an answer, unless its
-// first lines say that it is something else.
+// The start of an upstream's response, for every protocol: an error, whose message is collected within a bound, or an answer,
+// unless its first lines show that it is something else.
 import { Failure } from '../../domain/failure.ts'
 import type { UpstreamError } from '../openai/error.ts'
 import type { ResponseHeaders } from './response-parser.ts'
 
 const ERROR_BYTES_MAX = 65_536
 
-// The error that a status other than 200 announces, as its body arrives.
+// The error announced by a status other than 200, as its body arrives.
 export type ErrorBody = {
-  // False: that was more than anybody will read.
+  // False: more than will be read.
   take(chunk: Buffer): boolean
   whole(): UpstreamError
 }
@@ -21,7 +21,7 @@ export function errorBody(status: number, headers: ResponseHeaders): ErrorBody |
   return {
     take(chunk) {
       bytes += chunk.length
-      // The bytes are lent: a copy is what stays.
+      // The bytes are only valid during the call: copy them.
       pieces.push(Buffer.from(chunk))
       return bytes <= ERROR_BYTES_MAX
     },
@@ -34,8 +34,8 @@ export function errorBody(status: number, headers: ResponseHeaders): ErrorBody |
   }
 }
 
-// Why what follows a 200 cannot be the answer that was asked for. `stream` is the type of one, where one was asked for: some
-// answer such a request with a JSON error and status 200.
+// Why what follows a 200 cannot be the expected answer. `stream` is the expected content type of a stream: some upstreams answer
+// such a request with a JSON error and status 200.
 export function unlikeAnswer(headers: ResponseHeaders, stream: RegExp | undefined): Failure | undefined {
   const encoding = headers.get('content-encoding')
   if (encoding !== undefined && encoding !== 'identity')

@@ -1,23 +1,23 @@
-// Reads HTTP/1.1 responses off one connection, one after the other, however they are cut. It is strict: a connection is
-// shared by tenants, so whatever could be read in two ways is refused, and nothing is ever read past a response's end.
+// Parses HTTP/1.1 responses from one connection, one after the other, however they are split. It is strict: tenants share a
+// connection, so anything ambiguous is refused, and nothing is read past the end of a response.
 
 export type ResponseListener = {
   head(status: number, headers: ResponseHeaders): void
-  // The bytes are lent for the call only: the next read overwrites them.
+  // The bytes are only valid during the call: the next read overwrites them.
   data(bytes: Buffer): void
   // The response is complete. `reusable`: the connection may carry another request.
   end(reusable: boolean): void
 }
 
-// Names in lower case; of a repeated one the first counts, but for Connection, whose values are joined.
+// Names in lower case; the first of a repeated header counts, except for Connection, whose values are joined.
 export type ResponseHeaders = ReadonlyMap<string, string>
 
 export type ResponseReader = {
-  // A request has been sent, so a response may come.
+  // A request has been sent, so a response is expected.
   expect(): void
-  // Reads what has arrived, and may move it about in place. Throws BadResponse.
+  // Parses received bytes and may move them in place. Throws BadResponse.
   read(bytes: Buffer): void
-  // The connection has ended: true if that was the end of a response, false if it cut one off.
+  // The connection has ended: true if that completed a response, false if it interrupted one.
   ended(): boolean
 }
 
@@ -37,17 +37,17 @@ type Next =
   | 'chunk'
   | 'chunk_cr'
   | 'chunk_lf'
-  | 'trailer' // the beginning of a line behind the last chunk
+  | 'trailer' // the beginning of a line after the last chunk
   | 'trailer_line'
   | 'last_lf'
 
 export function responseReader(listener: ResponseListener, limits: { readonly headBytesMax: number }): ResponseReader {
   const { headBytesMax } = limits
   let next: Next = 'nothing'
-  let kept: Buffer | undefined // the beginning of a head whose end has not come
-  let mayStay = true // no interim head said that the connection closes
+  let kept: Buffer | undefined // the beginning of an incomplete head
+  let mayStay = true // no interim head announced that the connection closes
   let keepAlive = false
-  let interim = 0 // how many 1xx heads came
+  let interim = 0 // the number of 1xx heads
   let left = 0
   let digits = 0
   let overhead = 0 // bytes of a chunk's extension, or of the trailers
@@ -87,7 +87,7 @@ export function responseReader(listener: ResponseListener, limits: { readonly he
     const length = headers.get('content-length')
     keepAlive = mayStay && version === '1.1' && !isClosing(headers)
     if (status === 204 || status === 304) {
-      // They have no body; where one is announced, it may come all the same.
+      // They have no body; where one is announced, it may be sent nevertheless.
       if (encoding !== undefined || (length !== undefined && length !== '0')) keepAlive = false
       sized(0)
     } else if (encoding !== undefined) {
@@ -124,7 +124,7 @@ export function responseReader(listener: ResponseListener, limits: { readonly he
     }
   }
 
-  // The data of all chunks that arrived together is moved together, and handed on as one piece.
+  // The data of all chunks that arrived together is compacted and passed on as one piece.
   function readChunks(bytes: Buffer, from: number): void {
     let at = from
     let out = from
@@ -182,7 +182,7 @@ export function responseReader(listener: ResponseListener, limits: { readonly he
         return false
       case 'last_lf':
         demand(byte === LF)
-        // Nobody wants them, but what is no trailer may be something else.
+        // Trailers are ignored, but something that is not a trailer may be something else.
         parseHeaders(trailers)
         return true
       default:

@@ -1,5 +1,5 @@
-// The OpenAI wire, our fast path: one serialisation of the request, one parse of each frame. Serves every provider that
-// speaks it; what differs between them is data on the provider.
+// OpenAI's protocol, our fast path: one serialisation of the request, one parse of each frame. Serves every provider that speaks
+// it; their differences are data on the provider.
 import type { Credential, Provider } from '../../domain/catalog.ts'
 import type { Failure } from '../../domain/failure.ts'
 import type { AnswerListener, Flow } from '../../domain/handoff.ts'
@@ -22,7 +22,7 @@ import { requestWriter } from './request.ts'
 export type WireNeeds = {
   readonly clock: Clock
   readonly onBug: (error: unknown) => void
-  // Where whole answers are kept and, if they are large, read.
+  // Where whole answers are buffered and, if large, read.
   readonly memory: AnswerMemory
   readonly large: LargeAnswers
   readonly room: OutwardRoom
@@ -125,7 +125,7 @@ export function openaiAdapter(provider: Provider, bounds: WireBounds, needs: Wir
   }
 }
 
-// By the provider's name of the model; most do not have it there.
+// By the provider's name of the model; most do not have it in the path.
 function pathOf(url: URL, { quirks }: Provider): (model: string) => string {
   const base = withoutTrailing(url.pathname, '/')
   const query = new URLSearchParams(quirks.query).toString()
@@ -138,7 +138,7 @@ function authorization({ secret }: Credential, { quirks }: Provider): string {
   return quirks.authHeader === 'authorization' ? `Bearer ${secret}` : secret
 }
 
-// Looks at the status and type first: an answer goes to its reader, anything else is collected for its error message.
+// Checks status and type first: an answer goes to its reader, anything else is collected for its error message.
 function byStatus(
   reader: Reader,
   listener: AnswerListener,

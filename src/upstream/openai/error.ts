@@ -1,25 +1,23 @@
-// What an upstream's error means to us, by its status and words. Its own message reaches the caller only where the
-// caller is at fault, cleaned of addresses, keys and markup; the log gets its code alone, since a message may quote the
-// prompt.
+// Classifies an upstream's error by its status and message. The message reaches the caller only where the caller is at fault,
+// with addresses, keys and markup removed; the log gets only its code, since a message may quote the prompt.
 import { Failure, RETRY_AFTER_SECONDS_MAX } from '../../domain/failure.ts'
 
 export type UpstreamError = {
   readonly status: number
   readonly body: Buffer
   readonly retryAfter?: string | undefined
-  // When the upstream says it answered: a Retry-After may be a date by the same clock.
+  // The upstream's time of the response: a Retry-After may be a date by the same clock.
   readonly date?: string | undefined
 }
 
-// What must not be told whatever it looks like: the provider's key and host. Pieces so short that they would be found in any
-// words are not looked for.
+// What must never be shown: the provider's key and host. Pieces so short that they occur in any text are not searched for.
 export type Unsaid = readonly string[]
 
 export function failureOfStatus(error: UpstreamError, unsaid: Unsaid): Failure {
   return failureOf(error, errorFields(error.body), unsaid)
 }
 
-// An error inside a 200 answer: its code is often the status that should have been.
+// An error inside a 200 response: its code is often the intended status.
 export function failureOfError(error: unknown, unsaid: Unsaid): Failure {
   const fields = record(typeof error === 'string' ? { message: error } : error)
   const number = [fields.status, fields.code].map(Number).find(value => Number.isInteger(value) && isError(value))
@@ -46,7 +44,7 @@ function failureOf(error: UpstreamError, fields: Record<string, unknown>, unsaid
   return new Failure('status', why, { status })
 }
 
-// Few have a code for a prompt that does not fit; the others have words for it.
+// Few have a code for a prompt that does not fit; the others are recognised by their message.
 function isTooLong({ code, type, message }: Record<string, unknown>): boolean {
   if (TOO_LONG_CODES.has(code) || TOO_LONG_CODES.has(type)) return true
   return typeof message === 'string' && TOO_LONG_WORDS.test(message.slice(0, WORDS_READ_MAX))
@@ -68,7 +66,7 @@ const TOO_LONG_WORDS = new RegExp(
   'i',
 )
 
-// OpenAI says 429 of a request that asks for more tokens than the limit of a whole minute, which no waiting helps.
+// OpenAI answers 429 to a request that needs more tokens than the limit per minute; waiting does not help.
 function isOneTooLarge({ message }: Record<string, unknown>): boolean {
   return typeof message === 'string' && /^request too large\b/i.test(message)
 }
@@ -84,7 +82,7 @@ function errorFields(body: Buffer): Record<string, unknown> {
   }
 }
 
-// For the log. Only codes that we know: an upstream that echoes a prompt as its code must not bring it into the log.
+// For the log. Only known codes: an upstream that echoes a prompt as its code must not bring it into the log.
 const KNOWN_CODES: ReadonlySet<unknown> = new Set([
   'api_error',
   'authentication_error',

@@ -1,5 +1,5 @@
-// The body of an OpenAI-shaped JSON answer: gathered within the memory that answers may take, and read when it is complete; a
-// large one, or one with very many members, in a thread of its own.
+// The body of an OpenAI-style JSON answer: buffered within the memory limit of answers, and parsed when complete; a large one, or
+// one with very many members, in a separate thread.
 import { Failure } from '../../domain/failure.ts'
 import type { AnswerListener } from '../../domain/handoff.ts'
 import { guardText } from '../../lib/json-guard.ts'
@@ -10,9 +10,9 @@ import { DEPTH_MAX, nonsense, readWhole } from './response.ts'
 
 export type JsonReaderBounds = {
   readonly answerBytesMax: number
-  // Up to this an answer is not counted, and never waits.
+  // Up to this size an answer is not counted and never waits.
   readonly answerUncountedBytesMax: number
-  // Up to this, and to so many members, an answer is parsed on the event loop.
+  // Up to this size and number of members an answer is parsed on the event loop.
   readonly answerInlineBytesMax: number
   readonly answerInlineMembersMax: number
 }
@@ -29,15 +29,15 @@ export type JsonReaderNeeds = {
 }
 
 export type JsonReader = {
-  // With the announced length; undefined if there is none.
+  // With the announced length, if any.
   start(bytes: number | undefined): void
   data(chunk: Buffer): void
   end(failure: Failure | undefined): void
-  // Whether it is paused for want of memory.
+  // Whether it is paused for lack of memory.
   isWaiting(): boolean
-  // Nobody wants what is still to come.
+  // The remainder is not needed.
   abandon(): void
-  // Of the answer that it has handed on, if it is a large one.
+  // The memory of the answer that it has passed on, if it is a large one.
   room(): { release(): void } | undefined
 }
 
@@ -51,7 +51,7 @@ export function jsonReader(
   let roomBytes = 0
   let announced = 0
   let bytes = 0
-  // Small pieces until it needs room, segments from then on: of those the last has space left.
+  // Small pieces until memory is granted, segments from then on: the last segment has space left.
   let pieces: Buffer[] = []
   let filled = 0
   let written: readonly Uint8Array[] = []
@@ -84,7 +84,7 @@ export function jsonReader(
       let last = pieces.at(-1)
       if (last === undefined || filled === last.length) {
         const left = chunk.length - from
-        // Without room only what has arrived is kept, so that what is to come takes no memory yet.
+        // Without memory only the received bytes are kept, so that what is still to come takes no memory yet.
         const space = room?.isWaiting ? 0 : announced === 0 ? SEGMENT_BYTES : announced - (bytes - left)
         last = Buffer.allocUnsafeSlow(Math.max(left, space))
         pieces.push(last)
@@ -146,7 +146,7 @@ export function jsonReader(
     end(failure) {
       if (over) return
       if (failure !== undefined) {
-        // It was we who did not read on. What was read had been produced.
+        // The gateway stopped reading. What was read had been produced.
         const isOurs = failure.kind === 'timeout' && room?.isWaiting === true
         return end(isOurs ? new Failure('cut', 'no memory for the answer in time', { producedBytes: bytes }) : failure)
       }
@@ -174,7 +174,7 @@ export function jsonReader(
     room: () => (room === undefined ? undefined : { release }),
   }
 
-  // What came before there was room.
+  // What arrived before memory was granted.
   function moveToSegment(): void {
     const early = pieces
     pieces = []
@@ -185,12 +185,12 @@ export function jsonReader(
 
 const SEGMENT_BYTES = 1024 * 1024
 
-// At once: nothing else tells the collector that there are megabytes behind a small object.
+// Immediately: the collector does not know that a small object holds megabytes.
 function free(buffer: ArrayBufferLike): void {
   if (buffer instanceof ArrayBuffer && !buffer.detached) buffer.transfer(0)
 }
 
-// A buffer that others share cannot be given to a thread.
+// A shared buffer cannot be transferred to a thread.
 function ownSegments(segments: readonly Buffer[]): Buffer[] {
   return segments.map(segment => {
     if (segment.length >= Buffer.poolSize) return segment

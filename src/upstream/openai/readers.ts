@@ -1,4 +1,4 @@
-// The body of an OpenAI-shaped stream, frame by frame, as it arrives. What was read before a trouble is still delivered.
+// The body of an OpenAI-style stream, frame by frame. What was read before an error is still delivered.
 import { Failure } from '../../domain/failure.ts'
 import type { AnswerListener, Chunk, ChunkChoice } from '../../domain/handoff.ts'
 import { sseReader } from '../../lib/sse.ts'
@@ -8,7 +8,7 @@ import { readChunk } from './response.ts'
 import { toolCallNumbers } from './tool-calls.ts'
 
 export type Reader = Pick<OutwardHandler, 'data' | 'end'> & {
-  // An answer begins, with its length if that is announced.
+  // An answer begins, with its length if announced.
   start?(bytes: number | undefined): void
 }
 export type ReaderBounds = {
@@ -49,7 +49,7 @@ export function streamReader(
   }
   const sse = sseReader(
     data => {
-      // An empty event is what some send to keep the connection alive.
+      // Some upstreams send an empty event to keep the connection alive.
       if (done || data === '') return
       if (data.trimEnd() === '[DONE]') {
         done = true
@@ -65,7 +65,7 @@ export function streamReader(
     },
     { eventBytesMax: setup.sseEventBytesMax },
   )
-  // What was read before the trouble is still delivered.
+  // What was read before the error is still delivered.
   const guarded = (work: () => void) => {
     let trouble: unknown
     try {
@@ -86,7 +86,7 @@ export function streamReader(
 
   return {
     data(chunk) {
-      // Whoever goes on after the end, or after we gave up, is not listened to.
+      // Data after the end, or after we gave up, is ignored.
       if (over) return abort()
       guarded(() => sse.push(chunk))
       if (!done) return
@@ -98,7 +98,7 @@ export function streamReader(
       if (over) return
       guarded(() => sse.end())
       if (done) return endDone()
-      // Every choice has said that it finished: what is missing is at most a count.
+      // Every choice has finished: at most a usage frame is missing.
       if (finished.size > 0 && speaking.size === 0) return end(undefined)
       end(failure ?? new Failure('broke', 'the stream ended with neither finish_reason nor [DONE]'))
     },

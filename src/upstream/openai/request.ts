@@ -1,5 +1,5 @@
-// What is sent to a provider that speaks OpenAI's wire: the caller's fields but those that this provider refuses, under the
-// names that it knows. Worked out once for a provider is what does not depend on the chat.
+// The request to a provider that speaks OpenAI's protocol: the caller's fields except those that this provider refuses, under the
+// names that it knows. What does not depend on the chat is computed once per provider.
 import type { Provider } from '../../domain/catalog.ts'
 import type { Chat } from '../../domain/chat.ts'
 import type { Message } from '../../domain/prompt.ts'
@@ -8,7 +8,7 @@ import type { Errand } from '../adapter.ts'
 
 export type RequestWriter = {
   body(errand: Errand): string
-  // Names of the caller's fields that are not in it.
+  // Names of the caller's fields that were left out.
   ignored(chat: Chat): readonly string[]
 }
 
@@ -20,11 +20,11 @@ export function requestWriter({ quirks, passthrough, maxTokensField }: Provider)
     .filter(name => name.startsWith(MESSAGES))
     .map(name => name.slice(MESSAGES.length))
 
-  // A provider that was stored before there was such a field has none.
+  // A provider stored before this field existed has none.
   const cacheKeyField = quirks.cacheKeyField ?? null
   const takesAll = quirks.developerRole && leftOutOfMessages.length === 0
 
-  // The messages were serialised when they were measured; only one that cannot go as it is makes it necessary again.
+  // The messages were serialised when they were measured; they are serialised again only if one cannot be sent unchanged.
   function messages({ messages, messagesJson }: Chat): string {
     return !takesAll && messages.some(isOdd) ? JSON.stringify(messages.map(plain)) : messagesJson
   }
@@ -55,7 +55,7 @@ export function requestWriter({ quirks, passthrough, maxTokensField }: Provider)
       if (errand.outputTokens !== null) fields[maxTokensField] = errand.outputTokens
       if (chat.stream) {
         fields.stream = true
-        // Usage is always asked for, whatever the caller asked.
+        // Usage is always requested, whatever the caller requested.
         if (quirks.streamOptions) fields.stream_options = { include_usage: true }
       }
       return `${JSON.stringify(fields).slice(0, -1)},"messages":${messages(chat)}}`
@@ -73,7 +73,7 @@ export function requestWriter({ quirks, passthrough, maxTokensField }: Provider)
   }
 }
 
-// A budget for thinking is output too: one above the cap would be produced and never paid for.
+// A reasoning budget is output too: one above the cap would be produced and never paid for.
 function withinCap(name: string, value: unknown, cap: number): unknown {
   if (isRawJson(value) || typeof value === 'number' || typeof value === 'string') {
     const isWithin = Number(value) >= 0 && Number(value) <= cap

@@ -1,4 +1,4 @@
-// Reads what an OpenAI-shaped upstream sends: one parse, the shape checked, odd values made regular, errors told apart.
+// Parses the answers of an OpenAI-style upstream: one parse, shape check, normalisation of unusual values, detection of errors.
 import { Failure } from '../../domain/failure.ts'
 import { type Chunk, type ChunkChoice, FINISH_REASONS, type Whole, type WholeChoice } from '../../domain/handoff.ts'
 import { storable } from '../../domain/usage.ts'
@@ -7,8 +7,8 @@ import { failureOfError, type Unsaid } from './error.ts'
 
 const KNOWN_REASONS: ReadonlySet<unknown> = new Set(FINISH_REASONS)
 const CHOICES_MAX = 128
-// Checked before the parse, which takes seconds for what is deep, and a third of a second for 100,000 objects of different
-// shapes. What is nested deeper also takes more stack than there is to be written again.
+// Checked before the parse, which takes seconds for deep nesting, and a third of a second for 100,000 objects of different
+// shapes. Deeper nesting also exceeds the stack when it is serialised.
 export const DEPTH_MAX = 1000
 const FRAME_BOUNDS = { depthMax: DEPTH_MAX, membersMax: 50_000 }
 
@@ -20,7 +20,7 @@ export function readChunk(data: string, unsaid: Unsaid): { readonly id: string |
   return { id: idOf(frame.id), chunk: { choices, usage: frame.usage ?? undefined, fingerprint: fingerprintOf(frame) } }
 }
 
-// Of a text that was checked as a frame is.
+// For a text that was checked like a frame.
 export function readWhole(text: string, unsaid: Unsaid): { readonly id: string | null; readonly whole: Whole } {
   const body = object(parse(text), unsaid)
   if (!Array.isArray(body.choices) || body.choices.length === 0) throw nonsense('the answer has no choices')
@@ -70,33 +70,33 @@ function tidyDelta(delta: ChunkChoice['delta']): void {
   if (delta.content !== undefined && typeof delta.content !== 'string') delta.content = wordsOf(delta.content)
 }
 
-// Some models speak in parts, of which OpenAI's clients expect the text alone.
+// Some models answer in parts, of which OpenAI's clients expect only the text.
 function wordsOf(content: unknown): string | null {
   if (typeof content === 'string') return content
   if (!Array.isArray(content)) return null
   return content.map((part: { text?: unknown } | null) => (typeof part?.text === 'string' ? part.text : '')).join('')
 }
 
-// Both of its lists are always there, if only as null.
+// Both of its lists are always present, if only as null.
 function logprobsOf(value: unknown): object | null {
   return typeof value === 'object' && value !== null ? { content: null, refusal: null, ...value } : null
 }
 
-// Bounded, since it is remembered which choices spoke.
+// Bounded, since the choices that produced content are tracked.
 function indexOf(value: unknown, position: number): number {
   return Number.isInteger(value) && (value as number) >= 0 && (value as number) < CHOICES_MAX
     ? (value as number)
     : position
 }
 
-// `tool_calls: null` and the like: OpenAI leaves such fields out, and strict clients refuse them.
+// `tool_calls: null` and the like: OpenAI omits such fields, and strict clients refuse them.
 function dropNulls(spoken: Record<string, unknown>): void {
   for (const name in spoken) {
     if (spoken[name] === null && name !== 'content' && name !== 'refusal') delete spoken[name]
   }
 }
 
-// Reasons outside of OpenAI's list mean that it ended; clients would reject the word itself.
+// Reasons outside OpenAI's list mean that it ended; clients would reject the value itself.
 function finishReason(value: unknown): string | null {
   if (typeof value !== 'string' || value === '') return null
   return KNOWN_REASONS.has(value) ? value : 'stop'

@@ -1,15 +1,15 @@
-// Numbers the tool calls of a stream where the upstream does not: clients put the pieces of a call together by its index,
-// and break on one that is missing.
+// Numbers the tool calls of a stream where the upstream does not: clients join the pieces of a call by its index and fail on a
+// missing one.
 import type { ChunkChoice } from '../../domain/handoff.ts'
 
 type Calls = {
-  // Which call has which id.
+  // The call of each id.
   readonly indexes: Map<string, number>
   next: number
   last: number
 }
 
-// Remembers no more ids than this of one choice; a call beyond is known by its place alone.
+// The maximum number of ids tracked per choice; a call beyond it is identified by its position alone.
 const IDS_MAX = 1024
 
 export function toolCallNumbers(): (choice: ChunkChoice) => void {
@@ -45,7 +45,7 @@ function number(piece: Piece, calls: Calls): void {
   if (id !== undefined && calls.indexes.size < IDS_MAX) calls.indexes.set(id, index)
 }
 
-// A known id is the call it belongs to, a new id or a name begins the next call, and arguments alone go on with the last.
+// A known id belongs to its call, a new id or a name begins the next call, and arguments alone continue the last.
 function guess(piece: Piece, id: string | undefined, calls: Calls): number {
   if (id !== undefined) return calls.indexes.get(id) ?? calls.next
   return named(piece.function) || named(piece.custom) ? calls.next : calls.last
