@@ -15,27 +15,28 @@ export type AdmitNeeds = {
   readonly gates: Pick<Gates, 'touch'>
   // Called as soon as the key is known, so that a refusal's headers and row can refer to it. The key record may be replaced
   // later, like the pass's.
-  readonly recognised: (known: Known, facts: () => RequestFacts) => void
+  readonly recognised: (known: Known) => void
 }
 
 // The caller's key record and whether the request has a row: both may change until the request is over.
-export type Known = { readonly bearer: Bearer; readonly hasRow: boolean }
+export type Known = Readonly<Pick<Pass, 'bearer' | 'hasRow' | 'facts'>>
 
 export async function admit(call: Call, rule: EndpointRule | undefined, needs: AdmitNeeds): Promise<Pass> {
   const found = needs.authenticator.authenticate(call)
   const { bearer, hash, isCached } = found instanceof Promise ? await found : found
-  const facts = () => factsOf(call, pass.bearer, rule)
   const pass: Admitted = {
     call,
     endpoint: rule?.endpoint ?? 'unknown',
     bearer,
     hash,
     hasRow: false,
-    facts,
+    modelRequested: null,
+    stream: false,
+    facts: () => factsOf(call, pass.bearer, rule),
     giveBack: nothing,
     leave: nothing,
   }
-  needs.recognised(pass, facts)
+  needs.recognised(pass)
 
   try {
     const { endpoint } = permit(call, bearer, rule)

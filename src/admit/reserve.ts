@@ -23,8 +23,6 @@ export type EnterNeeds = {
 export type Granted = Extract<Verdict, { kind: 'granted' }>
 export type EntryTicket = {
   readonly rule: EndpointRule
-  readonly modelRequested: string | null
-  readonly stream: boolean
   readonly entry: FreeEntry | HoldEntry
   // For an entry that is too expensive by the bytes of its prompt: the same by its token count, which is final.
   readonly counted?: () => Promise<HoldEntry>
@@ -65,7 +63,7 @@ export async function enter(pass: Pass, ticket: EntryTicket, needs: EnterNeeds):
     needs.authenticator.forget(bearer.key.id)
     const since = needs.clock.monotonic()
     pass.bearer = await needs.authenticator.again(pass.call, pass.hash, { since, known: bearer })
-    permitAgain(pass, ticket.rule)
+    permit(pass.call, pass.bearer, ticket.rule)
     if (hasOtherLimits(bearer.key, pass.bearer.key)) await limitAgain(pass, needs)
   }
   throw new Refusal('service_unavailable', { retryAfter: 1, message: 'The key is changing too quickly; try again.' })
@@ -84,19 +82,10 @@ function askOf(pass: Pass, ticket: EntryTicket, entry: EntryTicket['entry'], isR
     keyVersion: pass.bearer.key.version,
     graceExpiresAt: pass.bearer.secret.graceExpiresAt,
     evenIfSuspended: ticket.rule.evenIfSuspended,
-    modelRequested: ticket.modelRequested,
-    stream: ticket.stream,
+    modelRequested: pass.modelRequested,
+    stream: pass.stream,
     entry,
     isRefusalCounted,
-  }
-}
-
-function permitAgain(pass: Pass, rule: EndpointRule): void {
-  try {
-    permit(pass.call, pass.bearer, rule)
-  } catch (refusal) {
-    pass.giveBack()
-    throw refusal
   }
 }
 
@@ -117,13 +106,11 @@ async function limitAgain(pass: Pass, { limits }: EnterNeeds): Promise<void> {
 
 function nothing(): void {}
 
-// These count against nothing, so the rpm token is returned.
 function refusalOf(
   verdict: Exclude<Verdict, { kind: 'granted' | 'stale' | 'count_first' }>,
   pass: Pass,
   needs: EnterNeeds,
 ): Refusal {
-  pass.giveBack()
   const { bearer } = pass
   switch (verdict.kind) {
     case 'suspended':

@@ -11,7 +11,6 @@ import type { Nano } from '../domain/credits.ts'
 import type { Failure } from '../domain/failure.ts'
 import type { Delivery, Pass } from '../domain/handoff.ts'
 import { accountMark, type Identifiers, identifiersOf, stickyWord } from '../domain/identifiers.ts'
-import { MODEL_NAME_MAX, storable } from '../domain/usage.ts'
 import type { Failpoint } from '../lib/failpoint.ts'
 import { relay } from '../relay/relay.ts'
 import type { Sink } from '../relay/sink.ts'
@@ -177,11 +176,7 @@ async function hold(
   const { requestId } = pass.call
   const forget = needs.live.join(requestId)
   try {
-    const granted = await enter(
-      pass,
-      { rule, modelRequested: storable(chat.model, MODEL_NAME_MAX), stream: chat.stream, entry, counted },
-      needs,
-    )
+    const granted = await enter(pass, { rule, entry, counted }, needs)
     const wasCapped = granted.outputTokens < entry.outputTokens
     return {
       requestId,

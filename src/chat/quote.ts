@@ -48,7 +48,9 @@ export async function quote(pass: Pass, rule: EndpointRule, chat: Chat, needs: Q
   const [first] = planned.models
   const promptTokens = await promptEstimate(chat, first, accountId, needs.counter)
 
-  const granted = await enter(pass, ticket(rule, chat), needs)
+  pass.modelRequested = storable(chat.model, MODEL_NAME_MAX)
+  pass.stream = chat.stream
+  const granted = await enter(pass, { rule, entry: QUOTED }, needs)
   assert(granted.purse !== null)
   const { balance, key } = granted.purse
   let size = sizeByBytes(chat)
@@ -81,7 +83,4 @@ export async function quote(pass: Pass, rule: EndpointRule, chat: Chat, needs: Q
   }
 }
 
-function ticket(rule: EndpointRule, chat: Chat) {
-  const entry = { kind: 'free', outcome: 'completed', httpStatus: 200, errorCode: null } as const
-  return { rule, modelRequested: storable(chat.model, MODEL_NAME_MAX), stream: chat.stream, entry }
-}
+const QUOTED = { kind: 'free', outcome: 'completed', httpStatus: 200, errorCode: null } as const

@@ -44,6 +44,9 @@ export type Pass = {
   bearer: Bearer
   // Whether the reservation has written the request's row, open or refused.
   hasRow: boolean
+  // What its row says of the body; not known before the body was read.
+  modelRequested: string | null
+  stream: boolean
   readonly hash: string
   readonly facts: () => RequestFacts
   // Returns the rpm token; for refusals that count against nothing.

@@ -9,67 +9,103 @@ export type ErrorType =
   | 'upstream_error'
   | 'api_error'
 
-type Entry = { readonly status: number; readonly type: ErrorType; readonly message: string }
+// What a refusal leaves behind when its key is known. `counts`: against the key's requests a minute and a day. `row`: its usage row
+// is written in the transaction of the gate before the answer leaves, or behind the answer, or not at all. A request that is refused
+// before it was admitted counts against nothing, and its row is written behind.
+type RefusalRecord = { readonly counts: boolean; readonly row: 'gate' | 'behind' | 'none' }
+
+type Entry = RefusalRecord & { readonly status: number; readonly type: ErrorType; readonly message: string }
+
+// No valid key is known.
+const NO_KEY = { counts: false, row: 'none' } as const
+const AT_LIMITS = { counts: false, row: 'behind' } as const
+const UNPAID = { counts: false, row: 'gate' } as const
+const COUNTED = { counts: true, row: 'gate' } as const
 
 // In the order in which refusals are checked. The message is the default; a refusal may carry a more specific one.
 export const REFUSALS = {
-  malformed_request: entry(400, 'invalid_request_error', 'The HTTP request could not be parsed.'),
-  request_timeout: entry(408, 'invalid_request_error', 'The request took too long to arrive.'),
+  malformed_request: entry(400, 'invalid_request_error', COUNTED, 'The HTTP request could not be parsed.'),
+  request_timeout: entry(408, 'invalid_request_error', COUNTED, 'The request took too long to arrive.'),
   expectation_failed: entry(
     417,
     'invalid_request_error',
+    NO_KEY,
     'The Expect header asks for something other than 100-continue.',
   ),
-  headers_too_large: entry(431, 'invalid_request_error', 'More than 100 headers, or more than 16 KiB of them.'),
-  duplicate_authorization: entry(400, 'invalid_request_error', 'Send exactly one Authorization header.'),
+  headers_too_large: entry(431, 'invalid_request_error', NO_KEY, 'More than 100 headers, or more than 16 KiB of them.'),
+  duplicate_authorization: entry(400, 'invalid_request_error', NO_KEY, 'Send exactly one Authorization header.'),
   invalid_api_key: entry(
     401,
     'authentication_error',
+    NO_KEY,
     'No valid API key was given. Send it as "Authorization: Bearer <key>".',
   ),
-  too_many_failures: entry(429, 'rate_limit_error', 'Too many failed authentications from this address.'),
-  ip_not_allowed: entry(403, 'permission_error', 'This key may not be used from this address.'),
-  account_suspended: entry(403, 'permission_error', 'The account of this key is suspended.'),
-  not_found: entry(404, 'invalid_request_error', 'There is nothing at this path.'),
-  method_not_allowed: entry(405, 'invalid_request_error', 'This method is not allowed here.'),
-  insufficient_scope: entry(403, 'permission_error', 'This key lacks the scope that the endpoint needs.'),
-  rate_limit_exceeded: entry(429, 'rate_limit_error', 'The requests-per-minute limit of this key is spent.'),
+  too_many_failures: entry(429, 'rate_limit_error', NO_KEY, 'Too many failed authentications from this address.'),
+  ip_not_allowed: entry(403, 'permission_error', AT_LIMITS, 'This key may not be used from this address.'),
+  account_suspended: entry(403, 'permission_error', AT_LIMITS, 'The account of this key is suspended.'),
+  not_found: entry(404, 'invalid_request_error', COUNTED, 'There is nothing at this path.'),
+  method_not_allowed: entry(405, 'invalid_request_error', AT_LIMITS, 'This method is not allowed here.'),
+  insufficient_scope: entry(403, 'permission_error', AT_LIMITS, 'This key lacks the scope that the endpoint needs.'),
+  rate_limit_exceeded: entry(429, 'rate_limit_error', AT_LIMITS, 'The requests-per-minute limit of this key is spent.'),
   daily_limit_exceeded: entry(
     429,
     'rate_limit_error',
+    AT_LIMITS,
     'The daily limit of this key is spent; it resets at midnight UTC.',
   ),
-  concurrency_exceeded: entry(429, 'rate_limit_error', 'Too many requests of this key are in flight.'),
+  concurrency_exceeded: entry(429, 'rate_limit_error', AT_LIMITS, 'Too many requests of this key are in flight.'),
   unsupported_media_type: entry(
     415,
     'invalid_request_error',
+    COUNTED,
     'Send the body as application/json, without a content encoding.',
   ),
-  request_too_large: entry(413, 'invalid_request_error', 'The request body is too large.'),
-  invalid_json: entry(400, 'invalid_request_error', 'The body is not a JSON object in UTF-8, nested at most 32 deep.'),
-  invalid_value: entry(400, 'invalid_request_error', 'A field has a wrong value.'),
-  missing_field: entry(400, 'invalid_request_error', 'A required field is missing.'),
-  unsupported_value: entry(400, 'invalid_request_error', 'A field or value is not supported here.'),
-  model_not_found: entry(404, 'invalid_request_error', 'The model does not exist or is not active.'),
-  context_length_exceeded: entry(400, 'invalid_request_error', "The prompt is longer than the model's context."),
-  insufficient_credits: entry(402, 'insufficient_quota', 'Not enough credits for this request.'),
-  credits_held: entry(402, 'insufficient_quota', 'The credits are held by requests in flight; try again shortly.'),
-  upstream_rejected: entry(400, 'invalid_request_error', 'The provider rejected the request as invalid.'),
-  provider_unavailable: entry(503, 'upstream_error', 'Every provider of this model is limited or overloaded.'),
-  upstream_timeout: entry(504, 'upstream_error', 'The provider took too long to answer.'),
-  all_providers_failed: entry(502, 'upstream_error', 'No provider could serve this request.'),
-  service_unavailable: entry(503, 'api_error', 'The service cannot take this request right now.'),
-  internal_error: entry(500, 'api_error', 'Something went wrong on our side.'),
+  request_too_large: entry(413, 'invalid_request_error', COUNTED, 'The request body is too large.'),
+  invalid_json: entry(
+    400,
+    'invalid_request_error',
+    COUNTED,
+    'The body is not a JSON object in UTF-8, nested at most 32 deep.',
+  ),
+  invalid_value: entry(400, 'invalid_request_error', COUNTED, 'A field has a wrong value.'),
+  missing_field: entry(400, 'invalid_request_error', COUNTED, 'A required field is missing.'),
+  unsupported_value: entry(400, 'invalid_request_error', COUNTED, 'A field or value is not supported here.'),
+  model_not_found: entry(404, 'invalid_request_error', COUNTED, 'The model does not exist or is not active.'),
+  context_length_exceeded: entry(
+    400,
+    'invalid_request_error',
+    COUNTED,
+    "The prompt is longer than the model's context.",
+  ),
+  insufficient_credits: entry(402, 'insufficient_quota', UNPAID, 'Not enough credits for this request.'),
+  credits_held: entry(
+    402,
+    'insufficient_quota',
+    UNPAID,
+    'The credits are held by requests in flight; try again shortly.',
+  ),
+  upstream_rejected: entry(400, 'invalid_request_error', COUNTED, 'The provider rejected the request as invalid.'),
+  provider_unavailable: entry(503, 'upstream_error', COUNTED, 'Every provider of this model is limited or overloaded.'),
+  upstream_timeout: entry(504, 'upstream_error', COUNTED, 'The provider took too long to answer.'),
+  all_providers_failed: entry(502, 'upstream_error', COUNTED, 'No provider could serve this request.'),
+  service_unavailable: entry(503, 'api_error', COUNTED, 'The service cannot take this request right now.'),
+  internal_error: entry(500, 'api_error', { counts: true, row: 'behind' }, 'Something went wrong on our side.'),
   // Only used by the admin API.
-  csrf_failed: entry(403, 'permission_error', 'A change by session needs its CSRF token in X-CSRF-Token.'),
-  operator_is_viewer: entry(403, 'permission_error', 'This operator may look at everything and change nothing.'),
-  conflict: entry(409, 'invalid_request_error', 'The change conflicts with the current state.'),
+  csrf_failed: entry(403, 'permission_error', NO_KEY, 'A change by session needs its CSRF token in X-CSRF-Token.'),
+  operator_is_viewer: entry(
+    403,
+    'permission_error',
+    NO_KEY,
+    'This operator may look at everything and change nothing.',
+  ),
+  conflict: entry(409, 'invalid_request_error', NO_KEY, 'The change conflicts with the current state.'),
   too_many_secrets: entry(
     409,
     'invalid_request_error',
+    NO_KEY,
     'Five old secrets of this key are still in their grace period.',
   ),
-  idempotency_mismatch: entry(422, 'invalid_request_error', 'This Idempotency-Key was used with another body.'),
+  idempotency_mismatch: entry(422, 'invalid_request_error', NO_KEY, 'This Idempotency-Key was used with another body.'),
 } as const satisfies Record<string, Entry>
 
 export type RefusalCode = keyof typeof REFUSALS
@@ -123,6 +159,6 @@ export function errorBody(refusal: Refusal, requestId: string): ErrorBody {
   }
 }
 
-function entry(status: number, type: ErrorType, message: string): Entry {
-  return { status, type, message }
+function entry(status: number, type: ErrorType, record: RefusalRecord, message: string): Entry {
+  return { status, type, ...record, message }
 }

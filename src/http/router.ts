@@ -2,9 +2,9 @@
 // slip past its guard. It admits, hands over to the endpoint, turns what was thrown into an answer, and logs one line.
 // See docs/decisions/express-path.md.
 import { type AdmitNeeds, admit } from '../admit/admit.ts'
+import { type RecordNeeds, type RefusedRequest, recordRefusal } from '../admit/record-refusal.ts'
 import type { Pass } from '../domain/handoff.ts'
-import { Refusal } from '../domain/refusal.ts'
-import type { RequestFacts } from '../domain/usage.ts'
+import { REFUSALS, Refusal } from '../domain/refusal.ts'
 import type { Roster } from '../lib/roster.ts'
 import { type Gates, StoreAway } from '../store/contract/store.ts'
 import type { RequestReport, Served } from '../telemetry/request-report.ts'
@@ -14,10 +14,11 @@ import { type Case, commonHeaders, costHeader, type ReplyNeeds, sendRefusal } fr
 import type { V1Endpoint } from './v1/endpoint.ts'
 
 export type DoorNeeds = Omit<AdmitNeeds, 'recognised'> &
+  RecordNeeds &
   CallNeeds & {
     readonly endpoints: readonly V1Endpoint[]
     readonly reply: ReplyNeeds
-    readonly gates: Pick<Gates, 'note' | 'touch'>
+    readonly gates: Pick<Gates, 'gate' | 'touch'>
     readonly open: () => boolean
     readonly inFlight: Roster<InFlight>
     readonly report: (report: RequestReport) => void
@@ -34,7 +35,6 @@ export function v1Door(needs: DoorNeeds): Door {
     const it: Case = { call, req, res, known: undefined, booked: 0n, endInBand: undefined }
     const flight: InFlight = { call, keyId: undefined }
     const found = findEndpoint(call.path, needs.endpoints)
-    let facts: (() => RequestFacts) | undefined
     let served: Served
     let pass: Pass | undefined
     const leave = needs.inFlight.join(flight)
@@ -47,26 +47,18 @@ export function v1Door(needs: DoorNeeds): Door {
           authenticator: needs.authenticator,
           limits: needs.limits,
           gates: needs.gates,
-          recognised(known, theirs) {
+          recognised(known) {
             it.known = known
-            facts = theirs
             flight.keyId = known.bearer.key.id
           },
         })
         served = await (found as Found).endpoint.serve(it, pass, (found as Found).rest)
       }
     } catch (error) {
-      const refusal = asRefusal(error, call.requestId, needs)
-      // A key that died between its admission and its row was nobody's.
-      if (refusal.code === 'invalid_api_key' || refusal.code === 'too_many_failures') it.known = undefined
-      // A recognised key's refusal that the gate has not written down gets its row behind, and so does a bug of ours.
-      else if (
-        facts !== undefined &&
-        !it.known?.hasRow &&
-        (refusal.status < 500 || refusal.code === 'internal_error')
-      ) {
-        needs.gates.note({ facts: facts(), httpStatus: refusal.status, errorCode: refusal.code })
-      }
+      const refused = { known: it.known, pass, rule: found?.endpoint.rule }
+      const refusal = await recorded(error, refused, call.requestId, needs)
+      // A key that ended between its admission and its row is no valid key.
+      if (REFUSALS[refusal.code].row === 'none') it.known = undefined
       const status = sendRefusal(it, refusal, needs.reply)
       served = { status, outcome: 'refused', errorCode: refusal.code, cost: it.booked }
     } finally {
@@ -92,6 +84,23 @@ function findEndpoint(path: string, endpoints: readonly V1Endpoint[]): Found | u
     if (rest !== undefined) return { endpoint, rest }
   }
   return undefined
+}
+
+// A store that is unavailable writes no row.
+async function recorded(
+  error: unknown,
+  request: RefusedRequest,
+  requestId: string,
+  needs: DoorNeeds,
+): Promise<Refusal> {
+  const refusal = asRefusal(error, requestId, needs)
+  if (error instanceof StoreAway) return refusal
+  try {
+    return await recordRefusal(refusal, request, needs)
+  } catch (failure) {
+    const second = asRefusal(failure, requestId, needs)
+    return failure instanceof StoreAway ? second : recordRefusal(second, request, needs)
+  }
 }
 
 // A fault of ours is never a 401 and never a 429.

@@ -166,7 +166,8 @@ export async function openV1({ store, catalog }: House, around: Around, ground: 
   const door = v1Door({
     authenticator: authenticate,
     limits,
-    gates: { note: notes.note, touch: gates.touch },
+    gates,
+    notes,
     clock,
     trustedProxies: ground.trustedProxies,
     newRequestId: ground.newId,

@@ -1,11 +1,9 @@
 // POST /v1/chat/completions: reads and checks the body of an admitted call and hands it to its life.
 
 import type { EndpointRule } from '../../admit/authorize.ts'
-import { enter } from '../../admit/reserve.ts'
 import { complete, type GatewayNeeds } from '../../chat/complete.ts'
 import type { Nano } from '../../domain/credits.ts'
 import type { Pass } from '../../domain/handoff.ts'
-import { Refusal } from '../../domain/refusal.ts'
 import { MODEL_NAME_MAX, storable } from '../../domain/usage.ts'
 import type { Served } from '../../telemetry/request-report.ts'
 import type { Bodies } from '../body-memory.ts'
@@ -39,17 +37,14 @@ export function chatCompletions(needs: ChatNeeds): V1Endpoint {
 
 async function serve(it: Case, pass: Pass, needs: ChatNeeds): Promise<Served> {
   const body = needs.bodies.open(pass.bearer.account.id)
-  let entered = false
-  let modelRequested: string | null = null
   let stream = false
   try {
     const read = readChat(it, body.reserve, needs)
     const chat = read instanceof Promise ? await read : read
-    modelRequested = chat.model
-    stream = chat.stream
+    pass.modelRequested = storable(chat.model, MODEL_NAME_MAX)
+    pass.stream = stream = chat.stream
     const connection = {
       sink(model: { readonly id: string }, outputCap: number | null) {
-        entered = true
         const { reply, pace, alarms } = needs
         const setup = { it, model: model.id, explain: wantsExplanation(it, needs), outputCap, reply, pace, alarms }
         return chat.stream ? sseSink(setup, chat.includeUsage) : jsonSink(setup)
@@ -76,41 +71,12 @@ async function serve(it: Case, pass: Pass, needs: ChatNeeds): Promise<Served> {
       errorCode: refusal?.code,
       firstByteMs: done.firstByteAt === null ? undefined : done.firstByteAt - it.call.receivedAt,
     }
-  } catch (error) {
-    // Past its limits a refused request counts all the same, so it passes the gate too; a 402 has its row already.
-    if (error instanceof Refusal && !entered && counts(error)) await enterRefused(error)
-    throw error
   } finally {
     if (stream) needs.streams.delta(-1)
     body.release()
-  }
-
-  async function enterRefused(refusal: Refusal): Promise<void> {
-    const entry = { kind: 'free', outcome: 'refused', httpStatus: refusal.status, errorCode: refusal.code } as const
-    const named = modelRequested === null ? null : storable(modelRequested, MODEL_NAME_MAX)
-    await enter(pass, { rule, modelRequested: named, stream, entry }, needs)
   }
 }
 
 function wantsExplanation(it: Case, { explainAllowed, explainHeader }: ChatNeeds): boolean {
   return explainAllowed && it.req.headers[explainHeader] === '1'
-}
-
-const COUNTED = new Set([
-  'unsupported_media_type',
-  'request_too_large',
-  'request_timeout',
-  'malformed_request',
-  'invalid_json',
-  'invalid_value',
-  'missing_field',
-  'unsupported_value',
-  'model_not_found',
-  'context_length_exceeded',
-  // No room for its body; what the store itself refuses is no Refusal yet.
-  'service_unavailable',
-])
-
-function counts(refusal: Refusal): boolean {
-  return COUNTED.has(refusal.code)
 }

@@ -1,12 +1,10 @@
 // POST /v1/chat/completions/quote: the body of a chat, answered with what it would cost and who would serve it.
 
 import type { EndpointRule } from '../../admit/authorize.ts'
-import { enter } from '../../admit/reserve.ts'
 import { type Quote, type QuoteNeeds, quote } from '../../chat/quote.ts'
 import { formatCredits } from '../../domain/credits.ts'
 import type { Pass } from '../../domain/handoff.ts'
 import { leastLeft } from '../../domain/hold.ts'
-import { Refusal } from '../../domain/refusal.ts'
 import { isoSecond } from '../../domain/wire-time.ts'
 import type { Served } from '../../telemetry/request-report.ts'
 import type { Bodies } from '../body-memory.ts'
@@ -35,17 +33,8 @@ async function serve(it: Case, pass: Pass, needs: ChatQuoteNeeds): Promise<Serve
     const headers = [...commonHeaders(it, undefined, needs.reply), ...costHeader(0n, needs.reply)]
     sendJson(it, 200, JSON.stringify(quoteObject(quoted, pass, needs)), headers)
     return { status: 200, outcome: 'completed', model: quoted.model, cost: 0n }
-  } catch (error) {
-    // What a limit refuses that changed meanwhile counts against nothing.
-    if (error instanceof Refusal && !pass.hasRow && error.status !== 429) await enterRefused(error)
-    throw error
   } finally {
     body.release()
-  }
-
-  async function enterRefused({ status, code }: Refusal): Promise<void> {
-    const entry = { kind: 'free', outcome: 'refused', httpStatus: status, errorCode: code } as const
-    await enter(pass, { rule, modelRequested: null, stream: false, entry }, needs)
   }
 }
 

@@ -3,7 +3,6 @@
 import type { EndpointRule } from '../../admit/authorize.ts'
 import { type EnterNeeds, enter, type Granted } from '../../admit/reserve.ts'
 import type { Pass } from '../../domain/handoff.ts'
-import { Refusal } from '../../domain/refusal.ts'
 import type { Served } from '../../telemetry/request-report.ts'
 import { type Case, commonHeaders, costHeader, type ReplyNeeds, sendJson } from '../response.ts'
 import type { V1Endpoint } from './endpoint.ts'
@@ -35,16 +34,9 @@ async function serve(
   work: () => Promise<FreeAnswer>,
   needs: FreeNeeds,
 ): Promise<Served> {
-  let answer: FreeAnswer
-  try {
-    answer = await work()
-  } catch (error) {
-    // What is too much at once counts against nothing, here as at the limits; its row is written behind.
-    if (error instanceof Refusal && error.code === 'concurrency_exceeded') pass.giveBack()
-    else if (error instanceof Refusal) await enterAs('refused', error.status, error.code)
-    throw error
-  }
-  const granted = await enterAs('completed', answer.status, null)
+  const answer = await work()
+  const entry = { kind: 'free', outcome: 'completed', httpStatus: answer.status, errorCode: null } as const
+  const granted = await enter(pass, { rule, entry }, needs)
   const headers = [
     ...commonHeaders(it, undefined, needs.reply),
     ...costHeader(0n, needs.reply),
@@ -55,9 +47,4 @@ async function serve(
     it.res.end()
   } else sendJson(it, 200, JSON.stringify(answer.body(granted)), headers)
   return { status: answer.status, outcome: 'completed', cost: 0n }
-
-  function enterAs(outcome: 'completed' | 'refused', httpStatus: number, errorCode: string | null): Promise<Granted> {
-    const entry = { kind: 'free', outcome, httpStatus, errorCode } as const
-    return enter(pass, { rule, modelRequested: null, stream: false, entry }, needs)
-  }
 }

@@ -1,0 +1,39 @@
+// Records a refusal by the table of refusals: whether it counts against the key's limits, and where its usage row is written.
+import type { Pass } from '../domain/handoff.ts'
+import { REFUSALS, Refusal } from '../domain/refusal.ts'
+import type { Known } from './admit.ts'
+import type { EndpointRule } from './authorize.ts'
+import type { RefusalNotes } from './refusal-log.ts'
+import { type EnterNeeds, enter } from './reserve.ts'
+
+export type RecordNeeds = EnterNeeds & { readonly notes: Pick<RefusalNotes, 'note'> }
+
+export type RefusedRequest = {
+  // Undefined while no valid key is known.
+  readonly known: Known | undefined
+  // Undefined before admission.
+  readonly pass: Pass | undefined
+  readonly rule: EndpointRule | undefined
+}
+
+// Gives the refusal that the caller is told. It is another one where a counted refusal finds at the gate that the key has changed, or
+// that its day is spent.
+export async function recordRefusal(refusal: Refusal, request: RefusedRequest, needs: RecordNeeds): Promise<Refusal> {
+  const { known, pass, rule } = request
+  const { counts, row } = REFUSALS[refusal.code]
+  if (!counts) pass?.giveBack()
+  if (known === undefined || known.hasRow || row === 'none') return refusal
+  if (!counts || row === 'behind' || pass === undefined || rule === undefined) {
+    needs.notes.note({ facts: known.facts(), httpStatus: refusal.status, errorCode: refusal.code })
+    return refusal
+  }
+  const entry = { kind: 'free', outcome: 'refused', httpStatus: refusal.status, errorCode: refusal.code } as const
+  const other = await enter(pass, { rule, entry }, needs).then(() => undefined, refusalOnly)
+  if (other === undefined || REFUSALS[other.code].counts) return other ?? refusal
+  return recordRefusal(other, request, needs)
+}
+
+function refusalOnly(error: unknown): Refusal {
+  if (error instanceof Refusal) return error
+  throw error
+}
