@@ -16,7 +16,7 @@ import type { Alarms } from '../lib/coarse-timers.ts'
 import { remembered } from '../lib/memoize.ts'
 import type { Pauses } from '../lib/pauses.ts'
 import type { Roster } from '../lib/roster.ts'
-import type { Gates, Settled, Settlement } from '../store/contract/store.ts'
+import { type Gates, NOTHING_SERVED, type Settled, type Settlement } from '../store/contract/store.ts'
 import { outputEstimate, promptEstimate, type TokenCounter } from './estimate.ts'
 
 // A granted hold: released on every exit path, unless it was settled.
@@ -120,23 +120,13 @@ export async function release(held: Held, httpStatus: number, needs: SettleNeeds
   await book(
     held,
     {
+      ...NOTHING_SERVED,
       requestId: held.requestId,
       outcome: 'refused',
       httpStatus,
       errorCode: 'internal_error',
-      finishReason: null,
-      modelServed: null,
-      provider: null,
-      attempts: null,
-      routing: null,
-      tokens: NO_TOKENS,
-      usageSource: 'none',
-      cost: 0n,
-      upstreamCost: null,
       ...priceOf(held.models[0], held),
-      firstByteAt: null,
       finishedAt: needs.clock.now(),
-      upstreamId: null,
     },
     needs,
   )

@@ -1,7 +1,9 @@
 // The audit's long pass over the usage rows: it judges every row by itself and leaves the sums that balances are compared
 // with.
-import { costOf, type Nano, type Prices, type Tokens } from '../../domain/credits.ts'
+import { costOf, type Nano, type Prices } from '../../domain/credits.ts'
 import { OUTCOMES } from '../../domain/usage.ts'
+import { readTokens } from '../billing/usage-binders.ts'
+import { select, TOKEN_COLUMNS, type UsageColumnName } from '../billing/usage-columns.ts'
 import { findInHour, type HourBook, isInSums, judgeHours } from './hours.ts'
 import { judgePrice, type PriceBook } from './prices.ts'
 import { accountSums, keySums, type Sums } from './sums.ts'
@@ -9,11 +11,16 @@ import type { Pass, PassRow, Tally } from './tally.ts'
 
 type RowBooks = { readonly sums: Sums; readonly hours: HourBook; readonly prices: PriceBook }
 
+const JUDGED: readonly UsageColumnName[] = [
+  ...(['request_id', 'account_id', 'key_id', 'endpoint', 'state', 'outcome', 'error_code'] as const),
+  ...(['created_at', 'finished_at', 'model_requested', 'model_served', 'provider', 'requests'] as const),
+  ...(['hold', 'cost', 'upstream_cost', 'price_version', 'price'] as const),
+  ...TOKEN_COLUMNS,
+]
+
 export function rowPass({ sums, hours, prices }: RowBooks, tally: Tally): Pass {
   return {
-    statement: `SELECT u.request_id, u.account_id, u.key_id, u.endpoint, u.state, u.outcome, u.finished_at, u.hold,
-        u.cost, u.price_version, u.price, u.prompt_tokens, u.cached_tokens, u.cache_write_tokens, u.completion_tokens, u.reasoning_tokens,
-        u.created_at, u.error_code, u.model_requested, u.model_served, u.provider, u.upstream_cost, u.requests,
+    statement: `SELECT ${select(JUDGED, 'u')},
         c.amount AS charge, k.account_id AS key_account
       FROM usage u LEFT JOIN ledger c ON c.account_id = u.account_id AND c.id = u.request_id AND c.kind = 'charge'
         LEFT JOIN api_key k ON k.id = u.key_id`,
@@ -67,13 +74,7 @@ function mayCost(row: PassRow): boolean {
 
 // Nothing produced and nothing charged needs no price; all else must come out to the last nano-credit.
 function costRecomputes(row: PassRow, pricesOf: (snapshot: unknown) => Prices | undefined): boolean {
-  const tokens: Tokens = {
-    prompt: Number(row.prompt_tokens),
-    cached: Number(row.cached_tokens),
-    cacheWrite: Number(row.cache_write_tokens),
-    completion: Number(row.completion_tokens),
-    reasoning: Number(row.reasoning_tokens),
-  }
+  const tokens = readTokens(row)
   const counts = Object.values(tokens)
   if (row.cost === 0n && (counts.every(count => count === 0) || !mayCost(row))) return true
   if (counts.some(count => count < 0) || tokens.reasoning > tokens.completion) return false

@@ -1,8 +1,9 @@
 // How hot operations cross to the store's thread and back: as flat lists of plain values. Cloning an object writes every
 // field's name as well; a flat list takes a third of the time, and this is paid for every gate and every settlement.
-import type { GateAsk, Settlement, Verdict } from '../contract/store.ts'
+import type { GateAsk, Verdict } from '../contract/store.ts'
 import type { BatchResult } from './group-commit.ts'
 import type { HotOp, HotResult } from './transitions.ts'
+import { BILL_SIZE, FACTS_SIZE, packBill, packFacts, unpackBill, unpackFacts } from './usage-binders.ts'
 
 export type FlatBatch = unknown[]
 
@@ -83,21 +84,13 @@ function isHold(value: HotResult): value is GrantedHold {
   return typeof value === 'object' && value !== null && value.kind === 'granted' && value.purse === null
 }
 
-// Each list is written and read by position: what comes out must be what went in, field by field.
-const GATE_SIZE = 22
-const BILL_SIZE = 22
+// Beside the facts of its request, written and read by position: what comes out must be what went in, field by field.
+const GATE_SIZE = FACTS_SIZE + 14
 
 function packGate(flat: unknown[], ask: GateAsk): void {
   const { facts, entry } = ask
+  packFacts(flat, facts)
   flat.push(
-    facts.requestId,
-    facts.clientRequestId,
-    facts.accountId,
-    facts.keyId,
-    facts.secretLast4,
-    facts.endpoint,
-    facts.clientIp,
-    facts.createdAt,
     ask.keyVersion,
     ask.graceExpiresAt,
     ask.evenIfSuspended,
@@ -113,25 +106,17 @@ function packGate(flat: unknown[], ask: GateAsk): void {
   }
 }
 
-function unpackGate(flat: FlatBatch, at: number): GateAsk {
+function unpackGate(flat: FlatBatch, start: number): GateAsk {
+  const at = start + FACTS_SIZE
   return {
-    facts: {
-      requestId: flat[at],
-      clientRequestId: flat[at + 1],
-      accountId: flat[at + 2],
-      keyId: flat[at + 3],
-      secretLast4: flat[at + 4],
-      endpoint: flat[at + 5],
-      clientIp: flat[at + 6],
-      createdAt: flat[at + 7],
-    },
-    keyVersion: flat[at + 8],
-    graceExpiresAt: flat[at + 9],
-    evenIfSuspended: flat[at + 10],
-    modelRequested: flat[at + 11],
-    stream: flat[at + 12],
-    isRefusalCounted: flat[at + 13],
-    entry: unpackEntry(flat, at + 14),
+    facts: unpackFacts(flat, start),
+    keyVersion: flat[at],
+    graceExpiresAt: flat[at + 1],
+    evenIfSuspended: flat[at + 2],
+    modelRequested: flat[at + 3],
+    stream: flat[at + 4],
+    isRefusalCounted: flat[at + 5],
+    entry: unpackEntry(flat, at + 6),
   } as GateAsk
 }
 
@@ -154,61 +139,4 @@ function unpackEntry(flat: FlatBatch, at: number): GateAsk['entry'] {
     price: flat[at + 6],
     baseAtBest: flat[at + 7],
   } as GateAsk['entry']
-}
-
-function packBill(flat: unknown[], bill: Settlement): void {
-  const { tokens } = bill
-  flat.push(
-    bill.requestId,
-    bill.outcome,
-    bill.httpStatus,
-    bill.errorCode,
-    bill.finishReason,
-    bill.modelServed,
-    bill.provider,
-    bill.attempts,
-    bill.routing,
-    tokens.prompt,
-    tokens.cached,
-    tokens.cacheWrite,
-    tokens.completion,
-    tokens.reasoning,
-    bill.usageSource,
-    bill.cost,
-    bill.upstreamCost,
-    bill.priceVersion,
-    bill.price,
-    bill.firstByteAt,
-    bill.finishedAt,
-    bill.upstreamId,
-  )
-}
-
-function unpackBill(flat: FlatBatch, at: number): Settlement {
-  return {
-    requestId: flat[at],
-    outcome: flat[at + 1],
-    httpStatus: flat[at + 2],
-    errorCode: flat[at + 3],
-    finishReason: flat[at + 4],
-    modelServed: flat[at + 5],
-    provider: flat[at + 6],
-    attempts: flat[at + 7],
-    routing: flat[at + 8],
-    tokens: {
-      prompt: flat[at + 9],
-      cached: flat[at + 10],
-      cacheWrite: flat[at + 11],
-      completion: flat[at + 12],
-      reasoning: flat[at + 13],
-    },
-    usageSource: flat[at + 14],
-    cost: flat[at + 15],
-    upstreamCost: flat[at + 16],
-    priceVersion: flat[at + 17],
-    price: flat[at + 18],
-    firstByteAt: flat[at + 19],
-    finishedAt: flat[at + 20],
-    upstreamId: flat[at + 21],
-  } as Settlement
 }

@@ -1,9 +1,9 @@
 // The callers' side of the hot path, whatever engine commits its batches: what is awaited, and what is written behind.
-import { NO_TOKENS } from '../../domain/credits.ts'
 import { systemClock } from '../../lib/clock.ts'
 import {
   type GateAsk,
   type Gates,
+  NOTHING_SERVED,
   type RefusedRow,
   type Settled,
   type Settlement,
@@ -92,23 +92,11 @@ function isGranted(verdict: HotResult): boolean {
 // Its caller was told 503 before the row was there.
 function releaseOf({ facts }: GateAsk): Settlement {
   return {
+    ...NOTHING_SERVED,
     requestId: facts.requestId,
     outcome: 'refused',
     httpStatus: 503,
     errorCode: 'service_unavailable',
-    finishReason: null,
-    modelServed: null,
-    provider: null,
-    attempts: null,
-    routing: null,
-    tokens: NO_TOKENS,
-    usageSource: 'none',
-    cost: 0n,
-    upstreamCost: null,
-    priceVersion: null,
-    price: null,
-    firstByteAt: null,
     finishedAt: systemClock.now(),
-    upstreamId: null,
   }
 }

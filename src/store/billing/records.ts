@@ -2,11 +2,21 @@
 import type { Nano } from '../../domain/credits.ts'
 import { big, bigOrNull, int, intOrNull, type Row, text, textOrNull } from '../sql/sql.ts'
 import type { AccountPage, KeyPage, RowPage } from './transitions.ts'
+import { select } from './usage-columns.ts'
 
 export const ACCOUNT_PAGE = 'id, status, available, held, spent, owed'
 export const KEY_PAGE = `k.id, k.version, k.daily_limit, k.credit_limit, k.expires_at, k.expired_at, k.revoked_at,
   b.spent, b.held, b.day, b.day_count`
-export const ROW_PAGE = 'request_id, state, account_id, key_id, hold, cost, checkpoint, created_at'
+export const ROW_PAGE = select([
+  'request_id',
+  'state',
+  'account_id',
+  'key_id',
+  'hold',
+  'cost',
+  'checkpoint',
+  'created_at',
+])
 
 export function readAccountPage(row: Row): AccountPage {
   return {

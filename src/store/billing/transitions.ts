@@ -1,20 +1,21 @@
 // The rules of the hot path, the same on every engine: what a gate demands, what a settlement books, what a sweep
 // recovers. They read and write through a desk, which is one transaction of an engine; balances are pages on it that
 // nobody else can change meanwhile. In one batch each operation succeeds or is refused alone.
-import { type Nano, NO_TOKENS } from '../../domain/credits.ts'
+import type { Nano } from '../../domain/credits.ts'
 import { countMayHelp, decideHold } from '../../domain/hold.ts'
 import { dayOf } from '../../domain/key.ts'
 import type { RequestFacts } from '../../domain/usage.ts'
-import type {
-  Checkpoint,
-  GateAsk,
-  HoldEntry,
-  Purse,
-  RefusedRow,
-  Settled,
-  Settlement,
-  Unmarked,
-  Verdict,
+import {
+  type Checkpoint,
+  type GateAsk,
+  type HoldEntry,
+  NOTHING_SERVED,
+  type Purse,
+  type RefusedRow,
+  type Settled,
+  type Settlement,
+  type Unmarked,
+  type Verdict,
 } from '../contract/store.ts'
 import { type Books, bookCost, type KeyBooks, takeHold } from './balances.ts'
 
@@ -63,7 +64,7 @@ export type Desk = {
   // A row of this time is written or changed: if its hour was summed up, the sums are no longer true.
   changes(createdAt: number): void
 
-  insertOpen(ask: GateAsk, entry: HoldEntry, hold: Nano): void
+  insertOpen(row: OpenedRow): void
   insertClosed(row: ClosedRow): void
   closeRow(row: RowPage, to: 'settled' | 'recovered', bill: Settlement): void
   charge(accountId: string, requestId: string, amount: Nano): void
@@ -72,10 +73,20 @@ export type Desk = {
   touch(hash: string, at: number): void
 }
 
-export type ClosedRow = {
+// A row as it is inserted: open with a hold, or closed at once since it costs nothing.
+type InsertedRow = {
   readonly facts: RequestFacts
   readonly modelRequested: string | null
   readonly stream: boolean
+}
+
+export type OpenedRow = InsertedRow & {
+  readonly hold: Nano
+  readonly priceVersion: string
+  readonly price: string
+}
+
+export type ClosedRow = InsertedRow & {
   readonly outcome: string
   readonly httpStatus: number
   readonly errorCode: string | null
@@ -152,11 +163,14 @@ function insertHold(ask: GateAsk, entry: HoldEntry, account: AccountPage, key: K
     insertRefused(ask, 402, decision.heldByOthers ? 'credits_held' : 'insufficient_credits', desk)
     return decision
   }
-  takeHold(decision.hold, account, key)
+  const { facts, modelRequested, stream } = ask
+  const { priceVersion, price } = entry
+  const { hold, outputTokens } = decision
+  takeHold(hold, account, key)
   account.dirty = true
-  desk.changes(ask.facts.createdAt)
-  desk.insertOpen(ask, entry, decision.hold)
-  return { kind: 'fits' as const, hold: decision.hold, outputTokens: decision.outputTokens }
+  desk.changes(facts.createdAt)
+  desk.insertOpen({ facts, modelRequested, stream, hold, priceVersion, price })
+  return { kind: 'fits' as const, hold, outputTokens }
 }
 
 function insertRefused(ask: GateAsk, httpStatus: number, errorCode: string, desk: Desk): void {
@@ -230,26 +244,20 @@ function recover(row: RowPage, desk: Desk): void {
   account.dirty = key.dirty = true
   desk.changes(row.createdAt)
   desk.closeRow(row, 'recovered', {
+    ...NOTHING_SERVED,
+    ...(mark === undefined ? {} : servedBy(mark)),
     requestId: row.requestId,
     outcome: 'recovered',
     httpStatus: null,
     errorCode: null,
-    finishReason: null,
-    modelServed: mark?.model ?? null,
-    provider: mark?.provider ?? null,
-    attempts: null,
-    routing: null,
-    tokens: mark?.tokens ?? NO_TOKENS,
-    usageSource: mark === undefined ? 'none' : 'estimate',
     cost,
-    upstreamCost: null,
-    priceVersion: mark?.priceVersion ?? null,
-    price: mark?.price ?? null,
-    firstByteAt: null,
     finishedAt: desk.now,
-    upstreamId: null,
   })
   if (cost > 0n) desk.charge(account.id, row.requestId, -cost)
+}
+
+function servedBy({ model, provider, tokens, priceVersion, price }: ReturnType<typeof readMark>) {
+  return { modelServed: model, provider, tokens, usageSource: 'estimate', priceVersion, price } as const
 }
 
 function pagesOf(row: RowPage, desk: Desk): { account: AccountPage; key: KeyPage } {

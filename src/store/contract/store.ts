@@ -1,6 +1,6 @@
 // What every store promises, whatever engine is under it. The gate is the only way in: nothing is dispatched or answered
 // without its row, and the transaction that writes the row is the one that checks key, account, day and credits.
-import type { Nano, Tokens } from '../../domain/credits.ts'
+import { type Nano, NO_TOKENS, type Tokens } from '../../domain/credits.ts'
 import type { HoldAsk, KeyFunds } from '../../domain/hold.ts'
 import type { Balance, Bearer } from '../../domain/key.ts'
 import type { Outcome, RequestFacts, UsageSource } from '../../domain/usage.ts'
@@ -128,6 +128,23 @@ export type Settlement = {
   readonly finishedAt: number
   readonly upstreamId: string | null
 }
+
+// What a settlement says where no upstream has served.
+export const NOTHING_SERVED = {
+  finishReason: null,
+  modelServed: null,
+  provider: null,
+  attempts: null,
+  routing: null,
+  tokens: NO_TOKENS,
+  usageSource: 'none',
+  cost: 0n,
+  upstreamCost: null,
+  priceVersion: null,
+  price: null,
+  firstByteAt: null,
+  upstreamId: null,
+} as const satisfies Partial<Settlement>
 
 // `corrected`: the row had been recovered meanwhile and the difference was booked. `again`: it was settled before.
 export type Settled = 'settled' | 'corrected' | 'again' | 'unknown'

@@ -46,7 +46,7 @@ export async function openPostgresDesk(
       if (createdAt < claimedUntil) changes.hours.add(hourOf(createdAt))
     },
 
-    insertOpen: (request, entry, hold) => changes.insertOpen(request, entry, hold),
+    insertOpen: row => changes.insertOpen(row),
     insertClosed: row => changes.insertClosed(row),
     closeRow(row, to, bill) {
       rows.set(row.requestId, closed(row, to, bill))

@@ -2,9 +2,19 @@
 // those that have something to write, and the node's own row. Each list crosses as one JSON text.
 import type { PoolClient } from 'pg'
 import type { Nano } from '../../domain/credits.ts'
-import type { RequestFacts } from '../../domain/usage.ts'
-import type { AccountPage, ClosedRow, KeyPage } from '../billing/transitions.ts'
-import type { GateAsk, HoldEntry, Settlement } from '../contract/store.ts'
+import type { AccountPage, ClosedRow, KeyPage, OpenedRow } from '../billing/transitions.ts'
+import { compile, inBill, inRow, jsonMembers } from '../billing/usage-binders.ts'
+import {
+  CLOSED_COLUMNS,
+  type ColumnType,
+  type FieldColumn,
+  namesOf,
+  OPENED_COLUMNS,
+  REPLACED_COLUMNS,
+  SETTLED_COLUMNS,
+  SETTLEMENT_COLUMNS,
+} from '../billing/usage-columns.ts'
+import type { Settlement } from '../contract/store.ts'
 import { type Lease, nodeValues, renewing } from './lease.ts'
 import { planName } from './plans.ts'
 
@@ -34,21 +44,11 @@ export function noChanges(lease: Lease, batch: number, now: number) {
     keys,
     hours,
 
-    insertOpen({ facts, modelRequested, stream }: GateAsk, { priceVersion, price }: HoldEntry, hold: Nano): void {
-      const { request_id, ...rest } = factValues(facts, modelRequested, stream)
-      inserts.push({ request_id, ...rest, state: 'open', hold: `${hold}`, price_version: priceVersion, price, owner })
+    insertOpen(row: OpenedRow): void {
+      inserts.push(openedValues(row, owner))
     },
     insertClosed(row: ClosedRow): void {
-      inserts.push({
-        ...factValues(row.facts, row.modelRequested, row.stream),
-        state: 'settled',
-        hold: '0',
-        outcome: row.outcome,
-        http_status: row.httpStatus,
-        error_code: row.errorCode,
-        finished_at: row.finishedAt,
-        requests: row.requests,
-      })
+      inserts.push(closedValues(row))
     },
     // A row that is recovered and settled in one batch is written as it is in the end; in the table it still is what it
     // was before both.
@@ -132,26 +132,23 @@ type CloseValues = BillValues & { readonly state_before: string }
 
 const NO_PRICE = { price_version: null, price: null }
 
-const FACTS = `request_id text, client_request_id text, account_id text, key_id text, secret_last4 text, endpoint text,
-  client_ip text, created_at bigint, model_requested text, stream bigint`
-const INSERTED = `${FACTS}, state text, hold bigint, price_version text, price text, owner text, outcome text,
-  http_status bigint, error_code text, finished_at bigint`
-const BILL = `outcome text, http_status bigint, error_code text, finish_reason text, model_served text, provider text,
-  attempts text, routing text, prompt_tokens bigint, cached_tokens bigint, cache_write_tokens bigint,
-  completion_tokens bigint, reasoning_tokens bigint, usage_source text, cost bigint, upstream_cost bigint,
-  first_byte_at bigint, finished_at bigint, upstream_id text`
+const INSERTED = [...OPENED_COLUMNS, ...CLOSED_COLUMNS.filter(column => !OPENED_COLUMNS.includes(column))]
+const INSERTED_ONCE = INSERTED.filter(({ column }) => column !== 'requests')
 const ENTRY = 'account_id text, id text, kind text, amount bigint, request_id text, created_at bigint'
 
 // In the order of the lists. A secret that somebody else is changing is not waited for: its mark of use is written the
 // next time.
 const PARTS: readonly ((list: string, leaseMs: number) => string)[] = [
-  list => `INSERT INTO usage (${namesOf(INSERTED)}, requests)
-    SELECT ${namesOf(INSERTED)}, COALESCE(requests, 1) FROM ${list} AS r (${INSERTED}, requests bigint)`,
-  list => `UPDATE usage u SET state = r.state, ${assignmentsOf(BILL)}, checkpoint = NULL,
-      price_version = COALESCE(r.price_version, u.price_version), price = COALESCE(r.price, u.price)
-    FROM ${list} AS r (request_id text, state_before text, state text, price_version text, price text, ${BILL})
+  list => `INSERT INTO usage (${namesOf(INSERTED_ONCE)}, owner, state, requests)
+    SELECT ${namesOf(INSERTED_ONCE)}, owner, state, COALESCE(requests, 1)
+    FROM ${list} AS r (${typed(INSERTED)}, owner text, state text)`,
+  list => `UPDATE usage u SET state = r.state, checkpoint = NULL,
+      ${SETTLED_COLUMNS.map(({ column }) => `${column} = r.${column}`).join(', ')},
+      ${REPLACED_COLUMNS.map(({ column }) => `${column} = COALESCE(r.${column}, u.${column})`).join(', ')}
+    FROM ${list} AS r (${typed(SETTLEMENT_COLUMNS)}, state_before text, state text)
     WHERE u.request_id = r.request_id AND u.state = r.state_before RETURNING 1`,
-  list => `INSERT INTO ledger (${namesOf(ENTRY)}) SELECT ${namesOf(ENTRY)} FROM ${list} AS r (${ENTRY})`,
+  list => `INSERT INTO ledger (account_id, id, kind, amount, request_id, created_at)
+    SELECT account_id, id, kind, amount, request_id, created_at FROM ${list} AS r (${ENTRY})`,
   list => `UPDATE usage u SET checkpoint = r.mark FROM ${list} AS r (request_id text, mark text)
     WHERE u.request_id = r.request_id AND u.state = 'open'`,
   list => `UPDATE secret s SET last_used_at = GREATEST(COALESCE(s.last_used_at, 0), f.at) FROM (
@@ -176,64 +173,32 @@ const ACCOUNTS = 5
 const KEYS = 6
 const COUNTED: ReadonlySet<number> = new Set([CLOSES, ACCOUNTS, KEYS])
 
-function namesOf(columns: string): string {
-  return columns
-    .split(',')
-    .map(column => column.trim().split(' ')[0])
-    .join(', ')
+function typed(columns: readonly FieldColumn[]): string {
+  return columns.map(({ column, type }) => `${column} ${TYPES[type]}`).join(', ')
 }
 
-function assignmentsOf(columns: string): string {
-  return columns
-    .split(',')
-    .map(column => column.trim().split(' ')[0])
-    .map(name => `${name} = r.${name}`)
-    .join(', ')
+const TYPES: Readonly<Record<ColumnType, string>> = {
+  text: 'text',
+  'text?': 'text',
+  integer: 'bigint',
+  'integer?': 'bigint',
+  credits: 'bigint',
+  'credits?': 'bigint',
+  boolean: 'bigint',
+  'json?': 'text',
 }
 
-function factValues(facts: RequestFacts, modelRequested: string | null, stream: boolean) {
-  return {
-    request_id: facts.requestId,
-    client_request_id: facts.clientRequestId,
-    account_id: facts.accountId,
-    key_id: facts.keyId,
-    secret_last4: facts.secretLast4,
-    endpoint: facts.endpoint,
-    client_ip: facts.clientIp,
-    created_at: facts.createdAt,
-    model_requested: modelRequested,
-    stream: stream ? 1 : 0,
-  }
-}
+const openedValues = compile<(row: OpenedRow, owner: string) => InsertedRow>(
+  `(row, owner) => ({ ${jsonMembers(OPENED_COLUMNS, inRow)}, owner, state: 'open' })`,
+)
 
-function billValues(state: string, bill: Settlement): BillValues {
-  const { tokens } = bill
-  return {
-    request_id: bill.requestId,
-    state,
-    outcome: bill.outcome,
-    http_status: bill.httpStatus,
-    error_code: bill.errorCode,
-    finish_reason: bill.finishReason,
-    model_served: bill.modelServed,
-    provider: bill.provider,
-    attempts: bill.attempts,
-    routing: bill.routing,
-    prompt_tokens: tokens.prompt,
-    cached_tokens: tokens.cached,
-    cache_write_tokens: tokens.cacheWrite,
-    completion_tokens: tokens.completion,
-    reasoning_tokens: tokens.reasoning,
-    usage_source: bill.usageSource,
-    cost: `${bill.cost}`,
-    upstream_cost: bill.upstreamCost === null ? null : `${bill.upstreamCost}`,
-    first_byte_at: bill.firstByteAt,
-    finished_at: bill.finishedAt,
-    upstream_id: bill.upstreamId,
-    price_version: bill.priceVersion,
-    price: bill.price,
-  }
-}
+const closedValues = compile<(row: ClosedRow) => InsertedRow>(
+  `row => ({ ${jsonMembers(CLOSED_COLUMNS, inRow)}, hold: '0', state: 'settled' })`,
+)
+
+const billValues = compile<(state: string, bill: Settlement) => BillValues>(
+  `(state, bill) => ({ ${jsonMembers(SETTLEMENT_COLUMNS, inBill)}, state })`,
+)
 
 // Postgres takes neither NUL nor half a character. They hardly ever come, so that looking for them is all it costs.
 function jsonOf(list: readonly Values[]): string {

@@ -1,17 +1,18 @@
 // The statements of the hot path on SQLite, prepared once. Values are bound by position, which is the quickest way in.
 import type { StatementSync } from 'node:sqlite'
-import type { Nano } from '../../domain/credits.ts'
-import type { RequestFacts } from '../../domain/usage.ts'
 import { HOUR_MS } from '../../domain/usage-hours.ts'
 import { ACCOUNT_PAGE, KEY_PAGE, ROW_PAGE } from '../billing/records.ts'
-import type { GateAsk, HoldEntry, Settlement } from '../contract/store.ts'
+import type { ClosedRow, OpenedRow } from '../billing/transitions.ts'
+import { compile, inBill, inRow, sqliteValues } from '../billing/usage-binders.ts'
+import { CLOSED_COLUMNS, namesOf, OPENED_COLUMNS, REPLACED_COLUMNS, SETTLED_COLUMNS } from '../billing/usage-columns.ts'
+import type { Settlement } from '../contract/store.ts'
 import type { SqliteSql } from './sql.ts'
 
 export type HotStatements = ReturnType<typeof hotStatements>
 
+const places = (columns: readonly unknown[]) => columns.map(() => '?').join(', ')
+
 export function hotStatements({ db }: SqliteSql) {
-  // In the order of `valuesOfFacts`, and of what `writeOpenRow` binds.
-  const facts = 'request_id, client_request_id, account_id, key_id, secret_last4, endpoint, client_ip, created_at'
   const prepare = (text: string): StatementSync => {
     const statement = db.prepare(text)
     statement.setReadBigInts(true)
@@ -25,19 +26,15 @@ export function hotStatements({ db }: SqliteSql) {
     writeAccount: prepare('UPDATE account SET available = ?, held = ?, spent = ?, owed = ? WHERE id = ?'),
     writeKey: prepare('UPDATE key_balance SET spent = ?, held = ?, day = ?, day_count = ? WHERE key_id = ?'),
     insertOpen: prepare(
-      `INSERT INTO usage (${facts}, model_requested, stream, hold, price_version, price, owner, state)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open')`,
+      `INSERT INTO usage (${namesOf(OPENED_COLUMNS)}, owner, state) VALUES (${places(OPENED_COLUMNS)}, ?, 'open')`,
     ),
     insertClosed: prepare(
-      `INSERT INTO usage (${facts}, model_requested, stream, outcome, http_status, error_code, finished_at, requests, state)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'settled')`,
+      `INSERT INTO usage (${namesOf(CLOSED_COLUMNS)}, state) VALUES (${places(CLOSED_COLUMNS)}, 'settled')`,
     ),
     row: prepare(`SELECT ${ROW_PAGE} FROM usage WHERE request_id = ?`),
     closeRow: prepare(
-      `UPDATE usage SET state = ?, outcome = ?, http_status = ?, error_code = ?, finish_reason = ?, model_served = ?,
-         provider = ?, attempts = ?, routing = ?, prompt_tokens = ?, cached_tokens = ?, cache_write_tokens = ?, completion_tokens = ?,
-         reasoning_tokens = ?, usage_source = ?, cost = ?, upstream_cost = ?, first_byte_at = ?, finished_at = ?,
-         upstream_id = ?, price_version = COALESCE(?, price_version), price = COALESCE(?, price), checkpoint = NULL
+      `UPDATE usage SET state = ?, ${SETTLED_COLUMNS.map(({ column }) => `${column} = ?`).join(', ')},
+         ${REPLACED_COLUMNS.map(({ column }) => `${column} = COALESCE(?, ${column})`).join(', ')}, checkpoint = NULL
        WHERE request_id = ? AND state = ?`,
     ),
     charge: prepare(
@@ -57,71 +54,18 @@ export function hotStatements({ db }: SqliteSql) {
   }
 }
 
-export function valuesOfFacts(facts: RequestFacts) {
-  return [
-    facts.requestId,
-    facts.clientRequestId,
-    facts.accountId,
-    facts.keyId,
-    facts.secretLast4,
-    facts.endpoint,
-    facts.clientIp,
-    facts.createdAt,
-  ] as const
-}
-
 // What every chat writes goes in value by value: spreading a list of them costs as much as binding it. An INSERT is run by `get`,
 // which makes no result where none is read.
-type OpenRow = { readonly ask: GateAsk; readonly entry: HoldEntry; readonly hold: Nano; readonly owner: string }
+export const insertOpened = compile<(insertOpen: StatementSync, row: OpenedRow, owner: string) => void>(
+  `(insertOpen, row, owner) => { insertOpen.get(${sqliteValues(OPENED_COLUMNS, inRow)}, owner) }`,
+)
 
-export function writeOpenRow(insertOpen: StatementSync, { ask, entry, hold, owner }: OpenRow): void {
-  const { facts } = ask
-  insertOpen.get(
-    facts.requestId,
-    facts.clientRequestId,
-    facts.accountId,
-    facts.keyId,
-    facts.secretLast4,
-    facts.endpoint,
-    facts.clientIp,
-    facts.createdAt,
-    ask.modelRequested,
-    ask.stream ? 1 : 0,
-    hold,
-    entry.priceVersion,
-    entry.price,
-    owner,
-  )
-}
+export const insertClosed = compile<(insertClosed: StatementSync, row: ClosedRow) => void>(
+  `(insertClosed, row) => { insertClosed.get(${sqliteValues(CLOSED_COLUMNS, inRow)}) }`,
+)
 
 // Whether there was such a row in the state that it is said to be in.
-export function writeClosedRow(closeRow: StatementSync, from: string, to: string, bill: Settlement): boolean {
-  const { tokens } = bill
-  const { changes } = closeRow.run(
-    to,
-    bill.outcome,
-    bill.httpStatus,
-    bill.errorCode,
-    bill.finishReason,
-    bill.modelServed,
-    bill.provider,
-    bill.attempts,
-    bill.routing,
-    tokens.prompt,
-    tokens.cached,
-    tokens.cacheWrite,
-    tokens.completion,
-    tokens.reasoning,
-    bill.usageSource,
-    bill.cost,
-    bill.upstreamCost,
-    bill.firstByteAt,
-    bill.finishedAt,
-    bill.upstreamId,
-    bill.priceVersion,
-    bill.price,
-    bill.requestId,
-    from,
-  )
-  return changes === 1n
-}
+export const closeOpened = compile<(closeRow: StatementSync, from: string, to: string, bill: Settlement) => boolean>(
+  `(closeRow, from, to, bill) => closeRow.run(to, ${sqliteValues([...SETTLED_COLUMNS, ...REPLACED_COLUMNS], inBill)},
+    bill.requestId, from).changes === 1n`,
+)

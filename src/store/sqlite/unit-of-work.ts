@@ -9,7 +9,7 @@ import type { OpenRows } from '../billing/open-rows.ts'
 import { readAccountPage, readKeyPage, readRowPage } from '../billing/records.ts'
 import type { AccountPage, Desk, KeyPage, RowPage } from '../billing/transitions.ts'
 import type { Row } from '../sql/sql.ts'
-import { type HotStatements, valuesOfFacts, writeClosedRow, writeOpenRow } from './statements.ts'
+import { closeOpened, type HotStatements, insertClosed, insertOpened } from './statements.ts'
 
 export type SqliteDesk = Desk & { writeBack(): void }
 
@@ -36,16 +36,13 @@ export function openDesk({ run, owner, open }: DeskGround, now: number, claimedU
       changedHours.add(hourOf(createdAt))
     },
 
-    insertOpen(ask, entry, hold) {
-      writeOpenRow(run.insertOpen, { ask, entry, hold, owner })
-      open.remember(openPage(ask.facts, hold))
+    insertOpen(row) {
+      insertOpened(run.insertOpen, row, owner)
+      open.remember(openPage(row.facts, row.hold))
     },
-    insertClosed({ facts, modelRequested, stream, outcome, httpStatus, errorCode, finishedAt, requests }) {
-      const end = [outcome, httpStatus, errorCode, finishedAt, requests] as const
-      run.insertClosed.run(...valuesOfFacts(facts), modelRequested, stream ? 1 : 0, ...end)
-    },
+    insertClosed: row => insertClosed(run.insertClosed, row),
     closeRow(row, to, bill) {
-      const isAsRemembered = writeClosedRow(run.closeRow, row.state, to, bill)
+      const isAsRemembered = closeOpened(run.closeRow, row.state, to, bill)
       if (!isAsRemembered) throw new Misremembered(`usage row ${row.requestId} is no longer ${row.state}`)
       open.forget(row.requestId)
     },

@@ -1,4 +1,5 @@
 // What usage is summed up by and what is summed, written once for rows, hours and days.
+import { TOKEN_COLUMNS } from '../../billing/usage-columns.ts'
 
 // The model of a request that named none we know is left out: such names are the caller's, and there may be a new one with
 // every request.
@@ -17,27 +18,14 @@ export const ROW_DIMENSIONS = {
 export type Dimension = keyof typeof ROW_DIMENSIONS
 export const DIMENSIONS = Object.keys(ROW_DIMENSIONS) as readonly Dimension[]
 
-export const SUM_COLUMNS = [
-  'requests',
-  'prompt_tokens',
-  'cached_tokens',
-  'cache_write_tokens',
-  'completion_tokens',
-  'reasoning_tokens',
-  'cost',
-  'upstream_cost',
-  'overshoot',
-] as const
+export const SUM_COLUMNS = ['requests', ...TOKEN_COLUMNS, 'cost', 'upstream_cost', 'overshoot'] as const
 type SumColumn = (typeof SUM_COLUMNS)[number]
+type TokenColumn = (typeof TOKEN_COLUMNS)[number]
 
 // What one row adds to a sum; sums of hours and days are added as they are.
 export const ROW_SUMMANDS: Readonly<Record<SumColumn, string>> = {
   requests: 'requests',
-  prompt_tokens: 'prompt_tokens',
-  cached_tokens: 'cached_tokens',
-  cache_write_tokens: 'cache_write_tokens',
-  completion_tokens: 'completion_tokens',
-  reasoning_tokens: 'reasoning_tokens',
+  ...(Object.fromEntries(TOKEN_COLUMNS.map(column => [column, column])) as Record<TokenColumn, string>),
   cost: 'cost',
   upstream_cost: 'COALESCE(upstream_cost, 0)',
   overshoot: 'CASE WHEN cost > hold THEN cost - hold ELSE 0 END',

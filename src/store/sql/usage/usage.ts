@@ -1,9 +1,9 @@
 // Reports over the usage rows. Request ids sort by time, so a page or a time range is a range of the primary key.
-import type { Considered } from '../../../domain/routing.ts'
-import type { Attempt, Endpoint, Outcome, RowState, UsageRow, UsageSource } from '../../../domain/usage.ts'
+import { readUsageRow } from '../../billing/usage-binders.ts'
+import { namesOf, REPORTED } from '../../billing/usage-columns.ts'
 import type { UsageFilter, UsageReports, UsageSpan } from '../../contract/operator.ts'
 import { type Conditions, conditions } from '../conditions.ts'
-import { big, bigOrNull, int, intOrNull, page, type Row, type Sql, text, textOrNull } from '../sql.ts'
+import { page, type Row, type Sql, text } from '../sql.ts'
 import { timePrefix } from '../time-order.ts'
 import { addIdRange, endOfIds, ID_SLACK_MS } from '../time-range.ts'
 import { narrow } from './filter.ts'
@@ -11,10 +11,7 @@ import { overviewOf } from './overview.ts'
 import { KEY_SPANS_MAX, type KeySpan, type Look, reachOf } from './reach.ts'
 import { summarise } from './sums.ts'
 
-const USAGE_COLUMNS = `request_id, client_request_id, account_id, key_id, secret_last4, endpoint, model_requested,
-  model_served, provider, attempts, routing, stream, state, outcome, http_status, error_code, finish_reason, prompt_tokens,
-  cached_tokens, cache_write_tokens, completion_tokens, reasoning_tokens, usage_source, price_version, price, hold, cost,
-  upstream_cost, created_at, first_byte_at, finished_at, client_ip, upstream_id, requests`
+const REPORT_COLUMNS = namesOf(REPORTED)
 
 const KEY_SPANS_FEW = 8
 // By ids, which are in the index, and by the time itself: a busy minute beside the span has none of its rows.
@@ -26,8 +23,8 @@ export function sqlUsage(sql: Sql): UsageReports {
       const asked = conditions()
       asked.add('request_id = ?', requestId)
       asked.add('key_id = ?', keyId)
-      const row = await sql.get(`SELECT ${USAGE_COLUMNS} FROM usage ${asked.where()}`, asked.params)
-      return row === undefined ? undefined : readUsage(row)
+      const row = await sql.get(`SELECT ${REPORT_COLUMNS} FROM usage ${asked.where()}`, asked.params)
+      return row === undefined ? undefined : readUsageRow(row)
     },
 
     list: filter => (filter.lookMax === undefined ? listWithin(filter, sql) : listBounded(filter, filter.lookMax, sql)),
@@ -42,7 +39,7 @@ async function listBounded(filter: UsageFilter, lookMax: number, sql: Sql) {
   const asked = askedFor(filter)
   asked.add('request_id < ?', filter.after)
   asked.add('request_id >= ?', end)
-  const { data, hasMore } = page(await newest(asked, filter.limit + 1, sql), filter.limit, readUsage)
+  const { data, hasMore } = page(await newest(asked, filter.limit + 1, sql), filter.limit, readUsageRow)
   const next = hasMore ? data.at(-1)?.requestId : end
   return { data, hasMore: next !== undefined, next: next ?? null }
 }
@@ -59,7 +56,7 @@ async function listWithin(filter: UsageFilter, sql: Sql) {
     const last = rows[wanted - 1]
     if (last !== undefined && look.from !== undefined && text(last.request_id) >= endOfIds(look.from)) break
   }
-  const { data, hasMore } = page(rows, filter.limit, readUsage)
+  const { data, hasMore } = page(rows, filter.limit, readUsageRow)
   return { data, hasMore, next: hasMore ? (data.at(-1)?.requestId ?? null) : null }
 }
 
@@ -74,7 +71,7 @@ function rowsOf(look: Look, filter: UsageFilter, wanted: number, sql: Sql): Prom
   addKeySpans(asked, look.keys, filter.after)
   narrowRows(asked, { ...filter, keyId: undefined })
   // Without an order: whoever has to sort would rather go through all rows in the order of the primary key.
-  return sql.all(`SELECT ${USAGE_COLUMNS} FROM usage ${asked.where()}`, asked.params)
+  return sql.all(`SELECT ${REPORT_COLUMNS} FROM usage ${asked.where()}`, asked.params)
 }
 
 // Each a search of its own, and nothing that holds for all of them, which would be searched by instead. Statements are kept
@@ -91,7 +88,7 @@ function addKeySpans(asked: Conditions, keys: readonly KeySpan[], after: string 
 
 function newest(asked: Conditions, max: number, sql: Sql): Promise<readonly Row[]> {
   return sql.all(
-    `SELECT ${USAGE_COLUMNS} FROM usage ${asked.where()} ORDER BY request_id DESC LIMIT ${asked.param(max)}`,
+    `SELECT ${REPORT_COLUMNS} FROM usage ${asked.where()} ORDER BY request_id DESC LIMIT ${asked.param(max)}`,
     asked.params,
   )
 }
@@ -107,47 +104,6 @@ async function endOfLook(filter: UsageFilter, lookMax: number, sql: Sql): Promis
     asked.params,
   )
   return rows.length === 2 ? text(rows[0]?.request_id) : undefined
-}
-
-function readUsage(row: Row): UsageRow {
-  return {
-    requestId: text(row.request_id),
-    clientRequestId: textOrNull(row.client_request_id),
-    accountId: text(row.account_id),
-    keyId: text(row.key_id),
-    secretLast4: text(row.secret_last4),
-    endpoint: text(row.endpoint) as Endpoint,
-    clientIp: text(row.client_ip),
-    createdAt: int(row.created_at),
-    modelRequested: textOrNull(row.model_requested),
-    modelServed: textOrNull(row.model_served),
-    provider: textOrNull(row.provider),
-    attempts: row.attempts === null ? [] : (JSON.parse(text(row.attempts)) as Attempt[]),
-    routing: row.routing === null ? [] : (JSON.parse(text(row.routing)) as Considered[]),
-    stream: int(row.stream) !== 0,
-    state: text(row.state) as RowState,
-    outcome: textOrNull(row.outcome) as Outcome | null,
-    httpStatus: intOrNull(row.http_status),
-    errorCode: textOrNull(row.error_code),
-    finishReason: textOrNull(row.finish_reason),
-    tokens: {
-      prompt: int(row.prompt_tokens),
-      cached: int(row.cached_tokens),
-      cacheWrite: int(row.cache_write_tokens),
-      completion: int(row.completion_tokens),
-      reasoning: int(row.reasoning_tokens),
-    },
-    usageSource: text(row.usage_source) as UsageSource,
-    priceVersion: textOrNull(row.price_version),
-    price: textOrNull(row.price),
-    hold: big(row.hold),
-    cost: big(row.cost),
-    upstreamCost: bigOrNull(row.upstream_cost),
-    firstByteAt: intOrNull(row.first_byte_at),
-    finishedAt: intOrNull(row.finished_at),
-    upstreamId: textOrNull(row.upstream_id),
-    requests: int(row.requests),
-  }
 }
 
 function askedFor(filter: UsageSpan): Conditions {
