@@ -1,5 +1,5 @@
-// The arithmetic of an account inside one exclusive transaction: what a hold takes and what a settlement gives back.
-// Pure, so that every engine books alike and tests can state its promises without a database.
+// The arithmetic of an account inside one exclusive transaction: what a hold takes and what a settlement returns. Pure, so that
+// both engines book alike and tests need no database.
 import type { Nano } from '../../domain/credits.ts'
 
 export type Books = { available: Nano; held: Nano; spent: Nano; owed: Nano }
@@ -11,8 +11,8 @@ export function takeHold(hold: Nano, account: Books, key: KeyBooks): void {
   key.held += hold
 }
 
-// The whole cost is booked: from the hold, then from what is available, and what neither covers is owed. What is
-// released pays debts first. Since only one of available and owed is above zero, their difference says it all.
+// The whole cost is booked: from the hold, then from the available credits, and the remainder is owed. Released credits pay debts
+// first. Since only one of available and owed is above zero, their difference is sufficient.
 export function bookCost(hold: Nano, cost: Nano, account: Books, key: KeyBooks): void {
   const net = account.available - account.owed + hold - cost
   account.available = positive(net)

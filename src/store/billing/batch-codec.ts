@@ -1,5 +1,5 @@
-// How hot operations cross to the store's thread and back: as flat lists of plain values. Cloning an object writes every
-// field's name as well; a flat list takes a third of the time, and this is paid for every gate and every settlement.
+// Encodes billing operations for the store's thread and back, as flat lists of plain values. Cloning an object also writes every
+// field's name; a flat list takes a third of the time, and every reservation and settlement pays for it.
 import type { GateAsk, Verdict } from '../contract/store.ts'
 import type { BatchResult } from './group-commit.ts'
 import type { HotOp, HotResult } from './transitions.ts'
@@ -36,7 +36,7 @@ export function unpackOps(flat: FlatBatch): HotOp[] {
   return ops
 }
 
-// A granted hold is five values, a settlement its word; whatever is rarer crosses as it is.
+// A granted hold is five values, a settlement one string; rarer results are cloned as they are.
 export function packResults(results: readonly BatchResult<HotResult>[]): FlatBatch {
   const flat: unknown[] = []
   for (const result of results) {

@@ -1,4 +1,5 @@
-// The callers' side of the hot path, whatever engine commits its batches: what is awaited, and what is written behind.
+// The client side of billing, whichever engine commits its batches: operations that are awaited, and those written in the
+// background.
 import { systemClock } from '../../lib/clock.ts'
 import {
   type GateAsk,
@@ -17,8 +18,8 @@ export type CommitBounds = {
   readonly batchMax: number
   readonly waitingMax: number
   readonly behindMax: number
-  // A gate that has no answer by then has failed. Shorter than the lease of a node: what was granted to one that stood still
-  // for longer may be in other hands.
+  // A reservation without an answer by then has failed. Shorter than a node's lease: what was granted to a node that was paused
+  // for longer may have been taken over.
   readonly gateWaitMsMax: number
 }
 
@@ -38,7 +39,7 @@ export function gateSide(commit: Commit, bounds: CommitBounds): GateSide {
     isBounded: op => op.do === 'gate',
     error: () => new StoreAway('the store did not answer in time'),
     onLate(op, verdict) {
-      // If this fails too, a sweep finds a row that no request stands behind.
+      // If this fails too, a sweep finds a row without a live request.
       if (op.do !== 'gate' || op.ask.entry.kind !== 'hold' || !isGranted(verdict)) return
       submit({ do: 'settle', bill: releaseOf(op.ask) }).catch(() => undefined)
     },
@@ -47,7 +48,7 @@ export function gateSide(commit: Commit, bounds: CommitBounds): GateSide {
   const touched = new Map<string, number>()
   let touching = false
 
-  // Written behind: nobody waits for these, and past a bound they are dropped rather than kept.
+  // Written in the background: nothing waits for these, and beyond a bound they are dropped instead of kept.
   function writeBehind(op: HotOp): void {
     if (behind >= bounds.behindMax) return
     behind += 1
@@ -89,7 +90,7 @@ function isGranted(verdict: HotResult): boolean {
   return typeof verdict === 'object' && verdict?.kind === 'granted'
 }
 
-// Its caller was told 503 before the row was there.
+// Its caller got a 503 before the row existed.
 function releaseOf({ facts }: GateAsk): Settlement {
   return {
     ...NOTHING_SERVED,

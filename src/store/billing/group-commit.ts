@@ -1,6 +1,6 @@
-// Group commit: one batch runs while the next gathers, so that under load many requests share one transaction and one
-// fsync, and an idle gateway commits at once. Some operations are worth nothing after a while: those are then told as failed,
-// whatever becomes of their batch.
+// Group commit: one batch runs while the next one collects, so that under load many requests share one transaction and one fsync,
+// and an idle gateway commits at once. Some operations are worthless after a while: those are then reported as failed, whatever
+// happens to their batch.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { systemClock } from '../../lib/clock.ts'
 
@@ -10,7 +10,7 @@ export type GroupCommit<Op, Result> = {
   drained(): Promise<void>
 }
 
-// What may be given up, after how long, with which error, and what to do if it turns out to have been done all the same.
+// Which operations expire, after how long, with which error, and what to do if one turns out to have been committed.
 export type Patience<Op, Result> = {
   readonly waitMsMax: number
   isBounded(op: Op): boolean
@@ -46,8 +46,8 @@ export function groupCommit<Op, Result>(
   async function run(): Promise<void> {
     running = true
     while (waiting.length > 0) {
-      // All that the current turn of the event loop brings belongs to one batch. Where several shared the last one, what has arrived
-      // by the next turn does too: a busy loop has not read it yet, and larger batches cost each request less.
+      // Everything from the current turn of the event loop belongs to one batch. Where several shared the last one, what has
+      // arrived by the next turn does too: a busy loop has not read it yet, and larger batches cost each request less.
       await nextTurn()
       if (lastSize > 1) await nextTurn()
       batch = waiting.splice(0, bounds.batchMax)
@@ -75,8 +75,8 @@ export function groupCommit<Op, Result>(
     else entry.reject(result.error)
   }
 
-  // Of the batch that runs, and of those behind it, which are then not begun. Also when a batch is answered: a process that
-  // stood still reads the answer before its timers come.
+  // Of the running batch, and of those after it, which are then not started. Also when a batch is answered: a process that was
+  // paused reads the answer before its timers fire.
   function giveUpLate(): void {
     if (patience === undefined) return
     const latest = systemClock.monotonic() - patience.waitMsMax

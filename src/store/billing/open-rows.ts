@@ -1,7 +1,7 @@
-// Rows that are open, by their request's id: a fixed number of places, each for one. Which place is said by the last digits of the id,
-// which are random; where two ask for the same place the later has it, and the other is looked up in the database. Not a Map:
-// every id would become one of V8's own strings and stay until a full collection, and so would whatever is still in the tables that a
-// Map has outgrown.
+// A cache of open rows by request id: a fixed number of slots, each for one row. The slot follows from the last digits of the id,
+// which are random; on a collision the later row has it, and the other is read from the database. Not a Map: every id would
+// become an internalised string and stay until a full collection, and so would everything still in the tables that a Map has
+// outgrown.
 import type { RowPage } from './transitions.ts'
 
 export type OpenRows = ReturnType<typeof openRows>

@@ -1,4 +1,4 @@
-// Reads the pages of the hot path from rows of SQL, which look the same on every engine.
+// Reads billing records from SQL rows, which look the same on both engines.
 import type { Nano } from '../../domain/credits.ts'
 import { big, bigOrNull, int, intOrNull, type Row, text, textOrNull } from '../sql/sql.ts'
 import type { AccountPage, KeyPage, RowPage } from './transitions.ts'

@@ -1,6 +1,6 @@
-// The rules of the hot path, the same on every engine: what a gate demands, what a settlement books, what a sweep
-// recovers. They read and write through a desk, which is one transaction of an engine; balances are pages on it that
-// nobody else can change meanwhile. In one batch each operation succeeds or is refused alone.
+// The rules of billing, the same on both engines: what a reservation requires, what a settlement books, what a sweep recovers.
+// They read and write through a unit of work, which is one transaction of an engine; its balance records cannot be changed by
+// anybody else meanwhile. In one batch each operation succeeds or is refused alone.
 import type { Nano } from '../../domain/credits.ts'
 import { countMayHelp, decideHold } from '../../domain/hold.ts'
 import { dayOf } from '../../domain/key.ts'
@@ -41,7 +41,7 @@ export type KeyPage = KeyBooks & {
   dirty: boolean
 }
 
-// A usage row as far as money is concerned.
+// The money fields of a usage row.
 export type RowPage = {
   readonly requestId: string
   readonly state: string
@@ -54,14 +54,14 @@ export type RowPage = {
 }
 
 export type Desk = {
-  // By the database's clock, read when nobody else can change the pages any more.
+  // By the database's clock, read when nobody else can change the records any more.
   readonly now: number
   account(id: string): AccountPage | undefined
   key(id: string): KeyPage | undefined
   row(requestId: string): RowPage | undefined
-  // Open rows that nobody stands behind: those of dead owners, and our own that are not in `live`.
+  // Open rows without a live request: those of dead owners, and our own that are not in `live`.
   abandoned(live: readonly string[]): Iterable<RowPage>
-  // A row of this time is written or changed: if its hour was summed up, the sums are no longer true.
+  // A row of this time is written or changed: if its hour was rolled up, the sums are out of date.
   changes(createdAt: number): void
 
   insertOpen(row: OpenedRow): void
@@ -143,15 +143,15 @@ function gate(ask: GateAsk, desk: Desk): Verdict {
   }
 }
 
-// A clock that goes back keeps counting in the later day, so that nobody gets a second day's requests. A day further ahead than
-// tomorrow was written by a clock that was wrong: its count is kept, but no longer than to the end of tomorrow.
+// A clock that goes back keeps counting in the later day, so that nobody gets a second day's requests. A day later than tomorrow
+// was written by a wrong clock: its count is kept, but no longer than to the end of tomorrow.
 function turnDay(key: KeyPage, today: number): void {
   if (key.day < today) {
     key.day = today
     key.dayCount = 0
   } else if (key.day > today + 1) {
     key.day = today + 1
-    // Written down even where the request is refused: else every day would have a tomorrow.
+    // Stored even where the request is refused: otherwise every day would have a tomorrow.
     key.dirty = true
   }
 }
@@ -197,8 +197,8 @@ function insertFree(ask: GateAsk, outcome: string, httpStatus: number, errorCode
   })
 }
 
-// Only an open row is settled; a recovered one takes the difference as a correction; a settled one takes nothing.
-// Between the look and the change nobody else writes.
+// Only an open row is settled; a recovered one takes the difference as a correction; a settled one takes nothing. Nobody else
+// writes between the read and the change.
 function settle(bill: Settlement, desk: Desk): Settled {
   const row = desk.row(bill.requestId)
   if (row === undefined) return 'unknown'
@@ -212,7 +212,7 @@ function settle(bill: Settlement, desk: Desk): Settled {
     if (bill.cost > 0n) desk.charge(account.id, bill.requestId, -bill.cost)
     return 'settled'
   }
-  // Its owner was only paused: the row was recovered meanwhile, and the difference is booked where everybody sees it.
+  // Its owner was only paused: the row was recovered meanwhile, and the difference is booked visibly.
   const more = bill.cost - row.cost
   bookCost(0n, more, account, key)
   if (more !== 0n) desk.correct(account.id, bill.requestId, -more)
@@ -235,7 +235,7 @@ function sweep(live: readonly string[], desk: Desk): number {
   return swept
 }
 
-// A row whose process died is billed at what its last checkpoint says; without one nothing is known to be produced.
+// A row whose process died is billed by its last checkpoint; without one nothing is known to have been produced.
 function recover(row: RowPage, desk: Desk): void {
   const mark = row.checkpoint === null ? undefined : readMark(row.checkpoint)
   const cost = BigInt(mark?.cost ?? 0)

@@ -1,13 +1,13 @@
-// What every store promises of operators and their sessions. Both are read anew for every request, so that what one node
-// takes away is gone on all of them. Of tokens and session secrets the store sees only hashes.
+// What every store guarantees for operators and their sessions. Both are read for every request, so that access removed on one
+// node is gone on all. The store sees only hashes of tokens and session secrets.
 import type { Operator, Role, Session } from '../../domain/operator.ts'
 import type { Actor, Page, Paged } from './operator.ts'
 
-// Changes answer `undefined` for an unknown id; the operator of the configured token is `root` and is changed by none.
+// Changes return `undefined` for an unknown id; the operator of the configured token is `root` and cannot be changed.
 export type Operators = {
-  // The configured token is the one with this hash. Another one than before ends the sessions of the old one.
+  // The configured token has this hash. A different one than before ends the sessions of the old one.
   setRoot(tokenHash: string): Promise<void>
-  // Who bears each of these tokens, in their order; notes that they were used.
+  // The operators of these tokens, in order; records their use.
   bearers(tokenHashes: readonly string[]): Promise<readonly (Operator | undefined)[]>
   create(input: NewOperator, max: number, actor: Actor): Promise<Operator | 'name_taken' | 'too_many'>
   get(id: string): Promise<Operator | undefined>
@@ -28,12 +28,12 @@ export type NewOperator = {
 export type OperatorPatch = { readonly name?: string | undefined; readonly role?: Role | undefined }
 
 export type Sessions = {
-  // For the operator who bears the token at the moment of the commit; nobody does: undefined. Of more than `max` sessions of
-  // one operator the oldest end.
+  // For the operator of the token at the moment of the commit; undefined if there is none. Beyond `max` sessions of one operator
+  // the oldest end.
   open(input: NewSession, max: number): Promise<Session | undefined>
-  // Whose session each of these is, in their order. One that is over, or idle for too long, is nobody's.
+  // The operators of these sessions, in order; undefined for one that has ended or was idle for too long.
   bearers(secretHashes: readonly string[]): Promise<readonly (Session | undefined)[]>
-  // A person used it just now: what a page asks by itself is no use. Answers when that was.
+  // A person used it just now: background requests of a page do not count. Returns when that was.
   touch(id: string): Promise<number>
   list(page: Page): Promise<Paged<Session>>
   end(id: string, actor: Actor): Promise<boolean>
@@ -44,6 +44,6 @@ export type NewSession = {
   readonly secretHash: string
   readonly tokenHash: string
   readonly address: string
-  // The session of the same browser that this one takes the place of, by the hash of its secret.
+  // The session of the same browser that this one replaces, by the hash of its secret.
   readonly replaces: string | undefined
 }

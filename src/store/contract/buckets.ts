@@ -1,15 +1,15 @@
-// What the nodes share of the requests a minute: one bucket for each key, kept where every node can reach it. It may be
-// away, and then says so at once; it never fails a request.
+// The requests per minute shared by the nodes: one bucket per key, stored where every node can reach it. It may be unavailable,
+// and then reports that at once; it never fails a request.
 
 export type SharedBuckets = {
-  // Takes a token, if there is one. Undefined: nobody answers, and each node must go by its own.
+  // Takes a token, if there is one. Undefined: unavailable, and each node must use its own.
   take(key: BucketKey): Promise<BucketSaid | undefined>
-  // How the bucket stands, without taking anything.
+  // The state of the bucket, without taking anything.
   look(key: BucketKey): Promise<BucketSaid | undefined>
-  // Puts a token back that was taken there; nobody waits for it.
+  // Returns a token that was taken there; not awaited.
   giveBack(keyId: string): void
-  // The record is the one in force, though the bucket goes by one with this higher version: a restored database counts its
-  // versions from an earlier one. Nobody waits for it.
+  // The record is the one in force, although the bucket has seen this higher version: a restored database counts its versions
+  // from an earlier one. Not awaited.
   follow(key: BucketKey, wrongVersion: number): void
   isUp(): boolean
 }
@@ -24,8 +24,7 @@ export type BucketSaid = {
   readonly version: number
 }
 
-// What is told to the other nodes, as far as they can be reached: what they remember of a key or of accounts has changed,
-// and a key's requests are to end now.
+// Hints to the other nodes, best effort: cached data of a key or of accounts has changed, or a key's requests must end now.
 export type Hint =
   | { readonly kind: 'forget'; readonly keyId: string }
   | { readonly kind: 'forget_accounts' }

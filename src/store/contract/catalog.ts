@@ -1,40 +1,40 @@
-// What every store promises of the catalog. What a file declares is provisioned in one transaction and is the file's
-// alone; what operators enter is theirs. Of credentials the store sees only what is sealed.
+// What every store guarantees for the catalog. What a file declares is provisioned in one transaction and belongs to the file
+// alone; what operators enter is theirs. The store sees only encrypted credentials.
 import type { Model, Provider, WrittenRates } from '../../domain/catalog.ts'
 import type { Actor, Page, Paged } from './operator.ts'
 
 export type CatalogStore = {
-  // What is in force: active providers and models, and the sealed credentials of those providers.
+  // The catalog in force: active providers and models, and the encrypted credentials of those providers.
   load(): Promise<StoredCatalog>
-  // Makes the catalog what the file says. `created_at` and `price_version` of what did not change stay as they were; what
-  // was declared before and no longer is becomes inactive; nothing that operators added is touched.
+  // Makes the catalog what the file declares. `created_at` and `price_version` of unchanged entries stay; entries no longer
+  // declared become inactive; nothing that operators added is touched.
   provision(declared: DeclaredCatalog, order: ProvisionOrder): Promise<Provisioned>
 
   provider(id: string): Promise<ProviderEntry | undefined>
   providers(page: Page): Promise<Paged<ProviderEntry>>
   createProvider(input: NewProvider, max: number, actor: Actor): Promise<ProviderEntry | 'exists' | 'too_many'>
   updateProvider(id: string, change: ProviderChange, actor: Actor): Promise<ProviderEntry | Stale | undefined>
-  // One that an active model names stays.
+  // A provider used by an active model is not deleted.
   deleteProvider(
     id: string,
     basedOn: number | undefined,
     actor: Actor,
   ): Promise<'deleted' | Stale | { readonly usedBy: readonly string[] } | undefined>
-  // For the provider as it was read: a secret that was entered for one address must not become another's.
+  // For the provider as it was read: a secret entered for one address must not be used for another.
   addCredential(
     credential: NewCredential,
     when: { readonly basedOn: number; readonly max: number },
     actor: Actor,
   ): Promise<ProviderEntry | Stale | 'too_many' | undefined>
   removeCredential(providerId: string, id: string, actor: Actor): Promise<ProviderEntry | undefined>
-  // Every credential there is, and these texts in their place, in one transaction: for another key. One that another node
-  // has sealed anew meanwhile stays as it is.
+  // Replaces every credential by these texts in one transaction, for another key. One that another node has encrypted again
+  // meanwhile stays.
   sealed(): Promise<readonly SealedCredential[]>
   reseal(credentials: readonly ResealedCredential[]): Promise<void>
 
   model(id: string): Promise<ModelEntry | undefined>
   models(page: Page): Promise<Paged<ModelEntry>>
-  // All of them or none; and none if there would be more than `max`.
+  // All or none; and none if there would be more than `max`.
   saveModels(saves: readonly ModelSave[], max: number, actor: Actor): Promise<readonly ModelEntry[] | Unsaved>
   deleteModel(id: string, basedOn: number | undefined, actor: Actor): Promise<'deleted' | Stale | undefined>
 }
@@ -50,9 +50,9 @@ export type StoredCatalog = {
   readonly credentials: readonly SealedCredential[]
   // Ids of the providers that a file declares.
   readonly provisioned: readonly string[]
-  // Of the file that was applied last, by whichever node; null if none was.
+  // The digest of the file applied last, by any node; null if there is none.
   readonly digest: string | null
-  // Grows with every change.
+  // Incremented with every change.
   readonly revision: number
 }
 
@@ -61,9 +61,9 @@ export type ProvisionOrder = {
   readonly digest: string | null
   // Also a file that was superseded by a newer one.
   readonly evenSuperseded: boolean
-  // A name that an operator's model has: nothing changes, or all does but that name.
+  // For a name that an operator's model has: refuse everything, or apply all except that name.
   readonly clashes: 'refuse' | 'leave_out'
-  // Says what would change and changes nothing.
+  // Reports what would change and changes nothing.
   readonly dryRun: boolean
   readonly actor: Actor
 }
@@ -80,7 +80,7 @@ export type CatalogChange = {
   readonly what: 'provider' | 'model'
   readonly id: string
   readonly change: 'added' | 'changed' | 'removed'
-  // What differs, by name; of prices the old and the new ones.
+  // The differences by name; for prices the old and the new ones.
   readonly fields: readonly string[]
   readonly price: { readonly before: WrittenRates | null; readonly after: WrittenRates } | null
 }
@@ -88,7 +88,7 @@ export type CatalogChange = {
 type Standing = {
   readonly provisioned: boolean
   readonly active: boolean
-  // Grows with every change.
+  // Incremented with every change.
   readonly version: number
   // What the operator sent, as JSON; null for what a file declares.
   readonly entered: string | null
@@ -111,7 +111,7 @@ export type NewProvider = {
   readonly active: boolean
   readonly credentials: readonly NewCredential[]
 }
-// A change of kind or address forgets the credentials: a secret goes only where it was meant to go.
+// A change of kind or address deletes the credentials: a secret is sent only where it was meant to go.
 export type ProviderChange = {
   readonly provider: Provider
   readonly entered: string
@@ -123,13 +123,13 @@ export type ModelSave = {
   readonly model: DeclaredModel
   readonly entered: string
   readonly active: boolean
-  // The version that this replaces; null makes a new one.
+  // The version that this replaces; null creates a new entry.
   readonly basedOn: number | null
 }
 export type Unsaved = {
   readonly id: string
-  // `name`: an id or alias of another model; `provider`: a target's provider is not there.
+  // `name`: an id or alias of another model; `provider`: a target's provider does not exist.
   readonly refused: Stale | 'exists' | 'name' | 'provider' | 'unknown' | 'too_many'
-  // Which name or provider.
+  // The name or provider in question.
   readonly which: string
 }

@@ -1,13 +1,13 @@
-// What a store does in the background to stay quick and small: sums of what is over, room for what comes, and the end of
-// rows that nobody wants to keep. Any number of nodes may ask at once; one of them does it.
+// Background maintenance of a store: roll-ups, partitions for the coming months, and retention. Any number of nodes may call it
+// at once; one of them does it.
 
 export type Upkeep = {
-  // Sums up hours and days that are over for so long, or whose rows have changed since. Answers how many, and whether there
-  // is more to do.
+  // Rolls up hours and days that ended at least this long ago, or whose rows have changed since. Returns how many, and whether
+  // there is more to do.
   rollUp(overForMs: number): Promise<{ readonly rolled: number; readonly more: boolean }>
-  // Makes room for the rows of the months to come, where the engine needs it.
+  // Creates partitions for the coming months, where the engine needs them.
   makeRoom(): Promise<void>
-  // Lets go of rows older than so many days, as far as their sums are kept and nothing about them is undecided. Answers how
-  // many hours' rows went, and whether there is more to do.
+  // Deletes rows older than this many days, if their sums are kept and nothing about them is undecided. Returns how many hours'
+  // rows were deleted, and whether there is more to do.
   dropOld(retentionDays: number): Promise<{ readonly dropped: number; readonly more: boolean }>
 }

@@ -1,19 +1,20 @@
-// What every store promises of the nodes that share it: who is alive, and what the others did that must be known here soon.
+// What every store guarantees for the nodes that share it: which are alive, and which changes of the others must be known here
+// soon.
 
 export type Nodes = {
-  // This one and the others, those that were last heard of long ago excepted; this one is always there.
+  // This node and the others, except those last seen long ago; this one is always included.
   list(): Promise<readonly NodeEntry[]>
-  // What the others did since this was last asked; some of it may come twice.
+  // Changes by the others since the last poll; some may be reported twice.
   news(): Promise<News>
-  // Forgets nodes that have been silent for a day and left nothing open. Answers how many.
+  // Deletes nodes that have been silent for a day and left nothing open. Returns how many.
   clear(): Promise<number>
-  // Of this one, which has nothing open: it is no longer waited for.
+  // For this node, which has nothing open: others no longer wait for it.
   leave(): Promise<void>
-  // While the work runs, no other node is at it.
+  // While the work runs, no other node runs it.
   inTurn<T>(work: () => Promise<T>): Promise<T>
 }
 
-// What a node says of itself.
+// What a node reports about itself.
 export type NodeFacts = {
   readonly name: string
   readonly version: string
@@ -24,10 +25,10 @@ export type NodeFacts = {
 export type NodeEntry = Omit<NodeFacts, 'inFlight'> & {
   readonly id: string
   readonly renewedAt: number
-  // Silent for a whole lease: what it left open is recovered by others.
+  // Silent for a whole lease: others recover its open rows.
   readonly state: 'alive' | 'silent'
   readonly self: boolean
-  // As of when it was last heard; of this one, now.
+  // As of its last report; for this node, now.
   readonly inFlight: number
 }
 
@@ -35,6 +36,6 @@ export type News = {
   readonly catalogRevision: number
   // Keys whose streams an operator has ended.
   readonly abortedKeys: readonly string[]
-  // This one among them.
+  // Including this one.
   readonly nodesAlive: number
 }

@@ -1,11 +1,11 @@
-// What every store promises the operator's side: keys, accounts, reports, events and settings (the catalog:
-// contract-catalog.ts). Each change is one transaction, with the trace of who made it.
+// What every store guarantees for the admin API: keys, accounts, reports, events and settings (the catalog is in catalog.ts).
+// Each change is one transaction, together with its audit event.
 import type { Nano } from '../../domain/credits.ts'
 import type { Account, AccountStatus, KeyControls, KeyStatus, KeyWithSecrets } from '../../domain/key.ts'
 import type { Endpoint, Outcome, UsageRow } from '../../domain/usage.ts'
 
-// Who did it, kept with every change in the same transaction: the name as it was then, and the operator's id, which no
-// rename changes. What nobody ordered has no id.
+// Who made a change, stored with it in the same transaction: the name at that time, and the operator's id, which a rename does
+// not change. Changes without an operator have no id.
 export type Actor = { readonly id?: string | undefined; readonly name: string; readonly address: string }
 
 export type Page = { readonly limit: number; readonly after?: string | undefined }
@@ -13,12 +13,12 @@ export const PAGE_DEFAULT = 50
 export const PAGE_MAX = 1000
 export type Paged<T> = { readonly data: readonly T[]; readonly hasMore: boolean }
 
-// Changes answer `undefined` for an unknown id, or a word that says which rule they would break.
+// Changes return `undefined` for an unknown id, or a code for the rule that they would break.
 export type Keys = {
   create(input: NewKey, actor: Actor): Promise<KeyWithSecrets | 'no_account'>
   get(id: string): Promise<KeyWithSecrets | undefined>
   list(filter: KeyFilter): Promise<Paged<KeyWithSecrets>>
-  // With a version that is not the key's any more: `changed`.
+  // With an outdated version: `changed`.
   update(
     id: string,
     patch: Partial<KeyControls>,
@@ -31,11 +31,11 @@ export type Keys = {
     actor: Actor,
   ): Promise<KeyWithSecrets | 'not_active' | 'too_many_secrets' | undefined>
   endGrace(id: string, last4: string | undefined, actor: Actor): Promise<KeyWithSecrets | undefined>
-  // `abortStreams` is told to every node.
+  // `abortStreams` is sent to every node.
   revoke(id: string, actor: Actor, abortStreams?: boolean): Promise<KeyWithSecrets | undefined>
-  // The day's requests are counted from zero again, in the day that it is now.
+  // The day's requests are counted from zero again, in the current day.
   resetDay(id: string, actor: Actor): Promise<KeyWithSecrets | undefined>
-  // Writes down the ends that have passed. Answers the keys that changed.
+  // Stores the ends that have passed. Returns the keys that changed.
   markEnds(): Promise<readonly string[]>
 }
 
@@ -86,10 +86,10 @@ export type LedgerEntry = {
 
 export type UsageReports = {
   get(requestId: string, keyId?: string): Promise<UsageRow | undefined>
-  // `next` is what to ask `after` for the next page, null if there is none. A page that has looked at as many rows as it
-  // may has more, even if it found none.
+  // `next` is the `after` of the next page, null if there is none. A page that has reached its row limit has more, even if it
+  // found nothing.
   list(filter: UsageFilter): Promise<Paged<UsageRow> & { readonly next: string | null }>
-  // All of an hour that the span cuts, where only its sums are left.
+  // Includes the whole hour at an edge of the span where only its sums are left.
   summary(filter: UsageSpan, groupBy: SummaryGroup): Promise<readonly SummaryRow[]>
   // Chats only.
   overview(span: OverviewSpan): Promise<Overview>
@@ -108,7 +108,7 @@ export type UsageSpan = {
 }
 export type UsageFilter = Page &
   UsageSpan & {
-    // How many rows may be looked at for a page, whether they are what is asked for or not; without it, all.
+    // The maximum number of rows examined for a page, matching or not; unlimited if absent.
     readonly lookMax?: number | undefined
   }
 
@@ -125,7 +125,7 @@ export type SummaryRow = {
 
 export type OverviewSpan = { readonly from: number; readonly to: number; readonly step: 'hour' | 'day' }
 export type Overview = {
-  // What it is about: the span that was asked for, and all of the first and last hour where only their sums are left.
+  // The covered span: the requested one, and the whole first and last hour where only their sums are left.
   readonly from: number
   readonly to: number
   readonly totals: Moment
@@ -138,7 +138,7 @@ export type Overview = {
   readonly lowBalances: readonly LowBalance[]
 }
 export type Spending = SummaryRow
-// How long completed chats took; null where none was.
+// Duration of completed chats; null if there were none.
 export type Moment = Omit<SummaryRow, 'group'> & { readonly p50Ms: number | null; readonly p95Ms: number | null }
 export type LowBalance = { readonly id: string; readonly name: string; readonly available: Nano; readonly owed: Nano }
 
@@ -146,7 +146,7 @@ export type OperatorEvent = {
   readonly id: string
   readonly at: number
   readonly actor: string
-  // None of what no operator did, and of events from before ids were kept.
+  // None for changes without an operator, and for events from before ids were stored.
   readonly actor_id: string | null
   readonly address: string
   readonly action: string
@@ -155,7 +155,7 @@ export type OperatorEvent = {
 }
 export type EventFilter = Page & {
   readonly actor?: string | undefined
-  // All of it, or the part before its dot.
+  // The full action, or the part before its dot.
   readonly action?: string | undefined
   readonly subject?: string | undefined
   readonly from?: number | undefined

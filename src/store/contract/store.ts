@@ -1,5 +1,5 @@
-// What every store promises, whatever engine is under it. The gate is the only way in: nothing is dispatched or answered
-// without its row, and the transaction that writes the row is the one that checks key, account, day and credits.
+// What every store guarantees, whichever engine. The reservation is the only way in: nothing is sent upstream or answered without
+// its row, and the transaction that writes the row is the one that checks key, account, day and credits.
 import { type Nano, NO_TOKENS, type Tokens } from '../../domain/credits.ts'
 import type { HoldAsk, KeyFunds } from '../../domain/hold.ts'
 import type { Balance, Bearer } from '../../domain/key.ts'
@@ -22,28 +22,28 @@ export type Store = {
   readonly operators: Operators
   readonly sessions: Sessions
   readonly upkeep: Upkeep
-  // Resolves when the store answers; rejects when it is away.
+  // Resolves when the store answers; rejects when it is unavailable.
   ping(): Promise<void>
-  // Flushes what is written behind.
+  // Flushes background writes.
   close(): Promise<void>
 }
 
-// The hot path: what these write shares transactions (group commit).
+// Billing: these operations share transactions (group commit).
 export type Gates = {
-  // Who bears this secret, by the SHA-256 of all of it. Dead secrets and dead keys are nobody.
+  // The key of this secret, by the SHA-256 of the whole secret. Ended secrets and revoked keys are not found.
   bearer(hash: string): Promise<Bearer | undefined>
-  // Commits the request's row, or says why not. When it resolves as granted, the row is on disk.
+  // Commits the request's row, or returns the reason why not. When it resolves as granted, the row is on disk.
   gate(ask: GateAsk): Promise<Verdict>
   // Books the cost and closes the row, in one transaction. A second call for the same row books nothing.
   settle(bill: Settlement): Promise<Settled>
-  // What a crash would bill if it came now. Not awaited by anybody; a later one replaces an earlier one.
-  // A mark without a provider takes back what an earlier one says: who was called has failed, and nobody else was.
+  // What a crash at this moment would bill. Not awaited; a later one replaces an earlier one. A checkpoint without a provider
+  // takes back an earlier one: the called target has failed, and no other was called.
   checkpoint(mark: Checkpoint | Unmarked): void
-  // A refusal of a recognised key at or before its limits: a row written behind, dropped when too many wait.
+  // A refusal of a recognised key at or before its limits: a row written in the background, dropped when too many wait.
   note(row: RefusedRow): void
-  // The secret was used; written behind, coalesced.
+  // The secret was used; written in the background, coalesced.
   touch(hash: string, at: number): void
-  // Closes open rows whose request no longer lives: those of dead owners, and our own that are not in `live`.
+  // Closes open rows without a live request: those of dead owners, and our own that are not in `live`.
   sweep(live: readonly string[]): Promise<number>
 }
 
@@ -56,11 +56,11 @@ export type GateAsk = {
   readonly modelRequested: string | null
   readonly stream: boolean
   readonly entry: FreeEntry | HoldEntry
-  // A refusal for the day or for credits leaves no row: whoever asks counts it with others.
+  // A refusal for the day or for credits leaves no row: the caller counts it with others.
   readonly isRefusalCounted: boolean
 }
 
-// A row that is closed as it is written: it costs nothing.
+// A row that is closed when it is written: it costs nothing.
 export type FreeEntry = {
   readonly kind: 'free'
   readonly outcome: 'completed' | 'refused'
@@ -68,7 +68,7 @@ export type FreeEntry = {
   readonly errorCode: string | null
 }
 
-// An open row that holds what the request may cost at most.
+// An open row that holds the maximum cost of the request.
 export type HoldEntry = HoldAsk & {
   readonly kind: 'hold'
   readonly priceVersion: string
@@ -82,13 +82,13 @@ export type Verdict =
       readonly outputTokens: number
       readonly day: number
       readonly dayCount: number
-      // What is left, for a request that holds nothing.
+      // The remaining credits, for a request that holds nothing.
       readonly purse: Purse | null
     }
-  // The key is not what the node believed, or it is dead: look again. No row was written.
+  // The key differs from the cached record, or is no longer valid: read it again. No row was written.
   | { readonly kind: 'stale' }
   | { readonly kind: 'suspended' }
-  // Too dear by the bytes of its prompt, perhaps not by its tokens: count them and ask again. No row was written.
+  // Too expensive by the bytes of its prompt, perhaps not by its tokens: count them and try again. No row was written.
   | { readonly kind: 'count_first' }
   // The row was written as a refusal, unless refusals are counted.
   | { readonly kind: 'daily_spent'; readonly day: number; readonly dayCount: number }
@@ -107,7 +107,7 @@ export type Purse = { readonly balance: Balance; readonly key: KeyFunds }
 export type Settlement = {
   readonly requestId: string
   readonly outcome: Outcome
-  // Null: nobody has seen one.
+  // Null: there was none.
   readonly httpStatus: number | null
   readonly errorCode: string | null
   readonly finishReason: string | null
@@ -115,7 +115,7 @@ export type Settlement = {
   readonly provider: string | null
   // JSON of the attempts; null when there were none.
   readonly attempts: string | null
-  // JSON of who was considered and why; null when nobody was.
+  // JSON of the candidates with reasons; null when there were none.
   readonly routing: string | null
   readonly tokens: Tokens
   readonly usageSource: UsageSource
@@ -167,9 +167,9 @@ export type RefusedRow = {
   readonly facts: RequestFacts
   readonly httpStatus: number
   readonly errorCode: string
-  // How many refusals it stands for; one where nothing is said.
+  // The number of refusals that it stands for; 1 if absent.
   readonly requests?: number
 }
 
-// The store could not do it now (away, locked, full). Never the caller's fault: it becomes a 503.
+// The store could not do it now (unavailable, locked, full). Never the caller's fault: it becomes a 503.
 export class StoreAway extends Error {}

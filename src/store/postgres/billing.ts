@@ -1,5 +1,5 @@
-// The hot path on Postgres: a batch of gates, settlements and checkpoints in one transaction, by the rules of
-// `hot-rules`, under the row locks of its desk.
+// Billing on Postgres: a batch of reservations, settlements and checkpoints in one transaction, by the rules of transitions.ts,
+// under the row locks of its unit of work.
 import type { BatchResult } from '../billing/group-commit.ts'
 import { applyOp, type HotOp, type HotResult } from '../billing/transitions.ts'
 import { hasLostConnection, isOurOwn, isRefusedValue, isWorthAnotherTry } from './errors.ts'
@@ -9,20 +9,20 @@ import { type PostgresSql, SHARE_HOURS } from './sql.ts'
 import { openPostgresDesk } from './unit-of-work.ts'
 
 type Results = readonly BatchResult<HotResult>[]
-// A commit that was sent and not answered: what to answer if it was done, and its number, by which that is told.
+// A commit that was sent and not answered: the results if it was done, and the batch number that tells whether it was.
 type Unsure = { readonly results: Results; readonly batch: number }
 type Course = { hasBegun: boolean; unsure: Unsure | undefined }
 
 const TRIES_MAX = 4
-// The lock by itself and first: what a later statement reads of the claims is then no older than the lock.
+// The lock in a statement of its own and first: what a later statement reads of the claims is then no older than the lock.
 const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED; ${SHARE_HOURS}`
 
 export function postgresGates(sql: PostgresSql, lease: Lease) {
   let batches = 0
 
-  // A batch whose connection broke is run again. If that happened after its commit was sent, the next run looks first
-  // whether the node's own row bears its number, which nobody else can have written. By then it has waited for the locks of
-  // the one before, which has ended one way or the other (docs/decisions/postgres-billing.md).
+  // A batch whose connection broke is run again. If that happened after its commit was sent, the next run first checks whether
+  // the node's own row has its number, which nobody else can have written. By then it has waited for the locks of the previous
+  // run, which has ended one way or the other (docs/decisions/postgres-billing.md).
   async function commit(ops: readonly HotOp[]): Promise<Results> {
     const course: Course = { hasBegun: false, unsure: undefined }
     for (let tries = 1; ; tries++) {
@@ -32,7 +32,7 @@ export function postgresGates(sql: PostgresSql, lease: Lease) {
         const isUnsure = course.unsure !== undefined
         const isOfOne = isRefusedValue(error) || (course.hasBegun && isOurOwn(error))
         if (isOfOne && !isUnsure && ops.length > 1) return inHalves(ops)
-        // A server that cannot even be reached is away; waiting for it again would only keep everybody waiting.
+        // A server that cannot be reached is unavailable; trying again would only keep everybody waiting.
         const hasBroken = course.hasBegun && hasLostConnection(error)
         const again = isUnsure || isWorthAnotherTry(error) || hasBroken
         if (tries === TRIES_MAX || !again) return ops.map(() => ({ ok: false, error: error as Error }))
@@ -40,7 +40,7 @@ export function postgresGates(sql: PostgresSql, lease: Lease) {
     }
   }
 
-  // Until the culprit stands alone.
+  // Until the faulty operation is alone.
   async function inHalves(ops: readonly HotOp[]): Promise<Results> {
     const half = ops.length >> 1
     return [...(await commit(ops.slice(0, half))), ...(await commit(ops.slice(half)))]
@@ -52,7 +52,7 @@ export function postgresGates(sql: PostgresSql, lease: Lease) {
       course.hasBegun = true
       let isSent = false
       try {
-        // Sent one behind the other, and answered so.
+        // Pipelined: sent without waiting, answered in order.
         const renewed = renewPlans(client)
         const begun = client.query(BEGIN)
         const batch = ++batches
@@ -65,12 +65,12 @@ export function postgresGates(sql: PostgresSql, lease: Lease) {
         const results = ops.map(op => ({ ok: true as const, value: applyOp(op, desk) }))
         course.unsure = { results, batch }
         isSent = true
-        // Both are sent before either is answered: a commit behind a failed write rolls back.
+        // Both are sent before either is answered: a commit after a failed write rolls back.
         await Promise.all([desk.writeBack(), client.query('COMMIT')])
         return results
       } catch (error) {
         if (!hasLostConnection(error)) {
-          // Only of this try's own commit does it say that it was not done; of the one before nothing is known yet.
+          // This only means that this run's own commit was not done; about the previous one nothing is known yet.
           if (isSent) course.unsure = undefined
           await client.query('ROLLBACK')
         }

@@ -1,6 +1,6 @@
-// Which nodes live, by the database's clock: each sweep and each batch that writes anything renews its node's lease.
-// Another node's rows are taken only by one that has itself renewed without a gap for a whole lease while the other was
-// silent; else an outage of the database would make every node sweep every other. See docs/decisions/postgres-billing.md.
+// Node leases by the database's clock: each sweep and each batch that writes renews its node's lease. A node takes over another's
+// rows only if it has itself renewed without a gap for a whole lease while the other was silent; otherwise a database outage
+// would make every node sweep every other. See docs/decisions/postgres-billing.md.
 import type { PoolClient } from 'pg'
 import type { NodeFacts } from '../contract/nodes.ts'
 import { int, type Row, text } from '../sql/sql.ts'
@@ -8,10 +8,10 @@ import { DATABASE_TIME } from './sql.ts'
 
 export type Lease = { readonly owner: string; readonly leaseMs: number; readonly facts: NodeFacts }
 
-// Of one sweep, so that a backlog never makes one long transaction; the next sweep takes the rest.
+// Per sweep, so that a backlog never makes one long transaction; the next sweep takes the rest.
 const ROWS_MAX = 2000
 
-// Renews, and answers the request ids of open rows that nobody stands behind.
+// Renews, and returns the request ids of open rows without a live request.
 export async function findAbandoned(client: PoolClient, live: readonly string[], lease: Lease): Promise<string[]> {
   const { owner, leaseMs } = lease
   const renew = `${renewing('json_to_recordset($1::json)', leaseMs)} RETURNING since, renewed_at AS now`
@@ -22,10 +22,10 @@ export async function findAbandoned(client: PoolClient, live: readonly string[],
   return rows.map(row => text(row.request_id))
 }
 
-// For a node that has settled its last row: whatever is open of it now has nobody behind it, and others need not wait.
+// For a node that has settled its last row: anything still open has no request, and others need not wait.
 export const END_LEASE = 'DELETE FROM node WHERE owner = $1'
 
-// What a node writes into its own row: its lease, and the number of the batch that writes it.
+// What a node writes into its own row: its lease, and the number of the batch.
 export function nodeValues({ owner, facts }: Lease, batch: number) {
   const { name, version, startedAt } = facts
   return { owner, batch, name, version, started_at: startedAt, in_flight: facts.inFlight() }
@@ -34,8 +34,8 @@ export function nodeValues({ owner, facts }: Lease, batch: number) {
 const NO_BATCH = 0
 const NODE = 'owner text, batch bigint, name text, version text, started_at bigint, in_flight bigint'
 
-// Written by every batch that writes anything, in its own transaction: whoever sees a row that it admitted sees the lease
-// that the row is under. A node that comes back after its lease would else admit rows that others take at once.
+// Written by every batch that writes, in its own transaction: whoever sees a row that it admitted sees the lease that covers it.
+// Otherwise a node that comes back after its lease would admit rows that others take at once.
 export function renewing(list: string, leaseMs: number): string {
   return `INSERT INTO node (owner, batch, name, version, started_at, in_flight, since, renewed_at)
     SELECT r.*, ${DATABASE_TIME}, ${DATABASE_TIME} FROM ${list} AS r (${NODE})
@@ -45,13 +45,13 @@ export function renewing(list: string, leaseMs: number): string {
         ELSE node.since END`
 }
 
-// The last batch that this node has committed; one whose end is not known yet is waited for.
+// The last batch that this node has committed; waits for one that has not ended yet.
 export async function lastBatch(client: PoolClient, { owner }: Lease): Promise<number> {
   const { rows } = await client.query<Row>('SELECT batch FROM node WHERE owner = $1 FOR NO KEY UPDATE', [owner])
   return int(rows[0]?.batch ?? 0n)
 }
 
-// A node renews before its first request, so that an owner without a lease is one whose lease was cleared away.
+// A node renews before its first request, so an owner without a lease is one whose lease was deleted.
 const ABANDONED = `SELECT u.request_id FROM usage u LEFT JOIN node n ON n.owner = u.owner
   WHERE u.state = 'open' AND CASE WHEN u.owner = $1 THEN u.request_id <> ALL ($2)
     ELSE $3 AND COALESCE(n.renewed_at, 0) <= $4 END

@@ -1,4 +1,4 @@
-// Upkeep on Postgres: one node does it at a time, under a lock of its session; who finds it taken leaves it to the other.
+// Maintenance on Postgres: one node at a time, under a session lock; a node that finds it taken skips the run.
 import { DAY_MS } from '../../domain/key.ts'
 import { systemClock } from '../../lib/clock.ts'
 import type { Upkeep } from '../contract/maintenance.ts'
@@ -12,7 +12,7 @@ import { isLockTimeout } from './errors.ts'
 import { dropPartition, makePartitions } from './partitions.ts'
 import { DATABASE_TIME, lockOf, type PostgresSql } from './sql.ts'
 
-// A node that was not heard of for so long, and does not grow marks, will not write any more.
+// A node not seen for this long, and of a version that does not version hours, will not write any more.
 const SILENT_MS = 60_000
 
 export function postgresUpkeep(owner: string, sql: PostgresSql, reports: PostgresSql): Upkeep {
@@ -32,7 +32,7 @@ export function postgresUpkeep(owner: string, sql: PostgresSql, reports: Postgre
       try {
         return await work()
       } catch (error) {
-        // Requests come first: what is not to be had now is had another time.
+        // Requests come first: a lock that is not available now is tried another time.
         if (isLockTimeout(error)) return otherwise
         throw error
       } finally {
@@ -41,7 +41,7 @@ export function postgresUpkeep(owner: string, sql: PostgresSql, reports: Postgre
     })
   }
 
-  // Of the nodes that live, every one must be of a version that grows the marks of claimed hours.
+  // Every live node must be of a version that increments the versions of claimed hours.
   async function allMark(): Promise<boolean> {
     await sql.run('UPDATE node SET marks_hours = true WHERE owner = $1 AND NOT marks_hours', [owner])
     const others = await sql.get(

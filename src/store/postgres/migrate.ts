@@ -1,26 +1,26 @@
-// Brings a Postgres database to the newest schema, one file of `migrations-postgres/` after the other. An advisory lock
-// lets one node do it while the others wait, and all of it is one transaction: a start that is killed midway leaves none.
+// Migrates a Postgres database to the newest schema, one file of `migrations-postgres/` after the other. An advisory lock lets
+// one node do it while the others wait, and all of it is one transaction: a start that is killed midway leaves nothing.
 import type { PoolClient } from 'pg'
 import { migrationsIn, newerVersion } from '../migration-files.ts'
 import { lockOf } from './sql.ts'
 
 const FOLDER = new URL('./migrations-postgres/', import.meta.url)
 const SERVER_VERSION_MIN = 150_000
-// Another node may be busy with a long one; a start can wait longer than a request.
+// Another node may be running a long migration; a start can wait longer than a request.
 const WAIT_MS = 120_000
 
-// What a move from another database leaves here: from which source, and whether it is done.
+// What a transfer from another database leaves here: its source, and whether it is finished.
 export const MOVE_TABLE = 'turnpike_move'
 
-// Which versions of the schema a database has been brought to.
+// The schema versions that a database has been migrated to.
 export const SCHEMA_TABLE = 'turnpike_schema'
 
 class UnfitDatabase extends Error {}
 
-// `moving` is the move that does this itself; half of one is no database that anybody else could start on.
+// `moving` is the transfer that calls this itself; nothing else can start on an unfinished one.
 export async function migratePostgres(client: PoolClient, moving?: string): Promise<void> {
   await refuseUnfit(client)
-  // What is read once the lock is had must not be older than the lock, whatever the server's default is.
+  // What is read under the lock must not be older than the lock, whatever the server's default is.
   await client.query('BEGIN ISOLATION LEVEL READ COMMITTED')
   try {
     await lockMigrations(client)
@@ -28,7 +28,7 @@ export async function migratePostgres(client: PoolClient, moving?: string): Prom
     await bringUp(client, moving !== undefined)
     await client.query('COMMIT')
   } catch (error) {
-    // A connection that is gone has rolled back by itself; what matters is why.
+    // A lost connection has rolled back by itself; the original error matters.
     await client.query('ROLLBACK').catch(() => {})
     throw error
   }
@@ -59,8 +59,8 @@ async function refuseUnfit(client: PoolClient): Promise<void> {
   if (server?.encoding !== 'UTF8') throw new UnfitDatabase(`the database is in ${server?.encoding}; it must be in UTF8`)
 }
 
-// One that has become read-only says so by the code of a refused write (25006), so that the connection to it is not kept:
-// the next one may lead to whoever has taken its place.
+// A server that has become read-only reports it with the code of a refused write (25006), so the connection is discarded: the
+// next one may reach its successor.
 export async function refuseReadOnly(client: PoolClient): Promise<void> {
   const { rows } = await client.query<{ writable: number }>(
     `SELECT (current_setting('transaction_read_only') = 'off' AND NOT pg_is_in_recovery())::int AS writable`,
@@ -70,7 +70,7 @@ export async function refuseReadOnly(client: PoolClient): Promise<void> {
   throw Object.assign(error, { code: '25006', severity: 'ERROR' })
 }
 
-// Settings of the server, or of this role or database, under which a commit that was answered may be lost.
+// Settings of the server, role or database with which an acknowledged commit may be lost.
 export async function unsafeSettings(client: PoolClient): Promise<readonly string[]> {
   const rows = await ask(
     client,
@@ -90,22 +90,22 @@ async function bringUp(client: PoolClient, isMove: boolean): Promise<void> {
     await ask(client, text)
     await ask(client, `INSERT INTO ${SCHEMA_TABLE} (version, migrated_at) VALUES (${index + 1}, now())`)
   }
-  // Only now: the first of them are older than the column.
+  // Only now: the first migrations are older than the column.
   for (const [index, text] of migrations.entries()) {
     if (index < version) continue
     await ask(client, `UPDATE ${SCHEMA_TABLE} SET serves_from = ${servesFrom(text)} WHERE version = ${index + 1}`)
   }
 }
 
-// The oldest schema whose code may go on, and start again, on what this migration leaves.
+// The oldest schema whose code may keep serving, and start again, after this migration.
 export function servesFrom(migration: string): number {
   const [, oldest] = /^-- serves: (\d+)$/m.exec(migration) ?? []
   if (oldest === undefined) throw new Error('a migration does not say from which schema on code may serve on it')
   return Number(oldest)
 }
 
-// A node of an older version may restart amid a rolling update, unless what was migrated since says that it is too old. A
-// move writes every column, and must know them all.
+// A node of an older version may restart during a rolling update, unless a newer migration says that it is too old. A transfer
+// writes every column, and must know them all.
 async function refuseNewer(client: PoolClient, version: number, known: number, isMove: boolean): Promise<void> {
   const [since] = await ask(
     client,
@@ -115,7 +115,7 @@ async function refuseNewer(client: PoolClient, version: number, known: number, i
   throw new UnfitDatabase(`the database is ${newerVersion(version, known)}`)
 }
 
-// A migration may take its time, so that the driver's own bound on answers does not hold here.
+// A migration may take long, so the driver's own query timeout does not apply.
 async function ask(client: PoolClient, text: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
   return (await client.query<Record<string, unknown>>({ text, query_timeout: WAIT_MS } as { text: string })).rows
 }

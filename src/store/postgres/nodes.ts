@@ -1,5 +1,5 @@
-// The nodes that share a Postgres: the list of their leases, and one small question, asked often, for all that a node must
-// hear of the others. See docs/decisions/cluster.md.
+// The nodes that share a Postgres database: the list of their leases, and one small, frequent query for all changes by the
+// others. See docs/decisions/cluster.md.
 import { DAY_MS } from '../../domain/key.ts'
 import type { NodeEntry, Nodes } from '../contract/nodes.ts'
 import { CATALOG_REVISION } from '../sql/catalog/revision.ts'
@@ -10,10 +10,10 @@ import { END_LEASE, type Lease } from './lease.ts'
 import { DATABASE_TIME, lockOf, type PostgresSql } from './sql.ts'
 
 const LISTED_MAX = 1000
-// An event bears the time at which its transaction began and is seen when it has ended: what is younger than the longest of
-// them is asked for again.
+// An event has the time at which its transaction began and becomes visible when it has ended: events younger than the longest
+// transaction are read again.
 const OVERLAP_MS = 30_000
-// A first start waits for that of another node, and that for whoever reads what it prints.
+// A first start waits for that of another node, which may wait for a reader of its output.
 const TURN_WAIT_MS = 60_000
 
 export function postgresNodes(sql: PostgresSql, lease: Lease): Nodes {
@@ -75,7 +75,7 @@ const NEWS = `SELECT ${DATABASE_TIME} AS now,
 const CLEAR = `DELETE FROM node n WHERE owner <> $1 AND renewed_at < ${DATABASE_TIME} - $2::bigint
   AND NOT EXISTS (SELECT 1 FROM usage u WHERE u.owner = n.owner AND u.state = 'open')`
 
-// Held by a transaction and not by the session, so that a pooler between us and the server cannot lose it.
+// Held by a transaction and not by the session, so that a connection pooler cannot lose it.
 const BEGIN_TURN = `BEGIN; SET LOCAL lock_timeout = ${TURN_WAIT_MS}; SET LOCAL statement_timeout = ${TURN_WAIT_MS};
   SET LOCAL idle_in_transaction_session_timeout = ${2 * TURN_WAIT_MS}`
 const TAKE_TURN = `SELECT pg_advisory_xact_lock(${lockOf('turn')})`

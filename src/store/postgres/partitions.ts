@@ -1,6 +1,5 @@
-// Usage rows on Postgres lie in one partition a month, by the time that request ids begin with. Those of the months to come
-// are made ahead; those that are too old are dropped whole, once every hour in them is summed up.
-// See docs/decisions/usage-reports.md.
+// Monthly partitions of usage rows on Postgres, by the timestamp prefix of request ids. Partitions of the coming months are
+// created ahead; old ones are dropped whole, once every hour in them is rolled up. See docs/decisions/usage-reports.md.
 import { HOUR_MS, hourOf } from '../../domain/usage-hours.ts'
 import { isUndecided } from '../sql/retention.ts'
 import { int, type Sql, type Tx, text } from '../sql/sql.ts'
@@ -9,10 +8,11 @@ import { ID_SLACK_MS } from '../sql/time-range.ts'
 
 const MONTHS_AHEAD = 2
 
-// This month's and the next ones'. What is not there when its first row comes goes to `usage_rest`, and is brought here.
+// This month's and the next ones'. Rows that arrive before their partition exists go to `usage_rest` and are moved when it is
+// created.
 export async function makePartitions(sql: Sql): Promise<void> {
   const made = await partitions(sql)
-  // Of the oldest one: a month that a clock far ahead has made says nothing about those before it.
+  // Of the oldest one: a month that a clock far ahead has created says nothing about those before it.
   const end = made[0]?.end
   const names = new Set(made.map(({ name }) => name))
   for (let ahead = 0; ahead <= MONTHS_AHEAD; ahead++) {
@@ -22,7 +22,7 @@ export async function makePartitions(sql: Sql): Promise<void> {
   }
 }
 
-// Beside the table and then attached, which no reader or writer of the other partitions waits for.
+// Created as a separate table and then attached, without blocking readers or writers of the other partitions.
 async function makePartition(tx: Tx, from: number, to: number): Promise<void> {
   const name = nameOf(from)
   if ((await tx.get('SELECT to_regclass($1)::text AS found', [name]))?.found !== null) return
@@ -36,11 +36,11 @@ async function makePartition(tx: Tx, from: number, to: number): Promise<void> {
   await tx.run(`ALTER TABLE usage ATTACH PARTITION ${name} FOR VALUES FROM ('${first}') TO ('${end}')`)
 }
 
-// The oldest partition, if all of it is before that time. Answers how many hours went with it.
+// Drops the oldest partition, if all of it is before that time. Returns how many hours it contained.
 export async function dropPartition(sql: Sql, before: number): Promise<number> {
   return sql.transaction(async tx => {
     const oldest = (await partitions(tx))[0]
-    // The last of its ids may be of rows of the next hour: that one goes with it.
+    // Its last ids may belong to rows of the next hour: that one is deleted with it.
     const end = oldest === undefined ? undefined : hourOf(startOf(oldest.end)) + 1
     if (oldest === undefined || end === undefined || end * HOUR_MS > before) return 0
     if (!(await mayGo(tx, end))) return 0
@@ -55,7 +55,7 @@ export async function dropPartition(sql: Sql, before: number): Promise<number> {
   }, 'partitions')
 }
 
-// Every hour before that one is summed up, and nothing about its rows is undecided.
+// Every hour before that one is rolled up, and nothing about its rows is undecided.
 async function mayGo(tx: Tx, end: number): Promise<boolean> {
   const hours = await tx.get(
     `SELECT MIN(hour) AS first, COALESCE(SUM(CASE WHEN mark <> rolled_mark THEN 1 ELSE 0 END), 0) AS pending
@@ -64,14 +64,14 @@ async function mayGo(tx: Tx, end: number): Promise<boolean> {
   )
   const claimed = await tx.get('SELECT MAX(hour) AS last FROM usage_rolled')
   if (int(hours?.pending) !== 0) return false
-  // Without a claim there may be rows that nobody has summed up; where nobody ever wrote any, there is nothing to wait for.
+  // Without a claim there may be rows that are not rolled up; where there never were rows, there is nothing to wait for.
   if (int(claimed?.last) < end - 1) return (await tx.get('SELECT 1 AS one FROM usage LIMIT 1')) === undefined
   return hours?.first == null || !(await isUndecided(tx, int(hours.first), end))
 }
 
 type Partition = { readonly name: string; readonly end: string }
 
-// By their ends, oldest first, without the one for the rest.
+// By their ends, oldest first, without the default partition.
 async function partitions(tx: Pick<Tx, 'all'>): Promise<readonly Partition[]> {
   const rows = await tx.all(
     `SELECT c.relname::text AS name, substring(pg_get_expr(c.relpartbound, c.oid) FROM $$TO \\('([^']+)'\\)$$) AS ends

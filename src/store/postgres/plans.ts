@@ -1,12 +1,12 @@
-// A connection plans a statement when it first meets its name, and keeps to that plan however much the tables grow. So the
-// names change whenever a connection has done twice as much: no plan is of tables that were far smaller than they are.
+// A connection plans a prepared statement once and keeps that plan however much the tables grow. The statement names therefore
+// change whenever a connection has executed twice as many batches: no plan is for tables that were far smaller.
 import type { PoolClient } from 'pg'
 
 type Age = { batches: number; generation: number }
 
 const ages = new WeakMap<PoolClient, Age>()
 
-// One more batch. The server forgets the plans that nobody will ask for any more.
+// One more batch. Plans that will not be used again are deallocated.
 export async function renewPlans(client: PoolClient): Promise<void> {
   const age = ages.get(client) ?? { batches: 0, generation: 0 }
   ages.set(client, age)

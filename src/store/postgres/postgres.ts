@@ -1,5 +1,5 @@
-// The store on Postgres, which many nodes may share: group commit on each node, the operator's changes over a pool of their
-// own, lists and reports over two more, so that neither a long list nor a long wait stands in front of a commit.
+// The store on Postgres, which many nodes may share: group commit on each node, admin changes over a separate pool, lists and
+// reports over two more, so that neither a long list nor a long wait delays a commit.
 import type { Bearer } from '../../domain/key.ts'
 import { gather } from '../../lib/batcher.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -19,26 +19,26 @@ import { openPostgresSql, POSTGRES_BOUNDS } from './sql.ts'
 
 export type PostgresOptions = {
   readonly url: string
-  // This node, anew with every start.
+  // This node; new with every start.
   readonly owner: string
   readonly clock: Clock
-  // Told after every batch: how many operations shared it and how long it took, for the metrics.
+  // Called after every batch with its number of operations and duration, for the metrics.
   readonly onCommit?: (ops: number, ms: number) => void
   readonly bounds?: Partial<CommitBounds>
-  // A node that has not swept for so long is taken for dead; it sweeps every few seconds.
+  // A node that has not swept for this long counts as dead; it sweeps every few seconds.
   readonly leaseMs?: number
   readonly node?: NodeFacts
-  // Told the settings under which the server may lose a commit that it has answered; what it throws ends the opening.
+  // Called with the settings with which the server may lose an acknowledged commit; an error thrown by it ends the opening.
   readonly onUnsafe?: (settings: readonly string[]) => void
 }
 
-// Of one statement.
+// Per statement.
 const LOOKUPS_MAX = 256
 
-// Of a node that is told no other.
+// The default for a node.
 const LEASE_MS = 20_000
 
-// One batch runs at a time; the second connection is for the batch whose first one broke.
+// One batch runs at a time; the second connection is for a batch whose first one broke.
 const HOT = { ...POSTGRES_BOUNDS, connectionsMax: 2 }
 const { msMax, statementMsMax } = REPORT_BOUNDS
 const REPORTS = {
@@ -47,7 +47,7 @@ const REPORTS = {
   statementTimeoutMs: msMax,
   answerTimeoutMs: msMax + statementMsMax,
 }
-// Pages and searches take bounded steps, so that none needs as long as a sum.
+// Pages and searches take bounded steps, so none needs as long as a sum.
 const LISTS = { ...POSTGRES_BOUNDS, connectionsMax: 2 }
 
 export async function openPostgres(options: PostgresOptions): Promise<Store> {
@@ -82,8 +82,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const { flush, drained, ...gates } = gateSide(commitOps, { ...COMMIT_BOUNDS, ...options.bounds })
   const rooms = sqlRooms(roomSql)
   const lists = sqlRooms(listSql)
-  // A flood of unknown keys costs a few statements, and no valid key among them waits for long
-  // (docs/decisions/key-lookups.md).
+  // A flood of unknown keys costs a few statements, and no valid key among them waits for long (docs/decisions/key-lookups.md).
   const bearer = gather<string, Bearer>(hashes => findBearers(hashes, roomSql), LOOKUPS_MAX)
   const { inTurn, ...nodes } = postgresNodes(roomSql, lease)
 
@@ -111,7 +110,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
 
 type Verbs = Readonly<Record<string, (...args: never[]) => Promise<unknown>>>
 
-// Whatever goes wrong in the database is not the caller's fault.
+// A database error is never the caller's fault.
 function orAway<Room extends Verbs>(room: Room): Room {
   const verbs = Object.entries(room).map(([name, verb]) => [name, (...args: never[]) => verb(...args).catch(throwAway)])
   return Object.fromEntries(verbs) as Room

@@ -1,12 +1,12 @@
-// Postgres behind the store's Sql: a bounded pool, every wait bounded, integers read as bigint, and the database's own
-// clock. Transactions that the database itself asks to try again are tried again, a few times.
+// The store's Sql interface on Postgres: a bounded pool, every wait bounded, integers read as bigint, and the database's own
+// clock. Transactions that the database asks to retry are retried a few times.
 import type { Pool, PoolClient, PoolConfig, QueryResult } from 'pg'
 import type { Clock } from '../../lib/clock.ts'
 import type { Alone, Param, Row, Sql, Tx } from '../sql/sql.ts'
 import { hasLostConnection, isWorthAnotherTry } from './errors.ts'
 
 export type PostgresSql = Sql & {
-  // A connection for one piece of work; one that broke in it is not used again.
+  // A connection for one piece of work; one that broke is not used again.
   withClient<T>(work: (client: PoolClient) => Promise<T>): Promise<T>
   close(): Promise<void>
 }
@@ -15,9 +15,9 @@ export type PostgresSqlOptions = {
   readonly url: string
   readonly clock: Clock
   readonly bounds?: PostgresBounds
-  // For connections that only ever look up rows by their keys, and that send statements before those ahead are answered.
+  // For connections that only look up rows by their keys, and that pipeline statements.
   readonly isHot?: boolean
-  // What time the database says it is. Only a test has another answer than the database.
+  // The database's time. Only a test replaces it.
   readonly databaseTime?: () => number
 }
 
@@ -26,7 +26,7 @@ export type PostgresBounds = {
   readonly connectTimeoutMs: number
   readonly lockTimeoutMs: number
   readonly statementTimeoutMs: number
-  // Of a server that no longer answers at all; longer than the server's own bound, which leaves the connection usable.
+  // For a server that does not answer at all; longer than the server's own timeout, which leaves the connection usable.
   readonly answerTimeoutMs: number
 }
 
@@ -41,8 +41,8 @@ export const POSTGRES_BOUNDS: PostgresBounds = {
 const TRIES_MAX = 5
 const IDLE_CONNECTION_MS = 60_000
 
-// The second half of every advisory lock that we take, each number once: whoever shared one would wait for the other.
-// Nodes of other versions know them too, so a number keeps its meaning.
+// The second half of every advisory lock, each number once: two uses of one number would wait for each other. Nodes of other
+// versions use them too, so a number keeps its meaning.
 export const LOCKS = {
   migrations: 1,
   catalog: 2,
@@ -53,17 +53,17 @@ export const LOCKS = {
   moves: 7,
 } as const satisfies Readonly<Record<Alone, number>> & Readonly<Record<string, number>>
 
-// The arguments of an advisory lock's function. Such a lock is the whole database's, in which there may be several
-// installations, each in a schema of its own: the first half is made of that one's name.
+// The arguments of an advisory lock function. Such a lock applies to the whole database, which may contain several installations,
+// each in its own schema: the first half is derived from the schema's name.
 export const lockOf = (what: keyof typeof LOCKS) => `hashtext('turnpike ' || current_schema()), ${LOCKS[what]}`
 
-// New batches wait behind whoever waits to be alone with the hours or the table: not for long, and it is tried again.
+// New batches queue after a waiting exclusive lock on the hours or the table: it gives up soon and is tried again.
 const UPKEEP_WAIT_MS = 250
-// Taken by every batch of the hot path before it reads which hours are claimed.
+// Taken by every batch before it reads which hours are claimed.
 export const SHARE_HOURS = `SELECT pg_advisory_xact_lock_shared(${lockOf('hours')})`
 
 export async function openPostgresSql(options: PostgresSqlOptions): Promise<PostgresSql> {
-  // Only who runs on Postgres pays for loading it.
+  // Loaded only where Postgres is used.
   const { default: pg } = await import('pg')
   const pool = new pg.Pool(poolConfig(options))
   listenForLoss(pool)
@@ -131,20 +131,18 @@ function poolConfig({ url, bounds = POSTGRES_BOUNDS, isHot }: PostgresSqlOptions
 }
 
 const INT8 = 20
-// What is text stays text; the few other kinds of number that occur are sums, which the rooms read from text.
+// Text stays text; the few other numeric types that occur are sums, which the repositories read from text.
 const asItCame = (value: string) => value
 
-// A connection that breaks says so by an event of its own, beside the error of what was asked on it. An event that nobody
-// listens to would end the process.
+// A broken connection also emits an event, in addition to the error of its query. An unhandled event would end the process.
 function listenForLoss(pool: Pool): void {
   const ignore = () => {}
   pool.on('error', ignore)
   pool.on('connect', client => client.on('error', ignore))
 }
 
-// A statement is planned once a connection. One that was planned while its tables were young reads all of them ever after,
-// and that gets slower with every row.
-// Which partition a key is in is found out when the statement runs; to plan it anew each time would cost more.
+// A statement is planned once per connection. One planned while its tables were small scans all of them from then on, and that
+// gets slower with every row. The partition of a key is determined when the statement runs; planning each time would cost more.
 const BY_KEY_ONLY = `SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off;
   SET plan_cache_mode = force_generic_plan`
 
@@ -154,10 +152,10 @@ function beginning(alone: Alone | undefined): string {
   return `BEGIN ISOLATION LEVEL READ COMMITTED; ${lock} SELECT ${DATABASE_TIME} AS now`
 }
 
-// Milliseconds since 1970 at this very moment, not at the transaction's beginning.
+// Milliseconds since 1970 at this very moment, not at the start of the transaction.
 export const DATABASE_TIME = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
 
-// Outside of transactions the database's clock is what it last said, moved on by our own.
+// Outside transactions the time is the database's last known one, advanced by our monotonic clock.
 function databaseTime({ clock, databaseTime }: PostgresSqlOptions) {
   let ahead = clock.now() - clock.monotonic()
   return {
@@ -170,7 +168,7 @@ function databaseTime({ clock, databaseTime }: PostgresSqlOptions) {
   }
 }
 
-// Several statements in one text are answered by a list.
+// Several statements in one text return a list of results.
 function lastRow(result: QueryResult | readonly QueryResult[]): Row | undefined {
   const last = 'rows' in result ? result : result.at(-1)
   return last?.rows[0] as Row | undefined
@@ -185,7 +183,7 @@ function statementsOn(target: Pool | PoolClient) {
   }
 }
 
-// Postgres has no NUL in its texts; whoever looks for one finds nothing instead of an error.
+// Postgres texts cannot contain NUL; a search for one finds nothing instead of failing.
 function storableParam(value: Param): Param {
   return typeof value === 'string' && value.includes('\u0000') ? value.replaceAll('\u0000', '\ufffd') : value
 }

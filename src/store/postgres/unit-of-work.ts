@@ -1,6 +1,6 @@
-// The desk on Postgres: what a batch touches is locked and read at its beginning, accounts before keys and each in the
-// order of their ids, so that no two nodes wait for each other. What it changes is written by one statement at its end,
-// balances as deltas, with the CHECKs of the schema behind them. See docs/decisions/postgres-billing.md.
+// The unit of work on Postgres: what a batch touches is locked and read at its start, accounts before keys and each in the order
+// of their ids, so that no two nodes deadlock. Its changes are written by one statement at its end, balances as deltas, guarded
+// by the CHECKs of the schema. See docs/decisions/postgres-billing.md.
 import type { PoolClient } from 'pg'
 import { HOUR_MS, hourOf } from '../../domain/usage-hours.ts'
 import { ACCOUNT_PAGE, KEY_PAGE, ROW_PAGE, readAccountPage, readKeyPage, readRowPage } from '../billing/records.ts'
@@ -16,7 +16,7 @@ export type PostgresDesk = Desk & {
   writeBack(): Promise<void>
 }
 
-// `batch` is a number that this node has given to no other.
+// `batch` is a number that this node uses only once.
 export type DeskGround = { readonly lease: Lease; readonly batch: number }
 
 export async function openPostgresDesk(
@@ -27,7 +27,7 @@ export async function openPostgresDesk(
   const ask = async (name: string, statement: string, values: unknown[]) =>
     (await client.query<Row>({ name: planName(client, name), text: statement, values })).rows
   const touched = whatIsTouched(ops, await abandonedRows(client, ops, lease))
-  // Sent together: the server does them one after the other.
+  // Pipelined: the server executes them in order.
   const [accounts, keys, { now, claimedUntil, rows }] = await Promise.all([
     lockAccounts(touched, ask),
     lockKeys(touched, ask),
@@ -107,17 +107,16 @@ async function lockKeys({ keyIds, rowIds }: Touched, ask: Ask): Promise<Readonly
   return new Map(locked.map(row => [text(row.id), readKeyPage(row)]))
 }
 
-// Id by id, each in its own partition: a list of ids would be looked for in all of them. The OFFSET keeps the planner from
-// making a join of it, which in a table that it takes for small would read all of it.
+// Id by id, each in its own partition: a list of ids would be searched in all of them. The OFFSET keeps the planner from turning
+// it into a join, which would scan a table that it believes small.
 function rowsOf(ids: string): string {
   return `unnest(${ids}::text[]) AS ids (id)
     CROSS JOIN LATERAL (SELECT * FROM usage WHERE request_id = ids.id OFFSET 0) u`
 }
 
-// A settlement knows only its request. Whose row that is never changes, so it may be read before anything is locked.
-//
-// The key's own row is locked too, though nothing here changes it: a revoke waits until the rows of this batch are
-// committed, or this batch waits and finds the key dead.
+// A settlement knows only its request. The owner of a row never changes, so it may be read before anything is locked. The key's
+// own row is locked too, although nothing here changes it: a revoke waits until the rows of this batch are committed, or this
+// batch waits and finds the key revoked.
 const LOCK_ACCOUNTS = `SELECT ${ACCOUNT_PAGE} FROM account WHERE id IN (SELECT unnest($1::text[])
     UNION SELECT u.account_id FROM ${rowsOf('$2')})
   ORDER BY id FOR NO KEY UPDATE`
@@ -125,7 +124,7 @@ const LOCK_KEYS = `SELECT ${KEY_PAGE} FROM api_key k JOIN key_balance b ON b.key
   WHERE k.id IN (SELECT unnest($1::text[]) UNION SELECT u.key_id FROM ${rowsOf('$2')})
   ORDER BY k.id FOR NO KEY UPDATE OF k, b`
 
-// After the locks: whoever changes the state of a row holds its account, so what is read here stays. So is the time.
+// After the locks: changing the state of a row requires its account's lock, so what is read here stays. So does the time.
 async function readRows(ids: readonly string[], ask: Ask) {
   const found = await ask('hot-rows', READ_ROWS, [ids])
   const rows = new Map<string, RowPage>()

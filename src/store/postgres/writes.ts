@@ -1,5 +1,5 @@
-// What a batch of the hot path changes on Postgres, gathered as lists and written by one statement, whose parts are only
-// those that have something to write, and the node's own row. Each list crosses as one JSON text.
+// The changes of a billing batch on Postgres, collected as lists and written by one statement, which contains only the parts that
+// have something to write, and the node's own row. Each list is passed as one JSON text.
 import type { PoolClient } from 'pg'
 import type { Nano } from '../../domain/credits.ts'
 import type { AccountPage, ClosedRow, KeyPage, OpenedRow } from '../billing/transitions.ts'
@@ -50,8 +50,7 @@ export function noChanges(lease: Lease, batch: number, now: number) {
     insertClosed(row: ClosedRow): void {
       inserts.push(closedValues(row))
     },
-    // A row that is recovered and settled in one batch is written as it is in the end; in the table it still is what it
-    // was before both.
+    // A row that is recovered and settled in one batch is written in its final state; the table still has the state before both.
     close(from: string, to: 'settled' | 'recovered', bill: Settlement): void {
       const { state_before, price_version, price } = closes.get(bill.requestId) ?? { ...NO_PRICE, state_before: from }
       const values = billValues(to, bill)
@@ -118,8 +117,8 @@ export async function writeChanges(client: PoolClient, changes: Changes): Promis
   })
 }
 
-// The commit is sent before this is answered, so that the statement itself has to fail where a row is not as it was read:
-// a division by zero, which is blamed on a value of the batch.
+// The commit is sent before this is answered, so the statement itself has to fail where a row is not as it was read: a division
+// by zero, which counts as a refused value of the batch.
 function demanding(counted: readonly string[], at: number): string {
   const found = counted.map((part, i) => `(SELECT COUNT(*) FROM ${part}) = $${at + i}::bigint`)
   return `1 / (${['true', ...found].join(' AND ')})::int`
@@ -136,8 +135,7 @@ const INSERTED = [...OPENED_COLUMNS, ...CLOSED_COLUMNS.filter(column => !OPENED_
 const INSERTED_ONCE = INSERTED.filter(({ column }) => column !== 'requests')
 const ENTRY = 'account_id text, id text, kind text, amount bigint, request_id text, created_at bigint'
 
-// In the order of the lists. A secret that somebody else is changing is not waited for: its mark of use is written the
-// next time.
+// In the order of the lists. A secret that is locked by another change is skipped: its last use is written the next time.
 const PARTS: readonly ((list: string, leaseMs: number) => string)[] = [
   list => `INSERT INTO usage (${namesOf(INSERTED_ONCE)}, owner, state, requests)
     SELECT ${namesOf(INSERTED_ONCE)}, owner, state, COALESCE(requests, 1)
@@ -167,7 +165,7 @@ const PARTS: readonly ((list: string, leaseMs: number) => string)[] = [
     ORDER BY r.hour ON CONFLICT (hour) DO UPDATE SET mark = usage_rolled.mark + 1`,
   renewing,
 ]
-// Of these every entry of the list must have found its row.
+// Every entry of these lists must have found its row.
 const CLOSES = 1
 const ACCOUNTS = 5
 const KEYS = 6
@@ -200,7 +198,7 @@ const billValues = compile<(state: string, bill: Settlement) => BillValues>(
   `(state, bill) => ({ ${jsonMembers(SETTLEMENT_COLUMNS, inBill)}, state })`,
 )
 
-// Postgres takes neither NUL nor half a character. They hardly ever come, so that looking for them is all it costs.
+// Postgres accepts neither NUL nor lone surrogates. They hardly ever occur, so checking for them is the only cost.
 function jsonOf(list: readonly Values[]): string {
   const json = JSON.stringify(list)
   return /\\u(?:0000|d[89a-f])/.test(json) ? JSON.stringify(list, storable) : json

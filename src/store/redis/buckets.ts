@@ -1,16 +1,15 @@
-// The rpm buckets in Redis: what lib/bucket.ts does, as one script on one key, by Redis' own clock. Plain commands alone,
-// so that Valkey can run it, at one address: the shards of a cluster need a proxy in front of them, and each script names its
-// one key for that. A bucket that is full again is forgotten. See docs/decisions/redis-limits.md.
+// The rpm buckets in Redis: lib/token-bucket.ts as one script on one key, by Redis' own clock. Only plain commands, so that
+// Valkey can run it, at one address: a sharded cluster needs a proxy, and each script names its one key for that. A bucket that
+// is full again expires. See docs/decisions/redis-limits.md.
 import { createHash } from 'node:crypto'
 import type { BucketKey, BucketSaid, SharedBuckets } from '../contract/buckets.ts'
 import { isUnknownScript, type RedisClient, type RedisLink } from './connection.ts'
 
 type Script = { readonly text: string; readonly sha: string }
 
-// Kept as "tokens limit version at". A clock that jumps back refills nothing and is gone by from there, so that it locks
-// nobody out. A changed limit keeps what was used; an older record of the key does not bring its limit back, but who has one
-// is not let in beyond it: after a restore of the database the older record is the one that is true, and a version is given a
-// second time.
+// Stored as "tokens limit version at". A clock that jumps back refills nothing and is used from there on, so that it locks nobody
+// out. A changed limit keeps what was used; an older record of the key does not restore its limit, but its requests are not
+// admitted beyond it: after a restore of the database the older record is the current one, and a version may be used twice.
 export const TAKE = scriptOf(`
 local limit, version, wanted = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local time = redis.call('TIME')
@@ -39,7 +38,7 @@ end
 redis.call('SET', KEYS[1], string.format('%.17g %d %d %.17g', tokens, limit, version, now), 'PX', 120000)
 return { taken, string.format('%.17g', tokens), limit, version }`)
 
-// Of a bucket that is not there nothing is missing.
+// A missing bucket is full.
 export const GIVE_BACK = scriptOf(`
 local kept = redis.call('GET', KEYS[1])
 if not kept then return 0 end
@@ -49,7 +48,7 @@ tokens = math.min(tonumber(limit), tonumber(tokens) + 1)
 redis.call('SET', KEYS[1], string.format('%.17g %s %s', tokens, limit, others), 'KEEPTTL')
 return 1`)
 
-// For a record of the key that is known to be the one in force, though the bucket has heard of a newer one.
+// For a record of the key that is known to be in force, although the bucket has seen a newer one.
 const FOLLOW = scriptOf(`
 local limit, version, wrong = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local kept = redis.call('GET', KEYS[1])
@@ -84,7 +83,7 @@ export function redisBuckets(link: RedisLink): SharedBuckets {
   }
 }
 
-// Whether the script runs and may write: on a replica, or where memory has run out, it may not.
+// Whether the script runs and may write: on a replica, or out of memory, it may not.
 export async function canCount(client: RedisClient): Promise<void> {
   said(await client.sendCommand(['EVAL', TAKE.text, '1', nameOf('probe'), '1', '1', '0']))
 }

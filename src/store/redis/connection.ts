@@ -1,8 +1,8 @@
-// A connection to Redis that comes back by itself, for ever. Nothing is queued and nobody waits for long: a command is
-// answered in time, or it has failed; after a few failures in a row, or a broken connection, Redis is away, every command
-// fails at once, and a new connection is tried in the background. See docs/decisions/redis-limits.md.
+// A Redis connection that reconnects for ever. Nothing is queued and no command waits for long: it is answered in time, or it has
+// failed; after a few failures in a row, or a broken connection, Redis is unavailable, every command fails at once, and a new
+// connection is tried in the background. See docs/decisions/redis-limits.md.
 
-// The little that is asked of a connection just made.
+// The commands used on a new connection.
 export type RedisClient = {
   sendCommand(args: string[]): Promise<unknown>
   subscribe(channel: string, listener: (message: string) => void): Promise<void>
@@ -10,7 +10,7 @@ export type RedisClient = {
 
 export type RedisLink = {
   isUp(): boolean
-  // Rejects when there is no answer in time, at once while Redis is away.
+  // Rejects when there is no answer in time, at once while Redis is unavailable.
   send(args: readonly string[]): Promise<unknown>
   close(): void
 }
@@ -31,15 +31,15 @@ export type LinkNeeds = {
   readonly random: () => number
   // What a new connection must be able to do before it is used.
   begin(client: RedisClient): Promise<unknown>
-  // Each once, when it is away and when it is there again.
+  // Called once each, when it becomes unavailable and when it is available again.
   onAway(why: string): void
   onBack(): void
 }
 
-// Resolves after the first try, whatever came of it: a Redis that is away is no reason not to start.
+// Resolves after the first try, whatever its result: an unavailable Redis does not prevent a start.
 export async function openRedisLink(needs: LinkNeeds): Promise<RedisLink> {
   const { bounds } = needs
-  // Loaded only where there is a Redis.
+  // Loaded only where Redis is used.
   const { createClient } = await import('@redis/client')
   const newClient = () =>
     createClient({
@@ -48,7 +48,7 @@ export async function openRedisLink(needs: LinkNeeds): Promise<RedisLink> {
       disableOfflineQueue: true,
       disableClientInfo: true,
       commandsQueueMaxLength: bounds.redisCommandsWaitingMax,
-      // Its own timeout ends with the writing of a command; ours with the answer.
+      // The client's own timeout ends when a command is written; ours when it is answered.
       commandOptions: { timeout: 0 },
       socket: { connectTimeout: bounds.redisConnectMsMax, reconnectStrategy: false },
     })
@@ -64,18 +64,18 @@ export async function openRedisLink(needs: LinkNeeds): Promise<RedisLink> {
 
   async function connect(): Promise<void> {
     const next = newClient()
-    // Without a listener an error of a connection would end the process.
+    // Without a listener a connection error would end the process.
     next.on('error', (error: unknown) => lose(next, error))
     try {
       await within(bounds.redisConnectMsMax, next.connect())
-      // One that has been away must first be as quick as it has to be.
+      // After an outage, a connection must first respond within the time limit.
       await within(isAway ? bounds.redisCommandMsMax : bounds.redisConnectMsMax, needs.begin(next))
     } catch (error) {
       next.destroy()
       return away(error)
     }
     if (isClosed) return next.destroy()
-    // Between two turns it may have been lost again.
+    // It may have been lost again in the meantime.
     if (!next.isReady) return away(new Error('the connection was closed'))
     client = next
     failures = 0
@@ -90,7 +90,7 @@ export async function openRedisLink(needs: LinkNeeds): Promise<RedisLink> {
     away(error)
   }
 
-  // With chance in it, so that a Redis that comes back does not meet all nodes at once.
+  // With jitter, so that a recovering Redis does not meet all nodes at once.
   function away(error: unknown): void {
     if (isClosed) return
     if (!isAway) needs.onAway(reasonOf(error))
@@ -107,13 +107,13 @@ export async function openRedisLink(needs: LinkNeeds): Promise<RedisLink> {
       failures = 0
       return answer
     } catch (error) {
-      // Told that a script is not known there, Redis has answered.
+      // An error reply about an unknown script is still a reply.
       if (!isUnknownScript(error) && now === client && ++failures >= bounds.redisFailuresInARowMax) lose(now, error)
       throw error
     }
   }
 
-  // What is still well after a while is tried again soon when it is not.
+  // A connection that was healthy for a while is retried soon when it fails.
   function ping(): void {
     if (client === undefined) return
     send(['PING']).then(
@@ -143,7 +143,7 @@ export function isUnknownScript(error: unknown): boolean {
 
 function within<T>(ms: number, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    // An answer that came while this process was busy lies in the socket, and is read before the time is up.
+    // An answer that arrived while this process was busy is in the socket, and is read before the timeout applies.
     const late = () => setImmediate(reject, new Error(`no answer within ${ms} ms`))
     const timer = setTimeout(late, ms)
     work.then(
@@ -159,7 +159,7 @@ function within<T>(ms: number, work: Promise<T>): Promise<T> {
   })
 }
 
-// For the log. An error of several addresses says nothing by itself.
+// For the log. An error for several addresses has no message of its own.
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ')
   return error instanceof Error ? error.message : String(error)

@@ -1,5 +1,5 @@
-// Hints from node to node over Redis' publish and subscribe: ids alone, never a secret or a hash. Whoever misses one looks
-// once more in the database; nothing depends on them.
+// Hints between nodes over Redis publish/subscribe: only ids, never a secret or a hash. A node that misses one reads the database
+// once more; nothing depends on them.
 import type { Hint } from '../contract/buckets.ts'
 import type { RedisClient, RedisLink } from './connection.ts'
 
@@ -7,7 +7,7 @@ const CHANNEL = 'turnpike:hints'
 
 export type HintListener = { readonly self: string; hear(hint: Hint): void }
 
-// On a connection of its own: one that is subscribed may ask nothing else.
+// On a separate connection: a subscribed one can run no other commands.
 export function subscribeHints(client: RedisClient, listener: HintListener): Promise<void> {
   return client.subscribe(CHANNEL, message => {
     const hint = readHint(message, listener.self)
@@ -15,13 +15,13 @@ export function subscribeHints(client: RedisClient, listener: HintListener): Pro
   })
 }
 
-// Best effort, and nobody waits for it.
+// Best effort; not awaited.
 export function publishHint(link: RedisLink, self: string, hint: Hint): void {
   const words = [self, hint.kind, ...('keyId' in hint ? [hint.keyId] : [])]
   link.send(['PUBLISH', CHANNEL, words.join(' ')]).catch(() => undefined)
 }
 
-// Undefined for one of our own, and for what a newer version may say.
+// Undefined for our own hints, and for unknown ones of a newer version.
 function readHint(message: string, self: string): Hint | undefined {
   const [from, kind, keyId] = message.split(' ')
   if (from === self) return undefined

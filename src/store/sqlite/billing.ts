@@ -1,5 +1,5 @@
-// The hot path on SQLite: a batch of gates, settlements and checkpoints in one exclusive transaction, by the rules of
-// `hot-rules`; the CHECKs of the schema stand behind them.
+// Billing on SQLite: a batch of reservations, settlements and checkpoints in one exclusive transaction, by the rules of
+// transitions.ts, guarded by the CHECKs of the schema.
 import type { BatchResult } from '../billing/group-commit.ts'
 import { openRows } from '../billing/open-rows.ts'
 import { applyOp, type HotOp, type HotResult } from '../billing/transitions.ts'
@@ -10,23 +10,22 @@ import { Misremembered, openDesk } from './unit-of-work.ts'
 export function sqliteGates(sql: SqliteSql, owner: string) {
   const run = hotStatements(sql)
   const open = openRows()
-  // In memory, since nobody else claims hours: a batch must not pay for what hardly ever matters.
+  // In memory, since nobody else claims hours: a batch must not pay for something this rare.
   let claimedUntil = 0
   lookAtClaims()
 
-  // After whatever may have claimed hours, and before the next batch.
+  // After anything that may have claimed hours, and before the next batch.
   function lookAtClaims(): void {
     claimedUntil = Number(run.claimedUntil.get()?.at ?? 0)
   }
 
-  // A batch that the database rejects is split in halves until the culprit stands alone. A database that is locked, full
-  // or broken rejects everything, and each half would only wait for it again.
+  // A batch that the database rejects is split in halves until the faulty operation is alone. A database that is locked, full or
+  // damaged rejects everything, and each half would only wait for it again.
   function commit(ops: readonly HotOp[]): BatchResult<HotResult>[] {
     try {
       return inTransaction(ops)
     } catch (error) {
-      // Another process has been at the file. Nothing is remembered any more, so that rows are read this time, and what was
-      // just read cannot differ.
+      // Another process has changed the file. The cache is cleared, so rows are read this time and cannot differ.
       if (error instanceof Misremembered) return commit(ops)
       if (ops.length === 1 || isAway(error)) return ops.map(() => ({ ok: false, error: error as Error }))
       const half = ops.length >> 1
@@ -43,7 +42,7 @@ export function sqliteGates(sql: SqliteSql, owner: string) {
       run.commit.run()
       return results
     } catch (error) {
-      // What this transaction opened is not there, and what it closed still is open.
+      // What this transaction opened does not exist, and what it closed is still open.
       open.clear()
       if (sql.db.isTransaction) sql.db.exec('ROLLBACK')
       throw error

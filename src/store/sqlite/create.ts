@@ -1,5 +1,5 @@
-// Makes a new SQLite database under its name only when it is whole. A first start that is killed midway leaves none, so a
-// file that is there but empty, or a log without its database, was damaged and is never taken for a new one.
+// Creates a new SQLite database under its name only when it is complete. A first start that is killed midway leaves none, so an
+// existing empty file, or a log without its database, is damage and never treated as new.
 import { renameSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -8,7 +8,7 @@ import { migrate } from './migrate.ts'
 
 export function createIfMissing(path: string): void {
   const size = sizeOf(path)
-  // SQLite itself takes an empty file for a new database, and throws a log away that has none.
+  // SQLite itself treats an empty file as a new database, and deletes a log without one.
   if (size === 0) {
     throw new Error('it is empty (0 bytes): restore it from a backup, or delete it to start over')
   }
@@ -28,7 +28,7 @@ function create(path: string): void {
   const db = new DatabaseSync(part)
   try {
     migrate(db)
-    // Kept in the file; to change it later would need the database for ourselves.
+    // Stored in the file; changing it later would need exclusive access.
     db.exec('PRAGMA journal_mode = WAL')
   } finally {
     db.close()

@@ -1,5 +1,5 @@
-// One process per data dir: an exclusive lock that the operating system lets go of whenever the process ends, also by
-// kill -9. It lies beside the database and not on it, so that `audit` and `backup` can read while the gateway runs.
+// One process per data directory: an exclusive lock that the operating system releases whenever the process ends, also by kill
+// -9. It is a separate file and not the database, so that `audit` and `backup` can read while the gateway runs.
 import { existsSync, mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -9,10 +9,10 @@ export const LOCK_FILE = 'turnpike.lock'
 
 export type DataDirLock = { release(): void }
 
-// A connection that nobody refers to is closed by the garbage collector, and its lock with it.
+// An unreferenced connection is closed by the garbage collector, and its lock with it.
 const held = new Set<DatabaseSync>()
 
-// SQLite's BUSY, the one error that means somebody else has it; any other is thrown.
+// SQLite's BUSY, the one error that means another process has it; any other is thrown.
 const BUSY = 5
 
 export function lockDataDir(dir: string): DataDirLock | 'taken' {
@@ -33,15 +33,14 @@ export function lockDataDir(dir: string): DataDirLock | 'taken' {
   }
 }
 
-// Folder by folder: Node's own `recursive` never comes back where a folder is there but none can be made in it, as in
-// /proc.
+// Folder by folder: Node's own `recursive` never returns where a folder exists but none can be created in it, as in /proc.
 function makeFolder(dir: string): void {
   if (existsSync(dir)) return
   if (dirname(dir) !== dir) makeFolder(dirname(dir))
   try {
     mkdirSync(dir, { mode: 0o700 })
   } catch (error) {
-    // Somebody else was faster.
+    // Another process was faster.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
 }

@@ -1,8 +1,8 @@
-// Brings a SQLite database to the newest schema, one file of `migrations/` after the other, each in its own transaction.
+// Migrates a SQLite database to the newest schema, one file of `migrations/` after the other, each in its own transaction.
 import type { DatabaseSync } from 'node:sqlite'
 import { migrationsIn, newerVersion, OURS } from '../migration-files.ts'
 
-// A file that is SQLite but not ours is refused, not migrated.
+// A SQLite file that is not Turnpike's is refused, not migrated.
 export const APPLICATION_ID = OURS
 const FOLDER = new URL('./migrations/', import.meta.url)
 
@@ -19,7 +19,7 @@ export function migrate(db: DatabaseSync): void {
     throw new ForeignDatabase(`the database is ${newerVersion(version, migrations.length)}`)
   }
 
-  // A migration may put a constraint in other words, for which SQLite has nothing but its schema as text.
+  // A migration may rewrite a constraint, for which SQLite only offers editing its schema text.
   db.enableDefensive(false)
   for (const [index, text] of migrations.entries()) if (index >= version) bringIn(db, text, index + 1)
   db.enableDefensive(true)

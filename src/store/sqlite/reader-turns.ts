@@ -1,10 +1,10 @@
-// Turns between the reports of one read-only thread: SQLite is synchronous, so a report that has kept the thread for a while lets
-// the others in before its next statement, and one that is past its deadline begins no further statement.
+// Turns between the reports of one read-only thread: SQLite is synchronous, so a report that has used the thread for a while lets
+// others run before its next statement, and one past its deadline starts no further statement.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Clock } from '../../lib/clock.ts'
 import type { Sql } from '../sql/sql.ts'
 
-// Short beside what a person notices, long beside a turn of the event loop.
+// Shorter than a person notices, longer than a turn of the event loop.
 const TURN_MS = 5
 
 export type ReaderTurns = { next(deadline: number): Promise<void> }

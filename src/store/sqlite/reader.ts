@@ -1,6 +1,6 @@
-// A read-only thread of the embedded store as its users see it: opened with the first report, replaced when it dies, bounded in
-// how many wait for it. node:sqlite cannot interrupt a statement, so a thread that is silent past the time limit is given
-// up, and the next report gets a new one.
+// A read-only thread of the embedded store: opened with the first report, replaced when it exits, with a bounded queue.
+// node:sqlite cannot interrupt a statement, so a thread that is silent beyond the time limit is abandoned, and the next report
+// gets a new one.
 import { StoreAway } from '../contract/store.ts'
 import type { ReportBounds } from '../sql/reads.ts'
 import type { Request } from './sqlite-worker.ts'
@@ -53,7 +53,7 @@ export function sqliteReader({ open, bounds }: ReaderNeeds): SqliteReader {
   return {
     ask,
     async close() {
-      // One that could not be opened, or has died, has nothing to close.
+      // One that could not be opened, or has exited, has nothing to close.
       await current?.then(thread => thread.ask({ close: true })).catch(() => undefined)
     },
   }

@@ -1,5 +1,5 @@
-// node:sqlite behind the store's Sql: prepared once per statement, integers read as bigint, one transaction at a time.
-// It is synchronous underneath, so in a thread of its own every promise here resolves before the next message is read.
+// The store's Sql interface on node:sqlite: statements prepared once, integers read as bigint, one transaction at a time. It is
+// synchronous underneath, so in its own thread every promise here resolves before the next message is read.
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import type { Clock } from '../../lib/clock.ts'
 import type { Param, Row, Sql, Tx } from '../sql/sql.ts'
@@ -10,7 +10,7 @@ export function sqliteSql(path: string, clock: Clock, options: { readonly readOn
   const db = new DatabaseSync(path, {
     readOnly: options.readOnly ?? false,
     enableForeignKeyConstraints: true,
-    // Only a stranger's process can hold the lock: better a 503 soon than callers in a queue.
+    // Only a foreign process can hold the lock: a quick 503 is better than a queue of callers.
     timeout: 1000,
   })
   const prepared = new Map<string, StatementSync>()

@@ -1,6 +1,6 @@
-// The thread in which SQLite lives: it is synchronous, so a slow disk here delays commits only, not every open stream.
-// The writer answers messages one after the other. Further threads of the same kind, read-only, serve lists and reports; there
-// a long report lets others in between two of its statements.
+// The thread in which SQLite runs: it is synchronous, so a slow disk here delays only commits, not every open stream. The writer
+// answers messages one after the other. Further read-only threads of the same kind serve lists and reports; there a long report
+// lets others run between two of its statements.
 import { parentPort } from 'node:worker_threads'
 import { systemClock } from '../../lib/clock.ts'
 import { threadData } from '../../lib/thread.ts'
@@ -17,7 +17,7 @@ export type WorkerSetup = {
   readonly path: string
   readonly owner: string
   readonly readOnly: boolean
-  // A report that is not done after this long begins no further statement.
+  // A report that is not done after this long starts no further statement.
   readonly reportMsMax?: number
 }
 export type Message = { readonly id: number; readonly request: Request }
@@ -38,9 +38,9 @@ if (port === null) throw new Error('this file is a worker')
 if (!setup.readOnly) createIfMissing(setup.path)
 const sql = sqliteSql(setup.path, systemClock, { readOnly: setup.readOnly })
 if (!setup.readOnly) {
-  // First, since it refuses a file that is not ours; that must be left as it is.
+  // First, since it refuses a foreign file, which must stay unchanged.
   migrate(sql.db)
-  // FULL: a commit that was answered survives a power cut.
+  // FULL: an acknowledged commit survives a power cut.
   sql.db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 1000')
 }
 sql.db.exec('PRAGMA cache_size = -2000; PRAGMA temp_store = MEMORY')
@@ -48,7 +48,7 @@ sql.db.exec('PRAGMA cache_size = -2000; PRAGMA temp_store = MEMORY')
 const gates = setup.readOnly ? undefined : sqliteGates(sql, setup.owner)
 const rooms = sqlRooms(sql)
 const readTurns = readerTurns(systemClock)
-// A report has a deadline of its own.
+// A report has its own deadline.
 const roomsFor = () => {
   if (!setup.readOnly) return rooms
   const deadline = systemClock.monotonic() + (setup.reportMsMax ?? Number.POSITIVE_INFINITY)
@@ -58,7 +58,7 @@ const roomsFor = () => {
 port.on('message', async ({ id, request }: Message) => {
   const started = systemClock.monotonic()
   try {
-    // Those of the hot path are answered at once; whatever else waits for nothing but its own promises.
+    // Billing operations are answered at once; all others wait only for their own promises.
     const value = 'ops' in request ? commitOps(request.ops) : await answer(request)
     port.postMessage({ id, value, ms: systemClock.monotonic() - started } satisfies Response)
   } catch (error) {

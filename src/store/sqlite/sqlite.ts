@@ -1,4 +1,4 @@
-// The embedded store: SQLite in a worker thread behind the store's contract, with group commit on this side of it.
+// The embedded store: SQLite in a worker thread that implements the store's contract, with group commit on this side.
 import { type Bearer, DAY_MS } from '../../domain/key.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { type FlatBatch, packOps, unpackResults } from '../billing/batch-codec.ts'
@@ -19,7 +19,7 @@ import { openThread, type Thread } from './thread.ts'
 export type SqliteOptions = {
   readonly path: string
   readonly owner: string
-  // Told after every batch: how many operations shared it and how long it took, for the metrics.
+  // Called after every batch with its number of operations and duration, for the metrics.
   readonly onCommit?: (ops: number, ms: number) => void
   readonly bounds?: Partial<CommitBounds>
   readonly node?: NodeFacts
@@ -29,11 +29,11 @@ export type SqliteOptions = {
 export async function openSqlite(options: SqliteOptions): Promise<Store> {
   const bounds = { ...COMMIT_BOUNDS, ...options.bounds }
   const { gateWaitMsMax } = bounds
-  // Without its writer the process is of no use to anybody: it ends, and its next start recovers what was open.
+  // Without its writer the process is useless: it exits, and its next start recovers open rows.
   const writer = await openThread({ path: options.path, owner: options.owner, readOnly: false }, error => {
     throw error
   })
-  // Two read-only threads: a list or a look-up never waits for a sum over a month, and neither for the writer.
+  // Two read-only threads: a list or a lookup never waits for a sum over a month, and neither waits for the writer.
   const reading = { open: openReader, bounds: options.reports ?? REPORT_BOUNDS }
   const lists = sqliteReader(reading)
   const reports = sqliteReader(reading)
@@ -50,7 +50,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     return results.map(result => (result.ok ? result : { ok: false, error: away(result.error) }))
   }
 
-  // Sums are read beside the writer, and rows deleted a few at a time: commits come in between.
+  // Sums are read in parallel to the writer, and rows deleted a few at a time: commits run in between.
   function sqliteUpkeep(): Upkeep {
     const read = room('hours', reports.ask)
     const write = room('hours', writer.ask)
@@ -86,13 +86,13 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
       flush()
       await drained()
       await Promise.all([lists.close(), reports.close()])
-      // Last, so that it takes what is in the log over into the file.
+      // Last, so that it merges the log into the file.
       await writer.ask({ close: true })
     },
   }
 }
 
-// One process owns the file: it is all of the nodes, and has nothing to hear from others.
+// One process owns the file: it is the only node and has no changes of others to read.
 function onlyNode({ owner, node }: SqliteOptions): Nodes {
   return {
     async list() {
@@ -107,7 +107,7 @@ function onlyNode({ owner, node }: SqliteOptions): Nodes {
   }
 }
 
-// Whoever waits for it is told after so long, whatever the thread does with what it was asked.
+// Waiters get an error after this time, whatever the thread does with the request.
 function within<T>(ms: number, answered: Promise<T>): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>()
   const late = setTimeout(() => reject(new StoreAway('the store did not answer in time')), ms)

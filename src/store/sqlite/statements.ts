@@ -1,4 +1,4 @@
-// The statements of the hot path on SQLite, prepared once. Values are bound by position, which is the quickest way in.
+// The billing statements on SQLite, prepared once. Values are bound by position, which is the fastest way.
 import type { StatementSync } from 'node:sqlite'
 import { HOUR_MS } from '../../domain/usage-hours.ts'
 import { ACCOUNT_PAGE, KEY_PAGE, ROW_PAGE } from '../billing/records.ts'
@@ -54,8 +54,8 @@ export function hotStatements({ db }: SqliteSql) {
   }
 }
 
-// What every chat writes goes in value by value: spreading a list of them costs as much as binding it. An INSERT is run by `get`,
-// which makes no result where none is read.
+// What every chat writes is bound value by value: spreading a list costs as much as binding it. An INSERT is run by `get`, which
+// creates no result object.
 export const insertOpened = compile<(insertOpen: StatementSync, row: OpenedRow, owner: string) => void>(
   `(insertOpen, row, owner) => { insertOpen.get(${sqliteValues(OPENED_COLUMNS, inRow)}, owner) }`,
 )
@@ -64,7 +64,7 @@ export const insertClosed = compile<(insertClosed: StatementSync, row: ClosedRow
   `(insertClosed, row) => { insertClosed.get(${sqliteValues(CLOSED_COLUMNS, inRow)}) }`,
 )
 
-// Whether there was such a row in the state that it is said to be in.
+// Whether there was such a row in the expected state.
 export const closeOpened = compile<(closeRow: StatementSync, from: string, to: string, bill: Settlement) => boolean>(
   `(closeRow, from, to, bill) => closeRow.run(to, ${sqliteValues([...SETTLED_COLUMNS, ...REPLACED_COLUMNS], inBill)},
     bill.requestId, from).changes === 1n`,

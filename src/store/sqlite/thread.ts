@@ -1,5 +1,4 @@
-// A thread of the embedded store as the rest of the process sees it: asked by messages, each answered once, and with an end that
-// everybody who waits hears of.
+// A thread of the embedded store: called by messages, each answered once; all waiters are notified when it ends.
 import { startThread } from '../../lib/thread.ts'
 import { StoreAway } from '../contract/store.ts'
 import type { Message, Request, Response, WorkerSetup } from './sqlite-worker.ts'
@@ -8,14 +7,14 @@ export type ThreadReply = { readonly value: unknown; readonly ms: number }
 type Waiter = { readonly resolve: (reply: ThreadReply) => void; readonly reject: (error: Error) => void }
 export type Thread = {
   ask(message: Request): Promise<ThreadReply>
-  // Ends it as it is; whoever waits for it is told that the store is away.
+  // Ends it immediately; waiters get the error that the store is unavailable.
   kill(): void
 }
 
-// Starts the thread and waits until it has opened (and migrated) the database; what goes wrong there is thrown here.
+// Starts the thread and waits until it has opened (and migrated) the database; its errors are thrown here.
 export async function openThread(setup: WorkerSetup, onDeath: (error: Error) => void): Promise<Thread> {
   const worker = startThread('./sqlite-worker', import.meta.url, setup, { youngMb: 8 })
-  // A reader answers in the order in which it is done; 0 is the thread's own opening.
+  // A reader answers in order of completion; 0 is the thread's own opening.
   const waiting = new Map<number, Waiter>()
   let lastId = 0
   let dead: Error | undefined
@@ -32,7 +31,7 @@ export async function openThread(setup: WorkerSetup, onDeath: (error: Error) => 
   worker.on('error', (reason: unknown) => {
     cause = reason instanceof Error ? reason : new Error(String(reason))
   })
-  // Comes after an error, and where there was none.
+  // Emitted after an error, and also without one.
   worker.on('exit', () => {
     dead = state === 'opening' ? cause : new StoreAway(cause.message)
     for (const waiter of waiting.values()) waiter.reject(dead)

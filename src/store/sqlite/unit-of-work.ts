@@ -1,7 +1,7 @@
-// The desk on SQLite: accounts and keys that one transaction touches are read on first use, changed in memory and written
-// back once at its end; rows are written as they come. The transaction is exclusive, so nobody else writes meanwhile.
-// Open rows of ours are remembered from their hold to their settlement, which need not look them up; the write that closes a
-// row demands that it still is as remembered. See docs/decisions/sqlite-billing.md.
+// The unit of work on SQLite: accounts and keys that one transaction touches are read on first use, changed in memory and written
+// back once at its end; rows are written as they come. The transaction is exclusive, so nobody else writes meanwhile. Our own
+// open rows are cached from their hold to their settlement, which need not look them up; the write that closes a row requires
+// that it still is as cached. See docs/decisions/sqlite-billing.md.
 import type { Nano } from '../../domain/credits.ts'
 import type { RequestFacts } from '../../domain/usage.ts'
 import { hourOf } from '../../domain/usage-hours.ts'
@@ -28,7 +28,7 @@ export function openDesk({ run, owner, open }: DeskGround, now: number, claimedU
     account: accounts.of,
     key: keys.of,
     row: requestId => open.recall(requestId) ?? read(run.row.get(requestId), readRowPage),
-    // One process owns the file: whoever else owns an open row is dead.
+    // One process owns the file: any other owner of an open row is dead.
     abandoned: live => abandonedRows(run, owner, new Set(live)),
     changes(createdAt) {
       if (createdAt >= claimedUntil) return
@@ -46,7 +46,7 @@ export function openDesk({ run, owner, open }: DeskGround, now: number, claimedU
       if (!isAsRemembered) throw new Misremembered(`usage row ${row.requestId} is no longer ${row.state}`)
       open.forget(row.requestId)
     },
-    // By `get`, as every chat's: it makes no result.
+    // By `get`, as for every chat: it creates no result object.
     charge: (accountId, requestId, amount) => run.charge.get(accountId, requestId, amount, requestId, now),
     correct: (accountId, requestId, amount) => run.correct.run(accountId, requestId, amount, requestId, now),
     checkpoint: (requestId, mark) => run.checkpoint.run(mark, requestId),
@@ -64,7 +64,7 @@ export function openDesk({ run, owner, open }: DeskGround, now: number, claimedU
   }
 }
 
-// Most that share a transaction share an account too, and comparing two ids is quicker than finding one in a table.
+// Most operations of a transaction share an account, and comparing two ids is faster than a table lookup.
 function pages<Page extends { readonly id: string }>(readPage: (id: string) => Page | undefined) {
   const known = new Map<string, Page | undefined>()
   let last: Page | undefined
@@ -79,7 +79,7 @@ function pages<Page extends { readonly id: string }>(readPage: (id: string) => P
   }
 }
 
-// Its checkpoint is for whoever recovers a row, who reads it from the database.
+// The checkpoint is only needed by recovery, which reads it from the database.
 function openPage({ requestId, accountId, keyId, createdAt }: RequestFacts, hold: Nano): RowPage {
   return { requestId, state: 'open', accountId, keyId, hold, cost: 0n, checkpoint: null, createdAt }
 }
