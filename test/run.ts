@@ -1,16 +1,31 @@
-// The test command: style, types and dead code first, then every test. `npm test -- FILE…` runs only those test files.
+// The test command. Without arguments: style, types and dead code, then every test. `npm test -- keys routing` runs families or folders,
+// `npm test -- FILE…` runs files, `npm run test:quick` runs the checks, the unit tests and one e2e file of each family.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { globSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { existsSync, globSync, statSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { relative, resolve } from 'node:path'
 import { hasPostgres, startServer } from './support/postgres.ts'
 import { hasRedis, sharedRedis } from './support/redis.ts'
-import { type Running, runFiles } from './support/run-files.ts'
+import { type Job, type Result, runJobs } from './support/run-files.ts'
 
-const only = process.argv.slice(2)
-const bin = (name: string) => `node_modules/.bin/${name}`
+// One of each family, for a quick answer.
+const QUICK = [
+  'admin/audit-log',
+  'chat/one-store/answer-stream',
+  'cli/one-store/commands',
+  'edge/express-path',
+  'keys/revoke',
+  'limits/headers',
+  'money/exact',
+  'nodes/one-store/changes',
+  'routing/failover',
+  'start/drain',
+  'streams/leave',
+  'upstream/interrupted',
+]
 
-// Begun before all others, as each takes half a minute and more: none of them is left running alone at the end.
+// Started before all others, because each takes half a minute or more: none of them is left running alone at the end.
 const LONG = [
   'chaos/kill-nine',
   'linear',
@@ -34,78 +49,137 @@ const LONG = [
   'contract/store/hours',
   'contract/wires/recorded',
   'unit/support-witnesses',
-]
+].map(name => `test/${name}.test.ts`)
 
-// On a busy machine a test that waits for several processes may wait too long. Whatever fails beside others is named and has
-// to pass alone, if it is not much; what is really broken fails there too.
-const AGAIN_MAX = 5
+// An e2e file spends more than half of its time waiting, so three of them keep a core busy. The others compute, or have several processes
+// each: fewer at once, or they would measure each other.
+const SLOTS = 3 * Math.max(2, availableParallelism())
+const slotsOf = (file: string) => (/^test\/(e2e|clients)\//.test(file) ? 1 : 2)
 
-// More than half of an e2e test is waiting, for a time to pass or for somebody to answer: five of them keep two cores busy.
-// Those of chaos have several processes each: more of them at once would be measuring each other.
-const WAITING = 5
-const BUSY = 3
+// A file that fails while others run is run once more alone, if there are not many: on a busy machine a test that waits for several
+// processes may wait too long. It is reported as flaky, and more than a few of them fail the command.
+const RETRIED_MAX = 5
+const FLAKY_MAX = 2
 
-if (only.length > 0) {
-  if ((await runFiles(only, { atOnce: BUSY })).length > 0) process.exit(1)
-} else {
-  const checks = await Promise.all([
+// How many of the slowest files the summary of a whole run names.
+const SLOWEST = 15
+
+const args = process.argv.slice(2)
+const isQuick = args.includes('--quick')
+const only = args.filter(arg => arg !== '--quick')
+const isAll = only.length === 0 && !isQuick
+
+const started = performance.now()
+if (only.length === 0 && !(await check())) process.exit(1)
+process.exitCode = (await runTests(await jobs())) ? 0 : 1
+
+async function check(): Promise<boolean> {
+  const bin = (name: string) => `node_modules/.bin/${name}`
+  const steps = [
     step('style', bin('biome'), ['check', '--error-on-warnings', '.']),
     step('types', bin('tsc'), []),
     step('types of the dashboard', bin('tsc'), ['-p', 'web']),
-    step('dead code', bin('knip'), []),
+    ...(isAll ? [step('dead code', bin('knip'), [])] : []),
     step('schemas of answers', process.execPath, ['test/support/schemas.ts']),
-  ])
-  if (checks.includes(false)) process.exit(1)
-  const servers = await sharedServers()
-  // Compiled once for all files. Not where coverage is taken: it is less exact for code that comes from a cache.
-  const env = { ...process.env, ...servers, NODE_COMPILE_CACHE: resolve('node_modules/.cache/turnpike-tests') }
-  // Coverage slows everything in a process down, so it is taken where the code runs in the test's own process. The life
-  // of a request is tested against the real process, without it.
-  Object.assign(process.env, servers)
-  await tests('unit and contract tests, with coverage', found('{unit,contract}/**/*'), { atOnce: BUSY, coverage: true })
-  await tests('e2e and client tests', found('{e2e/**/*,clients/*,*}'), { atOnce: WAITING, env })
-  await tests('chaos and browser tests', found('{chaos,browser}/*'), { atOnce: BUSY, env })
-  // Families hold what is true on either store. What concerns one store, brings servers of its own or ends before a store has its
-  // say is in their folders `one-store`, and run once.
-  const again = found('e2e/*/*')
+  ]
+  return !(await Promise.all(steps)).includes(false)
+}
+
+async function step(what: string, command: string, args: readonly string[]): Promise<boolean> {
+  const from = performance.now()
+  const [status] = await once(spawn(command, args, { stdio: 'inherit' }), 'exit')
+  process.stdout.write(`${status === 0 ? '✔' : '✖'} ${what} (${secondsSince(from)} s)\n`)
+  return status === 0
+}
+
+async function jobs(): Promise<readonly Job[]> {
+  const files = isQuick
+    ? [...found('unit/**/*'), 'test/tidy.test.ts', ...QUICK.map(name => `test/e2e/${name}.test.ts`)]
+    : []
+  if (isAll) files.push(...found('**/*'))
+  for (const name of only) files.push(...filesOf(name))
+  const servers = files.every(file => file.startsWith('test/unit/')) ? undefined : await sharedServers()
+  // Compiled once for all files.
+  const env = { ...servers, NODE_COMPILE_CACHE: resolve('node_modules/.cache/turnpike-tests') }
+  const once = inOrder(files).map(file => ({ file, slots: slotsOf(file), env }))
+  // The files of a family hold on either store. Those that concern one store, bring servers of their own or end before a store is
+  // involved are in its folder one-store, and run once. A file that is named is run on the embedded store.
+  const again = servers === undefined || isQuick ? [] : files.filter(file => /^test\/e2e\/[^/]+\/[^/]+$/.test(file))
   const shared = { ...env, TEST_STORE: 'shared' }
-  if (servers !== undefined) await tests('e2e tests on Postgres and Redis', again, { atOnce: WAITING, env: shared })
+  const onShared = inOrder(again)
+    .filter(file => !only.some(name => resolve(name) === resolve(file)))
+    .map(file => ({ file, slots: slotsOf(file), env: shared, note: ' on Postgres and Redis' }))
+  return [...once, ...onShared]
 }
 
-function found(pattern: string): readonly string[] {
-  const files = globSync(`test/${pattern}.test.ts`).sort()
-  const long = LONG.map(name => `test/${name}.test.ts`).filter(file => files.includes(file))
-  return [...long, ...files.filter(file => !long.includes(file))]
+function found(pattern: string): string[] {
+  return globSync(`test/${pattern}.test.ts`)
 }
 
-// One of each for all tests, which work in schemas and under keys of their own.
+// A family of e2e tests, a folder of test/, or a file.
+function filesOf(name: string): readonly string[] {
+  for (const folder of [`e2e/${name}`, name]) if (existsSync(`test/${folder}`)) return found(`${folder}/**/*`)
+  const file = relative('.', name)
+  if (statSync(file, { throwIfNoEntry: false })?.isFile()) return [file]
+  const families = globSync('test/e2e/*').map(folder => folder.slice('test/e2e/'.length))
+  process.stderr.write(`There is no test ${name}. Give files, or families: ${families.sort().join(', ')}.\n`)
+  process.exit(2)
+}
+
+function inOrder(files: readonly string[]): readonly string[] {
+  const rank = (file: string) => (LONG.includes(file) ? LONG.indexOf(file) : LONG.length)
+  return [...new Set(files)].sort((a, b) => rank(a) - rank(b) || a.localeCompare(b))
+}
+
+// One of each for all tests of this run, which work in schemas and under keys of their own.
 async function sharedServers(): Promise<Readonly<Record<string, string>> | undefined> {
   if (!hasPostgres() || !hasRedis()) return undefined
   return { DATABASE_URL: process.env.DATABASE_URL ?? (await startServer()).url, REDIS_URL: await sharedRedis() }
 }
 
-async function tests(what: string, files: readonly string[], running: Running): Promise<void> {
-  const started = performance.now()
-  const failed = await runFiles(files, running)
-  report(what, started, failed.length === 0)
-  if (failed.length === 0) return
-  if (failed.length > AGAIN_MAX) process.exit(1)
-  process.stderr.write(`\nFAILED BESIDE OTHERS, once more alone:\n${failed.join('\n')}\n\n`)
-  const startedAgain = performance.now()
-  const isMended = (await runFiles(failed, { ...running, atOnce: 1, coverage: false })).length === 0
-  report(`${what}, once more alone`, startedAgain, isMended)
-  if (!isMended) process.exit(1)
+async function runTests(jobs: readonly Job[]): Promise<boolean> {
+  const isVerbose = only.length > 0
+  const results = await runJobs(jobs, SLOTS, result => report(result, isVerbose))
+  const failed = results.filter(({ passed }) => !passed)
+  const isRetried = failed.length <= RETRIED_MAX
+  const retried = isRetried ? await retry(failed) : failed
+  const broken = retried.filter(({ passed }) => !passed)
+  const flaky = retried.filter(({ passed }) => passed)
+
+  summarize(results)
+  list('Failed', broken)
+  list(`Flaky: failed beside other files and passed alone (at most ${FLAKY_MAX} are accepted)`, flaky)
+  return broken.length === 0 && flaky.length <= FLAKY_MAX
 }
 
-async function step(what: string, command: string, args: readonly string[]): Promise<boolean> {
-  const started = performance.now()
-  const [status] = await once(spawn(command, args, { stdio: 'inherit' }), 'exit')
-  report(what, started, status === 0)
-  return status === 0
+async function retry(failed: readonly Result[]): Promise<readonly Result[]> {
+  if (failed.length > 0) process.stdout.write('\nOnce more, alone:\n')
+  return runJobs(
+    failed.map(({ job }) => job),
+    1,
+    result => report(result, true),
+  )
 }
 
-function report(what: string, started: number, isGood: boolean): void {
-  const seconds = ((performance.now() - started) / 1000).toFixed(1)
-  if (isGood) process.stdout.write(`${what}: ok, ${seconds} s\n`)
-  else process.stderr.write(`\n${what}: failed after ${seconds} s\n`)
+function report({ job, passed, seconds, tests, output }: Result, isVerbose: boolean): void {
+  const name = `${job.file}${job.note ?? ''}`
+  if (isVerbose || !passed) process.stdout.write(`\n${output.trimEnd()}\n`)
+  process.stdout.write(`${passed ? '✔' : '✖'} ${name} (${tests} tests, ${seconds.toFixed(1)} s)\n`)
+}
+
+function summarize(results: readonly Result[]): void {
+  const slowest = [...results].sort((a, b) => b.seconds - a.seconds).slice(0, SLOWEST)
+  const tests = results.reduce((sum, result) => sum + result.tests, 0)
+  if (isAll) list('Slowest', slowest)
+  process.stdout.write(`\n${results.length} files, ${tests} tests, ${secondsSince(started)} s\n`)
+}
+
+function list(title: string, results: readonly Result[]): void {
+  if (results.length === 0) return
+  const lines = results.map(({ job, seconds }) => `  ${seconds.toFixed(1).padStart(6)} s  ${job.file}${job.note ?? ''}`)
+  process.stdout.write(`\n${title}:\n${lines.join('\n')}\n`)
+}
+
+function secondsSince(from: number): string {
+  return ((performance.now() - from) / 1000).toFixed(1)
 }

@@ -1,4 +1,4 @@
-// The style of the house as a test: the table of rooms (who may import whom) and the rules that no linter knows, first
+// The project's style rules as a test: the table of rooms (who may import whom) and the rules that no linter knows, first
 // shown to catch each fault on made-up trees, then held against the real one.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
@@ -181,7 +181,7 @@ for (const [fault, [tree, finding]] of Object.entries(FAULTS)) {
   })
 }
 
-test('the house is tidy', () => {
+test('the project keeps its style rules', () => {
   const untidy = findUntidy(readTree(join(import.meta.dirname, '..')), ROOMS)
 
   assert.deepEqual(untidy, [])

@@ -4,8 +4,8 @@ import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { hasBrowser, openBrowser, visit } from '../support/browser.ts'
+import { freePort } from '../support/free-port.ts'
 import { type Gateway, startGateway } from '../support/gateway.ts'
-import { freePort } from '../support/gateway-process.ts'
 import { until } from '../support/until.ts'
 
 const skip = !hasBrowser()

@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { ANSWER, makeTrouble, PROMPT, STRANGER, USER } from '../support/canaries.ts'
+import { ANSWER, exerciseFailures, PROMPT, STRANGER, USER } from '../support/canaries.ts'
 import { type Gateway, startGateway } from '../support/gateway.ts'
 import { PROVIDER_KEY_CANARY, standardConfig } from '../support/standard-config.ts'
 import { startUpstream } from '../support/upstream.ts'
@@ -25,7 +25,7 @@ test('no canary leaves its cage in a busy run', async t => {
   const { id, accountId, secret: old } = await gateway.createKey({ rpm_limit: 10_000 })
   const current = String((await gateway.admin('POST', `/keys/${id}/rotate`)).body.secret)
 
-  const said = await makeTrouble(gateway, upstream, [current, old])
+  const said = await exerciseFailures(gateway, upstream, [current, old])
   const { text: metrics } = await gateway.get('/metrics')
   await gateway.stop({ hurry: true })
 

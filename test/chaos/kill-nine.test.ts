@@ -4,9 +4,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { cli } from '../support/cli.ts'
-import { openJudge, sqliteBooks, type Tally } from '../support/consistency-checker.ts'
+import { openConsistencyChecker, sqliteBooks, type Tally } from '../support/consistency-checker.ts'
 import { standardConfig, startGateway } from '../support/gateway.ts'
-import { gatherCrowd, openAccounts } from '../support/load.ts'
+import { openAccounts, startLoad } from '../support/load.ts'
 import { standardModel } from '../support/standard-config.ts'
 import { until } from '../support/until.ts'
 import { startUpstream } from '../support/upstream.ts'
@@ -34,28 +34,28 @@ async function dieAndRise(kills: number): Promise<Tally> {
   // One that ends well leaves the compiled code behind, which makes all later starts quicker.
   await gateway.restart()
   await using books = sqliteBooks(gateway.dataDir)
-  const judge = openJudge(books, upstream, () => gateway.lines)
+  const checker = openConsistencyChecker(books, upstream, () => gateway.lines)
 
   for (let kill = 0; kill < kills; kill++) {
     const isRough = kill % 5 === 4
     const plans = isRough ? ROUGH : CALM
     upstream.script(() => plans[Math.floor(Math.random() * plans.length)] ?? {})
-    const crowd = gatherCrowd({
+    const load = startLoad({
       url: gateway.url,
       secrets,
       callers: 8,
       leavers: isRough,
       models: ['test/m1', 'test/m2'],
     })
-    await until('the crowd is being served', () => crowd.sightings.length > 2)
+    await until('the load is being served', () => load.responses.length > 2)
     await setTimeout(Math.random() * 150)
     await gateway.kill()
-    await crowd.dispersed
+    await load.ended
     await gateway.restart()
-    await judge.judge(crowd.sightings)
+    await checker.check(load.responses)
   }
   await gateway.stop({ hurry: true })
   const { code, stdout } = await cli(gateway, ['audit', '--idle', '--json'])
   assert.equal(code, 0, stdout)
-  return judge.tally
+  return checker.tally
 }

@@ -6,9 +6,9 @@ import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
 import { withBounds } from '../support/bounds.ts'
 import { commitCutter } from '../support/commit-cutter.ts'
-import { openJudge, postgresBooks } from '../support/consistency-checker.ts'
+import { openConsistencyChecker, postgresBooks } from '../support/consistency-checker.ts'
 import { type Gateway, standardConfig } from '../support/gateway.ts'
-import { gatherCrowd, openAccounts } from '../support/load.ts'
+import { openAccounts, startLoad } from '../support/load.ts'
 import { startNodes } from '../support/nodes.ts'
 import { hasPostgres } from '../support/postgres.ts'
 import { chance } from '../support/simulated-targets.ts'
@@ -31,14 +31,14 @@ if (hasPostgres()) {
     const [first] = nodes.all as [Gateway]
     const secrets = await openAccounts(first)
     await using books = postgresBooks(nodes.url)
-    const judge = openJudge(books, upstream, () => nodes.all.flatMap(node => node.lines))
+    const checker = openConsistencyChecker(books, upstream, () => nodes.all.flatMap(node => node.lines))
     let early = 0
 
     for (let round = 0; round < ROUNDS; round++) {
       upstream.script(() => CALM[Math.floor(random() * CALM.length)] ?? {})
       const setup = { secrets, callers: 4, leavers: false, models: ['test/m1'] }
-      const crowds = nodes.all.map(node => gatherCrowd({ ...setup, url: node.url }))
-      await until('every crowd is being served', () => crowds.every(crowd => crowd.sightings.length > 2), 60_000)
+      const loads = nodes.all.map(node => startLoad({ ...setup, url: node.url }))
+      await until('every load is being served', () => loads.every(load => load.responses.length > 2), 60_000)
       for (let cut = 0; cut < 10; cut++) await cutter.cutNext(random() < 0.5 ? 'before' : 'after')
 
       victim.signal('SIGSTOP')
@@ -46,17 +46,17 @@ if (hasPostgres()) {
       await setTimeout(1000)
       const backAt = Date.now()
       victim.signal('SIGCONT')
-      const seen = crowds[2]?.sightings.length ?? 0
-      await until('it serves again', () => (crowds[2]?.sightings.length ?? 0) > seen + 10, 60_000)
-      for (const crowd of crowds) crowd.sendHome()
-      await Promise.all(crowds.map(crowd => crowd.dispersed))
+      const seen = loads[2]?.responses.length ?? 0
+      await until('it serves again', () => (loads[2]?.responses.length ?? 0) > seen + 10, 60_000)
+      for (const load of loads) load.stop()
+      await Promise.all(loads.map(load => load.ended))
       // Of a gate that was given up nobody knows here whether it left a row.
-      await judge.judge(crowds.flatMap(crowd => crowd.sightings).filter(({ status }) => status === 200))
+      await checker.check(loads.flatMap(load => load.responses).filter(({ status }) => status === 200))
       early += await recoveredSince(nodes.url, backAt)
     }
 
     assert.equal(early, 0, 'rows that were admitted after it was back were taken by others')
-    assert.ok(judge.tally.whole > 0, JSON.stringify(judge.tally))
+    assert.ok(checker.tally.whole > 0, JSON.stringify(checker.tally))
   })
 }
 

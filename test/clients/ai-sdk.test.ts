@@ -7,7 +7,7 @@ import {
   countingFetch,
   failureOf,
   MODEL,
-  openClientScene,
+  openClientFixture,
   TEXT,
   WEATHER,
   WRONG_KEY,
@@ -16,15 +16,15 @@ import {
 const prompt = 'Say hello'
 
 test('the AI SDK works unchanged', async t => {
-  await using scene = await openClientScene()
+  await using fixture = await openClientFixture()
   const provider = (apiKey: string, fetch: typeof globalThis.fetch = globalThis.fetch) =>
-    createOpenAICompatible({ name: 'turnpike', baseURL: scene.baseUrl, apiKey, fetch, includeUsage: true })
-  const model = provider(scene.key)(MODEL)
+    createOpenAICompatible({ name: 'turnpike', baseURL: fixture.baseUrl, apiKey, fetch, includeUsage: true })
+  const model = provider(fixture.key)(MODEL)
 
   await t.test('a JSON call gives the text, the usage and the headers', async () => {
     const { text, usage, response } = await generateText({ model, prompt })
 
-    const row = await scene.row(response.headers?.['x-request-id'])
+    const row = await fixture.row(response.headers?.['x-request-id'])
     assert.equal(text, TEXT)
     assert.deepEqual([usage.inputTokens, usage.outputTokens], [5, 10])
     assert.equal(response.modelId, MODEL)
@@ -36,7 +36,7 @@ test('the AI SDK works unchanged', async t => {
     const pieces = await Array.fromAsync(result.textStream)
     const [usage, finishReason, response] = await Promise.all([result.usage, result.finishReason, result.response])
 
-    const row = await scene.row(response.headers?.['x-request-id'])
+    const row = await fixture.row(response.headers?.['x-request-id'])
     assert.ok(pieces.length > 1)
     assert.equal(pieces.join(''), TEXT)
     assert.deepEqual([usage.inputTokens, usage.outputTokens, finishReason], [5, 10, 'stop'])
@@ -52,13 +52,13 @@ test('the AI SDK works unchanged', async t => {
     })
     const call = { model, prompt, tools: { weather }, stopWhen: isStepCount(2) }
     for (const ask of [async () => (await generateText(call)).text, async () => await streamText(call).text]) {
-      scene.upstream.reset()
-      scene.upstream.next(...WEATHER.turns)
+      fixture.upstream.reset()
+      fixture.upstream.next(...WEATHER.turns)
 
       const text = await ask()
 
       assert.equal(text, WEATHER.text)
-      WEATHER.assertTurns(scene.upstream)
+      WEATHER.assertTurns(fixture.upstream)
     }
   })
 
@@ -66,7 +66,9 @@ test('the AI SDK works unchanged', async t => {
     const counted = countingFetch()
 
     const unauthorized = await failureOf(generateText({ model: provider(WRONG_KEY, counted.fetch)(MODEL), prompt }))
-    const tooHot = await failureOf(generateText({ model: provider(scene.key, counted.fetch)(MODEL), prompt, topP: 3 }))
+    const tooHot = await failureOf(
+      generateText({ model: provider(fixture.key, counted.fetch)(MODEL), prompt, topP: 3 }),
+    )
 
     assert.ok(APICallError.isInstance(unauthorized) && APICallError.isInstance(tooHot))
     assert.deepEqual([unauthorized.statusCode, unauthorized.isRetryable], [401, false])
@@ -78,7 +80,7 @@ test('the AI SDK works unchanged', async t => {
 
   await t.test('a spent limit is retried as often as it was told to and no more', async () => {
     const counted = countingFetch()
-    const spent = provider(await scene.spentKey('daily'), counted.fetch)(MODEL)
+    const spent = provider(await fixture.spentKey('daily'), counted.fetch)(MODEL)
 
     const error = await failureOf(generateText({ model: spent, prompt, maxRetries: 1 }))
 
@@ -89,7 +91,7 @@ test('the AI SDK works unchanged', async t => {
   })
 
   await t.test('an upstream that breaks midway is an error of the stream, after what had come', async () => {
-    scene.upstream.next({ dieAfterChunks: 3 })
+    fixture.upstream.next({ dieAfterChunks: 3 })
     const errors: unknown[] = []
 
     const result = streamText({ model, prompt, onError: ({ error }) => void errors.push(error) })
@@ -99,7 +101,7 @@ test('the AI SDK works unchanged', async t => {
     assert.equal(errors.length, 1)
   })
 
-  assert.equal((await scene.gateway.audit()).ok, true)
+  assert.equal((await fixture.gateway.audit()).ok, true)
 })
 
 function errorOf(error: APICallError): { readonly code: string; readonly param: string | null } {

@@ -7,22 +7,22 @@ import {
   countingFetch,
   failureOf,
   MODEL,
-  openClientScene,
+  openClientFixture,
   TEXT,
   WEATHER,
   WRONG_KEY,
 } from '../support/client-fixture.ts'
 
 test('LangChain works unchanged', async t => {
-  await using scene = await openClientScene()
+  await using fixture = await openClientFixture()
   const chat = (apiKey: string, fetch: typeof globalThis.fetch = globalThis.fetch, maxRetries = 2) =>
-    new ChatOpenAI({ model: MODEL, apiKey, maxRetries, configuration: { baseURL: scene.baseUrl, fetch } })
-  const model = chat(scene.key)
+    new ChatOpenAI({ model: MODEL, apiKey, maxRetries, configuration: { baseURL: fixture.baseUrl, fetch } })
+  const model = chat(fixture.key)
 
   await t.test('invoke gives the text, the usage and our id', async () => {
     const answer = await model.invoke('Say hello')
 
-    const row = await scene.row(answer.id?.replace(/^chatcmpl-/, ''))
+    const row = await fixture.row(answer.id?.replace(/^chatcmpl-/, ''))
     assert.equal(answer.text, TEXT)
     assert.deepEqual([answer.usage_metadata?.input_tokens, answer.usage_metadata?.output_tokens], [5, 10])
     assert.equal(answer.response_metadata.model_name, MODEL)
@@ -44,8 +44,8 @@ test('LangChain works unchanged', async t => {
     const streamed = async (turns: BaseMessage[]) =>
       (await Array.fromAsync(await bound.stream(turns))).reduce((sum, piece) => sum.concat(piece))
     for (const ask of [(turns: BaseMessage[]) => bound.invoke(turns), streamed]) {
-      scene.upstream.reset()
-      scene.upstream.next(...WEATHER.turns)
+      fixture.upstream.reset()
+      fixture.upstream.next(...WEATHER.turns)
       const question = new HumanMessage('How is the weather?')
 
       const call = await ask([question])
@@ -56,7 +56,7 @@ test('LangChain works unchanged', async t => {
         { name: 'weather', args: { city: 'Oslo' }, id: WEATHER.call.id, type: 'tool_call' },
       ])
       assert.equal(answer.text, WEATHER.text)
-      WEATHER.assertTurns(scene.upstream)
+      WEATHER.assertTurns(fixture.upstream)
     }
   })
 
@@ -64,7 +64,7 @@ test('LangChain works unchanged', async t => {
     const counted = countingFetch()
 
     const unauthorized = await failure(chat(WRONG_KEY, counted.fetch).invoke('Say hello'))
-    const tooMany = await failure(chat(scene.key, counted.fetch).invoke('Say hello', { stop: [...'abcde'] }))
+    const tooMany = await failure(chat(fixture.key, counted.fetch).invoke('Say hello', { stop: [...'abcde'] }))
 
     assert.deepEqual([unauthorized.status, unauthorized.code], [401, 'invalid_api_key'])
     assert.deepEqual([tooMany.status, tooMany.code, tooMany.param], [400, 'invalid_value', 'stop'])
@@ -73,7 +73,7 @@ test('LangChain works unchanged', async t => {
 
   await t.test('a spent limit is a 429 that names its wait and is not asked again and again', async () => {
     const counted = countingFetch()
-    const daily = chat(await scene.spentKey('daily'), counted.fetch)
+    const daily = chat(await fixture.spentKey('daily'), counted.fetch)
 
     const error = await failure(daily.invoke('Say hello'))
 
@@ -83,12 +83,12 @@ test('LangChain works unchanged', async t => {
   })
 
   await t.test('an upstream that breaks midway breaks the stream, after what had come', async () => {
-    scene.upstream.next({ dieAfterChunks: 3 })
+    fixture.upstream.next({ dieAfterChunks: 3 })
     let heard = ''
 
     const error = await failure(
       (async () => {
-        for await (const piece of await chat(scene.key, fetch, 0).stream('Say hello')) heard += piece.text
+        for await (const piece of await chat(fixture.key, fetch, 0).stream('Say hello')) heard += piece.text
       })(),
     )
 
@@ -96,7 +96,7 @@ test('LangChain works unchanged', async t => {
     assert.equal(error.code, 'all_providers_failed')
   })
 
-  assert.equal((await scene.gateway.audit()).ok, true)
+  assert.equal((await fixture.gateway.audit()).ok, true)
 })
 
 type Failed = { readonly status?: number; readonly code?: string; readonly param?: string; readonly headers?: Headers }

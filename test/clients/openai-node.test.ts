@@ -6,7 +6,7 @@ import {
   countingFetch,
   failureOf,
   MODEL,
-  openClientScene,
+  openClientFixture,
   TEXT,
   WEATHER,
   WRONG_KEY,
@@ -17,14 +17,14 @@ const messages = [{ role: 'user' as const, content: 'Say hello' }]
 type Usage = OpenAI.CompletionUsage & { cost?: number }
 
 test("OpenAI's client for Node works unchanged", async t => {
-  await using scene = await openClientScene()
-  const client = new OpenAI({ baseURL: scene.baseUrl, apiKey: scene.key })
+  await using fixture = await openClientFixture()
+  const client = new OpenAI({ baseURL: fixture.baseUrl, apiKey: fixture.key })
 
   await t.test('a JSON call gives the answer, the request id and the cost that the usage row holds', async () => {
     const created = client.chat.completions.create({ model: MODEL, messages })
     const { data, response, request_id } = await created.withResponse()
 
-    const row = await scene.row(request_id)
+    const row = await fixture.row(request_id)
     assertChatCompletion(data)
     assert.equal(data.choices[0]?.message.content, TEXT)
     assert.equal((data as { _request_id?: string })._request_id, request_id)
@@ -44,7 +44,7 @@ test("OpenAI's client for Node works unchanged", async t => {
     const chunks: OpenAI.ChatCompletionChunk[] = []
     for await (const chunk of stream) chunks.push(chunk)
 
-    const row = await scene.row(request_id)
+    const row = await fixture.row(request_id)
     for (const chunk of chunks) assertChunk(chunk)
     assert.equal(chunks.map(chunk => chunk.choices[0]?.delta.content ?? '').join(''), TEXT)
     assert.ok(chunks.slice(0, -1).every(chunk => chunk.usage === null))
@@ -55,8 +55,8 @@ test("OpenAI's client for Node works unchanged", async t => {
 
   await t.test('its tool runner goes from the tool call over the result to the answer', async () => {
     for (const stream of [false, true]) {
-      scene.upstream.reset()
-      scene.upstream.next(...WEATHER.turns)
+      fixture.upstream.reset()
+      fixture.upstream.next(...WEATHER.turns)
       const called = async ({ city }: { city: string }) => (city === 'Oslo' ? WEATHER.result : 'unknown')
       const parse = (text: string): { city: string } => JSON.parse(text)
 
@@ -68,7 +68,7 @@ test("OpenAI's client for Node works unchanged", async t => {
       })
 
       assert.equal(await runner.finalContent(), WEATHER.text)
-      WEATHER.assertTurns(scene.upstream)
+      WEATHER.assertTurns(fixture.upstream)
     }
   })
 
@@ -87,7 +87,7 @@ test("OpenAI's client for Node works unchanged", async t => {
   })
 
   await t.test('every refusal becomes the typed error that it stands for', async () => {
-    const stranger = new OpenAI({ baseURL: scene.baseUrl, apiKey: WRONG_KEY })
+    const stranger = new OpenAI({ baseURL: fixture.baseUrl, apiKey: WRONG_KEY })
     const unauthorized = await failure(stranger.chat.completions.create({ model: MODEL, messages }))
     const tooHot = await failure(client.chat.completions.create({ model: MODEL, messages, temperature: 3 }))
     const unknown = await failure(client.chat.completions.create({ model: 'no/such', messages }))
@@ -103,8 +103,8 @@ test("OpenAI's client for Node works unchanged", async t => {
 
   await t.test('a spent day is a RateLimitError that the client does not retry', async () => {
     const counted = countingFetch()
-    const apiKey = await scene.spentKey('daily')
-    const spent = new OpenAI({ baseURL: scene.baseUrl, apiKey, fetch: counted.fetch })
+    const apiKey = await fixture.spentKey('daily')
+    const spent = new OpenAI({ baseURL: fixture.baseUrl, apiKey, fetch: counted.fetch })
 
     const error = await failure(spent.chat.completions.create({ model: MODEL, messages }))
 
@@ -116,9 +116,9 @@ test("OpenAI's client for Node works unchanged", async t => {
 
   await t.test('an empty bucket is retried after the time that Retry-After names, and then served', async () => {
     const counted = countingFetch()
-    const { secret: apiKey } = await scene.gateway.createKey({ rpm_limit: 20 })
-    while ((await scene.gateway.get('/v1/models', apiKey)).status !== 429);
-    const patient = new OpenAI({ baseURL: scene.baseUrl, apiKey, fetch: counted.fetch })
+    const { secret: apiKey } = await fixture.gateway.createKey({ rpm_limit: 20 })
+    while ((await fixture.gateway.get('/v1/models', apiKey)).status !== 429);
+    const patient = new OpenAI({ baseURL: fixture.baseUrl, apiKey, fetch: counted.fetch })
 
     const answer = await patient.chat.completions.create({ model: MODEL, messages })
 
@@ -127,7 +127,7 @@ test("OpenAI's client for Node works unchanged", async t => {
   })
 
   await t.test('an upstream that breaks midway raises an error in the stream, after what had come', async () => {
-    scene.upstream.next({ dieAfterChunks: 3 })
+    fixture.upstream.next({ dieAfterChunks: 3 })
     let heard = ''
 
     const stream = await client.chat.completions.create({ model: MODEL, messages, stream: true })
@@ -141,7 +141,7 @@ test("OpenAI's client for Node works unchanged", async t => {
     assert.deepEqual([error.code, error.type], ['all_providers_failed', 'upstream_error'])
   })
 
-  assert.equal((await scene.gateway.audit()).ok, true)
+  assert.equal((await fixture.gateway.audit()).ok, true)
 })
 
 async function failure(promise: PromiseLike<unknown>): Promise<InstanceType<typeof OpenAI.APIError>> {

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { json, text } from 'node:stream/consumers'
 import { test } from 'node:test'
-import { MODEL, openClientScene, TEXT, WEATHER, WRONG_KEY } from '../support/client-fixture.ts'
+import { MODEL, openClientFixture, TEXT, WEATHER, WRONG_KEY } from '../support/client-fixture.ts'
 import { type Python, pythonWith } from '../support/python.ts'
 import { assertModel } from '../support/schemas.ts'
 import type { JournalEntry } from '../support/upstream-journal.ts'
@@ -15,14 +15,14 @@ const skip = typeof python === 'string' ? python : false
 if (skip !== false) process.stderr.write(`\nNOT TESTED: OpenAI's client for Python.\n${skip}\n\n`)
 
 test("OpenAI's client for Python works unchanged", { skip }, async t => {
-  await using scene = await openClientScene()
-  scene.upstream.script(weatherman)
+  await using fixture = await openClientFixture()
+  fixture.upstream.script(weatherman)
 
   const seen = await drive(python as Python, {
-    base_url: scene.baseUrl,
-    key: scene.key,
+    base_url: fixture.baseUrl,
+    key: fixture.key,
     wrong_key: WRONG_KEY,
-    spent_key: await scene.spentKey('daily'),
+    spent_key: await fixture.spentKey('daily'),
     model: MODEL,
     tool: WEATHER.tool,
     tool_result: WEATHER.result,
@@ -30,7 +30,7 @@ test("OpenAI's client for Python works unchanged", { skip }, async t => {
 
   await t.test('a JSON call passes its own models and carries the request id and the cost of its row', async () => {
     const { content, usage, request_id, headers } = seen.json
-    const row = await scene.row(request_id)
+    const row = await fixture.row(request_id)
     assert.equal(content, TEXT)
     assert.equal(headers['x-svc-cost'], row.cost)
     assert.equal(headers['x-svc-provider'], 'up')
@@ -39,7 +39,7 @@ test("OpenAI's client for Python works unchanged", { skip }, async t => {
 
   await t.test('a stream gives the text, null usage until the last chunk, and then usage and cost', async () => {
     const { content, early_usage, usage, request_id } = seen.stream
-    const row = await scene.row(request_id)
+    const row = await fixture.row(request_id)
     assert.deepEqual([content, seen.async_stream], [TEXT, TEXT])
     assert.ok(early_usage.length > 10 && early_usage.every(value => value === null))
     assert.deepEqual([usage.completion_tokens, usage.cost], [10, Number(row.cost)])
@@ -66,7 +66,7 @@ test("OpenAI's client for Python works unchanged", { skip }, async t => {
     assert.match(unauthorized.request_id, /^[0-9a-f-]{36}$/)
   })
 
-  assert.equal((await scene.gateway.audit()).ok, true)
+  assert.equal((await fixture.gateway.audit()).ok, true)
 })
 
 type Usage = { readonly completion_tokens: number; readonly cost: number }

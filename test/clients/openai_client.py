@@ -1,4 +1,4 @@
-"""Drives OpenAI's client for Python through the gateway and prints what it saw as one JSON object; the test judges it."""
+"""Drives OpenAI's client for Python through the gateway and prints what it saw as one JSON object; the test checks it."""
 
 import asyncio
 import json
@@ -9,28 +9,28 @@ from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 
 def main() -> None:
-    scene = json.load(sys.stdin)
-    client = OpenAI(base_url=scene["base_url"], api_key=scene["key"])
+    fixture = json.load(sys.stdin)
+    client = OpenAI(base_url=fixture["base_url"], api_key=fixture["key"])
     seen = {
-        "json": json_call(client, scene),
-        "stream": stream_call(client, scene),
-        "async_stream": asyncio.run(async_stream_call(scene)),
-        "tools": {"json": tool_turns(client, scene), "stream": streamed_tool_turns(client, scene)},
-        "models": model_calls(client, scene),
-        "unauthorized": refusal(scene, scene["wrong_key"]),
-        "too_hot": refusal(scene, scene["key"], temperature=3),
-        "unknown_model": refusal(scene, scene["key"], model="no/such"),
-        "spent_day": refusal(scene, scene["spent_key"]),
+        "json": json_call(client, fixture),
+        "stream": stream_call(client, fixture),
+        "async_stream": asyncio.run(async_stream_call(fixture)),
+        "tools": {"json": tool_turns(client, fixture), "stream": streamed_tool_turns(client, fixture)},
+        "models": model_calls(client, fixture),
+        "unauthorized": refusal(fixture, fixture["wrong_key"]),
+        "too_hot": refusal(fixture, fixture["key"], temperature=3),
+        "unknown_model": refusal(fixture, fixture["key"], model="no/such"),
+        "spent_day": refusal(fixture, fixture["spent_key"]),
     }
     json.dump(seen, sys.stdout)
 
 
-def hello(scene: dict) -> dict:
-    return {"model": scene["model"], "messages": [{"role": "user", "content": "Say hello"}]}
+def hello(fixture: dict) -> dict:
+    return {"model": fixture["model"], "messages": [{"role": "user", "content": "Say hello"}]}
 
 
-def json_call(client: OpenAI, scene: dict) -> dict:
-    raw = client.chat.completions.with_raw_response.create(**hello(scene))
+def json_call(client: OpenAI, fixture: dict) -> dict:
+    raw = client.chat.completions.with_raw_response.create(**hello(fixture))
     completion = raw.parse()
     # The client itself builds answers unchecked; here every field must pass its own models.
     ChatCompletion.model_validate_json(raw.text)
@@ -42,8 +42,8 @@ def json_call(client: OpenAI, scene: dict) -> dict:
     }
 
 
-def stream_call(client: OpenAI, scene: dict) -> dict:
-    stream = client.chat.completions.create(**hello(scene), stream=True, stream_options={"include_usage": True})
+def stream_call(client: OpenAI, fixture: dict) -> dict:
+    stream = client.chat.completions.create(**hello(fixture), stream=True, stream_options={"include_usage": True})
     chunks = list(stream)
     for chunk in chunks:
         ChatCompletionChunk.model_validate(chunk.to_dict())
@@ -55,46 +55,46 @@ def stream_call(client: OpenAI, scene: dict) -> dict:
     }
 
 
-async def async_stream_call(scene: dict) -> str:
-    async with AsyncOpenAI(base_url=scene["base_url"], api_key=scene["key"]) as client:
-        stream = await client.chat.completions.create(**hello(scene), stream=True)
+async def async_stream_call(fixture: dict) -> str:
+    async with AsyncOpenAI(base_url=fixture["base_url"], api_key=fixture["key"]) as client:
+        stream = await client.chat.completions.create(**hello(fixture), stream=True)
         return "".join([chunk.choices[0].delta.content or "" async for chunk in stream])
 
 
-def tool_turns(client: OpenAI, scene: dict) -> str:
-    ask = {**hello(scene), "tools": [{"type": "function", "function": scene["tool"]}]}
+def tool_turns(client: OpenAI, fixture: dict) -> str:
+    ask = {**hello(fixture), "tools": [{"type": "function", "function": fixture["tool"]}]}
     message = client.chat.completions.create(**ask).choices[0].message
-    answer = client.chat.completions.create(**{**ask, "messages": turns(ask, message, scene)})
+    answer = client.chat.completions.create(**{**ask, "messages": turns(ask, message, fixture)})
     return answer.choices[0].message.content
 
 
-def streamed_tool_turns(client: OpenAI, scene: dict) -> str:
-    ask = {**hello(scene), "tools": [{"type": "function", "function": scene["tool"]}]}
+def streamed_tool_turns(client: OpenAI, fixture: dict) -> str:
+    ask = {**hello(fixture), "tools": [{"type": "function", "function": fixture["tool"]}]}
     with client.chat.completions.stream(**ask) as stream:
         message = stream.get_final_completion().choices[0].message
-    with client.chat.completions.stream(**{**ask, "messages": turns(ask, message, scene)}) as stream:
+    with client.chat.completions.stream(**{**ask, "messages": turns(ask, message, fixture)}) as stream:
         return stream.get_final_completion().choices[0].message.content
 
 
-def turns(ask: dict, message, scene: dict) -> list:
+def turns(ask: dict, message, fixture: dict) -> list:
     call = message.tool_calls[0]
     assert (call.function.name, json.loads(call.function.arguments)) == ("weather", {"city": "Oslo"})
     called = {"id": call.id, "type": "function", "function": {"name": "weather", "arguments": call.function.arguments}}
     said = {"role": "assistant", "content": message.content, "tool_calls": [called]}
-    return [*ask["messages"], said, {"role": "tool", "tool_call_id": call.id, "content": scene["tool_result"]}]
+    return [*ask["messages"], said, {"role": "tool", "tool_call_id": call.id, "content": fixture["tool_result"]}]
 
 
-def model_calls(client: OpenAI, scene: dict) -> dict:
+def model_calls(client: OpenAI, fixture: dict) -> dict:
     listed = [model.to_dict() for model in client.models.list()]
-    return {"listed": listed, "one": client.models.retrieve(scene["model"]).to_dict()}
+    return {"listed": listed, "one": client.models.retrieve(fixture["model"]).to_dict()}
 
 
-def refusal(scene: dict, key: str, **fields) -> dict:
+def refusal(fixture: dict, key: str, **fields) -> dict:
     statuses = []
     http = DefaultHttpxClient(event_hooks={"response": [lambda response: statuses.append(response.status_code)]})
-    client = OpenAI(base_url=scene["base_url"], api_key=key, http_client=http)
+    client = OpenAI(base_url=fixture["base_url"], api_key=key, http_client=http)
     try:
-        client.chat.completions.create(**{**hello(scene), **fields})
+        client.chat.completions.create(**{**hello(fixture), **fields})
     except APIStatusError as error:
         return {
             "raised": type(error).__name__,

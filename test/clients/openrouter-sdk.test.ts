@@ -9,7 +9,7 @@ import {
   countingFetch,
   failureOf,
   MODEL,
-  openClientScene,
+  openClientFixture,
   TEXT,
   WEATHER,
   WRONG_KEY,
@@ -20,10 +20,10 @@ import { parseSse } from '../support/sse.ts'
 const hello: ChatMessages[] = [{ role: 'user', content: 'Say hello' }]
 
 test("OpenRouter's SDK takes every answer that its own schemas allow", async t => {
-  await using scene = await openClientScene()
+  await using fixture = await openClientFixture()
   const client = (apiKey: string, fetcher: typeof fetch = fetch) =>
-    new OpenRouter({ serverURL: scene.baseUrl, apiKey, httpClient: new HTTPClient({ fetcher }) })
-  const router = client(scene.key)
+    new OpenRouter({ serverURL: fixture.baseUrl, apiKey, httpClient: new HTTPClient({ fetcher }) })
+  const router = client(fixture.key)
   const whole = async (request: Partial<ChatRequest>, by = router) =>
     (await by.chat.send({ chatRequest: { model: MODEL, messages: hello, ...request, stream: false } })) as ChatResult
   const pieces = async (request: Partial<ChatRequest>, by = router) => {
@@ -34,7 +34,7 @@ test("OpenRouter's SDK takes every answer that its own schemas allow", async t =
   await t.test('a JSON call passes its schema, with the cost in the usage', async () => {
     const answer = await whole({})
 
-    const row = await scene.row(answer.id.replace(/^chatcmpl-/, ''))
+    const row = await fixture.row(answer.id.replace(/^chatcmpl-/, ''))
     assert.equal(answer.choices[0]?.message.content, TEXT)
     assert.deepEqual([answer.usage?.promptTokens, answer.usage?.completionTokens], [5, 10])
     assert.equal(answer.usage?.cost, Number(row.cost))
@@ -52,7 +52,7 @@ test("OpenRouter's SDK takes every answer that its own schemas allow", async t =
     const counted = countingFetch()
 
     // OpenAI: "All other chunks will also include a usage field, but with a null value." The SDK takes an object only.
-    const error = await failureOf(pieces({ streamOptions: { includeUsage: true } }, client(scene.key, counted.fetch)))
+    const error = await failureOf(pieces({ streamOptions: { includeUsage: true } }, client(fixture.key, counted.fetch)))
 
     const { chunks, done } = parseSse((await counted.texts[0]) ?? '')
     assert.match(String(error), /usage.*expected object, received null/s)
@@ -70,8 +70,8 @@ test("OpenRouter's SDK takes every answer that its own schemas allow", async t =
       { role: 'assistant', content: null, toolCalls: [{ ...call, function: made }] },
       { role: 'tool', toolCallId: WEATHER.call.id, content: WEATHER.result },
     ]
-    scene.upstream.reset()
-    scene.upstream.next(...WEATHER.turns, ...WEATHER.turns)
+    fixture.upstream.reset()
+    fixture.upstream.next(...WEATHER.turns, ...WEATHER.turns)
 
     const asked = await whole({ tools })
     const answered = await whole({ tools, messages: turns })
@@ -83,14 +83,14 @@ test("OpenRouter's SDK takes every answer that its own schemas allow", async t =
     const streamed = askedBit.flatMap(chunk => chunk.choices[0]?.delta.toolCalls ?? [])
     assert.deepEqual(streamed, [{ index: 0, ...call, function: made }])
     assert.equal(answeredBit.map(chunk => chunk.choices[0]?.delta.content ?? '').join(''), WEATHER.text)
-    WEATHER.assertTurns(scene.upstream)
+    WEATHER.assertTurns(fixture.upstream)
   })
 
   await t.test("models come as OpenAI lists them, though the SDK demands OpenRouter's own fields", async () => {
     const counted = countingFetch()
 
     // The SDK refuses a model without canonical_slug, top_provider, links and more, none of which OpenAI knows.
-    const error = await failureOf(client(scene.key, counted.fetch).models.list())
+    const error = await failureOf(client(fixture.key, counted.fetch).models.list())
 
     const { data } = JSON.parse((await counted.texts[0]) ?? '') as { data: { id: string }[] }
     assert.match(String((error as Error).cause), /canonical_slug/)
@@ -104,8 +104,8 @@ test("OpenRouter's SDK takes every answer that its own schemas allow", async t =
     const counted = countingFetch()
 
     const unauthorized = await refused(whole({}, client(WRONG_KEY, counted.fetch)))
-    const tooHot = await refused(whole({ temperature: 3 }, client(scene.key, counted.fetch)))
-    const spent = await refused(whole({}, client(await scene.spentKey('rpm'), counted.fetch)))
+    const tooHot = await refused(whole({ temperature: 3 }, client(fixture.key, counted.fetch)))
+    const spent = await refused(whole({}, client(await fixture.spentKey('rpm'), counted.fetch)))
 
     assert.deepEqual([unauthorized.statusCode, codeOf(unauthorized)], [401, ['invalid_api_key', null]])
     assert.equal(unauthorized.headers.get('www-authenticate'), 'Bearer')
@@ -115,7 +115,7 @@ test("OpenRouter's SDK takes every answer that its own schemas allow", async t =
     assert.deepEqual(counted.statuses, [401, 400, 429])
   })
 
-  assert.equal((await scene.gateway.audit()).ok, true)
+  assert.equal((await fixture.gateway.audit()).ok, true)
 })
 
 function codeOf(error: OpenRouterError): [code: string, param: string | null] {

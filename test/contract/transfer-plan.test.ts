@@ -18,8 +18,8 @@ const POSTGRES_ONLY: Readonly<Record<string, string>> = {
 
 if (hasPostgres()) {
   test('every table and column of SQLite is moved, and Postgres has no other', async t => {
-    await using house = await bothSchemas()
-    const { db, shape, plan } = house
+    await using fixture = await bothSchemas()
+    const { db, shape, plan } = fixture
     const moved = plan.flatMap(table => table.columns.map(column => `${table.name}.${column.name}`))
 
     await t.test('nothing of the source is left out', () => {
@@ -64,10 +64,10 @@ if (hasPostgres()) {
   })
 
   test('a column without a place in the other schema refuses the move by its name', async () => {
-    await using house = await bothSchemas()
-    house.db.exec('ALTER TABLE account ADD COLUMN nickname TEXT')
+    await using fixture = await bothSchemas()
+    fixture.db.exec('ALTER TABLE account ADD COLUMN nickname TEXT')
 
-    await assert.rejects(house.again(), /account\.nickname \(TEXT\) has no place in the target; nothing was moved/)
+    await assert.rejects(fixture.again(), /account\.nickname \(TEXT\) has no place in the target; nothing was moved/)
   })
 }
 

@@ -39,7 +39,7 @@ const HEALTH = {
   credentials: [],
 }
 
-export async function openAdminHouse() {
+export async function openAdminFixture() {
   const rooms = await openRooms(ENGINES[0]!.open)
   const forgotten: string[] = []
   const forgottenAccounts: string[] = []

@@ -39,7 +39,7 @@ export const GATE_ENGINES: readonly GateEngine[] = [
   ...(hasPostgres() ? [{ engine: 'postgres', make: postgresDatabase }] : []),
 ]
 
-export type House = AsyncDisposable & {
+export type Fixture = AsyncDisposable & {
   // How many operations each batch of the first store held.
   readonly batches: readonly number[]
   readonly store: Store
@@ -58,7 +58,7 @@ export type House = AsyncDisposable & {
   clearDaysAtEnd(): void
 }
 
-export async function openHouse(make: GateEngine['make'], available: bigint): Promise<House> {
+export async function openFixture(make: GateEngine['make'], available: bigint): Promise<Fixture> {
   const database = await make()
   const batches: number[] = []
   let isDamaged = false

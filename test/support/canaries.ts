@@ -20,20 +20,20 @@ export type Said = { readonly status: number; readonly text: string }
 type Ask = (body: object, key?: string, headers?: Readonly<Record<string, string>>) => Promise<void>
 
 // Gives all answers.
-export async function makeTrouble(gateway: Gateway, upstream: Upstream, keys: readonly string[]): Promise<Said[]> {
+export async function exerciseFailures(gateway: Gateway, upstream: Upstream, keys: readonly string[]): Promise<Said[]> {
   const said: Said[] = []
   const ask: Ask = async (body, key = keys[0] ?? '', headers = {}) => {
     said.push(await gateway.chat({ messages, user: USER, ...body }, { key, headers }))
   }
   upstream.script({ words: [ANSWER, ' ', ANSWER] })
   for (const key of [...keys, ...keys]) for (const stream of [false, true]) await ask({ stream, tools }, key)
-  await makeUpstreamTrouble(upstream, ask)
-  await makeCallerTrouble(gateway, ask)
-  said.push(...(await makeHttpTrouble(gateway, keys[0] ?? '')))
+  await exerciseUpstreamFailures(upstream, ask)
+  await exerciseCallerFailures(gateway, ask)
+  said.push(...(await exerciseHttpFailures(gateway, keys[0] ?? '')))
   return said
 }
 
-async function makeUpstreamTrouble(upstream: Upstream, ask: Ask): Promise<void> {
+async function exerciseUpstreamFailures(upstream: Upstream, ask: Ask): Promise<void> {
   const echo = `bad: ${PROMPT} ${PROVIDER_KEY_CANARY} at ${upstream.url}${NASTY}`
   for (const status of [400, 401, 403, 404, 429, 500, 503]) {
     // What it says to a 400 is for the caller, who may read its own prompt again.
@@ -58,7 +58,7 @@ async function makeUpstreamTrouble(upstream: Upstream, ask: Ask): Promise<void> 
   for (let i = 0; i < 4; i++) await ask({ stream: true })
 }
 
-async function makeCallerTrouble(gateway: Gateway, ask: Ask): Promise<void> {
+async function exerciseCallerFailures(gateway: Gateway, ask: Ask): Promise<void> {
   const forged = '{"level":"error","msg":"x"}'
   await ask({ model: NASTY })
   await ask({ model: NASTY.repeat(100) })
@@ -73,7 +73,7 @@ async function makeCallerTrouble(gateway: Gateway, ask: Ask): Promise<void> {
   await ask({}, undefined, { 'x-client-request-id': forged, 'content-type': `text/${PROMPT}` })
 }
 
-async function makeHttpTrouble({ url, port, admin }: Gateway, key: string): Promise<Said[]> {
+async function exerciseHttpFailures({ url, port, admin }: Gateway, key: string): Promise<Said[]> {
   const authorization = `Bearer ${key}`
   const headers = { authorization, 'content-type': 'application/json' }
   const half = `GET /v1/models HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\n`

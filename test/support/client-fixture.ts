@@ -31,7 +31,7 @@ export const WEATHER = {
   },
 }
 
-export type ClientScene = {
+export type ClientFixture = {
   readonly gateway: Gateway
   readonly upstream: Upstream
   // What an SDK takes as its base URL.
@@ -39,12 +39,12 @@ export type ClientScene = {
   readonly key: string
   // A key whose next request is refused: its one request of the day is spent, or its bucket is empty for a minute.
   spentKey(limit: 'daily' | 'rpm'): Promise<string>
-  // The settled row of a request of the scene's key.
+  // The settled row of a request of the fixture's key.
   row(requestId: string | null | undefined): Promise<Loose>
   [Symbol.asyncDispose](): Promise<void>
 }
 
-export async function openClientScene(): Promise<ClientScene> {
+export async function openClientFixture(): Promise<ClientFixture> {
   const upstream = await startUpstream()
   const gateway = await startGateway({ config: standardConfig(upstream.url) })
   const { secret: key } = await gateway.createKey()

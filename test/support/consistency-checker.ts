@@ -7,7 +7,7 @@ import pg from 'pg'
 import { auditDatabase } from '../../src/store/audit/audit.ts'
 import type { AuditReport } from '../../src/store/audit/passes.ts'
 import { auditPostgres } from '../../src/store/audit/postgres.ts'
-import type { Sighting } from './load.ts'
+import type { SeenResponse } from './load.ts'
 import { until } from './until.ts'
 import type { Upstream } from './upstream.ts'
 import { credits } from './usage.ts'
@@ -30,19 +30,23 @@ export type BookedRow = {
   readonly attempts: string | null
 }
 
-export type Judge = {
+export type ConsistencyChecker = {
   readonly tally: Tally
   // To be called when no request is in flight; rows of a dead process may still wait for their recovery.
-  judge(sightings: readonly Sighting[]): Promise<void>
+  check(responses: readonly SeenResponse[]): Promise<void>
 }
 
 // `said`: what the gateways printed, for the report.
-export function openJudge(books: Books, upstream: Upstream, said: () => readonly string[]): Judge {
+export function openConsistencyChecker(
+  books: Books,
+  upstream: Upstream,
+  said: () => readonly string[],
+): ConsistencyChecker {
   const generations = new Map<string, number>()
   const tally: Tally = { rows: 0, whole: 0, cut: 0, recovered: 0 }
-  let judgedUntil = ''
+  let checkedUntil = ''
 
-  function judgeSighting({ requestId, status, cost }: Sighting, row: BookedRow | undefined): void {
+  function checkResponse({ requestId, status, cost }: SeenResponse, row: BookedRow | undefined): void {
     const told = row === undefined ? said().filter(line => line.includes(requestId)) : []
     assert.ok(row, `I6: a caller saw ${requestId} (${status}), which has no row\n${told.join('\n')}`)
     if (cost === undefined) tally.cut += 1
@@ -53,10 +57,10 @@ export function openJudge(books: Books, upstream: Upstream, said: () => readonly
     }
   }
 
-  function judgeRow(row: BookedRow): void {
+  function checkRow(row: BookedRow): void {
     const id = row.request_id
     const called = generations.get(id) ?? 0
-    judgedUntil = id
+    checkedUntil = id
     tally.rows += 1
     if (row.state === 'recovered') tally.recovered += 1
     assert.notEqual(row.state, 'open', `I9: ${id}`)
@@ -69,18 +73,18 @@ export function openJudge(books: Books, upstream: Upstream, said: () => readonly
 
   return {
     tally,
-    async judge(sightings) {
+    async check(responses) {
       await until('no row is open', async () => (await books.countOpen()) === 0, 30_000)
       const report = await books.audit()
       assert.ok(report.ok, JSON.stringify(report.findings.filter(finding => finding.broken > 0)))
       const fresh = upstream.journal.splice(0).map(entry => String(entry.requestId))
       for (const id of fresh) generations.set(id, (generations.get(id) ?? 0) + 1)
 
-      const found = await books.find([...fresh, ...sightings.map(({ requestId }) => requestId)])
+      const found = await books.find([...fresh, ...responses.map(({ requestId }) => requestId)])
       const rows = new Map(found.map(row => [row.request_id, row]))
-      for (const sighting of sightings) judgeSighting(sighting, rows.get(sighting.requestId))
+      for (const response of responses) checkResponse(response, rows.get(response.requestId))
       for (const id of fresh) assert.ok(rows.has(id), `I11: the upstream was called for ${id}, which has no row`)
-      for (const row of await books.rowsAfter(judgedUntil)) judgeRow(row)
+      for (const row of await books.rowsAfter(checkedUntil)) checkRow(row)
     },
   }
 }

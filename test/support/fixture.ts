@@ -6,13 +6,13 @@ import { standardConfig } from './standard-config.ts'
 import { startUpstream, type Upstream } from './upstream.ts'
 import { settledRow } from './usage.ts'
 
-export type Scene = { readonly gateway: Gateway; readonly upstream: Upstream }
+export type Fixture = { readonly gateway: Gateway; readonly upstream: Upstream }
 
 // To be called once, at the top of a file.
-export async function openScene(
+export async function openFixture(
   config: (upstreamUrl: string) => object = standardConfig,
   options: Omit<GatewayOptions, 'config'> = {},
-): Promise<Scene> {
+): Promise<Fixture> {
   const upstream = await startUpstream()
   const gateway = await startGateway({ ...options, config: config(upstream.url) })
   after(async () => {
@@ -25,7 +25,7 @@ export async function openScene(
 }
 
 // The first estimate loads the encoding, which on a busy machine takes longer than an estimate may: after this it is there.
-export async function warmTokenizer({ gateway, upstream }: Scene): Promise<void> {
+export async function warmTokenizer({ gateway, upstream }: Fixture): Promise<void> {
   for (let tries = 0; tries < 30; tries++) {
     upstream.next({ usage: 'none' })
     const { headers } = await gateway.chat({ messages: [{ role: 'user', content: 'Hello' }] })

@@ -1,9 +1,7 @@
 // Starts the gateway's executable, waits until it is ready, and collects what it prints.
 import { type ChildProcess, spawn } from 'node:child_process'
-import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
@@ -94,23 +92,6 @@ export async function runProcess(
   ])
   clearTimeout(killer)
   return { code: code as number | null, stdout, stderr }
-}
-
-// Bound and let go again. Below the range that the system gives to outgoing connections: one of those could sit on the
-// port while a gateway restarts; and above 10080, the highest that fetch() refuses to call.
-export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(10_081, 32_000)
-    const server = createServer().listen(port, '127.0.0.1')
-    const isFree = await once(server, 'listening').then(
-      () => true,
-      () => false,
-    )
-    if (!isFree) continue
-    server.close()
-    await once(server, 'close')
-    return port
-  }
 }
 
 // Only what a process needs of our own environment: a developer's OPENAI_API_KEY or DATABASE_URL must not leak in.

@@ -1,21 +1,21 @@
-// A crowd of callers that ask as fast as they are answered, JSON and streams by turns, and remember what they saw even when
-// the server dies in the middle of it.
+// Load on a gateway: callers that send the next request as soon as the last one is answered, JSON and streams in turn, and that record
+// what they received even when the server dies.
 import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import type { Gateway } from './gateway.ts'
 
 // `cost` only of an answer that was complete: a JSON body to its end, a stream to its [DONE] and trailer.
-export type Sighting = { readonly requestId: string; readonly status: number; cost: string | undefined }
+export type SeenResponse = { readonly requestId: string; readonly status: number; cost: string | undefined }
 
-export type Crowd = {
-  readonly sightings: readonly Sighting[]
+export type Load = {
+  readonly responses: readonly SeenResponse[]
   // Resolves when every caller has noticed that nobody answers any more, or was sent home.
-  readonly dispersed: Promise<unknown>
+  readonly ended: Promise<unknown>
   // Each caller ends what it has begun and asks no more.
-  sendHome(): void
+  stop(): void
 }
 
-export type CrowdSetup = {
+export type LoadSetup = {
   readonly url: string
   readonly secrets: readonly string[]
   readonly callers: number
@@ -24,24 +24,24 @@ export type CrowdSetup = {
   readonly models: readonly string[]
 }
 
-export function gatherCrowd(setup: CrowdSetup): Crowd {
-  const sightings: Sighting[] = []
+export function startLoad(setup: LoadSetup): Load {
+  const responses: SeenResponse[] = []
   const agent = new Agent({ keepAlive: true })
   let isOver = false
-  const place: Place = { agent, sightings, isOver: () => isOver }
+  const place: Place = { agent, responses, isOver: () => isOver }
   const callers = Array.from({ length: setup.callers }, (_, caller) => askOn(caller, setup, place))
   return {
-    sightings,
-    dispersed: Promise.all(callers).finally(() => agent.destroy()),
-    sendHome() {
+    responses,
+    ended: Promise.all(callers).finally(() => agent.destroy()),
+    stop() {
       isOver = true
     },
   }
 }
 
-type Place = { readonly agent: Agent; readonly sightings: Sighting[]; isOver(): boolean }
+type Place = { readonly agent: Agent; readonly responses: SeenResponse[]; isOver(): boolean }
 
-async function askOn(caller: number, setup: CrowdSetup, { agent, sightings, isOver }: Place): Promise<void> {
+async function askOn(caller: number, setup: LoadSetup, { agent, responses, isOver }: Place): Promise<void> {
   for (let turn = caller; !isOver(); turn++) {
     const key = setup.secrets[turn % setup.secrets.length] ?? ''
     const model = setup.models[turn % setup.models.length]
@@ -54,7 +54,7 @@ async function askOn(caller: number, setup: CrowdSetup, { agent, sightings, isOv
       messages: [{ role: 'user', content: `turn ${turn}` }],
     })
     try {
-      await ask(`${setup.url}/v1/chat/completions`, { key, body, agent, isLeaving }, sightings)
+      await ask(`${setup.url}/v1/chat/completions`, { key, body, agent, isLeaving }, responses)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') return
     }
@@ -63,17 +63,17 @@ async function askOn(caller: number, setup: CrowdSetup, { agent, sightings, isOv
 
 type Question = { readonly key: string; readonly body: string; readonly agent: Agent; readonly isLeaving: boolean }
 
-async function ask(url: string, question: Question, sightings: Sighting[]): Promise<void> {
+async function ask(url: string, question: Question, responses: SeenResponse[]): Promise<void> {
   const headers = { authorization: `Bearer ${question.key}`, 'content-type': 'application/json' }
   const outgoing = request(url, { method: 'POST', agent: question.agent, headers })
   outgoing.end(question.body)
   const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage]
-  const sighting: Sighting = {
+  const response: SeenResponse = {
     requestId: String(incoming.headers['x-request-id']),
     status: incoming.statusCode ?? 0,
     cost: undefined,
   }
-  sightings.push(sighting)
+  responses.push(response)
   let text = ''
   for await (const piece of incoming) {
     text += String(piece)
@@ -81,7 +81,7 @@ async function ask(url: string, question: Question, sightings: Sighting[]): Prom
   }
   const cost =
     incoming.headers['x-svc-cost'] ?? (text.endsWith('data: [DONE]\n\n') ? incoming.trailers['x-svc-cost'] : undefined)
-  sighting.cost = incoming.complete ? String(cost) : undefined
+  response.cost = incoming.complete ? String(cost) : undefined
 }
 
 // Two keys of one account, one of another, and one that runs out of credits.

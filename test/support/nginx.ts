@@ -5,7 +5,7 @@ import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ROOT, runTool } from './deploy-tools.ts'
-import { freePort } from './gateway-process.ts'
+import { freePort } from './free-port.ts'
 import { until } from './until.ts'
 
 export type Nginx = AsyncDisposable & { readonly url: string; readonly passesTrailers: boolean }

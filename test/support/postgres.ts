@@ -2,6 +2,7 @@
 // installed (or Debian's package, where we may install it), started when the first test asks for it. Each test works in a
 // schema of its own.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { chownSync, existsSync, globSync, mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
@@ -26,12 +27,11 @@ export function hasPostgres(): boolean {
 }
 
 let server: Promise<string> | undefined
-let schemas = 0
 
 export async function freshSchema(): Promise<Schema> {
   server ??= process.env.DATABASE_URL ? Promise.resolve(process.env.DATABASE_URL) : startServer().then(({ url }) => url)
   const base = await server
-  const name = `test_${process.pid}_${++schemas}`
+  const name = `test_${randomUUID().replaceAll('-', '')}`
   await run(base, `CREATE SCHEMA ${name}`)
   const url = new URL(base)
   url.searchParams.set('options', `-c search_path=${name}`)

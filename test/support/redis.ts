@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { createClient } from '@redis/client'
-import { freePort } from './gateway-process.ts'
+import { freePort } from './free-port.ts'
 import { installPackages } from './install.ts'
 import { until } from './until.ts'
 

@@ -1,31 +1,80 @@
-// Runs test files in the order in which they are given, which the command line of the test runner would sort, shows what
-// comes of them, and gives back those in which something failed.
-import { run } from 'node:test'
-import { spec } from 'node:test/reporters'
+// Runs test files, each in a process of its own, several at once, and reports how long each took and whether it passed.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
 
-export type Running = {
-  readonly atOnce: number
-  readonly env?: NodeJS.ProcessEnv
-  readonly coverage?: boolean
+export type Job = {
+  readonly file: string
+  // How much of the machine the file takes while it runs, out of `slots`.
+  readonly slots: number
+  readonly env?: Readonly<Record<string, string>>
+  // Appended to the name of the file where it is reported.
+  readonly note?: string
 }
 
-// Of a test; its file, which what it has left behind may keep alive for ever, is ended a little later.
+export type Result = {
+  readonly job: Job
+  readonly passed: boolean
+  readonly seconds: number
+  readonly tests: number
+  // What the file printed: every test with its outcome and time, and the errors.
+  readonly output: string
+}
+
+// A test that takes longer has failed. Its file, which leftovers could keep alive for ever, is ended a little later by the preload.
 const TEST_MS_MAX = 300_000
 const DEADLINE = new URL('deadline.ts', import.meta.url).href
+const NODE_ARGS = ['--import', DEADLINE, `--test-timeout=${TEST_MS_MAX}`, '--test-reporter=spec']
 
-export async function runFiles(files: readonly string[], running: Running): Promise<readonly string[]> {
-  const { atOnce, env, coverage = false } = running
-  const failed = new Set<string>()
-  const events = run({
-    files: [...files],
-    concurrency: atOnce,
-    timeout: TEST_MS_MAX,
-    execArgv: ['--import', DEADLINE],
-    coverage,
-    ...(coverage ? { coverageIncludeGlobs: ['src/**'] } : {}),
-    ...(env === undefined ? {} : { env }),
+const running = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGTERM')
+})
+
+// In the order in which they are given; a job that needs more slots than are free lets smaller ones pass.
+export async function runJobs(
+  jobs: readonly Job[],
+  slots: number,
+  onResult: (result: Result) => void,
+): Promise<readonly Result[]> {
+  const waiting = [...jobs]
+  const results: Result[] = []
+  let free = slots
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const fill = () => {
+    for (;;) {
+      const next = waiting.findIndex(job => job.slots <= free || free === slots)
+      if (next < 0) break
+      const [job] = waiting.splice(next, 1) as [Job]
+      free -= job.slots
+      runJob(job).then(result => {
+        free += job.slots
+        results.push(result)
+        onResult(result)
+        fill()
+      }, reject)
+    }
+    if (results.length === jobs.length) resolve()
+  }
+  fill()
+  await promise
+  return results
+}
+
+async function runJob(job: Job): Promise<Result> {
+  const started = performance.now()
+  const child = spawn(process.execPath, [...NODE_ARGS, job.file], {
+    env: { ...process.env, ...job.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
-  events.on('test:fail', ({ file, name }) => failed.add(file ?? name))
-  for await (const text of events.compose(new spec())) process.stdout.write(text)
-  return [...failed]
+  running.add(child)
+  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  running.delete(child)
+  return {
+    job,
+    passed: code === 0,
+    seconds: (performance.now() - started) / 1000,
+    tests: Number(/^ℹ tests (\d+)$/m.exec(stdout)?.[1] ?? 0),
+    output: stdout + stderr,
+  }
 }

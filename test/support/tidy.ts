@@ -1,4 +1,4 @@
-// The house rules that no linter knows: who may import whom, what only one place may do, and what may stand nowhere. It
+// The style rules that no linter knows: who may import whom, what only one place may do, and what may stand nowhere. It
 // reads a tree of texts, so that a test can hand it a made-up one, and says each finding as `file:line what`.
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'

@@ -6,24 +6,24 @@ import type { SummaryGroup, SummaryRow } from '../../src/store/contract/operator
 import type { GateAsk, Store } from '../../src/store/contract/store.ts'
 import { rollUp } from '../../src/store/roll-up.ts'
 import { idAt } from '../../src/store/sql/time-order.ts'
-import { bill, type House } from './billing-stores.ts'
+import { bill, type Fixture } from './billing-stores.ts'
 import type { Rooms } from './engines.ts'
 
 export const SOME_HOUR = Math.floor(Date.UTC(2026, 2, 3, 22) / HOUR_MS)
 
 // A request of that time, as a gateway would ask for it.
-export function askAt(house: House, at: number, change: Partial<GateAsk> = {}): GateAsk {
+export function askAt(fixture: Fixture, at: number, change: Partial<GateAsk> = {}): GateAsk {
   const requestId = idAt(at)
-  house.clearDaysAtEnd()
-  const ask = house.ask(requestId, change)
+  fixture.clearDaysAtEnd()
+  const ask = fixture.ask(requestId, change)
   return { ...ask, facts: { ...ask.facts, requestId, createdAt: at } }
 }
 
 // A note is written behind; what is awaited after it is written with it or later.
-export async function noteAt(house: House, at: number, requests = 1): Promise<void> {
-  const { facts } = askAt(house, at)
-  house.store.gates.note({ facts, httpStatus: 429, errorCode: 'rate_limit_exceeded', requests })
-  await house.store.gates.settle(bill('nobody', {}))
+export async function noteAt(fixture: Fixture, at: number, requests = 1): Promise<void> {
+  const { facts } = askAt(fixture, at)
+  fixture.store.gates.note({ facts, httpStatus: 429, errorCode: 'rate_limit_exceeded', requests })
+  await fixture.store.gates.settle(bill('nobody', {}))
 }
 
 export async function rollUpAll(store: Store, overForMs = 0): Promise<number> {

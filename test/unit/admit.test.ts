@@ -19,77 +19,77 @@ import { bearerOf, keyWith } from '../support/authenticated-key.ts'
 const rule: EndpointRule = { endpoint: 'models', method: 'GET', scope: 'models.read', evenIfSuspended: false }
 
 test('a refusal by memory is told only after a look at the store, which may say otherwise', async () => {
-  const house = openHouse({ shared: true })
-  await house.ask()
+  const fixture = openFixture({ shared: true })
+  await fixture.ask()
 
-  house.change({ ...house.key, scopes: [], version: 2 })
-  const stillIn = await house.ask()
-  house.forget()
-  const refused = await house.ask()
-  house.change({ ...house.key, scopes: ['models.read'], version: 3 })
-  const allowed = await house.ask()
+  fixture.change({ ...fixture.key, scopes: [], version: 2 })
+  const stillIn = await fixture.ask()
+  fixture.forget()
+  const refused = await fixture.ask()
+  fixture.change({ ...fixture.key, scopes: ['models.read'], version: 3 })
+  const allowed = await fixture.ask()
 
   // What is wrongly let in is the gate's to find out.
   assert.deepEqual([stillIn, refused, allowed], ['in', 'insufficient_scope', 'in'])
 })
 
 test('on a store of its own a node refuses by memory without a look', async () => {
-  const house = openHouse({ shared: false })
-  house.change({ ...house.key, scopes: [] })
-  await house.ask()
-  const looks = house.looks
+  const fixture = openFixture({ shared: false })
+  fixture.change({ ...fixture.key, scopes: [] })
+  await fixture.ask()
+  const looks = fixture.looks
 
-  for (let i = 0; i < 20; i++) assert.equal(await house.ask(), 'insufficient_scope')
+  for (let i = 0; i < 20; i++) assert.equal(await fixture.ask(), 'insufficient_scope')
 
-  assert.equal(house.looks, looks)
+  assert.equal(fixture.looks, looks)
 })
 
 test('a flood of refusals costs one look-up at a time, and each is told by one that began after it came', async () => {
-  const house = openHouse({ shared: true, lookMs: 20 })
-  house.change({ ...house.key, scopes: [] })
-  await house.ask()
-  const looks = house.looks
+  const fixture = openFixture({ shared: true, lookMs: 20 })
+  fixture.change({ ...fixture.key, scopes: [] })
+  await fixture.ask()
+  const looks = fixture.looks
 
   const startedAt = performance.now()
   const answers: Promise<string>[] = []
   for (let i = 0; i < 50; i++) {
-    for (let j = 0; j < 20; j++) answers.push(house.ask())
+    for (let j = 0; j < 20; j++) answers.push(fixture.ask())
     await setTimeout(1)
   }
   const codes = await Promise.all(answers)
   const ms = performance.now() - startedAt
 
   assert.deepEqual([...new Set(codes)], ['insufficient_scope'])
-  assert.equal(house.atOnceMax, 1)
-  assert.ok(house.looks - looks <= Math.ceil(ms / 20) + 1, `${house.looks - looks} looks in ${ms} ms`)
+  assert.equal(fixture.atOnceMax, 1)
+  assert.ok(fixture.looks - looks <= Math.ceil(ms / 20) + 1, `${fixture.looks - looks} looks in ${ms} ms`)
 })
 
 test('a change that was there before a request came is never missed, however many look-ups are under way', async () => {
-  const house = openHouse({ shared: true, lookMs: 10 })
-  house.change({ ...house.key, scopes: [] })
-  await house.ask()
+  const fixture = openFixture({ shared: true, lookMs: 10 })
+  fixture.change({ ...fixture.key, scopes: [] })
+  await fixture.ask()
 
   for (let round = 2; round < 30; round++) {
-    const crowd = Array.from({ length: 5 }, () => house.ask())
+    const load = Array.from({ length: 5 }, () => fixture.ask())
     await setTimeout(round % 12)
-    house.change({ ...house.key, scopes: ['models.read'], version: round * 2 })
-    assert.equal(await house.ask(), 'in')
-    await Promise.all(crowd)
-    house.change({ ...house.key, scopes: [], version: round * 2 + 1 })
-    house.forget()
-    assert.equal(await house.ask(), 'insufficient_scope')
+    fixture.change({ ...fixture.key, scopes: ['models.read'], version: round * 2 })
+    assert.equal(await fixture.ask(), 'in')
+    await Promise.all(load)
+    fixture.change({ ...fixture.key, scopes: [], version: round * 2 + 1 })
+    fixture.forget()
+    assert.equal(await fixture.ask(), 'insufficient_scope')
   }
 })
 
 test('a key that died meanwhile is nobody’s, and a store that is away is our fault', async () => {
-  const house = openHouse({ shared: true })
-  house.change({ ...house.key, scopes: [] })
-  await house.ask()
+  const fixture = openFixture({ shared: true })
+  fixture.change({ ...fixture.key, scopes: [] })
+  await fixture.ask()
 
-  house.change('away')
-  const away = await house.ask()
-  house.change(undefined)
-  const dead = await house.ask()
+  fixture.change('away')
+  const away = await fixture.ask()
+  fixture.change(undefined)
+  const dead = await fixture.ask()
 
   assert.deepEqual([away, dead], ['StoreAway', 'invalid_api_key'])
 })
@@ -99,39 +99,39 @@ test('where others may make keys, one that was unknown a moment ago is looked fo
     [true, 'in'],
     [false, 'invalid_api_key'],
   ] as const) {
-    const house = openHouse({ shared })
-    house.change(undefined)
-    const unknown = await house.ask()
-    house.change(house.key)
+    const fixture = openFixture({ shared })
+    fixture.change(undefined)
+    const unknown = await fixture.ask()
+    fixture.change(fixture.key)
 
-    assert.deepEqual([unknown, await house.ask()], ['invalid_api_key', then])
+    assert.deepEqual([unknown, await fixture.ask()], ['invalid_api_key', then])
   }
 })
 
 test('a key that is given a new end while it is looked for in vain is found by the next request', async () => {
-  const house = openHouse({ shared: false, lookMs: 20 })
-  house.change(undefined)
-  const late = house.ask()
+  const fixture = openFixture({ shared: false, lookMs: 20 })
+  fixture.change(undefined)
+  const late = fixture.ask()
   await setTimeout(5)
-  house.change(house.key)
-  house.forget()
+  fixture.change(fixture.key)
+  fixture.forget()
 
-  assert.deepEqual([await late, await house.ask()], ['invalid_api_key', 'in'])
+  assert.deepEqual([await late, await fixture.ask()], ['invalid_api_key', 'in'])
 })
 
 test('a limit that was raised elsewhere holds for the request that was refused by the old one', async () => {
-  const house = openHouse({ shared: true })
-  house.change({ ...house.key, rpmLimit: 1 })
-  const first = await house.ask()
-  const spent = await house.ask()
-  house.change({ ...house.key, rpmLimit: 2, version: 2 })
-  const raised = await house.ask()
-  const again = await house.ask()
+  const fixture = openFixture({ shared: true })
+  fixture.change({ ...fixture.key, rpmLimit: 1 })
+  const first = await fixture.ask()
+  const spent = await fixture.ask()
+  fixture.change({ ...fixture.key, rpmLimit: 2, version: 2 })
+  const raised = await fixture.ask()
+  const again = await fixture.ask()
 
   assert.deepEqual([first, spent, raised, again], ['in', 'rate_limit_exceeded', 'in', 'rate_limit_exceeded'])
 })
 
-function openHouse({ shared, lookMs = 0 }: { readonly shared: boolean; readonly lookMs?: number }) {
+function openFixture({ shared, lookMs = 0 }: { readonly shared: boolean; readonly lookMs?: number }) {
   const clock = systemClock
   const seen = { looks: 0, atOnceMax: 0 }
   const key = keyWith()

@@ -17,29 +17,29 @@ import { bearerOf, keyWith } from '../support/authenticated-key.ts'
 const CACHED_MAX = 100
 
 test('a key in use is forgotten when told so, also after more others than are remembered', async () => {
-  const house = openHouse()
-  await house.ask('used')
+  const fixture = openFixture()
+  await fixture.ask('used')
   for (let i = 0; i < 3 * CACHED_MAX; i++) {
-    await house.ask(`other${i}`)
-    assert.equal(await house.ask('used'), true)
+    await fixture.ask(`other${i}`)
+    assert.equal(await fixture.ask('used'), true)
   }
 
-  house.forget('used')
+  fixture.forget('used')
 
-  assert.equal(await house.ask('used'), false)
+  assert.equal(await fixture.ask('used'), false)
 })
 
 test('a key that was pushed out by others and came back is forgotten with all of its secrets', async () => {
-  const house = openHouse()
-  await house.ask('key', 'a')
-  for (let i = 0; i < CACHED_MAX; i++) await house.ask(`other${i}`)
-  await house.ask('key', 'b')
-  await house.ask('key', 'a')
-  assert.deepEqual([await house.ask('key', 'a'), await house.ask('key', 'b')], [true, true])
+  const fixture = openFixture()
+  await fixture.ask('key', 'a')
+  for (let i = 0; i < CACHED_MAX; i++) await fixture.ask(`other${i}`)
+  await fixture.ask('key', 'b')
+  await fixture.ask('key', 'a')
+  assert.deepEqual([await fixture.ask('key', 'a'), await fixture.ask('key', 'b')], [true, true])
 
-  house.forget('key')
+  fixture.forget('key')
 
-  assert.deepEqual([await house.ask('key', 'a'), await house.ask('key', 'b')], [false, false])
+  assert.deepEqual([await fixture.ask('key', 'a'), await fixture.ask('key', 'b')], [false, false])
 })
 
 test('a valid key that was never seen is looked up while its address has thousands of unknown ones waiting', async () => {
@@ -106,7 +106,7 @@ test('an unknown key of one address waits for three statements at most, however 
 })
 
 // `ask` tells whether the bearer was remembered.
-function openHouse() {
+function openFixture() {
   const keyIds: string[] = []
   const authenticate = authenticator({
     ...BOUNDS,

@@ -12,38 +12,38 @@ import { OPERATOR } from '../support/engines.ts'
 import { temporaryFolder } from '../support/folder.ts'
 
 test('refreshes come one after the other: a slow answer of the store does not undo a later one', async () => {
-  await using house = await openKeeper()
+  await using fixture = await openKeeper()
   const arrival = Promise.withResolvers<void>()
   const read = Promise.withResolvers<void>()
   // The store has answered, and the answer takes its time.
-  house.onLoad = async stored => {
-    house.onLoad = undefined
+  fixture.onLoad = async stored => {
+    fixture.onLoad = undefined
     read.resolve()
     await arrival.promise
     return stored
   }
 
-  const first = house.keeper.refresh()
+  const first = fixture.keeper.refresh()
   await read.promise
-  await house.add('added')
-  const second = house.keeper.refresh()
+  await fixture.add('added')
+  const second = fixture.keeper.refresh()
   await Promise.race([second, new Promise(resolve => setTimeout(resolve, 100))])
   arrival.resolve()
   await Promise.all([first, second])
 
-  assert.equal(house.keeper.live.current().provider('added')?.id, 'added')
+  assert.equal(fixture.keeper.live.current().provider('added')?.id, 'added')
 })
 
 test('a refresh that failed does not keep the next one from being done', async () => {
-  await using house = await openKeeper()
-  await house.add('added')
+  await using fixture = await openKeeper()
+  await fixture.add('added')
 
-  house.onLoad = () => Promise.reject(new Error('the store is away'))
-  await assert.rejects(house.keeper.refresh(), /away/)
-  house.onLoad = undefined
-  await house.keeper.refresh()
+  fixture.onLoad = () => Promise.reject(new Error('the store is away'))
+  await assert.rejects(fixture.keeper.refresh(), /away/)
+  fixture.onLoad = undefined
+  await fixture.keeper.refresh()
 
-  assert.equal(house.keeper.live.current().provider('added')?.id, 'added')
+  assert.equal(fixture.keeper.live.current().provider('added')?.id, 'added')
 })
 
 type OnLoad = (stored: StoredCatalog) => Promise<StoredCatalog>
@@ -54,10 +54,10 @@ async function openKeeper() {
   const store = await openSqlite({ path: join(folder.path, 'test.db'), owner: 'test' })
   const load = async () => {
     const stored = await store.catalog.load()
-    return house.onLoad === undefined ? stored : house.onLoad(stored)
+    return fixture.onLoad === undefined ? stored : fixture.onLoad(stored)
   }
   const catalog: CatalogStore = Object.assign(Object.create(store.catalog), { load })
-  const house = {
+  const fixture = {
     onLoad: undefined as OnLoad | undefined,
     async add(id: string): Promise<void> {
       const added = { provider: provider(id), entered: '{}', active: true, credentials: [] }
@@ -68,5 +68,5 @@ async function openKeeper() {
       await folder[Symbol.asyncDispose]()
     },
   }
-  return Object.assign(house, { keeper: await openCatalog({ ...store, catalog }, openGround(config)) })
+  return Object.assign(fixture, { keeper: await openCatalog({ ...store, catalog }, openGround(config)) })
 }

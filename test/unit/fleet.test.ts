@@ -33,7 +33,7 @@ const often =
   (_, random) =>
     random() < 0.6 ? doing : undefined
 
-type Scene = {
+type Scenario = {
   readonly trouble: () => Trouble
   // How many have it: the one that a strategy likes best, and the one that it likes next.
   readonly troubled: 1 | 2
@@ -45,7 +45,7 @@ const MINUTE = { troubled: 1, seconds: 60, endsMs: 40_000 } as const
 // The breaker of one that is away for so long stays open for as long as a breaker may, and then there are requests enough
 // to show when it is called again.
 const LONG = { troubled: 1, seconds: 130, endsMs: 90_000 } as const
-const SCENES: Readonly<Record<string, Scene>> = {
+const SCENES: Readonly<Record<string, Scenario>> = {
   'all well': { ...MINUTE, trouble: () => () => undefined },
   'one down': { ...MINUTE, trouble: () => between(10_000, 40_000, () => refused) },
   'one cannot be connected to': { ...MINUTE, trouble: () => between(10_000, 40_000, () => unconnected) },
@@ -54,13 +54,13 @@ const SCENES: Readonly<Record<string, Scene>> = {
   'one slow': { ...MINUTE, trouble: () => between(10_000, 40_000, () => 'slow') },
   'one limited': { ...MINUTE, trouble: () => limitedTo(5) },
 }
-const LONG_SCENES: Readonly<Record<string, Scene>> = {
+const LONG_SCENES: Readonly<Record<string, Scenario>> = {
   'down for long': { ...LONG, trouble: () => between(10_000, 90_000, () => refused) },
   'not connected to for long': { ...LONG, trouble: () => between(10_000, 90_000, () => unconnected) },
   'a long brown-out': { ...LONG, trouble: () => between(10_000, 90_000, often(error)) },
 }
 // What may be the input's fault opens no breaker: nothing but the budget stands between it and the upstreams.
-const FORBIDDING: Readonly<Record<string, Scene>> = {
+const FORBIDDING: Readonly<Record<string, Scenario>> = {
   'two forbid most': {
     ...MINUTE,
     troubled: 2,
@@ -74,13 +74,13 @@ const bestOf = (strategy: Strategy): Plain['id'] => (strategy === 'fastest' ? 'b
 const nextBest = { a: 'b', b: 'a' } as const
 
 const figures = new Map<string, Figures[]>()
-for (const [name, scene] of Object.entries(ALL)) {
+for (const [name, scenario] of Object.entries(ALL)) {
   for (const best of ['a', 'b'] as const) {
     const strategies = STRATEGIES.filter(strategy => bestOf(strategy) === best)
     for (const who of ['random', 'oracle', ...strategies] as const) {
       const all = []
       for (const seed of SEEDS) {
-        const world: Place = { scene, best, seed }
+        const world: Place = { scenario, best, seed }
         all.push(who === 'random' || who === 'oracle' ? without(world, who) : await simulate(world, who))
       }
       figures.set(`${name}/${best}/${who}`, all)
@@ -91,28 +91,30 @@ print()
 
 test('while one of three targets is down, 999 of 1000 requests are served, by every strategy', () => {
   for (const strategy of STRATEGIES) {
-    for (const scene of ['one down', 'one cannot be connected to', 'down for long', 'not connected to for long']) {
-      for (const { success } of of(scene, strategy)) assert.ok(success >= 0.999, `${scene}, ${strategy}: ${success}`)
+    for (const scenario of ['one down', 'one cannot be connected to', 'down for long', 'not connected to for long']) {
+      for (const { success } of of(scenario, strategy))
+        assert.ok(success >= 0.999, `${scenario}, ${strategy}: ${success}`)
     }
-    for (const scene of ['a brown-out', 'flapping', 'one slow', 'one limited', 'a long brown-out']) {
-      for (const { success } of of(scene, strategy)) assert.ok(success >= 0.995, `${scene}, ${strategy}: ${success}`)
+    for (const scenario of ['a brown-out', 'flapping', 'one slow', 'one limited', 'a long brown-out']) {
+      for (const { success } of of(scenario, strategy))
+        assert.ok(success >= 0.995, `${scenario}, ${strategy}: ${success}`)
     }
   }
 })
 
 test('with one of three in trouble, upstreams get at most a fifth more calls than there are requests', () => {
   for (const strategy of STRATEGIES) {
-    for (const scene of Object.keys({ ...SCENES, ...LONG_SCENES })) {
-      for (const { extraLoad } of of(scene, strategy))
-        assert.ok(extraLoad <= 0.2, `${scene}, ${strategy}: ${extraLoad}`)
+    for (const scenario of Object.keys({ ...SCENES, ...LONG_SCENES })) {
+      for (const { extraLoad } of of(scenario, strategy))
+        assert.ok(extraLoad <= 0.2, `${scenario}, ${strategy}: ${extraLoad}`)
     }
   }
 })
 
 test('with two of three failing in a way that opens no breaker, second tries end with the budget', () => {
-  const [scene] = Object.values(FORBIDDING) as [Scene]
-  const requests = scene.seconds * PER_SECOND
-  const windows = scene.seconds / BOUNDS.retryWindowSeconds + 1
+  const [scenario] = Object.values(FORBIDDING) as [Scenario]
+  const requests = scenario.seconds * PER_SECOND
+  const windows = scenario.seconds / BOUNDS.retryWindowSeconds + 1
   const most = (requests * BOUNDS.retryPercentMax) / 100 + windows * BOUNDS.retryReserveMax
   for (const strategy of STRATEGIES) {
     for (const { retries } of of('two forbid most', strategy)) {
@@ -127,17 +129,17 @@ test('with all well nobody is called twice and nobody is asked questions', () =>
 })
 
 test('the cheapest costs at most a tenth more than what an oracle would pay', () => {
-  for (const scene of Object.keys(SCENES)) {
-    for (const [ours, oracle] of beside(scene, 'cheapest', 'oracle')) {
-      assert.ok(ours.meanCost <= 1.1 * oracle.meanCost, `${scene}: ${ours.meanCost} against ${oracle.meanCost}`)
+  for (const scenario of Object.keys(SCENES)) {
+    for (const [ours, oracle] of beside(scenario, 'cheapest', 'oracle')) {
+      assert.ok(ours.meanCost <= 1.1 * oracle.meanCost, `${scenario}: ${ours.meanCost} against ${oracle.meanCost}`)
     }
   }
 })
 
 test('the fastest begins sooner than a random choice, and leaves a target that has become slow', () => {
-  for (const scene of Object.keys(SCENES)) {
-    for (const [ours, random] of beside(scene, 'fastest', 'random')) {
-      assert.ok(ours.p95Ms < random.p95Ms, `${scene}: ${ours.p95Ms} against ${random.p95Ms}`)
+  for (const scenario of Object.keys(SCENES)) {
+    for (const [ours, random] of beside(scenario, 'fastest', 'random')) {
+      assert.ok(ours.p95Ms < random.p95Ms, `${scenario}: ${ours.p95Ms} against ${random.p95Ms}`)
     }
   }
   for (const [ours, oracle] of beside('all well', 'fastest', 'oracle')) assert.ok(ours.p95Ms < 1.5 * oracle.p95Ms)
@@ -145,9 +147,9 @@ test('the fastest begins sooner than a random choice, and leaves a target that h
 
 test('every strategy serves more than a random choice does when something is wrong', () => {
   for (const strategy of STRATEGIES) {
-    for (const scene of ['one down', 'a brown-out', 'flapping', 'one limited']) {
-      for (const [ours, random] of beside(scene, strategy, 'random')) {
-        assert.ok(ours.success > random.success, `${scene}, ${strategy}`)
+    for (const scenario of ['one down', 'a brown-out', 'flapping', 'one limited']) {
+      for (const [ours, random] of beside(scenario, strategy, 'random')) {
+        assert.ok(ours.success > random.success, `${scenario}, ${strategy}`)
       }
     }
   }
@@ -155,11 +157,11 @@ test('every strategy serves more than a random choice does when something is wro
 
 test('a healed target is used again within its probe interval', () => {
   for (const strategy of STRATEGIES) {
-    for (const [scene, { seconds, endsMs }] of Object.entries(LONG_SCENES)) {
+    for (const [scenario, { seconds, endsMs }] of Object.entries(LONG_SCENES)) {
       const most = BOUNDS.breakerOpenMsMax + 2000
       assert.ok(seconds * 1000 - endsMs > most, 'there are no requests to show it')
-      for (const { backAfterMs } of of(scene, strategy)) {
-        assert.ok(backAfterMs <= most, `${scene}, ${strategy}: ${backAfterMs} ms`)
+      for (const { backAfterMs } of of(scenario, strategy)) {
+        assert.ok(backAfterMs <= most, `${scenario}, ${strategy}: ${backAfterMs} ms`)
       }
     }
   }
@@ -176,15 +178,15 @@ type Figures = {
 }
 
 // Where everybody is put to the same test.
-type Place = { readonly scene: Scene; readonly best: 'a' | 'b'; readonly seed: number }
+type Place = { readonly scenario: Scenario; readonly best: 'a' | 'b'; readonly seed: number }
 
-async function simulate({ scene, best, seed }: Place, strategy: Strategy): Promise<Figures> {
+async function simulate({ scenario, best, seed }: Place, strategy: Strategy): Promise<Figures> {
   const random = chance(seed)
-  const troubles = troublesOf(scene, best)
+  const troubles = troublesOf(scenario, best)
   const members = PLAIN.map(plain => member(plain, troubles.get(plain.id), random))
   const world = openWorld(members, { strategy, seed: seed + 1 })
   const told: { provider: string | undefined; tookMs: number; startedMs: number }[] = []
-  const requests = scene.seconds * PER_SECOND
+  const requests = scenario.seconds * PER_SECOND
   const arrive = (i: number) => {
     if (i === requests) return
     world.at((i + random()) * (1000 / PER_SECOND), () => {
@@ -197,31 +199,31 @@ async function simulate({ scene, best, seed }: Place, strategy: Strategy): Promi
   }
   arrive(0)
   const tending = (atMs: number) => {
-    if (atMs > scene.seconds * 1000) return
+    if (atMs > scenario.seconds * 1000) return
     world.at(atMs, () => {
       tend(world.fleet)
       tending(atMs + BOUNDS.fleetTendedEveryMs)
     })
   }
   tending(0)
-  await world.run(scene.seconds * 2000)
+  await world.run(scenario.seconds * 2000)
 
   assert.equal(told.length, requests)
-  const back = told.filter(({ provider, startedMs }) => provider === best && startedMs >= scene.endsMs)
+  const back = told.filter(({ provider, startedMs }) => provider === best && startedMs >= scenario.endsMs)
   const questions = world.calls.filter(isQuestion).length
   return figuresOf(
     told.map(({ provider, tookMs }) => ({ plain: PLAIN.find(({ id }) => id === provider), tookMs })),
     { calls: world.calls.length, questions },
-    Math.min(...back.map(({ startedMs, tookMs }) => startedMs + tookMs - scene.endsMs)),
+    Math.min(...back.map(({ startedMs, tookMs }) => startedMs + tookMs - scenario.endsMs)),
   )
 }
 
 // One try each: at random, or by one who knows who is well, and takes the cheapest or the fastest of them.
-function without({ scene, best, seed }: Place, who: 'random' | 'oracle'): Figures {
+function without({ scenario, best, seed }: Place, who: 'random' | 'oracle'): Figures {
   const random = chance(seed)
-  const troubles = troublesOf(scene, best)
+  const troubles = troublesOf(scenario, best)
   const told: { plain: Plain | undefined; tookMs: number; cost: number }[] = []
-  for (let i = 0; i < scene.seconds * PER_SECOND; i++) {
+  for (let i = 0; i < scenario.seconds * PER_SECOND; i++) {
     const nowMs = (i + random()) * (1000 / PER_SECOND)
     const doings = PLAIN.map(plain => ({
       plain,
@@ -240,7 +242,7 @@ function without({ scene, best, seed }: Place, who: 'random' | 'oracle'): Figure
   return who === 'random' ? found : { ...found, meanCost: mean(told.map(({ cost }) => cost)) }
 }
 
-function troublesOf({ trouble, troubled }: Scene, best: 'a' | 'b'): ReadonlyMap<string, Trouble> {
+function troublesOf({ trouble, troubled }: Scenario, best: 'a' | 'b'): ReadonlyMap<string, Trouble> {
   return new Map([best, nextBest[best]].slice(0, troubled).map(id => [id, trouble()]))
 }
 
@@ -310,25 +312,25 @@ function mean(values: readonly number[]): number {
 }
 
 // Of each seed.
-function of(scene: string, strategy: Strategy): readonly Figures[] {
-  return at(scene, bestOf(strategy), strategy)
+function of(scenario: string, strategy: Strategy): readonly Figures[] {
+  return at(scenario, bestOf(strategy), strategy)
 }
 
 // A strategy and whoever it is held against, both in the world of its trouble.
-function beside(scene: string, strategy: Strategy, other: 'random' | 'oracle'): (readonly [Figures, Figures])[] {
-  const others = at(scene, bestOf(strategy), other)
-  return of(scene, strategy).map((ours, index) => [ours, others[index] as Figures])
+function beside(scenario: string, strategy: Strategy, other: 'random' | 'oracle'): (readonly [Figures, Figures])[] {
+  const others = at(scenario, bestOf(strategy), other)
+  return of(scenario, strategy).map((ours, index) => [ours, others[index] as Figures])
 }
 
-function at(scene: string, best: string, who: string): readonly Figures[] {
-  const found = figures.get(`${scene}/${best}/${who}`)
-  assert.ok(found, `${scene}/${best}/${who}`)
+function at(scenario: string, best: string, who: string): readonly Figures[] {
+  const found = figures.get(`${scenario}/${best}/${who}`)
+  assert.ok(found, `${scenario}/${best}/${who}`)
   return found
 }
 
 function print(): void {
   const lines = [...figures].map(([name, all]) => {
-    const [scene = '', best = '', who = ''] = name.split('/')
+    const [scenario = '', best = '', who = ''] = name.split('/')
     const over = (read: (figures: Figures) => number) => mean(all.map(read))
     const cells = [
       (over(({ success }) => success) * 100).toFixed(2).padStart(9),
@@ -340,8 +342,8 @@ function print(): void {
         .padStart(8),
       (over(({ extraLoad }) => extraLoad) * 100).toFixed(1).padStart(8),
     ]
-    return `${scene.padEnd(28)}${best.padEnd(4)}${who.padEnd(12)}${cells.join('  ')}`
+    return `${scenario.padEnd(28)}${best.padEnd(4)}${who.padEnd(12)}${cells.join('  ')}`
   })
-  const head = `${'scene'.padEnd(28)}at  ${'by'.padEnd(12)}served, %    cost  p95, ms  extra, %`
+  const head = `${'scenario'.padEnd(28)}at  ${'by'.padEnd(12)}served, %    cost  p95, ms  extra, %`
   process.stdout.write(`${[head, ...lines].join('\n')}\n`)
 }

@@ -7,7 +7,7 @@ import { type BatchResult, groupCommit } from '../../src/store/billing/group-com
 const BOUNDS = { batchMax: 4, waitingMax: 6 }
 
 // Commits when it is told to, and remembers what came together.
-function house() {
+function fixture() {
   const batches: (readonly string[])[] = []
   const running: { resolve(results: readonly BatchResult<string>[]): void; reject(error: Error): void }[] = []
   const commits = groupCommit<string, string>(
@@ -29,7 +29,7 @@ async function turns(count: number): Promise<void> {
 }
 
 test('one alone is committed within the turn, and the next one alone too', async () => {
-  const { commits, batches, answerLast } = house()
+  const { commits, batches, answerLast } = fixture()
   const first = commits.submit('a')
   await turns(1)
   assert.deepEqual(batches, [['a']])
@@ -43,7 +43,7 @@ test('one alone is committed within the turn, and the next one alone too', async
 })
 
 test('those of one turn share a batch, and who comes while it runs shares the next', async () => {
-  const { commits, batches, answerLast } = house()
+  const { commits, batches, answerLast } = fixture()
   const first = [commits.submit('a'), commits.submit('b')]
   await turns(1)
   const second = [commits.submit('c'), commits.submit('d')]
@@ -61,7 +61,7 @@ test('those of one turn share a batch, and who comes while it runs shares the ne
 })
 
 test('where several shared the last batch, who comes a turn later is in time for the next', async () => {
-  const { commits, batches, answerLast } = house()
+  const { commits, batches, answerLast } = fixture()
   const first = [commits.submit('a'), commits.submit('b')]
   await turns(1)
   const waiting = commits.submit('c')
@@ -76,7 +76,7 @@ test('where several shared the last batch, who comes a turn later is in time for
 })
 
 test('a batch takes no more than its bound, and no more may wait than theirs', async () => {
-  const { commits, batches, answerLast } = house()
+  const { commits, batches, answerLast } = fixture()
   const submitted = ['a', 'b', 'c', 'd', 'e', 'f'].map(commits.submit)
   await assert.rejects(commits.submit('g'), /full/)
   await turns(1)
@@ -89,7 +89,7 @@ test('a batch takes no more than its bound, and no more may wait than theirs', a
 })
 
 test('one that fails, fails alone; a batch that fails, fails for all; and the next goes on', async () => {
-  const { commits, running } = house()
+  const { commits, running } = fixture()
   const first = [commits.submit('a'), commits.submit('b'), commits.submit('c')]
   await turns(1)
   running[0]?.resolve([
@@ -113,7 +113,7 @@ test('one that fails, fails alone; a batch that fails, fails for all; and the ne
 })
 
 test('drained comes once everything is answered, and at once where nothing is under way', async () => {
-  const { commits, answerLast } = house()
+  const { commits, answerLast } = fixture()
   await commits.drained()
   const submitted = [commits.submit('a'), commits.submit('b')]
   let drained = false

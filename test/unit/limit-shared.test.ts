@@ -10,20 +10,20 @@ import { bearerOf, keyWith } from '../support/authenticated-key.ts'
 import { manualClock } from '../support/manual-clock.ts'
 
 test('headers and refusals say what Redis said, refilled by the time since', async () => {
-  const house = openHouse()
-  house.says = { isTaken: true, tokens: 4, limit: 60, version: 1 }
-  const entered = await house.enter()
+  const fixture = openFixture()
+  fixture.says = { isTaken: true, tokens: 4, limit: 60, version: 1 }
+  const entered = await fixture.enter()
 
-  const then = house.limits.rpm(house.key)
-  house.clock.advance(2000)
-  const later = house.limits.rpm(house.key)
+  const then = fixture.limits.rpm(fixture.key)
+  fixture.clock.advance(2000)
+  const later = fixture.limits.rpm(fixture.key)
   entered.giveBack()
-  const givenBack = house.limits.rpm(house.key)
-  house.says = { isTaken: false, tokens: 0.25, limit: 60, version: 1 }
-  const refusal = await refusalOf(house.enter())
+  const givenBack = fixture.limits.rpm(fixture.key)
+  fixture.says = { isTaken: false, tokens: 0.25, limit: 60, version: 1 }
+  const refusal = await refusalOf(fixture.enter())
 
   assert.deepEqual([then.remaining, then.resetSeconds, later.remaining, givenBack.remaining], [4, 56, 6, 7])
-  assert.equal(house.givenBack, 1)
+  assert.equal(fixture.givenBack, 1)
   assert.deepEqual([refusal.code, refusal.detail.retryAfter], ['rate_limit_exceeded', 0.75])
 })
 
@@ -35,69 +35,69 @@ for (const [nodes, limit, share] of [
   [0, 10, 10],
 ] as const) {
   test(`a node that never heard of a key has its share of it: ${limit} by ${nodes} nodes is ${share}`, async () => {
-    const house = openHouse({ limit, nodes })
-    house.says = undefined
+    const fixture = openFixture({ limit, nodes })
+    fixture.says = undefined
 
-    assert.equal(await house.admitted(1000), share)
-    assert.equal(house.local, share + 1)
-    assert.deepEqual(house.limits.rpm(house.key).remaining, 0)
-    assert.deepEqual(house.limits.rpm(house.key).limit, limit)
+    assert.equal(await fixture.admitted(1000), share)
+    assert.equal(fixture.local, share + 1)
+    assert.deepEqual(fixture.limits.rpm(fixture.key).remaining, 0)
+    assert.deepEqual(fixture.limits.rpm(fixture.key).limit, limit)
   })
 }
 
 test('a share begins with its part of what Redis last said, and refills by its own size', async () => {
-  const house = openHouse({ limit: 120, nodes: 4 })
-  house.says = { isTaken: true, tokens: 40, limit: 120, version: 1 }
-  await house.enter()
-  house.says = undefined
+  const fixture = openFixture({ limit: 120, nodes: 4 })
+  fixture.says = { isTaken: true, tokens: 40, limit: 120, version: 1 }
+  await fixture.enter()
+  fixture.says = undefined
 
-  const atFirst = await house.admitted(1000)
-  house.clock.advance(10_000)
-  const tenSecondsLater = await house.admitted(1000)
+  const atFirst = await fixture.admitted(1000)
+  fixture.clock.advance(10_000)
+  const tenSecondsLater = await fixture.admitted(1000)
 
   assert.deepEqual([atFirst, tenSecondsLater], [10, 5])
 })
 
 test('an answer that did not come in time means the share too, also while Redis is thought to be there', async () => {
-  const house = openHouse({ limit: 60, nodes: 3 })
-  house.says = { isTaken: true, tokens: 30, limit: 60, version: 1 }
-  await house.enter()
-  house.says = 'late'
-  await house.enter()
+  const fixture = openFixture({ limit: 60, nodes: 3 })
+  fixture.says = { isTaken: true, tokens: 30, limit: 60, version: 1 }
+  await fixture.enter()
+  fixture.says = 'late'
+  await fixture.enter()
 
-  const late = house.limits.rpm(house.key)
-  house.says = { isTaken: true, tokens: 29, limit: 60, version: 1 }
-  await house.enter()
+  const late = fixture.limits.rpm(fixture.key)
+  fixture.says = { isTaken: true, tokens: 29, limit: 60, version: 1 }
+  await fixture.enter()
 
-  assert.deepEqual([late.remaining, house.limits.rpm(house.key).remaining], [9, 29])
+  assert.deepEqual([late.remaining, fixture.limits.rpm(fixture.key).remaining], [9, 29])
 })
 
 test('a Redis that comes and goes does not fill a share up, whatever it says', async () => {
-  const house = openHouse({ limit: 100, nodes: 2 })
-  house.says = undefined
-  const first = await house.admitted(1000)
+  const fixture = openFixture({ limit: 100, nodes: 2 })
+  fixture.says = undefined
+  const first = await fixture.admitted(1000)
 
   const again = []
   for (let flap = 0; flap < 5; flap++) {
-    house.says = { isTaken: true, tokens: 99, limit: 100, version: 1 }
-    await house.enter()
-    house.limits.prune()
-    house.says = undefined
-    again.push(await house.admitted(1000))
+    fixture.says = { isTaken: true, tokens: 99, limit: 100, version: 1 }
+    await fixture.enter()
+    fixture.limits.prune()
+    fixture.says = undefined
+    again.push(await fixture.admitted(1000))
   }
 
   assert.deepEqual([first, again], [50, [0, 0, 0, 0, 0]])
 })
 
 test('a limit that is changed meanwhile, and nodes that come, change the share and keep what was used', async () => {
-  const house = openHouse({ limit: 100, nodes: 2 })
-  house.says = undefined
-  for (let i = 0; i < 20; i++) await house.enter()
+  const fixture = openFixture({ limit: 100, nodes: 2 })
+  fixture.says = undefined
+  for (let i = 0; i < 20; i++) await fixture.enter()
 
-  const raised = await house.enter({ rpmLimit: 200, version: 2 }).then(() => house.limits.rpm(house.key))
-  const older = await house.enter({ rpmLimit: 100, version: 1 }).then(() => house.limits.rpm(house.key))
-  house.nodes = 4
-  const more = house.limits.rpm(house.key)
+  const raised = await fixture.enter({ rpmLimit: 200, version: 2 }).then(() => fixture.limits.rpm(fixture.key))
+  const older = await fixture.enter({ rpmLimit: 100, version: 1 }).then(() => fixture.limits.rpm(fixture.key))
+  fixture.nodes = 4
+  const more = fixture.limits.rpm(fixture.key)
 
   assert.deepEqual([raised.limit, raised.remaining], [200, 79])
   assert.deepEqual([older.limit, older.remaining], [200, 78])
@@ -105,73 +105,73 @@ test('a limit that is changed meanwhile, and nodes that come, change the share a
 })
 
 test('an answer of Redis to an older record of the key brings neither its limit nor its count back', async () => {
-  const house = openHouse({ limit: 60 })
-  house.says = { isTaken: true, tokens: 8, limit: 10, version: 2 }
-  await house.enter({ rpmLimit: 10, version: 2 })
+  const fixture = openFixture({ limit: 60 })
+  fixture.says = { isTaken: true, tokens: 8, limit: 10, version: 2 }
+  await fixture.enter({ rpmLimit: 10, version: 2 })
 
   // It was on its way when the limit was lowered.
-  house.says = { isTaken: true, tokens: 59, limit: 60, version: 1 }
-  await house.enter()
-  const headers = house.limits.rpm(house.key)
-  await house.limits.look?.(house.key)
-  house.says = undefined
-  const share = await house.admitted(1000)
+  fixture.says = { isTaken: true, tokens: 59, limit: 60, version: 1 }
+  await fixture.enter()
+  const headers = fixture.limits.rpm(fixture.key)
+  await fixture.limits.look?.(fixture.key)
+  fixture.says = undefined
+  const share = await fixture.admitted(1000)
 
   assert.deepEqual([headers.limit, headers.remaining], [10, 8])
-  assert.equal(house.limits.rpm(house.key).limit, 10)
+  assert.equal(fixture.limits.rpm(fixture.key).limit, 10)
   assert.equal(share, 8)
 })
 
 test('what a share gave, its undo gives back to the share, and not to Redis', async () => {
-  const house = openHouse({ limit: 2 })
-  house.says = undefined
-  const { giveBack } = await house.enter()
-  await house.enter()
+  const fixture = openFixture({ limit: 2 })
+  fixture.says = undefined
+  const { giveBack } = await fixture.enter()
+  await fixture.enter()
 
   giveBack()
   giveBack()
   giveBack()
 
-  assert.deepEqual([await house.admitted(10), house.givenBack], [2, 0])
+  assert.deepEqual([await fixture.admitted(10), fixture.givenBack], [2, 0])
 })
 
 test('a request refused for the day gives its token back to Redis', async () => {
-  const house = openHouse({ limit: 10 })
-  house.says = { isTaken: true, tokens: 5, limit: 10, version: 1 }
+  const fixture = openFixture({ limit: 10 })
+  fixture.says = { isTaken: true, tokens: 5, limit: 10, version: 1 }
 
-  const refusal = await refusalOf(house.enter({ dailyLimit: 0 }))
+  const refusal = await refusalOf(fixture.enter({ dailyLimit: 0 }))
 
-  assert.deepEqual([refusal.code, house.givenBack], ['daily_limit_exceeded', 1])
+  assert.deepEqual([refusal.code, fixture.givenBack], ['daily_limit_exceeded', 1])
 })
 
 test('a record that the gate confirms is the one in force, though Redis goes by a newer one', async () => {
-  const house = openHouse({ limit: 10 })
-  house.says = { isTaken: true, tokens: 90, limit: 100, version: 2 }
-  await house.enter()
+  const fixture = openFixture({ limit: 10 })
+  fixture.says = { isTaken: true, tokens: 90, limit: 100, version: 2 }
+  await fixture.enter()
 
-  house.limits.confirmed?.(house.key)
-  house.limits.confirmed?.(house.key)
-  house.says = { isTaken: true, tokens: 0, limit: 10, version: 1 }
-  await house.enter()
+  fixture.limits.confirmed?.(fixture.key)
+  fixture.limits.confirmed?.(fixture.key)
+  fixture.says = { isTaken: true, tokens: 0, limit: 10, version: 1 }
+  await fixture.enter()
 
-  assert.deepEqual(house.followed, ['1 of 10 for 2'])
-  assert.equal(house.limits.rpm(house.key).limit, 10)
+  assert.deepEqual(fixture.followed, ['1 of 10 for 2'])
+  assert.equal(fixture.limits.rpm(fixture.key).limit, 10)
 })
 
 test('full buckets are forgotten, others are not', async () => {
-  const house = openHouse({ limit: 60 })
-  house.says = { isTaken: true, tokens: 30, limit: 60, version: 1 }
-  await house.enter()
+  const fixture = openFixture({ limit: 60 })
+  fixture.says = { isTaken: true, tokens: 30, limit: 60, version: 1 }
+  await fixture.enter()
 
-  house.limits.prune()
-  const half = house.limits.rpm(house.key).remaining
-  house.clock.advance(60_000)
-  house.limits.prune()
+  fixture.limits.prune()
+  const half = fixture.limits.rpm(fixture.key).remaining
+  fixture.clock.advance(60_000)
+  fixture.limits.prune()
 
-  assert.deepEqual([half, house.limits.rpm(house.key).remaining], [30, 60])
+  assert.deepEqual([half, fixture.limits.rpm(fixture.key).remaining], [30, 60])
 })
 
-function openHouse({ limit = 60, nodes = 1 } = {}) {
+function openFixture({ limit = 60, nodes = 1 } = {}) {
   const clock = manualClock()
   const key = keyWith({ rpmLimit: limit, maxConcurrent: 100 })
   // Undefined: it is away.

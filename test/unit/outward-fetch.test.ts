@@ -19,8 +19,8 @@ const init = { method: 'POST', body: '{}', headers: { 'X-A': 'b', Host: 'evil', 
 
 test('what came before a connection broke is read before the failure, even through streams of others', async () => {
   for (const through of [0, 4]) {
-    await using scene = await openScene(socket => socket.end(`${HEAD}5\r\nhello\r\n5\r\nworld\r\n`))
-    const { body } = await scene.send(`${scene.origin}/x`, init)
+    await using fixture = await openFixture(socket => socket.end(`${HEAD}5\r\nhello\r\n5\r\nworld\r\n`))
+    const { body } = await fixture.send(`${fixture.origin}/x`, init)
     let stream = body as ReadableStream<Uint8Array>
     for (let i = 0; i < through; i++) stream = stream.pipeThrough(slowly())
     // The connection has broken before anybody reads.
@@ -36,57 +36,57 @@ test('what came before a connection broke is read before the failure, even throu
 })
 
 test('a content type in capitals is the same', async () => {
-  await using scene = await openScene(socket => socket.end(`${HEAD.toUpperCase()}5\r\nhello\r\n0\r\n\r\n`))
+  await using fixture = await openFixture(socket => socket.end(`${HEAD.toUpperCase()}5\r\nhello\r\n0\r\n\r\n`))
   const heard: string[] = []
 
-  const failure = await readInto(heard, (await scene.send(`${scene.origin}/x`, init)).body!)
+  const failure = await readInto(heard, (await fixture.send(`${fixture.origin}/x`, init)).body!)
 
   assert.deepEqual([heard.join(''), failure], ['hello', undefined])
 })
 
 test('headers are those of the caller but for what the wire writes itself', async () => {
-  await using scene = await openScene(socket => socket.end(`${HEAD}0\r\n\r\n`))
+  await using fixture = await openFixture(socket => socket.end(`${HEAD}0\r\n\r\n`))
 
-  await scene.send(`${scene.origin}/x?y=z`, init)
+  await fixture.send(`${fixture.origin}/x?y=z`, init)
 
-  const lines = scene.received.join('').split('\r\n')
+  const lines = fixture.received.join('').split('\r\n')
   assert.equal(lines[0], 'POST /x?y=z HTTP/1.1')
   assert.deepEqual(
     lines.filter(line => /^(host|user-agent|x-a|x-team)/i.test(line)),
-    [`host: ${scene.origin.slice('http://'.length)}`, 'user-agent: turnpike', 'x-a: b', 'x-team: blue'],
+    [`host: ${fixture.origin.slice('http://'.length)}`, 'user-agent: turnpike', 'x-a: b', 'x-team: blue'],
   )
 })
 
 test('another host is not called, whatever it is asked for', async () => {
-  await using scene = await openScene(() => undefined)
+  await using fixture = await openFixture(() => undefined)
 
-  await assert.rejects(scene.send('http://127.0.0.1:1/x', init), { kind: 'refused' })
-  await assert.rejects(scene.send(`${scene.origin}/x`, { ...init, body: new Uint8Array(1) }), TypeError)
-  assert.equal(scene.received.length, 0)
+  await assert.rejects(fixture.send('http://127.0.0.1:1/x', init), { kind: 'refused' })
+  await assert.rejects(fixture.send(`${fixture.origin}/x`, { ...init, body: new Uint8Array(1) }), TypeError)
+  assert.equal(fixture.received.length, 0)
 })
 
 test('who gives up is let go, before an answer and in the middle of one', async () => {
   for (const answer of ['', `${HEAD}5\r\nhello\r\n`]) {
-    await using scene = await openScene(socket => socket.write(answer))
+    await using fixture = await openFixture(socket => socket.write(answer))
     const stop = new AbortController()
-    const pending = scene.send(`${scene.origin}/x`, { ...init, signal: stop.signal })
+    const pending = fixture.send(`${fixture.origin}/x`, { ...init, signal: stop.signal })
     pending.catch(() => undefined)
-    while (scene.received.length === 0) await setTimeout(2)
+    while (fixture.received.length === 0) await setTimeout(2)
     const response = answer === '' ? undefined : await pending
 
     stop.abort()
 
     if (response === undefined) await assert.rejects(pending, { name: 'AbortError' })
     else await assert.rejects(response.text(), { name: 'AbortError' })
-    await scene.closed
+    await fixture.closed
   }
 })
 
 test('an error is read no further than its bound, and means what the caller of this says', async () => {
   const head = `HTTP/1.1 418 No\r\nretry-after: 3\r\ncontent-length: 1000000\r\n\r\n`
-  await using scene = await openScene(socket => socket.write(`${head}${'x'.repeat(200_000)}`))
+  await using fixture = await openFixture(socket => socket.write(`${head}${'x'.repeat(200_000)}`))
 
-  await assert.rejects(scene.send(`${scene.origin}/x`, init), { message: '418 after 3 with 65536 bytes' })
+  await assert.rejects(fixture.send(`${fixture.origin}/x`, init), { message: '418 after 3 with 65536 bytes' })
 })
 
 // As the packages do it: each piece is parsed and checked in a promise or two.
@@ -105,7 +105,7 @@ test('a whole answer past 64 KiB waits for memory, is read on when there is some
   other.take(950_000)
   const body = `"${'x'.repeat(300_000)}"`
   const rooms: AnswerRoom[] = []
-  await using scene = await openScene(
+  await using fixture = await openFixture(
     socket =>
       socket.write(
         `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
@@ -121,7 +121,7 @@ test('a whole answer past 64 KiB waits for memory, is read on when there is some
     },
   )
 
-  const response = await scene.send(scene.origin, { method: 'POST', body: '{}' })
+  const response = await fixture.send(fixture.origin, { method: 'POST', body: '{}' })
   const text = response.text()
   await until('it waits', () => rooms[0]?.isWaiting === true)
   other.release()
@@ -142,7 +142,7 @@ async function readInto(heard: string[], stream: ReadableStream<Uint8Array>): Pr
 }
 
 // One server that answers each request with exact bytes, and a stand-in for fetch that may call it.
-async function openScene(answer: (socket: Socket) => void, setup: Partial<FetchSetup> = {}) {
+async function openFixture(answer: (socket: Socket) => void, setup: Partial<FetchSetup> = {}) {
   const received: string[] = []
   const closed = Promise.withResolvers<void>()
   const server = createServer(socket => {

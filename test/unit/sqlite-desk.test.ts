@@ -8,13 +8,13 @@ import { migrate } from '../../src/store/sqlite/migrate.ts'
 import { sqliteSql } from '../../src/store/sqlite/sql.ts'
 import { hotStatements } from '../../src/store/sqlite/statements.ts'
 import { openDesk } from '../../src/store/sqlite/unit-of-work.ts'
-import { bill, GATE_ENGINES, openHouse } from '../support/billing-stores.ts'
+import { bill, GATE_ENGINES, openFixture } from '../support/billing-stores.ts'
 
 const [sqlite] = GATE_ENGINES
 
 test('a row is remembered while it is open, and forgotten with its settlement', async () => {
-  await using house = await openHouse(sqlite!.make, 1000n)
-  const sql = sqliteSql(house.url, systemClock)
+  await using fixture = await openFixture(sqlite!.make, 1000n)
+  const sql = sqliteSql(fixture.url, systemClock)
   migrate(sql.db)
   const open = openRows()
   const desk = () => openDesk({ run: hotStatements(sql), owner: 'first', open }, Date.now(), 0)
@@ -25,7 +25,7 @@ test('a row is remembered while it is open, and forgotten with its settlement', 
     return result
   }
 
-  inOneGo({ do: 'gate', ask: house.ask('r1') })
+  inOneGo({ do: 'gate', ask: fixture.ask('r1') })
   const remembered = open.recall('r1')?.requestId
   const settled = inOneGo({ do: 'settle', bill: bill('r1', { prompt: 1 }) })
   sql.close()

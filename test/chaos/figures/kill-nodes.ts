@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
 import { withBounds } from '../../support/bounds.ts'
-import { openJudge, postgresBooks, type Tally } from '../../support/consistency-checker.ts'
+import { openConsistencyChecker, postgresBooks, type Tally } from '../../support/consistency-checker.ts'
 import { type Gateway, standardConfig } from '../../support/gateway.ts'
-import { gatherCrowd, openAccounts } from '../../support/load.ts'
+import { openAccounts, startLoad } from '../../support/load.ts'
 import { startRedisNodes } from '../../support/redis-nodes.ts'
 import { standardModel } from '../../support/standard-config.ts'
 import { until } from '../../support/until.ts'
@@ -25,32 +25,32 @@ export const killNodes: Figure<Tally> = {
     const models = [standardModel(), standardModel({ id: 'test/m2', targets: [{ provider: 'up2', model: 'm2' }] })]
     const options = withBounds({ nodeLeaseMs: 2000, sweepEveryMs: 500 })
     const config = (url: string) => standardConfig(url, { models })
-    await using house = await startRedisNodes(NODES, { ...options, config })
-    const { nodes, upstream } = house
+    await using fixture = await startRedisNodes(NODES, { ...options, config })
+    const { nodes, upstream } = fixture
     const secrets = await openAccounts(nodes[0] as Gateway)
-    await using books = postgresBooks(house.url)
-    const judge = openJudge(books, upstream, () => nodes.flatMap(node => node.lines))
+    await using books = postgresBooks(fixture.url)
+    const checker = openConsistencyChecker(books, upstream, () => nodes.flatMap(node => node.lines))
 
     for (let killed = 0; killed < size; killed += DIE_AT_ONCE) {
       const isRough = (killed / DIE_AT_ONCE) % 5 === 4
       const plans = isRough ? ROUGH : CALM
       upstream.script(() => plans[Math.floor(random() * plans.length)] ?? {})
       const setup = { secrets, callers: 5, leavers: isRough, models: ['test/m1', 'test/m2'] }
-      const crowds = nodes.map(node => gatherCrowd({ ...setup, url: node.url }))
-      await until('every crowd is being served', () => crowds.every(crowd => crowd.sightings.length > 2), 30_000)
+      const loads = nodes.map(node => startLoad({ ...setup, url: node.url }))
+      await until('every load is being served', () => loads.every(load => load.responses.length > 2), 30_000)
       await setTimeout(random() * 150)
 
       const survivor = Math.floor(random() * NODES)
       await Promise.all(nodes.filter((_, i) => i !== survivor).map(node => node.kill()))
-      crowds[survivor]?.sendHome()
-      await Promise.all(crowds.map(crowd => crowd.dispersed))
-      await judge.judge(crowds.flatMap(crowd => crowd.sightings))
+      loads[survivor]?.stop()
+      await Promise.all(loads.map(load => load.ended))
+      await checker.check(loads.flatMap(load => load.responses))
       await Promise.all(nodes.filter((_, i) => i !== survivor).map(node => node.restart()))
       say(Math.min(size, killed + DIE_AT_ONCE))
     }
 
-    const { whole, cut, recovered } = judge.tally
-    assert.ok(whole > size && cut > 0 && recovered > size / DIE_AT_ONCE, JSON.stringify(judge.tally))
-    return judge.tally
+    const { whole, cut, recovered } = checker.tally
+    assert.ok(whole > size && cut > 0 && recovered > size / DIE_AT_ONCE, JSON.stringify(checker.tally))
+    return checker.tally
   },
 }

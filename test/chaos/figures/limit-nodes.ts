@@ -20,10 +20,10 @@ export const limitNodes: Figure = {
   small: 10_000,
   async run({ size, random, say }) {
     // On a machine that is busy an answer of Redis may take longer than the product waits for it.
-    await using house = await startRedisNodes(NODES, withBounds({ redisCommandMsMax: 60_000 }))
-    const first = house.nodes[0] as Gateway
+    await using fixture = await startRedisNodes(NODES, withBounds({ redisCommandMsMax: 60_000 }))
+    const first = fixture.nodes[0] as Gateway
     const key = await first.createKey({ rpm_limit: LIMIT, daily_limit: null, max_concurrent: 1000 })
-    const pools = house.nodes.map(node => new Pool(node.url, { connections: CALLERS_PER_NODE, pipelining: 1 }))
+    const pools = fixture.nodes.map(node => new Pool(node.url, { connections: CALLERS_PER_NODE, pipelining: 1 }))
     const statuses = new Map<number, number>()
     let tried = 0
 

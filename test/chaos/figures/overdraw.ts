@@ -20,8 +20,8 @@ export const overdraw: Figure = {
   async run({ size, random, say }) {
     const pricing = { prompt: '0', completion: '0', request: credits(PRICE) }
     const config = (url: string) => standardConfig(url, { models: [standardModel({ pricing })] })
-    await using house = await startRedisNodes(NODES, { config })
-    const { nodes, upstream } = house
+    await using fixture = await startRedisNodes(NODES, { config })
+    const { nodes, upstream } = fixture
     const first = nodes[0] as Gateway
     const unlimited = { rpm_limit: 1_000_000, daily_limit: null, max_concurrent: 1000 }
     const caller = await first.createKey({ credits: credits(PRICE * BigInt(FUNDED)), ...unlimited })

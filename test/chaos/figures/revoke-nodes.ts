@@ -14,8 +14,8 @@ export const revokeNodes: Figure = {
   unit: 'revokes',
   small: 100,
   async run({ size, random, say }) {
-    await using house = await startRedisNodes(NODES)
-    const { nodes, upstream } = house
+    await using fixture = await startRedisNodes(NODES)
+    const { nodes, upstream } = fixture
     const first = nodes[0] as Gateway
     const { id: accountId } = await first.createAccount()
     await first.addCredits(accountId, '100000')

@@ -15,6 +15,8 @@ const CALLERS = 4
 // Each stream takes some four seconds, so that there are always as many open.
 const WORDS = [' one', ' two', ' three', ' four', ' five']
 const WORD_MS = 1000
+// Long enough for the balancer, which shares this process with all callers, to see that a node is no longer ready.
+const DRAIN_DELAY_S = 3
 
 export const rollNodes: Figure = {
   name: 'S15',
@@ -22,8 +24,10 @@ export const rollNodes: Figure = {
   unit: 'restarts',
   small: 2,
   async run({ size, random, say }) {
-    await using house = await startRedisNodes(NODES, { config: url => standardConfig(url, { drain_delay: 1 }) })
-    const { nodes, upstream } = house
+    await using fixture = await startRedisNodes(NODES, {
+      config: url => standardConfig(url, { drain_delay: DRAIN_DELAY_S }),
+    })
+    const { nodes, upstream } = fixture
     await using balancer = await startBalancer(nodes.map(node => node.port))
     upstream.script(entry => (entry.stream ? { words: WORDS, chunkDelayMs: WORD_MS } : {}))
     const unlimited = { rpm_limit: 1_000_000, daily_limit: null, max_concurrent: 1000 }

@@ -3,19 +3,19 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Compile } from 'typebox/compile'
 import { ADMIN, ADMIN_ENDPOINTS } from '../../../src/http/admin/schemas.ts'
-import { openAdminHouse, TOKEN } from '../../support/admin-fixture.ts'
+import { openAdminFixture, TOKEN } from '../../support/admin-fixture.ts'
 
-type House = Awaited<ReturnType<typeof openAdminHouse>>
+type Fixture = Awaited<ReturnType<typeof openAdminFixture>>
 
 const HOUR = 3_600_000
 
 test('a token makes a session: a cookie that no script and no other site has, and a CSRF token for changes', async () => {
-  await using house = await openAdminHouse()
+  await using fixture = await openAdminFixture()
 
-  const login = await house.call('POST', '/session', { token: TOKEN }, { authorization: undefined })
+  const login = await fixture.call('POST', '/session', { token: TOKEN }, { authorization: undefined })
   const cookie = login.headers.get('set-cookie') ?? ''
   const secret = /^turnpike_session=([0-9A-Za-z]{43});/.exec(cookie)?.[1] ?? ''
-  const browser = browserOf(house, secret)
+  const browser = browserOf(fixture, secret)
   const read = await browser('GET', '/session')
   const made = await browser('POST', '/accounts', { name: 'x' }, { 'x-csrf-token': login.body.csrf_token })
 
@@ -27,62 +27,62 @@ test('a token makes a session: a cookie that no script and no other site has, an
   assert.equal(Date.parse(login.body.idle_expires_at) - Date.parse(login.body.created_at), HOUR)
   assert.deepEqual(read.body, login.body)
   assert.equal(made.status, 201)
-  const stored = (await house.rooms.sql.all('SELECT * FROM session')).map(row => Object.values(row).join()).join()
+  const stored = (await fixture.rooms.sql.all('SELECT * FROM session')).map(row => Object.values(row).join()).join()
   assert.ok(!stored.includes(secret) && !stored.includes(login.body.csrf_token))
 })
 
 test('behind TLS the cookie is sent by TLS alone', async () => {
-  await using house = await openAdminHouse()
+  await using fixture = await openAdminFixture()
 
-  const login = await house.call('POST', '/session', { token: TOKEN }, { 'x-forwarded-proto': 'https' })
+  const login = await fixture.call('POST', '/session', { token: TOKEN }, { 'x-forwarded-proto': 'https' })
 
   assert.match(login.headers.get('set-cookie') ?? '', /; Secure$/)
 })
 
 test('a change by session without its CSRF token, or with a forged one, is refused and changes nothing', async () => {
-  await using house = await openAdminHouse()
-  const one = await logIn(house)
-  const other = await logIn(house)
+  await using fixture = await openAdminFixture()
+  const one = await logIn(fixture)
+  const other = await logIn(fixture)
 
   for (const csrf of [undefined, '', 'x', other.csrf, `${one.csrf}x`, one.csrf.slice(1), 'é']) {
     const headers = { 'x-csrf-token': csrf === 'é' ? '%C3%A9' : csrf }
-    const { status, body } = await browserOf(house, one.secret)('POST', '/accounts', { name: 'x' }, headers)
+    const { status, body } = await browserOf(fixture, one.secret)('POST', '/accounts', { name: 'x' }, headers)
     assert.deepEqual([status, body.error.code], [403, 'csrf_failed'], String(csrf))
   }
-  const logout = await browserOf(house, one.secret)('DELETE', '/session')
+  const logout = await browserOf(fixture, one.secret)('DELETE', '/session')
   assert.deepEqual([logout.status, logout.body.error.code], [403, 'csrf_failed'])
-  assert.equal((await house.call('GET', '/accounts')).body.data.length, 0)
-  assert.equal((await browserOf(house, one.secret)('GET', '/session')).status, 200)
+  assert.equal((await fixture.call('GET', '/accounts')).body.data.length, 0)
+  assert.equal((await browserOf(fixture, one.secret)('GET', '/session')).status, 200)
 })
 
 test('a session that is over, idle, ended or made up is a 401, and a token needs no CSRF token', async () => {
-  await using house = await openAdminHouse()
-  const ended = await logIn(house)
-  const listed = (await house.call('GET', '/sessions')).body.data
-  const gone = await house.call('DELETE', `/sessions/${listed[0].id}`)
-  const again = await house.call('DELETE', `/sessions/${listed[0].id}`)
-  const idle = await logIn(house)
-  house.rooms.clock.advance(HOUR)
-  const over = await logIn(house)
+  await using fixture = await openAdminFixture()
+  const ended = await logIn(fixture)
+  const listed = (await fixture.call('GET', '/sessions')).body.data
+  const gone = await fixture.call('DELETE', `/sessions/${listed[0].id}`)
+  const again = await fixture.call('DELETE', `/sessions/${listed[0].id}`)
+  const idle = await logIn(fixture)
+  fixture.rooms.clock.advance(HOUR)
+  const over = await logIn(fixture)
   for (let i = 0; i < 24; i++) {
-    assert.equal((await browserOf(house, over.secret)('GET', '/keys')).status, 200, `after ${i / 2} hours`)
-    house.rooms.clock.advance(HOUR / 2)
+    assert.equal((await browserOf(fixture, over.secret)('GET', '/keys')).status, 200, `after ${i / 2} hours`)
+    fixture.rooms.clock.advance(HOUR / 2)
   }
 
   assert.deepEqual([gone.status, again.status], [204, 404])
   for (const secret of [ended.secret, idle.secret, over.secret, 'x'.repeat(43), '', TOKEN]) {
-    const { status, body } = await browserOf(house, secret)('GET', '/keys')
+    const { status, body } = await browserOf(fixture, secret)('GET', '/keys')
     assert.deepEqual([status, body.error.code], [401, 'invalid_api_key'])
-    const change = await browserOf(house, secret)('POST', '/accounts', { name: 'x' }, { 'x-csrf-token': over.csrf })
+    const change = await browserOf(fixture, secret)('POST', '/accounts', { name: 'x' }, { 'x-csrf-token': over.csrf })
     assert.equal(change.status, 401)
   }
 })
 
 test('what a page asks by itself, as it says, keeps no session alive; what a person does', async () => {
-  await using house = await openAdminHouse()
-  const { secret } = await logIn(house)
-  const browser = browserOf(house, secret)
-  const quarter = () => house.rooms.clock.advance(HOUR / 4)
+  await using fixture = await openAdminFixture()
+  const { secret } = await logIn(fixture)
+  const browser = browserOf(fixture, secret)
+  const quarter = () => fixture.rooms.clock.advance(HOUR / 4)
 
   quarter()
   const asked = await browser('GET', '/session', undefined, { 'x-background': '1' })
@@ -99,27 +99,27 @@ test('what a page asks by itself, as it says, keeps no session alive; what a per
 })
 
 test('operators read on while the store cannot write down that they did', async () => {
-  await using house = await openAdminHouse()
-  const { secret } = await logIn(house)
+  await using fixture = await openAdminFixture()
+  const { secret } = await logIn(fixture)
   for (const table of ['session', 'operator']) {
-    await house.rooms.sql.run(
+    await fixture.rooms.sql.run(
       `CREATE TRIGGER full_${table} BEFORE UPDATE ON ${table} BEGIN SELECT RAISE(ABORT, 'disk full'); END`,
     )
   }
-  house.rooms.clock.advance(HOUR / 2)
+  fixture.rooms.clock.advance(HOUR / 2)
 
-  const bySession = await browserOf(house, secret)('GET', '/session')
-  const byToken = await house.call('GET', '/keys')
+  const bySession = await browserOf(fixture, secret)('GET', '/session')
+  const byToken = await fixture.call('GET', '/keys')
 
   assert.deepEqual([bySession.status, byToken.status], [200, 200])
   assert.equal(bySession.body.last_used_at, bySession.body.created_at)
 })
 
 test('two tabs share a session; a new login in one of them leaves the other a stale CSRF token, and a fresh one on asking', async () => {
-  await using house = await openAdminHouse()
-  const first = await logIn(house)
-  const second = await logIn(house, TOKEN, first.secret)
-  const tab = browserOf(house, second.secret)
+  await using fixture = await openAdminFixture()
+  const first = await logIn(fixture)
+  const second = await logIn(fixture, TOKEN, first.secret)
+  const tab = browserOf(fixture, second.secret)
 
   const stale = await tab('POST', '/accounts', { name: 'x' }, { 'x-csrf-token': first.csrf })
   const asked = await tab('GET', '/session')
@@ -128,7 +128,7 @@ test('two tabs share a session; a new login in one of them leaves the other a st
   assert.deepEqual([stale.status, stale.body.error.code], [403, 'csrf_failed'])
   assert.equal(fresh.status, 201)
   // The session that no browser has any more is over.
-  assert.equal((await browserOf(house, first.secret)('GET', '/session')).status, 401)
+  assert.equal((await browserOf(fixture, first.secret)('GET', '/session')).status, 401)
   const out = await tab('DELETE', '/session', undefined, { 'x-csrf-token': second.csrf })
   assert.deepEqual([out.status, out.text], [204, ''])
   assert.match(out.headers.get('set-cookie') ?? '', /^turnpike_session=; Path=\/; .*Max-Age=0/)
@@ -136,15 +136,15 @@ test('two tabs share a session; a new login in one of them leaves the other a st
 })
 
 test('every kind of wrong token gets the same answer after the same time', async () => {
-  await using house = await openAdminHouse()
-  const removed = (await house.call('POST', '/operators', { name: 'gone', role: 'admin' })).body
-  await house.call('DELETE', `/operators/${removed.id}`)
+  await using fixture = await openAdminFixture()
+  const removed = (await fixture.call('POST', '/operators', { name: 'gone', role: 'admin' })).body
+  await fixture.call('DELETE', `/operators/${removed.id}`)
   const wrong = ['', 'x', TOKEN.slice(0, -1), `${TOKEN}x`, removed.token, 'é'.repeat(9), 'x'.repeat(1024)]
   const answers = []
 
   for (const token of wrong) {
     const since = performance.now()
-    const { status, body } = await house.call('POST', '/session', { token }, { authorization: undefined })
+    const { status, body } = await fixture.call('POST', '/session', { token }, { authorization: undefined })
     answers.push({ ms: performance.now() - since, status, message: body.error.message, code: body.error.code })
   }
 
@@ -158,25 +158,25 @@ test('every kind of wrong token gets the same answer after the same time', async
 })
 
 test('a page that asks without a cookie whether there is a session is told no at once, and is no failure', async () => {
-  await using house = await openAdminHouse()
+  await using fixture = await openAdminFixture()
 
   const asked = await Promise.all(
-    Array.from({ length: 30 }, () => house.call('GET', '/session', undefined, { authorization: undefined })),
+    Array.from({ length: 30 }, () => fixture.call('GET', '/session', undefined, { authorization: undefined })),
   )
 
   assert.deepEqual([...new Set(asked.map(({ status }) => status))], [401])
-  const wrong = await house.call('POST', '/session', { token: 'x' }, { authorization: undefined })
+  const wrong = await fixture.call('POST', '/session', { token: 'x' }, { authorization: undefined })
   assert.equal(wrong.status, 401)
 })
 
 test('while wrong tokens flood in, the right one passes at once, as a token and as a login', async () => {
-  await using house = await openAdminHouse()
+  await using fixture = await openAdminFixture()
   const flood = Array.from({ length: 200 }, (_, i) =>
-    house.call('POST', '/session', { token: `wrong-${i}` }, { authorization: undefined }),
+    fixture.call('POST', '/session', { token: `wrong-${i}` }, { authorization: undefined }),
   )
 
-  const login = await house.call('POST', '/session', { token: TOKEN }, { authorization: undefined })
-  const bearer = await house.call('GET', '/keys')
+  const login = await fixture.call('POST', '/session', { token: TOKEN }, { authorization: undefined })
+  const bearer = await fixture.call('GET', '/keys')
 
   assert.deepEqual([login.status, bearer.status], [201, 200])
   const statuses = (await Promise.all(flood)).map(({ status }) => status)
@@ -184,8 +184,8 @@ test('while wrong tokens flood in, the right one passes at once, as a token and 
 })
 
 test('twenty wrong tokens of an address within a minute are 401, and the next one is 429', async () => {
-  await using house = await openAdminHouse()
-  const wrong = (i: number) => house.call('GET', '/keys', undefined, { authorization: `Bearer wrong-${i}` })
+  await using fixture = await openAdminFixture()
+  const wrong = (i: number) => fixture.call('GET', '/keys', undefined, { authorization: `Bearer wrong-${i}` })
 
   const statuses = (await Promise.all(Array.from({ length: 20 }, (_, i) => wrong(i)))).map(({ status }) => status)
   const next = await wrong(20)
@@ -194,15 +194,15 @@ test('twenty wrong tokens of an address within a minute are 401, and the next on
 })
 
 test('an operator has a token of their own, shown once, whose name is in every event', async () => {
-  await using house = await openAdminHouse()
-  const made = await house.call('POST', '/operators', { name: 'alice', role: 'admin' })
+  await using fixture = await openAdminFixture()
+  const made = await fixture.call('POST', '/operators', { name: 'alice', role: 'admin' })
   const as = { authorization: `Bearer ${made.body.token}` }
 
-  const account = await house.call('POST', '/accounts', { name: 'by alice' }, as)
-  const rotated = await house.call('POST', `/operators/${made.body.id}/rotate`)
-  const old = await house.call('GET', '/keys', undefined, as)
-  const list = await house.call('GET', '/operators')
-  const events = await house.call('GET', '/events?actor=alice')
+  const account = await fixture.call('POST', '/accounts', { name: 'by alice' }, as)
+  const rotated = await fixture.call('POST', `/operators/${made.body.id}/rotate`)
+  const old = await fixture.call('GET', '/keys', undefined, as)
+  const list = await fixture.call('GET', '/operators')
+  const events = await fixture.call('GET', '/events?actor=alice')
 
   assert.deepEqual([made.status, account.status, rotated.status, old.status], [201, 201, 200, 401])
   assert.match(made.body.token, /^tpk_op_[0-9A-Za-z]{43}$/)
@@ -218,7 +218,7 @@ test('an operator has a token of their own, shown once, whose name is in every e
     events.body.data.map((event: { action: string; subject: string }) => [event.action, event.subject]),
     [['account.create', account.body.id]],
   )
-  const trace = (await house.call('GET', '/events')).text
+  const trace = (await fixture.call('GET', '/events')).text
   assert.ok(!trace.includes(made.body.token) && !trace.includes(rotated.body.token))
   assert.deepEqual(Compile(ADMIN.createOperator.response).Errors(made.body), [])
   assert.deepEqual(Compile(ADMIN.listOperators.response).Errors(list.body), [])
@@ -252,20 +252,20 @@ const VIEWERS = [
 ]
 
 test('a viewer reads everything and may change nothing, by token and by session, but may log out', async t => {
-  await using house = await openAdminHouse()
-  const { token } = (await house.call('POST', '/operators', { name: 'eve', role: 'viewer' })).body
-  const { secret, csrf } = await logIn(house, token)
+  await using fixture = await openAdminFixture()
+  const { token } = (await fixture.call('POST', '/operators', { name: 'eve', role: 'viewer' })).body
+  const { secret, csrf } = await logIn(fixture, token)
   const nameOf = ({ method, path }: { method: string; path: string }) => `${method} ${path.replace('/admin/v1', '')}`
   const changes = ADMIN_ENDPOINTS.filter(endpoint => !VIEWERS.includes(nameOf(endpoint)))
-  const before = JSON.stringify(await house.rooms.sql.all('SELECT id, action FROM event ORDER BY id'))
+  const before = JSON.stringify(await fixture.rooms.sql.all('SELECT id, action FROM event ORDER BY id'))
 
   assert.ok(changes.length > 20)
   assert.equal(ADMIN_ENDPOINTS.length - changes.length, VIEWERS.length)
   for (const { method, path } of changes) {
     await t.test(`${method} ${path}`, async () => {
       const at = path.replace('/admin/v1', '').replace(/\{\w+\}/g, 'op_root')
-      const byToken = await house.call(method, at, {}, { authorization: `Bearer ${token}` })
-      const bySession = await browserOf(house, secret)(method, at, {}, { 'x-csrf-token': csrf })
+      const byToken = await fixture.call(method, at, {}, { authorization: `Bearer ${token}` })
+      const bySession = await browserOf(fixture, secret)(method, at, {}, { 'x-csrf-token': csrf })
 
       for (const { status, body } of [byToken, bySession]) {
         assert.deepEqual([status, body.error.code], [403, 'operator_is_viewer'])
@@ -273,37 +273,40 @@ test('a viewer reads everything and may change nothing, by token and by session,
     })
   }
 
-  assert.equal(JSON.stringify(await house.rooms.sql.all('SELECT id, action FROM event ORDER BY id')), before)
+  assert.equal(JSON.stringify(await fixture.rooms.sql.all('SELECT id, action FROM event ORDER BY id')), before)
   for (const path of ['/keys', '/accounts', '/usage', '/events', '/operators', '/sessions', '/models', '/providers']) {
-    assert.equal((await browserOf(house, secret)('GET', path)).status, 200, path)
+    assert.equal((await browserOf(fixture, secret)('GET', path)).status, 200, path)
   }
-  assert.equal((await browserOf(house, secret)('DELETE', '/session', undefined, { 'x-csrf-token': csrf })).status, 204)
+  assert.equal(
+    (await browserOf(fixture, secret)('DELETE', '/session', undefined, { 'x-csrf-token': csrf })).status,
+    204,
+  )
 })
 
 test('what an operator loses, their open sessions lose with the next request', async () => {
-  await using house = await openAdminHouse()
-  const alice = (await house.call('POST', '/operators', { name: 'alice', role: 'admin' })).body
-  const { secret, csrf } = await logIn(house, alice.token)
-  const browser = browserOf(house, secret)
+  await using fixture = await openAdminFixture()
+  const alice = (await fixture.call('POST', '/operators', { name: 'alice', role: 'admin' })).body
+  const { secret, csrf } = await logIn(fixture, alice.token)
+  const browser = browserOf(fixture, secret)
   const change = () => browser('POST', '/accounts', { name: 'x' }, { 'x-csrf-token': csrf })
 
   const before = await change()
-  await house.call('PATCH', `/operators/${alice.id}`, { role: 'viewer' })
+  await fixture.call('PATCH', `/operators/${alice.id}`, { role: 'viewer' })
   const degraded = await change()
-  await house.call('DELETE', `/operators/${alice.id}`)
+  await fixture.call('DELETE', `/operators/${alice.id}`)
   const removed = await browser('GET', '/session')
 
   assert.deepEqual([before.status, degraded.status, removed.status], [201, 403, 401])
 })
 
 test('the operator of the configured token stays; names are one person’s; bad input is named', async () => {
-  await using house = await openAdminHouse()
-  await house.call('POST', '/operators', { name: 'alice', role: 'viewer' })
-  const root = await house.call('DELETE', '/operators/op_root')
-  const degraded = await house.call('PATCH', '/operators/op_root', { role: 'viewer' })
-  const rotated = await house.call('POST', '/operators/op_root/rotate')
-  const twice = await house.call('POST', '/operators', { name: 'ALICE', role: 'viewer' })
-  const nobody = await house.call('PATCH', '/operators/op_nobody', { role: 'viewer' })
+  await using fixture = await openAdminFixture()
+  await fixture.call('POST', '/operators', { name: 'alice', role: 'viewer' })
+  const root = await fixture.call('DELETE', '/operators/op_root')
+  const degraded = await fixture.call('PATCH', '/operators/op_root', { role: 'viewer' })
+  const rotated = await fixture.call('POST', '/operators/op_root/rotate')
+  const twice = await fixture.call('POST', '/operators', { name: 'ALICE', role: 'viewer' })
+  const nobody = await fixture.call('PATCH', '/operators/op_nobody', { role: 'viewer' })
 
   for (const { status, body } of [root, degraded, rotated, twice]) {
     assert.deepEqual([status, body.error.code], [409, 'conflict'])
@@ -317,16 +320,16 @@ test('the operator of the configured token stays; names are one person’s; bad 
     [{ name: 'x'.repeat(201), role: 'admin' }, 'name'],
     [{ name: 'x', role: 'admin', token: 'mine' }, 'token'],
   ] as const) {
-    const { status, body } = await house.call('POST', '/operators', input)
+    const { status, body } = await fixture.call('POST', '/operators', input)
     assert.deepEqual([status, body.error.param], [400, param])
   }
-  const big = await house.call('POST', '/session', { token: 'x'.repeat(5000) }, { authorization: undefined })
+  const big = await fixture.call('POST', '/session', { token: 'x'.repeat(5000) }, { authorization: undefined })
   assert.equal(big.body.error.code, 'request_too_large')
 })
 
 test('names that look the same are the same, and what cannot be seen is in none', async () => {
-  await using house = await openAdminHouse()
-  const create = (name: string) => house.call('POST', '/operators', { name, role: 'viewer' })
+  await using fixture = await openAdminFixture()
+  const create = (name: string) => fixture.call('POST', '/operators', { name, role: 'viewer' })
 
   const made = await create('  Ａlice \u00a0 Smith ')
 
@@ -352,14 +355,19 @@ test('names that look the same are the same, and what cannot be seen is in none'
 })
 
 test('an event keeps the id of who did it, whatever name they had and have', async () => {
-  await using house = await openAdminHouse()
-  const { body: eve } = await house.call('POST', '/operators', { name: 'eve', role: 'admin' })
-  const { body: made } = await house.call('POST', '/accounts', { name: 'x' }, { authorization: `Bearer ${eve.token}` })
-  const login = await house.call('POST', '/session', { token: eve.token })
-  await house.call('PATCH', `/operators/${eve.id}`, { name: 'somebody' })
-  await house.call('POST', '/operators', { name: 'eve', role: 'admin' })
+  await using fixture = await openAdminFixture()
+  const { body: eve } = await fixture.call('POST', '/operators', { name: 'eve', role: 'admin' })
+  const { body: made } = await fixture.call(
+    'POST',
+    '/accounts',
+    { name: 'x' },
+    { authorization: `Bearer ${eve.token}` },
+  )
+  const login = await fixture.call('POST', '/session', { token: eve.token })
+  await fixture.call('PATCH', `/operators/${eve.id}`, { name: 'somebody' })
+  await fixture.call('POST', '/operators', { name: 'eve', role: 'admin' })
 
-  const { body } = await house.call('GET', '/events')
+  const { body } = await fixture.call('GET', '/events')
   const of = (subject: string) => body.data.find((event: { subject: string }) => event.subject === subject)
 
   assert.deepEqual([of(made.id).actor, of(made.id).actor_id], ['eve', eve.id])
@@ -369,19 +377,19 @@ test('an event keeps the id of who did it, whatever name they had and have', asy
 })
 
 test('two operators who change the same key or account: the second is told, if they said what they saw', async () => {
-  await using house = await openAdminHouse()
-  const account = (await house.call('POST', '/accounts', { name: 'acme' })).body
-  const key = (await house.call('POST', '/keys', { name: 'ci', account_id: account.id })).body
+  await using fixture = await openAdminFixture()
+  const account = (await fixture.call('POST', '/accounts', { name: 'acme' })).body
+  const key = (await fixture.call('POST', '/keys', { name: 'ci', account_id: account.id })).body
 
   for (const [path, version] of [
     [`/accounts/${account.id}`, account.version],
     [`/keys/${key.id}`, key.version],
   ]) {
     const seen = { 'if-match': `"${version}"` }
-    const first = await house.call('PATCH', path, { name: 'first' }, seen)
-    const second = await house.call('PATCH', path, { name: 'second' }, seen)
-    const careless = await house.call('PATCH', path, { name: 'third' })
-    const odd = await house.call('PATCH', path, { name: 'odd' }, { 'if-match': 'W/"x"' })
+    const first = await fixture.call('PATCH', path, { name: 'first' }, seen)
+    const second = await fixture.call('PATCH', path, { name: 'second' }, seen)
+    const careless = await fixture.call('PATCH', path, { name: 'third' })
+    const odd = await fixture.call('PATCH', path, { name: 'odd' }, { 'if-match': 'W/"x"' })
 
     assert.deepEqual([first.status, first.body.version, first.body.name], [200, version + 1, 'first'])
     assert.deepEqual([second.status, second.body.error.code], [409, 'conflict'])
@@ -391,8 +399,8 @@ test('two operators who change the same key or account: the second is told, if t
 })
 
 test('a cursor that is no id of its list, and a control character anywhere, are refused by name', async () => {
-  await using house = await openAdminHouse()
-  const account = (await house.call('POST', '/accounts', { name: 'x' })).body
+  await using fixture = await openAdminFixture()
+  const account = (await fixture.call('POST', '/accounts', { name: 'x' })).body
   const lists: Readonly<Record<string, string>> = {
     '/keys': 'key_1',
     '/accounts': account.id,
@@ -404,9 +412,9 @@ test('a cursor that is no id of its list, and a control character anywhere, are 
   }
 
   for (const [path, id] of Object.entries(lists)) {
-    assert.equal((await house.call('GET', `${path}?after=${id}`)).status, 200, path)
+    assert.equal((await fixture.call('GET', `${path}?after=${id}`)).status, 200, path)
     for (const after of ['junk', '~', 'key_', `${id}%00`, `x${id}`]) {
-      const { status, body } = await house.call('GET', `${path}?after=${after}`)
+      const { status, body } = await fixture.call('GET', `${path}?after=${after}`)
       assert.deepEqual([status, body.error.param], [400, 'after'], `${path} ${after}`)
     }
   }
@@ -417,14 +425,14 @@ test('a cursor that is no id of its list, and a control character anywhere, are 
     '/usage?model=%00',
     '/models?after=%7f',
   ]) {
-    const { status, body } = await house.call('GET', query)
+    const { status, body } = await fixture.call('GET', query)
     assert.deepEqual([status, body.error.param], [400, /\?(\w+)=/.exec(query)?.[1]], query)
   }
-  assert.equal((await house.call('GET', '/models?after=any%20words')).status, 200)
+  assert.equal((await fixture.call('GET', '/models?after=any%20words')).status, 200)
 })
 
 test('ranges the wrong way round, pages of a million and unknown filters are refused by name', async () => {
-  await using house = await openAdminHouse()
+  await using fixture = await openAdminFixture()
   const backwards = 'from=2026-02-01&to=2026-01-01'
   const cases = [
     [`/usage?${backwards}`, 'from'],
@@ -441,22 +449,22 @@ test('ranges the wrong way round, pages of a million and unknown filters are ref
   ]
 
   for (const [path = '', param] of cases) {
-    const { status, body } = await house.call('GET', path)
+    const { status, body } = await fixture.call('GET', path)
     assert.deepEqual([status, body.error?.param], [400, param], path)
   }
-  assert.equal((await house.call('GET', '/usage?from=2026-01-01&to=2026-01-01')).status, 200)
+  assert.equal((await fixture.call('GET', '/usage?from=2026-01-01&to=2026-01-01')).status, 200)
 })
 
-async function logIn(house: House, token: string = TOKEN, secretBefore?: string) {
+async function logIn(fixture: Fixture, token: string = TOKEN, secretBefore?: string) {
   const cookie = secretBefore === undefined ? undefined : `turnpike_session=${secretBefore}`
-  const login = await house.call('POST', '/session', { token }, { authorization: undefined, cookie })
+  const login = await fixture.call('POST', '/session', { token }, { authorization: undefined, cookie })
   assert.equal(login.status, 201)
   const secret = /turnpike_session=(\w+);/.exec(login.headers.get('set-cookie') ?? '')?.[1] ?? ''
   return { secret, csrf: String(login.body.csrf_token) }
 }
 
-function browserOf(house: House, secret: string) {
+function browserOf(fixture: Fixture, secret: string) {
   const own = { authorization: undefined, cookie: `theme=dark; turnpike_session=${secret}; x` }
   return (method: string, path: string, body?: unknown, headers: Record<string, string | undefined> = {}) =>
-    house.call(method, path, body, { ...own, ...headers })
+    fixture.call(method, path, body, { ...own, ...headers })
 }

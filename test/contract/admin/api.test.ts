@@ -6,17 +6,17 @@ import { Compile } from 'typebox/compile'
 import type { Endpoint } from '../../../src/http/admin/endpoint-table.ts'
 import { ADMIN, ADMIN_ENDPOINTS } from '../../../src/http/admin/schemas.ts'
 import { ADMIN_BODIES } from '../../../src/http/openapi/examples.ts'
-import { openAdminHouse, PRICE } from '../../support/admin-fixture.ts'
+import { openAdminFixture, PRICE } from '../../support/admin-fixture.ts'
 
 test('a key lives from its creation over rotation to its revoke, and shows each secret once', async () => {
-  await using house = await openAdminHouse()
-  const account = await house.call('POST', '/accounts', { name: 'acme' })
+  await using fixture = await openAdminFixture()
+  const account = await fixture.call('POST', '/accounts', { name: 'acme' })
 
-  const made = await house.call('POST', '/keys', { name: 'ci', account_id: account.body.id, credit_limit: '2.50' })
-  const rotated = await house.call('POST', `/keys/${made.body.id}/rotate`)
-  const read = await house.call('GET', `/keys/${made.body.id}`)
-  const ended = await house.call('POST', `/keys/${made.body.id}/end-grace`, {})
-  const revoked = await house.call('POST', `/keys/${made.body.id}/revoke`, { abort_streams: true })
+  const made = await fixture.call('POST', '/keys', { name: 'ci', account_id: account.body.id, credit_limit: '2.50' })
+  const rotated = await fixture.call('POST', `/keys/${made.body.id}/rotate`)
+  const read = await fixture.call('GET', `/keys/${made.body.id}`)
+  const ended = await fixture.call('POST', `/keys/${made.body.id}/end-grace`, {})
+  const revoked = await fixture.call('POST', `/keys/${made.body.id}/revoke`, { abort_streams: true })
 
   assert.deepEqual([made.status, rotated.status, read.status, ended.status, revoked.status], [201, 200, 200, 200, 200])
   assert.match(made.body.secret, /^svc_live_[0-9A-Za-z]{43}$/)
@@ -29,21 +29,21 @@ test('a key lives from its creation over rotation to its revoke, and shows each 
     [made.body.secret.slice(-4)],
   )
   assert.deepEqual([ended.body.previous, revoked.body.status], [[], 'revoked'])
-  assert.deepEqual(house.aborted, [made.body.id])
-  assert.equal(house.forgotten.length, 3)
+  assert.deepEqual(fixture.aborted, [made.body.id])
+  assert.equal(fixture.forgotten.length, 3)
   const hash = createHash('sha256').update(rotated.body.secret).digest('hex')
-  assert.equal((await house.rooms.sql.get('SELECT key_id FROM secret WHERE hash = $1', [hash]))?.key_id, made.body.id)
+  assert.equal((await fixture.rooms.sql.get('SELECT key_id FROM secret WHERE hash = $1', [hash]))?.key_id, made.body.id)
   assertShape(ADMIN.createKey, made.body)
   assertShape(ADMIN.getKey, read.body)
 })
 
 test('without the right token every path and method is a 401 in the error shape', async () => {
-  await using house = await openAdminHouse()
+  await using fixture = await openAdminFixture()
   const paths = ['/keys', '/keys/key_x', '/usage', '/nowhere', '/keys/key_x/revoke']
 
   const methods = ['GET', 'POST', 'PATCH', 'DELETE', 'PUT']
   const calls = paths.flatMap(path =>
-    methods.map(method => house.call(method, path, undefined, { authorization: 'Bearer wrong' })),
+    methods.map(method => fixture.call(method, path, undefined, { authorization: 'Bearer wrong' })),
   )
 
   for (const { status, body, headers } of await Promise.all(calls)) {
@@ -51,27 +51,27 @@ test('without the right token every path and method is a 401 in the error shape'
     assert(['invalid_api_key', 'too_many_failures'].includes(body.error.code))
     assert.equal(body.error.metadata.request_id, headers.get('x-request-id'))
   }
-  const none = await house.call('GET', '/keys', undefined, { authorization: '' })
+  const none = await fixture.call('GET', '/keys', undefined, { authorization: '' })
   assert.equal(none.status, 429)
   assert(Number(none.headers.get('retry-after')) > 0)
-  assert.equal((await house.call('GET', '/keys')).status, 200)
+  assert.equal((await fixture.call('GET', '/keys')).status, 200)
 })
 
 test('a change of nothing honours If-Match: 409 on another version, 400 on what is no version, else what is there', async t => {
-  await using house = await openAdminHouse()
-  const account = await house.call('POST', '/accounts', { name: 'acme' })
-  const key = await house.call('POST', '/keys', { name: 'ci', account_id: account.body.id })
-  const provider = await house.call('POST', '/providers', { id: 'acme', kind: 'demo' })
-  const model = await house.call('POST', '/models', ADMIN_BODIES.createModel)
+  await using fixture = await openAdminFixture()
+  const account = await fixture.call('POST', '/accounts', { name: 'acme' })
+  const key = await fixture.call('POST', '/keys', { name: 'ci', account_id: account.body.id })
+  const provider = await fixture.call('POST', '/providers', { id: 'acme', kind: 'demo' })
+  const model = await fixture.call('POST', '/models', ADMIN_BODIES.createModel)
   const made = { accounts: account, keys: key, providers: provider, models: model }
 
   for (const [room, { status, body }] of Object.entries(made)) {
     await t.test(room, async () => {
       assert.equal(status, 201, JSON.stringify(body))
-      const patch = (version: string) => house.call('PATCH', `/${room}/${body.id}`, {}, { 'if-match': version })
+      const patch = (version: string) => fixture.call('PATCH', `/${room}/${body.id}`, {}, { 'if-match': version })
 
       const [stale, odd] = [await patch('"99"'), await patch('W/"x"')]
-      const present = await house.call('GET', `/${room}/${body.id}`)
+      const present = await fixture.call('GET', `/${room}/${body.id}`)
       const right = await patch(`"${present.body.version ?? 1}"`)
 
       assert.deepEqual([stale.status, stale.body.error.code], [409, 'conflict'])
@@ -79,18 +79,18 @@ test('a change of nothing honours If-Match: 409 on another version, 400 on what 
       assert.equal(right.status, 200)
     })
   }
-  const nobody = await house.call('PATCH', '/accounts/acct_none', {}, { 'if-match': '"1"' })
+  const nobody = await fixture.call('PATCH', '/accounts/acct_none', {}, { 'if-match': '"1"' })
   assert.equal(nobody.status, 404)
 })
 
 test('unknown paths are 404, known ones under another method are 405 with Allow', async () => {
-  await using house = await openAdminHouse()
+  await using fixture = await openAdminFixture()
 
-  const nowhere = await house.call('GET', '/nowhere')
-  const method = await house.call('PUT', '/keys/key_x', { a: 1 })
-  const head = await house.call('HEAD', '/keys')
-  const key = await house.call('GET', '/keys/key_x')
-  const slashes = await house.call('PUT', '/models/acme/m1', { a: 1 })
+  const nowhere = await fixture.call('GET', '/nowhere')
+  const method = await fixture.call('PUT', '/keys/key_x', { a: 1 })
+  const head = await fixture.call('HEAD', '/keys')
+  const key = await fixture.call('GET', '/keys/key_x')
+  const slashes = await fixture.call('PUT', '/models/acme/m1', { a: 1 })
 
   assert.deepEqual([nowhere.status, nowhere.body.error.code], [404, 'not_found'])
   assert.deepEqual([method.status, method.body.error.code], [405, 'method_not_allowed'])
@@ -101,7 +101,7 @@ test('unknown paths are 404, known ones under another method are 405 with Allow'
 })
 
 test('every endpoint of one thing answers 404 for an id that nobody has', async t => {
-  await using house = await openAdminHouse()
+  await using fixture = await openAdminFixture()
   const ofOne = Object.entries<Endpoint>(ADMIN).filter(([, { path }]) => path.includes('{'))
 
   assert.ok(ofOne.length > 20)
@@ -109,7 +109,7 @@ test('every endpoint of one thing answers 404 for an id that nobody has', async 
     await t.test(`${method} ${path}`, async () => {
       const at = path.replace('/admin/v1', '').replace(/\{\w+\}/g, 'nobody_1')
       const body = method === 'GET' || method === 'DELETE' ? undefined : (ADMIN_BODIES[name] ?? {})
-      const answer = await house.call(method, at, body, { 'idempotency-key': 'once' })
+      const answer = await fixture.call(method, at, body, { 'idempotency-key': 'once' })
 
       assert.deepEqual([answer.status, answer.body.error.code], [404, 'not_found'])
     })
@@ -117,9 +117,9 @@ test('every endpoint of one thing answers 404 for an id that nobody has', async 
 })
 
 test('bad input is refused with the name of its parameter', async () => {
-  await using house = await openAdminHouse()
-  const { body: account } = await house.call('POST', '/accounts', { name: 'acme' })
-  const past = new Date(house.rooms.clock.now()).toISOString()
+  await using fixture = await openAdminFixture()
+  const { body: account } = await fixture.call('POST', '/accounts', { name: 'acme' })
+  const past = new Date(fixture.rooms.clock.now()).toISOString()
   const cases: readonly (readonly [object, string, string])[] = [
     [{}, 'missing_field', 'name'],
     [{ name: 'a', surprise: 1 }, 'invalid_value', 'surprise'],
@@ -147,25 +147,25 @@ test('bad input is refused with the name of its parameter', async () => {
   ]
 
   for (const [input, code, param] of cases) {
-    const { status, body } = await house.call('POST', '/keys', { account_id: account.id, ...input })
+    const { status, body } = await fixture.call('POST', '/keys', { account_id: account.id, ...input })
     assert.deepEqual(
       [status, body.error?.code, body.error?.param],
       [400, code, param],
       JSON.stringify(input).slice(0, 80),
     )
   }
-  assert.equal((await house.call('GET', '/keys?limit=0')).body.error.param, 'limit')
-  assert.equal((await house.call('GET', '/keys?limit=5&limit=6')).body.error.param, 'limit')
-  assert.equal((await house.call('GET', '/keys?nope=1')).body.error.param, 'nope')
-  assert.equal((await house.call('GET', '/usage?from=yesterday')).body.error.param, 'from')
-  assert.equal((await house.call('GET', '/usage/summary')).body.error.param, 'group_by')
-  assert.equal((await house.call('GET', '/keys?status=&q=&limit=')).status, 200)
+  assert.equal((await fixture.call('GET', '/keys?limit=0')).body.error.param, 'limit')
+  assert.equal((await fixture.call('GET', '/keys?limit=5&limit=6')).body.error.param, 'limit')
+  assert.equal((await fixture.call('GET', '/keys?nope=1')).body.error.param, 'nope')
+  assert.equal((await fixture.call('GET', '/usage?from=yesterday')).body.error.param, 'from')
+  assert.equal((await fixture.call('GET', '/usage/summary')).body.error.param, 'group_by')
+  assert.equal((await fixture.call('GET', '/keys?status=&q=&limit=')).status, 200)
 })
 
 test('a body that is not a JSON object, too large or of another type is refused as such', async () => {
-  await using house = await openAdminHouse()
+  await using fixture = await openAdminFixture()
   const send = async (body: string, headers: Record<string, string> = {}) =>
-    (await house.call('POST', '/accounts', body, headers)).body.error.code
+    (await fixture.call('POST', '/accounts', body, headers)).body.error.code
 
   assert.equal(await send('{"name":'), 'invalid_json')
   assert.equal(await send('[1]'), 'invalid_json')
@@ -178,10 +178,10 @@ test('a body that is not a JSON object, too large or of another type is refused 
 })
 
 test('credits are booked once per Idempotency-Key, and never below zero', async () => {
-  await using house = await openAdminHouse()
-  const { body: account } = await house.call('POST', '/accounts', { name: 'acme' })
+  await using fixture = await openAdminFixture()
+  const { body: account } = await fixture.call('POST', '/accounts', { name: 'acme' })
   const add = (amount: unknown, key?: string) =>
-    house.call(
+    fixture.call(
       'POST',
       `/accounts/${account.id}/credits`,
       { amount },
@@ -204,42 +204,42 @@ test('credits are booked once per Idempotency-Key, and never below zero', async 
     const { status, body } = await add(amount, 'e')
     assert.deepEqual([status, body.error.message], [400, 'amount: expected at most 9000000000 credits.'])
   }
-  const ledger = (await house.call('GET', `/accounts/${account.id}/ledger`)).body
+  const ledger = (await fixture.call('GET', `/accounts/${account.id}/ledger`)).body
   assert.deepEqual([ledger.data.length, ledger.has_more], [1, false])
   assertShape(ADMIN.listLedger, ledger)
-  const suspended = await house.call('PATCH', `/accounts/${account.id}`, { status: 'suspended' })
+  const suspended = await fixture.call('PATCH', `/accounts/${account.id}`, { status: 'suspended' })
   assert.deepEqual([suspended.body.status, suspended.body.balance.available], ['suspended', '10'])
-  assert.deepEqual(house.forgottenAccounts, [account.id])
+  assert.deepEqual(fixture.forgottenAccounts, [account.id])
 })
 
 test('conflicting changes are 409, and the sixth rotation in an hour says why', async () => {
-  await using house = await openAdminHouse()
-  const { body: account } = await house.call('POST', '/accounts', { name: 'acme' })
-  const { body: key } = await house.call('POST', '/keys', { name: 'ci', account_id: account.id })
-  for (let i = 0; i < 5; i++) await house.call('POST', `/keys/${key.id}/rotate`)
+  await using fixture = await openAdminFixture()
+  const { body: account } = await fixture.call('POST', '/accounts', { name: 'acme' })
+  const { body: key } = await fixture.call('POST', '/keys', { name: 'ci', account_id: account.id })
+  for (let i = 0; i < 5; i++) await fixture.call('POST', `/keys/${key.id}/rotate`)
 
-  const sixth = await house.call('POST', `/keys/${key.id}/rotate`)
-  await house.call('POST', `/keys/${key.id}/revoke`)
-  const patch = await house.call('PATCH', `/keys/${key.id}`, { name: 'x' })
+  const sixth = await fixture.call('POST', `/keys/${key.id}/rotate`)
+  await fixture.call('POST', `/keys/${key.id}/revoke`)
+  const patch = await fixture.call('PATCH', `/keys/${key.id}`, { name: 'x' })
 
   assert.deepEqual([sixth.status, sixth.body.error.code], [409, 'too_many_secrets'])
   assert.deepEqual([patch.status, patch.body.error.code], [409, 'conflict'])
 })
 
 test('usage comes as rows, sums and CSV in which no cell is a formula', async () => {
-  await using house = await openAdminHouse()
+  await using fixture = await openAdminFixture()
   const ids: string[] = []
   for (let i = 0; i < 1203; i++)
-    ids.unshift(await house.addUsage(house.rooms.clock.now() + i, i === 0 ? '=cmd|"x"' : 'm'))
-  house.rooms.clock.advance(1)
+    ids.unshift(await fixture.addUsage(fixture.rooms.clock.now() + i, i === 0 ? '=cmd|"x"' : 'm'))
+  fixture.rooms.clock.advance(1)
 
-  const page = (await house.call('GET', '/usage?limit=2')).body
-  const one = (await house.call('GET', `/usage/${ids.at(-1)}`)).body
-  const sums = (await house.call('GET', '/usage/summary?group_by=model')).body
-  const csv = await house.call('GET', '/usage', undefined, { accept: 'text/csv' })
-  const few = await house.call('GET', '/usage?limit=3', undefined, { accept: 'text/csv' })
-  const byLink = await house.call('GET', '/usage?limit=3&format=csv', undefined, { accept: 'text/html,*/*;q=0.8' })
-  const asJson = await house.call('GET', '/usage?limit=3&format=json', undefined, { accept: 'text/csv' })
+  const page = (await fixture.call('GET', '/usage?limit=2')).body
+  const one = (await fixture.call('GET', `/usage/${ids.at(-1)}`)).body
+  const sums = (await fixture.call('GET', '/usage/summary?group_by=model')).body
+  const csv = await fixture.call('GET', '/usage', undefined, { accept: 'text/csv' })
+  const few = await fixture.call('GET', '/usage?limit=3', undefined, { accept: 'text/csv' })
+  const byLink = await fixture.call('GET', '/usage?limit=3&format=csv', undefined, { accept: 'text/html,*/*;q=0.8' })
+  const asJson = await fixture.call('GET', '/usage?limit=3&format=json', undefined, { accept: 'text/csv' })
 
   assert.deepEqual(
     page.data.map((row: { request_id: string }) => row.request_id),
@@ -263,18 +263,18 @@ test('usage comes as rows, sums and CSV in which no cell is a formula', async ()
   assert.equal(few.text.trimEnd().split('\r\n').length, 4)
   assert.equal(byLink.text, few.text)
   assert.equal(asJson.body.data.length, 3)
-  assert.equal((await house.call('GET', '/usage/nothing')).status, 404)
+  assert.equal((await fixture.call('GET', '/usage/nothing')).status, 404)
 })
 
 test('the overview is of the last 24 hours by the hour unless told otherwise, and bad ranges are refused', async () => {
-  await using house = await openAdminHouse()
-  const now = house.rooms.clock.now()
-  await house.addUsage(now - 30 * 3_600_000, 'm1')
-  await house.addUsage(now - 2 * 3_600_000, 'm2')
+  await using fixture = await openAdminFixture()
+  const now = fixture.rooms.clock.now()
+  await fixture.addUsage(now - 30 * 3_600_000, 'm1')
+  await fixture.addUsage(now - 2 * 3_600_000, 'm2')
   const at = (hours: number) => new Date(now - hours * 3_600_000).toISOString()
 
-  const usual = (await house.call('GET', '/overview')).body
-  const longer = (await house.call('GET', `/overview?from=${at(24 * 30)}`)).body
+  const usual = (await fixture.call('GET', '/overview')).body
+  const longer = (await fixture.call('GET', `/overview?from=${at(24 * 30)}`)).body
 
   assertShape(ADMIN.overview, usual)
   assert.deepEqual([usual.from, usual.to, usual.step, usual.series.length], [at(24), at(0), 'hour', 24])
@@ -290,19 +290,19 @@ test('the overview is of the last 24 hours by the hour unless told otherwise, an
     ['from=yesterday', 'from'],
     ['step=week', 'step'],
   ] as const) {
-    const { status, body } = await house.call('GET', `/overview?${query}`)
+    const { status, body } = await fixture.call('GET', `/overview?${query}`)
     assert.deepEqual([status, body.error.param], [400, param], query)
   }
-  assert.equal((await house.call('GET', `/usage?from=${at(1)}&to=${at(2)}`)).status, 400)
+  assert.equal((await fixture.call('GET', `/usage?from=${at(1)}&to=${at(2)}`)).status, 400)
 })
 
 test('every change is in the events with its operator, and no event holds a secret', async () => {
-  await using house = await openAdminHouse()
-  const { body: account } = await house.call('POST', '/accounts', { name: 'acme' })
-  house.rooms.clock.advance(1)
-  const { body: key } = await house.call('POST', '/keys', { name: 'ci', account_id: account.id })
+  await using fixture = await openAdminFixture()
+  const { body: account } = await fixture.call('POST', '/accounts', { name: 'acme' })
+  fixture.rooms.clock.advance(1)
+  const { body: key } = await fixture.call('POST', '/keys', { name: 'ci', account_id: account.id })
 
-  const { body, text } = await house.call('GET', '/events')
+  const { body, text } = await fixture.call('GET', '/events')
 
   assert.deepEqual(
     body.data.map((event: { action: string }) => event.action),

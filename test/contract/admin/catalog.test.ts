@@ -6,7 +6,7 @@ import { Compile } from 'typebox/compile'
 import { AT_PAR } from '../../../src/domain/dollars.ts'
 import type { Endpoint } from '../../../src/http/admin/endpoint-table.ts'
 import { ADMIN } from '../../../src/http/admin/schemas.ts'
-import { openAdminHouse } from '../../support/admin-fixture.ts'
+import { openAdminFixture } from '../../support/admin-fixture.ts'
 import { model, provider } from '../../support/catalog.ts'
 import { OPERATOR } from '../../support/engines.ts'
 
@@ -21,17 +21,17 @@ const M1 = {
   targets: [{ provider: 'acme', model: 'm1' }],
 }
 
-type House = Awaited<ReturnType<typeof openAdminHouse>>
+type Fixture = Awaited<ReturnType<typeof openAdminFixture>>
 
 test('a provider is added, changed, made inactive and deleted, and each change is in force at once', async () => {
-  await using house = await openAdminHouse()
+  await using fixture = await openAdminFixture()
 
-  const made = await house.call('POST', '/providers', { ...ACME, timeouts: { connect: 2 } })
-  const changed = await house.call('PATCH', '/providers/acme', { passthrough: ['mood'], timeouts: null })
-  const off = await house.call('PATCH', '/providers/acme', { status: 'inactive' })
-  const read = await house.call('GET', '/providers/acme')
-  const listed = await house.call('GET', '/providers')
-  const gone = await house.call('DELETE', '/providers/acme')
+  const made = await fixture.call('POST', '/providers', { ...ACME, timeouts: { connect: 2 } })
+  const changed = await fixture.call('PATCH', '/providers/acme', { passthrough: ['mood'], timeouts: null })
+  const off = await fixture.call('PATCH', '/providers/acme', { status: 'inactive' })
+  const read = await fixture.call('GET', '/providers/acme')
+  const listed = await fixture.call('GET', '/providers')
+  const gone = await fixture.call('DELETE', '/providers/acme')
 
   assert.deepEqual([made.status, changed.status, off.status, read.status, gone.status], [201, 200, 200, 200, 200])
   assert.deepEqual([made.body.timeouts.connect, made.body.provisioned, made.body.status], [2, false, 'active'])
@@ -39,23 +39,23 @@ test('a provider is added, changed, made inactive and deleted, and each change i
   assert.deepEqual([read.body.status, read.body.version, read.body.passthrough], ['inactive', 3, ['mood']])
   assert.deepEqual(listed.body.data, [read.body])
   assert.deepEqual(gone.body, { object: 'provider', id: 'acme', deleted: true })
-  assert.equal((await house.call('GET', '/providers/acme')).status, 404)
-  assert.equal(house.refreshed.length, 4)
+  assert.equal((await fixture.call('GET', '/providers/acme')).status, 404)
+  assert.equal(fixture.refreshed.length, 4)
   assertShape(ADMIN.createProvider, made.body)
   assertShape(ADMIN.listProviders, listed.body)
   assertShape(ADMIN.deleteProvider, gone.body)
 })
 
 test('a secret goes in, is sealed in its row, and is in no answer and no event', async () => {
-  await using house = await openAdminHouse()
+  await using fixture = await openAdminFixture()
 
-  const made = await house.call('POST', '/providers', { ...ACME, api_key: SECRET })
-  const added = await house.call('POST', '/providers/acme/credentials', { api_key: `${SECRET}2` })
-  const short = await house.call('POST', '/providers/acme/credentials', { api_key: 'short' })
+  const made = await fixture.call('POST', '/providers', { ...ACME, api_key: SECRET })
+  const added = await fixture.call('POST', '/providers/acme/credentials', { api_key: `${SECRET}2` })
+  const short = await fixture.call('POST', '/providers/acme/credentials', { api_key: 'short' })
   const [first, second] = short.body.credentials
-  const removed = await house.call('DELETE', `/providers/acme/credentials/${second.id}`)
-  const again = await house.call('DELETE', `/providers/acme/credentials/${second.id}`)
-  const events = await house.call('GET', '/events')
+  const removed = await fixture.call('DELETE', `/providers/acme/credentials/${second.id}`)
+  const again = await fixture.call('DELETE', `/providers/acme/credentials/${second.id}`)
+  const events = await fixture.call('GET', '/events')
 
   assert.deepEqual([made.status, added.status, removed.status, again.status], [201, 201, 200, 404])
   assert.deepEqual(
@@ -66,31 +66,31 @@ test('a secret goes in, is sealed in its row, and is in no answer and no event',
       ['', 'active'],
     ],
   )
-  for (const { text } of [made, added, short, removed, events, await house.call('GET', '/providers')]) {
+  for (const { text } of [made, added, short, removed, events, await fixture.call('GET', '/providers')]) {
     assert.ok(!text.includes(SECRET) && !text.includes('sealed'))
   }
-  const everything = JSON.stringify(await house.rooms.sql.all('SELECT spec, entered FROM provider'))
+  const everything = JSON.stringify(await fixture.rooms.sql.all('SELECT spec, entered FROM provider'))
   assert.ok(!everything.includes(SECRET))
-  const [row] = (await house.rooms.catalog.sealed()).filter(({ id }) => id === first.id)
-  assert.equal(house.seal.open(row?.sealed ?? '', ['acme', first.id]), SECRET)
+  const [row] = (await fixture.rooms.catalog.sealed()).filter(({ id }) => id === first.id)
+  assert.equal(fixture.seal.open(row?.sealed ?? '', ['acme', first.id]), SECRET)
   assertShape(ADMIN.addCredential, added.body)
 })
 
 test('another address forgets the credentials, and a secret cannot come in by a change', async () => {
-  await using house = await openAdminHouse()
-  await house.call('POST', '/providers', { ...ACME, api_key: SECRET })
+  await using fixture = await openAdminFixture()
+  await fixture.call('POST', '/providers', { ...ACME, api_key: SECRET })
 
-  const slipped = await house.call('PATCH', '/providers/acme', { api_key: SECRET })
-  const moved = await house.call('PATCH', '/providers/acme', { base_url: 'https://8.8.8.8/v1' })
+  const slipped = await fixture.call('PATCH', '/providers/acme', { api_key: SECRET })
+  const moved = await fixture.call('PATCH', '/providers/acme', { base_url: 'https://8.8.8.8/v1' })
 
   assert.deepEqual([slipped.status, slipped.body.error.param], [400, 'api_key'])
   assert.deepEqual([moved.status, moved.body.credentials], [200, []])
-  assert.deepEqual(await house.rooms.catalog.sealed(), [])
+  assert.deepEqual(await fixture.rooms.catalog.sealed(), [])
 })
 
 test('addresses that are not public are refused by name when they are saved, however they are written', async () => {
-  await using house = await openAdminHouse()
-  await house.call('POST', '/providers', ACME)
+  await using fixture = await openAdminFixture()
+  await fixture.call('POST', '/providers', ACME)
   const hosts = ['127.0.0.1', 'localhost', '0.0.0.0', '2130706433', '0x7f.1', '0177.1', '10.1.2.3', '169.254.169.254']
   const more = [
     '100.64.0.1',
@@ -104,26 +104,26 @@ test('addresses that are not public are refused by name when they are saved, how
 
   for (const host of [...hosts, ...more]) {
     const url = `http://${host}:9/v1`
-    const created = await house.call('POST', '/providers', { id: 'x', kind: 'openai', base_url: url })
-    const changed = await house.call('PATCH', '/providers/acme', { base_url: url })
+    const created = await fixture.call('POST', '/providers', { id: 'x', kind: 'openai', base_url: url })
+    const changed = await fixture.call('PATCH', '/providers/acme', { base_url: url })
     for (const { status, body } of [created, changed]) {
       assert.deepEqual([status, body.error.code, body.error.param], [400, 'invalid_value', 'base_url'], host)
       assert.match(body.error.message, /allow_private_upstreams/)
     }
   }
-  assert.equal((await house.call('GET', '/providers/x')).status, 404)
-  assert.equal((await house.rooms.catalog.provider('acme'))?.provider.publicOnly, true)
+  assert.equal((await fixture.call('GET', '/providers/x')).status, 404)
+  assert.equal((await fixture.rooms.catalog.provider('acme'))?.provider.publicOnly, true)
 })
 
 test('a kind that needs a key may get it later, and is changed without saying it again', async () => {
-  await using house = await openAdminHouse()
+  await using fixture = await openAdminFixture()
   const claude = { id: 'claude', kind: 'anthropic', base_url: 'https://1.1.1.1/v1' }
   const vertex = { id: 'vertex', kind: 'vertex', base_url: 'https://1.1.1.1/v1', token_url: 'http://127.0.0.1:9/token' }
 
-  const made = await house.call('POST', '/providers', claude)
-  const added = await house.call('POST', '/providers/claude/credentials', { api_key: SECRET })
-  const changed = await house.call('PATCH', '/providers/claude', { timeouts: { connect: 1 } })
-  const refused = await house.call('POST', '/providers', vertex)
+  const made = await fixture.call('POST', '/providers', claude)
+  const added = await fixture.call('POST', '/providers/claude/credentials', { api_key: SECRET })
+  const changed = await fixture.call('PATCH', '/providers/claude', { timeouts: { connect: 1 } })
+  const refused = await fixture.call('POST', '/providers', vertex)
 
   assert.deepEqual([made.status, added.status, changed.status], [201, 201, 200], changed.text)
   assert.equal(changed.body.credentials.length, 1)
@@ -132,18 +132,18 @@ test('a kind that needs a key may get it later, and is changed without saying it
 })
 
 test('a model is priced by the factors when its price is saved, and by nothing else', async () => {
-  await using house = await openAdminHouse()
-  await house.call('POST', '/providers', ACME)
+  await using fixture = await openAdminFixture()
+  await fixture.call('POST', '/providers', ACME)
 
-  const made = await house.call('POST', '/models', M1)
-  const { exchange } = house.money
-  house.money.exchange = AT_PAR
-  const renamed = await house.call('PATCH', '/models/acme%2Fm1', { name: 'M1', aliases: ['m1'] })
-  house.money.exchange = exchange
+  const made = await fixture.call('POST', '/models', M1)
+  const { exchange } = fixture.money
+  fixture.money.exchange = AT_PAR
+  const renamed = await fixture.call('PATCH', '/models/acme%2Fm1', { name: 'M1', aliases: ['m1'] })
+  fixture.money.exchange = exchange
   const pricing = { prompt: '0.000001', completion: '0.000004', input_cache_read: '0' }
-  const dearer = await house.call('PATCH', '/models/acme/m1', { pricing })
-  const listed = await house.call('GET', '/models?limit=1')
-  const gone = await house.call('DELETE', '/models/acme%2Fm1')
+  const dearer = await fixture.call('PATCH', '/models/acme/m1', { pricing })
+  const listed = await fixture.call('GET', '/models?limit=1')
+  const gone = await fixture.call('DELETE', '/models/acme%2Fm1')
 
   assert.deepEqual([made.status, renamed.status, dearer.status, gone.status], [201, 200, 200, 200])
   assert.deepEqual([made.body.pricing.prompt, made.body.pricing.completion], ['0.000125', '0.00025'])
@@ -152,38 +152,38 @@ test('a model is priced by the factors when its price is saved, and by nothing e
   assert.notEqual(dearer.body.price_version, made.body.price_version)
   assert.deepEqual([dearer.body.pricing.completion, dearer.body.pricing.input_cache_read], ['0.0005', '0'])
   assert.deepEqual(listed.body.data, [dearer.body])
-  const prices = await house.rooms.sql.all("SELECT version FROM price WHERE model_id = 'acme/m1'")
+  const prices = await fixture.rooms.sql.all("SELECT version FROM price WHERE model_id = 'acme/m1'")
   assert.equal(prices.length, 2)
   assertShape(ADMIN.createModel, made.body)
   assertShape(ADMIN.listModels, listed.body)
 })
 
 test('changes meet versions: what was changed meanwhile is a 409, by If-Match too', async () => {
-  await using house = await openAdminHouse()
-  await house.call('POST', '/providers', ACME)
-  await house.call('POST', '/models', M1)
+  await using fixture = await openAdminFixture()
+  await fixture.call('POST', '/providers', ACME)
+  await fixture.call('POST', '/models', M1)
   const patch = (path: string, version: string) =>
-    house.call('PATCH', path, { status: 'inactive' }, { 'if-match': version })
+    fixture.call('PATCH', path, { status: 'inactive' }, { 'if-match': version })
 
   for (const path of ['/models/acme%2Fm1', '/providers/acme']) {
     assert.equal((await patch(path, '"7"')).body.error.code, 'conflict')
     assert.equal((await patch(path, 'seven')).body.error.param, 'If-Match')
     assert.equal((await patch(path, '"1"')).status, 200)
-    const stale = await house.call('DELETE', path, undefined, { 'if-match': '"1"' })
+    const stale = await fixture.call('DELETE', path, undefined, { 'if-match': '"1"' })
     assert.deepEqual([stale.status, stale.body.error.code], [409, 'conflict'])
     assert.match(stale.body.error.message, /read it again/)
   }
 })
 
 test('a secret that was meant for one address is not stored when the provider has moved meanwhile', async () => {
-  await using house = await openAdminHouse()
-  const { body } = await house.call('POST', '/providers', ACME)
-  await house.call('PATCH', '/providers/acme', { base_url: 'https://8.8.8.8/v1' })
+  await using fixture = await openAdminFixture()
+  const { body } = await fixture.call('POST', '/providers', ACME)
+  await fixture.call('PATCH', '/providers/acme', { base_url: 'https://8.8.8.8/v1' })
   const add = (version: string) =>
-    house.call('POST', '/providers/acme/credentials', { api_key: SECRET }, { 'if-match': version })
+    fixture.call('POST', '/providers/acme/credentials', { api_key: SECRET }, { 'if-match': version })
 
   const late = await add(`"${body.version}"`)
-  const none = await house.rooms.catalog.sealed()
+  const none = await fixture.rooms.catalog.sealed()
   const anew = await add('"2"')
 
   assert.deepEqual([late.status, late.body.error.code, none], [409, 'conflict', []])
@@ -191,46 +191,46 @@ test('a secret that was meant for one address is not stored when the provider ha
 })
 
 test('what the file declares is read-only, in words that say what to do', async () => {
-  await using house = await openAdminHouse()
-  await provision(house)
+  await using fixture = await openAdminFixture()
+  await provision(fixture)
   const calls = [
-    house.call('PATCH', '/providers/a', { passthrough: ['x'] }),
-    house.call('DELETE', '/providers/a'),
-    house.call('POST', '/providers/a/credentials', { api_key: SECRET }),
-    house.call('DELETE', '/providers/a/credentials/file-1'),
-    house.call('PATCH', '/models/m', { name: 'x' }),
-    house.call('DELETE', '/models/m'),
+    fixture.call('PATCH', '/providers/a', { passthrough: ['x'] }),
+    fixture.call('DELETE', '/providers/a'),
+    fixture.call('POST', '/providers/a/credentials', { api_key: SECRET }),
+    fixture.call('DELETE', '/providers/a/credentials/file-1'),
+    fixture.call('PATCH', '/models/m', { name: 'x' }),
+    fixture.call('DELETE', '/models/m'),
   ]
 
   for (const { status, body } of await Promise.all(calls)) {
     assert.deepEqual([status, body.error.code], [409, 'conflict'])
     assert.match(body.error.message, /declared by the configuration file.*turnpike apply/)
   }
-  assert.equal((await house.call('GET', '/models/m')).body.provisioned, true)
+  assert.equal((await fixture.call('GET', '/models/m')).body.provisioned, true)
   // But models of one's own may name its providers.
-  const own = await house.call('POST', '/models', { ...M1, targets: [{ provider: 'a', model: 'm1' }] })
+  const own = await fixture.call('POST', '/models', { ...M1, targets: [{ provider: 'a', model: 'm1' }] })
   assert.equal(own.status, 201)
 })
 
 test('a provider that a model names is not deleted, and the answer names the models', async () => {
-  await using house = await openAdminHouse()
-  await house.call('POST', '/providers', ACME)
-  await house.call('POST', '/models', M1)
+  await using fixture = await openAdminFixture()
+  await fixture.call('POST', '/providers', ACME)
+  await fixture.call('POST', '/models', M1)
 
-  const refused = await house.call('DELETE', '/providers/acme')
-  await house.call('DELETE', '/models/acme%2Fm1')
+  const refused = await fixture.call('DELETE', '/providers/acme')
+  await fixture.call('DELETE', '/models/acme%2Fm1')
 
   assert.deepEqual([refused.status, refused.body.error.code], [409, 'conflict'])
   assert.match(refused.body.error.message, /acme\/m1/)
-  assert.equal((await house.call('DELETE', '/providers/acme')).status, 200)
+  assert.equal((await fixture.call('DELETE', '/providers/acme')).status, 200)
 })
 
 const PLACEHOLDER = '$' + '{OPENAI_API_KEY}'
 
 test('what the file would refuse is refused here, by the name of the field and without its secret', async t => {
-  await using house = await openAdminHouse()
-  await house.call('POST', '/providers', ACME)
-  await house.call('POST', '/models', { ...M1, aliases: ['taken'] })
+  await using fixture = await openAdminFixture()
+  await fixture.call('POST', '/providers', ACME)
+  await fixture.call('POST', '/models', { ...M1, aliases: ['taken'] })
   const cases: readonly (readonly [string, object, number, string | null])[] = [
     ['/providers', { kind: 'openai' }, 400, 'id'],
     ['/providers', { ...ACME, id: 'b', kind: 'telegraph' }, 400, 'kind'],
@@ -266,37 +266,37 @@ test('what the file would refuse is refused here, by the name of the field and w
 
   for (const [path, body, status, param] of cases) {
     await t.test(`${path} ${JSON.stringify(body)}`, async () => {
-      const answer = await house.call('POST', path, body)
+      const answer = await fixture.call('POST', path, body)
       assert.deepEqual([answer.status, answer.body.error.param], [status, param], answer.text)
       assert.ok(!answer.text.includes(SECRET))
     })
   }
-  const patch = await house.call('PATCH', '/providers/acme', { id: 'other' })
+  const patch = await fixture.call('PATCH', '/providers/acme', { id: 'other' })
   assert.deepEqual([patch.status, patch.body.error.param], [400, 'id'])
 })
 
 test('health is what routing says of the targets', async () => {
-  await using house = await openAdminHouse()
-  await house.call('POST', '/providers', ACME)
+  await using fixture = await openAdminFixture()
+  await fixture.call('POST', '/providers', ACME)
 
-  const { status, body } = await house.call('GET', '/providers/acme/health')
+  const { status, body } = await fixture.call('GET', '/providers/acme/health')
 
   assert.deepEqual([status, body.targets[0].success_rate, body.targets[0].first_byte_ms], [200, 0.5, 12.5])
   assertShape(ADMIN.getProviderHealth, body)
-  assert.equal((await house.call('GET', '/providers/nobody/health')).status, 404)
+  assert.equal((await fixture.call('GET', '/providers/nobody/health')).status, 404)
 })
 
 test('the price list is compared first and taken over on demand, all at once', async () => {
-  await using house = await openAdminHouse()
-  await house.call('POST', '/providers', ACME)
+  await using fixture = await openAdminFixture()
+  await fixture.call('POST', '/providers', ACME)
   const order = { list: 'openai', provider: 'acme', match: 'gpt-4o*', markup: '2' }
 
-  const dry = await house.call('POST', '/models/import', { ...order, dry_run: true })
-  const before = await house.call('GET', '/models')
-  const done = await house.call('POST', '/models/import', order)
-  const again = await house.call('POST', '/models/import', order)
-  const markedDown = await house.call('POST', '/models/import', { ...order, markup: '1', match: 'gpt-4o-mini' })
-  const mini = await house.call('GET', '/models/acme%2Fgpt-4o-mini')
+  const dry = await fixture.call('POST', '/models/import', { ...order, dry_run: true })
+  const before = await fixture.call('GET', '/models')
+  const done = await fixture.call('POST', '/models/import', order)
+  const again = await fixture.call('POST', '/models/import', order)
+  const markedDown = await fixture.call('POST', '/models/import', { ...order, markup: '1', match: 'gpt-4o-mini' })
+  const mini = await fixture.call('GET', '/models/acme%2Fgpt-4o-mini')
 
   assert.deepEqual([dry.status, dry.body.dry_run, before.body.data], [200, true, []])
   assert.deepEqual(changesOf(dry), { 'acme/gpt-4o': 'new', 'acme/gpt-4o-mini': 'new' })
@@ -312,10 +312,10 @@ test('the price list is compared first and taken over on demand, all at once', a
 })
 
 test('an import says what it leaves out and why, and touches nothing of the file', async () => {
-  await using house = await openAdminHouse()
+  await using fixture = await openAdminFixture()
   const declared = model('m', { targets: [{ provider: 'a', model: 'gpt-4o-mini', priority: 0, weight: 1 }] })
-  await provision(house, [declared])
-  const import_ = (more: object) => house.call('POST', '/models/import', { list: 'openai', provider: 'a', ...more })
+  await provision(fixture, [declared])
+  const import_ = (more: object) => fixture.call('POST', '/models/import', { list: 'openai', provider: 'a', ...more })
 
   const mini = (await import_({ match: 'gpt-4o-mini' })).body.data.find((each: { model: string }) => each.model === 'm')
   const embedding = (await import_({ match: 'text-embedding-3-small' })).body.data[0]
@@ -341,7 +341,7 @@ test('an import says what it leaves out and why, and touches nothing of the file
 })
 
 test('every change of the catalog is in the events, with its operator', async () => {
-  await using house = await openAdminHouse()
+  await using fixture = await openAdminFixture()
   const changes = [
     ['POST', '/providers', ACME],
     ['POST', '/providers/acme/credentials', { api_key: SECRET }],
@@ -352,11 +352,11 @@ test('every change of the catalog is in the events, with its operator', async ()
     ['DELETE', '/providers/acme', undefined],
   ] as const
   for (const [method, path, body] of changes) {
-    await house.call(method, path, body)
-    house.rooms.clock.advance(1)
+    await fixture.call(method, path, body)
+    fixture.rooms.clock.advance(1)
   }
 
-  const { body, text } = await house.call('GET', '/events')
+  const { body, text } = await fixture.call('GET', '/events')
 
   assert.deepEqual(
     body.data.map((event: { action: string; actor: string }) => [event.action, event.actor]).reverse(),
@@ -381,7 +381,7 @@ function changesOf({ body }: { body: { data: readonly { model: string; change: s
   )
 }
 
-async function provision({ rooms }: House, models = [model('m')]): Promise<void> {
+async function provision({ rooms }: Fixture, models = [model('m')]): Promise<void> {
   const order = { digest: null, evenSuperseded: false, clashes: 'refuse', dryRun: false, actor: OPERATOR } as const
   await rooms.catalog.provision({ providers: [provider('a')], models }, order)
 }

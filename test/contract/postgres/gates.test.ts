@@ -9,7 +9,7 @@ import { systemClock } from '../../../src/lib/clock.ts'
 import { type Store, StoreAway } from '../../../src/store/contract/store.ts'
 import { openPostgres } from '../../../src/store/postgres/postgres.ts'
 import { openPostgresSql, POSTGRES_BOUNDS } from '../../../src/store/postgres/sql.ts'
-import { bill, GATE_ENGINES, newKey, openHouse } from '../../support/billing-stores.ts'
+import { bill, GATE_ENGINES, newKey, openFixture } from '../../support/billing-stores.ts'
 import { commitCutter } from '../../support/commit-cutter.ts'
 import { until } from '../../support/until.ts'
 
@@ -20,21 +20,21 @@ if (postgres !== undefined) {
   const { make } = postgres
 
   test('of 500 tries with two keys on two nodes with funds for exactly 100, exactly 100 are granted', async () => {
-    await using house = await openHouse(make, 10_000n)
-    await house.store.keys.create(newKey('key2'), ACTOR)
-    const nodes = [house.store.gates, (await house.another()).gates] as const
+    await using fixture = await openFixture(make, 10_000n)
+    await fixture.store.keys.create(newKey('key2'), ACTOR)
+    const nodes = [fixture.store.gates, (await fixture.another()).gates] as const
 
     const verdicts = await Promise.all(
       Array.from({ length: 500 }, async (_, i) => {
         await setTimeout(i % 50)
-        const ask = house.ask(`r${i}`)
+        const ask = fixture.ask(`r${i}`)
         const facts = { ...ask.facts, keyId: i % 2 === 0 ? 'key' : 'key2' }
         return (await nodes[i % 2]!.gate({ ...ask, facts })).kind
       }),
     )
 
     assert.equal(verdicts.filter(kind => kind === 'granted').length, 100)
-    assert.deepEqual(await house.balance(), { available: 0n, held: 10_000n, spent: 0n, owed: 0n })
+    assert.deepEqual(await fixture.balance(), { available: 0n, held: 10_000n, spent: 0n, owed: 0n })
     await Promise.all(
       verdicts.map((kind, i) => (kind === 'granted' ? nodes[(i + 1) % 2]!.settle(bill(`r${i}`, {})) : undefined)),
     )
@@ -46,42 +46,42 @@ if (postgres !== undefined) {
     ['analysed while they were small', 'ANALYZE usage, ledger'],
   ] as const) {
     test(`a chat reads its own rows alone, also in tables that were ${tables} and have grown`, async () => {
-      await using house = await openHouse(make, 1_000_000n)
-      const { gates, upkeep } = house.store
+      await using fixture = await openFixture(make, 1_000_000n)
+      const { gates, upkeep } = fixture.store
       // What a connection has read it tells with the end of a transaction, once a second at most.
       const told = async (work: Promise<unknown>) => {
         await work
         await setTimeout(1100)
       }
       const once = async (id: string) => {
-        await gates.gate(house.ask(id))
+        await gates.gate(fixture.ask(id))
         await gates.settle(bill(id, {}))
       }
       await upkeep.makeRoom()
       await once('first')
-      await house.tamper(statement)
+      await fixture.tamper(statement)
       await once('second')
       for (let round = 0; round < 40; round++) {
         await Promise.all(Array.from({ length: 100 }, (_, i) => once(`r${round}-${i}`)))
       }
-      for (const table of ['account', 'api_key', 'key_balance', 'secret']) await house.tamper(copies(table, 1000))
-      await house.tamper("UPDATE key_balance SET day_count = 0 WHERE key_id <> 'key'")
+      for (const table of ['account', 'api_key', 'key_balance', 'secret']) await fixture.tamper(copies(table, 1000))
+      await fixture.tamper("UPDATE key_balance SET day_count = 0 WHERE key_id <> 'key'")
       await setTimeout(1100)
-      await told(gates.gate(house.ask('before')))
-      const before = await rowsRead(house.url)
+      await told(gates.gate(fixture.ask('before')))
+      const before = await rowsRead(fixture.url)
 
-      await told(gates.gate(house.ask('last')))
+      await told(gates.gate(fixture.ask('last')))
       await gates.settle(bill('last', {}))
 
-      const read = (await rowsRead(house.url)) - before
+      const read = (await rowsRead(fixture.url)) - before
       await gates.settle(bill('before', {}))
       assert.ok(read > 0 && read < 100, `${read} rows and entries of indexes were read`)
     })
   }
 
   test('nothing is granted on any node once a revoke on another one has returned', async () => {
-    await using house = await openHouse(make, 1_000_000n)
-    const other = await house.another()
+    await using fixture = await openFixture(make, 1_000_000n)
+    const other = await fixture.another()
     let stage: 'before' | 'revoked' | 'over' = 'before'
     const late: string[] = []
     const granted: string[] = []
@@ -90,7 +90,7 @@ if (postgres !== undefined) {
       for (let i = 0; stage !== 'over'; i++) {
         const isLate = stage === 'revoked'
         const id = `r${client}-${i}`
-        const verdict = await house.store.gates.gate(house.ask(id))
+        const verdict = await fixture.store.gates.gate(fixture.ask(id))
         if (verdict.kind === 'granted') granted.push(id)
         else refused += 1
         if (verdict.kind === 'granted' && isLate) late.push(id)
@@ -108,19 +108,19 @@ if (postgres !== undefined) {
     assert.deepEqual(late, [])
     assert.equal(await countRows(other), rows)
     assert.equal(granted.length, rows)
-    await Promise.all(granted.map(id => house.store.gates.settle(bill(id, {}))))
+    await Promise.all(granted.map(id => fixture.store.gates.settle(bill(id, {}))))
   })
 
   test('a revoke waits for the rows of a batch that has found the key alive, and a batch that waits for it finds it dead', async () => {
-    await using house = await openHouse(make, 1000n)
-    const other = await house.another()
-    const sql = await openPostgresSql({ url: house.url, clock: systemClock })
+    await using fixture = await openFixture(make, 1000n)
+    const other = await fixture.another()
+    const sql = await openPostgresSql({ url: fixture.url, clock: systemClock })
     const order: string[] = []
     const noting = <T>(what: string, work: Promise<T>) => work.finally(() => order.push(what))
 
     const { gated, revoked } = await sql.transaction(async tx => {
       await tx.run('LOCK TABLE usage IN SHARE MODE')
-      const gated = noting('gate', house.store.gates.gate(house.ask('r1')))
+      const gated = noting('gate', fixture.store.gates.gate(fixture.ask('r1')))
       await setTimeout(100)
       const revoked = noting('revoke', other.keys.revoke('key', ACTOR))
       await setTimeout(200)
@@ -131,21 +131,21 @@ if (postgres !== undefined) {
     assert.deepEqual([(await gated).kind, (await other.usage.get('r1'))?.state], ['granted', 'open'])
 
     await sql.run('UPDATE api_key SET revoked_at = NULL')
-    const second = house.ask('r2', { keyVersion: (await other.keys.get('key'))!.version })
+    const second = fixture.ask('r2', { keyVersion: (await other.keys.get('key'))!.version })
     const waiting = await sql.transaction(async tx => {
       await tx.run('UPDATE api_key SET revoked_at = 1')
-      const waiting = noting('second gate', house.store.gates.gate(second))
+      const waiting = noting('second gate', fixture.store.gates.gate(second))
       await setTimeout(100)
       return { waiting }
     })
     assert.equal((await waiting.waiting).kind, 'stale')
     await sql.close()
-    await house.store.gates.settle(bill('r1', {}))
+    await fixture.store.gates.settle(bill('r1', {}))
   })
 
   test('keys that are looked up at once share statements, and each gets its own answer', async () => {
-    await using house = await openHouse(make, 0n)
-    const { gates, keys } = house.store
+    await using fixture = await openFixture(make, 0n)
+    const { gates, keys } = fixture.store
     for (const id of ['key2', 'dead']) await keys.create(newKey(id), ACTOR)
     await keys.revoke('dead', ACTOR)
     const hashes = Array.from({ length: 600 }, (_, i) => `${i}`.padStart(64, 'f'))
@@ -162,12 +162,12 @@ if (postgres !== undefined) {
   })
 
   test('a gate that finds its account in the hands of another node judges by what that one leaves', async () => {
-    await using house = await openHouse(make, 1000n)
-    const sql = await openPostgresSql({ url: house.url, clock: systemClock })
+    await using fixture = await openFixture(make, 1000n)
+    const sql = await openPostgresSql({ url: fixture.url, clock: systemClock })
 
     const { waiting } = await sql.transaction(async tx => {
       await tx.run('UPDATE account SET available = 0, held = 1000')
-      const waiting = house.store.gates.gate(house.ask('r1'))
+      const waiting = fixture.store.gates.gate(fixture.ask('r1'))
       await setTimeout(200)
       return { waiting }
     })
@@ -180,40 +180,40 @@ if (postgres !== undefined) {
 
   for (const where of ['before', 'after'] as const) {
     test(`a connection that breaks ${where} the server has done a commit doubles nothing and loses nothing`, async () => {
-      await using house = await openHouse(make, 1000n)
-      await using cutter = await commitCutter(house.url)
+      await using fixture = await openFixture(make, 1000n)
+      await using cutter = await commitCutter(fixture.url)
       const node = await openPostgres({ url: cutter.url, owner: 'cut', clock: systemClock })
 
       const cutAtGate = cutter.cutNext(where)
-      const verdicts = await Promise.all(['r1', 'r2'].map(id => node.gates.gate(house.ask(id))))
+      const verdicts = await Promise.all(['r1', 'r2'].map(id => node.gates.gate(fixture.ask(id))))
       await cutAtGate
       assert.deepEqual(
         verdicts.map(verdict => verdict.kind),
         ['granted', 'granted'],
       )
-      assert.deepEqual(await house.balance(), { available: 800n, held: 200n, spent: 0n, owed: 0n })
+      assert.deepEqual(await fixture.balance(), { available: 800n, held: 200n, spent: 0n, owed: 0n })
       const cutAtSettle = cutter.cutNext(where)
       const settled = await Promise.all(['r1', 'r2'].map(id => node.gates.settle(bill(id, { prompt: 10 }))))
       await cutAtSettle
 
       assert.deepEqual(settled, ['settled', 'settled'])
-      assert.deepEqual(await house.balance(), { available: 980n, held: 0n, spent: 20n, owed: 0n })
-      assert.deepEqual(await house.ledger(), ['charge -10', 'charge -10'])
+      assert.deepEqual(await fixture.balance(), { available: 980n, held: 0n, spent: 20n, owed: 0n })
+      assert.deepEqual(await fixture.ledger(), ['charge -10', 'charge -10'])
       await node.close()
     })
   }
 
   test('a commit whose answer was lost is not told as failed because the next look at it had to wait too long', async () => {
-    await using house = await openHouse(make, 1000n)
-    await using cutter = await commitCutter(house.url)
-    await using first = await connected(house.url)
-    await using second = await connected(house.url)
+    await using fixture = await openFixture(make, 1000n)
+    await using cutter = await commitCutter(fixture.url)
+    await using first = await connected(fixture.url)
+    await using second = await connected(fixture.url)
     const node = await openPostgres({ url: cutter.url, owner: 'cut', clock: systemClock })
     await first.query('BEGIN; LOCK TABLE usage IN SHARE MODE')
     await second.query('BEGIN')
 
     const cut = cutter.cutNext('after')
-    const verdict = node.gates.gate(house.ask('r1'))
+    const verdict = node.gates.gate(fixture.ask('r1'))
     await cut
     // Behind the batch, which has the account, and before the one that looks for it.
     const taken = second.query('SELECT 1 FROM account FOR UPDATE')
@@ -224,14 +224,14 @@ if (postgres !== undefined) {
     await second.query('COMMIT')
 
     assert.equal((await verdict).kind, 'granted')
-    assert.deepEqual(await house.balance(), { available: 900n, held: 100n, spent: 0n, owed: 0n })
+    assert.deepEqual(await fixture.balance(), { available: 900n, held: 100n, spent: 0n, owed: 0n })
     assert.equal(await node.gates.settle(bill('r1', {})), 'settled')
     await node.close()
   })
 
   test('of nodes that create the same provider or write down the same ends at once, one does', async () => {
-    await using house = await openHouse(make, 0n)
-    const nodes = [house.store, await house.another(), await house.another()]
+    await using fixture = await openFixture(make, 0n)
+    const nodes = [fixture.store, await fixture.another(), await fixture.another()]
     const provider = {
       id: 'p',
       kind: 'openai',
@@ -241,7 +241,7 @@ if (postgres !== undefined) {
     }
     const input = { provider: provider as unknown as Provider, entered: '{}', active: true, credentials: [] }
     for (let i = 0; i < 20; i++) {
-      await house.store.keys.create({ ...newKey(`key-${i}`), expiresAt: Date.now() + 100 }, ACTOR)
+      await fixture.store.keys.create({ ...newKey(`key-${i}`), expiresAt: Date.now() + 100 }, ACTOR)
     }
     await setTimeout(150)
 
@@ -250,18 +250,18 @@ if (postgres !== undefined) {
 
     assert.equal(created.filter(entry => entry === 'exists').length, 2)
     assert.equal(ended.flat().length, 20)
-    const events = (await house.store.events.list({ limit: 1000 })).data.map(event => event.action)
+    const events = (await fixture.store.events.list({ limit: 1000 })).data.map(event => event.action)
     assert.equal(events.filter(action => action === 'key.expire').length, 20)
   })
 
   test('a server that cannot be reached is away, and says so soon', async () => {
-    await using house = await openHouse(make, 1000n)
-    const cutter = await commitCutter(house.url)
+    await using fixture = await openFixture(make, 1000n)
+    const cutter = await commitCutter(fixture.url)
     const node = await openPostgres({ url: cutter.url, owner: 'far', clock: systemClock })
     await node.ping()
     await cutter[Symbol.asyncDispose]()
 
-    await assert.rejects(node.gates.gate(house.ask('r1')), StoreAway)
+    await assert.rejects(node.gates.gate(fixture.ask('r1')), StoreAway)
     await assert.rejects(node.gates.settle(bill('r1', {})), StoreAway)
     await assert.rejects(node.gates.bearer(newKey().secret.hash), StoreAway)
     await assert.rejects(node.keys.get('key'), StoreAway)
@@ -270,15 +270,15 @@ if (postgres !== undefined) {
   })
 
   test('a server that hangs is away within ten seconds, and used again once it answers', async () => {
-    await using house = await openHouse(make, 1000n)
-    await using cutter = await commitCutter(house.url)
+    await using fixture = await openFixture(make, 1000n)
+    await using cutter = await commitCutter(fixture.url)
     const node = await openPostgres({ url: cutter.url, owner: 'hung', clock: systemClock })
-    await node.gates.gate(house.ask('r1'))
+    await node.gates.gate(fixture.ask('r1'))
 
     cutter.hang(true)
     const asked = systemClock.monotonic()
     const answers = await Promise.allSettled([
-      node.gates.gate(house.ask('r2')),
+      node.gates.gate(fixture.ask('r2')),
       node.gates.settle(bill('r1', { prompt: 10 })),
       node.keys.get('key'),
       node.ping(),
@@ -289,16 +289,16 @@ if (postgres !== undefined) {
     assert.ok(answers.every(answer => answer.status === 'rejected' && answer.reason instanceof StoreAway))
     assert.ok(waitedMs < 10_000, `waited ${waitedMs} ms`)
     assert.equal(await node.gates.settle(bill('r1', { prompt: 10 })), 'settled')
-    assert.deepEqual(await house.balance(), { available: 990n, held: 0n, spent: 10n, owed: 0n })
+    assert.deepEqual(await fixture.balance(), { available: 990n, held: 0n, spent: 10n, owed: 0n })
     await node.close()
   })
 
   test("a node's rows are left alone while it renews its lease, and recovered once when it has been silent for one", async () => {
-    await using house = await openHouse(make, 1000n)
-    const leased = (owner: string) => openPostgres({ url: house.url, owner, clock: systemClock, leaseMs: 400 })
+    await using fixture = await openFixture(make, 1000n)
+    const leased = (owner: string) => openPostgres({ url: fixture.url, owner, clock: systemClock, leaseMs: 400 })
     const [dying, ...others] = await Promise.all(['dying', 'second', 'third'].map(leased))
     await dying!.gates.sweep([])
-    await dying!.gates.gate(house.ask('r1'))
+    await dying!.gates.gate(fixture.ask('r1'))
     const sweepAll = async () => {
       const swept = await Promise.all(others.map(node => node.gates.sweep([])))
       return swept.reduce((sum, rows) => sum + rows, 0)
@@ -317,24 +317,24 @@ if (postgres !== undefined) {
     }
 
     assert.deepEqual([early, swept], [0, 1])
-    assert.equal((await house.store.usage.get('r1'))?.state, 'recovered')
+    assert.equal((await fixture.store.usage.get('r1'))?.state, 'recovered')
     for (const node of [dying!, ...others]) await node.close()
   })
 
   test('after a gap of its own a node leaves the others alone for a whole lease', async () => {
-    await using house = await openHouse(make, 1000n)
-    const leased = (owner: string) => openPostgres({ url: house.url, owner, clock: systemClock, leaseMs: 300 })
+    await using fixture = await openFixture(make, 1000n)
+    const leased = (owner: string) => openPostgres({ url: fixture.url, owner, clock: systemClock, leaseMs: 300 })
     const [silent, back] = (await Promise.all(['silent', 'back'].map(leased))) as [
-      typeof house.store,
-      typeof house.store,
+      typeof fixture.store,
+      typeof fixture.store,
     ]
     for (const node of [silent, back]) await node.gates.sweep([])
-    await silent.gates.gate(house.ask('r1'))
+    await silent.gates.gate(fixture.ask('r1'))
 
     await setTimeout(500)
     const afterOutage = await back.gates.sweep([])
     await silent.gates.sweep(['r1'])
-    const stillThere = (await house.store.usage.get('r1'))?.state
+    const stillThere = (await fixture.store.usage.get('r1'))?.state
 
     assert.deepEqual([afterOutage, stillThere], [0, 'open'])
     await silent.gates.settle(bill('r1', {}))

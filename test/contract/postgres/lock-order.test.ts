@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
 import type { GateAsk } from '../../../src/store/contract/store.ts'
-import { bill, GATE_ENGINES, type House, newKey, openHouse } from '../../support/billing-stores.ts'
+import { bill, type Fixture, GATE_ENGINES, newKey, openFixture } from '../../support/billing-stores.ts'
 import { until } from '../../support/until.ts'
 
 const ACTOR = { name: 'test', address: 'local' }
@@ -28,28 +28,28 @@ if (postgres !== undefined) {
   ] as const) {
     for (const { held, taken } of CASES) {
       test(`a batch of gates, and of settlements, ${what} that waits for ${held} has locked what comes before it`, async () => {
-        await using house = await openHouse(make, 10_000n)
-        await addOther(house)
+        await using fixture = await openFixture(make, 10_000n)
+        await addOther(fixture)
         const requests = turn(['r-a', 'r-b'])
-        const gates = () => requests.map(id => house.store.gates.gate(askFor(id, house)))
-        const settlements = () => requests.map(id => house.store.gates.settle(bill(id, {})))
+        const gates = () => requests.map(id => fixture.store.gates.gate(askFor(id, fixture)))
+        const settlements = () => requests.map(id => fixture.store.gates.settle(bill(id, {})))
 
-        assert.deepEqual(await takenWhileHeld(held, gates, house.url), taken)
-        assert.deepEqual(await takenWhileHeld(held, settlements, house.url), taken)
+        assert.deepEqual(await takenWhileHeld(held, gates, fixture.url), taken)
+        assert.deepEqual(await takenWhileHeld(held, settlements, fixture.url), taken)
       })
     }
   }
 }
 
-async function addOther({ store }: House): Promise<void> {
+async function addOther({ store }: Fixture): Promise<void> {
   await store.accounts.create({ id: 'bcct', name: 'other' }, ACTOR)
   const credits = { id: 'credits-of-the-other', accountId: 'bcct', amount: 10_000n, note: null, idempotencyKey: 'once' }
   await store.accounts.addCredits(credits, ACTOR)
   await store.keys.create({ ...newKey('ley'), accountId: 'bcct' }, ACTOR)
 }
 
-function askFor(id: string, house: House): GateAsk {
-  const ask = house.ask(id)
+function askFor(id: string, fixture: Fixture): GateAsk {
+  const ask = fixture.ask(id)
   return id === 'r-a' ? ask : { ...ask, facts: { ...ask.facts, accountId: 'bcct', keyId: 'ley' } }
 }
 

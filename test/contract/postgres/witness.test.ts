@@ -6,7 +6,7 @@ import pg from 'pg'
 import { systemClock } from '../../../src/lib/clock.ts'
 import { StoreAway } from '../../../src/store/contract/store.ts'
 import { openPostgres } from '../../../src/store/postgres/postgres.ts'
-import { bill, checkpoint, GATE_ENGINES, openHouse } from '../../support/billing-stores.ts'
+import { bill, checkpoint, GATE_ENGINES, openFixture } from '../../support/billing-stores.ts'
 import { commitCutter } from '../../support/commit-cutter.ts'
 import { until } from '../../support/until.ts'
 
@@ -16,13 +16,13 @@ if (postgres !== undefined) {
   const { make } = postgres
 
   test("a row that another node has closed is no proof of a node's own commit", async () => {
-    await using house = await openHouse(make, 1000n)
-    await using cutter = await commitCutter(house.url)
-    const other = await house.another()
+    await using fixture = await openFixture(make, 1000n)
+    await using cutter = await commitCutter(fixture.url)
+    const other = await fixture.another()
     const node = await openPostgres({ url: cutter.url, owner: 'cut', clock: systemClock, leaseMs: 0 })
     const back = Promise.withResolvers<void>()
-    await other.gates.gate(house.ask('abandoned'))
-    await node.gates.gate(house.ask('r1'))
+    await other.gates.gate(fixture.ask('abandoned'))
+    await node.gates.gate(fixture.ask('r1'))
 
     cutter.holdNew(back.promise)
     const cut = cutter.cutNext('before')
@@ -32,34 +32,34 @@ if (postgres !== undefined) {
     back.resolve()
 
     assert.deepEqual(await answers, [0, 'corrected'])
-    assert.deepEqual(await house.ledger(), ['correction -10'])
-    assert.deepEqual(await house.balance(), { available: 990n, held: 0n, spent: 10n, owed: 0n })
+    assert.deepEqual(await fixture.ledger(), ['correction -10'])
+    assert.deepEqual(await fixture.balance(), { available: 990n, held: 0n, spent: 10n, owed: 0n })
     await node.close()
   })
 
   for (const where of ['before', 'after'] as const) {
     test(`what no row tells of is done once as well when the connection breaks ${where} a commit`, async () => {
-      await using house = await openHouse(make, 1000n)
-      await using cutter = await commitCutter(house.url)
+      await using fixture = await openFixture(make, 1000n)
+      await using cutter = await commitCutter(fixture.url)
       const node = await openPostgres({ url: cutter.url, owner: 'cut', clock: systemClock })
-      await node.gates.gate(house.ask('r1'))
+      await node.gates.gate(fixture.ask('r1'))
 
       const cut = cutter.cutNext(where)
       node.gates.checkpoint(checkpoint('r1', { prompt: 7 }))
-      const { facts } = house.ask('refused')
+      const { facts } = fixture.ask('refused')
       node.gates.note({ facts, httpStatus: 429, errorCode: 'rate_limit_exceeded' })
       await cut
 
-      await until('it is written', async () => (await house.store.usage.get('refused'))?.httpStatus === 429)
-      assert.equal(await house.store.gates.sweep([]), 1)
-      assert.deepEqual(await house.ledger(), ['charge -7'])
+      await until('it is written', async () => (await fixture.store.usage.get('refused'))?.httpStatus === 429)
+      assert.equal(await fixture.store.gates.sweep([]), 1)
+      assert.deepEqual(await fixture.ledger(), ['charge -7'])
       await node.close()
     })
   }
 
   test('a node that comes back after its lease renews it with what it admits, and nobody takes its rows', async () => {
-    await using house = await openHouse(make, 1000n)
-    const leased = (owner: string) => openPostgres({ url: house.url, owner, clock: systemClock, leaseMs: 2000 })
+    await using fixture = await openFixture(make, 1000n)
+    const leased = (owner: string) => openPostgres({ url: fixture.url, owner, clock: systemClock, leaseMs: 2000 })
     const [paused, watching] = await Promise.all([leased('paused'), leased('watching')])
     for (const node of [paused, watching]) await node.gates.sweep([])
     const silent = async () => (await watching.nodes.list()).find(({ id }) => id === 'paused')?.state === 'silent'
@@ -68,21 +68,21 @@ if (postgres !== undefined) {
       return silent()
     })
 
-    await paused.gates.gate(house.ask('r1'))
+    await paused.gates.gate(fixture.ask('r1'))
     const swept = await watching.gates.sweep([])
 
     assert.equal(swept, 0)
-    assert.equal((await house.store.usage.get('r1'))?.state, 'open')
+    assert.equal((await fixture.store.usage.get('r1'))?.state, 'open')
     assert.equal(await silent(), false)
     await paused.gates.settle(bill('r1', {}))
     for (const node of [paused, watching]) await node.close()
   })
 
   test('a row that is no longer as it was read is not closed, and its batch books nothing', async () => {
-    await using house = await openHouse(make, 1000n)
-    const { gates } = house.store
-    await gates.gate(house.ask('r1'))
-    const stranger = new pg.Client({ connectionString: house.url })
+    await using fixture = await openFixture(make, 1000n)
+    const { gates } = fixture.store
+    await gates.gate(fixture.ask('r1'))
+    const stranger = new pg.Client({ connectionString: fixture.url })
     await stranger.connect()
 
     await stranger.query(`BEGIN; UPDATE usage SET state = 'recovered' WHERE request_id = 'r1'`)
@@ -95,8 +95,8 @@ if (postgres !== undefined) {
     await stranger.query('COMMIT')
     await settled
 
-    assert.deepEqual(await house.balance(), { available: 900n, held: 100n, spent: 0n, owed: 0n })
-    assert.deepEqual(await house.ledger(), [])
+    assert.deepEqual(await fixture.balance(), { available: 900n, held: 100n, spent: 0n, owed: 0n })
+    assert.deepEqual(await fixture.ledger(), [])
     await stranger.query(`UPDATE usage SET state = 'open'`)
     await stranger.end()
     assert.equal(await gates.settle(bill('r1', { prompt: 10 })), 'settled')

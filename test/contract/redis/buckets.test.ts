@@ -73,8 +73,8 @@ if (hasRedis()) {
   })
 
   test('a bucket goes by an older record once that is known to be in force, and keeps what was used', async () => {
-    await using house = await openBuckets()
-    const { buckets } = house
+    await using fixture = await openBuckets()
+    const { buckets } = fixture
     const key = newKey(100)
     const restored = { ...key, rpmLimit: 10, version: 1 }
     const newer = { ...key, version: 2 }
@@ -101,20 +101,20 @@ if (hasRedis()) {
   })
 
   test('a bucket ends by itself, and giving back neither keeps it longer nor makes one', async () => {
-    await using house = await openBuckets()
+    await using fixture = await openBuckets()
     const key = newKey(5)
     const name = `turnpike:rpm:${key.id}`
 
-    house.buckets.giveBack(key.id)
+    fixture.buckets.giveBack(key.id)
     const before = await redis.sendCommand(['EXISTS', name])
-    await house.buckets.take(key)
+    await fixture.buckets.take(key)
     await redis.sendCommand(['PEXPIRE', name, '70000'])
-    house.buckets.giveBack(key.id)
-    house.buckets.giveBack(key.id)
-    const said = await house.buckets.look(newKey(5))
+    fixture.buckets.giveBack(key.id)
+    fixture.buckets.giveBack(key.id)
+    const said = await fixture.buckets.look(newKey(5))
     const kept = String(await redis.sendCommand(['GET', name]))
     const left = Number(await redis.sendCommand(['PTTL', name]))
-    const full = await house.buckets.look(key)
+    const full = await fixture.buckets.look(key)
 
     assert.equal(before, 0)
     assert.match(kept, /^5 5 1 /)
@@ -124,15 +124,15 @@ if (hasRedis()) {
   })
 
   test('scripts that Redis has forgotten are sent again, and nobody notices', async () => {
-    await using house = await openBuckets()
+    await using fixture = await openBuckets()
     const key = newKey(100)
-    await house.buckets.take(key)
+    await fixture.buckets.take(key)
 
     await redis.sendCommand(['SCRIPT', 'FLUSH'])
-    const said = await Promise.all(Array.from({ length: 9 }, () => house.buckets.take(key)))
+    const said = await Promise.all(Array.from({ length: 9 }, () => fixture.buckets.take(key)))
 
     assert.ok(said.every(each => each?.isTaken))
-    assert.ok(house.buckets.isUp())
+    assert.ok(fixture.buckets.isUp())
   })
 
   test('of 10,000 tries by four nodes at once, those that the limit and its refill allow are let through', async () => {

@@ -14,59 +14,59 @@ if (hasRedis()) {
   test('a Redis that is away at the start is no error, and is used once it is there', async () => {
     await using redis = await startRedis()
     await redis.kill()
-    await using house = await openLink(redis.url)
+    await using fixture = await openLink(redis.url)
 
-    const before = house.link.isUp()
+    const before = fixture.link.isUp()
     await redis.start()
-    await until('it is there', house.link.isUp)
+    await until('it is there', fixture.link.isUp)
 
     assert.equal(before, false)
-    assert.equal(await house.link.send(['PING']), 'PONG')
-    assert.deepEqual(house.told.map(kind), ['away', 'back'])
+    assert.equal(await fixture.link.send(['PING']), 'PONG')
+    assert.deepEqual(fixture.told.map(kind), ['away', 'back'])
   })
 
   test('while it hangs a few commands wait for their time, and all others fail at once', async () => {
     await using redis = await startRedis()
-    await using house = await openLink(redis.url)
-    await house.link.send(['PING'])
+    await using fixture = await openLink(redis.url)
+    await fixture.link.send(['PING'])
 
     redis.freeze()
-    const first = await timed(() => house.link.send(['PING']))
-    await until('it is away', () => !house.link.isUp())
+    const first = await timed(() => fixture.link.send(['PING']))
+    await until('it is away', () => !fixture.link.isUp())
     const later = await timed(async () => {
-      for (let i = 0; i < 40; i++) await assert.rejects(house.link.send(['PING']))
+      for (let i = 0; i < 40; i++) await assert.rejects(fixture.link.send(['PING']))
     })
     redis.thaw()
-    await until('it is back', house.link.isUp)
+    await until('it is back', fixture.link.isUp)
 
     assert.ok(first.failed && first.ms >= BOUNDS.redisCommandMsMax - 5, `${first.ms}`)
     assert.ok(later.ms < 10 * BOUNDS.redisCommandMsMax, `${later.ms}`)
-    assert.equal(await house.link.send(['PING']), 'PONG')
-    assert.deepEqual(house.told.map(kind), ['away', 'back'])
+    assert.equal(await fixture.link.send(['PING']), 'PONG')
+    assert.deepEqual(fixture.told.map(kind), ['away', 'back'])
   })
 
   test('a Redis that hangs while nobody asks it anything is noticed all the same', async () => {
     await using redis = await startRedis()
-    await using house = await openLink(redis.url)
+    await using fixture = await openLink(redis.url)
 
     redis.freeze()
-    await until('it is away', () => !house.link.isUp())
+    await until('it is away', () => !fixture.link.isUp())
     redis.thaw()
 
-    assert.deepEqual(house.told.map(kind), ['away'])
+    assert.deepEqual(fixture.told.map(kind), ['away'])
   })
 
   test('what was under way when it was killed fails, and a new one on the same address is used', async () => {
     await using redis = await startRedis()
-    await using house = await openLink(redis.url)
-    const waiting = house.link.send(['BLPOP', 'nothing', '0'])
+    await using fixture = await openLink(redis.url)
+    const waiting = fixture.link.send(['BLPOP', 'nothing', '0'])
 
     await redis.kill()
     await assert.rejects(waiting)
     await redis.start()
-    await until('it is back', house.link.isUp)
+    await until('it is back', fixture.link.isUp)
 
-    assert.deepEqual(house.told.map(kind), ['away', 'back'])
+    assert.deepEqual(fixture.told.map(kind), ['away', 'back'])
   })
 
   const unwritable = {
@@ -81,30 +81,30 @@ if (hasRedis()) {
     test(`a Redis that may not be written to, ${what}, is away until it may`, async () => {
       await using redis = await startRedis()
       await redis.command(...make)
-      await using house = await openLink(redis.url)
+      await using fixture = await openLink(redis.url)
 
-      const before = house.link.isUp()
+      const before = fixture.link.isUp()
       await redis.command(...end)
-      await until('it is there', house.link.isUp)
+      await until('it is there', fixture.link.isUp)
 
       assert.equal(before, false)
-      assert.match(house.told[0] ?? '', why)
+      assert.match(fixture.told[0] ?? '', why)
     })
   }
 
   test('a Redis that answers, but too late, is away for good and does not come and go', async () => {
     await using redis = await startRedis()
     await using proxy = await startFaultProxy(redis.port)
-    await using house = await openLink(`redis://127.0.0.1:${proxy.port}`)
+    await using fixture = await openLink(`redis://127.0.0.1:${proxy.port}`)
 
     await proxy.set({ kind: 'latency', ms: 400 })
-    await until('it is away', () => !house.link.isUp())
+    await until('it is away', () => !fixture.link.isUp())
     await setTimeout(3000)
-    const meanwhile = house.told.map(kind)
+    const meanwhile = fixture.told.map(kind)
     await proxy.set({ kind: 'pass' })
-    await until('it is back', house.link.isUp)
+    await until('it is back', fixture.link.isUp)
 
-    assert.deepEqual([meanwhile, house.told.map(kind)], [['away'], ['away', 'back']])
+    assert.deepEqual([meanwhile, fixture.told.map(kind)], [['away'], ['away', 'back']])
   })
 
   test('a password is used; a wrong one means that Redis is away, and is not told', async () => {

@@ -2,7 +2,7 @@
 // broken promise each time, and none before.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { bill, checkpoint, GATE_ENGINES, type GateEngine, openHouse } from '../../support/billing-stores.ts'
+import { bill, checkpoint, GATE_ENGINES, type GateEngine, openFixture } from '../../support/billing-stores.ts'
 
 const DAY = 86_400_000
 
@@ -67,46 +67,46 @@ const PLANTS: readonly (readonly [what: string, statement: string, invariants: r
 
 for (const { engine, make } of GATE_ENGINES) {
   test(`${engine}: the audit finds nothing in sound books`, async () => {
-    await using house = await openBusyHouse(make)
+    await using fixture = await openBusyFixture(make)
 
-    assert.equal((await house.balance()).held, 0n)
+    assert.equal((await fixture.balance()).held, 0n)
   })
 
   for (const [what, statement, invariants] of PLANTS) {
     test(`${engine}: the audit sees ${what}`, async () => {
-      await using house = await openBusyHouse(make)
+      await using fixture = await openBusyFixture(make)
 
-      assert.deepEqual(await house.plant(statement), invariants)
+      assert.deepEqual(await fixture.plant(statement), invariants)
     })
   }
 }
 
 // Eight requests that count: one paid, one that failed, one whose owner was only paused, and five free ones; one refused
 // for lack of credits, which does not count.
-async function openBusyHouse(make: GateEngine['make']) {
-  const house = await openHouse(make, 10_000n)
-  const { gates, accounts } = house.store
+async function openBusyFixture(make: GateEngine['make']) {
+  const fixture = await openFixture(make, 10_000n)
+  const { gates, accounts } = fixture.store
   const free = { kind: 'free', outcome: 'completed', httpStatus: 200, errorCode: null } as const
   await accounts.addCredits(
     { id: 'taken', accountId: 'acct', amount: -10n, note: null, idempotencyKey: 'twice' },
     { name: 'test', address: 'local' },
   )
-  await gates.gate(house.ask('paid'))
+  await gates.gate(fixture.ask('paid'))
   await gates.settle(bill('paid', { prompt: 10, completion: 5 }))
-  await gates.gate(house.ask('failed'))
+  await gates.gate(fixture.ask('failed'))
   await gates.settle(
     bill('failed', {}, { outcome: 'upstream_failed', modelServed: null, provider: null, httpStatus: 502 }),
   )
-  await gates.gate(house.ask('paused'))
+  await gates.gate(fixture.ask('paused'))
   gates.checkpoint(checkpoint('paused', { prompt: 3 }))
   await gates.sweep([])
   await gates.settle(bill('paused', { prompt: 10, completion: 9 }))
-  for (const id of ['free', 'free2', 'free3', 'free4', 'free5']) await gates.gate(house.ask(id, { entry: free }))
-  const entry = { ...house.ask('short').entry, base: 1_000_000_000_000n } as ReturnType<typeof house.ask>['entry']
-  await gates.gate(house.ask('short', { entry }))
+  for (const id of ['free', 'free2', 'free3', 'free4', 'free5']) await gates.gate(fixture.ask(id, { entry: free }))
+  const entry = { ...fixture.ask('short').entry, base: 1_000_000_000_000n } as ReturnType<typeof fixture.ask>['entry']
+  await gates.gate(fixture.ask('short', { entry }))
   // Near midnight it is not certain on which day a request counts.
-  await house.tamper(
+  await fixture.tamper(
     `UPDATE usage SET created_at = created_at / ${DAY} * ${DAY} + ${DAY / 2}, finished_at = created_at / ${DAY} * ${DAY} + ${DAY / 2}`,
   )
-  return house
+  return fixture
 }

@@ -9,7 +9,7 @@ import { makePartitions } from '../../../src/store/postgres/partitions.ts'
 import { retentionClock } from '../../../src/store/retention-clock.ts'
 import { dropHours } from '../../../src/store/sql/retention.ts'
 import { text } from '../../../src/store/sql/sql.ts'
-import { GATE_ENGINES, newKey, openHouse } from '../../support/billing-stores.ts'
+import { GATE_ENGINES, newKey, openFixture } from '../../support/billing-stores.ts'
 import { ENGINES, OPERATOR, openRooms, type Rooms } from '../../support/engines.ts'
 import { type ManualClock, manualClock } from '../../support/manual-clock.ts'
 import { rollAll } from '../../support/usage-hours.ts'
@@ -17,11 +17,11 @@ import { addRow } from '../../support/usage-rows.ts'
 
 for (const { engine, make } of GATE_ENGINES) {
   test(`${engine}: a day in the future is left after tomorrow, and at once when an operator resets it`, async () => {
-    await using house = await openHouse(make, 1_000_000n)
-    const { store, tamper } = house
+    await using fixture = await openFixture(make, 1_000_000n)
+    const { store, tamper } = fixture
     const limited = await store.keys.update('key', { dailyLimit: 5 }, OPERATOR)
     assert.ok(typeof limited === 'object')
-    const gate = (keyVersion: number) => store.gates.gate(house.ask(randomUUIDv7(), { keyVersion, entry: FREE }))
+    const gate = (keyVersion: number) => store.gates.gate(fixture.ask(randomUUIDv7(), { keyVersion, entry: FREE }))
     const today = dayOf(Date.now())
     await tamper(`UPDATE key_balance SET day = ${today + 30}, day_count = 5 WHERE key_id = 'key'`)
 

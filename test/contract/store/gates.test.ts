@@ -3,64 +3,64 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { priceSnapshot } from '../../../src/domain/catalog.ts'
-import { bill, checkpoint, GATE_ENGINES, openHouse } from '../../support/billing-stores.ts'
+import { bill, checkpoint, GATE_ENGINES, openFixture } from '../../support/billing-stores.ts'
 
 for (const { engine, make } of GATE_ENGINES) {
   test(`${engine}: a hold is taken with the row and given back with its settlement, and a second settlement books nothing`, async () => {
-    await using house = await openHouse(make, 1000n)
-    const { gates } = house.store
+    await using fixture = await openFixture(make, 1000n)
+    const { gates } = fixture.store
 
-    const verdict = await gates.gate(house.ask('r1'))
+    const verdict = await gates.gate(fixture.ask('r1'))
     assert.deepEqual(
-      [verdict.kind, await house.balance()],
+      [verdict.kind, await fixture.balance()],
       ['granted', { available: 900n, held: 100n, spent: 0n, owed: 0n }],
     )
     const first = await gates.settle(bill('r1', { prompt: 10, completion: 20 }))
     const second = await gates.settle(bill('r1', { prompt: 99, completion: 99 }))
 
     assert.deepEqual([first, second], ['settled', 'again'])
-    assert.deepEqual(await house.balance(), { available: 950n, held: 0n, spent: 50n, owed: 0n })
-    assert.deepEqual(await house.ledger(), ['charge -50'])
+    assert.deepEqual(await fixture.balance(), { available: 950n, held: 0n, spent: 50n, owed: 0n })
+    assert.deepEqual(await fixture.ledger(), ['charge -50'])
     assert.equal(await gates.settle(bill('never-gated', { prompt: 1 })), 'unknown')
   })
 
   test(`${engine}: the gate itself refuses a secret whose grace has ended, whatever was remembered of it`, async () => {
-    await using house = await openHouse(make, 1000n)
+    await using fixture = await openFixture(make, 1000n)
     const gate = async (requestId: string, graceExpiresAt: number | null) =>
-      (await house.store.gates.gate(house.ask(requestId, { graceExpiresAt }))).kind
+      (await fixture.store.gates.gate(fixture.ask(requestId, { graceExpiresAt }))).kind
 
     assert.equal(await gate('r1', Date.now() - 60_000), 'stale')
-    assert.deepEqual(await house.balance(), { available: 1000n, held: 0n, spent: 0n, owed: 0n })
-    assert.equal(await house.store.usage.get('r1'), undefined)
+    assert.deepEqual(await fixture.balance(), { available: 1000n, held: 0n, spent: 0n, owed: 0n })
+    assert.equal(await fixture.store.usage.get('r1'), undefined)
     assert.equal(await gate('r2', Date.now() + 3_600_000), 'granted')
-    await house.store.gates.settle(bill('r2', {}))
+    await fixture.store.gates.settle(bill('r2', {}))
   })
 
   test(`${engine}: what neither hold nor balance covers is owed, and while it is, nothing new is held`, async () => {
-    await using house = await openHouse(make, 150n)
-    const { gates } = house.store
-    await gates.gate(house.ask('r1'))
+    await using fixture = await openFixture(make, 150n)
+    const { gates } = fixture.store
+    await gates.gate(fixture.ask('r1'))
 
     await gates.settle(bill('r1', { completion: 100 }))
 
-    assert.deepEqual(await house.balance(), { available: 0n, held: 0n, spent: 200n, owed: 50n })
-    const verdict = await gates.gate(house.ask('r2'))
+    assert.deepEqual(await fixture.balance(), { available: 0n, held: 0n, spent: 200n, owed: 50n })
+    const verdict = await gates.gate(fixture.ask('r2'))
     assert.ok(verdict.kind === 'short' && verdict.owed === 50n)
   })
 
   test(`${engine}: a row that a fallback model was answering is recovered under that model and at its price`, async () => {
-    await using house = await openHouse(make, 1000n)
-    const dead = house.store.gates
-    await dead.gate(house.ask('r1'))
+    await using fixture = await openFixture(make, 1000n)
+    const dead = fixture.store.gates
+    await dead.gate(fixture.ask('r1'))
     const dearer = { prompt: 3000n, completion: 4000n, cacheRead: 3000n, cacheWrite: 3000n, request: 0n }
     const own = { model: 'dearer', priceVersion: 'v2', price: priceSnapshot(dearer), cost: 43n }
-    await house.tamper(
+    await fixture.tamper(
       `INSERT INTO price (model_id, version, price, created_at) VALUES ('dearer', 'v2', '${own.price}', 1)`,
     )
     dead.checkpoint({ ...checkpoint('r1', { prompt: 5, completion: 7 }), ...own })
     // Written behind: what is awaited after it is written with it or later.
     await dead.settle(bill('nobody', {}))
-    const next = await house.another()
+    const next = await fixture.another()
 
     await next.gates.sweep([])
 
@@ -72,17 +72,17 @@ for (const { engine, make } of GATE_ENGINES) {
   })
 
   test(`${engine}: a mark that was taken back bills nothing, and one that follows bills again`, async () => {
-    await using house = await openHouse(make, 1000n)
-    const dead = house.store.gates
+    await using fixture = await openFixture(make, 1000n)
+    const dead = fixture.store.gates
     for (const id of ['row-0001', 'row-0002']) {
-      await dead.gate(house.ask(id))
+      await dead.gate(fixture.ask(id))
       dead.checkpoint(checkpoint(id, { prompt: 5, completion: 7 }))
       await dead.settle(bill('nobody', {}))
       dead.checkpoint({ requestId: id, provider: null })
     }
     dead.checkpoint(checkpoint('row-0002', { prompt: 6 }))
     await dead.settle(bill('nobody', {}))
-    const next = await house.another()
+    const next = await fixture.another()
 
     await next.gates.sweep([])
 
@@ -94,19 +94,19 @@ for (const { engine, make } of GATE_ENGINES) {
         ['recovered', 'estimate', 6, 6n],
       ],
     )
-    assert.deepEqual(await house.ledger(), ['charge -6'])
+    assert.deepEqual(await fixture.ledger(), ['charge -6'])
   })
 
   test(`${engine}: a sweep recovers the rows of a dead owner at their last checkpoint, and its own only if nobody stands behind them`, async () => {
-    await using house = await openHouse(make, 1000n)
-    const dead = house.store.gates
-    for (const id of ['marked', 'unmarked']) await dead.gate(house.ask(id))
+    await using fixture = await openFixture(make, 1000n)
+    const dead = fixture.store.gates
+    for (const id of ['marked', 'unmarked']) await dead.gate(fixture.ask(id))
     dead.checkpoint(checkpoint('marked', { prompt: 5 }))
     dead.checkpoint(checkpoint('marked', { prompt: 5, completion: 7 }))
-    await dead.gate(house.ask('done'))
+    await dead.gate(fixture.ask('done'))
     await dead.settle(bill('done', { prompt: 1 }))
-    const next = await house.another()
-    for (const id of ['alive', 'orphaned']) await next.gates.gate(house.ask(id))
+    const next = await fixture.another()
+    for (const id of ['alive', 'orphaned']) await next.gates.gate(fixture.ask(id))
 
     const swept = await next.gates.sweep(['alive'])
 
@@ -120,7 +120,7 @@ for (const { engine, make } of GATE_ENGINES) {
     assert.deepEqual(await stateOf('orphaned'), ['recovered', 'recovered', 0n])
     assert.deepEqual(await stateOf('done'), ['settled', 'completed', 1n])
     assert.deepEqual(await stateOf('alive'), ['open', null, 0n])
-    assert.deepEqual(await house.balance(), { available: 880n, held: 100n, spent: 20n, owed: 0n })
+    assert.deepEqual(await fixture.balance(), { available: 880n, held: 100n, spent: 20n, owed: 0n })
     assert.equal(await next.gates.sweep(['alive']), 0)
     await next.gates.settle(bill('alive', {}))
   })
@@ -131,42 +131,42 @@ for (const { engine, make } of GATE_ENGINES) {
     ['the same as', { prompt: 5, completion: 7 }, undefined],
   ] as const) {
     test(`${engine}: an owner that was only paused settles its recovered row once: ${what} the checkpoint said`, async () => {
-      await using house = await openHouse(make, 1000n)
-      const paused = house.store.gates
+      await using fixture = await openFixture(make, 1000n)
+      const paused = fixture.store.gates
       // They end in digits of their own, as real ones do: the paused owner still remembers the first as open.
       const [id, other] = ['row-0001', 'row-0002']
-      await paused.gate(house.ask(id))
+      await paused.gate(fixture.ask(id))
       paused.checkpoint(checkpoint(id, { prompt: 5, completion: 7 }))
-      await paused.gate(house.ask(other))
+      await paused.gate(fixture.ask(other))
       await paused.settle(bill(other, {}))
-      await (await house.another()).gates.sweep([])
+      await (await fixture.another()).gates.sweep([])
       const last = bill(id, tokens)
 
       const outcomes = [await paused.settle(last), await paused.settle(last)]
       paused.checkpoint(checkpoint(id, { completion: 1000 }))
 
       assert.deepEqual(outcomes, ['corrected', 'again'])
-      assert.deepEqual(await house.ledger(), ['charge -19', ...(correction === undefined ? [] : [correction])])
-      assert.deepEqual(await house.balance(), { available: 1000n - last.cost, held: 0n, spent: last.cost, owed: 0n })
-      const row = await house.store.usage.get(id)
+      assert.deepEqual(await fixture.ledger(), ['charge -19', ...(correction === undefined ? [] : [correction])])
+      assert.deepEqual(await fixture.balance(), { available: 1000n - last.cost, held: 0n, spent: last.cost, owed: 0n })
+      const row = await fixture.store.usage.get(id)
       assert.deepEqual([row?.state, row?.outcome, row?.cost], ['settled', 'completed', last.cost])
     })
   }
 
   test(`${engine}: one operation that the database rejects fails alone, and its batch is split until it does`, async () => {
-    await using house = await openHouse(make, 10_000n)
-    const { gates } = house.store
-    await gates.gate(house.ask('taken'))
+    await using fixture = await openFixture(make, 10_000n)
+    const { gates } = fixture.store
+    await gates.gate(fixture.ask('taken'))
     const ids = Array.from({ length: 20 }, (_, i) => (i === 7 ? 'taken' : `r${i}`))
 
-    const results = await Promise.allSettled(ids.map(id => gates.gate(house.ask(id))))
+    const results = await Promise.allSettled(ids.map(id => gates.gate(fixture.ask(id))))
 
     assert.deepEqual(
       results.flatMap((result, i) => (result.status === 'rejected' ? [i] : [])),
       [7],
     )
-    assert.equal(house.batches.at(-1), 20)
-    assert.equal((await house.balance()).held, 2000n)
+    assert.equal(fixture.batches.at(-1), 20)
+    assert.equal((await fixture.balance()).held, 2000n)
     const beyond = ids.map((id, i) => gates.settle(bill(id, {}, i === 3 ? { cost: 2n ** 70n } : {})))
     const settled = await Promise.allSettled(beyond)
     assert.deepEqual(
@@ -177,16 +177,19 @@ for (const { engine, make } of GATE_ENGINES) {
   })
 
   test(`${engine}: a sweep that meets an unreadable checkpoint fails alone, and what shared its batch is done`, async () => {
-    await using house = await openHouse(make, 10_000n)
-    const { gates } = house.store
-    await gates.gate(house.ask('unreadable'))
-    await house.tamper(`UPDATE usage SET checkpoint = '{' WHERE request_id = 'unreadable'`)
+    await using fixture = await openFixture(make, 10_000n)
+    const { gates } = fixture.store
+    await gates.gate(fixture.ask('unreadable'))
+    await fixture.tamper(`UPDATE usage SET checkpoint = '{' WHERE request_id = 'unreadable'`)
     const ids = Array.from({ length: 5 }, (_, i) => `r${i}`)
 
-    const [swept, ...granted] = await Promise.allSettled([gates.sweep([]), ...ids.map(id => gates.gate(house.ask(id)))])
+    const [swept, ...granted] = await Promise.allSettled([
+      gates.sweep([]),
+      ...ids.map(id => gates.gate(fixture.ask(id))),
+    ])
 
     assert.equal(swept.status, 'rejected')
-    assert.equal(house.batches.at(-1), 6)
+    assert.equal(fixture.batches.at(-1), 6)
     assert.deepEqual(
       granted.map(result => result.status === 'fulfilled' && result.value.kind),
       ids.map(() => 'granted'),
@@ -195,30 +198,32 @@ for (const { engine, make } of GATE_ENGINES) {
   })
 
   test(`${engine}: a model name with a NUL or half a character in it spoils no neighbour`, async () => {
-    await using house = await openHouse(make, 10_000n)
-    const { gates } = house.store
+    await using fixture = await openFixture(make, 10_000n)
+    const { gates } = fixture.store
     const names = ['good', 'nul\u0000nul', '\ud800', 'x'.repeat(256), 'fine']
 
-    const verdicts = await Promise.all(names.map((name, i) => gates.gate(house.ask(`r${i}`, { modelRequested: name }))))
+    const verdicts = await Promise.all(
+      names.map((name, i) => gates.gate(fixture.ask(`r${i}`, { modelRequested: name }))),
+    )
 
     assert.deepEqual(
       verdicts.map(verdict => verdict.kind),
       names.map(() => 'granted'),
     )
     await Promise.all(names.map((_, i) => gates.settle(bill(`r${i}`, { prompt: 1 }))))
-    assert.equal((await house.balance()).spent, 5n)
+    assert.equal((await fixture.balance()).spent, 5n)
   })
 
   test(`${engine}: of a hundred racing holds in shared batches, exactly those that the balance covers are granted`, async () => {
-    await using house = await openHouse(make, 850n)
-    const { gates } = house.store
+    await using fixture = await openFixture(make, 850n)
+    const { gates } = fixture.store
 
-    const verdicts = await Promise.all(Array.from({ length: 100 }, (_, i) => gates.gate(house.ask(`r${i}`))))
+    const verdicts = await Promise.all(Array.from({ length: 100 }, (_, i) => gates.gate(fixture.ask(`r${i}`))))
 
     const granted = verdicts.flatMap((verdict, i) => (verdict.kind === 'granted' ? [`r${i}`] : []))
     assert.equal(granted.length, 8)
-    assert.deepEqual(await house.balance(), { available: 50n, held: 800n, spent: 0n, owed: 0n })
+    assert.deepEqual(await fixture.balance(), { available: 50n, held: 800n, spent: 0n, owed: 0n })
     await Promise.all(granted.map(id => gates.settle(bill(id, {}))))
-    assert.deepEqual(await house.balance(), { available: 850n, held: 0n, spent: 0n, owed: 0n })
+    assert.deepEqual(await fixture.balance(), { available: 850n, held: 0n, spent: 0n, owed: 0n })
   })
 }

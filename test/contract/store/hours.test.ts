@@ -10,7 +10,7 @@ import { systemClock } from '../../../src/lib/clock.ts'
 import { SUMMARY_GROUPS } from '../../../src/store/contract/operator.ts'
 import type { Store } from '../../../src/store/contract/store.ts'
 import { openPostgresSql, SHARE_HOURS } from '../../../src/store/postgres/sql.ts'
-import { bill, checkpoint, GATE_ENGINES, type House, openHouse } from '../../support/billing-stores.ts'
+import { bill, checkpoint, type Fixture, GATE_ENGINES, openFixture } from '../../support/billing-stores.ts'
 import { runsOn } from '../../support/engines.ts'
 import { allRows, askAt, byGroup, noteAt, rollUpAll, SOME_HOUR, sumUp } from '../../support/usage-hours.ts'
 
@@ -18,132 +18,132 @@ const RICH = 1_000_000_000n
 
 for (const { engine, make } of GATE_ENGINES) {
   test(`${engine}: an hour that is over is summed up once, and reports say the same before and after`, async () => {
-    await using house = await openHouse(make, RICH)
-    await settleAt(house, SOME_HOUR * HOUR_MS + 5)
-    await settleAt(house, (SOME_HOUR + 30) * HOUR_MS)
-    const before = await house.store.usage.summary({}, 'hour')
+    await using fixture = await openFixture(make, RICH)
+    await settleAt(fixture, SOME_HOUR * HOUR_MS + 5)
+    await settleAt(fixture, (SOME_HOUR + 30) * HOUR_MS)
+    const before = await fixture.store.usage.summary({}, 'hour')
 
-    const rolled = await rollUpAll(house.store)
-    const again = await rollUpAll(house.store)
+    const rolled = await rollUpAll(fixture.store)
+    const again = await rollUpAll(fixture.store)
 
     assert.ok(rolled >= 2)
     assert.equal(again, 0)
-    assert.deepEqual(await house.store.usage.summary({}, 'hour'), before)
-    await assertSums(house.store)
+    assert.deepEqual(await fixture.store.usage.summary({}, 'hour'), before)
+    await assertSums(fixture.store)
   })
 
   test(`${engine}: a late refusal, a settlement and a correction are in the sums of their hour`, async () => {
-    await using house = await openHouse(make, RICH)
+    await using fixture = await openFixture(make, RICH)
     const at = SOME_HOUR * HOUR_MS
-    await settleAt(house, at)
-    await settleAt(house, at + 2 * HOUR_MS)
-    await rollUpAll(house.store)
+    await settleAt(fixture, at)
+    await settleAt(fixture, at + 2 * HOUR_MS)
+    await rollUpAll(fixture.store)
 
-    await noteAt(house, at + 7)
-    const open = askAt(house, at + 8)
-    await house.store.gates.gate(open)
-    await assertSums(house.store)
-    await rollUpAll(house.store)
-    await assertSums(house.store)
-    house.store.gates.checkpoint(checkpoint(open.facts.requestId, { prompt: 5, completion: 2 }))
-    await house.store.gates.sweep([])
-    await assertSums(house.store)
-    await rollUpAll(house.store)
-    await house.store.gates.settle(bill(open.facts.requestId, { prompt: 5, completion: 20 }))
+    await noteAt(fixture, at + 7)
+    const open = askAt(fixture, at + 8)
+    await fixture.store.gates.gate(open)
+    await assertSums(fixture.store)
+    await rollUpAll(fixture.store)
+    await assertSums(fixture.store)
+    fixture.store.gates.checkpoint(checkpoint(open.facts.requestId, { prompt: 5, completion: 2 }))
+    await fixture.store.gates.sweep([])
+    await assertSums(fixture.store)
+    await rollUpAll(fixture.store)
+    await fixture.store.gates.settle(bill(open.facts.requestId, { prompt: 5, completion: 20 }))
 
-    await assertSums(house.store)
-    assert.ok((await rollUpAll(house.store)) > 0)
-    await assertSums(house.store)
+    await assertSums(fixture.store)
+    assert.ok((await rollUpAll(fixture.store)) > 0)
+    await assertSums(fixture.store)
   })
 
   test(`${engine}: a row that counts refusals counts for all of them, as a row, in its hour and in its day`, async () => {
-    await using house = await openHouse(make, RICH)
+    await using fixture = await openFixture(make, RICH)
     const at = SOME_HOUR * HOUR_MS
-    const total = async () => (await house.store.usage.summary({ endpoint: 'all' }, 'account'))[0]
+    const total = async () => (await fixture.store.usage.summary({ endpoint: 'all' }, 'account'))[0]
     const seen = async () => {
-      const { totals } = await house.store.usage.overview({ from: at, to: at + HOUR_MS, step: 'hour' })
+      const { totals } = await fixture.store.usage.overview({ from: at, to: at + HOUR_MS, step: 'hour' })
       return [(await total())?.requests, (await total())?.errors, totals.requests, totals.errors]
     }
-    await settleAt(house, at)
-    await noteAt(house, at + 7, 250)
-    await noteAt(house, at + 8)
+    await settleAt(fixture, at)
+    await noteAt(fixture, at + 7, 250)
+    await noteAt(fixture, at + 8)
     assert.deepEqual(await seen(), [252, 251, 252, 251])
 
-    await rollUpAll(house.store)
+    await rollUpAll(fixture.store)
     assert.deepEqual(await seen(), [252, 251, 252, 251])
-    await noteAt(house, at + 9, 1000)
+    await noteAt(fixture, at + 9, 1000)
     assert.deepEqual(await seen(), [1252, 1251, 1252, 1251])
-    await settleAt(house, at + 50 * HOUR_MS)
-    await rollUpAll(house.store)
+    await settleAt(fixture, at + 50 * HOUR_MS)
+    await rollUpAll(fixture.store)
 
     assert.deepEqual([(await total())?.requests, (await total())?.errors], [1253, 1251])
-    await assertSums(house.store)
+    await assertSums(fixture.store)
     assert.deepEqual(
-      (await allRows(house.store)).map(row => row.requests).sort((a, b) => a - b),
+      (await allRows(fixture.store)).map(row => row.requests).sort((a, b) => a - b),
       [1, 1, 1, 250, 1000],
     )
   })
 
   test(`${engine}: a row of an hour before all others is in the sums`, async () => {
-    await using house = await openHouse(make, RICH)
-    await settleAt(house, SOME_HOUR * HOUR_MS)
-    await rollUpAll(house.store)
+    await using fixture = await openFixture(make, RICH)
+    await settleAt(fixture, SOME_HOUR * HOUR_MS)
+    await rollUpAll(fixture.store)
 
-    await settleAt(house, (SOME_HOUR - 100) * HOUR_MS)
+    await settleAt(fixture, (SOME_HOUR - 100) * HOUR_MS)
 
-    await assertSums(house.store)
-    await rollUpAll(house.store)
-    await assertSums(house.store)
+    await assertSums(fixture.store)
+    await rollUpAll(fixture.store)
+    await assertSums(fixture.store)
   })
 
   test(`${engine}: an hour is left alone until it is over for as long as asked, and while a row of it is open`, async () => {
-    await using house = await openHouse(make, RICH)
-    const open = askAt(house, (SOME_HOUR + 0.5) * HOUR_MS)
-    await house.store.gates.gate(open)
+    await using fixture = await openFixture(make, RICH)
+    const open = askAt(fixture, (SOME_HOUR + 0.5) * HOUR_MS)
+    await fixture.store.gates.gate(open)
 
-    assert.equal(await rollUpAll(house.store), 0)
-    await house.store.gates.settle(bill(open.facts.requestId, { prompt: 1 }))
-    assert.equal(await rollUpAll(house.store, Date.now() - SOME_HOUR * HOUR_MS), 0)
-    assert.ok((await rollUpAll(house.store)) > 0)
+    assert.equal(await rollUpAll(fixture.store), 0)
+    await fixture.store.gates.settle(bill(open.facts.requestId, { prompt: 1 }))
+    assert.equal(await rollUpAll(fixture.store, Date.now() - SOME_HOUR * HOUR_MS), 0)
+    assert.ok((await rollUpAll(fixture.store)) > 0)
   })
 
   test(`${engine}: two nodes that sum up at once, beside late rows, leave true sums`, async () => {
-    await using house = await openHouse(make, RICH)
-    const second = engine === 'sqlite' ? house.store : await house.another()
-    for (let i = 0; i < 40; i++) await settleAt(house, (SOME_HOUR + i) * HOUR_MS + i)
+    await using fixture = await openFixture(make, RICH)
+    const second = engine === 'sqlite' ? fixture.store : await fixture.another()
+    for (let i = 0; i < 40; i++) await settleAt(fixture, (SOME_HOUR + i) * HOUR_MS + i)
 
     const late = async () => {
-      for (let i = 0; i < 60; i++) await settleAt(house, (SOME_HOUR + (i % 40)) * HOUR_MS + 1000 + i)
+      for (let i = 0; i < 60; i++) await settleAt(fixture, (SOME_HOUR + (i % 40)) * HOUR_MS + 1000 + i)
     }
-    await Promise.all([rollUpAll(house.store), rollUpAll(second), late()])
-    await assertSums(house.store)
-    await Promise.all([rollUpAll(house.store), rollUpAll(second)])
+    await Promise.all([rollUpAll(fixture.store), rollUpAll(second), late()])
+    await assertSums(fixture.store)
+    await Promise.all([rollUpAll(fixture.store), rollUpAll(second)])
 
-    await assertSums(house.store)
+    await assertSums(fixture.store)
   })
 
   if (engine === 'postgres') {
     test('postgres: no hour is summed up while a node lives that does not grow marks', async () => {
-      await using house = await openHouse(make, RICH)
-      await using old = await connected(house.url)
-      await settleAt(house, SOME_HOUR * HOUR_MS)
+      await using fixture = await openFixture(make, RICH)
+      await using old = await connected(fixture.url)
+      await settleAt(fixture, SOME_HOUR * HOUR_MS)
       await old.query(`INSERT INTO node (owner, since, renewed_at)
         SELECT 'old', now_ms, now_ms FROM (SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now_ms) t`)
 
-      assert.equal(await rollUpAll(house.store), 0)
-      await assertSums(house.store)
+      assert.equal(await rollUpAll(fixture.store), 0)
+      await assertSums(fixture.store)
       await old.query(`UPDATE node SET renewed_at = renewed_at - 3600000 WHERE owner = 'old'`)
-      assert.ok((await rollUpAll(house.store)) > 0)
+      assert.ok((await rollUpAll(fixture.store)) > 0)
     })
 
     test('postgres: a gate waits while hours are being claimed, and its row is in the sums of the hour that was', async () => {
-      await using house = await openHouse(make, RICH)
-      const sql = await openPostgresSql({ url: house.url, clock: systemClock })
-      const late = askAt(house, SOME_HOUR * HOUR_MS + 5)
+      await using fixture = await openFixture(make, RICH)
+      const sql = await openPostgresSql({ url: fixture.url, clock: systemClock })
+      const late = askAt(fixture, SOME_HOUR * HOUR_MS + 5)
       let isGated = false
 
       const { gated } = await sql.transaction(async tx => {
-        const gated = house.store.gates.gate(late).finally(() => {
+        const gated = fixture.store.gates.gate(late).finally(() => {
           isGated = true
         })
         await setTimeout(200)
@@ -152,58 +152,58 @@ for (const { engine, make } of GATE_ENGINES) {
         return { gated }
       }, 'hours')
       await gated
-      await house.store.gates.settle(bill(late.facts.requestId, { prompt: 1 }))
+      await fixture.store.gates.settle(bill(late.facts.requestId, { prompt: 1 }))
       await sql.close()
 
-      await assertSums(house.store)
-      assert.ok((await rollUpAll(house.store)) > 0)
-      await assertSums(house.store)
+      await assertSums(fixture.store)
+      assert.ok((await rollUpAll(fixture.store)) > 0)
+      await assertSums(fixture.store)
     })
 
     test('postgres: hours are not claimed while a batch of the gates is under way', async () => {
-      await using house = await openHouse(make, RICH)
-      await using other = await connected(house.url)
-      await settleAt(house, SOME_HOUR * HOUR_MS)
-      const late = askAt(house, SOME_HOUR * HOUR_MS + 5)
+      await using fixture = await openFixture(make, RICH)
+      await using other = await connected(fixture.url)
+      await settleAt(fixture, SOME_HOUR * HOUR_MS)
+      const late = askAt(fixture, SOME_HOUR * HOUR_MS + 5)
       await other.query('BEGIN; LOCK TABLE usage IN SHARE MODE')
-      const gated = house.store.gates.gate(late)
+      const gated = fixture.store.gates.gate(late)
       await setTimeout(200)
 
-      assert.equal((await house.store.upkeep.rollUp(0)).rolled, 0)
+      assert.equal((await fixture.store.upkeep.rollUp(0)).rolled, 0)
       await other.query('COMMIT')
       await gated
-      await house.store.gates.settle(bill(late.facts.requestId, { prompt: 1 }))
+      await fixture.store.gates.settle(bill(late.facts.requestId, { prompt: 1 }))
 
-      assert.ok((await rollUpAll(house.store)) > 0)
-      await assertSums(house.store)
+      assert.ok((await rollUpAll(fixture.store)) > 0)
+      await assertSums(fixture.store)
     })
 
     test('postgres: a batch that began before an hour was claimed is waited for, so that its rows are in the sums', async () => {
-      await using house = await openHouse(make, RICH)
-      await using batch = await connected(house.url)
-      await settleAt(house, SOME_HOUR * HOUR_MS)
+      await using fixture = await openFixture(make, RICH)
+      await using batch = await connected(fixture.url)
+      await settleAt(fixture, SOME_HOUR * HOUR_MS)
       await batch.query(`BEGIN; ${SHARE_HOURS}`)
 
-      assert.equal((await house.store.upkeep.rollUp(0)).rolled, 0)
+      assert.equal((await fixture.store.upkeep.rollUp(0)).rolled, 0)
       await batch.query('COMMIT')
 
-      assert.ok((await rollUpAll(house.store)) > 0)
-      await assertSums(house.store)
+      assert.ok((await rollUpAll(fixture.store)) > 0)
+      await assertSums(fixture.store)
     })
 
     test('postgres: where there is no hour to claim, what is pending is summed up beside a batch that is under way', async () => {
-      await using house = await openHouse(make, RICH)
-      await using batch = await connected(house.url)
-      await settleAt(house, SOME_HOUR * HOUR_MS)
-      await rollUpAll(house.store)
-      await noteAt(house, SOME_HOUR * HOUR_MS + 7)
+      await using fixture = await openFixture(make, RICH)
+      await using batch = await connected(fixture.url)
+      await settleAt(fixture, SOME_HOUR * HOUR_MS)
+      await rollUpAll(fixture.store)
+      await noteAt(fixture, SOME_HOUR * HOUR_MS + 7)
       await batch.query(`BEGIN; ${SHARE_HOURS}`)
 
-      const { rolled } = await house.store.upkeep.rollUp(HOUR_MS)
+      const { rolled } = await fixture.store.upkeep.rollUp(HOUR_MS)
       await batch.query('COMMIT')
 
       assert.ok(rolled > 0)
-      await assertSums(house.store)
+      await assertSums(fixture.store)
     })
   }
 
@@ -221,28 +221,28 @@ for (const { engine, make } of GATE_ENGINES) {
     )
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 25 }), fc.nat(60), fc.nat(60), async (steps, a, b) => {
-        await using house = await openHouse(make, RICH)
+        await using fixture = await openFixture(make, RICH)
         const opened: string[] = []
         // With hours that are claimed from the first step on, whatever comes is late.
-        await settleAt(house, (SOME_HOUR - 1) * HOUR_MS)
-        await rollUpAll(house.store)
+        await settleAt(fixture, (SOME_HOUR - 1) * HOUR_MS)
+        await rollUpAll(fixture.store)
         for (const { do: what, hour, tokens } of steps) {
           const at = (SOME_HOUR + hour) * HOUR_MS + opened.length
-          if (what === 'chat') await settleAt(house, at, tokens)
-          if (what === 'note') await noteAt(house, at, tokens + 1)
-          if (what === 'roll') await rollUpAll(house.store)
-          if (what === 'sweep') await house.store.gates.sweep([])
-          if (what === 'settle') await house.store.gates.settle(bill(opened.pop() ?? 'none', { completion: tokens }))
+          if (what === 'chat') await settleAt(fixture, at, tokens)
+          if (what === 'note') await noteAt(fixture, at, tokens + 1)
+          if (what === 'roll') await rollUpAll(fixture.store)
+          if (what === 'sweep') await fixture.store.gates.sweep([])
+          if (what === 'settle') await fixture.store.gates.settle(bill(opened.pop() ?? 'none', { completion: tokens }))
           if (what === 'open') {
-            const ask = askAt(house, at)
+            const ask = askAt(fixture, at)
             opened.push(ask.facts.requestId)
-            await house.store.gates.gate(ask)
+            await fixture.store.gates.gate(ask)
           }
         }
         const [from, to] = [Math.min(a, b), Math.max(a, b)].map(hour => SOME_HOUR * HOUR_MS + hour * 0.8 * HOUR_MS)
-        await assertSums(house.store, from, to)
-        await assertSums(house.store)
-        await house.store.gates.sweep([])
+        await assertSums(fixture.store, from, to)
+        await assertSums(fixture.store)
+        await fixture.store.gates.sweep([])
       }),
       { numRuns: runsOn(engine, 10) },
     )
@@ -255,11 +255,11 @@ async function connected(url: string) {
   return { query: (text: string) => client.query(text), [Symbol.asyncDispose]: () => client.end() }
 }
 
-async function settleAt(house: House, at: number, tokens = 3): Promise<void> {
-  const ask = askAt(house, at)
-  const verdict = await house.store.gates.gate(ask)
+async function settleAt(fixture: Fixture, at: number, tokens = 3): Promise<void> {
+  const ask = askAt(fixture, at)
+  const verdict = await fixture.store.gates.gate(ask)
   assert.equal(verdict.kind, 'granted')
-  await house.store.gates.settle(
+  await fixture.store.gates.settle(
     bill(ask.facts.requestId, { prompt: 2, completion: tokens }, { finishedAt: at + 1234 }),
   )
 }

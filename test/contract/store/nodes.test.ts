@@ -9,7 +9,7 @@ import type { NodeFacts } from '../../../src/store/contract/nodes.ts'
 import { openPostgres } from '../../../src/store/postgres/postgres.ts'
 import { openPostgresSql } from '../../../src/store/postgres/sql.ts'
 import { openSqlite } from '../../../src/store/sqlite/sqlite.ts'
-import { bill, GATE_ENGINES, openHouse } from '../../support/billing-stores.ts'
+import { bill, GATE_ENGINES, openFixture } from '../../support/billing-stores.ts'
 import { provider } from '../../support/catalog.ts'
 import { temporaryFolder } from '../../support/folder.ts'
 
@@ -35,8 +35,8 @@ if (postgres !== undefined) {
     openPostgres({ url, owner, clock: systemClock, leaseMs, node: facts(owner) })
 
   test('each node lists all with what they say of themselves; one that is silent for a lease is silent; one that ends is gone', async () => {
-    await using house = await openHouse(make, 0n)
-    const [one, two] = [await opened(house.url, 'one', 400), await opened(house.url, 'two', 400)]
+    await using fixture = await openFixture(make, 0n)
+    const [one, two] = [await opened(fixture.url, 'one', 400), await opened(fixture.url, 'two', 400)]
     await one.gates.sweep([])
     await two.gates.sweep([])
 
@@ -66,11 +66,11 @@ if (postgres !== undefined) {
   })
 
   test('nodes that are silent for a day are forgotten, unless they left something open', async () => {
-    await using house = await openHouse(make, 1000n)
-    const [one, dead, owing] = await Promise.all(['one', 'dead', 'owing'].map(owner => opened(house.url, owner)))
+    await using fixture = await openFixture(make, 1000n)
+    const [one, dead, owing] = await Promise.all(['one', 'dead', 'owing'].map(owner => opened(fixture.url, owner)))
     for (const node of [one!, dead!, owing!]) await node.gates.sweep([])
-    await owing!.gates.gate(house.ask('r1'))
-    const sql = await openPostgresSql({ url: house.url, clock: systemClock })
+    await owing!.gates.gate(fixture.ask('r1'))
+    const sql = await openPostgresSql({ url: fixture.url, clock: systemClock })
     const age = (ms: number) => sql.run('UPDATE node SET renewed_at = renewed_at - $1', [ms])
 
     await age(DAY_MS - 60_000)
@@ -89,15 +89,15 @@ if (postgres !== undefined) {
   })
 
   test('a node hears of a changed catalog and of keys whose streams are to end, and not of any other revoke', async () => {
-    await using house = await openHouse(make, 0n)
-    const node = await opened(house.url, 'one')
+    await using fixture = await openFixture(make, 0n)
+    const node = await opened(fixture.url, 'one')
     const before = await node.nodes.news()
 
     const input = { provider: provider('p'), entered: '{}', active: true, credentials: [] }
-    await house.store.catalog.createProvider(input, 10, ACTOR)
-    await house.store.keys.revoke('key', ACTOR)
+    await fixture.store.catalog.createProvider(input, 10, ACTOR)
+    await fixture.store.keys.revoke('key', ACTOR)
     const revoked = await node.nodes.news()
-    await house.store.keys.revoke('key', ACTOR, true)
+    await fixture.store.keys.revoke('key', ACTOR, true)
     const aborted = await node.nodes.news()
 
     assert.ok(revoked.catalogRevision > before.catalogRevision)
@@ -107,8 +107,8 @@ if (postgres !== undefined) {
   })
 
   test('nodes take turns, also after one has failed in its turn', async () => {
-    await using house = await openHouse(make, 0n)
-    const nodes = await Promise.all(['one', 'two', 'three'].map(owner => opened(house.url, owner)))
+    await using fixture = await openFixture(make, 0n)
+    const nodes = await Promise.all(['one', 'two', 'three'].map(owner => opened(fixture.url, owner)))
     let [inside, most] = [0, 0]
     const work = async (name: string) => {
       inside += 1
@@ -132,13 +132,13 @@ if (postgres !== undefined) {
   })
 
   test('while one node has its turn, chats of the others are held and settled and hours are summed up', async () => {
-    await using house = await openHouse(make, 1000n)
-    const starting = await opened(house.url, 'starting')
+    await using fixture = await openFixture(make, 1000n)
+    const starting = await opened(fixture.url, 'starting')
 
     const done = await starting.nodes.inTurn(async () => [
-      (await house.store.gates.gate(house.ask('r1'))).kind,
-      await house.store.gates.settle(bill('r1', {})),
-      await house.store.upkeep.rollUp(0),
+      (await fixture.store.gates.gate(fixture.ask('r1'))).kind,
+      await fixture.store.gates.settle(bill('r1', {})),
+      await fixture.store.upkeep.rollUp(0),
     ])
 
     assert.deepEqual(done.slice(0, 2), ['granted', 'settled'])

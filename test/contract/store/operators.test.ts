@@ -8,14 +8,14 @@ const HOUR = 3_600_000
 const ROOT_TOKEN = 'hash-of-the-root-token'
 
 for (const { engine, open } of ENGINES) {
-  const openHouse = async () => {
+  const openFixture = async () => {
     const rooms = await openRooms(open)
     await rooms.operators.setRoot(ROOT_TOKEN)
     return rooms
   }
 
   test(`${engine}: who bears a token is found by all of its hash, and its use is noted`, async () => {
-    await using rooms = await openHouse()
+    await using rooms = await openFixture()
     await add(rooms, 'alice', 'viewer')
 
     const alice = await operatorOf(rooms, 'token-alice')
@@ -27,7 +27,7 @@ for (const { engine, open } of ENGINES) {
   })
 
   test(`${engine}: of ten operators of one name that are made at once, one is`, async () => {
-    await using rooms = await openHouse()
+    await using rooms = await openFixture()
     const made = await Promise.all(
       Array.from({ length: 10 }, (_, i) =>
         rooms.operators.create(
@@ -53,7 +53,7 @@ for (const { engine, open } of ENGINES) {
   })
 
   test(`${engine}: the root is neither changed, rotated nor removed by anybody`, async () => {
-    await using rooms = await openHouse()
+    await using rooms = await openFixture()
 
     assert.equal(await rooms.operators.update('op_root', { role: 'viewer' }, OPERATOR), 'root')
     assert.equal(await rooms.operators.rotate('op_root', 'x', OPERATOR), 'root')
@@ -62,7 +62,7 @@ for (const { engine, open } of ENGINES) {
   })
 
   test(`${engine}: another configured token ends the sessions of the old one and no others; the same one ends none`, async () => {
-    await using rooms = await openHouse()
+    await using rooms = await openFixture()
     await add(rooms, 'alice', 'admin')
     await login(rooms, 'root', ROOT_TOKEN)
     await login(rooms, 'alice', 'token-alice')
@@ -79,7 +79,7 @@ for (const { engine, open } of ENGINES) {
   })
 
   test(`${engine}: a session is what its operator is now, and ends with rotation and removal`, async () => {
-    await using rooms = await openHouse()
+    await using rooms = await openFixture()
     await add(rooms, 'alice', 'admin')
     await add(rooms, 'bob', 'admin')
     await login(rooms, 'alice', 'token-alice')
@@ -99,7 +99,7 @@ for (const { engine, open } of ENGINES) {
   })
 
   test(`${engine}: logins that race with a removal end as sessions of nobody`, async () => {
-    await using rooms = await openHouse()
+    await using rooms = await openFixture()
     for (let round = 0; round < 5; round++) {
       await add(rooms, `r${round}`, 'admin')
       const logins = Array.from({ length: 4 }, (_, i) => login(rooms, `r${round}-${i}`, `token-r${round}`))
@@ -112,7 +112,7 @@ for (const { engine, open } of ENGINES) {
   })
 
   test(`${engine}: a session ends after an hour without use, and after twelve hours whatever its use`, async () => {
-    await using rooms = await openHouse()
+    await using rooms = await openFixture()
     await login(rooms, 'idle', ROOT_TOKEN)
     await login(rooms, 'busy', ROOT_TOKEN)
 
@@ -134,7 +134,7 @@ for (const { engine, open } of ENGINES) {
   })
 
   test(`${engine}: of one operator's sessions only the newest stay, and a new login takes the old one's place`, async () => {
-    await using rooms = await openHouse()
+    await using rooms = await openFixture()
     for (const name of ['1', '2', '3', '4']) {
       await login(rooms, name, ROOT_TOKEN, { max: 3 })
       rooms.clock.advance(1)
@@ -149,7 +149,7 @@ for (const { engine, open } of ENGINES) {
   })
 
   test(`${engine}: every change is an event with its operator, found by actor, action, subject and time`, async () => {
-    await using rooms = await openHouse()
+    await using rooms = await openFixture()
     await add(rooms, 'alice', 'viewer')
     rooms.clock.advance(1000)
     const later = rooms.clock.now()

@@ -5,7 +5,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import { test } from 'node:test'
 import { StoreAway } from '../../../src/store/contract/store.ts'
 import { openSqlite } from '../../../src/store/sqlite/sqlite.ts'
-import { bill, GATE_ENGINES, type House, newKey, openHouse } from '../../support/billing-stores.ts'
+import { bill, type Fixture, GATE_ENGINES, newKey, openFixture } from '../../support/billing-stores.ts'
 import { ENGINES, OPERATOR, openRooms } from '../../support/engines.ts'
 
 // As many as the slower of the two takes in a test's time; on Postgres each is checked against its account and its key.
@@ -15,11 +15,11 @@ const REQUESTS = 40
 
 for (const { engine, make } of GATE_ENGINES) {
   test(`${engine}: searches over ${KEYS[engine]} keys delay no request, and others read on`, async () => {
-    await using house = await openHouse(make, 1_000_000n)
-    await fillKeys(engine, house, KEYS[engine])
-    const { store } = house
+    await using fixture = await openFixture(make, 1_000_000n)
+    await fillKeys(engine, fixture, KEYS[engine])
+    const { store } = fixture
     await store.keys.list({ limit: 1, q: 'warm up' })
-    const alone = await gateTimes(house)
+    const alone = await gateTimes(fixture)
     const began = performance.now()
     await store.keys.list({ limit: 50, q: 'nobody has this name' })
     const searchMs = performance.now() - began
@@ -28,7 +28,7 @@ for (const { engine, make } of GATE_ENGINES) {
     const searches = [1, 2].map(async () => {
       while (!isOver) await store.keys.list({ limit: 50, q: 'nobody has this name' })
     })
-    const { meanwhile, created, data, listMs } = await readMeanwhile(house).finally(() => {
+    const { meanwhile, created, data, listMs } = await readMeanwhile(fixture).finally(() => {
       isOver = true
     })
     await Promise.all(searches)
@@ -69,10 +69,10 @@ for (const { engine, open } of ENGINES) {
 }
 
 test('sqlite: a report past its time limit is given up, and the next one is served', async () => {
-  await using house = await openHouse(GATE_ENGINES[0]!.make, 0n)
-  await fillKeys('sqlite', house, FEW_KEYS)
+  await using fixture = await openFixture(GATE_ENGINES[0]!.make, 0n)
+  await fillKeys('sqlite', fixture, FEW_KEYS)
   const reports = { msMax: 5, statementMsMax: 60_000, waitingMax: 3 }
-  const store = await openSqlite({ path: house.url, owner: 'second', reports })
+  const store = await openSqlite({ path: fixture.url, owner: 'second', reports })
   const search = () => store.keys.list({ limit: 50, q: 'nobody has this name' })
 
   await assert.rejects(search, (error: Error) => error instanceof StoreAway && /took too long/.test(error.message))
@@ -86,11 +86,11 @@ test('sqlite: a report past its time limit is given up, and the next one is serv
 })
 
 test('sqlite: a reader that is silent past the limit is replaced', async () => {
-  await using house = await openHouse(GATE_ENGINES[0]!.make, 0n)
-  await fillKeys('sqlite', house, FEW_KEYS)
+  await using fixture = await openFixture(GATE_ENGINES[0]!.make, 0n)
+  await fillKeys('sqlite', fixture, FEW_KEYS)
   // No statement may take any time at all: whatever is asked for finds its thread silent.
   const reports = { msMax: 0, statementMsMax: 1, waitingMax: 3 }
-  const store = await openSqlite({ path: house.url, owner: 'second', reports })
+  const store = await openSqlite({ path: fixture.url, owner: 'second', reports })
 
   await assert.rejects(store.keys.list({ limit: 50, q: 'nobody has this name' }), StoreAway)
   await assert.rejects(store.keys.list({ limit: 50, q: 'nobody has this name' }), StoreAway)
@@ -98,25 +98,25 @@ test('sqlite: a reader that is silent past the limit is replaced', async () => {
   await store.close()
 })
 
-async function readMeanwhile(house: House) {
-  const meanwhile = await gateTimes(house)
-  const created = await house.store.keys.create(newKey('key_z_new'), OPERATOR)
+async function readMeanwhile(fixture: Fixture) {
+  const meanwhile = await gateTimes(fixture)
+  const created = await fixture.store.keys.create(newKey('key_z_new'), OPERATOR)
   const began = performance.now()
-  const { data } = await house.store.keys.list({ limit: 1 })
+  const { data } = await fixture.store.keys.list({ limit: 1 })
   return { meanwhile, created, data, listMs: performance.now() - began }
 }
 
-async function fillKeys(engine: string, house: House, keys = FEW_KEYS): Promise<void> {
+async function fillKeys(engine: string, fixture: Fixture, keys = FEW_KEYS): Promise<void> {
   const padded = engine === 'postgres' ? `lpad(i::text, 6, '0')` : `printf('%06d', i)`
   const numbers = `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${keys})`
-  await house.tamper(`INSERT INTO api_key (id, account_id, name, scopes, ip_allowlist, rpm_limit, max_concurrent, created_at)
+  await fixture.tamper(`INSERT INTO api_key (id, account_id, name, scopes, ip_allowlist, rpm_limit, max_concurrent, created_at)
     ${numbers} SELECT 'key_' || ${padded}, 'acct', 'Customer of the reseller ' || i, '[]', '[]', 300, 100, 0 FROM n`)
-  await house.tamper(`INSERT INTO secret (hash, key_id, prefix, last4, created_at)
+  await fixture.tamper(`INSERT INTO secret (hash, key_id, prefix, last4, created_at)
     ${numbers} SELECT 'hash_' || ${padded}, 'key_' || ${padded}, 'svc_live_', 'abcd', 0 FROM n`)
-  await house.tamper(`INSERT INTO key_balance (key_id) ${numbers} SELECT 'key_' || ${padded} FROM n`)
+  await fixture.tamper(`INSERT INTO key_balance (key_id) ${numbers} SELECT 'key_' || ${padded} FROM n`)
 }
 
-async function gateTimes({ store, ask }: House): Promise<readonly number[]> {
+async function gateTimes({ store, ask }: Fixture): Promise<readonly number[]> {
   const times: number[] = []
   for (let i = 0; i < REQUESTS; i++) {
     const id = randomUUIDv7()

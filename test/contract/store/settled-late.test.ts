@@ -10,7 +10,7 @@ import { roster } from '../../../src/lib/roster.ts'
 import { keepCheckpoints } from '../../../src/settle/checkpoint.ts'
 import { type Held, settle } from '../../../src/settle/settle.ts'
 import type { Gates } from '../../../src/store/contract/store.ts'
-import { bill, GATE_ENGINES, openHouse, PRICES } from '../../support/billing-stores.ts'
+import { bill, GATE_ENGINES, openFixture, PRICES } from '../../support/billing-stores.ts'
 
 const DEARER = { prompt: 3000n, completion: 4000n, cacheRead: 3000n, cacheWrite: 3000n, request: 5000n }
 const FIRST = modelOf('m', 'v1', PRICES)
@@ -27,19 +27,19 @@ for (const { engine, make } of GATE_ENGINES) {
   ] as const) {
     for (const recoveredBy of ['another process', 'the batch that settles it'] as const) {
       test(`${engine}: a row recovered by ${recoveredBy} has the price of the model that served: ${what}`, async () => {
-        await using house = await openHouse(make, 1000n)
-        const { gates, usage } = house.store
-        await house.tamper(
+        await using fixture = await openFixture(make, 1000n)
+        const { gates, usage } = fixture.store
+        await fixture.tamper(
           `INSERT INTO price (model_id, version, price, created_at) VALUES ('dearer', 'v2', '${priceSnapshot(DEARER)}', 1)`,
         )
-        await gates.gate(house.ask(ID))
+        await gates.gate(fixture.ask(ID))
         const held = heldRow()
         if (marked !== undefined) markOnce(held, marked, gates)
         // Written behind: what is awaited after it is written with it or later.
         await gates.settle(bill('nobody', {}))
         const odd: string[] = []
 
-        if (recoveredBy === 'another process') await (await house.another()).gates.sweep([])
+        if (recoveredBy === 'another process') await (await fixture.another()).gates.sweep([])
         const swept = recoveredBy === 'another process' ? undefined : gates.sweep([])
         const ending = settle(held, delivered(served), settleNeeds(gates, odd))
         await swept
@@ -53,7 +53,7 @@ for (const { engine, make } of GATE_ENGINES) {
           ['settled', served.id, served.priceVersion, priceSnapshot(served.prices)],
         )
         assert.equal(costOf(row.tokens, readPriceSnapshot(row.price)), row.cost)
-        assert.equal((await house.balance()).spent, row.cost)
+        assert.equal((await fixture.balance()).spent, row.cost)
       })
     }
   }

@@ -42,7 +42,7 @@ const thinkers = [
   ['anthropic', 'claude-opus-4-1'],
   ['anthropic', 'claude-opus-4-7'],
   ['anthropic', 'claude-next'],
-  ['anthropic', 'house-model'],
+  ['anthropic', 'fixture-model'],
   ['google', 'gemini-2.5-pro'],
   ['google', 'gemini-3-pro-preview'],
   ['bedrock', 'anthropic.claude-3-7-sonnet-20250219-v1:0'],

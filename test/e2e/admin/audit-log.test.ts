@@ -6,10 +6,10 @@ import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { cli } from '../../support/cli.ts'
-import { openScene } from '../../support/fixture.ts'
+import { openFixture } from '../../support/fixture.ts'
 import { until } from '../../support/until.ts'
 
-const { gateway, upstream } = await openScene()
+const { gateway, upstream } = await openFixture()
 const { secret } = await gateway.createKey()
 const file = (name: string) => join(dirname(gateway.configFile), name)
 

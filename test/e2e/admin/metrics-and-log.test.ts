@@ -5,16 +5,16 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
-import { openScene } from '../../support/fixture.ts'
+import { openFixture } from '../../support/fixture.ts'
 import { temporaryFolder } from '../../support/folder.ts'
-import { freePort } from '../../support/gateway-process.ts'
+import { freePort } from '../../support/free-port.ts'
 import { httpCall, type Loose } from '../../support/http-call.ts'
 import { rawRequest } from '../../support/raw-http.ts'
 import { until } from '../../support/until.ts'
 import { settledRow, type UsageRow } from '../../support/usage.ts'
 
 const COMMAND = join(import.meta.dirname, '../../../bin/turnpike.js')
-const { gateway, upstream } = await openScene()
+const { gateway, upstream } = await openFixture()
 // An answer, a stream and a failure, in this order.
 const ids: string[] = []
 let rows: readonly UsageRow[] = []

@@ -5,12 +5,12 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { type CliOptions, cli } from '../../support/cli.ts'
-import { openScene } from '../../support/fixture.ts'
+import { openFixture } from '../../support/fixture.ts'
 import { httpCall } from '../../support/http-call.ts'
 
 type Rows<Row> = { readonly data: readonly Row[] }
 
-const { gateway, upstream } = await openScene()
+const { gateway, upstream } = await openFixture()
 const run = (...args: string[]) => cli(gateway, args)
 
 test('an account lives its whole life from the command line', async () => {

@@ -2,8 +2,8 @@
 // sits on the same machine with no proxy between, and the admin API where its listener is.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { freePort } from '../../support/free-port.ts'
 import { ADMIN_TOKEN, standardConfig, startGateway } from '../../support/gateway.ts'
-import { freePort } from '../../support/gateway-process.ts'
 import { httpCall } from '../../support/http-call.ts'
 import { openRaw } from '../../support/raw-http.ts'
 import { startUpstream } from '../../support/upstream.ts'

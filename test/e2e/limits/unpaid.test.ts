@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BOUNDS } from '../../../src/config/limits.ts'
 import { withBounds } from '../../support/bounds.ts'
-import { openScene } from '../../support/fixture.ts'
+import { openFixture } from '../../support/fixture.ts'
 import { standardConfig, startGateway } from '../../support/gateway.ts'
 import type { Loose } from '../../support/http-call.ts'
 import { openRaw } from '../../support/raw-http.ts'
@@ -16,7 +16,7 @@ const ALLOWED = 6
 const FLOOD = 200
 const REFILL_MS = 60_000 / ALLOWED
 const bounds = withBounds({ unpaidPerMinuteMin: ALLOWED, refusalRowsPerSecond: 2, refusalsCountedForMs: 500 })
-const { gateway, upstream } = await openScene(undefined, bounds)
+const { gateway, upstream } = await openFixture(undefined, bounds)
 
 test('the real allowances are 6,000 refusals for credits a minute and 10 rows a second', () => {
   const { unpaidPerMinuteMin, refusalRowsPerSecond, refusalsCountedForMs } = BOUNDS

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { countTokens as older } from 'gpt-tokenizer/encoding/cl100k_base'
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { PATIENT_COUNTS, withBounds } from '../../support/bounds.ts'
-import { openScene } from '../../support/fixture.ts'
+import { openFixture } from '../../support/fixture.ts'
 import type { NewKey } from '../../support/gateway.ts'
 import { httpCall, type Loose } from '../../support/http-call.ts'
 import { standardConfig, standardModel } from '../../support/standard-config.ts'
@@ -18,7 +18,7 @@ const MAX_TOKENS = 10
 const OUTPUT = BigInt(MAX_TOKENS) * 10_000n
 const COUNTED = BigInt(countedBound(messages)) * 2500n + OUTPUT
 const BYTES = BigInt(promptBound(messages)) * 2500n + OUTPUT
-const { gateway, upstream } = await openScene(
+const { gateway, upstream } = await openFixture(
   url =>
     standardConfig(url, {
       models: [

@@ -2,7 +2,7 @@
 // wherever a cost is told.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openScene } from '../../support/fixture.ts'
+import { openFixture } from '../../support/fixture.ts'
 import { standardConfig, standardModel } from '../../support/standard-config.ts'
 import { ledgerOf, nano, promptBound, settledRow } from '../../support/usage.ts'
 
@@ -20,7 +20,7 @@ const odd = {
 }
 const PICO = { prompt: 123457n, completion: 654321n, read: 12345n, write: 154321n, request: 100_000_001n }
 
-const { gateway, upstream } = await openScene(url =>
+const { gateway, upstream } = await openFixture(url =>
   standardConfig(url, {
     models: [
       standardModel(),

@@ -1,7 +1,7 @@
 // The operator's own money: prices in dollars with a rate and a markup, and one number wherever a caller meets them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openScene } from '../../support/fixture.ts'
+import { openFixture } from '../../support/fixture.ts'
 import type { Loose } from '../../support/http-call.ts'
 import { standardConfig, standardModel } from '../../support/standard-config.ts'
 import { ledgerOf, nano, promptBound, settledRow } from '../../support/usage.ts'
@@ -30,7 +30,7 @@ const SAVED = {
 }
 const PICO = { prompt: 1_714_681n, completion: 9_087_791n, read: 171_459n, write: 2_143_348n, request: 1_388_888_764n }
 
-const { gateway, upstream } = await openScene(url => configOf(url, FACTORS))
+const { gateway, upstream } = await openFixture(url => configOf(url, FACTORS))
 const caller = await gateway.createKey({ credits: '100' })
 
 test('models are listed at what is saved: dollars times rate times markup, rounded up once', async () => {

@@ -3,14 +3,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PATIENT_COUNTS, withBounds } from '../../support/bounds.ts'
-import { openScene } from '../../support/fixture.ts'
+import { openFixture } from '../../support/fixture.ts'
 import { standardConfig, standardModel, standardProvider } from '../../support/standard-config.ts'
 import { countedBound, credits, nano, promptBound, settledRow } from '../../support/usage.ts'
 
 const passthrough = ['thinking', 'reasoning', 'thinking_budget']
 // Costs by the request alone.
 const flat = standardModel({ id: 'test/flat', pricing: { prompt: '0', completion: '0', request: '0.01' } })
-const { gateway, upstream } = await openScene(
+const { gateway, upstream } = await openFixture(
   url => standardConfig(url, { providers: [standardProvider(url, { passthrough })], models: [standardModel(), flat] }),
   withBounds(PATIENT_COUNTS),
 )

@@ -2,10 +2,10 @@
 // debts come first.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openScene } from '../../support/fixture.ts'
+import { openFixture } from '../../support/fixture.ts'
 import { balanceOf, credits, nano, settledRow } from '../../support/usage.ts'
 
-const { gateway, upstream } = await openScene()
+const { gateway, upstream } = await openFixture()
 const messages = [{ role: 'user', content: 'Say hello' }]
 
 test('an overshoot is taken from the hold, then from the balance, and the rest is owed until a top-up pays it', async () => {

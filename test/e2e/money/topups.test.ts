@@ -1,10 +1,10 @@
 // Credits come in while requests are charged: nothing is lost or counted twice, and a repeated call changes nothing.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openScene } from '../../support/fixture.ts'
+import { openFixture } from '../../support/fixture.ts'
 import { balanceOf, credits, ledgerOf, nano } from '../../support/usage.ts'
 
-const { gateway } = await openScene()
+const { gateway } = await openFixture()
 const messages = [{ role: 'user', content: 'Say hello' }]
 
 test('top-ups beside charges: what came in is what was spent and what is left, and no charge is missing', async () => {

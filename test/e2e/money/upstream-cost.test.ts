@@ -2,7 +2,7 @@
 // caller paid, which is the same whoever served.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openScene } from '../../support/fixture.ts'
+import { openFixture } from '../../support/fixture.ts'
 import type { Loose } from '../../support/http-call.ts'
 import { standardConfig, standardModel } from '../../support/standard-config.ts'
 import { nano, settledRow } from '../../support/usage.ts'
@@ -31,7 +31,7 @@ const targets = [
   { provider: 'up2', model: 'cheap', priority: 1, cost: CHEAP },
   { provider: 'up2', model: 'silent', priority: 2 },
 ]
-const { gateway, upstream } = await openScene(url =>
+const { gateway, upstream } = await openFixture(url =>
   standardConfig(url, { credits_per_usd: 12.5, markup: '2', models: [standardModel({ targets })] }),
 )
 const caller = await gateway.createKey({ credits: '100' })

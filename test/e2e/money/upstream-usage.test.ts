@@ -2,11 +2,11 @@
 // count by itself, and the row says which.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openScene, warmTokenizer } from '../../support/fixture.ts'
+import { openFixture, warmTokenizer } from '../../support/fixture.ts'
 import type { Plan } from '../../support/upstream-plan.ts'
 import { nano, settledRow, type UsageRow } from '../../support/usage.ts'
 
-const { gateway, upstream } = await openScene()
+const { gateway, upstream } = await openFixture()
 await warmTokenizer({ gateway, upstream })
 // Each of the default words of the upstream is one token of o200k, and so is each of these.
 const messages = [{ role: 'user', content: 'Say hello' }]

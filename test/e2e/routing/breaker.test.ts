@@ -5,7 +5,7 @@ import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { withBounds } from '../../support/bounds.ts'
 import { startFaultProxy } from '../../support/fault-proxy.ts'
-import { openScene } from '../../support/fixture.ts'
+import { openFixture } from '../../support/fixture.ts'
 import { standardConfig, standardModel, standardProvider } from '../../support/standard-config.ts'
 import { until } from '../../support/until.ts'
 import { startUpstream } from '../../support/upstream.ts'
@@ -28,7 +28,7 @@ const MODELS: Readonly<Record<string, readonly string[]>> = {
   'test/last': ['last'],
   'test/dated': ['dated'],
 }
-const { gateway, upstream } = await openScene(
+const { gateway, upstream } = await openFixture(
   url =>
     standardConfig(url, {
       providers: [

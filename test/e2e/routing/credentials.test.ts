@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { withBounds } from '../../support/bounds.ts'
-import { openScene } from '../../support/fixture.ts'
+import { openFixture } from '../../support/fixture.ts'
 import { standardConfig, standardModel, standardProvider } from '../../support/standard-config.ts'
 import { until } from '../../support/until.ts'
 import type { JournalEntry } from '../../support/upstream-journal.ts'
@@ -13,7 +13,7 @@ import { settledRow } from '../../support/usage.ts'
 
 const SET_ASIDE = 'a provider refuses a credential, which is set aside'
 const KEYS = { api_key: undefined, api_keys: ['credential-canary-1', 'credential-canary-2'] }
-const { gateway, upstream } = await openScene(
+const { gateway, upstream } = await openFixture(
   url =>
     standardConfig(url, {
       providers: ['dying', 'limited', 'doubted', 'all_dead', 'down', 'sound'].map(id =>

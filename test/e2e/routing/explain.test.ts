@@ -1,11 +1,11 @@
 // An operator may keep the explanation of a choice from callers; on the row it stays.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openScene } from '../../support/fixture.ts'
+import { openFixture } from '../../support/fixture.ts'
 import type { Loose } from '../../support/http-call.ts'
 import { standardConfig } from '../../support/standard-config.ts'
 
-const { gateway } = await openScene(url => standardConfig(url, { explain: false }))
+const { gateway } = await openFixture(url => standardConfig(url, { explain: false }))
 
 for (const stream of [false, true]) {
   const form = stream ? 'a stream' : 'a JSON answer'

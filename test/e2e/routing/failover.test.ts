@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { FORGETFUL, withBounds } from '../../support/bounds.ts'
 import { startFaultProxy } from '../../support/fault-proxy.ts'
-import { openScene } from '../../support/fixture.ts'
-import { freePort } from '../../support/gateway-process.ts'
+import { openFixture } from '../../support/fixture.ts'
+import { freePort } from '../../support/free-port.ts'
 import { standardConfig, standardModel, standardProvider } from '../../support/standard-config.ts'
 import type { Plan } from '../../support/upstream-plan.ts'
 import { settledRow } from '../../support/usage.ts'
@@ -27,7 +27,7 @@ const UNREACHABLE: Readonly<Record<string, readonly [url: string, outcome: RegEx
   handshake: [`https://127.0.0.1:${silent.port}/v1`, /^connect_timeout$/],
 }
 
-const { gateway, upstream } = await openScene(url => {
+const { gateway, upstream } = await openFixture(url => {
   const urls = [
     ...Object.entries(UNREACHABLE).map(([id, [at]]) => [id, at] as const),
     ['tls', url.replace('http:', 'https:')],

@@ -2,7 +2,7 @@
 // could be held is not tried.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openScene } from '../../support/fixture.ts'
+import { openFixture } from '../../support/fixture.ts'
 import type { Loose } from '../../support/http-call.ts'
 import { standardConfig, standardModel } from '../../support/standard-config.ts'
 import { balanceOf, credits, nano, promptBound, settledRow } from '../../support/usage.ts'
@@ -15,7 +15,7 @@ const LONG = { prompt: 100n, completion: 10_000n }
 const DEAR_PROMPT = { prompt: 200_000n, completion: 1000n }
 const CAP = 300n
 
-const { gateway, upstream } = await openScene(url =>
+const { gateway, upstream } = await openFixture(url =>
   standardConfig(url, {
     models: [
       model('cheap', CHEAP, 4096),

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { withBounds } from '../../support/bounds.ts'
 import { startFaultProxy } from '../../support/fault-proxy.ts'
-import { openScene } from '../../support/fixture.ts'
+import { openFixture } from '../../support/fixture.ts'
 import { standardConfig, standardModel, standardProvider } from '../../support/standard-config.ts'
 import { until } from '../../support/until.ts'
 import { startUpstream } from '../../support/upstream.ts'
@@ -18,7 +18,7 @@ after(async () => {
 })
 const proxied = `http://127.0.0.1:${proxy.port}/v1`
 const keyed = { api_key: undefined, api_keys: ['first-key-1', 'second-key-2'] }
-const { gateway, upstream } = await openScene(
+const { gateway, upstream } = await openFixture(
   url =>
     standardConfig(url, {
       providers: [

@@ -2,12 +2,12 @@
 // the dearest, and whoever asks is told who was considered and why.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openScene } from '../../support/fixture.ts'
+import { openFixture } from '../../support/fixture.ts'
 import type { Loose } from '../../support/http-call.ts'
 import { standardConfig, standardModel, standardProvider } from '../../support/standard-config.ts'
 import { nano, settledRow } from '../../support/usage.ts'
 
-const { gateway, upstream } = await openScene(url =>
+const { gateway, upstream } = await openFixture(url =>
   standardConfig(url, {
     providers: ['up', 'up2', 'up3'].map(id => standardProvider(url, { id })),
     models: [

@@ -2,14 +2,14 @@
 // anything is held, and a request makes a bounded number of tries.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openScene } from '../../support/fixture.ts'
+import { openFixture } from '../../support/fixture.ts'
 import { httpCall } from '../../support/http-call.ts'
 import { assertRefusal } from '../../support/refusal.ts'
 import { standardConfig, standardModel, standardProvider } from '../../support/standard-config.ts'
 import { balanceOf, settledRow } from '../../support/usage.ts'
 
 const PROVIDERS = ['one', 'two', 'three', 'four']
-const { gateway, upstream } = await openScene(url =>
+const { gateway, upstream } = await openFixture(url =>
   standardConfig(url, {
     providers: PROVIDERS.map(id => standardProvider(url, { id })),
     models: [standardModel({ targets: PROVIDERS.map((id, priority) => ({ provider: id, model: id, priority })) })],

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openScene } from '../../support/fixture.ts'
+import { openFixture } from '../../support/fixture.ts'
 import { standardConfig, standardModel } from '../../support/standard-config.ts'
 import { startUpstream } from '../../support/upstream.ts'
 
 const elsewhere = await startUpstream()
 after(() => elsewhere[Symbol.asyncDispose]())
-const { gateway, upstream } = await openScene(url =>
+const { gateway, upstream } = await openFixture(url =>
   standardConfig(url, { models: [standardModel()], allow_private_upstreams: true }),
 )
 

@@ -1,13 +1,13 @@
 // A quote says what a chat would cost and who would serve it, by the same rules as the chat itself, and calls nobody.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openScene, warmTokenizer } from '../../support/fixture.ts'
+import { openFixture, warmTokenizer } from '../../support/fixture.ts'
 import { httpCall, type Loose } from '../../support/http-call.ts'
 import { assertCommonHeaders, assertRefusal } from '../../support/refusal.ts'
 import { standardConfig, standardModel } from '../../support/standard-config.ts'
 import { nano, settledRow } from '../../support/usage.ts'
 
-const scene = await openScene(url =>
+const fixture = await openFixture(url =>
   standardConfig(url, {
     models: [
       standardModel({ targets: [target('up', 0), target('up2', 1)] }),
@@ -20,8 +20,8 @@ const scene = await openScene(url =>
     ],
   }),
 )
-const { gateway, upstream } = scene
-await warmTokenizer(scene)
+const { gateway, upstream } = fixture
+await warmTokenizer(fixture)
 const messages = [{ role: 'user', content: 'Hello' }]
 
 type Quote = {

@@ -2,13 +2,13 @@
 // prompt_cache_key, each account's words by themselves.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openScene } from '../../support/fixture.ts'
+import { openFixture } from '../../support/fixture.ts'
 import type { Loose } from '../../support/http-call.ts'
 import { standardConfig, standardModel, standardProvider } from '../../support/standard-config.ts'
 
 const PROVIDERS = ['one', 'two', 'three']
 const WORDS = Array.from({ length: 16 }, (_, i) => `session-${i}`)
-const { gateway, upstream } = await openScene(url =>
+const { gateway, upstream } = await openFixture(url =>
   standardConfig(url, {
     providers: PROVIDERS.map(id => standardProvider(url, { id })),
     models: [standardModel({ targets: PROVIDERS.map(id => ({ provider: id, model: id })) })],

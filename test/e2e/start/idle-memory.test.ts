@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { openScene } from '../../support/fixture.ts'
+import { openFixture } from '../../support/fixture.ts'
 import { MIB } from '../../support/memory.ts'
 import { until } from '../../support/until.ts'
 
-const { gateway, upstream } = await openScene()
+const { gateway, upstream } = await openFixture()
 const STREAMS = 600
 
 test('what many streams at once have left behind is given back when they are over', async () => {

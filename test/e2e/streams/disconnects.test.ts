@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { openScene, warmTokenizer } from '../../support/fixture.ts'
+import { openFixture, warmTokenizer } from '../../support/fixture.ts'
 import { nano, settledRow } from '../../support/usage.ts'
 
-const { gateway, upstream } = await openScene()
+const { gateway, upstream } = await openFixture()
 await warmTokenizer({ gateway, upstream })
 const PROMPT_ESTIMATE = 2 + 4 + 3
 // So slow that a machine which is busy with other things does not make two chunks of one.

@@ -3,14 +3,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { openScene, warmTokenizer } from '../../support/fixture.ts'
+import { openFixture, warmTokenizer } from '../../support/fixture.ts'
 import { standardConfig, startGateway } from '../../support/gateway.ts'
 import { openRaw } from '../../support/raw-http.ts'
 import { until } from '../../support/until.ts'
 import type { JournalEntry } from '../../support/upstream-journal.ts'
 import { balanceOf, nano, settledRow, type UsageRow } from '../../support/usage.ts'
 
-const { gateway, upstream } = await openScene()
+const { gateway, upstream } = await openFixture()
 await warmTokenizer({ gateway, upstream })
 const caller = await gateway.createKey()
 const body = { model: 'test/m1', messages: [{ role: 'user', content: 'Say hello' }] }

@@ -2,11 +2,11 @@
 // (figure S10, small).
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openScene } from '../../support/fixture.ts'
+import { openFixture } from '../../support/fixture.ts'
 import { MIB, residentBytes } from '../../support/memory.ts'
 
 // With so small a heap, what is kept of each stream would soon end the process.
-const { gateway, upstream } = await openScene(undefined, { nodeArgs: ['--max-old-space-size=64'] })
+const { gateway, upstream } = await openFixture(undefined, { nodeArgs: ['--max-old-space-size=64'] })
 const words = ['Hello', ' there', '!']
 const messages = [{ role: 'user', content: 'Tell me more. '.repeat(200) }]
 const { secret } = await gateway.createKey({ credits: '1000', rpm_limit: 1_000_000, daily_limit: null })

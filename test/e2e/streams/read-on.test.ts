@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { openScene } from '../../support/fixture.ts'
+import { openFixture } from '../../support/fixture.ts'
 import { openRaw } from '../../support/raw-http.ts'
 import { standardConfig, standardModel, standardProvider } from '../../support/standard-config.ts'
 import { until } from '../../support/until.ts'
@@ -11,7 +11,7 @@ import type { JournalEntry } from '../../support/upstream-journal.ts'
 import { nano, settledRow, type UsageRow } from '../../support/usage.ts'
 
 const LIMIT = 40
-const { gateway, upstream } = await openScene(url =>
+const { gateway, upstream } = await openFixture(url =>
   standardConfig(url, {
     providers: [
       standardProvider(url, { passthrough: ['reasoning', 'include_reasoning', 'reasoning_format'] }),

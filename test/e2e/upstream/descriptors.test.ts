@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
-import { openScene } from '../../support/fixture.ts'
+import { openFixture } from '../../support/fixture.ts'
 import { standardConfig } from '../../support/gateway.ts'
 import { openRaw } from '../../support/raw-http.ts'
 import { assertRefusal, seen } from '../../support/refusal.ts'
@@ -13,7 +13,7 @@ import { until } from '../../support/until.ts'
 const DESCRIPTORS = 256
 const PATIENCE_MS = 60_000
 
-const { gateway, upstream } = await openScene(standardConfig, { descriptorsMax: DESCRIPTORS })
+const { gateway, upstream } = await openFixture(standardConfig, { descriptorsMax: DESCRIPTORS })
 
 async function newKey(): Promise<string> {
   return (await gateway.createKey({ rpm_limit: 1_000_000, daily_limit: null })).secret

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { FORGETFUL, withBounds } from '../../support/bounds.ts'
-import { openScene } from '../../support/fixture.ts'
+import { openFixture } from '../../support/fixture.ts'
 import { standardConfig, standardModel, standardProvider } from '../../support/standard-config.ts'
 import type { Plan } from '../../support/upstream-plan.ts'
 import { settledRow } from '../../support/usage.ts'
@@ -11,7 +11,7 @@ import { settledRow } from '../../support/usage.ts'
 const PRIORITY: Record<string, number> = { first: 0, second: 1, third: 2 }
 const QUICK = { first_byte_stream: 0.4, first_byte_json: 0.4, idle: 0.4, total: 30 }
 // One server plays all three: they are told apart by the model that it is asked for.
-const { gateway, upstream } = await openScene(
+const { gateway, upstream } = await openFixture(
   url =>
     standardConfig(url, {
       providers: [

@@ -2,12 +2,12 @@
 // the prompt and for what was sent, never for the words of the error.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openScene, warmTokenizer } from '../../support/fixture.ts'
+import { openFixture, warmTokenizer } from '../../support/fixture.ts'
 import { assertChunk, assertErrorChunk } from '../../support/schemas.ts'
 import type { Plan } from '../../support/upstream-plan.ts'
 import { nano, settledRow } from '../../support/usage.ts'
 
-const { gateway, upstream } = await openScene()
+const { gateway, upstream } = await openFixture()
 await warmTokenizer({ gateway, upstream })
 
 const PROMPT_ESTIMATE = 2 + 4 + 3

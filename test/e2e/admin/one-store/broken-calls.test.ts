@@ -1,12 +1,12 @@
 // Calls to the admin API that no honest client makes: credentials given twice, and bodies that break off.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openScene } from '../../../support/fixture.ts'
+import { openFixture } from '../../../support/fixture.ts'
 import { ADMIN_TOKEN } from '../../../support/gateway.ts'
 import { openRaw, rawRequest } from '../../../support/raw-http.ts'
 import { until } from '../../../support/until.ts'
 
-const { gateway } = await openScene()
+const { gateway } = await openFixture()
 const right = `Authorization: Bearer ${ADMIN_TOKEN}\r\n`
 const wrong = 'Authorization: Bearer wrong\r\n'
 

@@ -2,8 +2,8 @@
 // that ends the old one's sessions, and sessions that two nodes share.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { freePort } from '../../../support/free-port.ts'
 import { ENCRYPTION_KEY, type Gateway, standardConfig, startGateway } from '../../../support/gateway.ts'
-import { freePort } from '../../../support/gateway-process.ts'
 import { httpCall } from '../../../support/http-call.ts'
 import { hasPostgres, startServer } from '../../../support/postgres.ts'
 import { startUpstream } from '../../../support/upstream.ts'

@@ -65,9 +65,9 @@ test('bodies in memory, the store and the shutdown refuse with 503', async t => 
     `Content-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`
 
   await t.test('one account may have a quarter of the room for bodies, and the others still have theirs', async () => {
-    const crowd = await openMany(gateway, 16)
-    for (const connection of crowd) connection.send(head(4 * MIB))
-    await untilCrowded(gateway, 64 * MIB)
+    const load = await openMany(gateway, 16)
+    for (const connection of load) connection.send(head(4 * MIB))
+    await untilLoaded(gateway, 64 * MIB)
 
     const answer = await gateway.chat({}, { key: key.secret })
 
@@ -76,8 +76,8 @@ test('bodies in memory, the store and the shutdown refuse with 503', async t => 
     const { body: row } = await gateway.admin('GET', `/usage/${answer.headers['x-request-id']}`)
     assert.deepEqual([row.outcome, row.http_status, row.error_code], ['refused', 503, 'service_unavailable'])
     assert.equal((await gateway.chat({})).status, 200)
-    for (const connection of crowd) connection.reset()
-    await untilCrowded(gateway, 0)
+    for (const connection of load) connection.reset()
+    await untilLoaded(gateway, 0)
     assert.equal((await gateway.chat({}, { key: key.secret })).status, 200)
   })
 
@@ -127,7 +127,7 @@ async function openMany(gateway: Gateway, count: number): Promise<RawConnection[
   return Promise.all(Array.from({ length: count }, () => openRaw(gateway.port)))
 }
 
-async function untilCrowded(gateway: Gateway, bytes: number): Promise<void> {
+async function untilLoaded(gateway: Gateway, bytes: number): Promise<void> {
   const deadline = Date.now() + 5000
   for (;;) {
     const { text } = await gateway.get('/metrics')

@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { cli } from '../../../support/cli.ts'
 import { temporaryFolder } from '../../../support/folder.ts'
 import { standardConfig, startGateway } from '../../../support/gateway.ts'
-import { gatherCrowd } from '../../../support/load.ts'
+import { startLoad } from '../../../support/load.ts'
 import { until } from '../../../support/until.ts'
 import { startUpstream } from '../../../support/upstream.ts'
 import { balanceOf } from '../../../support/usage.ts'
@@ -19,16 +19,16 @@ test('a backup of a busy gateway is sound, and restored it is the installation a
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })
   const { secret, accountId } = await gateway.createKey({ rpm_limit: 1_000_000, daily_limit: null })
   const file = join(folder.path, 'backup.db')
-  const crowd = gatherCrowd({ url: gateway.url, secrets: [secret], callers: 4, leavers: false, models: ['test/m1'] })
-  await until('the gateway is busy', () => crowd.sightings.length > 20)
+  const load = startLoad({ url: gateway.url, secrets: [secret], callers: 4, leavers: false, models: ['test/m1'] })
+  await until('the gateway is busy', () => load.responses.length > 20)
 
   const [audit, backup] = await Promise.all([
     cli(gateway, ['audit', '--json']),
     cli(gateway, ['backup', file, '--json']),
   ])
-  const early = crowd.sightings[0]?.requestId
+  const early = load.responses[0]?.requestId
   await gateway.kill()
-  await crowd.dispersed
+  await load.ended
 
   await t.test('both work beside the writer, and the copy is for its owner alone', () => {
     assert.deepEqual([audit.code, audit.json.ok], [0, true])

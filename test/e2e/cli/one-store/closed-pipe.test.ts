@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { temporaryFolder } from '../../../support/folder.ts'
-import { freePort } from '../../../support/gateway-process.ts'
+import { freePort } from '../../../support/free-port.ts'
 
 const COMMAND = join(import.meta.dirname, '../../../../bin/turnpike.js')
 

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cli } from '../../../support/cli.ts'
-import { openScene } from '../../../support/fixture.ts'
-import { freePort } from '../../../support/gateway-process.ts'
+import { openFixture } from '../../../support/fixture.ts'
+import { freePort } from '../../../support/free-port.ts'
 
-const { gateway } = await openScene()
+const { gateway } = await openFixture()
 
 test('a key lives its whole life from the command line', async () => {
   const controls = [

@@ -9,7 +9,7 @@ import pg from 'pg'
 import { cli } from '../../../support/cli.ts'
 import { temporaryFolder } from '../../../support/folder.ts'
 import { type Gateway, standardConfig, startGateway } from '../../../support/gateway.ts'
-import { gatherCrowd } from '../../../support/load.ts'
+import { startLoad } from '../../../support/load.ts'
 import { freshSchema, hasPostgres } from '../../../support/postgres.ts'
 import { assertSameRows, multiplyRows } from '../../../support/transfer.ts'
 import { until } from '../../../support/until.ts'
@@ -29,14 +29,14 @@ if (hasPostgres()) {
     const revoked = await gateway.createKey()
     await gateway.chat({}, { key: key.secret, headers: { 'x-client-request-id': 'from-the-caller' } })
     await enterProvider(gateway)
-    const crowd = gatherCrowd({
+    const load = startLoad({
       url: gateway.url,
       secrets: [key.secret],
       callers: 3,
       leavers: false,
       models: ['test/m1'],
     })
-    await until('the gateway is busy', () => crowd.sightings.length > 20)
+    await until('the gateway is busy', () => load.responses.length > 20)
     const from = `sqlite:${gateway.dataDir}`
 
     await t.test('beside the gateway, what is settled is copied and the rest is put off', async () => {
@@ -68,11 +68,11 @@ if (hasPostgres()) {
       const waiting = move(gateway, [from, '--wait'], { DATABASE_URL: schema.url })
       // Rows that are younger than those of its first pass: it waits, and catches up meanwhile.
       for (const _pass of [1, 2]) {
-        const seen = crowd.sightings.length
+        const seen = load.responses.length
         await until('it copies on', async () => (await rowsIn(schema.url)) > seen + 5)
       }
       await gateway.stop({ hurry: true })
-      await crowd.dispersed
+      await load.ended
       const { code, stdout, stderr } = await waiting
 
       assert.equal(code, 0, stderr)
@@ -94,14 +94,14 @@ if (hasPostgres()) {
     })
 
     await t.test('a gateway on Postgres has the same keys, balances, rows and credentials', async () => {
-      const sighting = crowd.sightings.find(seen => seen.requestId !== undefined)
+      const response = load.responses.find(seen => seen.requestId !== undefined)
       await using moved = await startGateway({ config, env: onPostgres(gateway, schema.url) })
       const first = await moved.chat({}, { key: String(rotated.secret) })
       const old = await moved.chat({}, { key: key.secret })
 
       assert.deepEqual([first.status, old.status], [200, 200])
       assert.equal((await moved.chat({}, { key: revoked.secret })).status, 401)
-      assert.equal((await moved.get(`/v1/usage/${sighting?.requestId}`, key.secret)).status, 200)
+      assert.equal((await moved.get(`/v1/usage/${response?.requestId}`, key.secret)).status, 200)
       assert.equal((await balanceOf(moved, late.accountId)).available, '3')
       assert.equal((await moved.admin('GET', '/providers/entered')).body.status, 'active')
       await until(
@@ -109,7 +109,7 @@ if (hasPostgres()) {
         async () => Number((await balanceOf(moved, key.accountId)).held) === 0,
         40_000,
       )
-      assert.ok((await settledRow(moved, sighting?.requestId)).state)
+      assert.ok((await settledRow(moved, response?.requestId)).state)
       const ofFlood = `/usage/summary?group_by=key&endpoint=all&key_id=${flooding.id}`
       const { body: sums } = await moved.admin<{ data: { requests: number }[] }>('GET', ofFlood)
       assert.equal(sums.data[0]?.requests, FLOOD)

@@ -6,10 +6,10 @@ import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { cli } from '../../../support/cli.ts'
-import { openScene } from '../../../support/fixture.ts'
+import { openFixture } from '../../../support/fixture.ts'
 
 const ENTRY = join(import.meta.dirname, '../../../../bin/turnpike.js')
-const { gateway, upstream } = await openScene()
+const { gateway, upstream } = await openFixture()
 
 test('a table is aligned, coloured and as wide as the terminal', async () => {
   await gateway.createAccount({ name: `a very long name ${'x'.repeat(120)}` })

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { after, test } from 'node:test'
-import { openScene } from '../../../support/fixture.ts'
+import { openFixture } from '../../../support/fixture.ts'
 import { standardConfig, startGateway } from '../../../support/gateway.ts'
 import { openRaw, rawRequest } from '../../../support/raw-http.ts'
 import { assertRefusal, seen } from '../../../support/refusal.ts'
@@ -23,7 +23,7 @@ const CHAT = {
 // One request that is answered, and the beginning of another that came with it.
 const BUSY = 'GET /health HTTP/1.1\r\nHost: x\r\n\r\nG'
 
-const { gateway, upstream } = await openScene(standardConfig, { descriptorsMax: DESCRIPTORS })
+const { gateway, upstream } = await openFixture(standardConfig, { descriptorsMax: DESCRIPTORS })
 const { secret } = await gateway.createKey({ rpm_limit: 1_000_000, daily_limit: null })
 
 // Each on a connection of its own, one after the other.
@@ -43,7 +43,7 @@ async function metric(line: RegExp): Promise<number> {
 }
 
 // From an address of its own, so that it is not counted with ours.
-async function openFrom(localAddress: string, count: number, say = ''): Promise<Crowd> {
+async function openFrom(localAddress: string, count: number, say = ''): Promise<OpenSockets> {
   const sockets: Socket[] = []
   for (let i = 0; i < count; i++) {
     const socket = connect({ port: gateway.port, host: '127.0.0.1', localAddress })
@@ -61,30 +61,30 @@ async function openFrom(localAddress: string, count: number, say = ''): Promise<
     },
   }
 }
-type Crowd = Disposable & { readonly sockets: readonly Socket[] }
+type OpenSockets = Disposable & { readonly sockets: readonly Socket[] }
 
 test('idle connections of one address make room for newer ones of it, and chats of others are served', async () => {
-  using crowd = await openFrom('127.0.0.2', 300)
+  using flood = await openFrom('127.0.0.2', 300)
   const statuses = await chats(20)
 
   assert.deepEqual(new Set(statuses), new Set([200]))
-  await until('the older ones are closed', () => crowd.sockets.filter(({ closed }) => !closed).length <= PER_ADDRESS)
-  assert.ok(crowd.sockets.at(-1)?.closed === false, 'the newest one is open')
+  await until('the older ones are closed', () => flood.sockets.filter(({ closed }) => !closed).length <= PER_ADDRESS)
+  assert.ok(flood.sockets.at(-1)?.closed === false, 'the newest one is open')
   assert.ok((await metric(/^turnpike_connections_evicted_total\{bound="address"\} (\d+)/m)) >= 300 - PER_ADDRESS)
 })
 
 test('idle connections of many addresses make room for newer ones, and chats are served', async () => {
-  const crowds = await Promise.all(Array.from({ length: 30 }, (_, i) => openFrom(`127.0.1.${i + 1}`, 20)))
+  const many = await Promise.all(Array.from({ length: 30 }, (_, i) => openFrom(`127.0.1.${i + 1}`, 20)))
   const statuses = await chats(50)
 
   assert.deepEqual(new Set(statuses), new Set([200]))
   assert.ok((await metric(/^turnpike_connections (\d+)/m)) <= TOTAL + 1)
   assert.ok(readdirSync(`/proc/${gateway.pid}/fd`).length < DESCRIPTORS)
-  for (const crowd of crowds) crowd[Symbol.dispose]()
+  for (const flood of many) flood[Symbol.dispose]()
 })
 
 test('if all connections of an address are busy, a new one is refused with 503 and others are served', async () => {
-  using _crowd = await openFrom('127.0.0.3', PER_ADDRESS, BUSY)
+  using _flood = await openFrom('127.0.0.3', PER_ADDRESS, BUSY)
   using late = await openFrom('127.0.0.3', 1)
   const answer: Buffer[] = []
   late.sockets[0]?.on('data', (piece: Buffer) => void answer.push(piece))
@@ -101,11 +101,11 @@ test('if all connections are busy, new ones are refused, those that are open are
   const hello = `GET /v1/key/introspect HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}\r\n\r\n`
   ours.send(`${hello}G`)
   await ours.answers(1)
-  const crowds = await Promise.all(Array.from({ length: 6 }, (_, i) => openFrom(`127.0.2.${i + 1}`, 20, BUSY)))
+  const many = await Promise.all(Array.from({ length: 6 }, (_, i) => openFrom(`127.0.2.${i + 1}`, 20, BUSY)))
   const { answer } = await rawRequest(gateway.port, hello)
   ours.send(hello.slice(1))
   const [, second] = await ours.answers(2)
-  for (const crowd of crowds) crowd[Symbol.dispose]()
+  for (const flood of many) flood[Symbol.dispose]()
 
   assertRefusal(seen(answer), 'service_unavailable')
   assert.equal(second?.status, 200)

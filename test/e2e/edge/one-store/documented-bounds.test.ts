@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { OpenApi, Operation, Schema } from '../../../../src/http/openapi/document.ts'
-import { openScene } from '../../../support/fixture.ts'
+import { openFixture } from '../../../support/fixture.ts'
 import { httpCall, type Loose } from '../../../support/http-call.ts'
 
 type Probe = { readonly value: unknown; readonly fits: boolean }
@@ -14,7 +14,7 @@ type Case = {
   send(): Promise<{ readonly status: number; readonly body: Loose; readonly text: string }>
 }
 
-const { gateway } = await openScene()
+const { gateway } = await openFixture()
 const { body } = await gateway.get<OpenApi>('/openapi.json')
 const document = body as unknown as OpenApi
 const { secret } = await gateway.createKey({ rpm_limit: 1_000_000, daily_limit: null })

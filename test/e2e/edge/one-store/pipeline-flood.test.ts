@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import { openScene } from '../../../support/fixture.ts'
+import { openFixture } from '../../../support/fixture.ts'
 import { httpCall } from '../../../support/http-call.ts'
 import { openRaw } from '../../../support/raw-http.ts'
 import { until } from '../../../support/until.ts'
 import { settledRow } from '../../../support/usage.ts'
 
-const { gateway, upstream } = await openScene()
+const { gateway, upstream } = await openFixture()
 const { secret } = await gateway.createKey({ rpm_limit: 1_000_000, daily_limit: null })
 const REQUESTS = 60_000
 // What the issue of a stalled process is about; a machine that runs other tests too is given more time.

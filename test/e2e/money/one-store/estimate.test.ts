@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
-import { openScene, warmTokenizer } from '../../../support/fixture.ts'
+import { openFixture, warmTokenizer } from '../../../support/fixture.ts'
 import { standardConfig, standardModel } from '../../../support/standard-config.ts'
 import { settledRow } from '../../../support/usage.ts'
 
 const eye = standardModel({ id: 'test/eye', input_modalities: ['text', 'image'], media_max_tokens: 1000 })
-const { gateway, upstream } = await openScene(url => standardConfig(url, { models: [standardModel(), eye] }))
+const { gateway, upstream } = await openFixture(url => standardConfig(url, { models: [standardModel(), eye] }))
 await warmTokenizer({ gateway, upstream })
 const CONTEXT = 128_000
 const MAX_OUTPUT = 4096

@@ -48,11 +48,11 @@ const WEATHER: Readonly<Record<string, (redis: RedisServer) => unknown>> = {
 
 if (hasPostgres() && hasRedis()) {
   test('what one node changes is in force on the other with its next request', async t => {
-    await using house = await startRedisNodes(2)
-    const [here, there] = house.nodes as [Gateway, Gateway]
+    await using fixture = await startRedisNodes(2)
+    const [here, there] = fixture.nodes as [Gateway, Gateway]
 
     for (const [weather, make] of Object.entries(WEATHER)) {
-      await make(house.redis)
+      await make(fixture.redis)
       for (const [what, changes] of Object.entries(CHANGES)) {
         await t.test(`${weather}: ${what}`, () => changedBothWays(here, there, changes))
       }
@@ -60,12 +60,12 @@ if (hasPostgres() && hasRedis()) {
       await t.test(`${weather}: 25 revokes under load`, () => revoked(here, there))
       await t.test(`${weather}: an old secret that is ended`, () => ended(here, there))
     }
-    for (const node of house.nodes) assert.ok((await node.audit()).ok)
+    for (const node of fixture.nodes) assert.ok((await node.audit()).ok)
   })
 
   test('the same without any Redis, and the start warns that requests a minute are not shared', async t => {
-    await using house = await startRedisNodes(2, { withoutRedis: true })
-    const [here, there] = house.nodes as [Gateway, Gateway]
+    await using fixture = await startRedisNodes(2, { withoutRedis: true })
+    const [here, there] = fixture.nodes as [Gateway, Gateway]
 
     for (const [what, changes] of Object.entries(CHANGES)) {
       await t.test(what, () => changedBothWays(here, there, changes))
@@ -78,13 +78,13 @@ if (hasPostgres() && hasRedis()) {
   })
 
   test('of requests in flight: the limit that is in force is the newest, on the node where they are', async () => {
-    await using house = await startRedisNodes(2)
-    const [here, there] = house.nodes as [Gateway, Gateway]
+    await using fixture = await startRedisNodes(2)
+    const [here, there] = fixture.nodes as [Gateway, Gateway]
     const key = await here.createKey({ rpm_limit: 6000, max_concurrent: 5 })
-    house.upstream.script({ delayMs: 4000 })
+    fixture.upstream.script({ delayMs: 4000 })
     const slow = there.chat({}, { key: key.secret })
-    await house.upstream.received(1)
-    await house.redis.kill()
+    await fixture.upstream.received(1)
+    await fixture.redis.kill()
 
     await patch(here, key, { max_concurrent: 1 })
     const lowered = await there.get('/v1/models', key.secret)
@@ -95,10 +95,10 @@ if (hasPostgres() && hasRedis()) {
   })
 
   test('a revoke that ends streams ends them on the other node too', async () => {
-    await using house = await startRedisNodes(2, PATIENT)
-    const [here, there] = house.nodes as [Gateway, Gateway]
+    await using fixture = await startRedisNodes(2, PATIENT)
+    const [here, there] = fixture.nodes as [Gateway, Gateway]
     const key = await here.createKey()
-    house.upstream.next({ words: Array.from({ length: 100 }, () => ' word'), chunkDelayMs: 100 })
+    fixture.upstream.next({ words: Array.from({ length: 100 }, () => ' word'), chunkDelayMs: 100 })
     const stream = await there.openChat({}, { key: key.secret })
     await stream.nextChunk()
 
@@ -111,10 +111,10 @@ if (hasPostgres() && hasRedis()) {
   })
 
   test('nodes tell each other which keys changed, by their ids and nothing else', async () => {
-    await using house = await startRedisNodes(2, PATIENT)
-    const [here, there] = house.nodes as [Gateway, Gateway]
+    await using fixture = await startRedisNodes(2, PATIENT)
+    const [here, there] = fixture.nodes as [Gateway, Gateway]
     const heard: string[] = []
-    const listener = createClient({ url: house.redis.url }).on('error', () => undefined)
+    const listener = createClient({ url: fixture.redis.url }).on('error', () => undefined)
     await listener.connect()
     await listener.subscribe('turnpike:hints', message => void heard.push(message))
     const key = await here.createKey({ rpm_limit: 6000 })

@@ -16,8 +16,8 @@ import { assertRefusal } from '../../../support/refusal.ts'
 if (hasPostgres() && hasRedis()) {
   test('four nodes share one limit', async t => {
     // On a machine that is busy with tests an answer may take longer than the product waits for it.
-    await using house = await startRedisNodes(4, withBounds({ redisCommandMsMax: 60_000 }))
-    const { nodes, redis } = house
+    await using fixture = await startRedisNodes(4, withBounds({ redisCommandMsMax: 60_000 }))
+    const { nodes, redis } = fixture
     const [a, b] = nodes as [Gateway, Gateway]
 
     await t.test('of 1,000 tries on all of them, none is let through over the limit and its refill', async () => {
@@ -116,7 +116,7 @@ if (hasPostgres() && hasRedis()) {
       const startedAt = performance.now()
       for (const node of nodes) assert.equal((await node.get('/v1/models', key.secret)).status, 200)
 
-      await restored(`UPDATE api_key SET rpm_limit = 5, version = 1 WHERE id = '${key.id}'`, house.url)
+      await restored(`UPDATE api_key SET rpm_limit = 5, version = 1 WHERE id = '${key.id}'`, fixture.url)
       const answers = []
       for (let i = 0; i < 12; i++) answers.push(await nodes[i % nodes.length]!.get('/v1/models', key.secret))
       const refilled = Math.ceil((20 * (performance.now() - startedAt)) / 60_000)

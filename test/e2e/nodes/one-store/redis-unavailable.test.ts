@@ -11,21 +11,29 @@ import { CERTIFICATE, PRIVATE_KEY } from '../../../fixtures/localhost-tls.ts'
 import { withBounds } from '../../../support/bounds.ts'
 import { startFaultProxy } from '../../../support/fault-proxy.ts'
 import { temporaryFolder } from '../../../support/folder.ts'
-import { ENCRYPTION_KEY, type Gateway, standardConfig, startGateway } from '../../../support/gateway.ts'
+import {
+  ENCRYPTION_KEY,
+  type Gateway,
+  type GatewayOptions,
+  standardConfig,
+  startGateway,
+} from '../../../support/gateway.ts'
 import { hasPostgres, startServer } from '../../../support/postgres.ts'
 import { hasRedis, startRedis } from '../../../support/redis.ts'
 import { startRedisNodes } from '../../../support/redis-nodes.ts'
 import { until } from '../../../support/until.ts'
 import { startUpstream } from '../../../support/upstream.ts'
 
+// On a machine that is busy with tests an answer may take longer than the product waits for it.
+const PATIENT = withBounds({ redisCommandMsMax: 1000 })
+
 const AWAY = 'Redis is away: each node counts its share of the requests a minute'
 const BACK = 'Redis is back: requests a minute are counted for all nodes again'
 
 if (hasPostgres() && hasRedis()) {
   test('two nodes whose Redis comes and goes', async t => {
-    // On a machine that is busy with tests an answer may take longer than the product waits for it.
-    await using house = await startRedisNodes(2, withBounds({ redisCommandMsMax: 1000 }))
-    const { nodes, redis } = house
+    await using fixture = await startRedisNodes(2, PATIENT)
+    const { nodes, redis } = fixture
     const [a, b] = nodes as [Gateway, Gateway]
     const key = await a.createKey({ rpm_limit: 60_000 })
     const troubles = {
@@ -111,7 +119,7 @@ if (hasRedis()) {
     await using redis = await startRedis({ password: 'canary-of-redis' })
     await redis.kill()
     await using upstream = await startUpstream()
-    await using gateway = await startGateway({ config: standardConfig(upstream.url), env: { REDIS_URL: redis.url } })
+    await using gateway = await startPatient({ config: standardConfig(upstream.url), env: { REDIS_URL: redis.url } })
     const key = await gateway.createKey({ rpm_limit: 6, daily_limit: null })
 
     const without = await gateway.get('/v1/models', key.secret)
@@ -131,11 +139,16 @@ if (hasRedis()) {
     await using proxy = await startFaultProxy(redis.port)
     await using upstream = await startUpstream()
     const env = { REDIS_URL: `redis://127.0.0.1:${proxy.port}` }
-    await using gateway = await startGateway({ config: standardConfig(upstream.url), env })
+    await using gateway = await startPatient({ config: standardConfig(upstream.url), env })
     const key = await gateway.createKey({ rpm_limit: 60_000 })
     const ask = async () => (await gateway.get('/v1/models', key.secret)).status
 
-    const faults = [{ kind: 'blackhole' }, { kind: 'reset' }, { kind: 'refuse' }, { kind: 'latency', ms: 400 }] as const
+    const faults = [
+      { kind: 'blackhole' },
+      { kind: 'reset' },
+      { kind: 'refuse' },
+      { kind: 'latency', ms: 2000 },
+    ] as const
     for (const fault of faults) {
       await proxy.set(fault)
       const statuses = await Promise.all(Array.from({ length: 20 }, ask))
@@ -165,8 +178,8 @@ if (hasRedis()) {
     writeFileSync(join(folder.path, 'ca.pem'), CERTIFICATE)
     const { port } = server.address() as AddressInfo
     const env = { REDIS_URL: `rediss://:secret@localhost:${port}` }
-    await using trusting = await startGateway({ env: { ...env, NODE_EXTRA_CA_CERTS: join(folder.path, 'ca.pem') } })
-    await using wary = await startGateway({ env })
+    await using trusting = await startPatient({ env: { ...env, NODE_EXTRA_CA_CERTS: join(folder.path, 'ca.pem') } })
+    await using wary = await startPatient({ env })
 
     const up = [await metric(trusting, 'turnpike_redis_up'), await metric(wary, 'turnpike_redis_up')]
     server.close()
@@ -180,7 +193,7 @@ if (hasRedis()) {
     const postgres = await startServer()
     await using upstream = await startUpstream()
     const env = { DATABASE_URL: postgres.url, TURNPIKE_ENCRYPTION_KEY: ENCRYPTION_KEY, REDIS_URL: redis.url }
-    await using gateway = await startGateway({ config: standardConfig(upstream.url), env })
+    await using gateway = await startPatient({ config: standardConfig(upstream.url), env })
     const key = await gateway.createKey({ scopes: ['chat.completions'] })
     const ask = async () => [
       (await gateway.chat({}, { key: key.secret })).status,
@@ -218,6 +231,10 @@ if (hasRedis()) {
     assert.equal(await gateway.exited, 2)
     assert.match(gateway.lines.join('\n'), /REDIS_URL must be a redis:\/\/ or rediss:\/\/ address/)
   })
+}
+
+function startPatient(options: GatewayOptions): Promise<Gateway> {
+  return startGateway({ ...PATIENT, ...options, env: { ...PATIENT.env, ...options.env } })
 }
 
 function toldOf(node: Gateway): string[] {

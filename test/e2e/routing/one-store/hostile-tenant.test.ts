@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { withBounds } from '../../../support/bounds.ts'
 import { startFaultProxy } from '../../../support/fault-proxy.ts'
-import { openScene } from '../../../support/fixture.ts'
+import { openFixture } from '../../../support/fixture.ts'
 import { standardConfig, standardModel, standardProvider } from '../../../support/standard-config.ts'
 import { until } from '../../../support/until.ts'
 import { startUpstream } from '../../../support/upstream.ts'
@@ -32,7 +32,7 @@ after(async () => {
   await LOST[Symbol.asyncDispose]()
 })
 
-const { gateway, upstream } = await openScene(
+const { gateway, upstream } = await openFixture(
   url =>
     standardConfig(url, {
       providers: [

@@ -17,31 +17,31 @@ writeFileSync(root + '/dist/index.html', [verb, ...rest].join(' '))
 `
 
 test('a checkout with the tools is built, with one line on stderr and nothing on stdout', async () => {
-  using house = openCheckout()
+  using fixture = openCheckout()
 
-  const { stdout, stderr } = await house.prepare()
+  const { stdout, stderr } = await fixture.prepare()
 
   assert.deepEqual([stdout, stderr], ['', 'Building the dashboard, this once …\n'])
-  assert.equal(readFileSync(join(house.root, 'web/dist/index.html'), 'utf8'), 'build --logLevel error')
+  assert.equal(readFileSync(join(fixture.root, 'web/dist/index.html'), 'utf8'), 'build --logLevel error')
 })
 
 test('without the sources or the tools there is nothing to do, and that is no failure', async () => {
   for (const missing of ['web', 'node_modules']) {
-    using house = openCheckout(missing)
+    using fixture = openCheckout(missing)
 
-    const { stdout, stderr } = await house.prepare()
+    const { stdout, stderr } = await fixture.prepare()
 
     assert.deepEqual([stdout, stderr], ['', ''])
-    assert.equal(existsSync(join(house.root, 'web/dist')), false)
+    assert.equal(existsSync(join(fixture.root, 'web/dist')), false)
   }
 })
 
 test('a start builds what is missing, once, and nothing where there are no sources', async () => {
-  using house = openCheckout()
+  using fixture = openCheckout()
   using installed = openCheckout('web')
 
-  const first = await house.start()
-  const second = await house.start()
+  const first = await fixture.start()
+  const second = await fixture.start()
   const elsewhere = await installed.start()
 
   assert.match(first.stderr, /Building the dashboard/)

@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { temporaryFolder } from '../../../support/folder.ts'
+import { freePort } from '../../../support/free-port.ts'
 import { standardConfig, startGateway } from '../../../support/gateway.ts'
-import { freePort, runProcess } from '../../../support/gateway-process.ts'
+import { runProcess } from '../../../support/gateway-process.ts'
 import { startUpstream } from '../../../support/upstream.ts'
 
 type Damage = { readonly what: string; readonly said: RegExp; harm(file: string): void }

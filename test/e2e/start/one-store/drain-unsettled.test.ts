@@ -20,8 +20,8 @@ const NOT_DRAINED = 'not drained: the store did not take these settlements'
 const LONG_PAUSE_AFTER = 8
 
 test('a store that is back during the drain: the waiting settlement is woken and booked as it was told', async () => {
-  await using scene = await openScene()
-  const { gateway, told, id } = await unsettled(scene)
+  await using fixture = await openFixture()
+  const { gateway, told, id } = await unsettled(fixture)
   await until('it waits for long', () => said(gateway, LATE) >= LONG_PAUSE_AFTER, 30_000)
 
   gateway.signal('SIGTERM')
@@ -31,7 +31,7 @@ test('a store that is back during the drain: the waiting settlement is woken and
   await until('it has been tried twice more', () => said(gateway, LATE) >= before + 2, 30_000)
   const tookMs = performance.now() - startedMs
   assert.ok(tookMs < 7000, `unwoken this takes 10 s, and took ${tookMs} ms`)
-  scene.release()
+  fixture.release()
 
   assert.equal(await gateway.exited, 0)
   assert.equal(said(gateway, 'drained'), 1)
@@ -46,8 +46,8 @@ for (const { how, bounds, signals } of [
   { how: 'after a second SIGTERM', bounds: { drainSettleHurriedMsMax: 500 }, signals: 2 },
 ] as const) {
   test(`a store that does not come back ${how}: exit code 1 and the request by name`, async () => {
-    await using scene = await openScene(bounds)
-    const { gateway, id } = await unsettled(scene)
+    await using fixture = await openFixture(bounds)
+    const { gateway, id } = await unsettled(fixture)
 
     gateway.signal('SIGTERM')
     await until('it drains', () => said(gateway, 'draining') === 1)
@@ -57,7 +57,7 @@ for (const { how, bounds, signals } of [
     const [line] = gateway.logs.filter(({ msg }) => String(msg) === NOT_DRAINED)
     assert.deepEqual([line?.unsettled, line?.ids], [1, [id]])
     assert.equal(said(gateway, 'drained'), 0)
-    scene.release()
+    fixture.release()
     await gateway.restart()
     assert.equal((await settledRow(gateway, id)).state, 'recovered')
     assert.ok((await gateway.audit()).ok)
@@ -67,8 +67,8 @@ for (const { how, bounds, signals } of [
 if (hasPostgres()) {
   test('a Postgres that is back during the drain gets the settlement', async () => {
     const postgres = await startServer()
-    await using scene = await openScene({}, { DATABASE_URL: postgres.url })
-    const { gateway, told, id } = await unsettled(scene, () => postgres.stop())
+    await using fixture = await openFixture({}, { DATABASE_URL: postgres.url })
+    const { gateway, told, id } = await unsettled(fixture, () => postgres.stop())
 
     gateway.signal('SIGTERM')
     await until('it drains', () => said(gateway, 'draining') === 1)
@@ -83,8 +83,8 @@ if (hasPostgres()) {
 
   test('a Postgres that does not come back: exit code 1 and the request by name', async () => {
     const postgres = await startServer()
-    await using scene = await openScene({ drainSettleMsMax: 1000 }, { DATABASE_URL: postgres.url })
-    const { gateway, id } = await unsettled(scene, () => postgres.stop())
+    await using fixture = await openFixture({ drainSettleMsMax: 1000 }, { DATABASE_URL: postgres.url })
+    const { gateway, id } = await unsettled(fixture, () => postgres.stop())
 
     gateway.signal('SIGTERM')
 
@@ -98,8 +98,8 @@ if (hasPostgres()) {
     await using schema = await freshSchema()
     const client = new pg.Client(schema.url)
     await client.connect()
-    await using scene = await openScene({}, { DATABASE_URL: schema.url })
-    const { gateway, told, id } = await unsettled(scene, async () => {
+    await using fixture = await openFixture({}, { DATABASE_URL: schema.url })
+    const { gateway, told, id } = await unsettled(fixture, async () => {
       await client.query('BEGIN')
       await client.query('SELECT 1 FROM account FOR UPDATE')
     })
@@ -121,7 +121,7 @@ if (hasPostgres()) {
   })
 }
 
-type Scene = AsyncDisposable & {
+type Fixture = AsyncDisposable & {
   readonly gateway: Gateway
   readonly upstream: Upstream
   // Lets the embedded store go.
@@ -130,7 +130,7 @@ type Scene = AsyncDisposable & {
   finish(): void
 }
 
-async function openScene(bounds: Partial<Bounds> = {}, shared?: { readonly DATABASE_URL: string }): Promise<Scene> {
+async function openFixture(bounds: Partial<Bounds> = {}, shared?: { readonly DATABASE_URL: string }): Promise<Fixture> {
   const upstream = await startUpstream()
   const ending = Promise.withResolvers<void>()
   upstream.script(async () => {
@@ -167,7 +167,7 @@ async function openScene(bounds: Partial<Bounds> = {}, shared?: { readonly DATAB
 
 // A request that was answered, with its cost, while the store did not take its settlement.
 async function unsettled(
-  { gateway, upstream, lock, finish }: Scene,
+  { gateway, upstream, lock, finish }: Fixture,
   takeAway: () => unknown = lock,
 ): Promise<{ readonly gateway: Gateway; readonly told: string; readonly id: string }> {
   const { secret } = await gateway.createKey()

@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict'
 import { dirname } from 'node:path'
 import { test } from 'node:test'
+import { freePort } from '../../../support/free-port.ts'
 import { standardConfig, startGateway } from '../../../support/gateway.ts'
-import { freePort, runProcess } from '../../../support/gateway-process.ts'
+import { runProcess } from '../../../support/gateway-process.ts'
 import { startUpstream } from '../../../support/upstream.ts'
 
 test('a second process on the same data dir is refused, and the first goes on unharmed', async () => {

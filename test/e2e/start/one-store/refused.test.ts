@@ -9,8 +9,9 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { temporaryFolder } from '../../../support/folder.ts'
+import { freePort } from '../../../support/free-port.ts'
 import { standardConfig, startGateway } from '../../../support/gateway.ts'
-import { freePort, type ProcessResult, runProcess } from '../../../support/gateway-process.ts'
+import { type ProcessResult, runProcess } from '../../../support/gateway-process.ts'
 
 const BAD_FILES = [
   ['a model without a price', 'providers: []\nmodels:\n  - id: m\n    context_length: 10\n', /turnpike\.yaml:3/],

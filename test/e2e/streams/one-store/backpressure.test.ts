@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { openScene } from '../../../support/fixture.ts'
+import { openFixture } from '../../../support/fixture.ts'
 import { parseAnswers } from '../../../support/http-response.ts'
 import { MIB, residentBytes } from '../../../support/memory.ts'
 import { openRaw, type RawConnection } from '../../../support/raw-http.ts'
@@ -11,7 +11,7 @@ import { parseSse } from '../../../support/sse.ts'
 import type { JournalEntry } from '../../../support/upstream-journal.ts'
 import { settledRow } from '../../../support/usage.ts'
 
-const { gateway, upstream } = await openScene(undefined, { nodeArgs: ['--max-old-space-size=96'] })
+const { gateway, upstream } = await openFixture(undefined, { nodeArgs: ['--max-old-space-size=96'] })
 const caller = await gateway.createKey()
 const READERS = 4
 // A gigabyte for all of them together.

@@ -1,10 +1,10 @@
 // Many streams at once, each with a word of its own: nothing of one ever shows up in another (figure S11, small).
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openScene } from '../../../support/fixture.ts'
+import { openFixture } from '../../../support/fixture.ts'
 import type { UsageRow } from '../../../support/usage.ts'
 
-const { gateway, upstream } = await openScene()
+const { gateway, upstream } = await openFixture()
 const STREAMS = 200
 const KEYS = 4
 

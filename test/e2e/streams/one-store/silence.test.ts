@@ -7,14 +7,14 @@ import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { BOUNDS } from '../../../../src/config/limits.ts'
 import { withBounds } from '../../../support/bounds.ts'
-import { openScene } from '../../../support/fixture.ts'
+import { openFixture } from '../../../support/fixture.ts'
 import { standardConfig, standardModel } from '../../../support/standard-config.ts'
 import { settledRow } from '../../../support/usage.ts'
 
 const MODELS = ['pausing', 'late', 'failing', 'failing-in-time', 'quick']
 const KEEP_ALIVE_MS = 1000
 const HEADERS_MS = 1500
-const { gateway, upstream } = await openScene(
+const { gateway, upstream } = await openFixture(
   url =>
     standardConfig(url, {
       models: MODELS.map(id => standardModel({ id: `test/${id}`, targets: [{ provider: 'up', model: id }] })),

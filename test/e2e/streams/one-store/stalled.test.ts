@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { BOUNDS } from '../../../../src/config/limits.ts'
 import { withBounds } from '../../../support/bounds.ts'
-import { openScene } from '../../../support/fixture.ts'
+import { openFixture } from '../../../support/fixture.ts'
 import { openRaw, type RawConnection } from '../../../support/raw-http.ts'
 import { standardConfig, standardModel } from '../../../support/standard-config.ts'
 import { settledRow } from '../../../support/usage.ts'
@@ -19,7 +19,7 @@ const described = Array.from({ length: 200 }, (_, i) =>
   standardModel({ id: `test/d${i}`, description: 'x'.repeat(4096) }),
 )
 const config = (url: string) => standardConfig(url, { models: [standardModel(), ...described] })
-const { gateway, upstream } = await openScene(config, bounds)
+const { gateway, upstream } = await openFixture(config, bounds)
 const caller = await gateway.createKey()
 
 test('the real times are a minute for a reader and thirty seconds for a count', () => {

@@ -2,7 +2,7 @@
 // content, a timeout of theirs is not tried elsewhere, and after the first content they are as others.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openScene } from '../../../support/fixture.ts'
+import { openFixture } from '../../../support/fixture.ts'
 import { standardConfig, standardModel, standardProvider } from '../../../support/standard-config.ts'
 import type { Plan } from '../../../support/upstream-plan.ts'
 import { settledRow } from '../../../support/usage.ts'
@@ -11,7 +11,7 @@ const IDLE = 0.5
 const TOTAL = 6
 const timeouts = { first_byte_stream: IDLE, first_byte_json: IDLE, idle: IDLE, total: TOTAL }
 const targets = ['first', 'second'].map((provider, priority) => ({ provider, model: provider, priority }))
-const { gateway, upstream } = await openScene(url =>
+const { gateway, upstream } = await openFixture(url =>
   standardConfig(url, {
     providers: ['first', 'second'].map(id => standardProvider(url, { id, timeouts })),
     models: [

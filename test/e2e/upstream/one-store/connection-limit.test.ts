@@ -3,14 +3,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withBounds } from '../../../support/bounds.ts'
-import { openScene } from '../../../support/fixture.ts'
+import { openFixture } from '../../../support/fixture.ts'
 import { assertRefusal } from '../../../support/refusal.ts'
 import { standardConfig, standardModel, standardProvider } from '../../../support/standard-config.ts'
 import { until } from '../../../support/until.ts'
 import { settledRow } from '../../../support/usage.ts'
 
 const CONNECTIONS_MAX = 2
-const { gateway, upstream } = await openScene(
+const { gateway, upstream } = await openFixture(
   url =>
     standardConfig(url, {
       providers: [

@@ -2,13 +2,13 @@
 // does not follow them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openScene } from '../../../support/fixture.ts'
+import { openFixture } from '../../../support/fixture.ts'
 import type { Loose } from '../../../support/http-call.ts'
 import { MIB, residentBytes } from '../../../support/memory.ts'
 import { settledRow, type UsageRow } from '../../../support/usage.ts'
 
 // With so small a heap whatever is kept of an endless answer ends the process.
-const { gateway, upstream } = await openScene(undefined, { nodeArgs: ['--max-old-space-size=96'] })
+const { gateway, upstream } = await openFixture(undefined, { nodeArgs: ['--max-old-space-size=96'] })
 await gateway.chat({ stream: true })
 const before = await residentBytes(gateway)
 

@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { UPSTREAM_ID } from '../../../support/completion-parts.ts'
-import { openScene } from '../../../support/fixture.ts'
+import { openFixture } from '../../../support/fixture.ts'
 import { PROVIDER_KEY_CANARY } from '../../../support/standard-config.ts'
 import { until } from '../../../support/until.ts'
 import { balanceOf, settledRow } from '../../../support/usage.ts'
 
-const { gateway, upstream } = await openScene()
+const { gateway, upstream } = await openFixture()
 const caller = await gateway.createKey({ credits: '5' })
 
 const TABLE = [

@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DEFAULT_WORDS } from '../../../support/completion-parts.ts'
-import { openScene, warmTokenizer } from '../../../support/fixture.ts'
+import { openFixture, warmTokenizer } from '../../../support/fixture.ts'
 import { assertChunk } from '../../../support/schemas.ts'
 import type { Plan } from '../../../support/upstream-plan.ts'
 import { settledRow } from '../../../support/usage.ts'
 
-const { gateway, upstream } = await openScene()
+const { gateway, upstream } = await openFixture()
 await warmTokenizer({ gateway, upstream })
 const WHOLE = DEFAULT_WORDS.join('')
 const UMLAUTS = ['Grüße', ' 你好', ' 🙂', '\u2028']

@@ -6,7 +6,7 @@ import { createServer } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { test } from 'node:test'
 import { FORGETFUL, withBounds } from '../../../support/bounds.ts'
-import { openScene } from '../../../support/fixture.ts'
+import { openFixture } from '../../../support/fixture.ts'
 import { standardConfig, standardModel, standardProvider } from '../../../support/standard-config.ts'
 import type { Plan } from '../../../support/upstream-plan.ts'
 import { settledRow } from '../../../support/usage.ts'
@@ -17,7 +17,7 @@ const gibberish = createTcpServer(socket => {
   socket.once('data', () => socket.end('+OK this is another protocol\r\n'))
 }).listen(0, '127.0.0.1')
 await once(gibberish, 'listening')
-const { gateway, upstream } = await openScene(url => {
+const { gateway, upstream } = await openFixture(url => {
   const other = `http://127.0.0.1:${(gibberish.address() as AddressInfo).port}/v1`
   return standardConfig(url, {
     providers: [standardProvider(url), standardProvider(other, { id: 'gibberish' })],

@@ -6,14 +6,14 @@ import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { test } from 'node:test'
 import { FORGETFUL, withBounds } from '../../../support/bounds.ts'
-import { openScene } from '../../../support/fixture.ts'
+import { openFixture } from '../../../support/fixture.ts'
 import { watchHealth } from '../../../support/health-watch.ts'
 import type { Loose } from '../../../support/http-call.ts'
 import { MIB, residentBytes } from '../../../support/memory.ts'
 import { until } from '../../../support/until.ts'
 import { settledRow } from '../../../support/usage.ts'
 
-const { gateway, upstream } = await openScene(undefined, withBounds(FORGETFUL))
+const { gateway, upstream } = await openFixture(undefined, withBounds(FORGETFUL))
 // The limit is 1 s on an idle machine; other tests run at the same time here.
 const HEALTH_MS_MAX = 4000
 const USAGE = { prompt_tokens: 10, completion_tokens: 4000, total_tokens: 4010 }

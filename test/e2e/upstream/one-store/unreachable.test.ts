@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startFaultProxy } from '../../../support/fault-proxy.ts'
-import { openScene } from '../../../support/fixture.ts'
-import { freePort } from '../../../support/gateway-process.ts'
+import { openFixture } from '../../../support/fixture.ts'
+import { freePort } from '../../../support/free-port.ts'
 import { standardConfig, standardModel, standardProvider } from '../../../support/standard-config.ts'
 import { balanceOf, settledRow, type UsageRow } from '../../../support/usage.ts'
 
@@ -17,7 +17,7 @@ after(async () => {
   await silent[Symbol.asyncDispose]()
   await resetting[Symbol.asyncDispose]()
 })
-const { gateway, upstream } = await openScene(url => {
+const { gateway, upstream } = await openFixture(url => {
   const urls = {
     quick: url,
     refused: nobody,
