@@ -2,7 +2,7 @@
 import type { TSchema } from 'typebox'
 import type { Chat, Media, MediaKind } from '../domain/chat.ts'
 import { type Message, type Part, promptBytes } from '../domain/prompt.ts'
-import { readReasoningWish } from '../domain/reasoning.ts'
+import { readReasoningPreference } from '../domain/reasoning.ts'
 import { Refusal } from '../domain/refusal.ts'
 import { publicUrl } from '../lib/public-url.ts'
 import { isRawJson } from '../lib/raw-json.ts'
@@ -22,7 +22,7 @@ import {
   RECORDS,
   type Role,
 } from './request-schema.ts'
-import { readWishes, tidyWishes } from './routing-preferences.ts'
+import { normalizePreferences, readPreferences } from './routing-preferences.ts'
 import { checkPriced, checkPricedFields, checkPricedInside } from './unpriced-fields.ts'
 
 const envelope = validatorOf(Envelope)
@@ -33,7 +33,7 @@ const records = lazily(RECORDS)
 export function parseChat(body: Record<string, unknown>): Chat {
   const { forwarded, identifiers, extras } = sortFields(body)
   const leftOut: string[] = []
-  tidyWishes(body, leftOut)
+  normalizePreferences(body, leftOut)
   demand(envelope, Envelope, body, '')
   checkRecord(body, 'logit_bias')
   checkRecord(body, 'metadata')
@@ -61,8 +61,8 @@ export function parseChat(body: Record<string, unknown>): Chat {
     identifiers: identifiers as Record<string, string>,
     extras,
     leftOut,
-    wishes: readWishes(valid),
-    reasoning: readReasoningWish(valid),
+    preferences: readPreferences(valid),
+    reasoning: readReasoningPreference(valid),
   }
 }
 

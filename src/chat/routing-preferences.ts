@@ -3,11 +3,11 @@
 
 import { type Pico, parseDecimal } from '../domain/credits.ts'
 import { Refusal } from '../domain/refusal.ts'
-import { NO_WISHES, type Strategy, type Wishes } from '../domain/routing.ts'
+import { NO_WISHES, type RoutingPreferences, type Strategy } from '../domain/routing.ts'
 import { PROVIDER_WISHES, UNKEPT_WISHES } from '../domain/routing-schema.ts'
 import { isRawJson } from '../lib/raw-json.ts'
 
-type GivenWishes = {
+type GivenPreferences = {
   readonly order?: readonly string[]
   readonly only?: readonly string[]
   readonly ignore?: readonly string[]
@@ -18,26 +18,26 @@ type GivenWishes = {
 }
 
 // Before validation: an explicit null means absent, and unknown fields are omitted and named.
-export function tidyWishes(body: Readonly<Record<string, unknown>>, leftOut: string[]): void {
+export function normalizePreferences(body: Readonly<Record<string, unknown>>, leftOut: string[]): void {
   const { provider } = body
   if (typeof provider !== 'object' || provider === null || Array.isArray(provider)) return
-  const wishes = provider as Record<string, unknown>
-  for (const name of Object.keys(wishes)) {
-    const value = wishes[name]
+  const preferences = provider as Record<string, unknown>
+  for (const name of Object.keys(preferences)) {
+    const value = preferences[name]
     if (isRawJson(value)) throw new Refusal('invalid_value', { param: `provider.${name}`.slice(0, 256).toWellFormed() })
-    if (value === null) delete wishes[name]
+    if (value === null) delete preferences[name]
     else if (UNKEPT_WISHES.get(name)?.(value) === false) throw unkept(`provider.${name}`)
     else if (!PROVIDER_WISHES.includes(name)) {
-      delete wishes[name]
+      delete preferences[name]
       if (leftOut.length < NAMED_MAX && !UNKEPT_WISHES.has(name)) leftOut.push(`provider.${name.slice(0, 64)}`)
     }
   }
 }
 
 // For a body that the schema accepts.
-export function readWishes(body: Readonly<Record<string, unknown>>): Wishes {
+export function readPreferences(body: Readonly<Record<string, unknown>>): RoutingPreferences {
   if (body.models === undefined && body.provider === undefined) return NO_WISHES
-  const given = (body.provider ?? {}) as GivenWishes
+  const given = (body.provider ?? {}) as GivenPreferences
   return {
     models: (body.models as readonly string[] | undefined) ?? NO_WISHES.models,
     order: given.order ?? NO_WISHES.order,
@@ -65,7 +65,7 @@ const NAMED_MAX = 32
 const MILLIONTHS = 6
 const PICO = 12
 
-function priceOf(given: GivenWishes, name: 'prompt' | 'completion' | 'request', decimals: number) {
+function priceOf(given: GivenPreferences, name: 'prompt' | 'completion' | 'request', decimals: number) {
   const value = given.max_price?.[name]
   if (value === undefined) return {}
   const price = readPrice(value, decimals)

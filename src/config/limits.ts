@@ -116,7 +116,7 @@ const TABLE = {
   probesAtOnceMax: 64,
   probeEveryMs: 5 * SECOND,
   deadCredentialProbedEveryMs: 1 * MINUTE,
-  fleetTendedEveryMs: 1 * SECOND,
+  targetsMaintainedEveryMs: 1 * SECOND,
 
   // A stream to the client
   keepAliveAfterMs: 10 * SECOND,

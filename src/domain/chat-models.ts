@@ -22,7 +22,7 @@ export function lineUp(chat: Chat, find: (name: string) => Model | undefined): L
   if (asked === undefined) throw modelNotFound(chat.model)
   checkLimits(chat, asked)
   const isTooLong = surelyExceeds(chat, asked.contextLength)
-  if (chat.wishes.models.length === 0) {
+  if (chat.preferences.models.length === 0) {
     if (isTooLong) throw tooLong(asked)
     return { models: [asked], unfit: NONE }
   }
@@ -30,7 +30,7 @@ export function lineUp(chat: Chat, find: (name: string) => Model | undefined): L
   const fitting = isTooLong ? [] : [asked]
   const unfit: Considered[] = isTooLong ? [left(asked.id, 'does_not_fit')] : []
   const seen = new Set([asked])
-  for (const name of chat.wishes.models) {
+  for (const name of chat.preferences.models) {
     const model = find(name)
     if (model === undefined) unfit.push(left(name, 'unknown_model'))
     if (model === undefined || seen.has(model)) continue

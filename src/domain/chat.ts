@@ -1,7 +1,7 @@
 // A parsed and validated chat, as the stages of a request receive it.
 import type { Message } from './prompt.ts'
-import type { ReasoningWish } from './reasoning.ts'
-import type { Wishes } from './routing.ts'
+import type { ReasoningPreference } from './reasoning.ts'
+import type { RoutingPreferences } from './routing.ts'
 
 export type MediaKind = 'image' | 'audio' | 'file'
 
@@ -31,6 +31,6 @@ export type Chat = {
   // Fields of messages and parts that are sent to no provider, without the index of the message.
   readonly leftOut: readonly string[]
   // The caller's routing preferences.
-  readonly wishes: Wishes
-  readonly reasoning: ReasoningWish
+  readonly preferences: RoutingPreferences
+  readonly reasoning: ReasoningPreference
 }

@@ -15,7 +15,7 @@ export function isKnownToReason({
   return reasons(id) || targets.some(({ model }) => reasons(model))
 }
 
-export type ReasoningWish = {
+export type ReasoningPreference = {
   // The request excludes the reasoning from the answer.
   readonly hides: boolean
   // The request enables reasoning, which many vendors show only as a summary.
@@ -23,7 +23,7 @@ export type ReasoningWish = {
 }
 
 // Reads all field names that providers use for it; `fields` are those of the body.
-export function readReasoningWish(fields: Readonly<Record<string, unknown>>): ReasoningWish {
+export function readReasoningPreference(fields: Readonly<Record<string, unknown>>): ReasoningPreference {
   const { reasoning_effort: effort, include_reasoning, reasoning_format, thinking_budget } = fields
   const reasoning = record(fields.reasoning)
   const thinking = record(fields.thinking)
@@ -45,8 +45,8 @@ export function readReasoningWish(fields: Readonly<Record<string, unknown>>): Re
 }
 
 // Whether this answer may contain hidden tokens.
-export function mayReasonUnseen(wish: ReasoningWish, model: ThinkingModel): boolean {
-  return model.hiddenReasoning || wish.hides || (wish.asks && model.hiddenReasoningStated !== true)
+export function mayReasonUnseen(preference: ReasoningPreference, model: ThinkingModel): boolean {
+  return model.hiddenReasoning || preference.hides || (preference.asks && model.hiddenReasoningStated !== true)
 }
 
 type ThinkingModel = Pick<Model, 'hiddenReasoning' | 'hiddenReasoningStated'>

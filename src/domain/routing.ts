@@ -6,7 +6,7 @@ export const STRATEGIES = ['priority', 'weighted', 'cheapest', 'fastest', 'least
 export type Strategy = (typeof STRATEGIES)[number]
 
 // The preferences of one request, in OpenRouter's format: `models` and `provider` of its body.
-export type Wishes = {
+export type RoutingPreferences = {
   // Fallback models, in this order, after the requested one.
   readonly models: readonly string[]
   // Preferred providers, in this order.
@@ -23,7 +23,7 @@ export type Wishes = {
   readonly requireParameters: boolean
 }
 
-export const NO_WISHES: Wishes = {
+export const NO_WISHES: RoutingPreferences = {
   models: [],
   order: [],
   only: undefined,

@@ -28,4 +28,4 @@ export type CredentialView = {
   readonly until: number | null
 }
 
-export type FleetView = { readonly targets: readonly TargetView[]; readonly credentials: readonly CredentialView[] }
+export type TargetsView = { readonly targets: readonly TargetView[]; readonly credentials: readonly CredentialView[] }

@@ -2,14 +2,21 @@
 // that was used. A caller that leaves has no effect.
 import type { Failure } from '../domain/failure.ts'
 import { beganWell, endedWell as breakerEndedWell, type Cause, failed } from './circuit-breaker.ts'
-import { type Badge, type BadgeWish, barred, nextBadge, noLongerLimited, setAside } from './credential-pool.ts'
-import { alarm, askAboutBadge, askAboutTarget, saysNothing, trusted, waitMsOf } from './probing.ts'
+import {
+  barred,
+  type CredentialSelection,
+  type CredentialState,
+  nextCredential,
+  noLongerLimited,
+  setAside,
+} from './credential-pool.ts'
+import { alarm, probeCredential, probeTarget, saysNothing, trusted, waitMsOf } from './probing.ts'
 import { beganToAnswer, endedBadly, endedWell, tookRequest } from './target-health.ts'
-import type { Candidate, Fleet } from './targets.ts'
+import type { Candidate, Targets } from './targets.ts'
 
-export type Trip = {
+export type AttemptLease = {
   readonly candidate: Candidate
-  readonly badge: Badge
+  readonly credentialState: CredentialState
   readonly accountId: string
   // The one request at a time that goes to an open target because all are open: an answer closes the breaker.
   readonly lastResort: boolean
@@ -21,84 +28,98 @@ export type Trip = {
   over: boolean
 }
 
-export type TripWish = BadgeWish & { readonly accountId: string }
+export type LeaseRequest = CredentialSelection & { readonly accountId: string }
 
 // Undefined: the target cannot be called at this moment.
-export function setOut(candidate: Candidate, wish: TripWish, fleet: Fleet): Trip | undefined {
-  const { state, keyring, target } = candidate
-  const nowMs = fleet.clock.monotonic()
+export function beginAttempt(
+  candidate: Candidate,
+  preference: LeaseRequest,
+  targets: Targets,
+): AttemptLease | undefined {
+  const { state, credentialPool, target } = candidate
+  const nowMs = targets.clock.monotonic()
   const isClosed = state.breaker.state === 'closed'
-  if (!isClosed && !wish.evenBarred) return undefined
-  const badge = nextBadge(keyring, target.model, nowMs, wish)
-  if (badge === undefined) return undefined
+  if (!isClosed && !preference.evenBarred) return undefined
+  const credentialState = nextCredential(credentialPool, target.model, nowMs, preference)
+  if (credentialState === undefined) return undefined
   tookRequest(state.health)
-  const { accountId, evenBarred } = wish
-  return { candidate, badge, accountId, lastResort: !isClosed, evenBarred, startedMs: nowMs, sent: false, over: false }
+  const { accountId, evenBarred } = preference
+  return {
+    candidate,
+    credentialState,
+    accountId,
+    lastResort: !isClosed,
+    evenBarred,
+    startedMs: nowMs,
+    sent: false,
+    over: false,
+  }
 }
 
 // The first content arrived.
-export function began(trip: Trip, stream: boolean, fleet: Fleet): void {
-  const { state, target } = trip.candidate
-  const nowMs = fleet.clock.monotonic()
-  beganToAnswer(state.health, stream, nowMs - trip.startedMs, nowMs)
+export function attemptAnswered(lease: AttemptLease, stream: boolean, targets: Targets): void {
+  const { state, target } = lease.candidate
+  const nowMs = targets.clock.monotonic()
+  beganToAnswer(state.health, stream, nowMs - lease.startedMs, nowMs)
   // A request sent before a limit was reported says nothing about the limit.
-  if (trip.evenBarred) noLongerLimited(trip.badge, target.model)
-  if (trip.badge.state !== 'active') trusted(trip.badge, fleet)
-  if (beganWell(state.breaker, trip.lastResort, nowMs)) alarm('breaker_closed', state, fleet)
+  if (lease.evenBarred) noLongerLimited(lease.credentialState, target.model)
+  if (lease.credentialState.state !== 'active') trusted(lease.credentialState, targets)
+  if (beganWell(state.breaker, lease.lastResort, nowMs)) alarm('breaker_closed', state, targets)
 }
 
 // It ended, with or without a failure. Reported once; later calls are ignored.
-export function ended(trip: Trip, failure: Failure | undefined, fleet: Fleet): void {
-  if (trip.over) return
+export function finishAttempt(lease: AttemptLease, failure: Failure | undefined, targets: Targets): void {
+  if (lease.over) return
   if (failure !== undefined && saysNothing(failure)) {
-    broughtBack(trip)
+    cancelAttempt(lease)
     return
   }
-  trip.over = true
-  const { state } = trip.candidate
+  lease.over = true
+  const { state } = lease.candidate
   state.health.inFlight -= 1
-  const nowMs = fleet.clock.monotonic()
+  const nowMs = targets.clock.monotonic()
   if (failure === undefined) {
     endedWell(state.health, nowMs)
-    breakerEndedWell(state.breaker, nowMs, fleet.bounds)
+    breakerEndedWell(state.breaker, nowMs, targets.bounds)
     return
   }
   endedBadly(state.health, nowMs)
-  const cause = learn(trip, failure, nowMs, fleet)
+  const cause = learn(lease, failure, nowMs, targets)
   if (cause === undefined) return
-  const retryAfterMs = waitMsOf(failure, fleet)
-  const verdict = failed(state.breaker, { cause, accountId: trip.accountId, retryAfterMs }, nowMs, fleet.bounds)
-  if (verdict === 'opened') alarm('breaker_opened', state, fleet)
-  if (verdict === 'ask_probe') askAboutTarget(trip.candidate, trip.badge, fleet)
+  const retryAfterMs = waitMsOf(failure, targets)
+  const verdict = failed(state.breaker, { cause, accountId: lease.accountId, retryAfterMs }, nowMs, targets.bounds)
+  if (verdict === 'opened') alarm('breaker_opened', state, targets)
+  if (verdict === 'ask_probe') probeTarget(lease.candidate, lease.credentialState, targets)
 }
 
 // Ended by the gateway or by a caller that left: this says nothing about the target.
-export function broughtBack(trip: Trip): void {
-  if (trip.over) return
-  trip.over = true
-  trip.candidate.state.health.inFlight -= 1
+export function cancelAttempt(lease: AttemptLease): void {
+  if (lease.over) return
+  lease.over = true
+  lease.candidate.state.health.inFlight -= 1
 }
 
 // It was not sent at all: no time, no budget, or the caller has left.
-export function neverLeft(trip: Trip): void {
-  if (trip.over) return
-  broughtBack(trip)
-  trip.candidate.state.health.requests -= 1
+export function discardAttempt(lease: AttemptLease): void {
+  if (lease.over) return
+  cancelAttempt(lease)
+  lease.candidate.state.health.requests -= 1
 }
 
 // The credential's part in the failure; undefined: it is the only cause, and the target is not to blame.
-function learn(trip: Trip, failure: Failure, nowMs: number, fleet: Fleet): Cause | undefined {
-  const { badge, candidate } = trip
-  const { keyring, target } = candidate
-  if (failure.kind === 'credential' && failure.status === 401 && badge.credential !== undefined) {
-    if (nowMs - badge.askedAtMs >= fleet.bounds.probeEveryMs) askAboutBadge(badge, target.model, fleet)
+function learn(lease: AttemptLease, failure: Failure, nowMs: number, targets: Targets): Cause | undefined {
+  const { credentialState, candidate } = lease
+  const { credentialPool, target } = candidate
+  if (failure.kind === 'credential' && failure.status === 401 && credentialState.credential !== undefined) {
+    if (nowMs - credentialState.probedAtMs >= targets.bounds.probeEveryMs)
+      probeCredential(credentialState, target.model, targets)
     return undefined
   }
   if (failure.kind === 'limited' && failure.status === 429) {
-    setAside(badge, target.model, failure.retryAfter, nowMs, fleet.bounds)
-    return barred(keyring, target.model, nowMs) === undefined ? undefined : 'target'
+    setAside(credentialState, target.model, failure.retryAfter, nowMs, targets.bounds)
+    return barred(credentialPool, target.model, nowMs) === undefined ? undefined : 'target'
   }
-  return causeOf(failure, trip.sent)
+  return causeOf(failure, lease.sent)
 }
 
 // A server that crashes while it reads or answers a request may do so because of the content.

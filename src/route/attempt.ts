@@ -6,10 +6,10 @@ import { outputBoundOf } from '../domain/chat-models.ts'
 import type { Failure } from '../domain/failure.ts'
 import type { Answer, AnswerListener, Chunk, Client, Flow, Whole } from '../domain/handoff.ts'
 import { mayReasonUnseen } from '../domain/reasoning.ts'
-import type { Errand } from '../upstream/adapter.ts'
+import type { UpstreamRequest } from '../upstream/adapter.ts'
 import type { Registry } from '../upstream/registry.ts'
-import { began, broughtBack, ended, type Trip } from './attempt-lease.ts'
-import type { Fleet } from './targets.ts'
+import { type AttemptLease, attemptAnswered, cancelAttempt, finishAttempt } from './attempt-lease.ts'
+import type { Targets } from './targets.ts'
 
 export type AttemptRequest = {
   readonly requestId: string
@@ -23,19 +23,19 @@ export type AttemptRequest = {
   readsOn(model: Model): boolean
 }
 
-export type AttemptNeeds = { readonly adapters: Registry; readonly fleet: Fleet }
+export type AttemptNeeds = { readonly adapters: Registry; readonly targets: Targets }
 
-export type Leaving = Pick<Errand, 'totalMsMax' | 'onSent'>
+export type Leaving = Pick<UpstreamRequest, 'totalMsMax' | 'onSent'>
 
 type Serving = NonNullable<Answer['served']>
 
 export function attempt(
-  trip: Trip,
+  lease: AttemptLease,
   request: AttemptRequest,
   leaving: Leaving,
-  { adapters, fleet }: AttemptNeeds,
+  { adapters, targets }: AttemptNeeds,
 ): Promise<Serving | Failure | 'client_left'> {
-  const { model, target, provider } = trip.candidate
+  const { model, target, provider } = lease.candidate
   const { chat } = request
   const silence = mayReasonUnseen(chat.reasoning, model) ? { expected: true } : undefined
 
@@ -64,7 +64,7 @@ export function attempt(
       decided = true
       stay()
       if (silence !== undefined) silence.expected = false
-      began(trip, chat.stream, fleet)
+      attemptAnswered(lease, chat.stream, targets)
       resolve({
         provider: target.provider,
         cost: target.cost,
@@ -84,13 +84,13 @@ export function attempt(
     }
 
     const flow = setOff(
-      trip,
+      lease,
       adapters,
       {
         requestId: request.requestId,
-        accountId: trip.accountId,
+        accountId: lease.accountId,
         chat,
-        credential: trip.badge.credential,
+        credential: lease.credentialState.credential,
         model: target.model,
         outputTokens: request.capTokens === null ? null : outputBoundOf(model, request.capTokens),
         outputBound: outputBoundOf(model, request.capTokens),
@@ -115,7 +115,7 @@ export function attempt(
         end(failure) {
           // What was produced is served, if only to be billed.
           if (failure === undefined || failure.producedBytes > 0) serve()
-          ended(trip, failure, fleet)
+          finishAttempt(lease, failure, targets)
           if (listener !== undefined) return listener.end(failure)
           early.ended = { failure }
           if (decided || failure === undefined) return
@@ -126,24 +126,29 @@ export function attempt(
       },
     )
     const abort = () => {
-      broughtBack(trip)
+      cancelAttempt(lease)
       flow.abort()
     }
     // Tokens produced before the first content are hidden: their count is worth waiting for.
     const onGone = () => {
       if (decided) return
-      if (!trip.sent || !request.readsOn(model)) giveUp('client_left')
+      if (!lease.sent || !request.readsOn(model)) giveUp('client_left')
     }
     stays = [request.client.onGone(onGone), request.client.onCut(giveUp)]
   })
 }
 
 // An unexpected error says nothing about the target.
-function setOff(trip: Trip, adapters: Registry, errand: Errand, listener: AnswerListener): Flow {
+function setOff(
+  lease: AttemptLease,
+  adapters: Registry,
+  upstreamRequest: UpstreamRequest,
+  listener: AnswerListener,
+): Flow {
   try {
-    return adapters.get(trip.candidate.provider).call(errand, listener)
+    return adapters.get(lease.candidate.provider).call(upstreamRequest, listener)
   } catch (error) {
-    broughtBack(trip)
+    cancelAttempt(lease)
     throw error
   }
 }

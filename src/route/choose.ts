@@ -4,13 +4,13 @@ import type { Model } from '../domain/catalog.ts'
 import type { Chat } from '../domain/chat.ts'
 import type { Models } from '../domain/chat-models.ts'
 import { fetchesMedia } from '../domain/remote-media.ts'
-import { type Considered, NO_WISHES, REASON_OF, type Reason, type Wishes } from '../domain/routing.ts'
+import { type Considered, NO_WISHES, REASON_OF, type Reason, type RoutingPreferences } from '../domain/routing.ts'
 import { isUnhealthy } from './circuit-breaker.ts'
 import { barred, freeAtMs } from './credential-pool.ts'
 import { placeAsked, unfitModel, unwantedProvider } from './preferences.ts'
 import { type Circumstances, type Ranked, rank } from './rank.ts'
 import { stick } from './sticky.ts'
-import type { Candidate, Choice, Fleet } from './targets.ts'
+import type { Candidate, Choice, Targets } from './targets.ts'
 
 export type ChooseRequest = {
   readonly chat: Chat
@@ -22,28 +22,28 @@ export type ChooseRequest = {
   readonly stickTo: string | null
 }
 
-export type ChooseNeeds = { readonly fleet: Fleet; readonly random: () => number }
+export type ChooseNeeds = { readonly targets: Targets; readonly random: () => number }
 
 export function choose(request: ChooseRequest, needs: ChooseNeeds): Choice {
-  const { fleet } = needs
-  const { wishes } = request.chat
-  const nowMs = fleet.clock.monotonic()
+  const { targets } = needs
+  const { preferences } = request.chat
+  const nowMs = targets.clock.monotonic()
   const hasRemote = request.chat.remoteMedia !== undefined
-  if (request.models.length === 1 && wishes === NO_WISHES && request.stickTo === null && !hasRemote) {
-    const all = fleet.candidates(request.models[0])
+  if (request.models.length === 1 && preferences === NO_WISHES && request.stickTo === null && !hasRemote) {
+    const all = targets.candidates(request.models[0])
     const only = all[0]
     if (only !== undefined && all.length === 1 && blockOf(only, nowMs) === undefined) return only.alone
   }
 
   const at: Circumstances = { chat: request.chat, nowMs, random: needs.random }
-  const sorted = request.models.map((model, index) => sort(model, index, request, at, fleet))
+  const sorted = request.models.map((model, index) => sort(model, index, request, at, targets))
   const placed = sorted.flatMap(entry => entry.placed)
   const out = [...sorted.flatMap(entry => entry.out), ...request.unfit]
   const blocked = sorted.flatMap(entry => entry.blocked)
-  if (!wishes.allowFallbacks) {
+  if (!preferences.allowFallbacks) {
     for (const { candidate } of placed.splice(1)) out.push(notTried(candidate, 'no_fallbacks'))
   }
-  if (placed.length === 0) return whenBlocked(blocked, out, nowMs, fleet)
+  if (placed.length === 0) return whenBlocked(blocked, out, nowMs, targets)
   return {
     queue: placed.map(({ candidate }) => candidate),
     considered: [
@@ -69,27 +69,28 @@ type Sorted = { readonly placed: Placed[]; readonly blocked: readonly Blocked[];
 
 // The candidates of one model: healthy ones in order, then unhealthy ones, then those that cannot be called now, then those that
 // may not serve.
-function sort(model: Model, index: number, request: ChooseRequest, at: Circumstances, fleet: Fleet): Sorted {
+function sort(model: Model, index: number, request: ChooseRequest, at: Circumstances, targets: Targets): Sorted {
   const { chat, stickTo } = request
-  const { wishes } = chat
+  const { preferences } = chat
   const well: Candidate[] = []
   const unwell: Candidate[] = []
   const blocked: Blocked[] = []
   const out: Considered[] = []
   const unfit = unfitModel(model, chat)
-  for (const candidate of fleet.candidates(model)) {
-    const unwanted = unfit ?? unwantedProvider(candidate.provider.id, wishes) ?? unfetching(candidate, chat)
+  for (const candidate of targets.candidates(model)) {
+    const unwanted = unfit ?? unwantedProvider(candidate.provider.id, preferences) ?? unfetching(candidate, chat)
     const block = unwanted === undefined ? blockOf(candidate, at.nowMs) : undefined
     if (unwanted !== undefined) out.push(notTried(candidate, unwanted))
     else if (block !== undefined) blocked.push(block)
-    else if (isUnhealthy(candidate.state.breaker, at.nowMs, fleet.bounds)) unwell.push(candidate)
+    else if (isUnhealthy(candidate.state.breaker, at.nowMs, targets.bounds)) unwell.push(candidate)
     else well.push(candidate)
   }
 
-  const strategy = wishes.sort ?? model.strategy
-  const asked = (ranked: readonly Ranked[]) => (wishes.order.length === 0 ? ranked : inAskedOrder(ranked, wishes))
+  const strategy = preferences.sort ?? model.strategy
+  const asked = (ranked: readonly Ranked[]) =>
+    preferences.order.length === 0 ? ranked : inAskedOrder(ranked, preferences)
   const first = asked(rank(well, strategy, at))
-  const isNamed = (candidate: Candidate) => placeAsked(candidate.provider.id, wishes) < wishes.order.length
+  const isNamed = (candidate: Candidate) => placeAsked(candidate.provider.id, preferences) < preferences.order.length
   const stuck = stickTo === null ? first : stick(first, stickTo)
   const placed = stuck.map(({ candidate }, position): Placed => {
     if (index > 0) return { candidate, reason: 'fallback_model' }
@@ -101,12 +102,12 @@ function sort(model: Model, index: number, request: ChooseRequest, at: Circumsta
 }
 
 // Providers named by the caller go first, and each is a separate group: nothing may be ordered before them.
-function inAskedOrder(ranked: readonly Ranked[], wishes: Wishes): readonly Ranked[] {
-  const place = ({ candidate }: Ranked) => placeAsked(candidate.provider.id, wishes)
+function inAskedOrder(ranked: readonly Ranked[], preferences: RoutingPreferences): readonly Ranked[] {
+  const place = ({ candidate }: Ranked) => placeAsked(candidate.provider.id, preferences)
   return ranked
     .map(entry => {
       const at = place(entry)
-      return at < wishes.order.length ? { ...entry, group: Number.MIN_SAFE_INTEGER + at } : entry
+      return at < preferences.order.length ? { ...entry, group: Number.MIN_SAFE_INTEGER + at } : entry
     })
     .sort((a, b) => place(a) - place(b))
 }
@@ -119,20 +120,20 @@ function blockOf(candidate: Candidate, nowMs: number): Blocked | undefined {
     const untilMs = Math.max(breaker.openUntilMs, nowMs)
     return { candidate, reason: 'breaker_open', untilMs }
   }
-  const reason = barred(candidate.keyring, candidate.target.model, nowMs)
+  const reason = barred(candidate.credentialPool, candidate.target.model, nowMs)
   if (reason === undefined) return undefined
-  return { candidate, reason, untilMs: freeAtMs(candidate.keyring, candidate.target.model) }
+  return { candidate, reason, untilMs: freeAtMs(candidate.credentialPool, candidate.target.model) }
 }
 
 // No target can be called normally. Where only credentials are the obstacle, they are tried anyway: there is no alternative, and
 // the upstream's current answer is better than its last one. Where breakers are open, one request at a time goes to the least
 // bad.
-function whenBlocked(blocked: readonly Blocked[], out: readonly Considered[], nowMs: number, fleet: Fleet): Choice {
+function whenBlocked(blocked: readonly Blocked[], out: readonly Considered[], nowMs: number, targets: Targets): Choice {
   const inOrder = blocked.toSorted((a, b) => badness(a) - badness(b))
   const barredOnly = inOrder.filter(({ reason }) => reason !== 'breaker_open')
   const leastBad = barredOnly.length === 0 ? inOrder[0] : undefined
   const lastResort = leastBad?.candidate.model.id
-  const isTaken = lastResort !== undefined && !fleet.lastResorts.isFree(lastResort)
+  const isTaken = lastResort !== undefined && !targets.lastResorts.isFree(lastResort)
   const tried = leastBad === undefined || isTaken ? barredOnly : [leastBad]
   const left = inOrder.filter(entry => !tried.includes(entry))
   return {

@@ -25,10 +25,10 @@ export type Breaker = {
   // Every completed request, with 1 for a failure that no content can cause.
   readonly ends: Decaying
   // Failures that content may have caused, by account.
-  readonly doubtful: Map<string, Doubt>
+  readonly suspect: Map<string, SuspectFailures>
 }
 
-type Doubt = { inARow: number; readonly recent: Decaying }
+type SuspectFailures = { inARow: number; readonly recent: Decaying }
 
 // Whether content may have caused a failure; `unsure` is not corroborated even by several accounts.
 export type Cause = 'target' | 'maybe_content' | 'unsure'
@@ -41,7 +41,7 @@ export function newBreaker(): Breaker {
     closedAtMs: 0,
     certainInARow: 0,
     ends: nothingYet(),
-    doubtful: new Map(),
+    suspect: new Map(),
   }
 }
 
@@ -68,7 +68,7 @@ export function beganWell(breaker: Breaker, lastResort: boolean, nowMs: number):
     return true
   }
   breaker.certainInARow = 0
-  if (breaker.doubtful.size > 0) for (const doubt of breaker.doubtful.values()) doubt.inARow = 0
+  if (breaker.suspect.size > 0) for (const suspectFailure of breaker.suspect.values()) suspectFailure.inARow = 0
   return false
 }
 
@@ -88,7 +88,7 @@ export function failed(breaker: Breaker, failure: BreakerFailure, nowMs: number,
   const { cause } = failure
   add(breaker.ends, cause === 'target' ? 1 : 0, nowMs, bounds.breakerWindowMs)
   if (cause === 'target') breaker.certainInARow += 1
-  else doubt(breaker, cause === 'unsure' ? '' : failure.accountId, nowMs, bounds)
+  else suspectFailure(breaker, cause === 'unsure' ? '' : failure.accountId, nowMs, bounds)
 
   // While it is open, probes alone decide for how long: no caller's failure prolongs it.
   if (breaker.state !== 'closed') return 'stays'
@@ -114,7 +114,7 @@ export function probed(
 
 // Closed, but failing more often than a target should: others go first.
 export function isUnhealthy(breaker: Breaker, nowMs: number, bounds: BreakerBounds): boolean {
-  if (breaker.state !== 'closed' || (breaker.ends.sum === 0 && breaker.doubtful.size === 0)) return false
+  if (breaker.state !== 'closed' || (breaker.ends.sum === 0 && breaker.suspect.size === 0)) return false
   const seen = weightAt(breaker.ends, nowMs, bounds.breakerWindowMs)
   if (seen < bounds.breakerRequestsMin / 2) return false
   return countedFailures(breaker, nowMs, bounds).recent / seen > bounds.breakerErrorPercentMax / 200
@@ -135,7 +135,7 @@ function close(breaker: Breaker, nowMs: number): void {
   breaker.certainInARow = 0
   breaker.ends.sum = 0
   breaker.ends.weight = 0
-  breaker.doubtful.clear()
+  breaker.suspect.clear()
 }
 
 type Count = { readonly inARow: number; readonly recent: number }
@@ -149,9 +149,9 @@ function isTooMuch({ inARow, recent }: Count, breaker: Breaker, nowMs: number, b
 function allFailures(breaker: Breaker, nowMs: number, bounds: BreakerBounds): Count {
   let inARow = breaker.certainInARow
   let recent = sumAt(breaker.ends, nowMs, bounds.breakerWindowMs)
-  for (const doubt of breaker.doubtful.values()) {
-    inARow += doubt.inARow
-    recent += sumAt(doubt.recent, nowMs, bounds.breakerWindowMs)
+  for (const suspectFailure of breaker.suspect.values()) {
+    inARow += suspectFailure.inARow
+    recent += sumAt(suspectFailure.recent, nowMs, bounds.breakerWindowMs)
   }
   return { inARow, recent }
 }
@@ -159,30 +159,30 @@ function allFailures(breaker: Breaker, nowMs: number, bounds: BreakerBounds): Co
 // No account's suspect failures count for more than one above those of all others together.
 function countedFailures(breaker: Breaker, nowMs: number, bounds: BreakerBounds): Count {
   const certainRecent = sumAt(breaker.ends, nowMs, bounds.breakerWindowMs)
-  if (breaker.doubtful.size < 2) return { inARow: breaker.certainInARow, recent: certainRecent }
+  if (breaker.suspect.size < 2) return { inARow: breaker.certainInARow, recent: certainRecent }
   const rows: number[] = []
   const recents: number[] = []
-  for (const [accountId, doubt] of breaker.doubtful) {
+  for (const [accountId, suspectFailure] of breaker.suspect) {
     if (accountId === '') continue
-    rows.push(doubt.inARow)
-    recents.push(sumAt(doubt.recent, nowMs, bounds.breakerWindowMs))
+    rows.push(suspectFailure.inARow)
+    recents.push(sumAt(suspectFailure.recent, nowMs, bounds.breakerWindowMs))
   }
-  return { inARow: breaker.certainInARow + borneOut(rows), recent: certainRecent + borneOut(recents) }
+  return { inARow: breaker.certainInARow + corroborated(rows), recent: certainRecent + corroborated(recents) }
 }
 
-function borneOut(counts: readonly number[]): number {
+function corroborated(counts: readonly number[]): number {
   const total = counts.reduce((sum, count) => sum + count, 0)
   const others = total - Math.max(0, ...counts)
   return others === 0 ? 0 : Math.min(total, 2 * others + 1)
 }
 
-function doubt(breaker: Breaker, accountId: string, nowMs: number, bounds: BreakerBounds): void {
-  let known = breaker.doubtful.get(accountId)
+function suspectFailure(breaker: Breaker, accountId: string, nowMs: number, bounds: BreakerBounds): void {
+  let known = breaker.suspect.get(accountId)
   if (known === undefined) {
     known = { inARow: 0, recent: nothingYet() }
     // The evicted account has waited longest for corroboration.
-    if (breaker.doubtful.size >= ACCOUNTS_MAX) breaker.doubtful.delete(breaker.doubtful.keys().next().value as string)
-    breaker.doubtful.set(accountId, known)
+    if (breaker.suspect.size >= ACCOUNTS_MAX) breaker.suspect.delete(breaker.suspect.keys().next().value as string)
+    breaker.suspect.set(accountId, known)
   }
   known.inARow += 1
   add(known.recent, 1, nowMs, bounds.breakerWindowMs)

@@ -10,12 +10,12 @@ export type CredentialBounds = {
 }
 
 // One of a provider's credentials, or the slot of a provider that needs none.
-export type Badge = {
+export type CredentialState = {
   readonly provider: string
   readonly credential: Credential | undefined
   state: 'active' | 'suspected' | 'dead'
   // When it was last probed, and when a rejected one is probed again.
-  askedAtMs: number
+  probedAtMs: number
   probeAtMs: number
   // The model with which it was rejected, for the next probe.
   probeModel: string
@@ -24,28 +24,32 @@ export type Badge = {
 }
 
 // A provider's credentials and the position of the round-robin.
-export type Keyring = { readonly badges: readonly Badge[]; turn: number }
+export type CredentialPool = { readonly credentials: readonly CredentialState[]; turn: number }
 
-export function newBadge(provider: string, credential: Credential | undefined): Badge {
-  const askedAtMs = Number.NEGATIVE_INFINITY
-  return { provider, credential, state: 'active', askedAtMs, probeAtMs: 0, probeModel: '', limitedUntilMs: new Map() }
+export function newCredentialState(provider: string, credential: Credential | undefined): CredentialState {
+  const probedAtMs = Number.NEGATIVE_INFINITY
+  return { provider, credential, state: 'active', probedAtMs, probeAtMs: 0, probeModel: '', limitedUntilMs: new Map() }
 }
 
 // Why nothing can be sent there now; read-only.
-export function barred(keyring: Keyring, model: string, nowMs: number): 'no_credential' | 'rate_limited' | undefined {
+export function barred(
+  credentialPool: CredentialPool,
+  model: string,
+  nowMs: number,
+): 'no_credential' | 'rate_limited' | undefined {
   let alive = false
-  for (const badge of keyring.badges) {
-    if (badge.state === 'dead') continue
-    if (!isLimited(badge, model, nowMs)) return undefined
+  for (const credentialState of credentialPool.credentials) {
+    if (credentialState.state === 'dead') continue
+    if (!isLimited(credentialState, model, nowMs)) return undefined
     alive = true
   }
   return alive ? 'rate_limited' : 'no_credential'
 }
 
-export type BadgeWish = {
+export type CredentialSelection = {
   readonly stickTo: number | undefined
   // Credentials that this request has already tried there.
-  readonly tried: readonly Badge[]
+  readonly tried: readonly CredentialState[]
   // No target can be called, and this request is sent anyway.
   readonly evenBarred: boolean
 }
@@ -53,32 +57,37 @@ export type BadgeWish = {
 // The next one that is neither rejected, limited nor tried; a suspect one only if there is no other, and a rejected one only as
 // the last resort: an operator may have fixed it at the provider. The same `stickTo` number gives the same credential as long as
 // it can serve, since prompt caches belong to an organisation.
-export function nextBadge(keyring: Keyring, model: string, nowMs: number, how: BadgeWish): Badge | undefined {
-  const { badges } = keyring
-  const first = how.stickTo ?? keyring.turn
-  let suspected: Badge | undefined
-  let dead: Badge | undefined
-  for (let i = 0; i < badges.length; i++) {
-    const at = (first + i) % badges.length
-    const badge = badges[at] as Badge
-    if (how.tried.includes(badge)) continue
-    if (badge.state === 'dead') {
-      dead ??= badge
+export function nextCredential(
+  credentialPool: CredentialPool,
+  model: string,
+  nowMs: number,
+  how: CredentialSelection,
+): CredentialState | undefined {
+  const { credentials } = credentialPool
+  const first = how.stickTo ?? credentialPool.turn
+  let suspected: CredentialState | undefined
+  let dead: CredentialState | undefined
+  for (let i = 0; i < credentials.length; i++) {
+    const at = (first + i) % credentials.length
+    const credentialState = credentials[at] as CredentialState
+    if (how.tried.includes(credentialState)) continue
+    if (credentialState.state === 'dead') {
+      dead ??= credentialState
       continue
     }
-    if (!how.evenBarred && isLimited(badge, model, nowMs)) continue
-    if (badge.state === 'suspected') {
-      suspected ??= badge
+    if (!how.evenBarred && isLimited(credentialState, model, nowMs)) continue
+    if (credentialState.state === 'suspected') {
+      suspected ??= credentialState
       continue
     }
-    keyring.turn = (at + 1) % badges.length
-    return badge
+    credentialPool.turn = (at + 1) % credentials.length
+    return credentialState
   }
   return suspected ?? (how.evenBarred ? dead : undefined)
 }
 
 export function setAside(
-  badge: Badge,
+  credentialState: CredentialState,
   model: string,
   retryAfter: number | undefined,
   nowMs: number,
@@ -88,37 +97,38 @@ export function setAside(
     retryAfter === undefined ? bounds.limitedMsDefault : retryAfter * 1000,
     bounds.retryAfterMsMax,
   )
-  badge.limitedUntilMs.set(model, nowMs + waitMs)
+  credentialState.limitedUntilMs.set(model, nowMs + waitMs)
 }
 
 // It answered although it was limited.
-export function noLongerLimited(badge: Badge, model: string): void {
-  badge.limitedUntilMs.delete(model)
+export function noLongerLimited(credentialState: CredentialState, model: string): void {
+  credentialState.limitedUntilMs.delete(model)
 }
 
 // When the first of them may be used again for a model; undefined when waiting does not help.
-export function freeAtMs(keyring: Keyring, model: string): number | undefined {
+export function freeAtMs(credentialPool: CredentialPool, model: string): number | undefined {
   let soonest: number | undefined
-  for (const badge of keyring.badges) {
-    if (badge.state === 'dead') continue
-    const until = badge.limitedUntilMs.get(model) ?? 0
+  for (const credentialState of credentialPool.credentials) {
+    if (credentialState.state === 'dead') continue
+    const until = credentialState.limitedUntilMs.get(model) ?? 0
     if (soonest === undefined || until < soonest) soonest = until
   }
   return soonest
 }
 
-function isLimited(badge: Badge, model: string, nowMs: number): boolean {
-  if (badge.limitedUntilMs.size === 0) return false
-  return (badge.limitedUntilMs.get(model) ?? 0) > nowMs
+function isLimited(credentialState: CredentialState, model: string, nowMs: number): boolean {
+  if (credentialState.limitedUntilMs.size === 0) return false
+  return (credentialState.limitedUntilMs.get(model) ?? 0) > nowMs
 }
 
 // For operators: the end of the last of its limits; null when there is none.
-export function limitedUntil(badge: Badge, nowMs: number): number | null {
+export function limitedUntil(credentialState: CredentialState, nowMs: number): number | null {
   let until: number | null = null
-  for (const end of badge.limitedUntilMs.values()) if (end > nowMs && end > (until ?? 0)) until = end
+  for (const end of credentialState.limitedUntilMs.values()) if (end > nowMs && end > (until ?? 0)) until = end
   return until
 }
 
-export function forgetPastLimits(badge: Badge, nowMs: number): void {
-  for (const [model, until] of badge.limitedUntilMs) if (until <= nowMs) badge.limitedUntilMs.delete(model)
+export function forgetPastLimits(credentialState: CredentialState, nowMs: number): void {
+  for (const [model, until] of credentialState.limitedUntilMs)
+    if (until <= nowMs) credentialState.limitedUntilMs.delete(model)
 }

@@ -2,31 +2,32 @@
 // Pure.
 import type { Model } from '../domain/catalog.ts'
 import type { Chat } from '../domain/chat.ts'
-import type { Reason, Wishes } from '../domain/routing.ts'
+import type { Reason, RoutingPreferences } from '../domain/routing.ts'
 
 // Why no target of this model may serve; undefined: they may.
 export function unfitModel(model: Model, chat: Chat): Reason | undefined {
-  const { wishes } = chat
-  if (isAbove(model, wishes)) return 'above_max_price'
-  if (wishes.requireParameters && !takesAll(model, chat)) return 'unsupported_parameters'
+  const { preferences } = chat
+  if (isAbove(model, preferences)) return 'above_max_price'
+  if (preferences.requireParameters && !takesAll(model, chat)) return 'unsupported_parameters'
   return undefined
 }
 
-export function unwantedProvider(provider: string, wishes: Wishes): Reason | undefined {
-  if (wishes.only !== undefined && !wishes.only.includes(provider)) return 'not_in_only'
-  if (wishes.ignore.includes(provider)) return 'ignored'
+export function unwantedProvider(provider: string, preferences: RoutingPreferences): Reason | undefined {
+  if (preferences.only !== undefined && !preferences.only.includes(provider)) return 'not_in_only'
+  if (preferences.ignore.includes(provider)) return 'ignored'
   // An explicit order without fallbacks excludes all others.
-  if (!wishes.allowFallbacks && wishes.order.length > 0 && !wishes.order.includes(provider)) return 'no_fallbacks'
+  if (!preferences.allowFallbacks && preferences.order.length > 0 && !preferences.order.includes(provider))
+    return 'no_fallbacks'
   return undefined
 }
 
 // Lower goes first; providers that are not named go after all that are.
-export function placeAsked(provider: string, { order }: Wishes): number {
+export function placeAsked(provider: string, { order }: RoutingPreferences): number {
   const at = order.indexOf(provider)
   return at < 0 ? order.length : at
 }
 
-function isAbove({ prices }: Model, { maxPrice }: Wishes): boolean {
+function isAbove({ prices }: Model, { maxPrice }: RoutingPreferences): boolean {
   return (['prompt', 'completion', 'request'] as const).some(name => {
     const most = maxPrice[name]
     return most !== undefined && prices[name] > most

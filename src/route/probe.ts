@@ -19,13 +19,13 @@ export type ProbeNeeds = {
 
 export type Probes = {
   // Sends a probe, unless the same one is in flight or too many are: then returns false, and there is no callback.
-  ask(about: string, question: Question, tell: (failure: Failure | undefined) => void): boolean
+  start(about: string, target: ProbeTarget, onResult: (failure: Failure | undefined) => void): boolean
   // Ends probes past their time limit as unanswered; adapters with their own time limit leave none.
   prune(): void
   close(): void
 }
 
-export type Question = {
+export type ProbeTarget = {
   readonly provider: Provider
   readonly model: string
   readonly credential: Credential | undefined
@@ -34,18 +34,18 @@ export type Question = {
 export function probes(needs: ProbeNeeds): Probes {
   const underWay = new Map<string, Probe>()
 
-  function ask(about: string, question: Question, tell: (failure: Failure | undefined) => void): boolean {
+  function start(about: string, target: ProbeTarget, onResult: (failure: Failure | undefined) => void): boolean {
     if (underWay.has(about) || underWay.size >= needs.probesAtOnceMax) return false
     const end = (failure: Failure | undefined) => {
       if (underWay.get(about) !== probe) return
       underWay.delete(about)
       probe.flow?.room?.()?.release()
-      tell(failure)
+      onResult(failure)
     }
     const probe: Probe = { sinceMs: needs.clock.monotonic(), flow: undefined, end }
     underWay.set(about, probe)
     try {
-      probe.flow = send(question, end)
+      probe.flow = send(target, end)
     } catch (error) {
       underWay.delete(about)
       needs.onBug(error)
@@ -54,11 +54,11 @@ export function probes(needs: ProbeNeeds): Probes {
     return true
   }
 
-  function send({ provider, model, credential }: Question, end: (failure: Failure | undefined) => void): Flow {
-    const errand = {
+  function send({ provider, model, credential }: ProbeTarget, end: (failure: Failure | undefined) => void): Flow {
+    const upstreamRequest = {
       requestId: needs.newId(),
       accountId: '',
-      chat: QUESTION,
+      chat: PROBE_CHAT,
       credential,
       model,
       outputTokens: 1,
@@ -68,11 +68,11 @@ export function probes(needs: ProbeNeeds): Probes {
       totalMsMax: needs.probeTimeoutMs,
       onSent: () => undefined,
     }
-    return needs.adapters.get(provider).call(errand, { chunks: () => undefined, whole: () => undefined, end })
+    return needs.adapters.get(provider).call(upstreamRequest, { chunks: () => undefined, whole: () => undefined, end })
   }
 
   return {
-    ask,
+    start,
     prune() {
       const before = needs.clock.monotonic() - 2 * needs.probeTimeoutMs
       for (const { sinceMs, flow, end } of underWay.values()) {
@@ -90,4 +90,4 @@ export function probes(needs: ProbeNeeds): Probes {
 
 type Probe = { readonly sinceMs: number; flow: Flow | undefined; end(failure: Failure | undefined): void }
 
-const QUESTION = parseChat({ model: 'probe', messages: [{ role: 'user', content: 'Say OK.' }], max_tokens: 1 })
+const PROBE_CHAT = parseChat({ model: 'probe', messages: [{ role: 'user', content: 'Say OK.' }], max_tokens: 1 })

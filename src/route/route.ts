@@ -4,14 +4,14 @@ import type { Model } from '../domain/catalog.ts'
 import type { Models } from '../domain/chat-models.ts'
 import { Failure, mayTryAnother } from '../domain/failure.ts'
 import type { Answer } from '../domain/handoff.ts'
-import { mayReasonUnseen, type ReasoningWish } from '../domain/reasoning.ts'
+import { mayReasonUnseen, type ReasoningPreference } from '../domain/reasoning.ts'
 import type { Attempt } from '../domain/usage.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type AttemptNeeds, type AttemptRequest, attempt } from './attempt.ts'
-import { neverLeft, setOut, type Trip, type TripWish } from './attempt-lease.ts'
-import type { Badge } from './credential-pool.ts'
+import { type AttemptLease, beginAttempt, discardAttempt, type LeaseRequest } from './attempt-lease.ts'
+import type { CredentialState } from './credential-pool.ts'
 import { numberOf } from './sticky.ts'
-import type { Candidate, Choice, Fleet } from './targets.ts'
+import type { Candidate, Choice, Targets } from './targets.ts'
 
 export type RouteRequest = AttemptRequest & {
   readonly accountId: string
@@ -31,34 +31,38 @@ export type RouteNeeds = AttemptNeeds & {
 }
 
 export async function route(request: RouteRequest, choice: Choice, needs: RouteNeeds): Promise<Answer> {
-  const { clock, fleet } = needs
+  const { clock, targets } = needs
   const { considered } = choice
   let [called] = request.models
-  const walk = walkThrough(choice, request)
+  const cursor = failoverCursor(choice, request)
   const attempts: Attempt[] = []
   const failures: Failure[] = []
   let dispatchedAt: number | null = null
   const deadline = clock.monotonic() + (choice.queue[0]?.provider.timeouts.totalMs ?? 0)
-  fleet.budget.saw(request.accountId)
+  targets.budget.saw(request.accountId)
 
-  for (let trip = setOff(choice, walk, fleet); trip !== undefined; trip = afterFailure(walk, trip, failures, fleet)) {
-    const leftMs = deadline - trip.startedMs
+  for (
+    let lease = firstAttempt(choice, cursor, targets);
+    lease !== undefined;
+    lease = attemptAfterFailure(cursor, lease, failures, targets)
+  ) {
+    const leftMs = deadline - lease.startedMs
     if (request.client.gone || (attempts.length > 0 && leftMs < RETRY_MS_MIN)) {
-      neverLeft(trip)
+      discardAttempt(lease)
       break
     }
-    const { model, target } = trip.candidate
+    const { model, target } = lease.candidate
     const { provider } = target
     called = model
     dispatchedAt = null
-    const leaving = trip
+    const leaving = lease
     const onSent = () => {
       leaving.sent = true
       dispatchedAt = clock.now()
       request.onDispatch(provider, model, dispatchedAt)
     }
-    const begun = await attempt(trip, request, { totalMsMax: leftMs, onSent }, needs)
-    const ms = Math.round(clock.monotonic() - trip.startedMs)
+    const begun = await attempt(lease, request, { totalMsMax: leftMs, onSent }, needs)
+    const ms = Math.round(clock.monotonic() - lease.startedMs)
 
     if (begun === 'client_left') {
       attempts.push({ provider, model: target.model, outcome: 'client_left', status: null, ms })
@@ -83,17 +87,17 @@ const RETRY_MS_MIN = 50
 
 // The position of a request in its candidates: each once, except for another credential where one was rejected or limited, and
 // once more over a fresh connection where a pooled one had gone stale.
-type Walk = TripWish & {
-  readonly reasoning: ReasoningWish
+type FailoverCursor = LeaseRequest & {
+  readonly reasoning: ReasoningPreference
   readonly queue: readonly Candidate[]
   at: number
-  tried: readonly Badge[]
+  tried: readonly CredentialState[]
   wasStale: boolean
   // The prompt does not fit into contexts up to this length.
   tooShort: number
 }
 
-function walkThrough({ queue, evenBarred }: Choice, { accountId, stickTo, chat }: RouteRequest): Walk {
+function failoverCursor({ queue, evenBarred }: Choice, { accountId, stickTo, chat }: RouteRequest): FailoverCursor {
   const number = stickTo === null ? undefined : numberOf(stickTo)
   return {
     accountId,
@@ -108,57 +112,66 @@ function walkThrough({ queue, evenBarred }: Choice, { accountId, stickTo, chat }
   }
 }
 
-const NONE: readonly Badge[] = []
+const NONE: readonly CredentialState[] = []
 
 // A last resort is for one request at a time, and accounts take turns.
-function setOff({ lastResort }: Choice, walk: Walk, fleet: Fleet): Trip | undefined {
-  if (lastResort !== undefined && !fleet.lastResorts.take(lastResort, walk.accountId)) return undefined
-  return onwards(walk, fleet)
+function firstAttempt({ lastResort }: Choice, cursor: FailoverCursor, targets: Targets): AttemptLease | undefined {
+  if (lastResort !== undefined && !targets.lastResorts.take(lastResort, cursor.accountId)) return undefined
+  return nextAttempt(cursor, targets)
 }
 
 // Moves to the next candidate that can be called; those that have opened or run out of credentials meanwhile are skipped.
-function onwards(walk: Walk, fleet: Fleet): Trip | undefined {
-  walk.tried = NONE
-  walk.wasStale = false
-  for (; walk.at < walk.queue.length; walk.at++) {
-    const candidate = walk.queue[walk.at] as Candidate
-    if (candidate.model.contextLength <= walk.tooShort) continue
-    const trip = setOut(candidate, walk, fleet)
-    if (trip !== undefined) return trip
+function nextAttempt(cursor: FailoverCursor, targets: Targets): AttemptLease | undefined {
+  cursor.tried = NONE
+  cursor.wasStale = false
+  for (; cursor.at < cursor.queue.length; cursor.at++) {
+    const candidate = cursor.queue[cursor.at] as Candidate
+    if (candidate.model.contextLength <= cursor.tooShort) continue
+    const lease = beginAttempt(candidate, cursor, targets)
+    if (lease !== undefined) return lease
   }
   return undefined
 }
 
 // Where to go after a failure; undefined: nowhere.
-function afterFailure(walk: Walk, failed: Trip, failures: readonly Failure[], fleet: Fleet): Trip | undefined {
-  const { candidate, badge } = failed
+function attemptAfterFailure(
+  cursor: FailoverCursor,
+  failed: AttemptLease,
+  failures: readonly Failure[],
+  targets: Targets,
+): AttemptLease | undefined {
+  const { candidate, credentialState } = failed
   const failure = failures.at(-1) as Failure
   if (!failure.tooLong && (!mayTryAnother(failure) || twoServerErrors(failures))) return undefined
-  if (mayHaveThought(failed, walk.reasoning, failure)) return undefined
+  if (mayHaveThought(failed, cursor.reasoning, failure)) return undefined
   // A pooled socket may close just as we write to it: that says nothing about the target.
-  if (failure.stale && !walk.wasStale) {
-    walk.wasStale = true
-    return setOut(candidate, walk, fleet)
+  if (failure.stale && !cursor.wasStale) {
+    cursor.wasStale = true
+    return beginAttempt(candidate, cursor, targets)
   }
-  let next: Trip | undefined
+  let next: AttemptLease | undefined
   if (failure.status === 401 || failure.status === 429) {
-    walk.tried = [...walk.tried, badge]
-    next = setOut(candidate, walk, fleet)
+    cursor.tried = [...cursor.tried, credentialState]
+    next = beginAttempt(candidate, cursor, targets)
   }
   if (next === undefined) {
-    walk.at += 1
-    if (failure.tooLong) walk.tooShort = Math.max(walk.tooShort, candidate.model.contextLength)
-    next = onwards(walk, fleet)
+    cursor.at += 1
+    if (failure.tooLong) cursor.tooShort = Math.max(cursor.tooShort, candidate.model.contextLength)
+    next = nextAttempt(cursor, targets)
   }
-  if (next === undefined || fleet.budget.take(walk.accountId)) return next
-  neverLeft(next)
+  if (next === undefined || targets.budget.take(cursor.accountId)) return next
+  discardAttempt(next)
   return undefined
 }
 
 // A timeout does not prove that nothing was produced: a model with hidden reasoning may have worked all that time, and the next
 // one would do it again.
-function mayHaveThought({ candidate, sent }: Trip, wish: ReasoningWish, { kind }: Failure): boolean {
-  return sent && mayReasonUnseen(wish, candidate.model) && (kind === 'timeout' || kind === 'connect_timeout')
+function mayHaveThought(
+  { candidate, sent }: AttemptLease,
+  preference: ReasoningPreference,
+  { kind }: Failure,
+): boolean {
+  return sent && mayReasonUnseen(preference, candidate.model) && (kind === 'timeout' || kind === 'connect_timeout')
 }
 
 // Content that made two servers fail is not tried on a third.

@@ -1,16 +1,16 @@
 // The targets as an operator sees them: the state of every target and credential, without secrets.
-import type { CredentialView, FleetView, TargetView } from '../domain/target-view.ts'
+import type { CredentialView, TargetsView, TargetView } from '../domain/target-view.ts'
 import { limitedUntil } from './credential-pool.ts'
 import { successRate, usualFirstByteMs } from './target-health.ts'
-import type { Fleet } from './targets.ts'
+import type { Targets } from './targets.ts'
 
-export function snapshot(fleet: Fleet): FleetView {
-  const { clock } = fleet
+export function snapshot(targets: Targets): TargetsView {
+  const { clock } = targets
   const nowMs = clock.monotonic()
   const wallClock = (atMs: number) => Math.round(clock.now() + atMs - nowMs)
-  const targets: TargetView[] = []
-  for (const { provider, model, breaker, health } of fleet.targets()) {
-    targets.push({
+  const views: TargetView[] = []
+  for (const { provider, model, breaker, health } of targets.states()) {
+    views.push({
       provider,
       model,
       state: breaker.state,
@@ -23,16 +23,16 @@ export function snapshot(fleet: Fleet): FleetView {
     })
   }
   const credentials: CredentialView[] = []
-  for (const badge of fleet.badges()) {
-    if (badge.credential === undefined) continue
-    const limited = limitedUntil(badge, nowMs)
-    const until = badge.state === 'dead' ? badge.probeAtMs : limited
+  for (const credentialState of targets.credentialStates()) {
+    if (credentialState.credential === undefined) continue
+    const limited = limitedUntil(credentialState, nowMs)
+    const until = credentialState.state === 'dead' ? credentialState.probeAtMs : limited
     credentials.push({
-      provider: badge.provider,
-      id: badge.credential.id,
-      state: badge.state === 'active' && limited !== null ? 'limited' : badge.state,
+      provider: credentialState.provider,
+      id: credentialState.credential.id,
+      state: credentialState.state === 'active' && limited !== null ? 'limited' : credentialState.state,
       until: until === null ? null : wallClock(until),
     })
   }
-  return { targets, credentials }
+  return { targets: views, credentials }
 }

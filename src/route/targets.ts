@@ -6,13 +6,19 @@ import type { Clock } from '../lib/clock.ts'
 import type { Registry } from '../upstream/registry.ts'
 import type { Catalog } from './catalog.ts'
 import { type Breaker, type BreakerBounds, newBreaker } from './circuit-breaker.ts'
-import { type Badge, type CredentialBounds, forgetPastLimits, type Keyring, newBadge } from './credential-pool.ts'
+import {
+  type CredentialBounds,
+  type CredentialPool,
+  type CredentialState,
+  forgetPastLimits,
+  newCredentialState,
+} from './credential-pool.ts'
 import { type LastResortBounds, type LastResorts, lastResorts } from './last-resort.ts'
 import { type Probes, probes } from './probe.ts'
 import { type BudgetBounds, type RetryBudget, retryBudget } from './retry-budget.ts'
 import { type Health, newHealth } from './target-health.ts'
 
-export type FleetBounds = BreakerBounds &
+export type TargetsBounds = BreakerBounds &
   BudgetBounds &
   CredentialBounds &
   LastResortBounds & {
@@ -22,17 +28,17 @@ export type FleetBounds = BreakerBounds &
     readonly probeEveryMs: number
   }
 
-export type FleetNeeds = {
-  readonly bounds: FleetBounds
+export type TargetsNeeds = {
+  readonly bounds: TargetsBounds
   readonly catalog: () => Catalog
   readonly adapters: Registry
   readonly clock: Clock
   readonly newId: () => string
-  readonly onAlarm: (alarm: FleetAlarm) => void
+  readonly onAlarm: (alarm: TargetAlarm) => void
   readonly onBug: (error: unknown) => void
 }
 
-export type FleetAlarm =
+export type TargetAlarm =
   | { readonly kind: 'breaker_opened' | 'breaker_closed'; readonly provider: string; readonly model: string }
   | { readonly kind: 'credential_dead' | 'credential_alive'; readonly provider: string; readonly credential: string }
 
@@ -51,7 +57,7 @@ export type Candidate = {
   readonly target: Target
   readonly provider: Provider
   readonly state: TargetState
-  readonly keyring: Keyring
+  readonly credentialPool: CredentialPool
   // The complete choice when there is only one target: made once, since most requests have only this one.
   readonly alone: Choice
 }
@@ -70,30 +76,30 @@ export type Choice = {
   readonly unwanted: boolean
 }
 
-export type Fleet = {
+export type Targets = {
   candidates(model: Model): readonly Candidate[]
-  readonly bounds: FleetBounds
+  readonly bounds: TargetsBounds
   readonly clock: Clock
   readonly budget: RetryBudget
   readonly probes: Probes
-  readonly onAlarm: (alarm: FleetAlarm) => void
+  readonly onAlarm: (alarm: TargetAlarm) => void
   readonly lastResorts: LastResorts
   // In the order in which the catalog names them.
-  targets(): Iterable<TargetState>
-  badges(): Iterable<Badge>
+  states(): Iterable<TargetState>
+  credentialStates(): Iterable<CredentialState>
   // Where this credential may be sent: the provider in the current catalog, if the credential still belongs to it.
-  providerOf(badge: Badge): Provider | undefined
+  providerOf(credentialState: CredentialState): Provider | undefined
   // The credentials for calling a target.
-  keyringOf(state: TargetState): Keyring
+  credentialPoolOf(state: TargetState): CredentialPool
   prune(): void
   close(): void
 }
 
-export function openFleet(needs: FleetNeeds): Fleet {
+export function openTargets(needs: TargetsNeeds): Targets {
   const { bounds, clock } = needs
   let prepared: Catalog | undefined
   let states = new Map<string, TargetState>()
-  let keyrings = new Map<string, { readonly provider: Provider; readonly keyring: Keyring }>()
+  let credentialPools = new Map<string, { readonly provider: Provider; readonly credentialPool: CredentialPool }>()
   let byModel = new WeakMap<Model, readonly Candidate[]>()
   const lastTries = lastResorts({ ...bounds, clock })
   const budget = retryBudget({ ...bounds, clock })
@@ -102,9 +108,9 @@ export function openFleet(needs: FleetNeeds): Fleet {
   // All at once, so that targets missing from the new catalog are dropped.
   function prepare(catalog: Catalog): void {
     prepared = catalog
-    const before = { states, keyrings }
+    const before = { states, credentialPools }
     states = new Map()
-    keyrings = new Map()
+    credentialPools = new Map()
     byModel = new WeakMap()
     for (const model of catalog.models) byModel.set(model, candidatesOf(model, catalog, before))
     lastTries.keep(id => catalog.model(id)?.id === id)
@@ -119,18 +125,18 @@ export function openFleet(needs: FleetNeeds): Fleet {
   function candidatesOf(
     model: Model,
     catalog: Catalog,
-    before: { readonly states: typeof states; readonly keyrings: typeof keyrings },
+    before: { readonly states: typeof states; readonly credentialPools: typeof credentialPools },
   ): readonly Candidate[] {
     return model.targets.flatMap(target => {
       const provider = catalog.provider(target.provider)
       if (provider === undefined) return []
-      const had = before.keyrings.get(provider.id)
+      const had = before.credentialPools.get(provider.id)
       const moved = had === undefined || isElsewhere(had.provider, provider)
-      let known = keyrings.get(provider.id)
+      let known = credentialPools.get(provider.id)
       if (known === undefined) {
-        const old = moved ? undefined : had.keyring
-        known = { provider, keyring: keyringOf(provider.id, catalog.credentials(provider.id), old) }
-        keyrings.set(provider.id, known)
+        const old = moved ? undefined : had.credentialPool
+        known = { provider, credentialPool: credentialPoolOf(provider.id, catalog.credentials(provider.id), old) }
+        credentialPools.set(provider.id, known)
       }
       const key = `${provider.id}\n${target.model}`
       let state = states.get(key)
@@ -138,7 +144,7 @@ export function openFleet(needs: FleetNeeds): Fleet {
         state = (moved ? undefined : before.states.get(key)) ?? newState(key, target)
         states.set(key, state)
       }
-      return [candidateOf(model, target, provider, state, known.keyring)]
+      return [candidateOf(model, target, provider, state, known.credentialPool)]
     })
   }
 
@@ -153,23 +159,24 @@ export function openFleet(needs: FleetNeeds): Fleet {
     probes: asking,
     onAlarm: needs.onAlarm,
     lastResorts: lastTries,
-    targets() {
+    states() {
       prepareAnew()
       return states.values()
     },
-    *badges() {
+    *credentialStates() {
       prepareAnew()
-      for (const { keyring } of keyrings.values()) yield* keyring.badges
+      for (const { credentialPool } of credentialPools.values()) yield* credentialPool.credentials
     },
-    providerOf(badge) {
+    providerOf(credentialState) {
       prepareAnew()
-      const known = keyrings.get(badge.provider)
-      return known?.keyring.badges.includes(badge) ? known.provider : undefined
+      const known = credentialPools.get(credentialState.provider)
+      return known?.credentialPool.credentials.includes(credentialState) ? known.provider : undefined
     },
-    keyringOf: ({ provider }) => keyrings.get(provider)?.keyring ?? NO_KEYS,
+    credentialPoolOf: ({ provider }) => credentialPools.get(provider)?.credentialPool ?? NO_KEYS,
     prune() {
       const nowMs = clock.monotonic()
-      for (const { keyring } of keyrings.values()) for (const badge of keyring.badges) forgetPastLimits(badge, nowMs)
+      for (const { credentialPool } of credentialPools.values())
+        for (const credentialState of credentialPool.credentials) forgetPastLimits(credentialState, nowMs)
       asking.prune()
       budget.prune()
       lastTries.prune()
@@ -179,7 +186,7 @@ export function openFleet(needs: FleetNeeds): Fleet {
 }
 
 const NOBODY: readonly Candidate[] = []
-const NO_KEYS: Keyring = { badges: [], turn: 0 }
+const NO_KEYS: CredentialPool = { credentials: [], turn: 0 }
 
 function newState(key: string, { provider, model }: Target): TargetState {
   const never = Number.NEGATIVE_INFINITY
@@ -187,18 +194,22 @@ function newState(key: string, { provider, model }: Target): TargetState {
 }
 
 // A credential's state is kept as long as its secret is the same.
-function keyringOf(provider: string, credentials: readonly Credential[], old: Keyring | undefined): Keyring {
-  const had = old?.badges ?? []
+function credentialPoolOf(
+  provider: string,
+  credentials: readonly Credential[],
+  old: CredentialPool | undefined,
+): CredentialPool {
+  const had = old?.credentials ?? []
   const turn = old?.turn ?? 0
   if (credentials.length === 0) {
-    const none = had.find(badge => badge.credential === undefined)
-    return { badges: [none ?? newBadge(provider, undefined)], turn }
+    const none = had.find(credentialState => credentialState.credential === undefined)
+    return { credentials: [none ?? newCredentialState(provider, undefined)], turn }
   }
-  const badges = credentials.map(({ id, secret }, at) => {
+  const credentialStates = credentials.map(({ id, secret }, at) => {
     const known = had.find(({ credential }) => credential?.id === id && credential.secret === secret)
-    return known ?? newBadge(provider, credentials[at])
+    return known ?? newCredentialState(provider, credentials[at])
   })
-  return { badges, turn: turn % badges.length }
+  return { credentials: credentialStates, turn: turn % credentialStates.length }
 }
 
 function candidateOf(
@@ -206,13 +217,13 @@ function candidateOf(
   target: Target,
   provider: Provider,
   state: TargetState,
-  keyring: Keyring,
+  credentialPool: CredentialPool,
 ): Candidate {
   const reason = REASON_OF[model.strategy]
   const considered = [{ model: model.id, provider: provider.id, position: 0, reason }] as const
   const queue: Candidate[] = []
   const alone: Choice = { queue, considered, evenBarred: false, lastResort: undefined, waitMs: 0, unwanted: false }
-  const candidate: Candidate = { model, target, provider, state, keyring, alone }
+  const candidate: Candidate = { model, target, provider, state, credentialPool, alone }
   queue.push(candidate)
   return candidate
 }

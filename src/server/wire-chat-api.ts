@@ -7,7 +7,7 @@ import { refusalNotes } from '../admit/refusal-log.ts'
 import { installationKey } from '../config/installation-key.ts'
 import type { Failure } from '../domain/failure.ts'
 import type { Key } from '../domain/key.ts'
-import type { FleetView } from '../domain/target-view.ts'
+import type { TargetsView } from '../domain/target-view.ts'
 import { type Door, v1Door } from '../http/router.ts'
 import { chatCompletions } from '../http/v1/chat-completions.ts'
 import { chatQuote } from '../http/v1/chat-quote.ts'
@@ -20,9 +20,9 @@ import { fairQueue } from '../lib/fair-queue.ts'
 import { pauses } from '../lib/pauses.ts'
 import { type Roster, roster } from '../lib/roster.ts'
 import { tokenCounter } from '../lib/token-counter.ts'
-import { tend } from '../route/probing.ts'
+import { maintainTargets } from '../route/probing.ts'
 import { snapshot } from '../route/snapshot.ts'
-import { type FleetAlarm, openFleet } from '../route/targets.ts'
+import { openTargets, type TargetAlarm } from '../route/targets.ts'
 import type { Hint } from '../store/contract/buckets.ts'
 import { requestLine } from '../telemetry/request-log.ts'
 import { largeAnswers } from '../upstream/large-answers.ts'
@@ -43,7 +43,7 @@ export type V1 = {
   // Whether Redis is used, and is there.
   redis(): 'none' | 'ok' | 'away'
   // What routing knows of a provider's targets and credentials.
-  healthOf(providerId: string): FleetView
+  healthOf(providerId: string): TargetsView
   // Requests with an open row of ours.
   readonly live: Roster<string>
   readonly settlements: Settlements
@@ -98,20 +98,20 @@ export async function openV1({ store, catalog }: House, around: Around, ground: 
   }, bounds.limitsPrunedEveryMs)
   const large = largeAnswers(bounds)
   const adapters = adapterRegistry(bounds, { clock, onBug, memory: ground.answers, large, room: ground.outward })
-  const fleet = openFleet({
+  const targets = openTargets({
     bounds,
     catalog: catalog.current,
     adapters,
     clock,
     newId: ground.newId,
     onAlarm(alarm) {
-      metrics.fleetAlarm(alarm.kind)
+      metrics.targetAlarm(alarm.kind)
       log.warn(alarm, ALARMS[alarm.kind])
     },
     onBug,
   })
-  metrics.watch(() => snapshot(fleet))
-  const tending = setInterval(tend, bounds.fleetTendedEveryMs, fleet)
+  metrics.watch(() => snapshot(targets))
+  const tending = setInterval(maintainTargets, bounds.targetsMaintainedEveryMs, targets)
   const live = roster<string>()
   const betweenTries = pauses(bounds.drainSettlePauseMsMax)
   metrics.watchOpenRows(() => live.size)
@@ -146,7 +146,7 @@ export async function openV1({ store, catalog }: House, around: Around, ground: 
     ...warnings(ground),
     alarms: ground.alarms,
     adapters,
-    fleet,
+    targets,
     clock,
     random: ground.random,
     counter,
@@ -217,16 +217,16 @@ export async function openV1({ store, catalog }: House, around: Around, ground: 
     live,
     settlements: { open: live, hurry: betweenTries.end },
     healthOf(id) {
-      const { targets, credentials } = snapshot(fleet)
+      const view = snapshot(targets)
       const ofIt = ({ provider }: { readonly provider: string }) => provider === id
-      return { targets: targets.filter(ofIt), credentials: credentials.filter(ofIt) }
+      return { targets: view.targets.filter(ofIt), credentials: view.credentials.filter(ofIt) }
     },
     async close() {
       clearInterval(pruning)
       notes.flush()
       clearInterval(tending)
       redis?.close()
-      fleet.close()
+      targets.close()
       await adapters.close()
       await large.close()
       await counter.close()
@@ -235,7 +235,7 @@ export async function openV1({ store, catalog }: House, around: Around, ground: 
   }
 }
 
-const ALARMS: Readonly<Record<FleetAlarm['kind'], string>> = {
+const ALARMS: Readonly<Record<TargetAlarm['kind'], string>> = {
   breaker_opened: 'a target fails and is not called for a while',
   breaker_closed: 'a target is well again',
   credential_dead: 'a provider refuses a credential, which is set aside',

@@ -2,11 +2,11 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client'
 import type { FailureKind } from '../domain/failure.ts'
-import type { FleetView } from '../domain/target-view.ts'
+import type { TargetsView } from '../domain/target-view.ts'
 import { redisMetrics } from './redis-metrics.ts'
 import { requestMetrics } from './request-metrics.ts'
 import type { RequestReport } from './request-report.ts'
-import { fleetMetrics } from './target-metrics.ts'
+import { targetMetrics } from './target-metrics.ts'
 
 export type Metrics = {
   request(report: RequestReport): void
@@ -20,9 +20,9 @@ export type Metrics = {
   unwrittenRefusal(): void
   swept(rows: number): void
   // What routing sounds an alarm about: a breaker, a credential.
-  fleetAlarm(kind: string): void
+  targetAlarm(kind: string): void
   // From here on the upstreams stand in the metrics too.
-  watch(fleet: () => FleetView): void
+  watch(targets: () => TargetsView): void
   // From here on Redis does too. Gives what counts the requests that this node limits alone.
   watchRedis(isUp: () => boolean): () => void
   // A connection was refused, or closed while it rested, because of a bound.
@@ -62,7 +62,7 @@ export function gatewayMetrics(
     watchConnections: open => gauge(registry, 'turnpike_connections', 'Open connections of callers.', open),
     watchOpenRows: open =>
       gauge(registry, 'turnpike_open_rows', 'Requests whose usage row is being opened or is open.', open),
-    watch: fleet => fleetMetrics(registry, fleet),
+    watch: targets => targetMetrics(registry, targets),
     watchRedis: isUp => redisMetrics(registry, isUp),
     streams: {
       delta(by) {
@@ -117,7 +117,7 @@ type EventCounters = Pick<
   | 'oddSettlement'
   | 'unwrittenRefusal'
   | 'swept'
-  | 'fleetAlarm'
+  | 'targetAlarm'
   | 'connections'
 >
 
@@ -154,7 +154,7 @@ function eventCounters(registry: Registry): EventCounters {
     oddSettlement: settled => alarms.inc({ alarm: `settlement_${settled}` }),
     unwrittenRefusal: () => unwritten.inc(),
     swept: rows => alarms.inc({ alarm: 'rows_recovered' }, rows),
-    fleetAlarm: kind => alarms.inc({ alarm: kind }),
+    targetAlarm: kind => alarms.inc({ alarm: kind }),
     connections: {
       onRefused: bound => refusedConnections.inc({ bound }),
       onEvicted: bound => evictedConnections.inc({ bound }),

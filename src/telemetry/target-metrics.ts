@@ -1,10 +1,10 @@
 // The upstreams in the metrics: one series for each target and credential of the catalog, read when somebody asks.
 import { Counter, Gauge, type Registry } from '@prometheus-io/client'
-import { CREDENTIAL_STATES, type FleetView, TARGET_STATES, type TargetView } from '../domain/target-view.ts'
+import { CREDENTIAL_STATES, TARGET_STATES, type TargetsView, type TargetView } from '../domain/target-view.ts'
 
-export function fleetMetrics(registry: Registry, look: () => FleetView): void {
+export function targetMetrics(registry: Registry, look: () => TargetsView): void {
   // One look serves all that are asked for at once.
-  let seen: FleetView | undefined
+  let seen: TargetsView | undefined
   const view = () => {
     if (seen === undefined) {
       seen = look()

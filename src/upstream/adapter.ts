@@ -5,7 +5,7 @@ import type { Chat } from '../domain/chat.ts'
 import type { AnswerListener, Flow } from '../domain/handoff.ts'
 import type { Silence } from './http1/connection.ts'
 
-export type Errand = {
+export type UpstreamRequest = {
   readonly requestId: string
   // The account; empty for probes.
   readonly accountId: string
@@ -32,7 +32,7 @@ export type Errand = {
 
 export type Adapter = {
   readonly provider: Provider
-  call(errand: Errand, listener: AnswerListener): Flow
+  call(upstreamRequest: UpstreamRequest, listener: AnswerListener): Flow
   // Names of the caller's fields that this protocol does not forward.
   ignored(chat: Chat): readonly string[]
   // Its provider has changed: calls in flight continue to their end, nothing is kept for later.

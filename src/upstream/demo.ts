@@ -4,7 +4,7 @@ import type { Provider } from '../domain/catalog.ts'
 import type { Chat } from '../domain/chat.ts'
 import type { AnswerListener, Flow } from '../domain/handoff.ts'
 import { spokenTexts } from '../domain/prompt.ts'
-import type { Adapter, Errand } from './adapter.ts'
+import type { Adapter, UpstreamRequest } from './adapter.ts'
 import { countWords, wordEnds } from './demo-words.ts'
 
 const WORD_MS = 15
@@ -12,9 +12,9 @@ const WORD_MS = 15
 export function demoAdapter(provider: Provider): Adapter {
   return {
     provider,
-    call(errand, listener) {
-      errand.onSent()
-      return errand.chat.stream ? streamed(errand, listener) : atOnce(errand, listener)
+    call(upstreamRequest, listener) {
+      upstreamRequest.onSent()
+      return upstreamRequest.chat.stream ? streamed(upstreamRequest, listener) : atOnce(upstreamRequest, listener)
     },
     ignored: ({ extras, leftOut }) => [...extras.keys(), ...leftOut],
     retire: () => undefined,
@@ -22,13 +22,13 @@ export function demoAdapter(provider: Provider): Adapter {
   }
 }
 
-function atOnce(errand: Errand, listener: AnswerListener): Flow {
+function atOnce(upstreamRequest: UpstreamRequest, listener: AnswerListener): Flow {
   let stopped = false
-  const { words, said, finish, usage } = script(errand)
+  const { words, said, finish, usage } = script(upstreamRequest)
   setImmediate(() => {
     if (stopped) return
     const message = { role: 'assistant', content: words(0, said), refusal: null }
-    const choices = Array.from({ length: errand.chat.n }, (_, index) => ({
+    const choices = Array.from({ length: upstreamRequest.chat.n }, (_, index) => ({
       index,
       message,
       logprobs: null,
@@ -37,12 +37,17 @@ function atOnce(errand: Errand, listener: AnswerListener): Flow {
     listener.whole({ choices, usage, fingerprint: undefined })
     listener.end(undefined)
   })
-  return { pause() {}, resume() {}, abort: () => (stopped = true), upstreamId: () => `demo-${errand.requestId}` }
+  return {
+    pause() {},
+    resume() {},
+    abort: () => (stopped = true),
+    upstreamId: () => `demo-${upstreamRequest.requestId}`,
+  }
 }
 
-function streamed(errand: Errand, listener: AnswerListener): Flow {
-  const { words, said, finish, usage } = script(errand)
-  const indexes = Array.from({ length: errand.chat.n }, (_, index) => index)
+function streamed(upstreamRequest: UpstreamRequest, listener: AnswerListener): Flow {
+  const { words, said, finish, usage } = script(upstreamRequest)
+  const indexes = Array.from({ length: upstreamRequest.chat.n }, (_, index) => index)
   let next = 0
   let timer: NodeJS.Timeout | undefined
 
@@ -69,7 +74,7 @@ function streamed(errand: Errand, listener: AnswerListener): Flow {
     pause: () => clearInterval(timer),
     resume,
     abort: () => clearInterval(timer),
-    upstreamId: () => `demo-${errand.requestId}`,
+    upstreamId: () => `demo-${upstreamRequest.requestId}`,
   }
 }
 
@@ -78,7 +83,7 @@ function chunk(choices: { index: number; delta: Record<string, unknown>; finish_
 }
 
 // A word is a token here, in the prompt and in the answer. No more of the message is read than may be echoed.
-function script({ chat, outputTokens, outputBound }: Errand) {
+function script({ chat, outputTokens, outputBound }: UpstreamRequest) {
   const echo = `You said: ${lastUserText(chat)}`
   const cap = outputTokens ?? outputBound
   const ends = wordEnds(echo, cap + 1)

@@ -6,12 +6,12 @@ import { BOUNDS, TIMEOUTS } from '../../src/config/limits.ts'
 import { type Credential, type Model, NO_QUIRKS, type Provider, type Target } from '../../src/domain/catalog.ts'
 import type { Failure } from '../../src/domain/failure.ts'
 import type { Answer, Client } from '../../src/domain/handoff.ts'
-import type { Strategy, Wishes } from '../../src/domain/routing.ts'
+import type { RoutingPreferences, Strategy } from '../../src/domain/routing.ts'
 import { type Catalog, catalogOf, liveCatalog } from '../../src/route/catalog.ts'
 import { type ChooseNeeds, type ChooseRequest, choose } from '../../src/route/choose.ts'
 import { type RouteNeeds, type RouteRequest, route } from '../../src/route/route.ts'
-import { type Fleet, type FleetAlarm, type FleetBounds, openFleet } from '../../src/route/targets.ts'
-import type { Adapter, Errand } from '../../src/upstream/adapter.ts'
+import { openTargets, type TargetAlarm, type Targets, type TargetsBounds } from '../../src/route/targets.ts'
+import type { Adapter, UpstreamRequest } from '../../src/upstream/adapter.ts'
 import { type ManualClock, manualClock } from './manual-clock.ts'
 
 // What an upstream does with a call: after so long it fails, or begins to answer, which lasts a while and may break.
@@ -23,7 +23,7 @@ export type Doing = {
   // It failed before the request had left.
   readonly unsent?: boolean
 }
-export type Behaviour = (call: Errand, nowMs: number) => Doing
+export type Behaviour = (call: UpstreamRequest, nowMs: number) => Doing
 
 export type Member = {
   readonly id: string
@@ -45,7 +45,7 @@ export type Called = {
 export type Ask = {
   readonly account?: string
   readonly models?: readonly [Model, ...Model[]]
-  readonly wishes?: Wishes
+  readonly preferences?: RoutingPreferences
   readonly body?: Record<string, unknown>
   readonly stickTo?: string
   readonly outputTokens?: number
@@ -57,9 +57,9 @@ export type Told = { readonly answer: Answer; readonly broke: Failure | undefine
 export type World = {
   readonly clock: ManualClock
   readonly model: Model
-  readonly fleet: Fleet
+  readonly targets: Targets
   readonly needs: RouteNeeds & ChooseNeeds
-  readonly alarms: FleetAlarm[]
+  readonly alarms: TargetAlarm[]
   // Every call that an upstream got, questions of our own among them.
   readonly calls: Called[]
   at(ms: number, run: () => void): void
@@ -79,13 +79,13 @@ const QUICK = { breakerFailuresInARowMax: 5 }
 
 export function openWorld(
   members: readonly Member[],
-  options: { readonly strategy?: Strategy; readonly seed?: number; readonly bounds?: Partial<FleetBounds> } = {},
+  options: { readonly strategy?: Strategy; readonly seed?: number; readonly bounds?: Partial<TargetsBounds> } = {},
 ): World {
   const clock = manualClock()
   const random = chance(options.seed ?? 1)
   const due: { readonly atMs: number; readonly run: () => void }[] = []
   const calls: Called[] = []
-  const alarms: FleetAlarm[] = []
+  const alarms: TargetAlarm[] = []
   let ids = 0
 
   // Sorted by time; what comes last is mostly due last.
@@ -98,15 +98,15 @@ export function openWorld(
   const adapters = {
     get: (provider: Provider): Adapter => ({
       provider,
-      call(errand, listener) {
+      call(upstreamRequest, listener) {
         const nowMs = clock.monotonic()
-        const { requestId, model, credential, outputTokens } = errand
+        const { requestId, model, credential, outputTokens } = upstreamRequest
         calls.push({ provider: provider.id, model, credential: credential?.id, requestId, outputTokens, atMs: nowMs })
         const member = members.find(({ id }) => id === provider.id)
-        const doing = member?.behave(errand, nowMs) ?? { afterMs: 0 }
+        const doing = member?.behave(upstreamRequest, nowMs) ?? { afterMs: 0 }
         let aborted = false
         const after = (ms: number, run: () => void) => at(clock.monotonic() + ms, () => aborted || run())
-        if (!doing.unsent && !NEVER_SENT.has(doing.failure?.kind)) errand.onSent()
+        if (!doing.unsent && !NEVER_SENT.has(doing.failure?.kind)) upstreamRequest.onSent()
         after(doing.afterMs, () => {
           if (doing.failure !== undefined) return listener.end(doing.failure)
           listener.chunks([{ choices: [{ index: 0, delta: { content: 'Hello' }, finish_reason: null }], ...UNSAID }])
@@ -132,16 +132,24 @@ export function openWorld(
   }
   const newId = () => `probe-${ids++}`
   const bounds = { ...BOUNDS, ...QUICK, ...options.bounds }
-  const onAlarm = (alarm: FleetAlarm) => void alarms.push(alarm)
-  const fleet = openFleet({ bounds, catalog: catalog.current, adapters, clock, newId, onAlarm, onBug })
-  const needs = { fleet, random, adapters, clock, attemptsMax: 3, catalog: catalog.current, onFailure: () => undefined }
+  const onAlarm = (alarm: TargetAlarm) => void alarms.push(alarm)
+  const targets = openTargets({ bounds, catalog: catalog.current, adapters, clock, newId, onAlarm, onBug })
+  const needs = {
+    targets,
+    random,
+    adapters,
+    clock,
+    attemptsMax: 3,
+    catalog: catalog.current,
+    onFailure: () => undefined,
+  }
 
   function request(asked: Ask = {}): RouteRequest & ChooseRequest {
     const chat = asked.body === undefined ? CHAT : parseChat({ ...BODY, ...asked.body })
     return {
       requestId: `request-${ids++}`,
       accountId: asked.account ?? 'alice',
-      chat: asked.wishes === undefined ? chat : { ...chat, wishes: asked.wishes },
+      chat: asked.preferences === undefined ? chat : { ...chat, preferences: asked.preferences },
       models: asked.models ?? [model],
       stickTo: asked.stickTo ?? null,
       unfit: [],
@@ -184,7 +192,7 @@ export function openWorld(
   return {
     clock,
     model,
-    fleet,
+    targets,
     needs,
     alarms,
     calls,

@@ -189,7 +189,7 @@ test('whatever befalls it, it remembers a bounded number of accounts', () => {
     beganWell(breaker, false, 0)
   }
 
-  assert.ok(breaker.doubtful.size <= 16)
+  assert.ok(breaker.suspect.size <= 16)
 })
 
 function fail(breaker: Breaker, failure: Partial<BreakerFailure>, nowMs = 0): Verdict {

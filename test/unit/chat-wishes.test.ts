@@ -10,14 +10,14 @@ const messages = () => [{ role: 'user', content: 'Hello' }]
 const chat = (body: object) => parseChat({ model: 'm', messages: messages(), ...body })
 
 test('a request that asks nothing has no wishes, and null means absent', () => {
-  assert.equal(chat({}).wishes, NO_WISHES)
-  assert.equal(chat({ models: null, provider: null }).wishes, NO_WISHES)
-  const { wishes } = chat({ provider: { order: null, only: null, sort: null, max_price: { prompt: null } } })
-  assert.deepEqual(wishes, { ...NO_WISHES, only: undefined })
+  assert.equal(chat({}).preferences, NO_WISHES)
+  assert.equal(chat({ models: null, provider: null }).preferences, NO_WISHES)
+  const { preferences } = chat({ provider: { order: null, only: null, sort: null, max_price: { prompt: null } } })
+  assert.deepEqual(preferences, { ...NO_WISHES, only: undefined })
 })
 
 test('every wish is read under its own name', () => {
-  const { wishes, forwarded, leftOut } = chat({
+  const { preferences, forwarded, leftOut } = chat({
     models: ['b', 'c'],
     provider: {
       order: ['x'],
@@ -30,7 +30,7 @@ test('every wish is read under its own name', () => {
     },
   })
 
-  assert.deepEqual(wishes, {
+  assert.deepEqual(preferences, {
     models: ['b', 'c'],
     order: ['x'],
     only: ['x', 'y'],
@@ -44,7 +44,9 @@ test('every wish is read under its own name', () => {
 })
 
 test('a bound finer than any price is cut, and one below any price is nothing', () => {
-  const { maxPrice } = chat({ provider: { max_price: { prompt: '0.0000019', completion: 1e-9, request: 0 } } }).wishes
+  const { maxPrice } = chat({
+    provider: { max_price: { prompt: '0.0000019', completion: 1e-9, request: 0 } },
+  }).preferences
 
   assert.deepEqual(maxPrice, { prompt: 1n, completion: 0n, request: 0n })
 })

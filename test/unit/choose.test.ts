@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { TargetCost } from '../../src/domain/dollars.ts'
 import { Failure } from '../../src/domain/failure.ts'
-import { NO_WISHES, type Wishes } from '../../src/domain/routing.ts'
+import { NO_WISHES, type RoutingPreferences } from '../../src/domain/routing.ts'
 import { choose } from '../../src/route/choose.ts'
 import { snapshot } from '../../src/route/snapshot.ts'
 import {
@@ -62,13 +62,13 @@ test('the fastest by the time to its first byte, for streams and JSON apart; one
   const slow = member('slow', {}, () => ({ afterMs: 900 }))
   const quick = member('quick', {}, () => ({ afterMs: 100 }))
   const world = openWorld([slow, quick], { strategy: 'fastest' })
-  for (const only of ['slow', 'quick']) await world.answer({ wishes: wish({ only: [only] }) })
+  for (const only of ['slow', 'quick']) await world.answer({ preferences: wish({ only: [only] }) })
 
   assert.deepEqual(new Set(Array.from({ length: 100 }, () => order(world)[0])), new Set(['quick']))
   assert.equal(new Set(Array.from({ length: 100 }, () => order(world, { body: { stream: false } })[0])).size, 2)
 
   world.clock.advance(5 * 60_000)
-  await world.answer({ wishes: wish({ only: ['quick'] }) })
+  await world.answer({ preferences: wish({ only: ['quick'] }) })
   const explored = Array.from({ length: 2000 }, () => order(world)[0]).filter(name => name === 'slow').length / 2000
   assert.ok(explored > 0.02 && explored < 0.1, String(explored))
 })
@@ -77,7 +77,7 @@ test('the least busy by what it has in flight for its weight', async () => {
   const world = openWorld([member('one'), member('three', { weight: 3 })], { strategy: 'least_busy' })
   const asked = Array.from({ length: 8 }, () => world.ask())
 
-  const busy = snapshot(world.fleet).targets.map(({ provider, inFlight }) => [provider, inFlight])
+  const busy = snapshot(world.targets).targets.map(({ provider, inFlight }) => [provider, inFlight])
 
   assert.deepEqual(busy, [
     ['one', 2],
@@ -97,13 +97,13 @@ test('whoever fails too often goes behind the others, and whoever is open is not
   assert.deepEqual(places(world), ['b priority', 'flaky unhealthy'])
 
   flaky.behave = DOWN
-  for (let i = 0; i < 5; i++) await world.answer({ wishes: wish({ only: ['flaky'] }) })
+  for (let i = 0; i < 5; i++) await world.answer({ preferences: wish({ only: ['flaky'] }) })
   assert.deepEqual(places(world), ['b priority', '- flaky breaker_open'])
 })
 
 test('wishes: an order, only some, not others, at most a price, no fallbacks', () => {
   const world = openWorld(['a', 'b', 'c'].map((id, priority) => member(id, { priority })))
-  const told = (wishes: Partial<Wishes>) => places(world, { wishes: wish(wishes) })
+  const told = (preferences: Partial<RoutingPreferences>) => places(world, { preferences: wish(preferences) })
 
   assert.deepEqual(told({ order: ['c', 'nobody', 'b'] }), ['c requested_order', 'b requested_order', 'a priority'])
   assert.deepEqual(told({ only: ['b', 'c'] }), ['b priority', 'c priority', '- a not_in_only'])
@@ -118,7 +118,7 @@ test('wishes: an order, only some, not others, at most a price, no fallbacks', (
   for (const maxPrice of [{ prompt: 9n }, { completion: 19n }]) {
     assert.deepEqual(told({ maxPrice }), ['- a above_max_price', '- b above_max_price', '- c above_max_price'])
   }
-  assert.deepEqual(order(world, { wishes: wish({ only: [] }) }), [])
+  assert.deepEqual(order(world, { preferences: wish({ only: [] }) }), [])
 })
 
 test('a sort that is wished for replaces the strategy of the model', () => {
@@ -127,7 +127,7 @@ test('a sort that is wished for replaces the strategy of the model', () => {
     member('cheap', { priority: 1, cost: rates(1n, 1n) }),
   ])
 
-  assert.deepEqual(places(world, { wishes: wish({ sort: 'cheapest' }) }), ['cheap cheapest', 'dear cheapest'])
+  assert.deepEqual(places(world, { preferences: wish({ sort: 'cheapest' }) }), ['cheap cheapest', 'dear cheapest'])
 })
 
 test('required parameters are those that the request uses, and a model that does not list one is passed over', () => {
@@ -136,8 +136,8 @@ test('required parameters are those that the request uses, and a model that does
   const able = modelOf('able', members, 'priority', { supportedParameters: ['tools', 'temperature', 'max_tokens'] })
   const world = openWorld(members)
   world.replace(worldCatalog(members, [plain, able]))
-  const wishes = wish({ requireParameters: true })
-  const told = (body: Record<string, unknown>) => places(world, { models: [plain, able], wishes, body })
+  const preferences = wish({ requireParameters: true })
+  const told = (body: Record<string, unknown>) => places(world, { models: [plain, able], preferences, body })
 
   assert.deepEqual(told({}), ['a priority', 'a fallback_model'])
   assert.deepEqual(told({ temperature: 1, max_completion_tokens: 5 }), [
@@ -188,7 +188,7 @@ test('sticking stays within the best priority and behind the order that was aske
       const names = order(world, { stickTo: word })
       assert.equal(names[2], 'backup')
       assert.equal(places(world, { stickTo: word })[0], `${names[0]} sticky`)
-      assert.equal(order(world, { stickTo: word, wishes: wish({ order: ['backup'] }) })[0], 'backup')
+      assert.equal(order(world, { stickTo: word, preferences: wish({ order: ['backup'] }) })[0], 'backup')
     }),
   )
 })
@@ -197,11 +197,11 @@ test('looking takes nothing: a thousand looks change neither what is chosen nor 
   const dead = { ...member('a'), behave: DOWN }
   const world = openWorld([dead])
   for (let i = 0; i < 5; i++) await world.answer()
-  const before = JSON.stringify(snapshot(world.fleet))
+  const before = JSON.stringify(snapshot(world.targets))
 
   for (let i = 0; i < 1000; i++) assert.deepEqual(places(world), ['a last_resort'])
 
-  assert.equal(JSON.stringify(snapshot(world.fleet)), before)
+  assert.equal(JSON.stringify(snapshot(world.targets)), before)
   assert.equal(world.calls.length, 5)
 })
 
@@ -213,8 +213,8 @@ function rates(prompt: bigint, completion: bigint): TargetCost {
   return { prompt, completion, cacheRead: prompt, cacheWrite: prompt, request: 0n }
 }
 
-function wish(wishes: Partial<Wishes>): Wishes {
-  return { ...NO_WISHES, ...wishes }
+function wish(preferences: Partial<RoutingPreferences>): RoutingPreferences {
+  return { ...NO_WISHES, ...preferences }
 }
 
 function order(world: World, asked: Ask = {}): string[] {

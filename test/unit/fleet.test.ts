@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { BOUNDS } from '../../src/config/limits.ts'
 import { Failure } from '../../src/domain/failure.ts'
 import { STRATEGIES, type Strategy } from '../../src/domain/routing.ts'
-import { tend } from '../../src/route/probing.ts'
+import { maintainTargets } from '../../src/route/probing.ts'
 import { type Behaviour, chance, type Doing, type Member, openWorld } from '../support/simulated-targets.ts'
 
 const SEEDS = [7, 19, 101]
@@ -201,8 +201,8 @@ async function simulate({ scenario, best, seed }: Place, strategy: Strategy): Pr
   const tending = (atMs: number) => {
     if (atMs > scenario.seconds * 1000) return
     world.at(atMs, () => {
-      tend(world.fleet)
-      tending(atMs + BOUNDS.fleetTendedEveryMs)
+      maintainTargets(world.targets)
+      tending(atMs + BOUNDS.targetsMaintainedEveryMs)
     })
   }
   tending(0)

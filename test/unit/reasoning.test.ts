@@ -1,7 +1,7 @@
 // Which models are known to think, by their names, and which requests hide it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isKnownToReason, mayReasonUnseen, readReasoningWish } from '../../src/domain/reasoning.ts'
+import { isKnownToReason, mayReasonUnseen, readReasoningPreference } from '../../src/domain/reasoning.ts'
 import { parseKeepingDigits } from '../../src/lib/raw-json.ts'
 
 const THINK = [
@@ -39,7 +39,7 @@ test('a request hides its reasoning, asks for it, or says nothing of it', () => 
   const speaks = { hiddenReasoning: false }
   const stated = { hiddenReasoning: false, hiddenReasoningStated: true }
   const of = (fields: Record<string, unknown>, model: object = speaks) =>
-    mayReasonUnseen(readReasoningWish(fields), model as typeof speaks)
+    mayReasonUnseen(readReasoningPreference(fields), model as typeof speaks)
 
   for (const hides of [
     { reasoning: { exclude: true } },

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Failure, refusalFor } from '../../src/domain/failure.ts'
 import type { Client } from '../../src/domain/handoff.ts'
-import { tend } from '../../src/route/probing.ts'
+import { maintainTargets } from '../../src/route/probing.ts'
 import { snapshot } from '../../src/route/snapshot.ts'
 import {
   type Behaviour,
@@ -33,13 +33,13 @@ test('a target that is down is found out after five requests and left alone unti
   assert.deepEqual(world.alarms, [{ kind: 'breaker_opened', provider: 'a', model: 'up' }])
 
   a.behave = WELL
-  const pauseMs = (snapshot(world.fleet).targets[0]?.openUntil ?? 0) - world.clock.now()
+  const pauseMs = (snapshot(world.targets).targets[0]?.openUntil ?? 0) - world.clock.now()
   world.clock.advance(pauseMs - 1)
-  tend(world.fleet)
+  maintainTargets(world.targets)
   assert.equal(world.calls.filter(({ requestId }) => isProbe(requestId)).length, 0)
   world.clock.advance(1)
-  tend(world.fleet)
-  tend(world.fleet)
+  maintainTargets(world.targets)
+  maintainTargets(world.targets)
   const asked = world.ask()
   await world.run(world.clock.monotonic() + 1000)
   const during = providerOf(await asked)
@@ -67,7 +67,7 @@ test('server errors of one account ask a question without its content, and only 
       probe.map(({ outputTokens, model }) => [outputTokens, model]),
       [[1, 'up']],
     )
-    assert.equal(snapshot(world.fleet).targets[0]?.state, opens ? 'open' : 'closed')
+    assert.equal(snapshot(world.targets).targets[0]?.state, opens ? 'open' : 'closed')
   }
 })
 
@@ -75,7 +75,7 @@ test('server errors that two accounts see open it without a question', async () 
   const world = openWorld([member('a', SERVER_ERROR)])
   for (let i = 0; i < 5; i++) await world.answer({ account: i % 2 === 0 ? 'alice' : 'bob' })
 
-  assert.equal(snapshot(world.fleet).targets[0]?.state, 'open')
+  assert.equal(snapshot(world.targets).targets[0]?.state, 'open')
   assert.equal(world.calls.filter(({ requestId }) => isProbe(requestId)).length, 0)
 })
 
@@ -107,7 +107,7 @@ for (const failure of DISPATCHED) {
     assert.equal(providerOf(told), 'a')
     assert.deepEqual(world.alarms, [])
     assert.deepEqual(
-      snapshot(world.fleet).credentials.map(({ state }) => state),
+      snapshot(world.targets).credentials.map(({ state }) => state),
       ['active'],
     )
   })
@@ -130,11 +130,11 @@ test('a target that was down comes back although one account sends it nothing bu
   for (let i = 0; i < 60; i++) {
     void world.ask({ account: 'poisoner' })
     await world.run(world.clock.monotonic() + 100)
-    tend(world.fleet)
+    maintainTargets(world.targets)
   }
   poisoning = false
 
-  assert.equal(snapshot(world.fleet).targets[0]?.state, 'closed')
+  assert.equal(snapshot(world.targets).targets[0]?.state, 'closed')
   assert.equal(providerOf(await world.answer({ account: 'neighbour' })), 'a')
 })
 
@@ -146,11 +146,11 @@ test('a probe that is limited or refused asks by the next credential, and none t
   a.behave = call => answers[call.credential?.id as 'one'](call, 0)
   for (let i = 0; i < 12; i++) {
     world.clock.advance(1000)
-    tend(world.fleet)
+    maintainTargets(world.targets)
     await world.run(world.clock.monotonic() + 250)
   }
 
-  const { targets, credentials } = snapshot(world.fleet)
+  const { targets, credentials } = snapshot(world.targets)
   assert.equal(targets[0]?.state, 'closed')
   assert.deepEqual(
     credentials.map(({ state }) => state),
@@ -167,11 +167,11 @@ test('a probe under way decides nothing once a caller has been answered', async 
   a.behave = ({ requestId }) =>
     isProbe(requestId) ? { afterMs: 500, failure: new Failure('timeout', 'no answer') } : { afterMs: 1 }
   world.clock.advance(5000)
-  tend(world.fleet)
+  maintainTargets(world.targets)
   assert.equal(providerOf(await world.answer()), 'a')
   await world.run(world.clock.monotonic() + 1000)
 
-  assert.equal(snapshot(world.fleet).targets[0]?.state, 'closed')
+  assert.equal(snapshot(world.targets).targets[0]?.state, 'closed')
 })
 
 test('with all open the accounts that ask take turns, and one that asks ten times as often is not tried more often', async () => {
@@ -268,7 +268,7 @@ test('credentials take turns; a limited one is passed over for that model until 
 
   assert.deepEqual(outcomes(mended), ['limited', 'answered'])
   assert.deepEqual(credentials(world).slice(6), ['one', 'two', 'three', 'two', 'three', 'two'])
-  assert.equal(snapshot(world.fleet).credentials[0]?.state, 'limited')
+  assert.equal(snapshot(world.targets).credentials[0]?.state, 'limited')
   a.behave = WELL
   world.clock.advance(30_000)
   for (let i = 0; i < 3; i++) await world.answer()
@@ -289,10 +289,10 @@ test('a refused credential is asked about, set aside with one alarm, and comes b
   assert.deepEqual(credentials(world), ['one', 'two', 'two', 'two', 'two'])
 
   a.behave = WELL
-  tend(world.fleet)
+  maintainTargets(world.targets)
   assert.equal(world.calls.length, 6, 'not before its time')
   world.clock.advance(60_000)
-  tend(world.fleet)
+  maintainTargets(world.targets)
   await world.run(world.clock.monotonic() + 1000)
   for (let i = 0; i < 2; i++) await world.answer()
   assert.equal(world.alarms.at(-1)?.kind, 'credential_alive')
@@ -306,7 +306,7 @@ test('a 401 that the question does not confirm sets nothing aside, and a 403 nev
     for (let i = 0; i < 20; i++) await world.answer()
     await world.run(world.clock.monotonic() + 1000)
 
-    const { targets, credentials: keys } = snapshot(world.fleet)
+    const { targets, credentials: keys } = snapshot(world.targets)
     assert.deepEqual([targets[0]?.state, keys[0]?.state], ['closed', 'active'])
     assert.deepEqual(world.alarms, [])
     assert.equal(world.calls.filter(({ requestId }) => isProbe(requestId)).length, 1, 'one question in five seconds')
@@ -318,11 +318,11 @@ test('a question that is never answered is given up: it opens the breaker and co
     const silent: Behaviour = call => (isProbe(call.requestId) ? { afterMs: 1e9 } : trouble(call, 0))
     const world = openWorld([member('a', silent, 0, ['one'])])
     for (let i = 0; i < 5; i++) await world.answer()
-    tend(world.fleet)
-    const before = snapshot(world.fleet)
+    maintainTargets(world.targets)
+    const before = snapshot(world.targets)
     world.clock.advance(30_000)
-    tend(world.fleet)
-    const after = snapshot(world.fleet)
+    maintainTargets(world.targets)
+    const after = snapshot(world.targets)
 
     assert.equal(before.targets[0]?.state, 'closed')
     if (trouble === SERVER_ERROR) assert.equal(after.targets[0]?.state, 'open')
@@ -352,11 +352,11 @@ test('a provider whose credentials are all dead is no candidate, and the others 
 
 test('where only limited or dead credentials are left they are used all the same, and an answer revives them', async () => {
   let isWell = false
-  const a: Member['behave'] = (errand, nowMs) => (isWell ? WELL : UNKNOWN_KEY)(errand, nowMs)
+  const a: Member['behave'] = (upstreamRequest, nowMs) => (isWell ? WELL : UNKNOWN_KEY)(upstreamRequest, nowMs)
   const world = openWorld([member('a', a, 0, ['one'])])
   await world.answer()
   await world.run(world.clock.monotonic() + 1000)
-  assert.equal(snapshot(world.fleet).credentials[0]?.state, 'dead')
+  assert.equal(snapshot(world.targets).credentials[0]?.state, 'dead')
 
   const first = await world.answer()
   isWell = true
@@ -364,7 +364,7 @@ test('where only limited or dead credentials are left they are used all the same
   assert.deepEqual([first.answer.attempts.length, first.answer.considered[0]?.reason], [1, 'no_credential'])
   assert.ok(second.answer.served)
   assert.deepEqual(
-    [snapshot(world.fleet).credentials[0]?.state, world.alarms.at(-1)?.kind],
+    [snapshot(world.targets).credentials[0]?.state, world.alarms.at(-1)?.kind],
     ['active', 'credential_alive'],
   )
 })
@@ -441,7 +441,7 @@ test('a prompt that is too long goes on only to a listed model with a longer con
 test('what breaks after its first content counts against the target', async () => {
   const world = openWorld([member('a', () => ({ afterMs: 10, lastsMs: 10, breaks: new Failure('reset', 'reset') }))])
   for (let i = 0; i < 19; i++) await world.answer()
-  const before = snapshot(world.fleet).targets[0]
+  const before = snapshot(world.targets).targets[0]
   for (let i = 0; i < 3; i++) await world.answer()
 
   assert.deepEqual([before?.state, before?.successRate, before?.inFlight, before?.failures], ['closed', 0, 0, 19])
@@ -457,7 +457,7 @@ test('rejected requests and connections that had gone stale say nothing about a 
   a.behave = (call, nowMs) => (calls++ % 2 === 0 ? failing(stale) : WELL)(call, nowMs)
   for (let i = 0; i < 30; i++) assert.deepEqual(outcomes(await world.answer()), ['reset', 'answered'])
 
-  const { state, failures, successRate } = snapshot(world.fleet).targets[0] ?? {}
+  const { state, failures, successRate } = snapshot(world.targets).targets[0] ?? {}
   assert.deepEqual([state, failures, successRate], ['closed', 0, 1])
   assert.deepEqual(world.alarms, [])
 })
@@ -467,7 +467,7 @@ test('a try that the budget refuses is not counted as sent', async () => {
   const world = openWorld([member('a', REFUSED), member('b', WELL, 1)], { bounds })
   await world.answer()
 
-  const counts = snapshot(world.fleet).targets.map(({ requests, inFlight }) => [requests, inFlight])
+  const counts = snapshot(world.targets).targets.map(({ requests, inFlight }) => [requests, inFlight])
   assert.deepEqual(counts, [
     [1, 0],
     [0, 0],
@@ -500,7 +500,7 @@ test("a caller that leaves is nobody's failure, and the next one may try", async
   const told = await left
 
   assert.deepEqual(outcomes(told), ['client_left'])
-  const { inFlight, failures, state } = snapshot(world.fleet).targets[0] ?? {}
+  const { inFlight, failures, state } = snapshot(world.targets).targets[0] ?? {}
   assert.deepEqual([inFlight, failures, state], [0, 5, 'open'])
   a.behave = WELL
   world.clock.advance(1000)
@@ -514,7 +514,7 @@ test('what is known outlives another catalog, but for a provider that has moved 
   const elsewhere = members.map(one => (one.id === 'moves' ? { ...one, baseUrl: 'http://elsewhere.test/v1' } : one))
 
   world.replace(worldCatalog(elsewhere, [world.model]))
-  const states = snapshot(world.fleet).targets.map(({ provider, state, requests }) => [provider, state, requests > 0])
+  const states = snapshot(world.targets).targets.map(({ provider, state, requests }) => [provider, state, requests > 0])
   world.replace(worldCatalog(elsewhere.slice(1), [modelOf('m', elsewhere.slice(1))]))
 
   assert.deepEqual(states, [
@@ -522,7 +522,7 @@ test('what is known outlives another catalog, but for a provider that has moved 
     ['moves', 'closed', false],
   ])
   assert.deepEqual(
-    snapshot(world.fleet).targets.map(({ provider }) => provider),
+    snapshot(world.targets).targets.map(({ provider }) => provider),
     ['moves'],
     'what the catalog does not name is forgotten',
   )
@@ -537,7 +537,7 @@ test('a bug in an adapter is told as one and leaves nothing in flight', async ()
 
   await assert.rejects(world.ask(), /a bug/)
 
-  const { inFlight, failures } = snapshot(world.fleet).targets[0] ?? {}
+  const { inFlight, failures } = snapshot(world.targets).targets[0] ?? {}
   assert.deepEqual([inFlight, failures], [0, 0])
 })
 
@@ -545,7 +545,7 @@ test('the snapshot tells states and times by the wall clock, and no secret', asy
   const world = openWorld([member('a', REFUSED, 0, ['one'])])
   for (let i = 0; i < 5; i++) await world.answer()
 
-  const view = snapshot(world.fleet)
+  const view = snapshot(world.targets)
 
   assert.deepEqual(view.targets, [
     {

@@ -70,7 +70,7 @@ test('an open breaker waits as long as the target asks, up to five minutes', asy
     const world = openWorld([member('a', overloaded(asked))])
     for (const account of ['alice', 'bob', 'alice', 'bob', 'alice']) await world.answer({ account })
 
-    const { state, openUntil } = snapshot(world.fleet).targets[0] ?? {}
+    const { state, openUntil } = snapshot(world.targets).targets[0] ?? {}
     assert.deepEqual([state, (openUntil ?? 0) - world.clock.now()], ['open', waitedMs])
   }
 })
@@ -80,7 +80,7 @@ test('a question of our own that is told to wait waits no longer than that eithe
   for (let i = 0; i < 5; i++) await world.answer()
   await world.run(world.clock.monotonic() + 1000)
 
-  const { state, openUntil } = snapshot(world.fleet).targets[0] ?? {}
+  const { state, openUntil } = snapshot(world.targets).targets[0] ?? {}
   assert.equal(state, 'open')
   assert.ok((openUntil ?? 0) - world.clock.now() <= BOUNDS.retryAfterMsMax)
 })
@@ -94,7 +94,7 @@ test('a provider that moved starts anew with its targets and credentials; one th
     await world.run(world.clock.monotonic() + 1000)
   }
   const known = (id: string) => {
-    const { targets, credentials } = snapshot(world.fleet)
+    const { targets, credentials } = snapshot(world.targets)
     const isIts = ({ provider }: { readonly provider: string }) => provider === id
     return [...targets.filter(isIts).map(({ requests }) => requests > 0), ...credentials.filter(isIts).map(stateIn)]
   }
@@ -118,7 +118,7 @@ test('a suspected credential is used only where there is no other', async () => 
   const a = member('a', call => (isProbe(call) ? unanswered : refusing(call, 0)), ['one', 'two'])
   const world = openWorld([a])
   await world.answer()
-  assert.equal(snapshot(world.fleet).credentials[0]?.state, 'suspected')
+  assert.equal(snapshot(world.targets).credentials[0]?.state, 'suspected')
   for (let i = 0; i < 4; i++) await world.answer()
   const withAnother = used(world)
 
@@ -157,7 +157,7 @@ function isProbe({ requestId }: { readonly requestId: string }): boolean {
 }
 
 function stateOf(world: World): string | undefined {
-  return snapshot(world.fleet).targets[0]?.state
+  return snapshot(world.targets).targets[0]?.state
 }
 
 function used(world: World): (string | undefined)[] {

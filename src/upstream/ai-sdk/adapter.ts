@@ -8,7 +8,7 @@ import type { AnswerListener } from '../../domain/handoff.ts'
 import type { SdkKind } from '../../domain/presets.ts'
 import { storable } from '../../domain/usage.ts'
 import { remembered } from '../../lib/memoize.ts'
-import type { Adapter, Errand } from '../adapter.ts'
+import type { Adapter, UpstreamRequest } from '../adapter.ts'
 import type { WireBounds, WireNeeds } from '../openai/adapter.ts'
 import type { Unsaid } from '../openai/error.ts'
 import type { AnswerRoom } from '../response-memory.ts'
@@ -25,7 +25,7 @@ export function sdkAdapter(provider: Provider, kind: SdkKind, bounds: WireBounds
 
   return {
     provider,
-    call(errand, listener) {
+    call(upstreamRequest, listener) {
       const stop = new AbortController()
       const state = { paused: false, over: false, isSent: false, upstreamId: null as string | null, go: () => {} }
       const end = (failure: Failure | undefined) => {
@@ -35,16 +35,16 @@ export function sdkAdapter(provider: Provider, kind: SdkKind, bounds: WireBounds
       }
       const rooms: AnswerRoom[] = []
       const openRoom = (resume: () => void) => {
-        const room = needs.memory.open(errand.accountId, resume)
+        const room = needs.memory.open(upstreamRequest.accountId, resume)
         rooms.push(room)
         return room
       }
-      const note = (warnings: readonly SharedV4Warning[]) => warned(errand.chat).push(...unsupported(warnings))
-      speak(errand, listener, state, { signal: stop.signal, note, openRoom })
+      const note = (warnings: readonly SharedV4Warning[]) => warned(upstreamRequest.chat).push(...unsupported(warnings))
+      speak(upstreamRequest, listener, state, { signal: stop.signal, note, openRoom })
         .then(
           () => end(undefined),
           error => {
-            end(failureOfSdk(error, wire.unsaid(errand.credential)))
+            end(failureOfSdk(error, wire.unsaid(upstreamRequest.credential)))
             stop.abort()
           },
         )
@@ -74,15 +74,15 @@ export function sdkAdapter(provider: Provider, kind: SdkKind, bounds: WireBounds
   }
 
   async function speak(
-    errand: Errand,
+    upstreamRequest: UpstreamRequest,
     listener: AnswerListener,
     state: Speaking,
     { signal, note, openRoom }: CallNeeds,
   ): Promise<void> {
-    const say = <Said>(work: () => Said) => sayable(work, state, wire.unsaid(errand.credential))
-    const options = await say(() => ({ ...callOptions(errand, provider, kind), abortSignal: signal }))
-    const model = await modelFor(noting(errand, state), signal, openRoom)
-    if (errand.chat.stream) {
+    const say = <Said>(work: () => Said) => sayable(work, state, wire.unsaid(upstreamRequest.credential))
+    const options = await say(() => ({ ...callOptions(upstreamRequest, provider, kind), abortSignal: signal }))
+    const model = await modelFor(noting(upstreamRequest, state), signal, openRoom)
+    if (upstreamRequest.chat.stream) {
       const { stream } = await say(() => model.doStream(options))
       await readStream(stream, listener, state, note)
       return
@@ -94,11 +94,11 @@ export function sdkAdapter(provider: Provider, kind: SdkKind, bounds: WireBounds
     listener.whole(wholeOf(result, kind))
   }
 
-  async function modelFor(errand: Errand, signal: AbortSignal, openRoom: CallNeeds['openRoom']) {
-    const credential = needed(errand.credential)
+  async function modelFor(upstreamRequest: UpstreamRequest, signal: AbortSignal, openRoom: CallNeeds['openRoom']) {
+    const credential = needed(upstreamRequest.credential)
     signal.throwIfAborted()
-    const send = await wire.send(errand, credential, signal, openRoom)
-    const model = await sdkModel(kind, { provider, credential, model: errand.model, send })
+    const send = await wire.send(upstreamRequest, credential, signal, openRoom)
+    const model = await sdkModel(kind, { provider, credential, model: upstreamRequest.model, send })
     signal.throwIfAborted()
     return model
   }
@@ -137,12 +137,12 @@ type CallNeeds = {
 
 type Speaking = { paused: boolean; over: boolean; isSent: boolean; upstreamId: string | null; go: () => void }
 
-function noting(errand: Errand, state: Speaking): Errand {
+function noting(upstreamRequest: UpstreamRequest, state: Speaking): UpstreamRequest {
   return {
-    ...errand,
+    ...upstreamRequest,
     onSent() {
       state.isSent = true
-      errand.onSent()
+      upstreamRequest.onSent()
     },
   }
 }

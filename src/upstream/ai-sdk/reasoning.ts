@@ -4,7 +4,7 @@ import type { LanguageModelV4CallOptions } from '@ai-sdk/provider'
 import type { Provider } from '../../domain/catalog.ts'
 import type { Chat } from '../../domain/chat.ts'
 import type { SdkKind } from '../../domain/presets.ts'
-import type { Errand } from '../adapter.ts'
+import type { UpstreamRequest } from '../adapter.ts'
 import { cannot } from './media.ts'
 
 export type Thinking = Pick<LanguageModelV4CallOptions, 'maxOutputTokens' | 'reasoning'> & {
@@ -20,20 +20,20 @@ const EFFORTS: readonly string[] = ['none', ...Object.keys(SHARES)]
 // A smaller budget is refused by providers that use budgets.
 const BUDGET_MIN = 1024
 
-export function thinkingOf(errand: Errand, provider: Provider, kind: SdkKind): Thinking {
-  const cap = errand.outputTokens ?? errand.outputBound
-  const sent = errand.outputTokens ?? undefined
-  const wish = wishOf(errand.chat, provider.passthrough)
-  if (kind === 'anthropic' || kind === 'bedrock') return claudeOr(errand.model, wish, cap, sent, kind)
-  if (wish === undefined) return { ...capped(sent), own: {} }
-  if (kind === 'cohere') return { ...capped(sent), own: { thinking: cohereThinking(wish, cap) } }
-  return { ...capped(sent), ...geminiThinking(errand.model, wish, cap) }
+export function thinkingOf(upstreamRequest: UpstreamRequest, provider: Provider, kind: SdkKind): Thinking {
+  const cap = upstreamRequest.outputTokens ?? upstreamRequest.outputBound
+  const sent = upstreamRequest.outputTokens ?? undefined
+  const preference = reasoningOf(upstreamRequest.chat, provider.passthrough)
+  if (kind === 'anthropic' || kind === 'bedrock') return claudeOr(upstreamRequest.model, preference, cap, sent, kind)
+  if (preference === undefined) return { ...capped(sent), own: {} }
+  if (kind === 'cohere') return { ...capped(sent), own: { thinking: cohereThinking(preference, cap) } }
+  return { ...capped(sent), ...geminiThinking(upstreamRequest.model, preference, cap) }
 }
 
-type Wish = { readonly effort: Effort | undefined; readonly budget: number | undefined }
+type Reasoning = { readonly effort: Effort | undefined; readonly budget: number | undefined }
 
 // In OpenAI's format, and in Anthropic's and OpenRouter's where the operator passes them through.
-function wishOf({ forwarded, extras }: Chat, passthrough: readonly string[]): Wish | undefined {
+function reasoningOf({ forwarded, extras }: Chat, passthrough: readonly string[]): Reasoning | undefined {
   const allowed = (name: string) =>
     passthrough.includes(name) && extras.has(name) ? record(extras.get(name), name) : {}
   const thinking = allowed('thinking')
@@ -54,21 +54,21 @@ function wishOf({ forwarded, extras }: Chat, passthrough: readonly string[]): Wi
 // Bedrock has other models too, and a model that cannot reason is not asked to.
 function claudeOr(
   model: string,
-  wish: Wish | undefined,
+  preference: Reasoning | undefined,
   cap: number,
   sent: number | undefined,
   kind: SdkKind,
 ): Thinking {
   // Anthropic requires a cap.
   const always = kind === 'anthropic' ? cap : sent
-  if (wish === undefined) return { ...capped(always), own: {} }
+  if (preference === undefined) return { ...capped(always), own: {} }
   const isClaude = model.includes('claude')
   if (kind === 'bedrock' && !isClaude)
-    return { ...capped(sent ?? cap), ...effortOf(boundedEffort(model, wish)), own: {} }
-  if (wish.effort === 'none') return { ...capped(always), reasoning: 'none', own: {} }
+    return { ...capped(sent ?? cap), ...effortOf(boundedEffort(model, preference)), own: {} }
+  if (preference.effort === 'none') return { ...capped(always), reasoning: 'none', own: {} }
   if (isClaude && !BUDGETED.test(model))
-    return { ...capped(cap), ...effortOf(wish.effort ?? effortFor(wish, cap)), own: {} }
-  const budget = budgetOf(wish, cap)
+    return { ...capped(cap), ...effortOf(preference.effort ?? effortFor(preference, cap)), own: {} }
+  const budget = budgetOf(preference, cap)
   // Too little to reason and answer.
   if (budget < BUDGET_MIN || budget >= cap) return { ...capped(always), own: {} }
   const own = { type: 'enabled', budgetTokens: budget }
@@ -78,20 +78,20 @@ function claudeOr(
 const BUDGETED = /claude-(?:instant|v?2|3)|claude-(?:opus|sonnet|haiku)-4(?:@|-(?:[015](?!\d)|20))/
 
 // Nova accepts no cap together with high effort, so high effort is not used.
-function boundedEffort(model: string, { effort }: Wish): Effort | undefined {
+function boundedEffort(model: string, { effort }: Reasoning): Effort | undefined {
   const isMuch = effort === 'high' || effort === 'xhigh' || effort === 'max'
   return isMuch && model.includes('nova') ? 'medium' : effort
 }
 
 // Its reasoning counts within its cap. Up to 2.5 it expects a number, later a level.
-function geminiThinking(model: string, wish: Wish, cap: number): Omit<Thinking, 'maxOutputTokens'> {
-  if (wish.effort === 'none') return { reasoning: 'none', own: {} }
+function geminiThinking(model: string, preference: Reasoning, cap: number): Omit<Thinking, 'maxOutputTokens'> {
+  if (preference.effort === 'none') return { reasoning: 'none', own: {} }
   if (!/gemini-2\.5|robotics-er-1\.5/.test(model))
     return {
-      ...effortOf(wish.effort ?? effortFor(wish, cap)),
+      ...effortOf(preference.effort ?? effortFor(preference, cap)),
       own: { thinkingConfig: { includeThoughts: true } },
     }
-  const budget = Math.min(budgetOf(wish, cap), GEMINI_BUDGET_MAX)
+  const budget = Math.min(budgetOf(preference, cap), GEMINI_BUDGET_MAX)
   const budgeted = budget < GEMINI_BUDGET_MIN ? {} : { thinkingBudget: budget }
   return { own: { thinkingConfig: { includeThoughts: true, ...budgeted } } }
 }
@@ -99,17 +99,19 @@ function geminiThinking(model: string, wish: Wish, cap: number): Omit<Thinking, 
 const GEMINI_BUDGET_MIN = 512
 const GEMINI_BUDGET_MAX = 24_576
 
-function cohereThinking(wish: Wish, cap: number): object {
-  return wish.effort === 'none' ? { type: 'disabled' } : { type: 'enabled', tokenBudget: budgetOf(wish, cap) }
+function cohereThinking(preference: Reasoning, cap: number): object {
+  return preference.effort === 'none'
+    ? { type: 'disabled' }
+    : { type: 'enabled', tokenBudget: budgetOf(preference, cap) }
 }
 
-function budgetOf({ effort, budget }: Wish, cap: number): number {
+function budgetOf({ effort, budget }: Reasoning, cap: number): number {
   const wanted = budget ?? cap * SHARES[effort === undefined || effort === 'none' ? 'medium' : effort]
   return Math.floor(Math.min(wanted, cap * SHARES.max))
 }
 
 // The level nearest to a number.
-function effortFor({ budget }: Wish, cap: number): Effort {
+function effortFor({ budget }: Reasoning, cap: number): Effort {
   const share = (budget ?? 0) / cap
   if (share <= SHARES.low) return 'low'
   return share <= SHARES.medium ? 'medium' : 'high'

@@ -5,17 +5,21 @@ import type { Provider } from '../../domain/catalog.ts'
 import type { Chat } from '../../domain/chat.ts'
 import type { SdkKind } from '../../domain/presets.ts'
 import type { Part } from '../../domain/prompt.ts'
-import type { Errand } from '../adapter.ts'
+import type { UpstreamRequest } from '../adapter.ts'
 import { cannot } from './media.ts'
 import { cacheMark, promptOf } from './prompt.ts'
 import { thinkingOf } from './reasoning.ts'
 import { OPTIONS_NAME } from './reasoning-parts.ts'
 
-export function callOptions(errand: Errand, provider: Provider, kind: SdkKind): LanguageModelV4CallOptions {
-  const { forwarded, messages, n } = errand.chat
+export function callOptions(
+  upstreamRequest: UpstreamRequest,
+  provider: Provider,
+  kind: SdkKind,
+): LanguageModelV4CallOptions {
+  const { forwarded, messages, n } = upstreamRequest.chat
   if (n > 1) throw cannot("n is 1 for this model's provider.")
   if (forwarded.functions !== undefined) throw cannot("functions are tools for this model's provider: send tools.")
-  const { own, ...thinking } = thinkingOf(errand, provider, kind)
+  const { own, ...thinking } = thinkingOf(upstreamRequest, provider, kind)
   const tools = toolsOf(forwarded.tools as readonly Part[] | undefined)
   return {
     prompt: promptOf(messages, kind),
@@ -30,7 +34,7 @@ export function callOptions(errand: Errand, provider: Provider, kind: SdkKind): 
     ...given('responseFormat', responseFormat(forwarded.response_format)),
     ...given('tools', tools),
     ...(tools === undefined ? {} : given('toolChoice', toolChoice(forwarded.tool_choice))),
-    providerOptions: providerOptions(errand, own, kind),
+    providerOptions: providerOptions(upstreamRequest, own, kind),
   }
 }
 
@@ -78,7 +82,7 @@ function saidIdentifier(identifiers: Readonly<Record<string, string>>, kind: Sdk
 }
 
 function providerOptions(
-  { chat, identifiers }: Errand,
+  { chat, identifiers }: UpstreamRequest,
   own: Readonly<Record<string, unknown>>,
   kind: SdkKind,
 ): NonNullable<LanguageModelV4CallOptions['providerOptions']> {

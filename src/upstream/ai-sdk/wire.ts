@@ -3,7 +3,7 @@
 import type { Credential, Provider } from '../../domain/catalog.ts'
 import { Failure } from '../../domain/failure.ts'
 import type { SdkKind } from '../../domain/presets.ts'
-import type { Errand } from '../adapter.ts'
+import type { UpstreamRequest } from '../adapter.ts'
 import { type FetchFunction, outwardFetch } from '../fetch.ts'
 import { type Outward, outward } from '../http1/client.ts'
 import type { WireBounds, WireNeeds } from '../openai/adapter.ts'
@@ -15,7 +15,7 @@ import { serviceAccountOf, TOKEN_URL, type Tokens, vertexTokens } from './vertex
 export type SdkWire = {
   // A `fetch` for this request alone. Waiting for a token counts towards the request's time and ends with the signal.
   send(
-    errand: Errand,
+    upstreamRequest: UpstreamRequest,
     credential: Credential,
     signal: AbortSignal,
     openRoom: (resume: () => void) => AnswerRoom,
@@ -85,10 +85,10 @@ export function sdkWire(provider: Provider, kind: SdkKind, wireBounds: WireBound
   }
 
   return {
-    async send(errand, credential, signal, openRoom) {
-      const { stream } = errand.chat
+    async send(upstreamRequest, credential, signal, openRoom) {
+      const { stream } = upstreamRequest.chat
       const firstByteMs = stream ? timeouts.firstByteStreamMs : timeouts.firstByteJsonMs
-      const totalMs = Math.min(timeouts.totalMs, errand.totalMsMax)
+      const totalMs = Math.min(timeouts.totalMs, upstreamRequest.totalMsMax)
       const startedMs = needs.clock.monotonic()
       const token = tokenOf(credential)
       const headers =
@@ -96,8 +96,8 @@ export function sdkWire(provider: Provider, kind: SdkKind, wireBounds: WireBound
       const secrets = unsaid(credential)
       let isSent = false
       return outwardFetch(main, {
-        requestId: errand.requestId,
-        accountId: errand.accountId,
+        requestId: upstreamRequest.requestId,
+        accountId: upstreamRequest.accountId,
         origin: url.origin,
         headers: { ...provider.quirks.headers, ...headers },
         stream,
@@ -105,10 +105,10 @@ export function sdkWire(provider: Provider, kind: SdkKind, wireBounds: WireBound
         openRoom,
         firstByteMs,
         totalMs: totalMs - (needs.clock.monotonic() - startedMs),
-        silence: errand.silence,
+        silence: upstreamRequest.silence,
         // A package may make a second call; the request counts as sent with the first.
         onSent() {
-          if (!isSent) errand.onSent()
+          if (!isSent) upstreamRequest.onSent()
           isSent = true
         },
         failure: error => failureOfSdkStatus(error, kind, secrets),

@@ -6,7 +6,7 @@ import type { AnswerListener, Flow } from '../../domain/handoff.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { remembered } from '../../lib/memoize.ts'
 import { withoutTrailing } from '../../lib/trailing.ts'
-import type { Adapter, Errand } from '../adapter.ts'
+import type { Adapter, UpstreamRequest } from '../adapter.ts'
 import type { OutwardRoom } from '../connection-limit.ts'
 import { type OutwardFlow, outward } from '../http1/client.ts'
 import type { OutwardHandler, OutwardRequest } from '../http1/connection.ts'
@@ -57,39 +57,39 @@ export function openaiAdapter(provider: Provider, bounds: WireBounds, needs: Wir
 
   return {
     provider,
-    call(errand, listener) {
-      return errand.chat.stream ? streamed(errand, listener) : atOnce(errand, listener)
+    call(upstreamRequest, listener) {
+      return upstreamRequest.chat.stream ? streamed(upstreamRequest, listener) : atOnce(upstreamRequest, listener)
     },
     ignored: requests.ignored,
     retire: wire.retire,
     close: wire.close,
   }
 
-  function streamed(errand: Errand, listener: AnswerListener): Flow {
-    const { head, setup } = setupFor(errand)
+  function streamed(upstreamRequest: UpstreamRequest, listener: AnswerListener): Flow {
+    const { head, setup } = setupFor(upstreamRequest)
     const state = { upstreamId: null as string | null }
     let flow: OutwardFlow | undefined
     const abort = () => flow?.abort()
     const reader = streamReader(listener, setup, state, abort)
-    const request = requestOf(errand, head, provider.timeouts.firstByteStreamMs)
+    const request = requestOf(upstreamRequest, head, provider.timeouts.firstByteStreamMs)
     flow = wire.send(request, byStatus(reader, listener, abort, EVENT_STREAM, setup.unsaid))
     return { pause: flow.pause, resume: flow.resume, abort: flow.abort, upstreamId: () => state.upstreamId }
   }
 
-  function atOnce(errand: Errand, listener: AnswerListener): Flow {
-    const { head, setup } = setupFor(errand)
+  function atOnce(upstreamRequest: UpstreamRequest, listener: AnswerListener): Flow {
+    const { head, setup } = setupFor(upstreamRequest)
     const state = { upstreamId: null as string | null }
     let flow: OutwardFlow | undefined
     const abort = () => flow?.abort()
     const reader = jsonReader(listener, setup, state, {
-      accountId: errand.accountId,
+      accountId: upstreamRequest.accountId,
       memory: needs.memory,
       large: needs.large,
       pause: () => flow?.pause(),
       resume: () => flow?.resume(),
       abort,
     })
-    const request = requestOf(errand, head, provider.timeouts.firstByteJsonMs)
+    const request = requestOf(upstreamRequest, head, provider.timeouts.firstByteJsonMs)
     flow = wire.send(request, byStatus(reader, listener, abort, undefined, setup.unsaid))
     const { pause, resume } = flow
     return {
@@ -106,21 +106,21 @@ export function openaiAdapter(provider: Provider, bounds: WireBounds, needs: Wir
     }
   }
 
-  function setupFor({ credential }: Errand) {
+  function setupFor({ credential }: UpstreamRequest) {
     return credential === undefined ? unknown : known(credential)
   }
 
-  function requestOf(errand: Errand, head: string, firstByteMs: number): OutwardRequest {
+  function requestOf(upstreamRequest: UpstreamRequest, head: string, firstByteMs: number): OutwardRequest {
     return {
-      requestId: errand.requestId,
-      accountId: errand.accountId,
-      path: path(errand.model),
+      requestId: upstreamRequest.requestId,
+      accountId: upstreamRequest.accountId,
+      path: path(upstreamRequest.model),
       head,
-      body: requests.body(errand),
+      body: requests.body(upstreamRequest),
       firstByteMs,
-      totalMs: Math.min(provider.timeouts.totalMs, errand.totalMsMax),
-      silence: errand.silence,
-      onSent: errand.onSent,
+      totalMs: Math.min(provider.timeouts.totalMs, upstreamRequest.totalMsMax),
+      silence: upstreamRequest.silence,
+      onSent: upstreamRequest.onSent,
     }
   }
 }

@@ -4,10 +4,10 @@ import type { Provider } from '../../domain/catalog.ts'
 import type { Chat } from '../../domain/chat.ts'
 import type { Message } from '../../domain/prompt.ts'
 import { isRawJson } from '../../lib/raw-json.ts'
-import type { Errand } from '../adapter.ts'
+import type { UpstreamRequest } from '../adapter.ts'
 
 export type RequestWriter = {
-  body(errand: Errand): string
+  body(upstreamRequest: UpstreamRequest): string
   // Names of the caller's fields that were left out.
   ignored(chat: Chat): readonly string[]
 }
@@ -43,16 +43,21 @@ export function requestWriter({ quirks, passthrough, maxTokensField }: Provider)
   }
 
   return {
-    body(errand) {
-      const { chat } = errand
-      const fields: Record<string, unknown> = { model: errand.model, ...chat.forwarded, ...errand.identifiers }
+    body(upstreamRequest) {
+      const { chat } = upstreamRequest
+      const fields: Record<string, unknown> = {
+        model: upstreamRequest.model,
+        ...chat.forwarded,
+        ...upstreamRequest.identifiers,
+      }
       for (const name of leftOut) if (fields[name] !== undefined) fields[name] = undefined
-      if (cacheKeyField !== null && !leftOut.includes(cacheKeyField)) fields[cacheKeyField] ??= errand.accountMark
+      if (cacheKeyField !== null && !leftOut.includes(cacheKeyField))
+        fields[cacheKeyField] ??= upstreamRequest.accountMark
       for (const name of passthrough) {
         if (name !== cacheKeyField && chat.extras.has(name))
-          fields[name] = withinCap(name, chat.extras.get(name), errand.outputBound)
+          fields[name] = withinCap(name, chat.extras.get(name), upstreamRequest.outputBound)
       }
-      if (errand.outputTokens !== null) fields[maxTokensField] = errand.outputTokens
+      if (upstreamRequest.outputTokens !== null) fields[maxTokensField] = upstreamRequest.outputTokens
       if (chat.stream) {
         fields.stream = true
         // Usage is always requested, whatever the caller requested.

@@ -47,7 +47,7 @@ const { gateway, upstream } = await openFixture(
     breakerOpenMs: OPEN_MS,
     breakerOpenMsMax: OPEN_MS,
     probeEveryMs: 50,
-    fleetTendedEveryMs: 100,
+    targetsMaintainedEveryMs: 100,
     retryReserveMax: 1000,
   }),
 )

@@ -37,7 +37,7 @@ const { gateway, upstream } = await openFixture(
     }),
   withBounds({
     deadCredentialProbedEveryMs: 300,
-    fleetTendedEveryMs: 50,
+    targetsMaintainedEveryMs: 50,
     breakerFailuresInARowMax: 1000,
     breakerRequestsMin: 1000,
   }),

@@ -41,7 +41,7 @@ const { gateway, upstream } = await openFixture(
     breakerOpenMs: OPEN_MS,
     breakerOpenMsMax: OPEN_MS,
     deadCredentialProbedEveryMs: 200,
-    fleetTendedEveryMs: 50,
+    targetsMaintainedEveryMs: 50,
   }),
 )
 

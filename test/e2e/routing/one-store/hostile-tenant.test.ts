@@ -44,7 +44,7 @@ const { gateway, upstream } = await openFixture(
         standardModel({ id: 'test/lost', targets: [{ provider: 'lost', model: 'lost' }] }),
       ],
     }),
-  withBounds({ breakerOpenMs: 500, breakerOpenMsMax: 500, fleetTendedEveryMs: 100 }),
+  withBounds({ breakerOpenMs: 500, breakerOpenMsMax: 500, targetsMaintainedEveryMs: 100 }),
 )
 const poisoner = await gateway.createKey({ rpm_limit: 100_000 })
 const neighbour = await gateway.createKey({ rpm_limit: 100_000 })
