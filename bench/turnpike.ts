@@ -159,5 +159,5 @@ function audit(root: string, env: Env): void {
 function startArguments(root: string): readonly string[] {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: { start: string } }
   const [, ...args] = scripts.start.split(' ')
-  return args.filter(arg => arg !== '--build-dashboard').map(arg => (arg.startsWith('bin/') ? join(root, arg) : arg))
+  return args.map(arg => (arg.startsWith('bin/') ? join(root, arg) : arg))
 }

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import * as nodeModule from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { ENTRY, isBuilt } from './built.js'
+import { CODE, isCurrent } from './freshness.js'
 
 const OLDEST = [26, 1]
 const PACKAGES = {
@@ -61,9 +61,11 @@ function commandOf(node) {
 
 async function run() {
   endWithStarter()
+  // A checkout whose build is stale runs its sources.
+  const entry = isCurrent(ROOT, CODE) ? CODE.entry : 'src/cli/main.ts'
   // Only where we are installed, never in a shared temporary directory: cached code is code, and others could plant it.
   nodeModule.enableCompileCache(join(ROOT, 'node_modules', '.cache', 'turnpike'))
-  await import(pathToFileURL(join(ROOT, isBuilt(ROOT) ? ENTRY : 'src/cli/main.ts')).href)
+  await import(pathToFileURL(join(ROOT, entry)).href)
 }
 
 function isNewEnough(version) {

@@ -1,11 +1,12 @@
 // A real browser in front of the real gateway: Chromium of the machine (or Debian's package, where we may install it), driven
 // by playwright-core, with everything noted that a page should not do.
 import { spawnSync } from 'node:child_process'
-import { existsSync, globSync, mkdirSync, rmdirSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, rmdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { AxeBuilder } from '@axe-core/playwright'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { DASHBOARD, isCurrent } from '../../bin/freshness.js'
 import { installPackages } from './install.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -108,7 +109,7 @@ export async function barriers(page: Page, look: Look): Promise<readonly string[
     .map(({ id, nodes }) => `${id}: ${nodes.map(node => node.html.slice(0, 160)).join(' | ')}`)
 }
 
-// Built when it is missing or older than its sources. Several test processes may come at once: they wait for each other.
+// Built when it is missing or stale. Test processes that need it at the same time wait for each other.
 async function buildDashboard(): Promise<void> {
   const lock = join(ROOT, '.cache/web-build')
   mkdirSync(join(ROOT, '.cache'), { recursive: true })
@@ -117,9 +118,8 @@ async function buildDashboard(): Promise<void> {
     await setTimeout(100)
   }
   try {
-    if (isFresh()) return
-    const vite = join(ROOT, 'node_modules/vite/bin/vite.js')
-    const { status, stderr } = spawnSync(process.execPath, [vite, 'build', 'web', '--logLevel', 'error'], { cwd: ROOT })
+    if (isCurrent(ROOT, DASHBOARD)) return
+    const { status, stderr } = spawnSync(process.execPath, [join(ROOT, 'bin/build.js')])
     if (status !== 0) throw new Error(`the dashboard cannot be built: ${stderr}`)
   } finally {
     rmdirSync(lock)
@@ -133,13 +133,6 @@ function isOurs(lock: string): boolean {
   } catch {
     return false
   }
-}
-
-function isFresh(): boolean {
-  const built = join(ROOT, 'web/dist/index.html')
-  if (!existsSync(built)) return false
-  const sources = globSync('web/{index.html,vite.config.ts,src/**/*.*}', { cwd: ROOT })
-  return sources.every(source => statSync(join(ROOT, source)).mtimeMs <= statSync(built).mtimeMs)
 }
 
 function binary(): string | undefined {

@@ -1,5 +1,4 @@
-// A machine on which the pinned Node misses a library gets it, or its user is told how; seen with a Node, an apt-get and an id
-// of our own.
+// A machine on which the pinned Node lacks a library gets it, or its user is told how; tested with a scripted node, apt-get and id.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { chmodSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -11,57 +10,79 @@ import { temporaryFolder } from '../support/folder.ts'
 const SCRIPT = fileURLToPath(new URL('../../bin/check-node.sh', import.meta.url))
 const LOADER = 'node: error while loading shared libraries: libatomic.so.1: cannot open shared object file'
 const RUNS = 'exit 0'
-const MISSES = `echo '${LOADER}' >&2; exit 127`
+const FAILS = `echo '${LOADER}' >&2; exit 127`
 
-type Machine = { readonly node: string; readonly user?: number; readonly apt?: string; readonly ci?: string }
+type Machine = {
+  readonly node: string
+  readonly user?: number
+  readonly apt?: string
+  readonly ci?: string
+  readonly args?: readonly string[]
+}
 
-async function check({ node, user = 1000, apt = 'exit 100', ci = '' }: Machine) {
+async function check({ node, user = 1000, apt = 'exit 100', ci = '', args = [] }: Machine) {
   await using folder = await temporaryFolder()
   const command = (name: string, text: string) => {
     writeFileSync(join(folder.path, name), `#!/bin/sh\n${text}\n`)
     chmodSync(join(folder.path, name), 0o755)
   }
-  for (const path of ['/bin/cat', '/usr/bin/env', '/usr/bin/timeout'])
+  for (const path of ['/usr/bin/env', '/usr/bin/timeout', '/usr/bin/dirname'])
     symlinkSync(path, join(folder.path, basename(path)))
   command('node', node)
   command('id', `echo ${user}`)
   command('sudo', 'shift; exec "$@"')
   command('apt-get', apt.replaceAll('HERE', folder.path))
-  const { status, stdout, stderr } = spawnSync('/bin/sh', [SCRIPT], {
+  const { status, stdout, stderr } = spawnSync('/bin/sh', [SCRIPT, ...args], {
     env: { PATH: folder.path, CI: ci },
     encoding: 'utf8',
   })
-  return { status, said: stdout + stderr }
+  return { status, output: stdout + stderr }
 }
 
-// Puts a Node in the place of the one that does not run.
-const INSTALLS = `case "$*" in *install*libatomic1*) printf '#!/bin/sh\\nexit 0\\n' > HERE/node ;; esac`
+// Replaces the node that does not run by one that reports the script it is given.
+const INSTALLS = `case "$*" in *install*libatomic1*) printf '#!/bin/sh\\ncase $1 in *build.js) echo built ;; esac\\n' > HERE/node ;; esac`
 
-test('a Node that runs is nothing to speak of', async () => {
-  assert.deepEqual(await check({ node: RUNS }), { status: 0, said: '' })
+test('if Node runs, the build is what failed, and its own message is enough', async () => {
+  assert.deepEqual(await check({ node: RUNS }), { status: 1, output: '' })
 })
 
-test('root gets the library that is missing, and so does CI', async () => {
+test('root and CI get the missing library, told in one line, and the build runs again', async () => {
   for (const machine of [{ user: 0 }, { user: 1000, ci: 'true' }]) {
-    const { status, said } = await check({ node: MISSES, apt: INSTALLS, ...machine })
+    const { status, output } = await check({ node: FAILS, apt: INSTALLS, ...machine })
 
-    assert.equal(status, 0, said)
-    assert.match(said, /^Installing libatomic1, .*\n$/)
+    assert.equal(status, 0, output)
+    assert.match(output, /^built\nInstalling libatomic1, .*\n$/)
   }
 })
 
-test('everybody else is told what to install, and so is root where that fails', async () => {
-  for (const machine of [{ user: 1000, apt: INSTALLS }, { user: 1000, apt: INSTALLS, ci: 'false' }, { user: 0 }]) {
-    const { status, said } = await check({ node: MISSES, ...machine })
+test('everyone else is told in one line what to install', async () => {
+  for (const ci of ['', 'false']) {
+    const { status, output } = await check({ node: FAILS, apt: INSTALLS, ci })
 
     assert.equal(status, 1)
-    assert.match(said, /sudo apt-get install libatomic1/)
+    assert.match(output, /^.*apt-get install libatomic1.*\n$/)
   }
 })
 
-test('a Node that fails in another way is left as it is, and its words are passed on', async () => {
-  const { status, said } = await check({ node: 'echo "Exec format error" >&2; exit 126', user: 0, apt: INSTALLS })
+test('root is told what to install where apt-get fails', async () => {
+  const { status, output } = await check({ node: FAILS, user: 0 })
 
   assert.equal(status, 1)
-  assert.match(said, /Exec format error\n.*does not run on this machine/)
+  assert.match(output, /apt-get install libatomic1/)
+})
+
+test('npm ci installs nothing and succeeds: it says in one line that npm start will', async () => {
+  for (const user of [0, 1000]) {
+    const { status, output } = await check({ node: FAILS, apt: 'echo called; exit 100', user, args: ['later'] })
+
+    assert.equal(status, 0)
+    assert.match(output, /^.*libatomic.*npm start installs it.*\n$/)
+  }
+})
+
+test('a Node that fails for another reason is left as it is, and its message is shown', async () => {
+  const { status, output } = await check({ node: 'echo "Exec format error" >&2; exit 126', user: 0, apt: INSTALLS })
+
+  assert.equal(status, 1)
+  assert.match(output, /Exec format error\n.*does not run on this machine/)
 })

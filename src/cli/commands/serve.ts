@@ -1,20 +1,17 @@
 // `turnpike serve`: reads the configuration and hands over to the gateway, or to the parent of several.
 import cluster from 'node:cluster'
 import { loadConfig } from '../../config/config.ts'
-import { buildWebIfMissing } from '../build-web.ts'
 import type { Command } from '../command.ts'
 
 export const commands: Readonly<Record<string, Command>> = {
   '': {
-    usage: 'serve [--build-dashboard]',
+    usage: 'serve',
     about: 'Starts the gateway. It drains and ends on SIGTERM; a second SIGTERM hurries.',
     more: 'All settings come from TURNPIKE_* variables and from turnpike.yaml; "turnpike config check" checks them.',
-    options: { 'build-dashboard': { about: 'first build the dashboard if it is missing, in a checkout' } },
     withoutJson: true,
-    async run(input) {
+    async run() {
       // Read before anything else is loaded: a mistake in it should be said at once.
       const config = loadConfig()
-      if (input.flag('build-dashboard') && cluster.isPrimary) buildWebIfMissing()
       if (config.workers > 1 && cluster.isPrimary) {
         const { superviseWorkers } = await import('../../server/cluster/primary.ts')
         process.exit(await superviseWorkers(config))

@@ -1,5 +1,5 @@
-// When the dashboard is built: by `prepare` in a checkout that has its tools, at a start that is told to if it is missing, and
-// never elsewhere. A scripted stand-in takes the place of the build tool.
+// When the dashboard is built: by `bin/build.js` in a checkout that has its tools, if it is missing or stale, and nowhere else. A
+// scripted stand-in takes the place of the build tool.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -11,60 +11,68 @@ import { promisify } from 'node:util'
 const TREE = join(import.meta.dirname, '../../../..')
 const TOOL = `import { mkdirSync, writeFileSync } from 'node:fs'
 const [, , verb, root, ...rest] = process.argv
-console.log('chatter that nobody asked for')
+console.log('output that is not passed on')
 mkdirSync(root + '/dist', { recursive: true })
 writeFileSync(root + '/dist/index.html', [verb, ...rest].join(' '))
 `
 
 test('a checkout with the tools is built, with one line on stderr and nothing on stdout', async () => {
-  using fixture = openCheckout()
+  using checkout = openCheckout()
 
-  const { stdout, stderr } = await fixture.prepare()
+  const { stdout, stderr } = await checkout.build()
 
-  assert.deepEqual([stdout, stderr], ['', 'Building the dashboard, this once …\n'])
-  assert.equal(readFileSync(join(fixture.root, 'web/dist/index.html'), 'utf8'), 'build --logLevel error')
+  assert.deepEqual([stdout, stderr], ['', 'Building the dashboard …\n'])
+  assert.equal(readFileSync(join(checkout.root, 'web/dist/index.html'), 'utf8'), 'build --logLevel error')
 })
 
-test('without the sources or the tools there is nothing to do, and that is no failure', async () => {
+test('without the sources or the tools nothing is built, and the command succeeds', async () => {
   for (const missing of ['web', 'node_modules']) {
-    using fixture = openCheckout(missing)
+    using checkout = openCheckout(missing)
 
-    const { stdout, stderr } = await fixture.prepare()
+    const { stdout, stderr } = await checkout.build()
 
     assert.deepEqual([stdout, stderr], ['', ''])
-    assert.equal(existsSync(join(fixture.root, 'web/dist')), false)
+    assert.equal(existsSync(join(checkout.root, 'web/dist')), false)
   }
 })
 
-test('a start builds what is missing, once, and nothing where there are no sources', async () => {
-  using fixture = openCheckout()
-  using installed = openCheckout('web')
+test('it is built again only when a source has changed', async () => {
+  using checkout = openCheckout()
 
-  const first = await fixture.start()
-  const second = await fixture.start()
-  const elsewhere = await installed.start()
+  await checkout.build()
+  const second = await checkout.build()
+  writeFileSync(join(checkout.root, 'web/index.html'), '<!doctype html><title>other</title>')
+  const third = await checkout.build()
 
-  assert.match(first.stderr, /Building the dashboard/)
-  assert.deepEqual([second.stderr, elsewhere.stderr], ['', ''])
+  assert.equal(second.stderr, '')
+  assert.match(third.stderr, /Building the dashboard/)
+})
+
+test('a build that fails fails the command, and the next command builds again', async () => {
+  using checkout = openCheckout()
+  const tool = join(checkout.root, 'node_modules/vite/bin/vite.js')
+
+  writeFileSync(tool, 'process.exit(3)')
+  await assert.rejects(checkout.build(), { code: 3 })
+  writeFileSync(tool, TOOL)
+  const { stderr } = await checkout.build()
+
+  assert.match(stderr, /Building the dashboard/)
 })
 
 function openCheckout(missing?: string) {
   const root = mkdtempSync(join(tmpdir(), 'turnpike-test-'))
-  for (const file of ['bin/build-dashboard.js', 'src/cli/build-web.ts', 'src/lib/package-root.ts', 'package.json']) {
-    cpSync(join(TREE, file), join(root, file))
-  }
-  mkdirSync(join(root, 'web'), { recursive: true })
+  for (const file of ['bin/build.js', 'bin/freshness.js', 'package.json']) cpSync(join(TREE, file), join(root, file))
+  mkdirSync(join(root, 'web/src'), { recursive: true })
   mkdirSync(join(root, 'node_modules/vite/bin'), { recursive: true })
   writeFileSync(join(root, 'web/index.html'), '<!doctype html>')
   writeFileSync(join(root, 'node_modules/vite/bin/vite.js'), TOOL)
   writeFileSync(join(root, 'node_modules/vite/package.json'), '{"type":"module"}')
   if (missing !== undefined) rmSync(join(root, missing), { recursive: true })
-  const run = (...args: string[]) => promisify(execFile)(process.execPath, args, { cwd: root, timeout: 60_000 })
-  const starting = "import('./src/cli/build-web.ts').then(({ buildWebIfMissing }) => buildWebIfMissing())"
+  const run = promisify(execFile)
   return {
     root,
-    prepare: () => run('bin/build-dashboard.js'),
-    start: () => run('-e', starting),
+    build: () => run(process.execPath, ['bin/build.js'], { cwd: root, timeout: 60_000 }),
     [Symbol.dispose]: () => rmSync(root, { recursive: true, force: true }),
   }
 }
