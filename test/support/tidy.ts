@@ -190,6 +190,7 @@ function wrongWords(source: Source): string[] {
 // What can open a connection, and who may have which part of it. Types open nothing.
 const SOCKET_MODULES = /^(node:)?(net|tls|http|https|http2|dgram)$|^undici$/
 const SOCKET_PARTS: Readonly<Record<string, readonly string[]>> = {
+  'src/lib/ip-address.ts': ['BlockList', 'isIPv4', 'isIPv6'],
   'src/upstream/http1/client.ts': ['connect', 'isIP'],
 }
 
