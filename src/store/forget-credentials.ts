@@ -1,5 +1,5 @@
-// Deletes every stored provider credential, for an operator whose key no longer opens them. Only while no gateway runs: one
-// that does would go on with what it has opened already, and find nothing at its next start.
+// Deletes every stored provider credential, for an operator whose key no longer decrypts them. Only while no gateway runs: a
+// running one would continue with what it has decrypted, and find nothing at its next start.
 import type { Clock } from '../lib/clock.ts'
 import type { Actor } from './contract/operator.ts'
 import { DATABASE_TIME, openPostgresSql } from './postgres/sql.ts'
@@ -12,7 +12,7 @@ const ACTOR: Actor = { name: 'command line', address: 'local' }
 
 export class GatewaysRun extends Error {}
 
-// Whoever calls this has locked the folder of the file.
+// The caller has locked the folder of the file.
 export async function forgetInFile(file: string, clock: Clock): Promise<number> {
   const sql = sqliteSql(file, clock)
   try {
@@ -33,7 +33,7 @@ export async function forgetOnPostgres(url: string, clock: Clock): Promise<numbe
   }
 }
 
-// Long enough for any lease; a node that ends as it should takes its row with it.
+// Longer than any lease; a node that exits cleanly deletes its row.
 const LIVE_NODES = `SELECT count(*) AS nodes FROM node WHERE renewed_at > ${DATABASE_TIME} - 30000`
 
 function forget(sql: Sql): Promise<number> {

@@ -1,5 +1,5 @@
-// The migrations of either engine: files whose names begin with their number, each brought in once, in that order. And the
-// number that marks a database, or a lock in one, as ours.
+// The migrations of either engine: files whose names begin with their number, each applied once, in that order. Also the number
+// that identifies a database, or a lock in one, as Turnpike's.
 import { readdirSync, readFileSync } from 'node:fs'
 
 // "Turn" in ASCII.

@@ -1,7 +1,6 @@
-// The clock that retention deletes by. A wall clock that jumps, or that is wrong when a process starts, must not delete rows: this
-// one begins where it was last written down, runs at most twice as fast as time really passes, and is never ahead of the
-// wall clock. After a pause it catches up, at most a day for each day; a clock a month ahead costs a day of rows a day.
-// See docs/decisions/usage-reports.md.
+// The clock of retention. A wall clock that jumps, or is wrong when a process starts, must not delete rows: this clock starts at
+// its last stored value, runs at most twice as fast as real time, and is never ahead of the wall clock. After a pause it catches
+// up at most a day per day; a wall clock a month ahead costs a day of rows per day. See docs/decisions/usage-reports.md.
 import { DAY_MS } from '../domain/key.ts'
 import type { Settings } from './contract/operator.ts'
 import type { Retention } from './sql/retention.ts'
@@ -11,7 +10,7 @@ export type RetentionClock = { believed(): Promise<number> }
 export type RetentionClockNeeds = {
   readonly settings: Settings
   readonly retention: Pick<Retention, 'newestRow'>
-  // The store's time, and what cannot jump.
+  // The store's time, and a monotonic clock.
   now(): number
   monotonic(): number
 }
@@ -20,10 +19,10 @@ const NAME = 'retention_clock'
 
 export function retentionClock(needs: RetentionClockNeeds): RetentionClock {
   const { settings, monotonic } = needs
-  // What this process believed last, and when by the clock that cannot jump.
+  // The last value in this process, and its monotonic time.
   let last: { readonly believed: number; readonly at: number } | undefined
 
-  // Where nothing is written down yet, the newest row says what time it was lately.
+  // Without a stored value, the newest row gives a recent time.
   async function firstBelief(): Promise<number> {
     const newest = await needs.retention.newestRow()
     return newest === undefined ? needs.now() : Math.min(newest + DAY_MS, needs.now())
@@ -34,7 +33,7 @@ export function retentionClock(needs: RetentionClockNeeds): RetentionClock {
       const written = Number((await settings.get(NAME)) ?? (await firstBelief()))
       const at = monotonic()
       const elapsed = last === undefined ? 0 : at - last.at
-      // Several nodes write the same value, and each counts from what it believed itself: none adds to what another has caught up.
+      // Several nodes write the same value, and each continues from its own: none adds to what another has caught up.
       const from = last?.believed ?? written
       const believed = Math.floor(Math.max(written, from + elapsed, Math.min(needs.now(), from + 2 * elapsed)))
       last = { believed, at }

@@ -1,10 +1,10 @@
-// Rolls up what is over: claims hours, reads their sums and writes them, then what follows from them. Reading and writing may be
-// over different connections, since what is written is checked against marks. See docs/decisions/usage-reports.md.
+// Rolls up past hours: claims them, reads their sums and writes them, then the totals and days. Reading and writing may use
+// different connections, since writes are checked against versions. See docs/decisions/usage-reports.md.
 import type { Upkeep } from './contract/maintenance.ts'
 import type { Pending } from './sql/usage/hour-rows.ts'
 import type { Hours } from './sql/usage/hours.ts'
 
-// Of one call, so that whoever drains need not wait long.
+// Per call, so that a drain need not wait long.
 const UNITS_MAX = 100
 
 export async function rollUp(
@@ -13,10 +13,10 @@ export async function rollUp(
 ): ReturnType<Upkeep['rollUp']> {
   const { read, write } = hours
   const claimed = await write.claim(overForMs)
-  // Asked of the one that is open anyway: who sums up is needed only where there is something to do.
+  // On the connection that is open anyway: the one for sums is opened only if there is something to do.
   const pending = await write.pending(UNITS_MAX)
   const rolled = await each(pending, read.sums, write.write)
-  // What follows is looked for only where hours changed: most of the time there is nothing to do at all.
+  // Totals and days are checked only if hours changed: most of the time there is nothing to do.
   const hasChanged = rolled > 0 || claimed > 0
   const totalled = await each(await write.pendingTotals(UNITS_MAX, hasChanged), read.totals, write.writeTotals)
   const days = hasChanged ? await write.pendingDays(UNITS_MAX) : []

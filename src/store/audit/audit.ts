@@ -1,6 +1,6 @@
-// Proves the books: reads a SQLite database, beside a running gateway if need be, and counts where an invariant is
-// broken. It reads only, in one transaction, so that what it sees is one moment; rows are streamed, and of each hour with sums
-// is kept what these must be, and at most a thousand names.
+// Audits a SQLite database, also while a gateway runs, and counts violations of invariants. It only reads, in one transaction, so
+// that it sees one consistent state; rows are streamed, and for each rolled-up hour only its expected sums and at most a thousand
+// names are kept.
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { APPLICATION_ID } from '../sqlite/migrate.ts'
@@ -8,7 +8,7 @@ import { type AuditOptions, type AuditReport, auditPasses, NotAuditable, refuseO
 import { ROWS_IN_ALL, watched } from './progress.ts'
 import { openTally, type Pass, type PassRow, type Tally } from './tally.ts'
 
-// The first one with all that is looked at.
+// The first one with everything that is checked.
 const SCHEMA_MIN = 9
 
 export function auditDatabase(path: string, options: AuditOptions): AuditReport {

@@ -1,4 +1,4 @@
-// The audit's comparison of what accounts and keys claim with what ledger and rows add up to.
+// Compares the balances of accounts and keys with the sums of ledger and rows.
 import type { Nano } from '../../domain/credits.ts'
 import { SECRETS_IN_GRACE_MAX } from '../../domain/key.ts'
 import { type DayBook, judgeDay } from './days.ts'

@@ -1,5 +1,5 @@
-// The audit's recount of days: how many usage rows of each key count on each UTC day, compared with the key's own counter
-// and with its daily limit. See docs/decisions/audit-and-transfer.md.
+// Recounts days: how many usage rows of each key count on each UTC day, compared with the key's own counter and with its daily
+// limit. See docs/decisions/audit-and-transfer.md.
 import { DAY_MS, dayOf } from '../../domain/key.ts'
 import { DAY_HOURS } from '../../domain/usage-hours.ts'
 import type { HourBook } from './hours.ts'
@@ -18,8 +18,8 @@ export function newDayBook(): DayBook {
   return { recounts: new Map(), changes: new Map() }
 }
 
-// An operator may set a limit below what was used already; only limits that did not change can be judged. A detail that is
-// missing or was shortened may have named the limit.
+// An operator may set a limit below what was already used; only unchanged limits can be judged. A missing or truncated detail may
+// have named the limit.
 const DETAIL_CHARS_MAX = 4000
 
 export function limitChangesPass({ changes }: DayBook): Pass {
@@ -53,21 +53,21 @@ const UNCOUNTED = [
   'credits_held',
   'internal_error',
 ]
-// A row with a price passed the gate, whatever became of it.
+// A row with a price was reserved, whatever happened later.
 const COUNTS = `price IS NOT NULL OR error_code IS NULL OR (error_code NOT IN (${UNCOUNTED.map(code => `'${code}'`)})
   AND (error_code <> 'not_found' OR endpoint <> 'unknown'))`
 
-// A request counts on the day on which its row is committed, by the database's clock. A row that is written closed ends at
-// that moment. One that was opened has only the arrival of its request, by the node's clock: its body and the gate take time.
+// A request counts on the day on which its row is committed, by the database's clock. A row that is written closed ends at that
+// moment. An opened one has only the arrival time of its request, by the node's clock: its body and the reservation take time.
 const CLOCK_SKEW_MS = 60_000
 const COMMITTED_WITHIN_MS = 300_000
 const dayAt = (opened: string) =>
   `(CASE WHEN price IS NULL THEN COALESCE(finished_at, created_at) ELSE ${opened} END) / ${DAY_MS}`
-// As an expression, so that SQLite reads the table from one end to the other and not row by row in the order of an index.
+// As an expression, so that SQLite scans the table sequentially and not row by row in the order of an index.
 const ROWS = `SELECT key_id || '' AS key_id, requests, ${dayAt(`created_at - ${CLOCK_SKEW_MS}`)} AS day,
     ${dayAt(`created_at + ${COMMITTED_WITHIN_MS}`)} AS late_day
   FROM usage WHERE ${COUNTS}`
-// Grouped by the engine, which spills to disk where keys and days are many.
+// Grouped by the engine, which spills to disk where there are many keys and days.
 const DAYS = `SELECT key_id, day, CAST(SUM(CASE WHEN day = late_day THEN requests ELSE 0 END) AS BIGINT) AS certain,
     CAST(SUM(CASE WHEN day = late_day THEN 0 ELSE requests END) AS BIGINT) AS edge
   FROM (${ROWS}) r GROUP BY key_id, day`
@@ -128,7 +128,7 @@ export function judgeDay(
   }
 }
 
-// Whether rows that would have to be counted may be gone.
+// Whether rows that would have to be counted may have been deleted.
 function isDropped(day: number, { hours }: HourBook): boolean {
   for (let hour = day * DAY_HOURS - 1; hour < (day + 1) * DAY_HOURS; hour++) {
     if ((hours.get(hour)?.dropped ?? 0) > 0) return true

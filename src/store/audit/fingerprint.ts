@@ -1,4 +1,4 @@
-// Sums of everything that is summed, each also weighted by what it is summed up by: a fingerprint that no order changes.
+// Sums of everything that is rolled up, each also weighted by its dimensions: a fingerprint that is independent of order.
 
 import { SUM_COLUMNS } from '../sql/usage/hour-columns.ts'
 import type { PassRow } from './tally.ts'
@@ -22,7 +22,7 @@ export function isSame(a: Totals, b: Totals): boolean {
   return Array.from({ length }, (_, i) => (a[i] ?? 0n) === (b[i] ?? 0n)).every(Boolean)
 }
 
-// FNV-1a, 32 bits: enough to tell sums that were given to another.
+// FNV-1a, 32 bits: enough to detect sums under the wrong dimensions.
 function weightOf(text: string): bigint {
   let hash = 0x811c9dc5
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)

@@ -1,5 +1,4 @@
-// The audit's look at the sums that are kept of hours and days: they must be those of the rows, as far as these are there,
-// and stand for the rows of hours that were dropped.
+// Checks the sums of hours and days: they must match the rows that exist, and stand for the rows of dropped hours.
 import type { Nano } from '../../domain/credits.ts'
 import { bucketOf, DAY_HOURS, HOUR_MS, hourOf } from '../../domain/usage-hours.ts'
 import { DIMENSIONS, SUM_COLUMNS } from '../sql/usage/hour-columns.ts'
@@ -8,7 +7,7 @@ import { accountSums, keySums, type Sums } from './sums.ts'
 import type { Pass, PassRow, Tally } from './tally.ts'
 import { type Beside, besidePasses, findName, judgeBeside, nothingBeside, TOTALLED_BY } from './totals.ts'
 
-// What is known of each hour: whether its sums are to be true, how far its rows are dropped, and what was added up.
+// The state of each hour: whether its sums must be current, how far its rows are dropped, and the recomputed sums.
 export type HourBook = {
   readonly hours: Map<number, Hour>
   readonly days: Map<number, { readonly marks: Nano; readonly kept: Totals }>
@@ -72,23 +71,23 @@ export function hourPasses(book: HourBook, sums: Sums): readonly Pass[] {
   ]
 }
 
-// Rows that are being deleted are in their hour's sums already.
+// Rows that are being deleted are already in their hour's sums.
 export function isInSums(book: HourBook, createdAt: number): boolean {
   return book.hours.get(hourOf(createdAt))?.dropped === 1
 }
 
-// Whether a row that is no longer there may have been of a dropped hour: an id is made a little before or after it.
+// Whether a missing row may have been in a dropped hour: an id is created slightly before or after it.
 export function wasDropped(book: HourBook, idTime: number | undefined, slackMs: number): boolean {
   if (idTime === undefined) return false
   return [idTime - slackMs, idTime, idTime + slackMs].some(at => (book.hours.get(hourOf(at))?.dropped ?? 0) > 0)
 }
 
-// Adds a row up as the roll-up would, said a second time.
+// Adds a row like the roll-up does, implemented a second time.
 export function findInHour(book: HourBook, row: PassRow, tally: Tally): void {
   const at = hourOf(Number(row.created_at))
   const hour = book.hours.get(at)
   if (hour === undefined) {
-    // Whoever writes a row into an hour before the last claimed one claims it too.
+    // A write to an hour before the last claimed one claims it too.
     if (at < book.lastHour) tally.broken('sums', `hour ${nameOf(at)}: it has rows, but no sums`)
     return
   }
@@ -125,7 +124,7 @@ export function judgeHours(book: HourBook, tally: Tally): void {
       hour => hour !== undefined,
     )
     const marked = hours.reduce((sum, { mark }) => sum + mark, 0n)
-    // Marks only grow: fewer than the day was made with mean that an hour is gone.
+    // Versions only grow: a lower sum than the day was made with means that an hour is gone.
     if (marked < marks) tally.broken('sums', `day ${nameOf(at * DAY_HOURS).slice(0, 10)}: an hour of it is gone`)
     if (marked !== marks) continue
     const whole: Totals = []

@@ -1,4 +1,4 @@
-// The audit's pass over the ledger: every charge and correction belongs to a row, and to one of this account.
+// The pass over the ledger: every charge and correction belongs to a row of the same account.
 import type { Nano } from '../../domain/credits.ts'
 import { timeOfId } from '../sql/time-order.ts'
 import { ID_SLACK_MS } from '../sql/time-range.ts'
@@ -52,7 +52,7 @@ function addCorrection(requestId: string, amount: Nano, { corrections }: Sums, t
   corrections.set(requestId, (corrections.get(requestId) ?? 0n) + amount)
 }
 
-// A correction may go either way.
+// A correction may be positive or negative.
 function signFits(kind: unknown, amount: Nano): boolean {
   if (kind === 'topup') return amount > 0n
   return kind === 'charge' || kind === 'adjustment' ? amount < 0n : amount !== 0n

@@ -1,4 +1,4 @@
-// The usage rows that a journal is compared with, looked up by request id on either engine.
+// Looks up the usage rows for a log comparison by request id, on either engine.
 import { DatabaseSync } from 'node:sqlite'
 import type { Nano } from '../../domain/credits.ts'
 import { systemClock } from '../../lib/clock.ts'

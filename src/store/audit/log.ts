@@ -1,12 +1,11 @@
-// Compares a journal of what callers were told, which is the gateway's own log, with the usage rows: the cost in the line of
-// each request must be the cost of its row.
+// Compares the gateway's own log with the usage rows: the cost in the line of each request must be the cost of its row.
 import { formatCredits, type Nano, parseCredits } from '../../domain/credits.ts'
 import { HOUR_MS } from '../../domain/usage-hours.ts'
 import { timeOfId } from '../sql/time-order.ts'
 import { ID_SLACK_MS } from '../sql/time-range.ts'
 
 export type LogReport = {
-  // Lines of the journal, those among them that are of requests and were compared, and those that could not be read.
+  // Lines of the log, those of requests that were compared, and those that could not be parsed.
   readonly lines: number
   readonly compared: number
   readonly unreadable: number
@@ -16,7 +15,7 @@ export type LogReport = {
   readonly examples: readonly string[]
 }
 
-// What a line of the log says of a request.
+// The fields of a request's log line.
 export type Told = {
   readonly id: string
   readonly cost: Nano
@@ -26,7 +25,7 @@ export type Told = {
 }
 export type BookedRow = { readonly state: string; readonly cost: Nano }
 
-// What a journal is compared with, on either engine.
+// The rows to compare with, on either engine.
 export type RowLookup = {
   // The end of the last hour whose rows were deleted; 0 if none were.
   droppedUntil(): Promise<number>
@@ -70,11 +69,11 @@ export async function auditLog(lines: AsyncIterable<string | undefined>, lookup:
   return { ...count, examples }
 }
 
-// `other`: a line about something else, or one that does not say what the caller was told.
+// `other`: a line about something else, or without the fields of a request.
 function readTold(line: string): Told | 'other' | 'unreadable' {
   let said: Readonly<Record<string, unknown>>
   try {
-    // Whatever collects the log may put a time or a name in front of the line.
+    // A log collector may put a time or a name in front of the line.
     said = JSON.parse(line.slice(Math.max(line.indexOf('{'), 0))) as Readonly<Record<string, unknown>>
   } catch {
     return 'unreadable'
@@ -86,7 +85,7 @@ function readTold(line: string): Told | 'other' | 'unreadable' {
   return { id: said.id, cost, outcome: String(said.outcome), hasKey: said.key !== undefined }
 }
 
-// Refusals are written after the answer, and past a rate they share a row: such a request may have none of its own.
+// Refusals are written after the answer, and beyond a rate they share a row: such a request may have none of its own.
 function problemOf(told: Told, row: BookedRow | undefined): string | undefined {
   if (row === undefined) {
     const needsRow = told.cost !== 0n || (told.hasKey && told.outcome !== 'refused')

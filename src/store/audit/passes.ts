@@ -1,4 +1,4 @@
-// The passes of an audit in their order: the ledger, the usage rows, and what accounts and keys say of them.
+// The passes of an audit in order: the ledger, the usage rows, then accounts and keys.
 import { accountPass, keyPass } from './balances.ts'
 import { dayPass, limitChangesPass, newDayBook } from './days.ts'
 import { hourPasses, newHourBook } from './hours.ts'
@@ -13,13 +13,13 @@ export type AuditOptions = {
   // No request is in flight, so nothing may be held and no row may be open.
   readonly idle: boolean
   readonly now: number
-  // Told now and then how many rows were looked at, of about how many.
+  // Called now and then with the number of rows checked, of about how many.
   readonly onProgress?: OnProgress
 }
 
 export type AuditReport = { readonly ok: boolean; readonly findings: readonly Finding[] }
 
-// Not a database of ours, or one that cannot be read.
+// Not a Turnpike database, or one that cannot be read.
 export class NotAuditable extends Error {
   override readonly name = 'NotAuditable'
 }

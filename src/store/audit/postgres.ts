@@ -1,4 +1,4 @@
-// Proves the books on Postgres as `audit` does on SQLite: read only, in one snapshot, rows by cursor.
+// Audits a Postgres database like `audit` does SQLite: read only, in one snapshot, rows by cursor.
 import type { PoolClient } from 'pg'
 import { systemClock } from '../../lib/clock.ts'
 import { SCHEMA_TABLE } from '../postgres/migrate.ts'
@@ -8,9 +8,9 @@ import { ROWS_IN_ALL, watched } from './progress.ts'
 import { openTally, type Pass, type PassRow, type Tally } from './tally.ts'
 
 const ROWS_AT_ONCE = 2000
-// The first one with all that is looked at.
+// The first one with everything that is checked.
 const SCHEMA_MIN = 9
-// Even the first rows of a long join may take their time.
+// Even the first rows of a long join may take long.
 const BOUNDS = { ...POSTGRES_BOUNDS, connectionsMax: 1, statementTimeoutMs: 600_000, answerTimeoutMs: 610_000 }
 
 export async function auditPostgres(url: string, options: AuditOptions): Promise<AuditReport> {
@@ -19,7 +19,7 @@ export async function auditPostgres(url: string, options: AuditOptions): Promise
     return await sql.withClient(async client => {
       await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
       await refuseForeign(client)
-      // What a file is, Postgres itself answers for.
+      // Checks of the database file are left to Postgres itself.
       const tally = openTally(options.idle ? ['file'] : ['file', 'I9'])
       for (const pass of await passesOf(client, tally, options)) await run(pass, client)
       await client.query('COMMIT')

@@ -1,14 +1,14 @@
-// The audit's comparison of the price that a usage row bears with the table of all prices that models ever had.
+// Compares the price on a usage row with the table of all prices that models ever had.
 import { priceSnapshot, readPriceSnapshot } from '../../domain/catalog.ts'
 import type { Prices } from '../../domain/credits.ts'
 import type { Pass, PassRow, Tally } from './tally.ts'
 
 export type PriceBook = {
-  // By version, then by model: the price, written as it is written today. A version belongs to one model, normally.
+  // By version, then by model: the price in today's notation. Normally a version belongs to one model.
   readonly versions: Map<string, Map<string, string | undefined>>
-  // Undefined of a snapshot that cannot be read.
+  // Undefined for a snapshot that cannot be parsed.
   read(snapshot: unknown): Prices | undefined
-  // Snapshots are compared by what they say: an older version may have written them in another form.
+  // Snapshots are compared by value: an older version may have used another notation.
   write(snapshot: unknown): string | undefined
 }
 
@@ -31,7 +31,7 @@ export function pricePass({ versions, write }: PriceBook): Pass {
   }
 }
 
-// A row that nobody served has the price of one of the models that might have.
+// A row without a serving target has the price of one of the models that might have served.
 export function judgePrice(row: PassRow, { versions, write }: PriceBook, tally: Tally): void {
   if (row.price_version === null && row.price === null) return
   tally.checked('prices')
@@ -47,7 +47,7 @@ export function judgePrice(row: PassRow, { versions, write }: PriceBook, tally: 
     tally.broken('prices', `${id}: its price is not that of version ${row.price_version}`)
 }
 
-// Millions of rows bear a handful of snapshots; the last few are kept.
+// Millions of rows share a handful of snapshots; the last few are cached.
 const REMEMBERED_MAX = 1000
 
 function remembering<T>(make: (snapshot: unknown) => T): (snapshot: unknown) => T {

@@ -1,9 +1,9 @@
-// Tells now and then how far an audit is: how many rows it has looked at, of about how many.
+// Reports the progress of an audit: how many rows it has checked, of about how many.
 import type { Pass } from './tally.ts'
 
 export type OnProgress = (rows: number, total: number) => void
 
-// Nearly all of the rows there are to look at; counting them costs little beside looking at them.
+// Nearly all of the rows to check; counting them is cheap compared with checking them.
 export const ROWS_IN_ALL = 'SELECT (SELECT COUNT(*) FROM ledger) + (SELECT COUNT(*) FROM usage) AS total'
 
 const EVERY_ROWS = 1000

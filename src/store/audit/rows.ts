@@ -1,5 +1,4 @@
-// The audit's long pass over the usage rows: it judges every row by itself and leaves the sums that balances are compared
-// with.
+// The long pass over the usage rows: checks every row and collects the sums that balances are compared with.
 import { costOf, type Nano, type Prices } from '../../domain/credits.ts'
 import { OUTCOMES } from '../../domain/usage.ts'
 import { readTokens } from '../billing/usage-binders.ts'
@@ -56,7 +55,7 @@ function addUp(row: PassRow, id: string, sums: Sums): void {
     account.held += hold
     key.held += hold
   }
-  // A late correction comes after its hold was released, perhaps to others: then all of it may be past the limit.
+  // A late correction comes after its hold was released, perhaps to others: then all of it may exceed the limit.
   if (sums.corrections.has(id)) key.overshoot += cost
   else if (cost > hold) key.overshoot += cost - hold
 }
@@ -72,7 +71,7 @@ function mayCost(row: PassRow): boolean {
   return row.endpoint === 'chat.completions' && row.outcome !== 'refused' && row.outcome !== 'upstream_failed'
 }
 
-// Nothing produced and nothing charged needs no price; all else must come out to the last nano-credit.
+// A row without output and charge needs no price; all others must match to the last nano-credit.
 function costRecomputes(row: PassRow, pricesOf: (snapshot: unknown) => Prices | undefined): boolean {
   const tokens = readTokens(row)
   const counts = Object.values(tokens)

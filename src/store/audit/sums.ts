@@ -1,12 +1,12 @@
-// What an audit adds up by account and by key, from the ledger, the rows and the sums that stand for dropped rows.
+// The sums of an audit by account and by key, from the ledger, the rows, and the roll-ups of dropped rows.
 import type { Nano } from '../../domain/credits.ts'
 
 export type Sums = {
   readonly accounts: Map<string, AccountSums>
   readonly keys: Map<string, KeySums>
-  // By request id: paused owners settle late but seldom, so these are few.
+  // By request id: late settlements of paused owners are rare, so there are few.
   readonly corrections: Map<string, Nano>
-  // Accounts with corrections of rows that were dropped: by how much their keys were past their limits is not known.
+  // Accounts with corrections of dropped rows: by how much their keys exceeded their limits is not known.
   readonly corrected: Set<string>
 }
 type AccountSums = { funded: Nano; charged: Nano; cost: Nano; held: Nano }

@@ -1,15 +1,15 @@
-// The promises that an audit checks, and the counting of what was looked at and what breaks them.
+// The invariants that an audit checks, with the counts of checked items and violations.
 
 export type Finding = {
   readonly invariant: string
   readonly promise: string
-  // How many things were looked at, and how many of them break the promise; some of those by id.
+  // How many items were checked and how many violate it; some of those by id.
   readonly checked: number
   readonly broken: number
   readonly examples: readonly string[]
 }
 
-// The numbers are those of the project's list of invariants; what is missing there SQL alone cannot tell.
+// The numbers are those of the project's list of invariants; SQL alone cannot check the missing ones.
 const PROMISES = {
   file: 'the file is sound: no damaged page, no dangling reference',
   I1: 'over all accounts, available + held − owed = funded − spent',
@@ -38,7 +38,7 @@ export type Tally = {
   findings(): readonly Finding[]
 }
 
-// One look over the rows of a statement; whatever engine reads them. The passes of an audit build on each other.
+// One pass over the rows of a statement, whichever engine reads them. The passes of an audit build on each other.
 export type Pass = { readonly statement: string; look(row: PassRow): void; end?(): void }
 export type PassRow = Readonly<Record<string, string | number | bigint | null>>
 

@@ -1,5 +1,4 @@
-// The audit's look at what is kept beside the sums of an hour: its totals must be those of its sums, and the names that
-// nobody offered those of its rows.
+// Checks the totals and names that accompany the sums of an hour: totals must match its sums, and unknown model names its rows.
 import type { Nano } from '../../domain/credits.ts'
 import { SUM_COLUMNS } from '../sql/usage/hour-columns.ts'
 import { NAMES_MAX, TOO_MANY } from '../sql/usage/hour-totals.ts'
@@ -11,7 +10,7 @@ export type Beside = {
   readonly wanted: Totals
   readonly kept: Totals
   readonly keptNames: Set<string>
-  // No more than it takes to know that there are too many.
+  // No more than needed to know that there are too many.
   readonly foundNames: Set<string>
 }
 

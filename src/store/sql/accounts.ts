@@ -1,4 +1,4 @@
-// Accounts and their ledger in SQL. Balances change only by deltas in one conditional statement; a read balance is never
+// Accounts and their ledger in SQL. Balances change only by deltas in one conditional statement; a balance that was read is never
 // written back.
 import { formatCredits, NANO_MAX } from '../../domain/credits.ts'
 import type { Account, AccountStatus } from '../../domain/key.ts'
@@ -106,8 +106,8 @@ async function addCredits(
   return { id, accountId, kind, amount, requestId: null, note, createdAt: tx.now() }
 }
 
-// Debts first. Held credits count towards the ceiling, since they may all come back. The ceiling is computed out here so
-// that no sum in SQL can pass 64 bits.
+// Debts first. Held credits count towards the maximum, since all may be released. The maximum is computed here so that no sum in
+// SQL exceeds 64 bits.
 async function topUp(tx: Tx, accountId: string, amount: bigint): Promise<boolean> {
   const changed = await tx.run(
     `UPDATE account SET

@@ -1,4 +1,4 @@
-// Who bears a secret: the one look-up of authentication, by the hash of the whole secret and nothing shorter.
+// Finds the key of a secret: the one lookup of authentication, by the hash of the whole secret and nothing shorter.
 import type { Bearer } from '../../domain/key.ts'
 import { KEY_COLUMNS, readKey } from './key-rows.ts'
 import { int, intOrNull, type Row, type Sql, text } from './sql.ts'

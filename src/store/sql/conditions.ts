@@ -1,9 +1,9 @@
-// Gathers the conditions of a list's WHERE together with their numbered parameters, so that only what was asked for is
-// in the statement and an index can serve it.
+// Collects the conditions of a list's WHERE with their numbered parameters, so that the statement contains only requested filters
+// and can use an index.
 import type { Param } from './sql.ts'
 
 export type Conditions = {
-  // Each `?` in the text stands for the next value. A value that is undefined was not asked for: nothing is added.
+  // Each `?` in the text stands for the next value. Nothing is added for an undefined value.
   add(text: string, ...values: readonly (Param | undefined)[]): void
   // The number of a further parameter, for LIMIT and the like.
   param(value: Param): string
@@ -33,7 +33,7 @@ export function conditions(): Conditions {
   }
 }
 
-// For `LIKE … ESCAPE '!'`: the caller's wildcards are only letters.
+// For `LIKE … ESCAPE '!'`: the caller's wildcards are plain characters.
 export function containing(words: string): string {
   return `%${words.replace(/[!%_]/g, '!$&')}%`
 }

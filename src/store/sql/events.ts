@@ -1,12 +1,11 @@
-// What operators did, written in the transaction that did it, so that no change is without its trace and no trace without
-// its change.
+// Operators' actions, written in the transaction that performs them, so that no change lacks its event and no event its change.
 import { storable } from '../../domain/usage.ts'
 import type { Actor, Events, OperatorEvent } from '../contract/operator.ts'
 import { searchNewest } from './search.ts'
 import { int, page, type Row, type Sql, type Tx, text, textOrNull } from './sql.ts'
 import { idAt, timePrefix } from './time-order.ts'
 
-// Changes that nobody ordered: an expiry that passed, a file that was read.
+// Changes without an operator: an expiry that passed, a file that was applied.
 export const SYSTEM: Actor = { name: 'system', address: '' }
 
 const NAME_MAX = 200
@@ -23,13 +22,13 @@ export function sqlEvents(sql: Sql): Events {
           after,
           indexed(asked) {
             asked.add('subject = ?', subject)
-            // Ids are made of the same moment as `at`.
+            // Ids are created at the same moment as `at`.
             asked.add('id >= ?', from === undefined ? undefined : timePrefix(from))
             asked.add('id < ?', to === undefined ? undefined : timePrefix(to))
           },
           compared(asked) {
             asked.add('actor = ?', actor)
-            // `key` is every action on keys: `key.create`, `key.revoke`, …
+            // `key` matches every action on keys: `key.create`, `key.revoke`, …
             if (action?.includes('.')) asked.add('action = ?', action)
             else if (action !== undefined) asked.add("action LIKE ? ESCAPE '!'", `${action.replace(/[!%_]/g, '!$&')}.%`)
           },

@@ -1,13 +1,13 @@
-// Writes down the ends that have passed (of grace periods and of keys), so that a clock that jumps back revives nothing. A clock
-// that was wrong by more than a day is not believed: what it ended lives again, and a grace period that it gave is cut.
+// Stores the ends that have passed (of grace periods and of keys), so that a clock that jumps back revives nothing. A clock that
+// was wrong by more than a day is not trusted: what it ended is valid again, and a grace period that it granted is shortened.
 import { DAY_MS, GRACE_MS } from '../../domain/key.ts'
 import { appendEvent, SYSTEM } from './events.ts'
 import { type Row, type Tx, text } from './sql.ts'
 
-// Of one run over all keys, so that a backlog never makes one long transaction; the next run takes the rest.
+// Per run over all keys, so that a backlog never makes one long transaction; the next run takes the rest.
 const ENDS_MAX = 200
 
-// Answers the keys that changed: all that are due, or that one.
+// Returns the keys that changed: all that are due, or that one.
 export async function writeEnds(tx: Tx, keyId?: string): Promise<readonly string[]> {
   const params = keyId === undefined ? [tx.now()] : [tx.now(), keyId]
   const undone = await undoWrongEnds(tx, keyId)
@@ -25,7 +25,7 @@ export async function writeEnds(tx: Tx, keyId?: string): Promise<readonly string
   )
   const [ofSecrets, revived] = [new Set(idsOf(ended)), new Set(undone)]
   const changed: string[] = []
-  // Key by key in the order of their ids, as the gates lock them: two that lock in other orders wait for each other.
+  // Key by key in the order of their ids, as batches lock them: different lock orders would deadlock.
   for (const id of [...new Set([...undone, ...idsOf([...ended, ...due])])].sort()) {
     const expires =
       'UPDATE api_key SET expired_at = expires_at WHERE id = $2 AND expires_at <= $1 AND expired_at IS NULL'
@@ -39,7 +39,7 @@ export async function writeEnds(tx: Tx, keyId?: string): Promise<readonly string
   return changed
 }
 
-// An end is written down as the moment that was set for it. One that lies more than a day ahead has not passed.
+// An end is stored as the time that was set for it. One more than a day ahead has not passed.
 async function undoWrongEnds(tx: Tx, keyId: string | undefined): Promise<readonly string[]> {
   const of = (column: string) => (keyId === undefined ? '' : `AND ${column} = $2`)
   const aheadOf = (at: number) => (keyId === undefined ? [at] : [at, keyId])
@@ -62,7 +62,7 @@ async function undoWrongEnds(tx: Tx, keyId: string | undefined): Promise<readonl
   return idsOf([...revived, ...cut])
 }
 
-// With every change of a key or of one of its secrets: the gate of every node then finds its record stale.
+// With every change of a key or of one of its secrets: reservations on every node then find its cached record stale.
 export async function bumpVersion(tx: Tx, keyId: string): Promise<void> {
   await tx.run('UPDATE api_key SET version = version + 1 WHERE id = $1', [keyId])
 }

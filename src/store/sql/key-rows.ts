@@ -39,7 +39,7 @@ function compare(asked: Conditions, { status, q }: KeyFilter, now: number): void
     asked.add('k.revoked_at IS NULL AND k.expired_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?)', now)
   }
   if (q === undefined) return
-  // Both sides through SQL's lower, since engines differ in what LIKE and lower make of letters beyond ASCII.
+  // Both sides through SQL's lower, since engines treat letters beyond ASCII differently in LIKE and lower.
   const words = containing(q)
   asked.add(
     `(lower(k.name) LIKE lower(?) ESCAPE '!' OR lower(k.id) LIKE lower(?) ESCAPE '!' OR EXISTS (

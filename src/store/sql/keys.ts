@@ -1,5 +1,5 @@
-// Keys and their secrets in SQL. Every change locks the key's row, bumps its version and leaves an event, all in one
-// transaction, so that whatever a node still believes, its next gate knows better.
+// Keys and their secrets in SQL. Every change locks the key's row, increments its version and leaves an event, all in one
+// transaction, so that the next reservation detects any stale cache.
 import { DAY_MS, dayOf, GRACE_MS, type KeyControls, keyStatus, SECRETS_IN_GRACE_MAX } from '../../domain/key.ts'
 import type { Actor, Keys, NewKey, NewSecret } from '../contract/operator.ts'
 import { appendEvent } from './events.ts'
@@ -7,7 +7,7 @@ import { bumpVersion, writeEnds } from './key-ends.ts'
 import { listKeys, readKeyById } from './key-rows.ts'
 import { int, type Param, type Sql, type Tx } from './sql.ts'
 
-// By this event the other nodes hear of it.
+// The event by which the other nodes learn of it.
 export const ABORT_STREAMS = 'key.abort_streams'
 
 export function sqlKeys(sql: Sql): Keys {
@@ -106,8 +106,8 @@ async function rotate(tx: Tx, id: string, next: NewSecret, actor: Actor) {
   return (await readKeyById(tx, id))!
 }
 
-// Whether the key is there. Its row is locked for the rest of the transaction, and what has passed is written down
-// before anything is decided, so that nothing but a new end revives it.
+// Whether the key exists. Its row is locked for the rest of the transaction, and passed ends are stored before anything is
+// decided, so that nothing but a new end revives it.
 async function lock(tx: Tx, id: string): Promise<boolean> {
   if ((await tx.run('UPDATE api_key SET version = version WHERE id = $1', [id])) === 0) return false
   await writeEnds(tx, id)
@@ -149,7 +149,7 @@ function columnsOf(controls: Partial<KeyControls>): readonly (readonly [string, 
     ['credit_limit', controls.creditLimit],
     ['max_concurrent', controls.maxConcurrent],
     ['expires_at', controls.expiresAt],
-    // Whoever gives it a new end means that it lives.
+    // A new expiry means that the key is valid again.
     ['expired_at', controls.expiresAt === undefined ? undefined : null],
   ]
   return columns.filter((column): column is readonly [string, Param] => column[1] !== undefined)

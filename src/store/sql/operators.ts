@@ -1,5 +1,5 @@
-// Operators in SQL. Changes take turns at the root operator's row, so that two of them cannot both take the last name or
-// the last place.
+// Operators in SQL. Changes are serialised by the root operator's row, so that two of them cannot both take the last name or the
+// last slot.
 import { type Operator, ROOT, type Role } from '../../domain/operator.ts'
 import type { NewOperator, Operators } from '../contract/access.ts'
 import type { Actor } from '../contract/operator.ts'
@@ -8,7 +8,7 @@ import { appendEvent, SYSTEM } from './events.ts'
 import { int, intOrNull, numbered, page, type Row, type Sql, type Tx, text } from './sql.ts'
 
 const OPERATOR = 'id, name, role, created_at, last_used_at'
-// A use is written down at most so often.
+// A use is stored at most this often.
 const TOKEN_USE_NOTED_EVERY_MS = 60_000
 
 export function sqlOperators(sql: Sql): Operators {
@@ -17,12 +17,12 @@ export function sqlOperators(sql: Sql): Operators {
     return row === undefined ? undefined : readOperator(row)
   }
 
-  // The change of one operator, unless it is nobody or the root.
+  // Changes one operator, unless it does not exist or is the root.
   function change<T>(id: string, work: (tx: Tx, before: Operator) => Promise<T>): Promise<T | 'root' | undefined> {
     if (id === ROOT.id) return Promise.resolve('root')
     return sql.transaction(async tx => {
       await takeTurn(tx, ROOT.id)
-      // A login with its token waits, and finds what this leaves.
+      // A login with its token waits, and finds the result of this.
       await takeTurn(tx, id)
       const before = await read(tx, id)
       return before === undefined ? undefined : work(tx, before)
@@ -33,7 +33,7 @@ export function sqlOperators(sql: Sql): Operators {
     setRoot: tokenHash => sql.transaction(tx => setRoot(tx, tokenHash)),
 
     async bearers(tokenHashes) {
-      // The root last, so that it is the one, should somebody have configured another operator's token.
+      // The root last, so that it wins if somebody has configured another operator's token.
       const rows = await sql.all(
         `SELECT token_hash, ${OPERATOR} FROM operator WHERE token_hash IN (${numbered(tokenHashes)}) ORDER BY id`,
         tokenHashes,
@@ -42,7 +42,7 @@ export function sqlOperators(sql: Sql): Operators {
       const now = sql.now()
       for (const { id, lastUsedAt } of found.values()) {
         if (lastUsedAt !== null && lastUsedAt >= now - TOKEN_USE_NOTED_EVERY_MS) continue
-        // A store that cannot write can still be read by its operators.
+        // Operators can still read a store that cannot write.
         await sql.run('UPDATE operator SET last_used_at = $1 WHERE id = $2', [now, id]).catch(() => 0)
       }
       return tokenHashes.map(hash => found.get(hash))

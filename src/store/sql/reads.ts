@@ -1,10 +1,10 @@
-// Which verbs only read, and may run apart from the transactions that requests wait for: on SQLite in a thread, on Postgres over
-// connections of their own. What they read is committed, so that an operator finds at once what a call just made.
+// Which methods only read, and may run separately from the transactions that requests wait for: on SQLite in a thread, on
+// Postgres over separate connections. They read committed data, so an operator finds at once what a call just made.
 import type { UsageReports } from '../contract/operator.ts'
 import type { Rooms } from './repositories.ts'
 
 export type ReportBounds = {
-  // A report that is not done by then is given up.
+  // A report that is not done by then is abandoned.
   readonly msMax: number
   // How much longer its last statement may take where it cannot be interrupted.
   readonly statementMsMax: number
@@ -15,7 +15,7 @@ export const REPORT_BOUNDS: ReportBounds = { msMax: 30_000, statementMsMax: 5_00
 
 type ReadVerbs = { readonly [Name in keyof Rooms]?: readonly (keyof Rooms[Name])[] }
 
-// Not among them: what also writes (`bearers` notes a use), and `catalog.load`, which must see the catalog as a whole.
+// Not included: methods that also write (`bearers` records a use), and `catalog.load`, which must see the catalog as a whole.
 const READS = {
   keys: ['get', 'list'],
   accounts: ['get', 'list', 'ledger'],
@@ -33,7 +33,7 @@ export function readApart<Name extends keyof typeof READS>(
   return new Proxy(writing, { get: (_, verb) => Reflect.get(reads.includes(verb) ? reading : writing, verb) })
 }
 
-// A page that may look at only so many rows is a list; a sum or a filter over everything is a report.
+// A page with a row limit is a list; a sum or a filter over everything is a report.
 export function usageApart(lists: UsageReports, reports: UsageReports): UsageReports {
   return {
     get: (requestId, keyId) => lists.get(requestId, keyId),

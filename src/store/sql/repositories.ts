@@ -1,4 +1,4 @@
-// The operator's side of the store in SQL, all rooms over one connection.
+// The operator's side of the store in SQL: all repositories over one connection.
 import type { Store } from '../contract/store.ts'
 import { sqlAccounts } from './accounts.ts'
 import { sqlCatalog } from './catalog/catalog.ts'

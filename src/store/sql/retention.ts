@@ -1,5 +1,5 @@
-// The end of old usage rows, hour by hour: an hour whose sums are true and about whose rows nothing is undecided is set to
-// be dropped, its rows are deleted a few at a time, and then it is marked as gone. Its sums stay for ever.
+// Retention of usage rows, hour by hour: an hour whose sums are current and about whose rows nothing is undecided is set to be
+// dropped, its rows are deleted a few at a time, and then it is marked as dropped. Its sums stay for ever.
 import { DAY_MS } from '../../domain/key.ts'
 import { HOUR_MS, hourOf } from '../../domain/usage-hours.ts'
 import { conditions } from './conditions.ts'
@@ -9,12 +9,12 @@ import { addTimeRange } from './time-range.ts'
 export type Retention = ReturnType<typeof sqlRetention>
 
 const DELETED_AT_ONCE_MAX = 500
-// For so long the owner of a recovered row, if it was only paused, may still correct it.
+// How long the owner of a recovered row, if it was only paused, may still correct it.
 const RECOVERED_YOUNG_MS = DAY_MS
 
 export function sqlRetention(sql: Sql) {
   return {
-    // Some rows of the oldest hour, if it is over before that time. Answers `none` where there is nothing (more) to drop.
+    // Deletes some rows of the oldest hour, if it is over before that time. Returns `none` where there is nothing (more) to drop.
     async dropSome(before: number): Promise<'hour' | 'rows' | 'none'> {
       return sql.transaction(async tx => {
         const hour = await oldestHour(tx, hourOf(before))
@@ -29,7 +29,7 @@ export function sqlRetention(sql: Sql) {
       })
     },
 
-    // When it was made; undefined where there is no row.
+    // When it was created; undefined if there is no row.
     async newestRow(): Promise<number | undefined> {
       const row = await sql.get('SELECT created_at FROM usage ORDER BY request_id DESC LIMIT 1')
       return row === undefined ? undefined : int(row.created_at)
@@ -37,7 +37,7 @@ export function sqlRetention(sql: Sql) {
   }
 }
 
-// Of one call, so that whoever drains need not wait long.
+// Per call, so that a drain need not wait long.
 const STEPS_MAX = 200
 
 export async function dropHours(before: number, { dropSome }: Pick<Retention, 'dropSome'>) {
@@ -59,8 +59,8 @@ async function oldestHour(tx: Tx, end: number): Promise<number | undefined> {
   return (await isUndecided(tx, hour, hour + 1)) ? undefined : hour
 }
 
-// Whether a row of these hours is open, or recovered so lately that its owner may still come back. Their sums, which must
-// be true, say where such rows are.
+// Whether a row of these hours is open, or recovered so recently that its owner may still come back. Their sums, which must be
+// current, tell where such rows are.
 export async function isUndecided(tx: Tx, first: number, end: number): Promise<boolean> {
   const hours = await tx.all(
     `SELECT DISTINCT hour FROM usage_hour WHERE hour >= $1 AND hour < $2 AND outcome IN ('', 'recovered')`,

@@ -1,9 +1,9 @@
-// Searches without an index, newest first and in steps: each statement looks at a bounded number of rows, so that none is long and
-// other reports get their turn in between.
+// Searches without an index, newest first and in steps: each statement examines a bounded number of rows, so that none is long
+// and other reports run in between.
 import { type Conditions, conditions } from './conditions.ts'
 import { type Row, type Tx, text } from './sql.ts'
 
-// Rows that one statement looks at.
+// Rows examined by one statement.
 const SEARCHED_AT_ONCE_MAX = 5_000
 
 export type Search = {
@@ -12,9 +12,9 @@ export type Search = {
   readonly table: string
   readonly id: string
   readonly after: string | undefined
-  // What an index on these columns and the id answers; it narrows which rows are looked at.
+  // Conditions answered by an index on these columns and the id; they narrow which rows are examined.
   indexed(asked: Conditions): void
-  // What has to be compared row by row.
+  // Conditions that are compared row by row.
   compared(asked: Conditions): void
 }
 

@@ -1,4 +1,4 @@
-// Sessions in SQL, each bound to its operator's row: what the operator is now, the session is.
+// Sessions in SQL, each bound to its operator's row: the session has the operator's current role and status.
 import { type Role, SESSION_IDLE_MS, SESSION_MS, type Session } from '../../domain/operator.ts'
 import type { NewSession, Sessions } from '../contract/access.ts'
 import type { Actor } from '../contract/operator.ts'

@@ -1,5 +1,5 @@
-// Small named values that must outlive the process: the hash of the admin token, the default account, the
-// mark that a first start has shown its secrets.
+// Small named values that outlive the process: the hash of the admin token, the default account, the flag that a first start has
+// shown its secrets.
 import type { Settings } from '../contract/operator.ts'
 import { type Sql, text } from './sql.ts'
 

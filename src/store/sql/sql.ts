@@ -1,5 +1,5 @@
-// The little of SQL that the store's rooms are written against: numbered parameters, bigint integers, transactions.
-// Each engine implements it; the statements are the same on all of them. See docs/decisions/libraries-and-packaging.md.
+// The small SQL interface that the repositories use: numbered parameters, bigint integers, transactions. Each engine implements
+// it; the statements are the same on both. See docs/decisions/libraries-and-packaging.md.
 
 export type Param = string | number | bigint | null
 export type Row = Record<string, string | number | bigint | null>
@@ -9,18 +9,18 @@ export type Sql = {
   get(text: string, params?: readonly Param[]): Promise<Row | undefined>
   // How many rows changed.
   run(text: string, params?: readonly Param[]): Promise<number>
-  // All or nothing; inside it the clock stands still. Calls do not nest. Engines with several writers let others in
-  // between two statements: a transaction locks the row that it decides on first, or says of what it must be `alone`.
-  // What the database asks to try again is run again from its beginning.
+  // All or nothing; the clock stands still inside it. Calls do not nest. Engines with several writers allow others between two
+  // statements: a transaction first locks the row that it decides on, or names what it must have `alone`. It is run again from
+  // its start if the database asks for a retry.
   transaction<T>(work: (tx: Tx) => Promise<T>, alone?: Alone): Promise<T>
   now(): number
 }
 
 export type Tx = Omit<Sql, 'transaction'>
 
-// The catalog is decided on as a whole: names are unique over models and aliases, and there are so many at most. Hours are
-// claimed while no batch of the hot path is under way that does not know of the claim. Partitions are made and dropped by
-// one at a time, who gives up soon where the table is in use.
+// The catalog is decided on as a whole: names are unique over models and aliases, and their number is limited. Hours are claimed
+// while no billing batch is running that does not know of the claim. Partitions are created and dropped by one node at a time,
+// which gives up soon where the table is in use.
 export type Alone = 'catalog' | 'hours' | 'partitions'
 
 export function text(value: Row[string] | undefined): string {
@@ -47,12 +47,12 @@ export function bigOrNull(value: Row[string] | undefined): bigint | null {
   return value === null || value === undefined ? null : BigInt(value)
 }
 
-// `$1, $2, …`, a place for each value.
+// `$1, $2, …`, one placeholder per value.
 export function numbered(values: readonly unknown[], first = 1): string {
   return values.map((_, i) => `$${first + i}`).join(', ')
 }
 
-// A page asked for one row more than it shows, so that it knows whether there are more.
+// A page reads one row more than it shows, so that it knows whether there are more.
 export function page<T>(rows: readonly Row[], limit: number, read: (row: Row) => T) {
   return { data: rows.slice(0, limit).map(read), hasMore: rows.length > limit }
 }

@@ -1,9 +1,9 @@
-// UUIDv7 sorts by time because its first 48 bits are milliseconds: what the lists and range scans over ids rest on.
+// UUIDv7 sorts by time because its first 48 bits are milliseconds: lists and range scans over ids rely on it.
 import { randomUUIDv7 } from 'node:crypto'
 
 const TIME_MAX = 2 ** 48 - 1
 
-// The smallest text that an id of this millisecond can begin with; ids of earlier ones sort before it.
+// The smallest text that an id of this millisecond can begin with; earlier ids sort before it.
 export function timePrefix(at: number): string {
   const hex = Math.min(Math.max(Math.floor(at), 0), TIME_MAX)
     .toString(16)
@@ -16,7 +16,7 @@ export function idAt(at: number): string {
   return timePrefix(at) + randomUUIDv7().slice(13)
 }
 
-// The millisecond that an id begins with; undefined of one that is no UUIDv7.
+// The millisecond that an id begins with; undefined if it is not a UUIDv7.
 export function timeOfId(id: string): number | undefined {
   const match = /^([0-9a-f]{8})-([0-9a-f]{4})-7/.exec(id)
   return match === null ? undefined : Number.parseInt(`${match[1]}${match[2]}`, 16)

@@ -1,8 +1,8 @@
-// Usage rows of a span of time, by the primary key: ids begin with their time, and the exact time is compared by itself.
+// Usage rows of a span of time, by the primary key: ids begin with their time, and the exact time is compared as well.
 import type { Conditions } from './conditions.ts'
 import { timePrefix } from './time-order.ts'
 
-// An id is made a little before or after its row's created_at is read.
+// An id is created slightly before or after its row's created_at is read.
 export const ID_SLACK_MS = 60_000
 
 // From `from` on and before `to`.

@@ -1,4 +1,4 @@
-// Rows into Postgres by COPY, the quickest way there is: each row a line of text, as many lines as came together at once.
+// Writes rows to Postgres by COPY, the fastest way: each row a line of text, many lines at once.
 import type { PoolClient, QueryResult, Submittable } from 'pg'
 import type { Value } from './source.ts'
 import { storableText } from './sums.ts'
@@ -16,7 +16,7 @@ export async function copyInto(
   await new Promise<void>((resolve, reject) => {
     const done = (error: Error | undefined, _result?: QueryResult) => (error ? reject(error) : resolve())
     const text = `COPY ${table} (${columns.join(', ')}) FROM STDIN`
-    // The driver has all of COPY but where the rows come from.
+    // The driver supports COPY except for the source of the rows.
     const query = new (pg.Query as unknown as new (text: string, done: unknown) => Submittable)(text, done)
     client.query(
       Object.assign(query, {

@@ -1,5 +1,5 @@
-// The note that a move to another database leaves in the data dir: first which move this is, so that it can be taken up
-// again, and at the end that everything lives elsewhere now, so that no gateway starts here by accident.
+// The marker that a transfer leaves in the data directory: first the identity of the transfer, so that it can be resumed, and at
+// the end that the data lives elsewhere now, so that no gateway starts here by accident.
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { syncFolder } from '../../lib/sync-to-disk.ts'
@@ -7,10 +7,10 @@ import { syncFolder } from '../../lib/sync-to-disk.ts'
 const MOVE_FILE = 'turnpike.moved.json'
 
 export type MoveNote = {
-  // Names the source, also in the target.
+  // Identifies the source, also in the target.
   readonly id: string
   readonly state: 'copying' | 'moved'
-  // Host and database, never who logs in there.
+  // Host and database, never the user.
   readonly to: string
   readonly at: string
 }
@@ -20,7 +20,7 @@ export function readMoveNote(dir: string): MoveNote | undefined {
   return text === undefined ? undefined : parseNote(text, dir)
 }
 
-// Under its name only when it is whole, and on disk when this returns.
+// Under its name only when complete, and on disk when this returns.
 export function writeMoveNote(dir: string, note: MoveNote): void {
   const path = join(dir, MOVE_FILE)
   const part = `${path}.part`
@@ -35,7 +35,7 @@ export function writeMoveNote(dir: string, note: MoveNote): void {
   syncFolder(dir)
 }
 
-// The data dir may be used again; that it has a copy elsewhere stays known.
+// The data directory may be used again; that it has a copy elsewhere stays recorded.
 export function undoMoveNote(dir: string): MoveNote | undefined {
   const note = readMoveNote(dir)
   if (note?.state !== 'moved') return undefined
@@ -43,7 +43,7 @@ export function undoMoveNote(dir: string): MoveNote | undefined {
   return note
 }
 
-// Why no gateway may start on this data dir; undefined where it may.
+// Why no gateway may start on this data directory; undefined where it may.
 export function movedAway(dir: string): string | undefined {
   const note = readMoveNote(dir)
   if (note?.state !== 'moved') return undefined
@@ -66,7 +66,7 @@ function parseNote(text: string, dir: string): MoveNote {
       if (state === 'copying' || state === 'moved') return { id, state, to, at }
     }
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw new Error(`${join(dir, MOVE_FILE)} cannot be read: was this data moved? Delete the file only if it was not`)
 }

@@ -1,5 +1,5 @@
-// What a move carries over, read from the schemas of both databases, so that no table and no column can be forgotten:
-// each table with its columns, its key, and the part it plays.
+// What a transfer copies, read from the schemas of both databases, so that no table and no column can be forgotten: each table
+// with its columns, its key, and its role.
 import type { DatabaseSync } from 'node:sqlite'
 import type { PoolClient } from 'pg'
 
@@ -7,29 +7,29 @@ export type MoveTable = {
   readonly name: string
   readonly columns: readonly MoveColumn[]
   readonly key: readonly string[]
-  // `ahead`: long, and its rows hardly change once they are written, so most of it is copied while the gateway runs.
-  // `parent`: others refer to it, so its rows are put in place and never taken away for a moment. `leaf`: all others.
+  // `ahead`: long, and its rows hardly change once written, so most of it is copied while the gateway runs. `parent`: others
+  // refer to it, so its rows are updated in place and never removed for a moment. `leaf`: all others.
   readonly role: 'ahead' | 'parent' | 'leaf'
-  // An ahead table refers to it: its rows must be there before that one's.
+  // An ahead table refers to it: its rows must exist before that one's.
   readonly first: boolean
 }
 
 export type MoveColumn = { readonly name: string; readonly kind: 'integer' | 'text' | 'bytes' }
 
-// The schemas do not fit each other; a plan would lose something.
+// The schemas do not match; a plan would lose something.
 export class CannotMove extends Error {
   override readonly name = 'CannotMove'
 }
 
-// Where a row's key alone does not say that it is the same: the columns that change with it.
+// Where a row's key alone does not identify its content: the columns that change with it.
 export const AHEAD: Readonly<Record<string, { readonly marks: readonly string[]; readonly settled?: string }>> = {
-  // Settled rows never change; the others may any time.
+  // Settled rows never change; the others may at any time.
   usage: { marks: ['state', 'cost'], settled: "state = 'settled'" },
   ledger: { marks: ['kind', 'amount'] },
   event: { marks: ['at'] },
 }
 
-// Which nodes are alive there says nothing about here.
+// Live nodes of the source are meaningless in the target.
 export const STAYS: readonly string[] = ['node']
 
 const KINDS: Readonly<Record<string, MoveColumn['kind']>> = {
@@ -62,7 +62,7 @@ export async function planMove(db: DatabaseSync, client: PoolClient): Promise<re
       role: roleOf(name, references),
       first: aheadParents.has(name),
     }))
-  // Parents before their children, else by name.
+  // Parents before their children, otherwise by name.
   const depth = (name: string) => parentsOf(name, references).length
   return tables.sort((a, b) => depth(a.name) - depth(b.name) || (a.name < b.name ? -1 : 1))
 }
@@ -84,7 +84,7 @@ export function sourceShape(db: DatabaseSync): Shape {
   )
 }
 
-// Parts of a partitioned table are that table's own affair.
+// Partitions belong to their table.
 export async function targetShape(client: PoolClient): Promise<Shape> {
   const { rows } = await client.query<{ table: string; name: string; type: string }>(
     `SELECT c.relname AS table, a.attname AS name, format_type(a.atttypid, NULL) AS type
@@ -132,7 +132,7 @@ function roleOf(name: string, references: readonly Reference[]): MoveTable['role
   return references.some(({ parent }) => parent === name) ? 'parent' : 'leaf'
 }
 
-// All that it refers to, near and far.
+// Everything that it refers to, directly and indirectly.
 function parentsOf(name: string, references: readonly Reference[]): readonly string[] {
   const near = references.filter(({ child, parent }) => child === name && parent !== name).map(({ parent }) => parent)
   return [...new Set([...near, ...near.flatMap(parent => parentsOf(parent, references))])]

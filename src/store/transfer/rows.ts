@@ -1,19 +1,18 @@
-// How rows get across. Long tables are compared with what is there already, page by page along the key, and only the
-// difference is copied: a move that was cut short, or that others wrote beside, just goes on. Short ones are put in
-// place whole, in the last transaction.
+// Copies rows. Long tables are compared with the target page by page along the key, and only the difference is copied: an
+// interrupted transfer, or one with concurrent writes, just continues. Short ones are written whole, in the last transaction.
 import { copyLine } from './copy.ts'
 import type { MoveTable } from './plan.ts'
 import type { Key, Keyed, MoveSource, Range } from './source.ts'
 import type { MoveTarget } from './target.ts'
 
 export type Ends = { readonly source: MoveSource; readonly target: MoveTarget }
-// So many more rows of this table were looked at, and so many of them written.
+// The number of further rows of this table that were compared, and of those written.
 export type OnPage = (table: MoveTable, looked: number, copied: number) => void
 
 const ROWS_A_PAGE = 5000
 const NO_PARENT = '23503'
 
-// While the gateway runs: settled rows that are not there yet, one transaction a page.
+// While the gateway runs: settled rows that are missing in the target, one transaction per page.
 export async function copyAhead(tables: readonly MoveTable[], ends: Ends, onPage: OnPage): Promise<void> {
   await copyParents(tables, ends)
   for (const table of tables.filter(({ role }) => role === 'ahead')) {
@@ -21,7 +20,7 @@ export async function copyAhead(tables: readonly MoveTable[], ends: Ends, onPage
       const lines = linesOf(table, page, ends.source)
       await inTransaction(ends.target, () => ends.target.insert(table, lines)).catch(async error => {
         if ((error as { code?: string }).code !== NO_PARENT) throw error
-        // An account that is younger than our copy of the accounts.
+        // An account that is newer than our copy of the accounts.
         await copyParents(tables, ends)
         await inTransaction(ends.target, () => ends.target.insert(table, lines))
       })
@@ -30,7 +29,8 @@ export async function copyAhead(tables: readonly MoveTable[], ends: Ends, onPage
   }
 }
 
-// Nobody writes there any more: everything as it is, in the caller's transaction. Children of a row are gone before it is.
+// Nobody writes to the source any more: everything is copied as it is, in the caller's transaction. Children of a row are deleted
+// before it.
 export async function copyRest(tables: readonly MoveTable[], ends: Ends, onPage: OnPage): Promise<void> {
   const { source, target } = ends
   const whole = (table: MoveTable) => Array.from(source.rows(table, EVERYTHING), copyLine)
@@ -76,7 +76,7 @@ type Page = {
   readonly range: Range
   readonly looked: number
   readonly wanted: ReadonlySet<string>
-  // One of them is there in another state.
+  // One of them exists in another state.
   readonly changed: boolean
   readonly surplus: readonly Key[]
 }

@@ -1,5 +1,5 @@
-// The SQLite side of a move: read only, page by page along the primary key, also beside the gateway that writes. No page
-// keeps a transaction open, so that the gateway's log does not grow meanwhile.
+// The SQLite side of a transfer: read only, page by page along the primary key, also while the gateway writes. No page keeps a
+// transaction open, so the gateway's log does not grow.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -17,7 +17,7 @@ export type Range = { readonly after: Key | undefined; readonly upTo: Key | unde
 export type MoveSource = {
   readonly db: DatabaseSync
   count(table: MoveTable): number
-  // Keys and what says whether their rows are still the same; `settledOnly` leaves out rows that may yet change.
+  // Keys, and what tells whether their rows are unchanged; `settledOnly` leaves out rows that may still change.
   keys(table: MoveTable, after: Key | undefined, limit: number, settledOnly: boolean): readonly Keyed[]
   rows(table: MoveTable, range: Range): Iterable<readonly Value[]>
   sums(table: MoveTable): readonly string[]
@@ -76,7 +76,7 @@ function refuseUnfit(db: DatabaseSync, path: string): void {
   }
 }
 
-// Rows of the range, in both engines' words: row values compare from left to right.
+// Rows of the range, valid on both engines: row values compare from left to right.
 function within(table: MoveTable, { after, upTo }: Range): { readonly where: string; readonly values: Value[] } {
   const key = `(${table.key.join(', ')})`
   const marks = `(${table.key.map(() => '?').join(', ')})`

@@ -1,5 +1,5 @@
-// What is compared of a table once it was copied: how many rows, and of every column how many values and their sum, of
-// texts the sum of their bytes. Exact on both engines, whatever the sums come to.
+// What is compared of a table after the copy: the number of rows, and for every column the number of values and their sum, for
+// texts the sum of their bytes. Exact on both engines, whatever the sums.
 import type { MoveColumn, MoveTable } from './plan.ts'
 
 type Engine = 'sqlite' | 'postgres'
@@ -9,12 +9,12 @@ export function sumsOf(table: MoveTable, engine: Engine): readonly string[] {
   return ['COUNT(*) AS n', ...table.columns.flatMap((column, i) => columnSums(column, engine, `c${i}`))]
 }
 
-// What the sums of `sumsOf` are about, for whoever must say where they differ.
+// Labels of the sums of `sumsOf`, for messages about differences.
 export function sumNames(table: MoveTable): readonly string[] {
   return ['rows', ...table.columns.flatMap(({ name, kind }) => Array(kind === 'integer' ? 3 : 2).fill(name))]
 }
 
-// In two halves: the sum of a million balances may be past what SQLite can add.
+// In two halves: the sum of a million balances may exceed what SQLite can add.
 const HALF = 1_000_000_000
 
 function columnSums({ name, kind }: MoveColumn, engine: Engine, as: string): readonly string[] {
@@ -26,13 +26,13 @@ function columnSums({ name, kind }: MoveColumn, engine: Engine, as: string): rea
   return [count, `COALESCE(SUM(${bytes}), 0) AS ${as}b`]
 }
 
-// SQLite's own length of a text ends at a NUL, which Postgres has none of.
+// SQLite's own length of a text ends at a NUL, which Postgres does not have.
 function textBytes(name: string): string {
   const bytes = `CAST(${name} AS BLOB)`
   return `CASE WHEN instr(${bytes}, x'00') > 0 THEN storable_bytes(${name}) ELSE length(${bytes}) END`
 }
 
-// Postgres has no NUL in its texts: what stands for it is what the gateway itself writes there.
+// Postgres texts cannot contain NUL: the replacement is the one that the gateway itself writes there.
 export function storableText(text: string): string {
   return text.includes('\u0000') ? text.replaceAll('\u0000', '\ufffd') : text
 }

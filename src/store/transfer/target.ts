@@ -1,5 +1,5 @@
-// The Postgres side of a move: claims an empty database for one source, so that no gateway and no other move begins
-// there meanwhile, writes rows, and says what there is.
+// The Postgres side of a transfer: claims an empty database for one source, so that no gateway and no other transfer starts
+// there, writes rows, and reports what exists.
 import type { PoolClient } from 'pg'
 import { lockMigrations, MOVE_TABLE, migratePostgres, SCHEMA_TABLE } from '../postgres/migrate.ts'
 import { lockOf } from '../postgres/sql.ts'
@@ -16,11 +16,11 @@ export type MoveTarget = {
   rollback(): Promise<void>
   keys(table: MoveTable, range: Range): Promise<readonly Keyed[]>
   insert(table: MoveTable, lines: readonly string[]): Promise<void>
-  // Rows that may be there already, in another state.
+  // Rows that may already exist in another state.
   put(table: MoveTable, lines: readonly string[], ifThere: 'update' | 'keep'): Promise<void>
   remove(table: MoveTable, keys: readonly Key[]): Promise<void>
   empty(table: MoveTable): Promise<void>
-  // Whatever was not among the rows of the last `put`.
+  // Deletes everything that was not among the rows of the last `put`.
   removeOthers(table: MoveTable): Promise<void>
   sums(table: MoveTable): Promise<readonly string[]>
   refuseRunning(): Promise<void>
@@ -38,7 +38,7 @@ export async function claimTarget(client: PoolClient, id: string, tables: readon
   return openTarget(client, id, state)
 }
 
-// For as long as the connection lives. One that was killed may be busy for a while yet, in its last statement.
+// For as long as the connection lives. A killed one may be busy for a while, in its last statement.
 async function lockMoves(client: PoolClient): Promise<void> {
   await client.query(`SELECT pg_advisory_lock(${lockOf('moves')})`).catch((error: { code?: string }) => {
     if (error.code !== LOCK_NOT_AVAILABLE) throw error
@@ -46,8 +46,8 @@ async function lockMoves(client: PoolClient): Promise<void> {
   })
 }
 
-// Before anything is made there: a schema that has tables, none of which says that it is ours, is somebody else's.
-// Those that came with an extension are nobody's.
+// Before anything is created: a schema with tables but without Turnpike's marker belongs to somebody else. Tables of extensions
+// do not count.
 async function refuseForeign(client: PoolClient): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
     `SELECT relname::text AS name FROM pg_class c
@@ -60,8 +60,7 @@ async function refuseForeign(client: PoolClient): Promise<void> {
   throw new CannotMove(`the target is not empty (it has a table ${first.name}); give an empty database`)
 }
 
-// Under the lock of the migrations, which every starting gateway takes: it finds either an empty database that is
-// nobody's, or our claim.
+// Under the lock of the migrations, which every starting gateway takes: it finds either an unclaimed empty database or our claim.
 async function claim(client: PoolClient, id: string, tables: readonly string[]): Promise<'copying' | 'done'> {
   await client.query('BEGIN')
   try {
@@ -101,7 +100,7 @@ function openTarget(client: PoolClient, id: string, state: 'copying' | 'done'): 
     state,
     begin: async () => void (await client.query('BEGIN')),
     commit: async () => void (await client.query('COMMIT')),
-    // A connection that is gone has rolled back by itself; what matters is why.
+    // A lost connection has rolled back by itself; the original error matters.
     rollback: async () => void (await client.query('ROLLBACK').catch(() => {})),
     async keys(table, range) {
       const { where, values } = within(table, range)

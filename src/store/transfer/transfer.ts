@@ -1,7 +1,6 @@
-// Moves an installation from SQLite to Postgres. Most of it is copied while the gateway runs; the rest once it has
-// stopped, in one transaction, which is compared with the source before it is committed and audited after. A move that is
-// cut short anywhere is taken up again by the same call, and until the end neither side takes the other's place.
-// See docs/decisions/audit-and-transfer.md.
+// Transfers an installation from SQLite to Postgres. Most of it is copied while the gateway runs; the rest once it has stopped,
+// in one transaction, which is compared with the source before it is committed and audited after. An interrupted transfer is
+// resumed by the same command, and until the end neither side replaces the other. See docs/decisions/audit-and-transfer.md.
 import { systemClock } from '../../lib/clock.ts'
 import { auditDatabase } from '../audit/audit.ts'
 import type { AuditReport } from '../audit/passes.ts'
@@ -18,7 +17,7 @@ import { claimTarget, type MoveTarget } from './target.ts'
 export type MoveOptions = {
   readonly dir: string
   readonly url: string
-  // Where that is, without who logs in.
+  // The target's address, without the user.
   readonly to: string
   readonly newId: () => string
   // Called while a gateway runs on the source; false gives up for now.
@@ -43,7 +42,7 @@ export type Moved = {
   readonly tables: readonly { readonly table: string; readonly rows: number }[]
 }
 
-// A page is written within seconds; the comparison at the end may take its time.
+// A page is written within seconds; the comparison at the end may take long.
 const PATIENT_MS = 3_600_000
 const BOUNDS = {
   ...POSTGRES_BOUNDS,
@@ -74,7 +73,7 @@ export async function moveStore(options: MoveOptions): Promise<Moved> {
   }
 }
 
-// The note of an earlier run, or a new one. What was moved elsewhere is not moved again.
+// The marker of an earlier run, or a new one. What was transferred elsewhere is not transferred again.
 function takeNote({ dir, to, newId }: MoveOptions): MoveNote {
   const known = readMoveNote(dir)
   if (known?.state === 'moved' && known.to !== to) {
@@ -96,7 +95,7 @@ function alreadyThere(note: MoveNote): Moved {
 async function move(ends: Ends, tables: readonly MoveTable[], note: MoveNote, options: MoveOptions): Promise<Moved> {
   const { dir, url, to, wait, tell } = options
   const { source, target } = ends
-  // One that was cut short at its very end has stopped its gateway already.
+  // One that was interrupted at its very end has stopped its gateway already.
   tell.stage('audit the source', 0)
   refuseBroken('source', auditDatabase(databaseOf(source), { idle: false, now: systemClock.now() }))
   tell.stage('copy ahead', rowsAhead(tables, source))
@@ -109,7 +108,7 @@ async function move(ends: Ends, tables: readonly MoveTable[], note: MoveNote, op
     await target.analyse(tables)
     tell.stage('audit the target', 0)
     refuseBroken('target', await auditPostgres(url, { idle: false, now: systemClock.now() }))
-    // In this order: between the two neither side can be started, and the same call goes on from here.
+    // In this order: between the two neither side can be started, and the same command continues from here.
     writeMoveNote(dir, { ...note, state: 'moved', to, at: timeNow() })
     await target.finish()
     return { outcome: 'moved', tables: tables.map(table => ({ table: table.name, rows: source.count(table) })) }
@@ -143,7 +142,7 @@ async function refuseDifferent(table: MoveTable, source: MoveSource, target: Mov
   )
 }
 
-// While we wait, what the gateway settles goes on being copied, so that little is left for the end.
+// While waiting, newly settled rows continue to be copied, so that little is left for the end.
 async function lockWhenFree(
   dir: string,
   wait: MoveOptions['wait'],

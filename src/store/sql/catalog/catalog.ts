@@ -1,4 +1,4 @@
-// The catalog in SQL: specs as JSON, prices as the snapshot text that rows bear, and every price there ever was.
+// The catalog in SQL: specs as JSON, prices as the snapshot text of usage rows, and the history of all prices.
 import type { CatalogStore } from '../../contract/catalog.ts'
 import type { Sql, Tx } from '../sql.ts'
 import { addCredential, createProvider, deleteProvider, removeCredential, updateProvider } from './edit.ts'

@@ -1,4 +1,4 @@
-// What a change of the catalog writes and what it says of itself: a model with its price, and which fields differ.
+// What a catalog change writes and reports: a model with its price, and the fields that differ.
 import { isDeepStrictEqual } from 'node:util'
 import { priceSnapshot, type WrittenRates } from '../../../domain/catalog.ts'
 import { snakeCase } from '../../../lib/snake-case.ts'
@@ -8,8 +8,8 @@ import { specOfModel } from './rows.ts'
 
 export type Owned = { readonly provisioned: boolean; readonly active: boolean; readonly entered: string | null }
 
-// A price that stays keeps its version; one that changes is written down beside all that went before it. False, and nothing
-// is written, if the row is no longer what was read of it.
+// An unchanged price keeps its version; a changed one is added to the price history. False, and nothing is written, if the row
+// has changed since it was read.
 export async function writeModel(
   tx: Tx,
   model: DeclaredModel,
@@ -48,7 +48,7 @@ export function priceChange(model: DeclaredModel, stored: Row | undefined): Cata
   return { before, after: JSON.parse(after) as WrittenRates }
 }
 
-// Names of what two specs differ in, as the configuration file spells them.
+// Names of the fields in which two specs differ, as in the configuration file.
 export function changedFields(before: string, after: string): readonly string[] {
   const old = JSON.parse(before) as Record<string, unknown>
   const next = JSON.parse(after) as Record<string, unknown>

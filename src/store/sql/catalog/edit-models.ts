@@ -1,4 +1,4 @@
-// What operators do to models: several saved together or none, each on the version it is based on, no name twice.
+// Operators' changes of models: several saved together or none, each based on a version, no name twice.
 import { priceSnapshot } from '../../../domain/catalog.ts'
 import type { DeclaredModel, ModelEntry, ModelSave, Stale, Unsaved } from '../../contract/catalog.ts'
 import type { Actor } from '../../contract/operator.ts'
@@ -78,7 +78,7 @@ export async function deleteModel(
   return 'deleted'
 }
 
-// What a file has let go of may be taken up.
+// What a file no longer declares may be taken over.
 function whyNotNew(stored: Row | undefined): 'exists' | undefined {
   const isFree = stored === undefined || (int(stored.provisioned) === 1 && int(stored.active) === 0)
   return isFree ? undefined : 'exists'
@@ -90,7 +90,7 @@ function whyNotChanged(stored: Row | undefined, basedOn: number): Stale | 'unkno
   return int(stored.version) === basedOn ? undefined : 'changed'
 }
 
-// Aliases by the id of their model, of all that are or may become active.
+// Aliases by the id of their model, for all that are or may become active.
 type Names = Map<string, readonly string[]>
 
 async function namesOf(tx: Tx): Promise<Names> {

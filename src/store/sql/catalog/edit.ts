@@ -1,5 +1,5 @@
-// What operators do to providers and their credentials: each change checks the version that it is based on, leaves an
-// event without any secret, and is one transaction.
+// Operators' changes of providers and their credentials: each checks the version that it is based on, leaves an event without any
+// secret, and is one transaction.
 import { isElsewhere } from '../../../domain/catalog.ts'
 import type { NewCredential, NewProvider, ProviderChange, ProviderEntry, Stale } from '../../contract/catalog.ts'
 import type { Actor } from '../../contract/operator.ts'
@@ -16,7 +16,7 @@ export async function createProvider(
 ): Promise<ProviderEntry | 'exists' | 'too_many'> {
   const { id } = provider
   const stored = await tx.get('SELECT provisioned, active, version FROM provider WHERE id = $1', [id])
-  // What a file has let go of may be taken up.
+  // What a file no longer declares may be taken over.
   if (stored !== undefined && (int(stored.provisioned) === 0 || int(stored.active) === 1)) return 'exists'
   if (stored === undefined && int((await tx.get('SELECT COUNT(*) AS n FROM provider'))?.n) >= max) return 'too_many'
   const written = await tx.run(
@@ -106,7 +106,7 @@ export async function removeCredential(
   return readProviderById(tx, providerId)
 }
 
-// Whether it was still of this version; the row is then ours until the transaction ends.
+// Whether it still had this version; the row is then locked until the transaction ends.
 async function stepOn(tx: Tx, id: string, version: number): Promise<boolean> {
   const stepped = 'UPDATE provider SET version = version + 1 WHERE id = $1 AND version = $2'
   return (await tx.run(stepped, [id, version])) === 1

@@ -1,12 +1,12 @@
-// Names that a file declares for its models and operators' models have already. Under one name there is one model: the
-// operator's stays, since somebody is calling it.
+// Names that a file declares for its models and that operators' models already have. A name belongs to one model: the operator's
+// keeps it, since it is being called.
 import type { DeclaredModel, NameClash } from '../../contract/catalog.ts'
 import { int, type Row, text } from '../sql.ts'
 
 export type FreeNames = { readonly models: readonly DeclaredModel[]; readonly clashes: readonly NameClash[] }
 
-// The declared models without what is taken: an alias is left off, a model whose id is taken is left out. A model that the
-// file declares under the operator's own id is no clash: the file takes it over.
+// The declared models without taken names: a taken alias is removed, a model whose id is taken is left out. A model declared
+// under the operator's own id is not a conflict: the file takes it over.
 export function withFreeNames(models: readonly DeclaredModel[], stored: ReadonlyMap<string, Row>): FreeNames {
   const declared = new Set(models.map(({ id }) => id))
   const owners = new Map<string, string>()

@@ -1,5 +1,5 @@
-// Makes the catalog what a configuration file declares, in one transaction, and says what that changed.
-// See docs/decisions/catalog-ownership.md.
+// Makes the catalog what a configuration file declares, in one transaction, and reports the changes. See
+// docs/decisions/catalog-ownership.md.
 import { priceSnapshot } from '../../../domain/catalog.ts'
 import type {
   CatalogChange,
@@ -31,7 +31,7 @@ export function provisioning(sql: Sql): CatalogStore['provision'] {
   }
 }
 
-// Rolls the transaction back: a dry run, or one that is refused, does all of it and keeps nothing.
+// Rolls the transaction back: a dry run, or a refused one, does everything and keeps nothing.
 class OnlyAsked extends Error {
   readonly answer: Provisioned
   constructor(answer: Provisioned) {
@@ -55,7 +55,7 @@ async function provision(tx: Tx, declared: DeclaredCatalog, order: ProvisionOrde
   return { superseded: false, changes, clashes: models.clashes }
 }
 
-// Whether the file may be applied. One that was applied before another one is old.
+// Whether the file may be applied. One that was applied before another one is superseded.
 type Turn = 'has' | 'takes' | 'superseded'
 
 async function takeTurn(tx: Tx, digest: string, evenSuperseded: boolean): Promise<Turn> {
@@ -120,7 +120,7 @@ async function letGo(tx: Tx, table: CatalogChange['what'], { id, version }: Row)
   if ((await tx.run(gone, [text(id), int(version)])) === 0) throw changedMeanwhile(table, text(id))
 }
 
-// Rolls everything back: what was read is not what is there.
+// Rolls everything back: the rows have changed since they were read.
 function changedMeanwhile(what: CatalogChange['what'], id: string): Error {
   return new Error(`the ${what} ${id} was changed while the file was applied: apply it again`)
 }
@@ -142,13 +142,13 @@ async function rowsById(tx: Tx, statement: string): Promise<ReadonlyMap<string, 
   return new Map((await tx.all(statement)).map(row => [text(row.id), row]))
 }
 
-// Whether the row already says all this, provisioned and active.
+// Whether the row already has this content, provisioned and active.
 function stands(row: Row | undefined, wanted: Readonly<Record<string, string>>): boolean {
   if (row === undefined || int(row.provisioned) !== 1 || int(row.active) !== 1) return false
   return Object.entries(wanted).every(([column, value]) => text(row[column]) === value)
 }
 
-// What a file declared before and no longer does. What operators added themselves is not the file's to end.
+// Entries that a file declared before and no longer does. What operators added is not the file's to end.
 function goneFrom(before: ReadonlyMap<string, Row>, declared: readonly { readonly id: string }[]): readonly string[] {
   const still = new Set(declared.map(({ id }) => id))
   return [...before.values()]

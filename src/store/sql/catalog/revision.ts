@@ -1,5 +1,5 @@
-// The number of the catalog: every change counts it up in its own transaction, so that a node that has seen this number
-// has seen the change.
+// The catalog's revision: every change increments it in its own transaction, so a node that has seen this number has seen the
+// change.
 import { int, type Tx } from '../sql.ts'
 
 export const CATALOG_REVISION = 'catalog_revision'

@@ -1,4 +1,4 @@
-// Providers, models and credentials as they stand in SQL, read and written.
+// Reads and writes providers, models and credentials as SQL rows.
 import {
   type Model,
   type Provider,
@@ -24,7 +24,7 @@ import { readRevision } from './revision.ts'
 const PROVIDER = 'id, spec, provisioned, active, version, created_at, entered'
 const MODEL = 'id, spec, price, price_version, created_at, provisioned, active, version, entered'
 
-// Sorted here and not by SQL, since engines differ in how they order text.
+// Sorted here and not by SQL, since engines order text differently.
 export async function load(tx: Tx): Promise<StoredCatalog> {
   const providers = await tx.all('SELECT id, spec, provisioned FROM provider WHERE active = 1')
   const models = await tx.all('SELECT id, spec, price, price_version, created_at FROM model WHERE active = 1')
@@ -87,7 +87,7 @@ export function readModel(row: Row): Model {
   const id = text(row.id)
   return {
     ...spec,
-    // Rows that were written before somebody could state it count as not stated.
+    // Rows written before this could be stated count as not stated.
     hiddenReasoning: spec.hiddenReasoning || (spec.hiddenReasoningStated !== true && isKnownToReason({ ...spec, id })),
     targets: spec.targets.map(readTarget),
     id,
@@ -144,7 +144,7 @@ function readSealedRow(row: Row): SealedCredential {
   return { providerId: text(row.provider_id), id: text(row.id), sealed: text(row.sealed) }
 }
 
-// JSON knows no bigint.
+// JSON has no bigint.
 type WrittenTarget = Omit<Target, 'cost'> & { readonly cost?: WrittenRates }
 
 function writeTarget({ cost, ...rest }: Target): WrittenTarget {

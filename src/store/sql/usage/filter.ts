@@ -1,8 +1,8 @@
-// What a report is narrowed to, the same for rows and for sums: chats, unless the endpoint says otherwise.
+// The filter of a report, the same for rows and for sums: chats, unless the endpoint says otherwise.
 import type { UsageSpan } from '../../contract/operator.ts'
 import type { Conditions } from '../conditions.ts'
 
-// How the model and the provider are asked for, each `?` standing for what was asked.
+// The conditions on model and provider, each `?` standing for the requested value.
 type Asking = { readonly model: string; readonly provider: string }
 
 export function narrow(asked: Conditions, filter: UsageSpan, { model, provider }: Asking): void {

@@ -1,11 +1,11 @@
-// What usage is summed up by and what is summed, written once for rows, hours and days.
+// The dimensions and summands of roll-ups, written once for rows, hours and days.
 import { TOKEN_COLUMNS } from '../../billing/usage-columns.ts'
 
-// The model of a request that named none we know is left out: such names are the caller's, and there may be a new one with
+// The model of a request that named an unknown one is left out: such names are the caller's, and there may be a new one with
 // every request.
 const MODEL = `CASE WHEN error_code = 'model_not_found' THEN '' ELSE COALESCE(model_served, model_requested, '') END`
 
-// Of a usage row, in the order of the columns of `usage_hour` after its hour.
+// For a usage row, in the order of the columns of `usage_hour` after its hour.
 export const ROW_DIMENSIONS = {
   account_id: 'account_id',
   key_id: 'key_id',
@@ -22,7 +22,7 @@ export const SUM_COLUMNS = ['requests', ...TOKEN_COLUMNS, 'cost', 'upstream_cost
 type SumColumn = (typeof SUM_COLUMNS)[number]
 type TokenColumn = (typeof TOKEN_COLUMNS)[number]
 
-// What one row adds to a sum; sums of hours and days are added as they are.
+// What one row adds to a sum; sums of hours and days are added unchanged.
 export const ROW_SUMMANDS: Readonly<Record<SumColumn, string>> = {
   requests: 'requests',
   ...(Object.fromEntries(TOKEN_COLUMNS.map(column => [column, column])) as Record<TokenColumn, string>),
@@ -33,6 +33,6 @@ export const ROW_SUMMANDS: Readonly<Record<SumColumn, string>> = {
 
 export const ERROR_OUTCOMES = `('refused', 'upstream_failed', 'upstream_broke')`
 
-// Which rows say how long a chat takes: those that came to their end.
+// Rows that count for the duration of chats: the completed ones.
 export const TIMED = `endpoint = 'chat.completions' AND outcome = 'completed' AND finished_at >= created_at`
 export const ROW_MS = 'finished_at - created_at'

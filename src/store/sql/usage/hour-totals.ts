@@ -1,5 +1,5 @@
-// Beside the sums of an hour: its totals, which a series over many hours is made of, and the names of models that nobody
-// offered, which lists look for. Both follow the sums: they bear the mark that those were made with.
+// In addition to the sums of an hour: its totals, from which a series over many hours is made, and the names of models that are
+// not offered, which lists search for. Both follow the sums and have the version that those were made with.
 import { HOUR_MS } from '../../../domain/usage-hours.ts'
 import { conditions } from '../conditions.ts'
 import { type Row, type Sql, text } from '../sql.ts'
@@ -9,7 +9,7 @@ import { insertAll, type Pending, readPending } from './hour-rows.ts'
 
 export type Totals = { readonly rows: readonly Row[]; readonly names: readonly string[] }
 
-// Callers may send a new name with every request. Where there are more, the hour says no more than that.
+// Callers may send a new name with every request. Beyond this number, the hour only records that there were too many.
 export const NAMES_MAX = 1000
 export const TOO_MANY = ''
 
@@ -22,7 +22,7 @@ const TOTAL_COLUMNS = ['endpoint', 'outcome', ...SUM_COLUMNS] as const
 export function sqlTotals(sql: Sql) {
   let hasCaughtUp = false
   return {
-    // All hours are looked through only at first, and where sums have changed.
+    // All hours are checked only at first, and where sums have changed.
     async pendingTotals(max: number, hasChanged: boolean): Promise<readonly Pending[]> {
       if (hasCaughtUp && !hasChanged) return []
       const rows = await sql.all(`${WITHOUT_TOTALS} ORDER BY r.hour DESC LIMIT $1`, [max])

@@ -1,6 +1,6 @@
-// The roll-up: sums of usage by hour and by day. An hour is claimed once it is over; from then on whoever writes or changes
-// a row of it grows its mark in the same transaction. Sums are read at leisure and written only if the mark is still what
-// it was before they were read, so that they are true however many nodes do this at once.
+// The roll-up: sums of usage by hour and by day. An hour is claimed once it is over; from then on every write to one of its rows
+// increments its version in the same transaction. Sums are read without a lock and written only if the version is still what it
+// was before, so they are correct however many nodes do this at once.
 import { addDuration, bucketOf, DAY_HOURS, type Durations, HOUR_MS, hourOf } from '../../../domain/usage-hours.ts'
 import { conditions } from '../conditions.ts'
 import { int, type Param, type Row, type Sql, type Tx } from '../sql.ts'
@@ -14,7 +14,7 @@ export type Sums = { readonly rows: readonly Row[]; readonly durations: Duration
 
 export type Hours = ReturnType<typeof sqlHours>
 
-// Of one transaction, so that nobody waits for it.
+// Per transaction, so that nobody waits for it.
 const CLAIMED_AT_ONCE_MAX = 100
 const EMPTY_CLAIMED_AT_ONCE_MAX = 2000
 
@@ -22,12 +22,12 @@ export function sqlHours(sql: Sql) {
   return {
     ...sqlTotals(sql),
 
-    // Claims what is over for so long, up to the oldest row that is still open: its settlement would only undo the sums.
+    // Claims hours that ended at least this long ago, up to the oldest open row: its settlement would only invalidate the sums.
     async claim(overForMs: number): Promise<number> {
       const open = await sql.get(`SELECT MIN(created_at) AS at FROM usage WHERE state = 'open'`)
       const endOf = (now: number) =>
         Math.min(hourOf(now - overForMs), open?.at == null ? Number.MAX_VALUE : hourOf(int(open.at)))
-      // Mostly there is nothing to claim, and to find that out nobody need be alone. Whoever is then alone asks again.
+      // Mostly there is nothing to claim, and finding that out needs no exclusive lock. It is checked again under the lock.
       const next = await firstUnclaimed(sql)
       if (next === undefined || next >= endOf(sql.now())) return 0
       return sql.transaction(async tx => {
@@ -37,7 +37,7 @@ export function sqlHours(sql: Sql) {
         const busy = Math.max(await firstWithRows(tx, first), first)
         const empty = Math.min(busy, end, first + EMPTY_CLAIMED_AT_ONCE_MAX) - first
         const hours = empty > 0 ? empty : Math.min(end - first, CLAIMED_AT_ONCE_MAX)
-        // An hour without rows has true sums: none.
+        // An hour without rows has correct sums: none.
         await tx.run(
           `WITH RECURSIVE n (hour) AS (SELECT CAST($1 AS BIGINT) UNION ALL SELECT hour + 1 FROM n WHERE hour + 1 < $2)
            INSERT INTO usage_rolled (hour, mark, rolled_mark) SELECT hour, CAST($3 AS BIGINT), 0 FROM n WHERE true
@@ -48,7 +48,7 @@ export function sqlHours(sql: Sql) {
       }, 'hours')
     },
 
-    // Hours whose sums are missing or no longer true. One whose rows are gone keeps what it has.
+    // Hours whose sums are missing or out of date. One whose rows are gone keeps what it has.
     async pending(max: number): Promise<readonly Pending[]> {
       const rows = await sql.all(
         `SELECT hour AS at, mark FROM usage_rolled WHERE mark <> rolled_mark AND dropped = 0 ORDER BY hour LIMIT $1`,
@@ -80,7 +80,7 @@ export function sqlHours(sql: Sql) {
       })
     },
 
-    // Days that are over, with every hour of them as it should be, whose own sums are missing or no longer true.
+    // Days that are over, with every hour current, whose own sums are missing or out of date.
     async pendingDays(max: number): Promise<readonly Pending[]> {
       const rows = await sql.all(
         `SELECT r.day AS at, r.marks AS mark FROM (${MARKS_BY_DAY}) r LEFT JOIN usage_rolled_day d ON d.day = r.day
@@ -137,8 +137,8 @@ export function sqlHours(sql: Sql) {
 const MARKS_BY_DAY = `SELECT hour / ${DAY_HOURS} AS day, SUM(mark) AS marks,
   SUM(CASE WHEN mark <> rolled_mark THEN 1 ELSE 0 END) AS pending FROM usage_rolled GROUP BY 1`
 
-// Hours are claimed without a gap from the first row's on, so that one without a claim is either before all of them, and
-// then claimed by whoever writes a row into it, or still to come.
+// Hours are claimed without a gap from the first row's on, so one without a claim is either before all of them, and then claimed
+// by the next write to it, or still to come.
 async function firstUnclaimed(tx: Tx): Promise<number | undefined> {
   const last = await tx.get('SELECT MAX(hour) AS hour FROM usage_rolled')
   if (last?.hour != null) return int(last.hour) + 1
@@ -146,7 +146,7 @@ async function firstUnclaimed(tx: Tx): Promise<number | undefined> {
   return first === undefined ? undefined : hourOf(int(first.created_at) - ID_SLACK_MS)
 }
 
-// From this hour on; ids lie a little beside the time of their rows.
+// From this hour on; ids differ slightly from the time of their rows.
 async function firstWithRows(tx: Tx, hour: number): Promise<number> {
   const row = await tx.get('SELECT created_at FROM usage WHERE request_id >= $1 ORDER BY request_id LIMIT 1', [
     timePrefix(hour * HOUR_MS - ID_SLACK_MS),

@@ -1,5 +1,4 @@
-// The overview: what was going on in a span, hour by hour or day by day, who and what it went to, and whose credits will
-// not last.
+// The overview: activity in a span, by hour or day, top spenders and models, and accounts whose credits will not last.
 import type { Nano } from '../../../domain/credits.ts'
 import { DAY_MS } from '../../../domain/key.ts'
 import { addDuration, bucketOf, type Durations, HOUR_MS, percentileMs } from '../../../domain/usage-hours.ts'
@@ -24,7 +23,7 @@ import {
 const TOP_MAX = 10
 const LOW_BALANCES_MAX = 20
 const CREDIT: Nano = 1_000_000_000n
-// Of the accounts that spent something lately, the dearest.
+// The accounts with the highest recent spending.
 const SPENDERS_MAX = 1000
 const IDS_AT_ONCE = 50
 
@@ -63,7 +62,7 @@ type Spent = Sums & {
   readonly provider: string
 }
 
-// One pass for all of the top lists: there are few combinations, and many rows of them.
+// One pass for all top lists: there are few combinations, and many rows of them.
 async function spendingOf(span: UsageSpan, parts: readonly Part[], sql: Sql): Promise<readonly Spent[]> {
   const spent: Spent[] = []
   for (const part of parts) {
@@ -82,7 +81,7 @@ async function spendingOf(span: UsageSpan, parts: readonly Part[], sql: Sql): Pr
   return spent
 }
 
-// What was refused before a model or provider was chosen has no name, and is in no list of them.
+// Requests refused before a model or provider was chosen have no name, and are in no list.
 function topOf(spent: readonly Spent[], nameOf: (row: Spent) => string): readonly Spending[] {
   const groups = new Map<string, Sums>()
   for (const row of spent) if (nameOf(row) !== '') add(groups, nameOf(row), row)
@@ -90,7 +89,7 @@ function topOf(spent: readonly Spent[], nameOf: (row: Spent) => string): readonl
   return all.sort(byCost).slice(0, TOP_MAX)
 }
 
-// One row for each hour or day, with all of its buckets in a text: to hand over each by itself takes most of the time.
+// One row for each hour or day, with all of its buckets in one text: returning each separately takes most of the time.
 async function durationsBy(parts: readonly Part[], step: 'hour' | 'day', sql: Sql): Promise<Map<number, Durations>> {
   const units = new Map<number, Durations>()
   for (const part of step === 'hour' ? inHours(parts) : parts) {
@@ -159,8 +158,8 @@ async function withAccountNames(top: readonly Spending[], sql: Sql): Promise<Ove
   return top.map(spending => ({ ...spending, name: names.get(spending.group) ?? '' }))
 }
 
-// Whoever owes, and whoever spent something within a day and has less than that left, or less than a credit: the greatest
-// debts first, then who will be short soonest.
+// Accounts that owe, and accounts that spent something within a day and have less than that left, or less than a credit: the
+// greatest debts first, then those that will run out soonest.
 async function lowBalances(sql: Sql): Promise<readonly LowBalance[]> {
   const owing = await sql.all(
     `SELECT id, name, available, owed FROM account WHERE owed > 0 AND status = 'active'
@@ -184,7 +183,7 @@ async function accountsOf(ids: readonly string[], sql: Sql): Promise<readonly Ro
   const rows: Row[] = []
   for (let i = 0; i < ids.length; i += IDS_AT_ONCE) {
     const chunk = ids.slice(i, i + IDS_AT_ONCE)
-    // Always as many: statements are kept for their text.
+    // Always the same number: statements are cached by their text.
     const asked = Array.from({ length: IDS_AT_ONCE }, (_, j) => chunk[j] ?? null)
     const places = asked.map((_, j) => `$${j + 1}`)
     rows.push(

@@ -1,5 +1,5 @@
-// Which part of a span of time is read from where: whole days and whole hours from their sums, as far as these are true,
-// and the rest from the rows themselves. Together they are exactly the rows of that span, those that were dropped too.
+// Which part of a span is read from where: whole days and whole hours from their sums, where these are current, and the rest from
+// the rows. Together they are exactly the rows of that span, including dropped ones.
 import { DAY_HOURS, HOUR_MS, hourOf } from '../../../domain/usage-hours.ts'
 import { type Conditions, conditions } from '../conditions.ts'
 import { int, type Sql } from '../sql.ts'
@@ -9,7 +9,7 @@ import { WITHOUT_TOTALS } from './hour-totals.ts'
 
 export type Span = { readonly from?: number | undefined; readonly to?: number | undefined }
 
-// In milliseconds; of rows either end may be open. A total is an hour's, whatever it was spent on.
+// In milliseconds; for rows either end may be open. A total is an hour's, whatever its dimensions.
 export type Part = Span & { readonly of: 'day' | 'hour' | 'total' | 'row' }
 
 type SumName = (typeof SUM_COLUMNS)[number]
@@ -19,13 +19,13 @@ export type Source = {
   readonly table: string
   readonly dimension: (name: Dimension) => string
   readonly summand: (name: SumName) => string
-  // The hour or day that something is of, as a number since 1970.
+  // The hour or day as a number since 1970.
   readonly unit: (grain: 'hour' | 'day') => string
   readonly asked: Conditions
 }
 
-// Of an hour whose rows were dropped only the whole is known: a span that cuts one reaches to its edge, so that no
-// request is left out without a word.
+// Of an hour whose rows were dropped only the whole is known: a span that cuts one is extended to its edge, so that no request is
+// silently left out.
 export async function widened<S extends Span>(span: S, sql: Sql): Promise<S> {
   const { from, to } = span
   if (from !== undefined && to !== undefined && from >= to) return span
@@ -72,7 +72,7 @@ async function whatIsTrue(first: number, end: number, sql: Sql) {
     [Math.ceil(first / DAY_HOURS), Math.floor(end / DAY_HOURS)],
   )
   return {
-    // Of one whose rows were dropped the sums are still true of those, and rows that came later are beside them.
+    // For a dropped hour the sums still cover the deleted rows, and later rows count in addition.
     untrue: new Map(untrue.map(row => [int(row.hour), int(row.dropped) !== 0])),
     days: new Set(days.map(row => int(row.day))),
   }
@@ -115,7 +115,7 @@ export function sourceOf(part: Part): Source {
     addTimeRange(asked, part.from, part.to)
     return {
       table: 'usage',
-      // As an expression: a column would tempt SQLite to go through all rows in the order of the index that begins with it.
+      // As an expression: a column would tempt SQLite to scan all rows in the order of the index that begins with it.
       dimension: name => `(${ROW_DIMENSIONS[name]} || '')`,
       summand: name => ROW_SUMMANDS[name],
       unit: grain => `created_at / ${grain === 'day' ? DAY_HOURS * HOUR_MS : HOUR_MS}`,
@@ -134,12 +134,12 @@ export function sourceOf(part: Part): Source {
   }
 }
 
-// For sums by the hour, which days do not know.
+// For sums by the hour, which days do not have.
 export function inHours(parts: readonly Part[]): readonly Part[] {
   return joined(parts.map(part => (part.of === 'day' ? { ...part, of: 'hour' as const } : part)))
 }
 
-// For sums by time alone: fewer rows than there are even in days. As they were, while totals of an hour are missing.
+// For sums by time alone: fewer rows than even days have. The hour's sums, while its totals are missing.
 export async function inTotals(parts: readonly Part[], sql: Sql): Promise<readonly Part[]> {
   const ends = parts
     .filter(part => part.of !== 'row')

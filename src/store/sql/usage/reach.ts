@@ -1,6 +1,6 @@
-// Where a list of usage has to look: the sums of days and hours say where rows of a filter are and of which keys, so that a
-// filter which finds little does not read everything else. Looks come newest first; ids lie a little beside the time of their
-// rows, so that two of them may find the same row.
+// Where a list of usage has to search: the sums of days and hours tell where rows of a filter are and of which keys, so that a
+// filter with few matches does not read everything else. Searches run newest first; ids differ slightly from the time of their
+// rows, so two of them may find the same row.
 import { DAY_MS } from '../../../domain/key.ts'
 import { DAY_HOURS, HOUR_MS } from '../../../domain/usage-hours.ts'
 import type { UsageFilter } from '../../contract/operator.ts'
@@ -11,18 +11,18 @@ import { narrow } from './filter.ts'
 import { TOO_MANY, WITHOUT_TOTALS } from './hour-totals.ts'
 import { type Part, partsOf, type Source, type Span, sourceOf } from './parts.ts'
 
-// All rows of a span, or those of some keys each in a span of its own. Whatever is still to come is older than `from`.
+// All rows of a span, or those of some keys each in its own span. Everything still to come is older than `from`.
 export type Look = Span & { readonly keys?: readonly KeySpan[] }
 export type KeySpan = { readonly keyId: string; readonly from: number; readonly to: number }
 
 type HourKeys = { readonly hour: number; readonly keys: readonly string[]; readonly requests: number }
 
-// Of one look: each key's hour is a search of its own in the index of keys.
+// Per search: each key's hour is a separate search in the index of keys.
 export const KEY_SPANS_MAX = 48
 // An hour with rows of more keys is read as a whole, and so is one that fills the page alone.
 const HOUR_KEYS_MAX = 16
 
-// As if `wanted` rows were to be found; sums say how many each look will find.
+// As if `wanted` rows were to be found; sums tell how many each search will find.
 export async function* reachOf(filter: UsageFilter, wanted: number, sql: Sql): AsyncGenerator<Look> {
   const parts = await partsOf({ from: await oldest(filter, sql), to: newest(filter) }, sql)
   for (const part of [...parts].reverse()) {
@@ -32,7 +32,7 @@ export async function* reachOf(filter: UsageFilter, wanted: number, sql: Sql): A
   }
 }
 
-// Sums remain of rows that were dropped: there is nothing to be found in them.
+// Sums remain of dropped rows: there is nothing to be found for them.
 async function oldest({ from }: UsageFilter, sql: Sql): Promise<number | undefined> {
   const row = await sql.get('SELECT request_id FROM usage ORDER BY request_id LIMIT 1')
   const first = row === undefined ? undefined : timeOfId(text(row.request_id))
@@ -65,13 +65,13 @@ async function* looksIn(filter: UsageFilter, part: Part, wanted: number, sql: Sq
   if (keys.length > 0) yield { from: keys.at(-1)?.from, keys }
 }
 
-// A model that nobody offered is nowhere in the sums by its name. These are the hours in which it may have been asked for.
+// A model that is not offered is not in the sums by its name. These are the hours in which it may have been requested.
 const UNKNOWN = `SELECT hour FROM usage_hour_unknown WHERE model IN (?, '${TOO_MANY}')
   UNION ALL SELECT at AS hour FROM (${WITHOUT_TOTALS}) w`
 
 const HOUR_KEYS_AT_ONCE = 500
 
-// Hours that hold rows of the filter, newest first. In the order of the primary key, so that no more is read than is asked for.
+// Hours that contain rows of the filter, newest first. In the order of the primary key, so that no more is read than requested.
 async function* hoursWith(filter: UsageFilter, part: Part, sql: Sql): AsyncGenerator<HourKeys> {
   for (let to = part.to; ; ) {
     const source = sourceOf({ ...part, of: 'hour', to })
@@ -95,10 +95,10 @@ async function* hoursWith(filter: UsageFilter, part: Part, sql: Sql): AsyncGener
 }
 
 const DAYS_AT_ONCE = 48
-// Hours of so many days in between that hold nothing are looked through as well.
+// Gaps of up to this many days without matches are searched as well.
 const GAP_DAYS_MAX = 2
 
-// Runs of days that hold rows of the filter, newest first, each as long as it takes to find what is wanted.
+// Runs of days that contain rows of the filter, newest first, each as long as needed to find the wanted number.
 async function* daysWith(filter: UsageFilter, part: Part, wanted: number, sql: Sql): AsyncGenerator<Part> {
   for (let to = part.to; ; ) {
     const source = sourceOf({ ...part, to })

@@ -1,5 +1,5 @@
-// Sums over usage by one thing or another: from the sums of days and hours, and from rows where there are
-// none yet. What several parts of a span say of one group is added up here.
+// Sums over usage by one dimension: from the sums of days and hours, and from rows where there are none yet. Results of several
+// parts of a span for one group are added up here.
 import type { Nano } from '../../../domain/credits.ts'
 import { DAY_MS } from '../../../domain/key.ts'
 import { HOUR_MS } from '../../../domain/usage-hours.ts'
@@ -20,7 +20,7 @@ const DIMENSION_OF: Readonly<Record<Exclude<SummaryGroup, 'day' | 'hour'>, Dimen
 
 export type Sums = { requests: number; errors: number; promptTokens: number; completionTokens: number; cost: Nano }
 
-// Times newest first, everything else dearest first.
+// Times newest first, everything else by cost, highest first.
 export async function summarise(filter: UsageSpan, groupBy: SummaryGroup, sql: Sql): Promise<readonly SummaryRow[]> {
   const parts = await partsOf(await widened(filter, sql), sql)
   const grain = groupBy === 'day' || groupBy === 'hour' ? groupBy : undefined
@@ -55,7 +55,7 @@ async function sumsBy(filter: UsageSpan, parts: readonly Part[], groupBy: keyof 
 export async function series(filter: UsageSpan, parts: readonly Part[], grain: 'hour' | 'day', sql: Sql) {
   const groups = new Map<string, Sums>()
   const inTime = isOfTimeAlone(filter) ? await inTotals(parts, sql) : parts
-  // Newest first, and no further than a list goes.
+  // Newest first, and no further than the list's limit.
   for (const part of [...(grain === 'hour' ? inHours(inTime) : inTime)].reverse()) {
     if (groups.size > GROUPS_MAX) break
     const source = sourceOf(part)

@@ -14,7 +14,7 @@ import { summarise } from './sums.ts'
 const REPORT_COLUMNS = namesOf(REPORTED)
 
 const KEY_SPANS_FEW = 8
-// By ids, which are in the index, and by the time itself: a busy minute beside the span has none of its rows.
+// By ids, which are in the index, and by the time itself: a busy minute next to the span has none of its rows.
 const KEY_SPAN = '(key_id = ? AND request_id >= ? AND request_id < ? AND created_at >= ? AND created_at < ?)'
 
 export function sqlUsage(sql: Sql): UsageReports {
@@ -33,7 +33,7 @@ export function sqlUsage(sql: Sql): UsageReports {
   }
 }
 
-// As many rows as it may look at, whatever it finds among them.
+// Examines as many rows as it may, whatever matches.
 async function listBounded(filter: UsageFilter, lookMax: number, sql: Sql) {
   const end = await endOfLook(filter, lookMax, sql)
   const asked = askedFor(filter)
@@ -44,8 +44,8 @@ async function listBounded(filter: UsageFilter, lookMax: number, sql: Sql) {
   return { data, hasMore: next !== undefined, next: next ?? null }
 }
 
-// The sums say in which hours there is something to find; no others are looked at. A row is in its place once nothing that
-// is still to be looked at can be newer.
+// The sums tell in which hours there is something to find; no others are searched. A row has its final position once nothing that
+// is still to be searched can be newer.
 async function listWithin(filter: UsageFilter, sql: Sql) {
   const wanted = filter.limit + 1
   const found = new Map<string, Row>()
@@ -70,12 +70,12 @@ function rowsOf(look: Look, filter: UsageFilter, wanted: number, sql: Sql): Prom
   }
   addKeySpans(asked, look.keys, filter.after)
   narrowRows(asked, { ...filter, keyId: undefined })
-  // Without an order: whoever has to sort would rather go through all rows in the order of the primary key.
+  // Without an order: a planner that has to sort would rather scan all rows in the order of the primary key.
   return sql.all(`SELECT ${REPORT_COLUMNS} FROM usage ${asked.where()}`, asked.params)
 }
 
-// Each a search of its own, and nothing that holds for all of them, which would be searched by instead. Statements are kept
-// for their text: there are as many as one of two sizes, the last of them several times.
+// Each key as a separate search, without a common condition, which would be used for the search instead. Statements are cached by
+// their text: the number of keys is one of two sizes, the last key repeated.
 function addKeySpans(asked: Conditions, keys: readonly KeySpan[], after: string | undefined): void {
   const spans = Array.from({ length: keys.length > KEY_SPANS_FEW ? KEY_SPANS_MAX : KEY_SPANS_FEW }, (_, i) => keys[i])
   const values = spans.flatMap(span => {
@@ -93,7 +93,7 @@ function newest(asked: Conditions, max: number, sql: Sql): Promise<readonly Row[
   )
 }
 
-// The oldest row that a page may look at, if there are more behind it: found in an index alone, without their rows.
+// The oldest row that a page may examine, if there are more after it: found in an index alone, without reading rows.
 async function endOfLook(filter: UsageFilter, lookMax: number, sql: Sql): Promise<string | undefined> {
   const asked = conditions()
   asked.add('key_id = ?', filter.keyId)
