@@ -1,4 +1,4 @@
-// The life of a request, on one screen: admit → route → relay → settle. Streams and JSON differ only in the sink.
+// The life of a request, on one screen: admission, reservation, route, relay, settlement. Streams and JSON differ only in the sink.
 
 import type { EndpointRule } from '../admit/authorize.ts'
 import type { PromptCounts } from '../admit/count-tokens.ts'
@@ -9,14 +9,13 @@ import type { Chat } from '../domain/chat.ts'
 import type { Models } from '../domain/chat-models.ts'
 import type { Nano } from '../domain/credits.ts'
 import type { Failure } from '../domain/failure.ts'
-import type { Delivery, Pass } from '../domain/handoff.ts'
+import type { Answer, Client, Delivery, Pass } from '../domain/handoff.ts'
 import { accountMark, type Identifiers, identifiersOf, stickyWord } from '../domain/identifiers.ts'
-import type { Failpoint } from '../lib/failpoint.ts'
 import { relay } from '../relay/relay.ts'
 import type { Sink } from '../relay/sink.ts'
-import { meter } from '../relay/usage-meter.ts'
-import { type PlanNeeds, plan, within } from '../route/plan.ts'
-import { type RouteNeeds, route } from '../route/route.ts'
+import { type Meter, meter } from '../relay/usage-meter.ts'
+import { type Plan, type PlanNeeds, plan, within } from '../route/plan.ts'
+import { type RouteNeeds, type RouteRequest, route } from '../route/route.ts'
 import type { Choice } from '../route/targets.ts'
 import { type CheckpointNeeds, keepCheckpoints, type Progress } from '../settle/checkpoint.ts'
 import { type Ending, endsUnseen, type Held, release, type SettleNeeds, settle } from '../settle/settle.ts'
@@ -30,8 +29,7 @@ export type GatewayNeeds = EnterNeeds &
     readonly outputCapMinTokens: number
     readonly promptCounts: PromptCounts
     readonly hmacKey: Buffer
-    // Undefined outside of tests.
-    readonly failpoint: Failpoint | undefined
+    readonly steps: Steps
   }
 
 export type Connection = {
@@ -49,6 +47,13 @@ export type Completed = {
   readonly firstByteAt: number | null
 }
 
+// The steps that tests interrupt.
+export type Steps = {
+  readonly reserve: typeof reserve
+  readonly route: typeof route
+  readonly settle: typeof settleAndTell
+}
+
 export async function complete(
   pass: Pass,
   rule: EndpointRule,
@@ -56,98 +61,104 @@ export async function complete(
   connection: Connection,
   needs: GatewayNeeds,
 ): Promise<Completed> {
-  const { failpoint } = needs
+  // Admission is behind it: its pass stands for the key, the address, the scope and the limits.
+  const { steps } = needs
   const identifiers = identifiersOf(chat, pass.bearer.account.id, needs.hmacKey)
   const planned = plan(chat, stickyWord(identifiers), needs)
-  if (failpoint) await failpoint('before_hold')
-  const held = await hold(pass, rule, chat, planned.models, needs)
+
+  const held = await steps.reserve(pass, rule, chat, planned.models, needs)
+  const usage = meter()
+  const progress = followProgress(held, pass.call.client, usage, needs)
   let sink: Sink | undefined
+  let answer: Answer | undefined
   let delivery: Delivery | undefined
   try {
-    if (failpoint) await failpoint('after_hold')
     sink = connection.sink(planned.models[0], held.wasCapped ? held.capTokens : null)
-    const choice = held.wasCapped
-      ? within(planned.choice, model => isCovered(chat, model, held.size, held.capTokens, held.hold))
-      : planned.choice
-    delivery = await deliver(pass, held, { choice, identifiers }, sink, needs)
+
+    answer = await steps.route(routeRequest(pass, held, identifiers, progress, needs), covered(planned, held), needs)
+    delivery = await relay(answer, sink, pass.call.client, usage, relayNeeds(chat, needs))
+    progress.stop()
     // The response is decided: no headers are sent by a timer while the booking waits for the store.
     sink.abandon()
-    if (failpoint) await failpoint('before_settle')
-    const ending = await settle(held, delivery, needs)
-    connection.booked(ending.receipt.cost)
-    if (failpoint) await failpoint('after_settle_before_reply')
 
+    const ending = await steps.settle(held, delivery, connection, needs)
     sink.close(ending.receipt, ending.refusal)
-    const provider = delivery.answer.served?.provider ?? null
-    return { ending, model: delivery.answer.model, provider, firstByteAt: delivery.firstByteAt }
+    const provider = answer.served?.provider ?? null
+    return { ending, model: answer.model, provider, firstByteAt: delivery.firstByteAt }
   } finally {
+    progress.stop()
     sink?.abandon()
-    const room = delivery?.answer.served?.flow.room?.()
+    // An unexpected error: nobody listens to the upstream any more.
+    if (delivery === undefined) answer?.served?.flow.abort()
+    const room = answer?.served?.flow.room?.()
     if (room !== undefined) connection.afterSent(room.release)
     // Every exit path releases the hold, unless it was settled.
     if (!held.settled) await release(held, sink?.headersLeft() ? 200 : 500, needs)
   }
 }
 
-// Where the answer goes, and what is sent with it.
-type Bound = { readonly choice: Choice; readonly identifiers: Identifiers }
+async function settleAndTell(
+  held: Held,
+  delivery: Delivery,
+  connection: Pick<Connection, 'booked'>,
+  needs: SettleNeeds,
+): Promise<Ending> {
+  const ending = await settle(held, delivery, needs)
+  connection.booked(ending.receipt.cost)
+  return ending
+}
 
-// From the first upstream call to the last byte, with checkpoints throughout.
-async function deliver(
+// A low balance leaves out the models that the hold does not cover.
+function covered({ choice }: Plan, held: HeldHere): Choice {
+  if (!held.wasCapped) return choice
+  return within(choice, model => isCovered(held.chat, model, held.size, held.capTokens, held.hold))
+}
+
+function routeRequest(
   pass: Pass,
   held: Held,
-  { choice, identifiers }: Bound,
-  sink: Sink,
-  needs: GatewayNeeds,
-): Promise<Delivery> {
-  const { chat, models, requestId } = held
-  const { client } = pass.call
-  const { failpoint } = needs
-  const gauge = meter()
-  let dispatched: Progress | undefined
-  const checkpoints = keepCheckpoints(held, gauge, () => dispatched, needs)
-  const readsOn = (model: Model) => endsUnseen(chat, model)
-
-  const request = {
+  identifiers: Identifiers,
+  { onDispatch, onFailed }: Followed,
+  { hmacKey }: GatewayNeeds,
+): RouteRequest {
+  const { requestId, accountId, chat, models, capTokens } = held
+  return {
     requestId,
-    accountId: held.accountId,
+    accountId,
     chat,
     models,
     stickTo: stickyWord(identifiers),
-    client,
+    client: pass.call.client,
     identifiers,
-    accountMark: accountMark(held.accountId, needs.hmacKey),
-    capTokens: held.capTokens,
-    readsOn,
-    onDispatch: (provider: string, model: Model, at: number) => {
+    accountMark: accountMark(accountId, hmacKey),
+    capTokens,
+    readsOn: model => endsUnseen(chat, model),
+    onDispatch,
+    onFailed,
+  }
+}
+
+function relayNeeds(chat: Chat, { clock, readOnAfterFinishMs }: GatewayNeeds) {
+  return { clock, readOnAfterFinishMs, readsOn: (model: Model) => endsUnseen(chat, model) }
+}
+
+type Followed = ReturnType<typeof followProgress>
+
+// Knows which upstream was called last, and keeps checkpoints of it until the answer is there.
+function followProgress(held: Held, client: Client, usage: Meter, needs: CheckpointNeeds) {
+  let dispatched: Progress | undefined
+  const checkpoints = keepCheckpoints(held, usage, () => dispatched, needs)
+  return {
+    onDispatch(provider: string, model: Model, at: number): void {
       dispatched = { provider, model, at }
     },
-    onFailed({ status }: Failure) {
+    onFailed({ status }: Failure): void {
       // A caller that left while the answer was read on may still have to pay for it.
       if (client.gone && status === undefined) return
       dispatched = undefined
       checkpoints.failed()
     },
-  }
-  const answering = route(request, choice, needs)
-  try {
-    if (failpoint) await failpoint('after_dispatch')
-    const answer = await answering
-    if (failpoint) await failpoint('after_first_byte')
-    return await relay(answer, sink, client, gauge, {
-      clock: needs.clock,
-      readOnAfterFinishMs: needs.readOnAfterFinishMs,
-      readsOn,
-    })
-  } catch (error) {
-    // An unexpected error: nobody listens to the upstream any more.
-    answering.then(
-      ({ served }) => served?.flow.abort(),
-      () => undefined,
-    )
-    throw error
-  } finally {
-    checkpoints.stop()
+    stop: checkpoints.stop,
   }
 }
 
@@ -155,7 +166,7 @@ async function deliver(
 type HeldHere = Held & { readonly wasCapped: boolean; readonly size: PromptSize }
 
 // The reservation is the request's usage row: once this resolves, it is on disk.
-async function hold(
+async function reserve(
   pass: Pass,
   rule: EndpointRule,
   chat: Chat,
@@ -196,3 +207,5 @@ async function hold(
     throw error
   }
 }
+
+export const STEPS: Steps = { reserve, route, settle: settleAndTell }

@@ -4,6 +4,7 @@ import { promptCounts } from '../admit/count-tokens.ts'
 import { keyLimits } from '../admit/rate-limit.ts'
 import { sharedLimits } from '../admit/rate-limit-shared.ts'
 import { refusalNotes } from '../admit/refusal-log.ts'
+import { STEPS } from '../chat/complete.ts'
 import { installationKey } from '../config/installation-key.ts'
 import type { Failure } from '../domain/failure.ts'
 import type { Key } from '../domain/key.ts'
@@ -30,6 +31,7 @@ import { adapterRegistry } from '../upstream/registry.ts'
 import type { Neighbours } from './cluster/peer-watcher.ts'
 import type { Ground } from './context.ts'
 import type { Drain, Settlements } from './drain.ts'
+import { withFailpoints } from './failpoints.ts'
 import { openRedis } from './open-redis.ts'
 import type { House } from './open-store.ts'
 
@@ -154,7 +156,7 @@ export async function openV1({ store, catalog }: House, around: Around, ground: 
     live,
     pauses: betweenTries,
     hmacKey: installationKey(config),
-    failpoint: failpoints(config.failpoints),
+    steps: withFailpoints(STEPS, failpoints(config.failpoints)),
     bodies: ground.bodies,
     bodyTimeoutMs: bounds.requestTimeoutMs,
     streams: metrics.streams,
