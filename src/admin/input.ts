@@ -86,8 +86,12 @@ export function unknown(noun: string): Refusal {
 }
 
 export function changedMeanwhile(noun: string, id: string): Refusal {
-  return conflict(`The ${noun} ${id} was changed meanwhile: read it again.`)
+  const message = `The ${noun} ${id} was changed meanwhile: read it again.`
+  return new Refusal('conflict', { message, metadata: { reason: CHANGED } })
 }
+
+// By which a client tells a change that came too late from other conflicts.
+const CHANGED = 'version_changed'
 
 export function conflict(message: string, param?: string): Refusal {
   return new Refusal('conflict', { message, ...(param === undefined ? {} : { param }) })

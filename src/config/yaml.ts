@@ -9,7 +9,7 @@ import { BOUNDS } from './limits.ts'
 export class BadConfig extends Error {
   override readonly name = 'BadConfig'
   // Which key, and what is wrong with it, where it is about one.
-  readonly at: { readonly key: string; readonly problem: string } | undefined
+  readonly at: { readonly key: string; readonly problem: string; readonly isMissing: boolean } | undefined
 
   constructor(message: string, at?: BadConfig['at']) {
     super(message)
@@ -108,9 +108,9 @@ export function isUnfilled(text: string, { file }: Place): boolean {
   return file.placeholders === 'kept' && text.includes('${')
 }
 
-export function fail(place: Place, problem: string): never {
+export function fail(place: Place, problem: string, isMissing = false): never {
   const { key, line, file } = place
-  throw new BadConfig(`${file.name}:${line}: ${key === '' ? '' : `${key}: `}${problem}`, { key, problem })
+  throw new BadConfig(`${file.name}:${line}: ${key === '' ? '' : `${key}: `}${problem}`, { key, problem, isMissing })
 }
 
 // The entries of a mapping. A key that is not known is refused: a slip of the pen must not become a default.
@@ -134,7 +134,8 @@ export function readFields(place: Place, known: readonly string[]): Fields {
       return entry === undefined ? otherwise : read(entry)
     },
     need: name =>
-      entries.get(name) ?? fail({ ...place, key: place.key === '' ? name : `${place.key}.${name}` }, 'is missing'),
+      entries.get(name) ??
+      fail({ ...place, key: place.key === '' ? name : `${place.key}.${name}` }, 'is missing', true),
   }
 }
 

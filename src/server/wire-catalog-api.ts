@@ -73,9 +73,9 @@ function asRefusal<T>(read: () => T): T {
     return read()
   } catch (error) {
     if (!(error instanceof BadConfig)) throw error
-    const { key = '', problem = error.message } = error.at ?? {}
+    const { key = '', problem = error.message, isMissing = false } = error.at ?? {}
     const param = key.replace(/\[(\d+)\]/g, '.$1')
-    const code = problem === 'is missing' ? 'missing_field' : 'invalid_value'
+    const code = isMissing ? 'missing_field' : 'invalid_value'
     throw new Refusal(code, param === '' ? { message: `${problem}.` } : { param, message: `${param} ${problem}.` })
   }
 }

@@ -11,10 +11,12 @@ export class ApiError extends Error {
   readonly code: string
   readonly param: string | null
   readonly requestId: string | null
+  // Tells refusals of the same code apart, where the server says more.
+  readonly reason: string | undefined
 
   constructor(
     status: number,
-    fields: { message: string; code: string; param: string | null; requestId: string | null },
+    fields: { message: string; code: string; param: string | null; requestId: string | null; reason?: string },
   ) {
     super(fields.message)
     this.name = 'ApiError'
@@ -22,6 +24,7 @@ export class ApiError extends Error {
     this.code = fields.code
     this.param = fields.param
     this.requestId = fields.requestId
+    this.reason = fields.reason
   }
 }
 
@@ -89,16 +92,23 @@ async function reach(url: string, init: RequestInit): Promise<Response> {
   }
 }
 
+type ErrorFields = {
+  readonly message: string
+  readonly code: string
+  readonly param: string | null
+  readonly metadata: { readonly reason?: string }
+}
+
 export async function errorOf(response: Response): Promise<ApiError> {
   const requestId = response.headers.get('x-request-id')
-  const said = (await response.json().catch(() => undefined)) as
-    | { readonly error?: { readonly message?: string; readonly code?: string; readonly param?: string | null } }
-    | undefined
+  const said = (await response.json().catch(() => undefined)) as { readonly error?: Partial<ErrorFields> } | undefined
+  const reason = said?.error?.metadata?.reason
   return new ApiError(response.status, {
     message: said?.error?.message ?? `The server answered ${response.status} ${response.statusText}.`,
     code: said?.error?.code ?? `http_${response.status}`,
     param: said?.error?.param ?? null,
     requestId,
+    ...(reason === undefined ? {} : { reason }),
   })
 }
 

@@ -8,7 +8,7 @@ import { ErrorAlert } from './error-alert.tsx'
 export type ConflictAlertProps = { readonly error: unknown; readonly noun: string; readonly onReload: () => void }
 
 export function ConflictAlert({ error, noun, onReload }: ConflictAlertProps): ReactNode {
-  const isStale = error instanceof ApiError && error.status === 409 && /meanwhile/.test(error.message)
+  const isStale = error instanceof ApiError && error.reason === 'version_changed'
   if (!isStale) return <ErrorAlert error={error} title="Nothing was changed" />
   return (
     <Alert
