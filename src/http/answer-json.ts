@@ -1,4 +1,4 @@
-// The pieces of OpenAI's answer that both sinks write, as text: money goes in as exact digits, never through a float.
+// The parts of OpenAI's answer that both sinks write, as text: money is written as exact digits, never through a float.
 import { formatCredits } from '../domain/credits.ts'
 import type { Receipt } from '../domain/handoff.ts'
 import type { Considered } from '../domain/routing.ts'
@@ -14,12 +14,12 @@ export function usageJson({ tokens, cost }: Receipt): string {
   )
 }
 
-// Who was considered, in which order and why.
+// The candidates in order, with reasons.
 export function metadataJson({ considered }: { readonly considered: readonly Considered[] }): string {
   return `"metadata":${JSON.stringify({ candidates: considered })}`
 }
 
-// Names of fields that were left out, fit for a header: visible ASCII, bounded.
+// Names of omitted fields as a header value: visible ASCII, bounded.
 export function ignoredHeader(names: readonly string[]): string {
   return names
     .slice(0, 32)

@@ -1,4 +1,5 @@
-// Everything outside of /v1, as one Fastify application: operations, the admin API, documents, the dashboard. Errors have the one shape.
+// Everything outside /v1, as one Fastify application: operations, admin API, documents, dashboard. Errors have the standard
+// shape.
 import { type FastifyInstance, fastify } from 'fastify'
 import { errorBody, Refusal } from '../domain/refusal.ts'
 import { type AdminNeeds, adminApi } from './admin/admin-api.ts'
@@ -13,28 +14,28 @@ export type AppNeeds = OperationsNeeds & {
   readonly newRequestId: () => string
   readonly admin: AdminNeeds
   readonly brand: Brand
-  // Where the dashboard's files are, if it is built.
+  // The folder of the dashboard's files, if it is built.
   readonly dashboardFolder: string
   readonly bodyBytesMax: number
-  // While draining every answer asks the caller to come back on a new connection.
+  // While draining every response asks the caller to use a new connection.
   readonly closing: () => boolean
   readonly onBug: (error: unknown, requestId: string) => void
 }
 
-// Probes, metrics and documents are on every listener; the management API and the dashboard may be on another.
+// Probes, metrics and documents are on every listener; the admin API and the dashboard may be on another.
 export async function openApp(parts: { readonly admin: boolean }, needs: AppNeeds): Promise<FastifyInstance> {
   const closing = () => (needs.closing() ? { connection: 'close' } : {})
   const app = fastify({
     genReqId: needs.newRequestId,
     requestIdHeader: false,
-    // The admin API says itself that it has none.
+    // The admin API has its own not-found response.
     exposeHeadRoutes: true,
     return503OnClosing: false,
     bodyLimit: needs.bodyBytesMax,
     routerOptions: { maxParamLength: 512 },
-    // Not a path, though the router takes it for one that every page is at.
+    // Not a path, although the router matches it with every page.
     rewriteUrl: ({ url = '' }) => (url.startsWith('*') ? `/${url}` : url),
-    // A path that cannot be read is one at which there is nothing.
+    // A path that cannot be decoded does not exist.
     frameworkErrors: (_error, request, { raw }) => {
       const refusal = new Refusal('not_found')
       raw.writeHead(refusal.status, {

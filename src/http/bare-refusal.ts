@@ -1,4 +1,4 @@
-// Answers in the error shape to what never becomes a request: bytes that the HTTP parser rejects, connections past a bound.
+// Error responses for what never becomes a request: bytes that the HTTP parser rejects, connections beyond a bound.
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { errorBody, Refusal, type RefusalCode } from '../domain/refusal.ts'
@@ -28,7 +28,7 @@ export function endBare(socket: Socket, code: RefusalCode, url: string | undefin
   const lines = []
   for (let i = 0; i < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`)
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('\r\n')}\r\n\r\n${body}`)
-  // The rest of what is sent is not looked at, and not waited for.
+  // The remaining input is neither read nor waited for.
   socket.resume()
   setTimeout(() => socket.destroy(), needs.refusedBodyWaitMs).unref()
 }
@@ -37,7 +37,7 @@ const TOO_MANY = { message: 'Too many connections are open.', retryAfter: 1 }
 
 const SECURITY = Object.entries(ALWAYS).flat()
 
-// Of what could not be read as far as its path nobody knows whether it was for a browser.
+// If even the path could not be parsed, nobody knows whether it was for a browser.
 function plainRefusal(code: RefusalCode, socket: Socket | null, url: string | undefined, needs: BareNeeds) {
   const refusal = new Refusal(code, code === 'service_unavailable' ? TOO_MANY : {})
   const requestId = needs.newRequestId()

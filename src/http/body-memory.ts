@@ -1,9 +1,9 @@
-// How much of callers' bodies may be in memory at once, on this node and of one account. Counted before they are read; the
-// express lane has read its small ones by then.
+// Bounds the memory of request bodies, on this node and per account. Counted before they are read; the express path has already
+// read its small ones by then.
 import { Refusal } from '../domain/refusal.ts'
 
 export type Bodies = {
-  // Room for one request; it grows with `reserve` and is given back once.
+  // Memory for one request; it grows with `reserve` and is released once.
   open(accountId: string): { reserve(bytes: number): void; release(): void }
   readonly bytes: number
 }

@@ -1,4 +1,4 @@
-// Whose address a request comes from, for those who ask outside of the door.
+// The client address of a request, for use outside the router.
 import type { Socket } from 'node:net'
 import type { FastifyRequest } from 'fastify'
 import type { Authenticator } from '../admit/authenticate.ts'
@@ -15,7 +15,7 @@ export function addressOfRequest(trusted: CidrSet): (request: FastifyRequest) =>
   }
 }
 
-// By TLS, which ends at a proxy in front of us; only one that we trust is believed.
+// Over TLS, which ends at a proxy in front of us; only a trusted one is believed.
 export function tlsOfRequest(trusted: CidrSet): (request: FastifyRequest) => boolean {
   return request => {
     const peer = parseAddress(request.socket.remoteAddress ?? '')

@@ -1,16 +1,15 @@
-// Bounds the connections of callers: in all, so that there are always descriptors left for upstreams and the store, and per
-// address. Past a bound a connection that rests makes room for a new one; if all are busy, the new one is refused.
-// See docs/decisions/connections.md.
+// Bounds client connections: in total, so that descriptors are always left for upstreams and the store, and per address. Beyond a
+// bound an idle connection is closed for a new one; if all are busy, the new one is refused. See docs/decisions/connections.md.
 import type { Socket } from 'node:net'
 import { addressBlock, type CidrSet, parseAddress } from '../lib/ip-address.ts'
 
 export type Connections = {
-  // Whether the connection may stay; it is forgotten when it closes. A listener for operators alone has a few places of its own.
+  // Whether the connection may stay; it is removed when it closes. A listener for operators alone has a few additional slots.
   admit(socket: Socket, isIdle: IsIdle, reserve?: number): boolean
   readonly open: number
 }
 
-// Whether nothing is under way on it: no request, and no bytes of one.
+// Whether it is idle: no request, and no bytes of one.
 export type IsIdle = (socket: Socket) => boolean
 
 export type ConnectionNeeds = {
@@ -24,16 +23,16 @@ export type ConnectionNeeds = {
 
 type Connection = { readonly socket: Socket; readonly isIdle: IsIdle }
 
-// How many are looked at to find one that rests.
+// How many connections are examined to find an idle one.
 const LOOKS_MAX = 64
 
-// An inbound connection may need one to an upstream as well; the rest is for files, threads and the store.
+// A client connection may need one to an upstream as well; the rest is for files, threads and the store.
 export function connectionsMax(descriptors: number, bounds: { connectionsMax: number; descriptorsReserved: number }) {
   return Math.max(1, Math.min(bounds.connectionsMax, Math.floor((descriptors - bounds.descriptorsReserved) / 2)))
 }
 
 export function boundConnections(needs: ConnectionNeeds): Connections {
-  // Oldest first, but for those that were found busy meanwhile.
+  // Oldest first, except for those that were found busy.
   const all = new Set<Connection>()
   const byAddress = new Map<string, Set<Connection>>()
 
@@ -94,12 +93,12 @@ function countedAddress(socket: Socket, trusted: CidrSet): string | undefined {
   return peer === undefined || trusted.has(peer) ? undefined : addressBlock(peer)
 }
 
-// Those that are busy go to the end, so that the next look begins after them.
+// Busy ones go to the end, so that the next search begins after them.
 function findResting(among: Set<Connection>): Connection | undefined {
   let looks = 0
   for (const connection of among) {
     if (++looks > LOOKS_MAX) return undefined
-    // One that is destroyed is counted until its close is told.
+    // A destroyed one is counted until its close event.
     if (!connection.socket.destroyed && connection.isIdle(connection.socket)) {
       among.delete(connection)
       return connection

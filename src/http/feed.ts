@@ -1,29 +1,30 @@
-// Hands the bytes of a connection to Node's HTTP parser one request at a time. Left alone, Node parses all that has arrived and
-// begins every request in it: one read of 64 KiB may hold thousands. Here the next one is parsed in a later turn of the event loop
-// than the one in which the answer before it ended, and the socket is not read while more than a little waits.
-// See docs/decisions/connections.md.
+// Passes the bytes of a connection to Node's HTTP parser one request at a time. By itself, Node parses everything that has
+// arrived and starts every request in it: one read of 64 KiB may contain thousands. Here the next one is parsed in a later turn
+// of the event loop than the one in which the previous answer ended, and the socket is not read while too much is waiting. See
+// docs/decisions/connections.md.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { byteQueue } from '../lib/byte-queue.ts'
 
 export type Feed = {
-  // What arrives on the socket comes by itself.
+  // For bytes that were read before; data from the socket arrives by itself.
   push(arrived: Buffer): void
-  // A request that Node has parsed: begins at once, or once those before it are answered.
+  // A request that Node has parsed: starts at once, or once those before it are answered.
   take(req: IncomingMessage, res: ServerResponse, begin: () => void): void
-  // Requests that are not answered, in their order; the first has begun.
+  // Unanswered requests in order; the first has started.
   readonly unanswered: readonly { readonly res: ServerResponse }[]
-  // Whether nothing is under way: no request, and no bytes of one.
+  // Whether it is idle: no request, and no bytes of one.
   isIdle(): boolean
-  // Nothing more is parsed: what waits and what still comes is discarded.
+  // Nothing more is parsed: waiting and later input is discarded.
   stop(): void
 }
 
-// What is read ahead while an answer is outstanding: as long as there is less, it is noticed when the caller leaves.
+// How much is read ahead while an answer is outstanding: below this, a disconnect of the caller is noticed.
 const READ_AHEAD_BYTES = 64 * 1024
-// Of a head, or of a body in chunks, whose end cannot be known: so few that even what is parsed ahead of it is little.
+// For a head or a chunked body, whose end is not known: so small that little is parsed ahead of it.
 const SLICE_BYTES = 4 * 1024
-// How many slices of such a body are parsed in one turn: each may be hundreds of chunks, and one wake-up of the socket brings megabytes.
+// How many slices of such a body are parsed in one turn: each may be hundreds of chunks, and one wake-up of the socket brings
+// megabytes.
 const SLICES_PER_TURN = 4
 const HEAD_END = '\r\n\r\n'
 // Where the end of the shortest head begins; before it there are only blank lines, which Node skips.
@@ -31,14 +32,14 @@ const SHORTEST_HEAD_BYTES = 'GET / HTTP/1.1'.length
 
 type Exchange = { readonly res: ServerResponse; readonly begin: () => void; hasBegun: boolean }
 
-// To be called when Node's server has just been given the socket: its listeners are called from here.
+// Call it right after Node's server was given the socket: its listeners are called from here.
 export function requestFeed(socket: Socket): Feed {
   const parse = takeListener(socket, 'data')
   const finish = takeListener(socket, 'end')
   const { pause, resume } = socket
   const bytes = byteQueue()
   const unanswered: Exchange[] = []
-  // The last request that was parsed, and what is missing of its body if it said how long that is.
+  // The last parsed request, and the remaining length of its body if announced.
   let last: IncomingMessage | undefined
   let bodyBytesLeft = 0
   let isHeadCut = false
@@ -48,11 +49,11 @@ export function requestFeed(socket: Socket): Feed {
   let hasEnded = false
   let isStopped = false
   let turn: NodeJS.Immediate | undefined
-  // For the rest of a body in chunks, and how many slices of it this turn has seen.
+  // For the remainder of a chunked body, and the number of its slices in this turn.
   let bodyTurn: NodeJS.Immediate | undefined
   let slices = 0
 
-  // Node pauses and resumes the parsing instead of the socket, which is read on to see whether the caller leaves.
+  // Node pauses and resumes the parsing instead of the socket, which is still read to notice a disconnect.
   socket.pause = hold
   socket.resume = release
   socket.on('data', onData).on('end', onEnd).on('close', stop)
@@ -80,12 +81,12 @@ export function requestFeed(socket: Socket): Feed {
   }
 
   function feed(): void {
-    // Node asks for more while it is being fed.
+    // Node requests more while it is being fed.
     if (isFeeding) return
     isFeeding = true
     while (bytes.length > 0 && !isHeld) {
       const isBody = last?.complete === false
-      // What a caller that has left sent after the request under way is not begun.
+      // What a disconnected caller sent after the current request is not started.
       if (!isBody && hasEnded) bytes.clear()
       else if (!isBody && (unanswered.length > 0 || turn !== undefined)) break
       else if (isBody && bodyBytesLeft === 0 && ++slices > SLICES_PER_TURN) {
@@ -104,7 +105,7 @@ export function requestFeed(socket: Socket): Feed {
     feed()
   }
 
-  // As far as the end of the head, so that no second request is parsed with it.
+  // Up to the end of the head, so that no second request is parsed with it.
   function headSlice(): number {
     const at = bytes.peek(SLICE_BYTES).indexOf(HEAD_END, isHeadCut ? 0 : SHORTEST_HEAD_BYTES)
     isHeadCut = at < 0
@@ -117,7 +118,7 @@ export function requestFeed(socket: Socket): Feed {
     return slice
   }
 
-  // A caller that half-closes has left, also where what is buffered for it would keep its connection open.
+  // A caller that half-closes has left, also where buffered output would keep its connection open.
   function hearEnd(): void {
     const res = unanswered[0]?.res
     if (res?.req.complete && !res.writableEnded) res.destroy()
@@ -147,7 +148,7 @@ export function requestFeed(socket: Socket): Feed {
     if (exchange.hasBegun) begin()
   }
 
-  // After an answer that ends the connection nothing begins that would be paid for and never answered.
+  // After an answer that ends the connection no request starts that would be billed and never answered.
   function proceed(): void {
     turn = undefined
     const [next] = unanswered
@@ -171,7 +172,7 @@ export function requestFeed(socket: Socket): Feed {
     socket.off('data', onData).off('end', onEnd).off('close', stop)
     socket.pause = pause
     socket.resume = resume
-    // What still comes is read and dropped.
+    // Later input is read and dropped.
     socket.on('data', ignore)
   }
 

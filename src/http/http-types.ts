@@ -1,11 +1,11 @@
-// What /v1 needs of a request and of the means to answer it: Node's own, or those of the express lane.
+// What /v1 needs of a request and a response: Node's own, or those of the express path.
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { WholeRequest } from './express/request-parser.ts'
 
 export type Asked = IncomingMessage | LaneRequest
 
-// Its body is there until somebody takes it.
+// Its body is kept until it is taken.
 export type LaneRequest = Omit<WholeRequest, 'body'> & {
   body: Buffer
   readonly socket: Socket
@@ -19,7 +19,7 @@ export type Reply = {
   readonly writableFinished: boolean
   readonly writableLength: number
   readonly destroyed: boolean
-  // Whether what is written has to be framed: true once the head is written without a length.
+  // Whether written data has to be framed: true once the head is written without a length.
   chunkedEncoding: boolean
   writeHead(status: number, headers: string[]): unknown
   writeContinue(): void
@@ -30,7 +30,7 @@ export type Reply = {
   once(event: 'close' | 'drain', listener: () => void): unknown
 }
 
-// All values of a header that was sent.
+// All values of a header.
 export function headerValues(req: Asked, name: string): readonly string[] {
   const value = req.headers[name]
   if (value === undefined) return NONE
@@ -38,7 +38,7 @@ export function headerValues(req: Asked, name: string): readonly string[] {
 }
 const NONE: readonly string[] = []
 
-// Node's `headers` keep only the first of some.
+// Node's `headers` keep only the first value of some.
 function rawValues(rawHeaders: readonly string[], name: string): readonly string[] {
   const values: string[] = []
   for (let i = 0; i < rawHeaders.length; i += 2) {

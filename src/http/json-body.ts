@@ -1,4 +1,4 @@
-// From a request's bytes to a JSON object: type, encoding, UTF-8, depth and numbers are checked before anybody looks.
+// Converts a request's bytes to a JSON object: type, encoding, UTF-8, depth and numbers are checked before anything else.
 import { Refusal } from '../domain/refusal.ts'
 import { guardJson, oddNumberPath } from '../lib/json-guard.ts'
 import { isRawJson, parseKeepingDigits } from '../lib/raw-json.ts'
@@ -14,8 +14,8 @@ export function requireJson(req: Asked): void {
     throw new Refusal('unsupported_media_type', { message: 'Send the body without a Content-Encoding.' })
 }
 
-// Where long integers are kept, those past 2⁵³ are there with their digits, as raw JSON: fit to be passed on and no number
-// to whatever checks a bound. The plain path knows nothing of it.
+// Where long integers are kept, those past 2⁵³ keep their digits as raw JSON: suitable for forwarding, and not a number for bound
+// checks. The plain path does not do this.
 export function parseJsonObject(
   bytes: Buffer,
   depthMax: number,
@@ -34,7 +34,7 @@ export function parseJsonObject(
   return value as Record<string, unknown>
 }
 
-// From here on a body is worked on in several turns of the event loop, and has no halves of surrogate pairs.
+// Beyond this size a body is processed in several turns of the event loop, and lone surrogates are replaced.
 export const LARGE_BODY_BYTES = 1024 * 1024
 
 const WORDS = {

@@ -1,4 +1,4 @@
-// The answer as one JSON object: it leaves when it has been booked, with its cost in the header and in the body.
+// The answer as one JSON object: sent after it has been booked, with its cost in the header and in the body.
 import type { Receipt } from '../domain/handoff.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Alarms } from '../lib/coarse-timers.ts'
@@ -8,9 +8,9 @@ import { type Case, commonHeaders, costHeader, type ReplyNeeds, sendJson, sendPi
 
 export type SinkSetup = {
   readonly it: Case
-  // The one that was asked for.
+  // The requested model.
   readonly model: string
-  // Whether the answer is to say who was considered and why.
+  // Whether the answer explains the routing.
   readonly explain: boolean
   readonly outputCap: number | null
   readonly reply: ReplyNeeds
@@ -18,7 +18,7 @@ export type SinkSetup = {
   readonly alarms: Alarms
 }
 
-// When a stream's silence is filled, and when a caller that does not read has left.
+// When a silent stream gets a keep-alive, and when a caller that does not read counts as disconnected.
 export type Pace = {
   readonly headersLeaveAfterMs: number
   readonly keepAliveAfterMs: number
@@ -37,7 +37,7 @@ export function jsonSink(setup: SinkSetup): Sink {
     },
     chunks: () => true,
     onDrain: () => undefined,
-    // Written at once: what cannot be written must be known before it is paid for.
+    // Serialised at once: an answer that cannot be serialised must be known before it is paid for.
     whole({ choices, written, fingerprint }) {
       const ours = JSON.stringify(fingerprint ?? OUR_FINGERPRINT)
       answer = { choices: written ?? JSON.stringify(choices), fingerprint: ours }

@@ -1,4 +1,4 @@
-// What operators and probes ask outside of /v1: health, readiness and metrics.
+// Endpoints for operators and probes outside /v1: health, readiness and metrics.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { errorBody, Refusal } from '../domain/refusal.ts'
 import { parseAddress } from '../lib/ip-address.ts'
@@ -27,7 +27,7 @@ export function operations(app: FastifyInstance, needs: OperationsNeeds): void {
   })
 }
 
-// With the token, or from a loopback peer that no proxy stands in front of.
+// With the token, or from a loopback peer without a proxy.
 function mayScrape(request: FastifyRequest, token: string | undefined): boolean {
   if (token !== undefined && bearsToken(request.headers.authorization, tokenHash(token))) return true
   const forwarded = Object.keys(request.headers).some(name => FORWARDING.test(name))

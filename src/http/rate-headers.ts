@@ -1,4 +1,4 @@
-// The RateLimit headers, true on every answer: the tightest of the key's policies, the one that refused on a 429, and the
+// The RateLimit headers, correct on every response: the tightest of the key's policies, the one that refused on a 429, and the
 // address's policy where no key was recognised.
 import type { Authenticator } from '../admit/authenticate.ts'
 import type { Limits } from '../admit/rate-limit.ts'
@@ -23,7 +23,7 @@ export function rateHeaders(
   return figures(tightest(bearer, code, needs.limits), policyOf(key))
 }
 
-// How an address stands whose caller is not known.
+// The state of an address whose caller is not known.
 export function addressFigures(standing: Standing): string[] {
   return figures(standing, `"address";q=${standing.limit};w=60`)
 }
@@ -31,7 +31,7 @@ export function addressFigures(standing: Standing): string[] {
 function tightest(bearer: Bearer, code: RefusalCode | undefined, limits: Limits): Standing {
   const rpm = limits.rpm(bearer.key)
   const { dailyLimit } = bearer.key
-  // The policy that refused had nothing left, even if a token came back since.
+  // The policy that refused had nothing left, even if a token was refilled since.
   if (code === 'rate_limit_exceeded') return { ...rpm, remaining: 0 }
   if (dailyLimit === null) return rpm
   const { used, resetSeconds } = limits.daily(bearer)

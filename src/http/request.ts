@@ -1,4 +1,4 @@
-// Bytes in: what a request says of itself, its body within its bounds, and whether the caller is still there.
+// Input of a request: its headers, its body within bounds, and whether the caller is still connected.
 import type { Failure } from '../domain/failure.ts'
 import type { Call, Client } from '../domain/handoff.ts'
 import { Refusal } from '../domain/refusal.ts'
@@ -51,8 +51,8 @@ export type BodyBounds = {
   reserve(bytes: number): void
 }
 
-// The whole body, or a refusal; a promise only where it is not all there yet. Longer than the cap is refused unread where the length is
-// announced. It is read once: the request does not keep it.
+// The whole body, or a refusal; a promise only if it has not arrived completely. A body above the cap is refused unread where the
+// length is announced. It is read once and not kept.
 export function readBody(req: Asked, res: Reply, bounds: BodyBounds): Buffer | Promise<Buffer> {
   const announced = req.headers['content-length']
   if (announced !== undefined && Number(announced) > bounds.bytesMax) throw new Refusal('request_too_large')
@@ -64,7 +64,7 @@ export function readBody(req: Asked, res: Reply, bounds: BodyBounds): Buffer | P
     const body = announced === undefined ? byteQueue() : bytesOf(Number(announced))
     let bytes = 0
     const alarm = bounds.alarms.set(bounds.timeoutMs, () => fail(new Refusal('request_timeout')))
-    // What still comes waits in the socket until somebody discards it.
+    // Later input waits in the socket until it is discarded.
     const fail = (refusal: unknown) => {
       stop()
       req.pause()
@@ -94,13 +94,13 @@ export function readBody(req: Asked, res: Reply, bounds: BodyBounds): Buffer | P
   })
 }
 
-// A body whose length is known, put together in place. However small its pieces are, they take no more memory than it does.
+// A body of known length, assembled in place. However small its pieces, they take no more memory than it does.
 function bytesOf(length: number) {
   let whole: Buffer | undefined
   let end = 0
   return {
     append(piece: Buffer) {
-      // As most come.
+      // The usual case.
       if (end === 0 && piece.length === length) whole = piece
       else {
         whole ??= Buffer.allocUnsafeSlow(length)
@@ -124,11 +124,11 @@ function clientRequestId(value: string | string[] | undefined): string | null {
   return isOne ? value : null
 }
 
-// Plain fields, no getters: an accessor in an object made for every request gives every such object a hidden class of its
-// own, which outlives it and holds on to all it sees.
+// Plain fields, no getters: an accessor in an object made for every request gives each such object its own hidden class, which
+// outlives it and keeps its whole closure alive.
 function clientOf(res: Reply): CutClient {
   let cut: Failure | undefined
-  // One stage listens at a time, now the one, now the other.
+  // One stage listens at a time.
   let onGone: (() => void) | undefined
   let onCut: ((failure: Failure) => void) | undefined
   const client = {

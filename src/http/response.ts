@@ -1,4 +1,4 @@
-// Bytes out: the headers that stand on every answer under /v1, JSON bodies, and errors in their one shape.
+// Output under /v1: the headers on every response, JSON bodies, and errors in the standard shape.
 import type { IncomingMessage } from 'node:http'
 import type { Known } from '../admit/admit.ts'
 import { formatCredits, type Nano } from '../domain/credits.ts'
@@ -8,7 +8,7 @@ import { errorBody, type Refusal, type RefusalCode } from '../domain/refusal.ts'
 import type { Asked, Reply } from './http-types.ts'
 import { type RateNeeds, rateHeaders } from './rate-headers.ts'
 
-// One request as the door keeps it: what is known of it so far, for headers, rows and the log.
+// The state of one request in the router: what is known of it so far, for headers, rows and the log.
 export type Case = {
   readonly call: Call
   readonly req: Asked
@@ -16,7 +16,7 @@ export type Case = {
   known: Known | undefined
   // What was charged for it so far.
   booked: Nano
-  // Once the status has left, only an error in band can tell of a failure.
+  // Once the status has been sent, a failure can only be reported in band.
   endInBand: ((refusal: Refusal) => void) | undefined
 }
 
@@ -25,7 +25,7 @@ export type ReplyNeeds = RateNeeds & {
   readonly bodyBytesMax: number
   readonly refusedBodyBytesMax: number
   readonly refusedBodyWaitMs: number
-  // While draining every answer asks the caller to come back on a new connection.
+  // While draining every response asks the caller to use a new connection.
   readonly closing: () => boolean
   readonly corsOrigins: readonly string[]
 }
@@ -59,7 +59,7 @@ export function sendJson(it: Case, status: number, body: string, headers: readon
   it.res.end(body)
 }
 
-// A large body, in the pieces that it is made of.
+// A large body, in its pieces.
 export function sendPieces(it: Case, status: number, pieces: readonly Uint8Array[], headers: readonly string[]): void {
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
   it.res.writeHead(status, [...headers, ...JSON_TYPE, 'Content-Length', String(length)])
@@ -69,13 +69,13 @@ export function sendPieces(it: Case, status: number, pieces: readonly Uint8Array
 
 const JSON_TYPE = ['Content-Type', 'application/json; charset=utf-8']
 
-// Gives back the status that the caller saw.
+// Returns the status that the caller saw.
 export function sendRefusal(it: Case, refusal: Refusal, needs: ReplyNeeds, more: readonly string[] = []): number {
   const { res, req } = it
   if (res.headersSent || res.destroyed) {
     if (it.endInBand === undefined || res.destroyed || res.writableEnded) res.destroy()
     else it.endInBand(refusal)
-    // Only a stream that has begun ends in band.
+    // Only a stream that has started ends in band.
     return it.endInBand === undefined ? refusal.status : 200
   }
   const body = JSON.stringify(errorBody(refusal, it.call.requestId))
@@ -99,9 +99,9 @@ export function sendRefusal(it: Case, refusal: Refusal, needs: ReplyNeeds, more:
   return refusal.status
 }
 
-// An answer that was handed over but of which nothing is read for this long: the caller has left, whatever its socket
-// says. One that reads on is waited for, unless it is so slow that the kernel, which takes more only when a good part of
-// its own buffer is free, takes nothing in all that time.
+// A response of which nothing is read for this long: the caller has left, whatever its socket reports. A slow reader is waited
+// for, unless it is so slow that the kernel, which accepts more only when a good part of its own buffer is free, accepts nothing
+// in all that time.
 export function destroyUnlessRead(res: Reply, ms: number): void {
   if (res.writableLength === 0) return
   let left = unread(res)
@@ -117,8 +117,8 @@ export function destroyUnlessRead(res: Reply, ms: number): void {
 
 const LOOKS = 4
 
-// What the caller has not taken of this answer, and of those before it on the same connection. A large piece is in the
-// socket's count until all of it is gone, so what the kernel has not taken of it is counted beside it.
+// What the caller has not taken of this response, and of those before it on the same connection. A large piece is in the socket's
+// count until all of it is gone, so what the kernel has not taken of it is counted separately.
 function unread(res: Reply): number {
   const { socket } = res.req
   const { _handle: handle } = socket as unknown as { readonly _handle?: { readonly writeQueueSize?: number } | null }
@@ -144,11 +144,11 @@ export function refusalHeaders(refusal: Refusal): string[] {
 function mustClose(req: IncomingMessage, bodyBytesMax: number): boolean {
   const length = req.headers['content-length']
   if (req.headers['transfer-encoding'] !== undefined || Number(length ?? 0) > bodyBytesMax) return true
-  // A body that was announced with an Expect will not come once we refused.
+  // A body announced with Expect is not sent after a refusal.
   return req.headers.expect !== undefined
 }
 
-// Reads on for a moment, so that the caller gets to see the answer before the connection goes.
+// Reads on for a moment, so that the caller sees the response before the connection closes.
 function discard(req: IncomingMessage, needs: ReplyNeeds, done: () => void): void {
   let bytes = 0
   let over = false

@@ -1,4 +1,4 @@
-// The page at `/` where the dashboard is not built: it says what this is and where to go.
+// The page at `/` where the dashboard is not built: what this server is and where to go.
 
 export function rootPage(): string {
   return `<!doctype html>

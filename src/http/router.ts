@@ -1,6 +1,5 @@
-// The door of /v1: every request under it passes here and nowhere else, before any routing by path, so that nothing can
-// slip past its guard. It admits, hands over to the endpoint, turns what was thrown into an answer, and logs one line.
-// See docs/decisions/express-path.md.
+// The router of /v1: every request under it passes here, before any routing by path, so that nothing can bypass admission. It
+// admits, calls the endpoint, converts errors to responses, and logs one line. See docs/decisions/express-path.md.
 import { type AdmitNeeds, admit } from '../admit/admit.ts'
 import { type RecordNeeds, type RefusedRequest, recordRefusal } from '../admit/record-refusal.ts'
 import type { Pass } from '../domain/handoff.ts'
@@ -57,7 +56,7 @@ export function v1Door(needs: DoorNeeds): Door {
     } catch (error) {
       const refused = { known: it.known, pass, rule: found?.endpoint.rule }
       const refusal = await recorded(error, refused, call.requestId, needs)
-      // A key that ended between its admission and its row is no valid key.
+      // A key that ended between its admission and its row is not valid.
       if (REFUSALS[refusal.code].row === 'none') it.known = undefined
       const status = sendRefusal(it, refusal, needs.reply)
       served = { status, outcome: 'refused', errorCode: refusal.code, cost: it.booked }
@@ -103,7 +102,7 @@ async function recorded(
   }
 }
 
-// A fault of ours is never a 401 and never a 429.
+// A fault of the gateway is never a 401 and never a 429.
 function asRefusal(error: unknown, requestId: string, needs: DoorNeeds): Refusal {
   if (error instanceof Refusal) return error
   if (error instanceof StoreAway) return new Refusal('service_unavailable', { retryAfter: 1 })
@@ -132,7 +131,7 @@ function sendPreflight(it: Case, reply: ReplyNeeds): Served {
   return { status: 204, outcome: 'completed', cost: 0n }
 }
 
-// Clients add headers of their own, whose names nobody can list; none of them gives a page more than its key does.
+// Clients add their own headers, whose names cannot be listed; none gives a page more than its key does.
 function allowedHeaders(asked: string | string[] | undefined): string {
   const isList = typeof asked === 'string' && asked.length <= 1024 && /^[\w-]+(?: *, *[\w-]+)*$/.test(asked)
   return `authorization, content-type, x-client-request-id${isList ? `, ${asked}` : ''}`

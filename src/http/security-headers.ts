@@ -1,15 +1,14 @@
-// What every answer outside of /v1 tells browsers: run nothing that is not ours, show it in no frame, guess no types, and
-// tell nobody where one came from.
+// Security headers of every response outside /v1: run only our scripts, no frames, no content sniffing, no referrer.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 
-// For answers that are data. A page says itself what it needs.
+// For responses that are data. A page declares what it needs.
 const DATA_CSP = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// A page of ours without scripts.
+// Our pages without scripts.
 export const PLAIN_PAGE_CSP =
   "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// The dashboard. Styles alone may be inline: its components place themselves by style attributes.
+// The dashboard. Only styles may be inline: its components position themselves by style attributes.
 export const DASHBOARD_CSP = [
   "default-src 'none'",
   "script-src 'self'",
@@ -44,7 +43,7 @@ export function sendSecurityHeaders(app: FastifyInstance, needs: SecurityNeeds):
   })
 }
 
-// For answers that no hook sees.
+// For responses that no hook sees.
 export function securityHeaders(
   request: FastifyRequest,
   { cameByTls }: SecurityNeeds,

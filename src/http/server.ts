@@ -1,5 +1,5 @@
-// The listener: the express lane in front, then node:http with every bound set, the door of /v1, Fastify behind it for
-// everything else, and answers in our shape to what the HTTP parser itself rejects.
+// The listener: the express path first, then node:http with every bound set, the router of /v1, Fastify for everything else, and
+// error responses for what the HTTP parser rejects.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { RefusalCode } from '../domain/refusal.ts'
@@ -16,21 +16,21 @@ import { destroyUnlessRead } from './response.ts'
 import type { Door } from './router.ts'
 
 export type ServerNeeds = BareNeeds & {
-  // Chats, whichever way they come in.
+  // Chats, whichever way they arrive.
   readonly chats: Door
   readonly v1: (req: IncomingMessage, res: ServerResponse) => Promise<void>
   readonly others: (req: IncomingMessage, res: ServerResponse) => void
   readonly alarms: Alarms
   readonly clock: Clock
   readonly connections: Connections
-  // Places beyond the bound of all connections that only this listener has.
+  // Slots beyond the total bound that only this listener has.
   readonly connectionsReserved: number
   readonly headersMax: number
   readonly headerBytesMax: number
   readonly headersTimeoutMs: number
   readonly requestTimeoutMs: number
   readonly connectionsCheckMs: number
-  // Connections past a bound that are told so at once; beyond it they are just closed.
+  // How many connections beyond a bound get a response; further ones are just closed.
   readonly refusedConnectionsMax: number
   readonly writeStallMs: number
   readonly onParserError: (code: RefusalCode) => void
@@ -38,18 +38,18 @@ export type ServerNeeds = BareNeeds & {
 
 export type HttpServer = {
   readonly server: Server
-  // No new connections, and those end that have nothing to do.
+  // No new connections, and idle ones end.
   stop(): void
   closeAll(): void
 }
 
 export function httpServer(needs: ServerNeeds): HttpServer {
   const server = createServer({
-    // Our own check answers in our own shape.
+    // Our own check answers in the standard shape.
     requireHostHeader: false,
     maxHeaderSize: needs.headerBytesMax,
     headersTimeout: needs.headersTimeoutMs,
-    // The body has a timer of its own at the door; this one is the backstop.
+    // The router has its own timer for the body; this one is the backstop.
     requestTimeout: needs.requestTimeoutMs + 5_000,
     connectionsCheckingInterval: needs.connectionsCheckMs,
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -57,12 +57,12 @@ export function httpServer(needs: ServerNeeds): HttpServer {
   })
   server.maxHeadersCount = needs.headersMax
   const feeds = new WeakMap<Socket, Feed>()
-  // Who has its answer and sends on: the parser complains about every further piece, and the answer must not be cut off.
+  // Clients that have their answer and keep sending: the parser fails on every further piece, and the answer must not be cut off.
   const refused = new WeakSet<Socket>()
   let turnedAway = 0
 
   const handle = (req: IncomingMessage, res: ServerResponse) => {
-    // Whoever answers: what is handed over and not read must not be kept for ever.
+    // For every responder: output that is not read must not be kept for ever.
     res.on('prefinish', () => destroyUnlessRead(res, needs.writeStallMs))
     feeds.get(req.socket)?.take(req, res, () => begin(req, res))
   }
@@ -72,12 +72,12 @@ export function httpServer(needs: ServerNeeds): HttpServer {
     else needs.others(req, res)
   }
   server.on('request', handle)
-  // The 100 is sent by whoever reads the body, after admission.
+  // The 100 is sent by the reader of the body, after admission.
   server.on('checkContinue', handle)
   server.on('checkExpectation', (req, res) => {
     feeds.get(req.socket)?.take(req, res, () => reject(res, 'expectation_failed'))
   })
-  // For CONNECT Node hands over a stream of its own and takes its error handlers off the socket.
+  // For CONNECT Node passes a stream of its own and removes its error handlers from the socket.
   server.on('connect', (req, stream) => {
     stream.on('error', () => undefined)
     refuse(req.socket, 'malformed_request')
@@ -86,14 +86,14 @@ export function httpServer(needs: ServerNeeds): HttpServer {
     if (error.code === 'ECONNRESET') socket.destroy()
     else refuse(socket, codeOf(error))
   })
-  // Node's own listener gets what the express lane hands over.
+  // Node's own listener gets what the express path hands over.
   const [toNode] = server.listeners('connection') as ((socket: Socket) => void)[]
   const lane = expressLane({
     ...needs,
     serve: needs.chats,
     refuse,
     handOver(socket, arrived) {
-      // An error without a listener would end the process; what it means is told by the close that follows.
+      // An error without a listener would end the process; the close event that follows is sufficient.
       socket.on('error', () => undefined)
       toNode?.call(server, socket)
       const feed = requestFeed(socket)
@@ -142,8 +142,8 @@ export function httpServer(needs: ServerNeeds): HttpServer {
     rejectBare(res, code, needs)
   }
 
-  // A body that cannot be read is the fault of the one request it belongs to; behind any other unfinished answer the
-  // connection is just closed.
+  // A body that cannot be parsed is the fault of its own request; after any other unfinished answer the connection is just
+  // closed.
   function refuse(socket: Socket, code: RefusalCode): void {
     if (refused.has(socket)) return
     refused.add(socket)
@@ -158,7 +158,7 @@ export function httpServer(needs: ServerNeeds): HttpServer {
   }
 }
 
-// Exactly one Host; HTTP/1.0 may do without. The parser lets HTTP/0.9 through, which has no headers to speak of.
+// Exactly one Host; HTTP/1.0 may omit it. The parser accepts HTTP/0.9, which has no headers.
 function isHttp1({ httpVersion, headers, rawHeaders }: IncomingMessage): boolean {
   if (headers.host === undefined) return httpVersion === '1.0'
   let hosts = 0

@@ -1,5 +1,5 @@
-// The answer as a stream of server-sent events: frames that arrive together leave together, the caller's pace is the
-// upstream's pace, and the last bytes leave only when the cost has been booked.
+// The answer as a stream of server-sent events: frames that arrive together are sent together, the caller's pace is the
+// upstream's pace, and the last bytes are sent only after the cost has been booked.
 import type { Nano } from '../domain/credits.ts'
 import type { Chunk, ChunkChoice, Receipt } from '../domain/handoff.ts'
 import { errorBody, type Refusal } from '../domain/refusal.ts'
@@ -15,7 +15,7 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
   const opening = `data: {"id":"chatcmpl-${call.requestId}","object":"chat.completion.chunk","created":${Math.floor(call.receivedAt / 1000)},"model":`
   let head = `${opening}${JSON.stringify(setup.model)},"system_fingerprint":`
   const tail = includeUsage ? ',"usage":null}\n\n' : '}\n\n'
-  // HTTP/1.0 knows no trailers, and chunks only where the caller asks for them.
+  // HTTP/1.0 has no trailers, and chunks only where the caller asks for them.
   const hasTrailers = it.req.httpVersion !== '1.0'
   let chunked = false
   const spoken = new Set<number>()
@@ -26,7 +26,7 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
   let { explain } = setup
   let stalled: Alarm | undefined
   let drained: () => void = () => undefined
-  // Before the headers left it waits to send them; afterwards it fills silences.
+  // Before the headers are sent it waits to send them; afterwards it fills silences.
   let quiet = alarms.set(pace.headersLeaveAfterMs, () => {
     leave()
     res.flushHeaders()
@@ -74,7 +74,7 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
     return `,${metadataJson(by)}`
   }
 
-  // The first delta of each choice carries the role, whether the upstream sent it or not.
+  // The first delta of each choice has the role, whether the upstream sent it or not.
   function giveRole(choice: ChunkChoice): void {
     spoken.add(choice.index)
     if (choice.delta.role !== 'assistant') choice.delta = { ...choice.delta, role: 'assistant' }
@@ -86,7 +86,7 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
     drained()
   }
 
-  // A caller that does not read for this long has left, whatever its socket says.
+  // A caller that does not read for this long has left, whatever its socket reports.
   function waitForDrain(): void {
     if (stalled !== undefined) return
     stalled = alarms.set(pace.writeStallMs, () => res.destroy())
@@ -133,8 +133,8 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
     },
   }
 
-  // Declared, and not written where it is assigned: V8 allocates a function that is assigned to a field as if it lived for good,
-  // and all it sees, which is the whole request, would be kept until the next full collection.
+  // Declared, and not written where it is assigned: V8 allocates a function that is assigned to a field in the old generation,
+  // and its whole closure, the request, would be kept until the next full collection.
   function endInBand(refusal: Refusal): void {
     end(errorFrame(refusal), it.booked)
   }

@@ -1,5 +1,5 @@
-// Serves the dashboard's built files, and its page under every path that it has a view for. Only plain names of known kinds
-// are looked for, in two folders, so that no way of writing a path leads elsewhere; nothing is ever listed.
+// Serves the dashboard's built files, and its page under the path of every view. Only plain names of known types are looked up,
+// in two folders, so that no path notation leads elsewhere; nothing is listed.
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -66,13 +66,13 @@ export function dashboard(app: FastifyInstance, folder: string): void {
     app.get(`/${view}/*`, sendView)
   }
   app.get('/:file', sendFrom('', 'no-cache'))
-  // Their names hold a hash of their content.
+  // Their names contain a hash of their content.
   app.get('/assets/:file', sendFrom('assets', 'public, max-age=31536000, immutable'))
 }
 
 const pack = promisify(gzip)
 
-// Undefined: there is no such file. What it packed it keeps, since the same few files are asked for again and again.
+// Undefined: no such file. Compressed files are cached, since the same few are requested again and again.
 function fileSender() {
   const packed = new Map<string, Buffer>()
 

@@ -1,4 +1,4 @@
-// The endpoints of who may manage the gateway: the own session, all sessions, operators; and the settings they find.
+// The endpoint table of sessions, operators and settings.
 import { Type } from 'typebox'
 import { NAME_MAX } from '../../admin/input.ts'
 import { ROLES } from '../../domain/operator.ts'

@@ -1,4 +1,4 @@
-// The doors to the own session, to everybody's, to operators and to the settings.
+// The endpoints of the own session, all sessions, operators and settings.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { OperatorVerbs } from '../../admin/operators.ts'
 import { ownSession, type SessionVerbs } from '../../admin/sessions.ts'
@@ -16,7 +16,7 @@ export type AccessNeeds = {
   readonly operators: OperatorVerbs
   readonly settings: SettingsVerb
   addressOf(request: FastifyRequest): string
-  // By TLS, here or at a trusted proxy.
+  // Over TLS, here or at a trusted proxy.
   cameByTls(request: FastifyRequest): boolean
 }
 
@@ -42,7 +42,7 @@ function ownSessionEndpoints(app: FastifyInstance, needs: AccessNeeds): void {
     async ({ body, request, reply }) => {
       await guard.checkToken(body.token, request)
       const opened = await sessions.open(body.token, addressOf(request), sessionSecretOf(request))
-      // The token was right a moment ago.
+      // The token was valid a moment ago.
       if (opened === undefined) throw noToken()
       reply.header('set-cookie', sessionCookie(opened.secret, cameByTls(request)))
       return opened.session
@@ -69,7 +69,7 @@ function ownSessionEndpoints(app: FastifyInstance, needs: AccessNeeds): void {
   )
 }
 
-// A token alone is no session.
+// A token alone is not a session.
 function sessionOf(request: FastifyRequest, guard: Guard) {
   const { session } = guard.whoOf(request)
   if (session === undefined) throw new Refusal('not_found', { message: 'There is no session: a token was used.' })

@@ -1,4 +1,4 @@
-// The doors to accounts, their credits and their ledger.
+// The endpoints of accounts, their credits and their ledger.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { AccountVerbs } from '../../admin/accounts.ts'
 import { ifMatchOf, pageOf, serve } from './endpoint.ts'

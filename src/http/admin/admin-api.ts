@@ -1,4 +1,4 @@
-// The admin API as one Fastify plugin: guard first, then paths, then bodies, then the operator's verbs.
+// The admin API as one Fastify plugin: authentication first, then paths, then bodies, then the operation.
 import type { FastifyInstance } from 'fastify'
 import type { AccountVerbs } from '../../admin/accounts.ts'
 import type { EventVerbs } from '../../admin/events.ts'
@@ -20,7 +20,7 @@ import { usageEndpoints } from './usage.ts'
 
 export type AdminNeeds = GuardNeeds &
   Omit<AccessNeeds, 'guard'> & {
-    // The listener is open before it is known whose token is right.
+    // The listener is open before the valid tokens are known.
     hasBegun(): boolean
     readonly keys: KeyVerbs
     readonly accounts: AccountVerbs
@@ -32,7 +32,7 @@ export type AdminNeeds = GuardNeeds &
     readonly onBug: OnBug
   }
 
-// The server must make `request.id` a UUIDv7 of its own (`genReqId`): it is what X-Request-Id says.
+// The server must make `request.id` a UUIDv7 (`genReqId`): it is sent as X-Request-Id.
 export function adminApi(app: FastifyInstance, needs: AdminNeeds): void {
   app.register(
     async scope => {
@@ -45,7 +45,7 @@ export function adminApi(app: FastifyInstance, needs: AdminNeeds): void {
       })
       takeJsonOnly(scope, needs.jsonDepthMax)
 
-      // Before any body is read. Answers may hold a secret, so nobody on the way may keep them.
+      // Before any body is read. Answers may contain a secret, so no cache may store them.
       scope.addHook('onRequest', async (request, reply) => {
         reply.headers({
           'x-request-id': request.id,
@@ -72,7 +72,7 @@ export function adminApi(app: FastifyInstance, needs: AdminNeeds): void {
   )
 }
 
-// Whoever bears a right token must not take it for a wrong one, nor must their address be counted.
+// A caller with a valid token must not be told that it is wrong, nor must their address be counted.
 function stillStarting(): Refusal {
   return new Refusal('service_unavailable', { retryAfter: 1, message: 'The gateway is still starting.' })
 }

@@ -1,4 +1,4 @@
-// How the admin API says no: every error, whoever raised it, in the one shape, and bodies that are JSON objects only.
+// Errors of the admin API: every error, whatever raised it, in the standard shape, and bodies that are JSON objects only.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { errorBody, Refusal } from '../../domain/refusal.ts'
 import { StoreAway } from '../../store/contract/store.ts'
@@ -20,7 +20,7 @@ export function replyRefusal(reply: FastifyReply, refusal: Refusal, requestId: s
 
 export type OnBug = (error: unknown, requestId: string) => void
 
-// What Fastify, the store or a bug threw, as a refusal. The last two are for the log.
+// Converts an error of Fastify, the store or an unexpected one to a refusal. The last two are logged.
 export function refusalOfError(error: unknown, request: FastifyRequest, onBug: OnBug): Refusal {
   if (error instanceof Refusal) return error
   if (error instanceof StoreAway) {
@@ -38,12 +38,12 @@ export function refusalOfError(error: unknown, request: FastifyRequest, onBug: O
   return new Refusal('internal_error')
 }
 
-// A caller that went away amid its body: nobody reads the answer, and nothing is wrong with us.
+// A caller that disconnected within its body: nobody reads the answer, and it is not an error of the gateway.
 export function hasLeft(error: unknown, { raw }: FastifyRequest): boolean {
   return raw.destroyed && !raw.complete && (error as NodeJS.ErrnoException).code === 'ECONNRESET'
 }
 
-// No endpoint was found: a path that exists under other methods says which.
+// No endpoint was found: a path that exists with other methods lists them.
 export function nothingHere(request: FastifyRequest): Refusal {
   const path = request.url.split('?', 1)[0] ?? ''
   const methods = ADMIN_ENDPOINTS.filter(endpoint => isAt(endpoint, path)).map(({ method }) => method)
@@ -51,7 +51,7 @@ export function nothingHere(request: FastifyRequest): Refusal {
   return new Refusal('method_not_allowed', { headers: { allow: [...new Set(methods)].join(', ') } })
 }
 
-// No body at all is an empty object: most verbs need none.
+// No body at all is an empty object: most operations need none.
 export function takeJsonOnly(app: FastifyInstance, depthMax: number): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (_request: FastifyRequest, body: Buffer) =>

@@ -22,7 +22,7 @@ const status = Type.Optional(CatalogStatus)
 const Text = Type.Optional(Type.String({ maxLength: 256 }))
 const Tokens = Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000_000 }))
 
-// Decimal strings alone: a JSON number would be a float before anybody could look at it.
+// Only decimal strings: a JSON number would be a float before anybody could check it.
 const Pricing = Type.Record(Type.String(), Type.String({ maxLength: 64 }), {
   description: 'US dollars per token, as decimal strings: `prompt`, `completion`, `input_cache_read`, …',
 })

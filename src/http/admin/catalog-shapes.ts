@@ -1,4 +1,4 @@
-// The objects of the catalog as JSON Schema: what the admin API answers with about providers, models and changes of them.
+// The catalog objects as JSON Schema: the admin API's responses about providers, models and their changes.
 import { Type } from 'typebox'
 import { MODALITIES, PROVIDER_KINDS } from '../../domain/catalog.ts'
 import { STRATEGIES } from '../../domain/routing.ts'

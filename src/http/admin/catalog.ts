@@ -1,4 +1,4 @@
-// The doors to the catalog: providers, their credentials and health, models, the price list and the configuration file.
+// The endpoints of the catalog: providers, their credentials and health, models, the price list and the configuration file.
 import type { FastifyInstance } from 'fastify'
 import type { ApplyVerb } from '../../admin/catalog-apply.ts'
 import type { ImportVerb } from '../../admin/catalog-import.ts'

@@ -1,5 +1,5 @@
-// Checks what came in against its schema and says which parameter is wrong. Each schema is compiled when it is first
-// needed: there are dozens, and a start should not wait for all of them.
+// Validates input against its schema and names the wrong parameter. Each schema is compiled on first use: there are dozens, and a
+// start should not wait for all of them.
 import type { Static, TObject } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { fieldBelow, fieldPath } from '../../domain/field-path.ts'
@@ -10,8 +10,8 @@ export function checkBody<T extends TObject>(schema: T | undefined): (body: unkn
   return checker(schema, body => body ?? {})
 }
 
-// A query is text: numbers are read where the schema has one, and an empty value is one that was not given. Nothing that
-// is stored has a control character in it, and what an engine would make of one is its own affair.
+// A query is text: numbers are parsed where the schema has one, and an empty value counts as absent. Control characters are
+// refused: nothing stored contains one, and engines treat them differently.
 export function checkQuery<T extends TObject>(schema: T | undefined): (query: unknown) => Static<T> {
   const properties: Readonly<Record<string, { readonly type?: unknown }>> = schema?.properties ?? {}
   return checker(schema, query => {
@@ -30,7 +30,7 @@ export function checkQuery<T extends TObject>(schema: T | undefined): (query: un
   })
 }
 
-// Without a schema nothing is taken, and what is sent all the same is not looked at.
+// Without a schema no input is accepted, and a body is ignored.
 function checker<T extends TObject>(schema: T | undefined, prepare: (value: unknown) => unknown) {
   if (schema === undefined) return () => ({}) as Static<T>
   let compiled: ReturnType<typeof Compile> | undefined

@@ -1,4 +1,4 @@
-// Usage rows as CSV (RFC 4180), safe to open in a spreadsheet: many fields are callers' words.
+// Usage rows as CSV (RFC 4180), safe to open in a spreadsheet: many fields come from callers.
 import type { UsageObject } from '../../domain/usage-wire.ts'
 
 const COLUMNS: readonly Exclude<keyof UsageObject, 'object'>[] = [
@@ -43,8 +43,8 @@ export function csvLine(row: UsageObject): string {
   return `${COLUMNS.map(name => cell(row[name])).join(',')}\r\n`
 }
 
-// A cell that begins like a formula would be run by the spreadsheet, also behind blanks and characters that are not seen; an
-// apostrophe before it makes it text.
+// A cell that begins like a formula would be run by the spreadsheet, also after blanks and invisible characters; a leading
+// apostrophe makes it text.
 function cell(value: unknown): string {
   if (value === null || value === undefined) return ''
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)

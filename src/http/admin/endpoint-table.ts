@@ -1,4 +1,4 @@
-// What the tables of admin endpoints are made of: an endpoint with what it takes and answers, lists and their pages.
+// The building blocks of the admin endpoint tables: an endpoint with its input and responses, lists and their pages.
 import { type TObject, type TSchema, Type } from 'typebox'
 import { PAGE_DEFAULT, PAGE_MAX } from '../../store/contract/operator.ts'
 
@@ -6,23 +6,23 @@ export const ADMIN_PREFIX = '/admin/v1'
 
 export type Endpoint = {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  // As OpenAPI writes it: `/admin/v1/keys/{id}`.
+  // In OpenAPI's notation: `/admin/v1/keys/{id}`.
   readonly path: string
   readonly summary: string
   readonly query?: TObject
   readonly headers?: TObject
   readonly body?: TObject
   readonly response: TSchema
-  // Who may call it: viewers what only reads, admins everything. `open`: whoever comes. `viewer`: also a viewer.
+  // Who may call it: viewers only what reads, admins everything. `open`: anybody. `viewer`: also a viewer.
   readonly access?: 'open' | 'viewer'
-  // The first is that of success.
+  // The first is the success status.
   readonly statuses: readonly number[]
 }
 
-// Ids of models may hold slashes, sent as they are or as %2F; nothing stands behind them.
+// Ids of models may contain slashes, sent plain or as %2F; nothing follows them in a path.
 const MODEL = `${ADMIN_PREFIX}/models/{id}`
 
-// Its path as the router takes it.
+// The path in the router's notation.
 export function routeOf({ path }: Endpoint): string {
   return path === MODEL ? '/models/*' : path.slice(ADMIN_PREFIX.length).replace(/\{(\w+)\}/g, ':$1')
 }
@@ -32,7 +32,7 @@ export function paramsOf(params: unknown): Readonly<Record<string, string>> {
   return id === undefined ? named : { id }
 }
 
-// Whether it has this path, perhaps for another method.
+// Whether it has this path, perhaps with another method.
 export function isAt({ path }: Endpoint, asked: string): boolean {
   return path === MODEL
     ? asked.startsWith(MODEL.slice(0, -'{id}'.length))
@@ -54,7 +54,7 @@ const ID_FORMS = {
   'ledger entry': `^${UUID}(-correction)?$`,
 }
 const AFTER = { description: 'The last id of the page before.', minLength: 1, maxLength: 200 }
-// Ids of models and providers are their operators' words.
+// Ids of models and providers are chosen by operators.
 export function paging(of: keyof typeof ID_FORMS | 'words') {
   const form = of === 'words' ? {} : { pattern: ID_FORMS[of] }
   return { limit: Type.Optional(Limit), after: Type.Optional(Type.String({ ...AFTER, ...form })) }
@@ -64,9 +64,9 @@ export const listOf = <T extends TSchema>(item: T) =>
 export const READ = [200, 400, 401, 404, 429, 503] as const
 export const CHANGE = [200, 400, 401, 403, 404, 409, 413, 415, 429, 503] as const
 export const CREATE = [201, 400, 401, 403, 413, 415, 429, 503] as const
-// Of what bears a name of its own, which may be taken.
+// For entries with their own name, which may be taken.
 export const CREATE_NAMED = [201, 400, 401, 403, 409, 413, 415, 429, 503] as const
-// The version that a change is based on; another one by now is a 409.
+// The version that a change is based on; a different current one gives 409.
 export const ifMatch = {
   headers: Type.Object({ 'if-match': Type.Optional(Type.String({ pattern: '^(\\*|"?\\d{1,15}"?)$' })) }),
 }

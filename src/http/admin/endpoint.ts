@@ -1,4 +1,4 @@
-// Ties a handler to an endpoint of the table: path, checks and status come from there, so that the table cannot lie.
+// Binds a handler to an endpoint of the table: path, checks and status come from the table, so it cannot be wrong.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Static, TObject } from 'typebox'
 import { type Actor, PAGE_DEFAULT, type Page } from '../../store/contract/operator.ts'
@@ -17,7 +17,7 @@ export type Ask<E> = {
   readonly reply: FastifyReply
 }
 
-// What the handler resolves to is the body; a stream is sent as it is.
+// The handler's result is the body; a stream is sent unchanged.
 export function serve<E extends Endpoint>(
   app: FastifyInstance,
   endpoint: E,
@@ -31,14 +31,14 @@ export function serve<E extends Endpoint>(
     url: routeOf(endpoint),
     exposeHeadRoute: false,
     config: { access: endpoint.access },
-    // A stranger's body is read only where there is no other way to say who they are.
+    // The body of an unauthenticated caller is read only where the credentials are in it.
     ...(endpoint.access === 'open' ? { bodyLimit: STRANGERS_BYTES_MAX } : {}),
     async handler(request, reply) {
       const ask = {
         params: paramsOf(request.params),
         query: readQuery(request.query),
         body: readBody(request.body),
-        // Whoever comes to an open endpoint is nobody yet; those do not ask.
+        // The caller of an open endpoint is not known yet; those handlers do not use it.
         get actor() {
           return needs.guard.whoOf(request).actor
         },

@@ -1,4 +1,4 @@
-// The door to the trace of operators' actions.
+// The endpoint of the log of operators' actions.
 import type { FastifyInstance } from 'fastify'
 import type { EventVerbs } from '../../admin/events.ts'
 import { pageOf, serve } from './endpoint.ts'

@@ -1,5 +1,5 @@
-// Wrong tokens: each is answered after the same time, whatever was wrong with it, and counted by address. The right token
-// is never asked to wait.
+// Wrong tokens: each is answered after the same time, whatever was wrong with it, and counted by address. A valid token never has
+// to wait.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Refusal } from '../../domain/refusal.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -10,11 +10,11 @@ const WINDOW_MS = 60_000
 const FAILURES_MAX = 20
 const ADDRESSES_MAX = 10_000
 const DELAY_MS = 250
-// Past this many at once a failure is answered without delay: the delay must not become a way to fill memory.
+// Beyond this many at once a failure is answered without delay: the delay must not become a way to fill memory.
 const DELAYED_MAX = 64
 
 export type Failures = {
-  // Of a token that was looked up since; throws once its time has come.
+  // For a token that was looked up since then; throws after the delay.
   answer(address: string, since: number): Promise<never>
 }
 
@@ -22,7 +22,7 @@ export function failures(clock: Clock): Failures {
   const counts = lru<string, { readonly since: number; readonly count: number }>(ADDRESSES_MAX)
   let delayed = 0
 
-  // How many seconds this address is to wait, if it has had its share.
+  // How many seconds this address has to wait, if it has exceeded its allowance.
   function count(address: string): number {
     const block = blockOf(address)
     const now = clock.monotonic()

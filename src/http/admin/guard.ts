@@ -1,5 +1,5 @@
-// Who may pass into the admin API: whoever bears an operator's token, or the cookie of a session and, for a change, its CSRF
-// token. Viewers may look at everything and change nothing.
+// Authenticates calls of the admin API: an operator's token, or a session cookie and, for a change, its CSRF token. Viewers may
+// read everything and change nothing.
 import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { isCsrfToken } from '../../admin/sessions.ts'
@@ -16,43 +16,42 @@ import { sessionSecretOf } from './session-cookie.ts'
 export type Who = {
   readonly actor: Actor
   readonly role: Operator['role']
-  // What it was told by, if not by a token.
+  // The session, if it was not a token.
   readonly session: { readonly session: Session; readonly secret: string } | undefined
 }
 
 export type Guard = {
-  // Throws the refusal, or remembers who it is.
+  // Throws the refusal, or stores the operator on the request.
   check(request: FastifyRequest): Promise<void>
-  // For a token that came in a body: throws the refusal unless it is somebody's.
+  // For a token in a body: throws the refusal unless it is valid.
   checkToken(token: string, request: FastifyRequest): Promise<void>
   whoOf(request: FastifyRequest): Who
 }
 
 export type GuardNeeds = {
   readonly clock: Clock
-  // By the SHA-256 of all of each token, in their order. Read at every call, so that what is taken away is gone at once, on
-  // every node.
+  // By the SHA-256 of each whole token, in order. Read at every call, so that removed access ends at once, on every node.
   operatorsOf(tokenHashes: readonly string[]): Promise<readonly (Operator | undefined)[]>
   sessionsOf(secrets: readonly string[]): Promise<readonly (Session | undefined)[]>
-  // A person used it; answers when that was.
+  // A person used it; returns when that was.
   touchSession(id: string): Promise<number>
-  // The client's address by the rule of trusted proxies; throws a refusal if it cannot be told.
+  // The client's address by the trusted proxy rules; throws a refusal if it is unknown.
   addressOf(request: FastifyRequest): string
 }
 
 const LOOKED_UP_AT_ONCE_MAX = 100
-// A use is written down at most so often; a session may end so much before it was idle for its whole time.
+// A use is stored at most this often; a session may end that much before its full idle time.
 const SESSION_USE_NOTED_EVERY_MS = 30_000
 
 export function adminGuard(needs: GuardNeeds): Guard {
   const known = new WeakMap<FastifyRequest, Who>()
   const failed = failures(needs.clock)
-  // Strangers who flood us with tokens keep neither the store busy nor anybody waiting.
+  // A flood of unknown tokens neither keeps the store busy nor delays others.
   const operatorOf = gather(needs.operatorsOf, LOOKED_UP_AT_ONCE_MAX)
   const sessionOf = gather(needs.sessionsOf, LOOKED_UP_AT_ONCE_MAX)
 
-  // Found by its hash and not compared, so that no time tells how much of it is right; what is no token at all is hashed
-  // and looked for like any other.
+  // Found by its hash and not compared, so that timing reveals nothing about it; a malformed token is hashed and looked up like
+  // any other.
   async function byToken(token: string, address: string): Promise<Operator> {
     const since = needs.clock.monotonic()
     const operator = await operatorOf(createHash('sha256').update(token).digest('hex'))
@@ -65,8 +64,8 @@ export function adminGuard(needs: GuardNeeds): Guard {
     return session
   }
 
-  // What a page asks by itself must not keep a session alive that nobody sits at. Whoever only reads passes also while the
-  // store cannot write it down.
+  // Background requests of a page must not keep an unattended session alive. A read passes even while the store cannot record the
+  // use.
   async function noteUse(session: Session, request: FastifyRequest): Promise<Session> {
     if (request.headers['x-background'] !== undefined) return session
     if (session.usedAt > needs.clock.now() - SESSION_USE_NOTED_EVERY_MS) return session

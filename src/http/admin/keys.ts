@@ -1,4 +1,4 @@
-// The doors to keys.
+// The endpoints of keys.
 import type { FastifyInstance } from 'fastify'
 import type { KeyVerbs } from '../../admin/keys.ts'
 import { ifMatchOf, pageOf, serve } from './endpoint.ts'

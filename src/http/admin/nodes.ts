@@ -1,4 +1,4 @@
-// The door to the list of nodes.
+// The endpoint of the list of nodes.
 import type { FastifyInstance } from 'fastify'
 import type { NodeVerbs } from '../../admin/nodes.ts'
 import { serve } from './endpoint.ts'

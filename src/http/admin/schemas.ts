@@ -1,5 +1,5 @@
-// Every endpoint of the admin API with what it takes and what it answers: the doors check by this table, and the OpenAPI
-// document is made from it.
+// Every endpoint of the admin API with its input and responses: the endpoints validate by this table, and the OpenAPI document is
+// made from it.
 import { Type } from 'typebox'
 import { NAME_MAX, NOTE_MAX } from '../../admin/input.ts'
 import { ALLOWLIST_ENTRIES_MAX, CONCURRENT_LIMIT_MAX, DAILY_LIMIT_MAX, RPM_LIMIT_MAX } from '../../domain/key.ts'

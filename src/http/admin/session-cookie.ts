@@ -1,4 +1,4 @@
-// The cookie of a session: read from what a browser sends, and written so that scripts and other sites never have it.
+// The session cookie: parsed from a browser's request, and set so that scripts and other sites cannot read it.
 import type { FastifyRequest } from 'fastify'
 import { SESSION_MS } from '../../domain/operator.ts'
 

@@ -1,4 +1,4 @@
-// The admin API's objects as JSON Schema: what it answers with.
+// The admin API's response objects as JSON Schema.
 import { Type } from 'typebox'
 import { ACCOUNT_STATUSES, KEY_STATUSES, SCOPES } from '../../domain/key.ts'
 import { REASONS } from '../../domain/routing.ts'
@@ -11,10 +11,10 @@ export const Credits = Type.String({
   maxLength: 32,
   pattern: CREDITS_PATTERN,
 })
-// A day, or a moment with its zone.
+// A date, or a time with its zone.
 export const TIME_PATTERN = '^\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,9})?)?(Z|[+-]\\d{2}:\\d{2}))?$'
 export const Time = Type.String({ description: 'ISO 8601', maxLength: 40, pattern: TIME_PATTERN })
-// In the words of a refusal: what a text with such a pattern must be. Others are ids.
+// The description of a pattern in a refusal. Others are ids.
 export const PATTERN_WORDS: Readonly<Record<string, string>> = {
   [CREDITS_PATTERN]: 'a decimal string with at most nine decimals, like "10.00"',
   [TIME_PATTERN]: 'an ISO 8601 date, or a time with its zone',

@@ -1,4 +1,4 @@
-// The doors to usage rows and their sums, as JSON pages or as one stream of CSV.
+// The endpoints of usage rows and their sums, as JSON pages or as one CSV stream.
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { ReportVerbs, UsageQuery } from '../../admin/reports.ts'
@@ -9,7 +9,7 @@ import type { Guard } from './guard.ts'
 import { ADMIN } from './schemas.ts'
 
 const CSV_PAGE = 500
-// Past it the transfer breaks off, visibly: a file that ends too early must not look whole.
+// Beyond this the transfer is aborted visibly: a truncated file must not look complete.
 const CSV_ROWS_MAX = 5_000_000
 
 export function usageEndpoints(
@@ -36,7 +36,7 @@ export function usageEndpoints(
 
 type CsvRange = { readonly rowsMax: number; readonly after: string | undefined }
 
-// The first page is read before the headers leave, so that a refusal is still a refusal.
+// The first page is read before the headers are sent, so that a refusal is still possible.
 async function sendCsv(reply: FastifyReply, filter: UsageQuery, range: CsvRange, reports: ReportVerbs) {
   const readPage = (left: number, after: string | undefined) =>
     reports.usage(filter, { limit: Math.min(CSV_PAGE, left), after })
@@ -60,7 +60,7 @@ async function sendCsv(reply: FastifyReply, filter: UsageQuery, range: CsvRange,
   return Readable.from(lines(), { objectMode: false })
 }
 
-// Only who asks for CSV by name gets it, and not if JSON is preferred.
+// CSV only if requested by name and JSON is not preferred.
 function wantsCsv(accept: string | undefined): boolean {
   const csv = qualityOf('text/csv', accept)
   return csv > 0 && csv >= qualityOf('application/json', accept)

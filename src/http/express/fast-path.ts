@@ -1,6 +1,6 @@
-// The express lane: chats that arrive whole, plain and one at a time, as nearly all do, are read and answered here, on
-// the bare socket. Whatever else comes on a connection is put back, and Node's HTTP server has it from there on.
-// See docs/decisions/express-path.md.
+// The express path: chats that arrive complete, plain and one at a time, as nearly all do, are read and answered here, on the
+// bare socket. Anything else on a connection is pushed back, and Node's HTTP server owns it from then on. See
+// docs/decisions/express-path.md.
 import type { Socket } from 'node:net'
 import type { RefusalCode } from '../../domain/refusal.ts'
 import { byteQueue } from '../../lib/byte-queue.ts'
@@ -14,43 +14,43 @@ import { dateOf, KEEP_ALIVE_MS, type LaneDuties, LaneReply } from './response.ts
 
 export type LaneNeeds = HeadBounds & {
   readonly serve: (req: LaneRequest, reply: LaneReply) => Promise<void>
-  // With what has arrived on it.
+  // With the bytes that have arrived on it.
   readonly handOver: (socket: Socket, arrived: Buffer) => void
   readonly refuse: (socket: Socket, code: RefusalCode) => void
   readonly alarms: Alarms
   readonly clock: Clock
-  // How long a new connection may say nothing.
+  // How long a new connection may stay silent.
   readonly headersTimeoutMs: number
   readonly writeStallMs: number
 }
 
 export type Lane = {
   enter(socket: Socket): void
-  // Whether nothing is under way on a connection that is here.
+  // Whether a connection of this path is idle.
   isIdle(socket: Socket): boolean
-  // From now on connections end when they have nothing to do.
+  // From now on connections end when they are idle.
   closeIdle(): void
   closeAll(): void
 }
 
-// How long the rest of a body is waited for here; a slow one is for those who watch the time of bodies.
+// How long the remainder of a body is waited for here; slow bodies go to Node, which has timeouts for them.
 const REST_MS = 200
 const BYTES_MAX = 64 * 1024
-// More than the caller is told, so that it never sends into a connection that is just being closed.
+// Longer than announced to the caller, so that it never sends into a connection that is being closed.
 const IDLE_MS = KEEP_ALIVE_MS + 1_000
 
 export function expressLane(needs: LaneNeeds): Lane {
   const { alarms } = needs
   const date = dateOf(needs.clock)
   const read = requestReader('POST', CHATS, { ...needs, bytesMax: BYTES_MAX })
-  // Each with whether nothing is under way on it.
+  // Each with a function that tells whether it is idle.
   const connections = new Map<Socket, () => boolean>()
   let closing = false
 
   function enter(socket: Socket): void {
-    // A request that is not whole, or what came behind one that is not answered.
+    // An incomplete request, or what was sent after one that is not answered yet.
     const kept = byteQueue()
-    // What a request that has begun will have when it is whole.
+    // The total length of an incomplete request.
     let wholeBytes = 0
     let reply: LaneReply | undefined
     let rest: Alarm | undefined
@@ -97,7 +97,7 @@ export function expressLane(needs: LaneNeeds): Lane {
       else idle.again()
     }
 
-    // What still comes, or came behind the last answer, is nobody's.
+    // Input during or after the last answer is ignored.
     function close(): void {
       leave()
       kept.clear()
@@ -108,7 +108,7 @@ export function expressLane(needs: LaneNeeds): Lane {
       reply?.drained()
     }
 
-    // A caller that half-closes has left, also where what is buffered for it would keep its connection open.
+    // A caller that half-closes has left, also where buffered output would keep its connection open.
     function onEnd(): void {
       if (reply !== undefined && !reply.writableEnded) socket.destroy()
       else if (reply === undefined && kept.length > 0) refuse('malformed_request')

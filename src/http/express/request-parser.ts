@@ -1,12 +1,12 @@
-// Reads a request that is whole and plain: its head and body have come and nothing behind them, and there is nothing in it
-// that could be read in two ways. It is not a parser of HTTP: of everything else it only says that it is something else.
+// Reads a request that is complete and plain: head and body have arrived with nothing after them, and nothing in it is ambiguous.
+// It is not an HTTP parser: for everything else it only reports that it is something else.
 import type { IncomingHttpHeaders } from 'node:http'
 
 export type WholeRequest = {
   readonly method: string
   readonly url: string
   readonly httpVersion: '1.1'
-  // Names in lower case; there are no two of one name.
+  // Names in lower case; no name occurs twice.
   readonly headers: IncomingHttpHeaders
   // Whether the caller wants the connection to end with the answer.
   readonly closes: boolean
@@ -14,10 +14,10 @@ export type WholeRequest = {
 }
 
 export type HeadBounds = { readonly headersMax: number; readonly headerBytesMax: number }
-// Of head and body together: what will be longer is something else from its beginning on.
+// For head and body together: a longer request is something else from the start.
 export type ReaderBounds = HeadBounds & { readonly bytesMax: number }
 
-// Gives a request of this method and path, its length in bytes if only the end of its body is missing, `other` for all else.
+// Returns a request of this method and path, its length in bytes if only the end of its body is missing, `other` for all else.
 export type RequestReader = (bytes: Buffer) => WholeRequest | number | 'other'
 
 export function requestReader(method: string, url: string, bounds: ReaderBounds): RequestReader {
@@ -38,8 +38,8 @@ export function requestReader(method: string, url: string, bounds: ReaderBounds)
   }
 }
 
-// A field's name is a token, its value visible ASCII with blanks. Every character can be one thing only, so that this
-// takes as long as the text is.
+// A field's name is a token, its value visible ASCII with blanks. Every character has only one interpretation, so this takes
+// linear time.
 const FIELDS = /^(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e]*\r\n)+$/
 
 function readFields(head: string, from: number, headersMax: number): IncomingHttpHeaders | undefined {
@@ -57,7 +57,7 @@ function readFields(head: string, from: number, headersMax: number): IncomingHtt
   return fields
 }
 
-// What makes a connection something else than one request and one answer after another, or leaves the length open.
+// Headers that make a connection something other than one request and one answer after another, or leave the length open.
 function isPlain(headers: IncomingHttpHeaders): boolean {
   if (headers.host === undefined || !/^\d{1,9}$/.test(headers['content-length'] ?? '')) return false
   const { connection } = headers

@@ -1,18 +1,18 @@
-// The answer to one request of the express lane: a head and what is written behind it, straight into the socket. What has no
-// length is framed by whoever writes it.
+// The response to one request of the express path: a head and its body, written directly to the socket. A body without a length
+// is framed by its writer.
 import type { Clock } from '../../lib/clock.ts'
 import { STATUS_CODES } from '../../lib/node-http.ts'
 import type { LaneRequest, Reply } from '../http-types.ts'
 
 export const KEEP_ALIVE_MS = 65_000
 
-// What the connection has to do with each of its replies.
+// The connection's callbacks for each response.
 export type LaneDuties = {
   // For the Date header.
   date(): string
-  // All is written; the kernel may not have it yet.
+  // Everything is written; the kernel may not have it yet.
   onEnd(reply: LaneReply): void
-  // The kernel has it all.
+  // The kernel has all of it.
   onFinish(reply: LaneReply): void
 }
 
@@ -23,9 +23,9 @@ export class LaneReply implements Reply {
   writableFinished = false
   destroyed = false
   chunkedEncoding = false
-  // Whether the connection ends with this answer.
+  // Whether the connection ends with this response.
   closes: boolean
-  // Written with what comes next.
+  // Written together with the next piece.
   #head = ''
   #duties: LaneDuties
   #onClose: (() => void)[] = []
@@ -63,7 +63,7 @@ export class LaneReply implements Reply {
     this.headersSent = true
   }
 
-  // Nobody asks for a 100 in this lane.
+  // There is no 100-continue on this path.
   writeContinue(): void {}
 
   flushHeaders(): void {
@@ -86,7 +86,7 @@ export class LaneReply implements Reply {
     this.#duties.onEnd(this)
   }
 
-  // Once it is finished, the connection is that of the next request.
+  // Once finished, the connection belongs to the next request.
   destroy(): void {
     if (this.writableFinished) return
     this.destroyed = true
@@ -104,7 +104,7 @@ export class LaneReply implements Reply {
     listener?.()
   }
 
-  // The end of the exchange, by its end or by that of its connection.
+  // The end of the exchange, by its own end or the connection's.
   closed(): void {
     this.destroyed = true
     for (const listener of this.#onClose) listener()
@@ -122,10 +122,10 @@ export class LaneReply implements Reply {
 const CLOSE = 'Connection: close\r\n'
 const KEEP_ALIVE = `Connection: keep-alive\r\nKeep-Alive: timeout=${KEEP_ALIVE_MS / 1000}\r\n`
 
-// A line break would let a value write headers of its own.
+// A line break would let a value inject headers.
 const NOT_PLAIN = /[^\t\x20-\x7e]/
 
-// Written once a second.
+// Formatted once a second.
 export function dateOf(clock: Clock): () => string {
   let second = 0
   let date = ''

@@ -1,4 +1,4 @@
-// What the summaries of the admin API leave out, one description for each operation.
+// Descriptions of the admin API's operations, beyond their summaries.
 import type { ADMIN } from '../admin/schemas.ts'
 
 export const ADMIN_ABOUT: Readonly<Record<keyof typeof ADMIN, string>> = {

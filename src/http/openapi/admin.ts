@@ -1,4 +1,4 @@
-// The admin API as OpenAPI operations, made from the table that its doors check by.
+// The admin API as OpenAPI operations, made from the table that its endpoints validate by.
 import type { TObject } from 'typebox'
 import { REFUSALS, type RefusalCode } from '../../domain/refusal.ts'
 import { ADMIN_PREFIX, type Endpoint } from '../admin/endpoint-table.ts'
@@ -96,7 +96,7 @@ function fieldsOf(place: 'query' | 'header', object: TObject | undefined): Param
   }))
 }
 
-// No body at all is an empty object, so only one with required fields must come.
+// No body at all is an empty object, so only one with required fields is mandatory.
 function bodyOf(name: string, body: TObject): NonNullable<Operation['requestBody']> {
   const schema: Schema = described(body)
   const example = ADMIN_BODIES[name]
@@ -115,7 +115,7 @@ function answerOf(name: string, { method, statuses, response }: Endpoint): Opera
   }
 }
 
-// The table states statuses; which codes they can mean follows from what the endpoint takes.
+// The table states statuses; which codes they can mean follows from the endpoint's input.
 function codesOf(name: string, { statuses, query, headers, body, access }: Endpoint): RefusalCode[] {
   const takesInput = query !== undefined || headers !== undefined || body !== undefined
   const candidates: readonly RefusalCode[] = [

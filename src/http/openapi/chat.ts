@@ -1,4 +1,4 @@
-// POST /v1/chat/completions as an OpenAPI operation, and what every operation under /v1 has in common with it.
+// POST /v1/chat/completions as an OpenAPI operation, and what all operations under /v1 share.
 import { ChatRequest } from '../../chat/request-schema.ts'
 import type { RefusalCode } from '../../domain/refusal.ts'
 import { CLIENT_REQUEST_ID_MAX } from '../../domain/usage.ts'
@@ -28,7 +28,7 @@ const CODES: readonly RefusalCode[] = [
   'all_providers_failed',
 ]
 
-// The body is text; the schema of the content is that of one event's data.
+// The body is text; the schema is that of one event's data.
 const STREAM: Schema = {
   type: 'string',
   description: 'Server-sent events: each has one chunk as its `data`; the last one is `data: [DONE]`.',
@@ -73,7 +73,7 @@ function explainHeader({ headerPrefix }: Brand): Parameter {
   }
 }
 
-// What a chat and its quote are both refused with.
+// Refusals shared by a chat and its quote.
 const QUOTED: readonly RefusalCode[] = CODES.slice(0, CODES.indexOf('insufficient_credits'))
 
 export function quoteOperation(brand: Brand): Operation {

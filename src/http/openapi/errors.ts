@@ -5,7 +5,7 @@ import { headerRefs, v1Headers } from './headers.ts'
 
 export const ERROR_CODES = Object.keys(REFUSALS) as readonly RefusalCode[]
 
-// What any call under /v1 may meet, whatever the endpoint.
+// Errors of any call under /v1, whatever the endpoint.
 const V1_CODES: readonly RefusalCode[] = [
   'malformed_request',
   'request_timeout',
@@ -22,7 +22,7 @@ const V1_CODES: readonly RefusalCode[] = [
   'internal_error',
 ]
 
-// The example of a code, in the words of the function that answers.
+// The example of a code, made by the function that answers.
 const DETAILS: { readonly [code in RefusalCode]?: RefusalDetail } = {
   too_many_failures: { retryAfter: 8 },
   insufficient_scope: { metadata: { required_scope: 'chat.completions' } },
@@ -49,8 +49,8 @@ export function errorExamples(): Record<string, { readonly summary: string; read
   return Object.fromEntries(ERROR_CODES.map(code => [code, example(code)]))
 }
 
-// The answers of an operation that may refuse with these codes. A status that means the same on every call under /v1 is
-// a reference to the shared one.
+// The responses of an operation that may refuse with these codes. A status that means the same on every call under /v1 is a
+// reference to the shared one.
 export function v1Errors(codes: readonly RefusalCode[], brand: Brand): Record<string, Response | Ref> {
   const all = ERROR_CODES.filter(code => V1_CODES.includes(code) || codes.includes(code))
   const statuses = byStatus(all)
@@ -68,7 +68,7 @@ export function sharedErrors(brand: Brand): Record<string, Response> {
   return Object.fromEntries([...byStatus(V1_CODES)].map(([status, codes]) => [`Error${status}`, v1Error(codes, brand)]))
 }
 
-// Outside of /v1 there are neither costs nor limits to tell.
+// Outside /v1 there are neither costs nor limits.
 export function plainErrors(codes: readonly RefusalCode[], headers: readonly string[]): Record<string, Response> {
   const all = ERROR_CODES.filter(code => codes.includes(code))
   return Object.fromEntries(

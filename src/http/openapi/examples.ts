@@ -1,4 +1,4 @@
-// Examples of requests and answers, for the OpenAPI document and its page. Tests hold each to its schema.
+// Examples of requests and responses, for the OpenAPI document and its page. Tests validate each against its schema.
 
 const REQUEST_ID = '019a8f3e-5b7c-7d21-9c44-1f0a6be2d731'
 

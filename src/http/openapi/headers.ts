@@ -1,4 +1,4 @@
-// Every header that answers carry, described once, and which of them stand on which kind of answer.
+// Every response header, described once, and which of them are on which kind of response.
 import type { Brand, Header, Ref } from './document.ts'
 
 const text = { type: 'string' }

@@ -1,4 +1,4 @@
-// Words for the fields of shared schemas: the schemas validate, these sentences explain. A test holds each name to a field.
+// Descriptions of the fields of shared schemas. A test checks that each name is a field.
 
 type Note = { readonly about?: string; readonly fields?: Readonly<Record<string, string>> }
 

@@ -9,7 +9,7 @@ import { v1Paths } from './v1.ts'
 
 const built = new Map<string, OpenApi>()
 
-// Built once, since it never changes while the process lives.
+// Built once, since it never changes while the process runs.
 export function openApiDocument(brand: Brand): OpenApi {
   const name = `${brand.keyPrefix} ${brand.headerPrefix}`
   const known = built.get(name)
@@ -21,7 +21,7 @@ export function openApiDocument(brand: Brand): OpenApi {
 
 const written = new WeakMap<OpenApi, Buffer>()
 
-// Written once too: it takes longer than to serve a hundred chats.
+// Serialised once too: it takes longer than serving a hundred chats.
 export function openApiText(brand: Brand): Buffer {
   const document = openApiDocument(brand)
   const text = written.get(document) ?? Buffer.from(JSON.stringify(document))

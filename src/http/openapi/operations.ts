@@ -1,4 +1,4 @@
-// Probes, metrics and documents as OpenAPI operations: what is neither under /v1 nor the operator's.
+// Probes, metrics and documents as OpenAPI operations.
 import type { Media, Operation, PathItem, Paths, Response, Schema } from './document.ts'
 import { plainErrors } from './errors.ts'
 import { headerRefs } from './headers.ts'
@@ -25,7 +25,7 @@ export function operationsPaths(): Paths {
         '200': answer('The metrics.', { 'text/plain': { schema: { type: 'string' } } }),
         ...plainErrors(['invalid_api_key'], ['X-Request-Id']),
       },
-      // The empty one: a loopback peer that sends no forwarding header needs no token.
+      // The empty one: a loopback peer without a forwarding header needs no token.
       [{ metricsToken: [] }, {}],
     ),
     '/openapi.json': get('getOpenApi', 'This document', 'The same for everybody; it needs no key.', {

@@ -1,5 +1,5 @@
-// The named schemas of the OpenAPI document: the very ones that validate, with what recurs in them replaced by references
-// and each field explained.
+// The named schemas of the OpenAPI document: the ones that validate, with recurring parts replaced by references and each field
+// described.
 import Type, { type TSchema } from 'typebox'
 import { ChatRequest, MESSAGES, PARTS } from '../../chat/request-schema.ts'
 import {
@@ -79,7 +79,7 @@ const NAMED: Readonly<Record<string, TSchema>> = {
 }
 
 const names = new Map(Object.entries(NAMED).map(([name, schema]) => [JSON.stringify(schema), name]))
-// A message's schema says only that a part has a type, since parts are checked one by one; here they are spelled out.
+// A message's schema only says that a part has a type, since parts are checked one by one; here they are written out.
 names.set(JSON.stringify(Type.Object({ type: Type.String() })), 'ContentPart')
 
 export function componentSchemas(): Readonly<Record<string, Schema>> {
@@ -91,7 +91,7 @@ export function described(schema: TSchema): Schema {
   return referred(plain(schema))
 }
 
-// Typebox keeps its own marks out of JSON, so a round trip leaves JSON Schema and nothing else.
+// Typebox keeps its own markers out of JSON, so a round trip leaves only JSON Schema.
 function plain(schema: TSchema): Schema {
   return JSON.parse(JSON.stringify(schema)) as Schema
 }

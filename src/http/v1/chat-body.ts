@@ -1,4 +1,4 @@
-// The body of a chat request, whether it is to be answered or only quoted: read within its bounds, parsed and checked.
+// Reads the body of a chat request or a quote within its bounds, parses and validates it.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { parseChat } from '../../chat/parse-request.ts'
 import type { Chat } from '../../domain/chat.ts'
@@ -14,7 +14,7 @@ export type ChatBodyNeeds = {
   readonly alarms: Alarms
 }
 
-// A promise only where the body is one.
+// A promise only if the body is one.
 export function readChat(it: Case, reserve: (bytes: number) => void, needs: ChatBodyNeeds): Chat | Promise<Chat> {
   requireJson(it.req)
   const bytes = readBody(it.req, it.res, {
@@ -33,7 +33,7 @@ function parse(whole: Buffer, { jsonDepthMax }: ChatBodyNeeds): Chat {
   return parseChat(parseJsonObject(whole, jsonDepthMax, 'kept'))
 }
 
-// Each step over megabytes has a turn of the event loop of its own, so that others are served in between.
+// Each step over megabytes has its own turn of the event loop, so that others are served in between.
 async function parseInTurns(whole: Buffer, { jsonDepthMax }: ChatBodyNeeds): Promise<Chat> {
   await nextTurn()
   const body = parseJsonObject(whole, jsonDepthMax, 'kept')

@@ -1,4 +1,4 @@
-// POST /v1/chat/completions: reads and checks the body of an admitted call and hands it to its life.
+// POST /v1/chat/completions: reads and validates the body of an admitted call and runs it.
 
 import type { EndpointRule } from '../../admit/authorize.ts'
 import { complete, type GatewayNeeds } from '../../chat/complete.ts'
@@ -19,7 +19,7 @@ export type ChatNeeds = GatewayNeeds &
     readonly reply: ReplyNeeds
     readonly pace: Pace
     readonly streams: { delta(by: 1 | -1): void }
-    // Whether callers may ask why they were routed as they were, and by which header, in lower case.
+    // Whether callers may request an explanation of the routing, and by which header, in lower case.
     readonly explainAllowed: boolean
     readonly explainHeader: string
   }

@@ -1,4 +1,4 @@
-// POST /v1/chat/completions/quote: the body of a chat, answered with what it would cost and who would serve it.
+// POST /v1/chat/completions/quote: the body of a chat, answered with its cost and the planned targets.
 
 import type { EndpointRule } from '../../admit/authorize.ts'
 import { type Quote, type QuoteNeeds, quote } from '../../chat/quote.ts'
@@ -44,7 +44,7 @@ function quoteObject(quoted: Quote, pass: Pass, needs: ChatQuoteNeeds) {
   return {
     object: 'chat.completion.quote',
     model: quoted.model,
-    // Whether the same chat would be let through now; nothing is promised for later.
+    // Whether the same chat would be admitted now; no promise for later.
     allowed: Object.values(limits).every(({ verdict }) => verdict === 'ok'),
     candidates: quoted.considered,
     tokens: {
@@ -82,7 +82,7 @@ function limitsObject({ decision, granted }: Quote, pass: Pass, { limits }: Chat
       remaining: key.dailyLimit === null ? null : Math.max(0, key.dailyLimit - granted.dayCount),
       resets_at: isoSecond(limits.daily(bearer).resetsAt),
     },
-    // Without this very request.
+    // Without this request itself.
     concurrent: {
       verdict: inFlight - 1 < key.maxConcurrent ? 'ok' : 'concurrency_exceeded',
       limit: key.maxConcurrent,

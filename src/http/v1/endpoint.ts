@@ -1,15 +1,15 @@
-// What an endpoint under /v1 is to the door: a path, a rule of admission, and what to do with an admitted request.
+// An endpoint under /v1 as the router sees it: a path, an admission rule, and a handler for admitted requests.
 import type { EndpointRule } from '../../admit/authorize.ts'
 import type { Pass } from '../../domain/handoff.ts'
 import type { Served } from '../../telemetry/request-report.ts'
 import type { Case } from '../response.ts'
 
-// Served also by the express lane, and where the dashboard is alone.
+// Also served by the express path, and on a separate dashboard listener.
 export const CHATS = '/v1/chat/completions'
 
 export type V1Endpoint = {
   readonly rule: EndpointRule
-  // What the path leaves after the endpoint's own part, or undefined if it is another path.
+  // The part of the path after the endpoint's own, or undefined if it is another path.
   match(path: string): string | undefined
   serve(it: Case, pass: Pass, rest: string): Promise<Served>
 }

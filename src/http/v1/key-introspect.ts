@@ -1,4 +1,4 @@
-// GET /v1/key/introspect: what a key is, what it may do and what it could still spend.
+// GET /v1/key/introspect: the state of a key, its scopes and limits, and what it can still spend.
 import assert from 'node:assert/strict'
 import type { EndpointRule } from '../../admit/authorize.ts'
 import type { Granted } from '../../admit/reserve.ts'

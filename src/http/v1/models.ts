@@ -34,7 +34,7 @@ export function oneModel(needs: ModelsNeeds): V1Endpoint {
   return freeEndpoint(rule, below('/v1/models/'), work, needs)
 }
 
-// If-None-Match compares weakly, and `*` knows whatever there is.
+// If-None-Match compares weakly, and `*` matches anything.
 function knows(tags: string | undefined, etag: string): boolean {
   return (tags ?? '').split(',').some(tag => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag)
 }

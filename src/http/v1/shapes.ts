@@ -1,4 +1,4 @@
-// What /v1 answers with, as JSON Schema: the OpenAPI document and its page are made from these shapes.
+// The responses of /v1 as JSON Schema: the OpenAPI document and its page are made from them.
 import Type, { type TSchema } from 'typebox'
 import { FINISH_REASONS } from '../../domain/handoff.ts'
 import { REFUSALS } from '../../domain/refusal.ts'

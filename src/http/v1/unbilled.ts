@@ -1,4 +1,4 @@
-// Endpoints that cost nothing: the answer is worked out, the row is committed, then the answer leaves.
+// Endpoints that cost nothing: the answer is computed, the row is committed, then the answer is sent.
 
 import type { EndpointRule } from '../../admit/authorize.ts'
 import { type EnterNeeds, enter, type Granted } from '../../admit/reserve.ts'
@@ -15,7 +15,7 @@ export type FreeAnswer = {
   body(granted: Granted): unknown
 }
 
-// What works the answer out gets the case, its pass, and what the path leaves after the endpoint's own part.
+// The function that computes the answer gets the request context, its pass, and the remaining path.
 export type FreeWork = (it: Case, pass: Pass, rest: string) => Promise<FreeAnswer>
 
 export function freeEndpoint(
