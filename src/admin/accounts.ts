@@ -1,4 +1,4 @@
-// The operator's verbs on accounts, their credits and their ledger.
+// Admin operations on accounts, their credits and their ledger.
 import { formatCredits } from '../domain/credits.ts'
 import type { Account, AccountStatus } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
@@ -55,7 +55,7 @@ export type AccountNeeds = {
   readonly accounts: Accounts
   // A UUIDv7 with dashes.
   newId(): string
-  // Drops what this node, and as far as they can be told the others, remember of the account's keys.
+  // Drops cached records of the account's keys, on this node and, best effort, on the others.
   forgetAccount(accountId: string): void | Promise<void>
 }
 
@@ -84,7 +84,7 @@ export function accountVerbs(needs: AccountNeeds): AccountVerbs {
         if (account === 'changed') throw changedMeanwhile('account', id)
         return accountObject(found(account))
       } finally {
-        // Also when the commit's answer was lost: forgetting too much costs one look-up.
+        // Also when the commit's answer was lost: forgetting too much costs one lookup.
         await needs.forgetAccount(id)
       }
     },
@@ -109,7 +109,7 @@ export function accountVerbs(needs: AccountNeeds): AccountVerbs {
     },
   }
 
-  // A change of nothing is answered with what is there, if that is what the caller knows.
+  // An empty change returns the current state, if its version matches.
   async function unchanged(id: string, basedOn: number | undefined): Promise<Account> {
     const account = found(await accounts.get(id))
     if (basedOn !== undefined && basedOn !== account.version) throw changedMeanwhile('account', id)

@@ -1,5 +1,5 @@
-// The operator's verb that reads the configuration file again: what it says of the catalog is in force at once, or nothing
-// is if the file is bad.
+// The admin operation that reads the configuration file again: its catalog is in force at once, or nothing changes if the file is
+// bad.
 import type { CatalogChange } from '../store/contract/catalog.ts'
 import type { Actor } from '../store/contract/operator.ts'
 
@@ -7,14 +7,14 @@ export type ApplyObject = {
   readonly object: 'catalog_apply'
   readonly dry_run: boolean
   readonly changes: readonly CatalogChange[]
-  // Settings of the file that differ and are read at start only.
+  // Settings of the file that differ and are only read at start.
   readonly at_next_start: readonly string[]
 }
 
 export type ApplyVerb = (dryRun: boolean, actor: Actor) => Promise<ApplyObject>
 
 export type ApplyNeeds = {
-  // Throws a refusal in the words of whoever read the file.
+  // Throws a refusal with the message of the file's reader.
   apply(
     dryRun: boolean,
     actor: Actor,

@@ -1,5 +1,5 @@
-// Takes models and prices over from the installed price list: says what is new, what has another price and what cannot be
-// taken, and saves all of it or nothing.
+// Imports models and prices from the bundled price list: reports what is new, what has another price and what cannot be imported,
+// and saves all of it or nothing.
 import { setImmediate } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { type Factor, parseFactor } from '../domain/dollars.ts'
@@ -18,7 +18,7 @@ import { wrong } from './input.ts'
 export type ImportOrder = {
   // The vendor, as the list names it.
   readonly list: string
-  // Which provider of the catalog serves them; the vendor's name unless given.
+  // The catalog's provider that serves them; by default the vendor's name.
   readonly provider?: string
   // Part of a name, or a pattern with `*`.
   readonly match?: string

@@ -1,4 +1,4 @@
-// What all changes of the catalog share: the words for what may not be changed, and which version a change is based on.
+// What all catalog changes share: the errors for what may not be changed, and the version that a change is based on.
 import type { Credential, Model, Provider } from '../domain/catalog.ts'
 import type { Factor } from '../domain/dollars.ts'
 import type { Refusal } from '../domain/refusal.ts'
@@ -33,11 +33,11 @@ export type CatalogNeeds = {
   newId(): string
   readonly providersMax: number
   readonly modelsMax: number
-  // Puts in force what was saved.
+  // Puts the saved catalog in force.
   refresh(): Promise<void>
 }
 
-// Whatever comes of it: when the commit's answer was lost, it may be there all the same.
+// Whatever the result: when the commit's answer was lost, the change may exist.
 export async function thenRefresh<T>({ refresh }: Pick<CatalogNeeds, 'refresh'>, change: Promise<T>): Promise<T> {
   try {
     return await change
@@ -54,13 +54,13 @@ export function staleness(noun: string, id: string, stale: Stale): Refusal {
       )
 }
 
-// `status` stands beside the document and is no part of it.
+// `status` is sent together with the document and is not part of it.
 export function splitStatus({ status, ...document }: Document): { active: boolean | undefined; document: Document } {
   if (status !== undefined && status !== 'active' && status !== 'inactive') throw wrong('status', 'active or inactive')
   return { active: status === undefined ? undefined : status === 'active', document }
 }
 
-// A field that is null is taken out, so that its default stands.
+// A null field is removed, so that its default applies.
 export function merged(entered: string | null, change: Document): Document {
   const before = entered === null ? {} : (JSON.parse(entered) as Document)
   return Object.fromEntries(Object.entries({ ...before, ...change }).filter(([, value]) => value !== null))

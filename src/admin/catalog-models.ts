@@ -1,5 +1,5 @@
-// The operator's verbs on models. A price is multiplied with the factors of the configuration file when it is saved, and
-// only then: a change of anything else leaves it as it is.
+// Admin operations on models. A price is multiplied with the factors of the configuration file only when it is saved: a change of
+// anything else leaves it unchanged.
 
 import type { Refusal } from '../domain/refusal.ts'
 import type { ModelEntry, ModelSave, Unsaved } from '../store/contract/catalog.ts'
@@ -46,7 +46,7 @@ export function modelVerbs(needs: CatalogNeeds): ModelVerbs {
       const read = reader.model(document, await providerIds(needs))
       const model = {
         ...read,
-        // The factors may be others than when these were saved.
+        // The factors may have changed since these were saved.
         ...('pricing' in given ? {} : { prices: before.model.prices }),
         ...('targets' in given ? {} : { targets: before.model.targets }),
         newPriceVersion: newId(),
@@ -63,7 +63,7 @@ export function modelVerbs(needs: CatalogNeeds): ModelVerbs {
   }
 }
 
-// File's and operators' alike.
+// Of the file and of operators alike.
 export async function providerIds({ catalog }: Pick<CatalogNeeds, 'catalog'>): Promise<ReadonlySet<string>> {
   const ids = new Set<string>()
   for await (const { provider } of everyEntry(

@@ -1,4 +1,4 @@
-// The operator's verbs on providers and their credentials. A secret comes in, is sealed, and is never shown again.
+// Admin operations on providers and their credentials. A secret is encrypted on input and never shown again.
 import type { Credential, Provider } from '../domain/catalog.ts'
 import type { Seal } from '../lib/encryption.ts'
 import type { NewCredential, ProviderEntry } from '../store/contract/catalog.ts'
@@ -27,7 +27,7 @@ export type ProviderNeeds = CatalogNeeds & {
   // Throws the refusal of an address that is not public, where only those are allowed.
   checkAddress(url: string, param: string): Promise<void>
   healthOf(providerId: string): ProviderHealth
-  // Those that file or environment hold.
+  // Those declared by the file or environment.
   declaredCredentials(providerId: string): readonly Credential[]
 }
 
@@ -36,7 +36,7 @@ export function providerVerbs(needs: ProviderNeeds): ProviderVerbs {
   const write = (entry: ProviderEntry) =>
     providerObject(entry, needs.declaredCredentials(entry.provider.id), needs.healthOf(entry.provider.id))
 
-  // An address that stays is not looked at again: a name that is gone must not keep its provider from being changed.
+  // An unchanged address is not checked again: a name that no longer resolves must not block other changes of its provider.
   async function read(document: Document, before?: Provider) {
     const { credentials, ...provider } = needs.reader.provider(document)
     const known = new Set(before === undefined ? [] : addressesOf(before).map(([, url]) => url))

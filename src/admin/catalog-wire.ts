@@ -1,5 +1,5 @@
-// Providers and models as operators see them, in the names of the configuration file. Of credentials nothing but their ids
-// and last four characters.
+// Providers and models as operators see them, with the names of the configuration file. Of credentials only their ids and last
+// four characters.
 import { type Credential, type Model, type Provider, type WrittenRates, writeCost } from '../domain/catalog.ts'
 import { formatPrice } from '../domain/credits.ts'
 import { fetchesMedia } from '../domain/remote-media.ts'
@@ -8,10 +8,10 @@ import { isoTime, isoTimeOrNull } from '../domain/wire-time.ts'
 import { snakeCase } from '../lib/snake-case.ts'
 import type { ModelEntry, ProviderEntry } from '../store/contract/catalog.ts'
 
-// What an operator sends: as the configuration file has it, in JSON.
+// An operator's input: the configuration file's format, in JSON.
 export type Document = Readonly<Record<string, unknown>>
 
-// What routing knows of a provider.
+// The routing state of a provider.
 export type ProviderHealth = {
   readonly targets: readonly Omit<TargetView, 'provider'>[]
   readonly credentials: readonly Omit<CredentialView, 'provider'>[]
@@ -21,12 +21,12 @@ export type CredentialObject = {
   readonly object: 'credential'
   readonly id: string
   readonly last4: string
-  // Null for one that file or environment holds.
+  // Null for one declared by the file or environment.
   readonly created_at: string | null
   readonly state: string
 }
 
-// `declared` are the credentials of a provider that a file declares: they are known to this process and not stored.
+// `declared` are the credentials of a provider that a file declares: known to this process and not stored.
 export function providerObject(entry: ProviderEntry, declared: readonly Credential[], health: ProviderHealth) {
   const { provider } = entry
   const stateOf = (id: string) => health.credentials.find(each => each.id === id)?.state ?? 'active'
@@ -110,7 +110,7 @@ export type ProviderObject = ReturnType<typeof providerObject>
 export type ModelObject = ReturnType<typeof modelObject>
 export type HealthObject = ReturnType<typeof healthObject>
 
-// What is short has no end that could be shown without showing most of it.
+// A short secret has no suffix that could be shown without revealing most of it.
 export function last4Of(secret: string): string {
   return secret.length < 16 ? '' : secret.slice(-4)
 }

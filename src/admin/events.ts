@@ -1,4 +1,4 @@
-// The trace of what operators did: who, what, on what, when and from where.
+// The log of operators' actions: who, what, on what, when and from where.
 import { isoTime } from '../domain/wire-time.ts'
 import type { Events, OperatorEvent, Page } from '../store/contract/operator.ts'
 import { type List, listOf, readRange } from './input.ts'

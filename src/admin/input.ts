@@ -1,4 +1,4 @@
-// What operators send, checked for meaning: the door has checked the shape. Every complaint names its parameter.
+// Validates operators' input beyond its schema, which the endpoint has checked. Every error names its parameter.
 import { formatCredits, isBeyondCredits, NANO_MAX, type Nano, parseCredits } from '../domain/credits.ts'
 import { ALLOWLIST_ENTRIES_MAX } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
@@ -9,7 +9,7 @@ import type { Paged } from '../store/contract/operator.ts'
 export const NAME_MAX = 200
 export const NOTE_MAX = 1000
 
-// The latest moment that a four-digit year can name; beyond it, ISO changes its form.
+// The latest time with a four-digit year; beyond it, ISO changes its format.
 const TIME_MAX = Date.UTC(10_000, 0) - 1
 
 export type List<T> = { readonly object: 'list'; readonly data: readonly T[]; readonly has_more: boolean }
@@ -24,7 +24,7 @@ export function readName(text: string): string {
   return text
 }
 
-// Lines and tabs are welcome in a note, other control characters are not.
+// Line breaks and tabs are allowed in a note, other control characters are not.
 export function readNote(text: string | null | undefined): string | null {
   if (text === undefined || text === null) return null
   if (text.length > NOTE_MAX) throw wrong('note', `at most ${NOTE_MAX} characters`)
@@ -56,7 +56,7 @@ function readTime(param: string, text: string): number {
   return at
 }
 
-// From one moment up to, but not including, another.
+// From one time up to, but not including, another.
 export function readRange({ from, to }: { readonly from?: string; readonly to?: string }) {
   const range = {
     from: from === undefined ? undefined : readTime('from', from),
@@ -97,7 +97,7 @@ export function conflict(message: string, param?: string): Refusal {
   return new Refusal('conflict', { message, ...(param === undefined ? {} : { param }) })
 }
 
-// `If-Match: "3"`; without it, whatever is there.
+// `If-Match: "3"`; without it, any version.
 export function readIfMatch(text: string | undefined): number | undefined {
   if (text === undefined || text === '*') return undefined
   const match = /^"?(\d{1,15})"?$/.exec(text)

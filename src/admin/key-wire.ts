@@ -1,4 +1,4 @@
-// Keys as operators send them and see them, in the names of the contract.
+// Keys as operators send and see them, with the API's field names.
 import { formatCredits } from '../domain/credits.ts'
 import { type KeyStatus, type KeyWithSecrets, keyStatus, type Scope } from '../domain/key.ts'
 import { isoTime, isoTimeOrNull } from '../domain/wire-time.ts'
@@ -28,7 +28,7 @@ export type KeyObject = {
   readonly daily_limit: number | null
   readonly credit_limit: string | null
   readonly max_concurrent: number
-  // Grows with every change of the key or its secrets.
+  // Incremented with every change of the key or its secrets.
   readonly version: number
   readonly created_at: string
   readonly expires_at: string | null
@@ -40,7 +40,7 @@ export type KeyObject = {
     readonly last_used_at: string | null
   }[]
 }
-// The only answers that ever hold a secret: of a creation and of a rotation.
+// The only responses that contain a secret: of a creation and of a rotation.
 export type KeyWithSecret = KeyObject & { readonly secret: string }
 
 export function keyObject(key: KeyWithSecrets, now: number): KeyObject {

@@ -1,5 +1,5 @@
-// The operator's verbs on keys. Each commits first and then drops what this node remembers of the key, also when the
-// commit's answer was lost: forgetting too much costs one look-up.
+// Admin operations on keys. Each commits first and then drops this node's cached record of the key, also when the commit's answer
+// was lost: forgetting too much costs one lookup.
 import { createHash } from 'node:crypto'
 import { type KeyControls, type KeyDefaults, type KeyWithSecrets, SECRET_BYTES } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
@@ -37,14 +37,14 @@ export type KeyNeeds = {
   readonly clock: Clock
   readonly brand: { readonly keyPrefix: string }
   readonly defaults: KeyDefaults
-  // Where a key goes whose creation names no account.
+  // The account of a key whose creation names none.
   defaultAccountId(): string | undefined
   // A UUIDv7 with dashes.
   newId(): string
   randomBytes(length: number): Uint8Array
-  // Drops what this node, and as far as they can be told the others, remember of the key.
+  // Drops cached records of the key, on this node and, best effort, on the others.
   forget(keyId: string): void | Promise<void>
-  // Its requests a minute may be others from now on: what was used so far was used under the limit before.
+  // Its requests per minute may have changed: what was used so far was used under the previous limit.
   relimit(key: KeyWithSecrets): void | Promise<void>
   abortStreams(keyId: string): void | Promise<void>
 }
@@ -120,7 +120,7 @@ export function keyVerbs(needs: KeyNeeds): KeyVerbs {
   }
 }
 
-// Only what was named; a field left out stays as it is.
+// Only the named fields; an omitted field is unchanged.
 function readChange(change: KeyChange, now: number): Partial<KeyControls> {
   const { credit_limit: creditLimit, scopes } = change
   return {

@@ -1,4 +1,4 @@
-// The operator's look at the nodes: who shares the database, and who of them is alive.
+// The list of nodes for operators: which share the database, and which of them are alive.
 import { isoTime } from '../domain/wire-time.ts'
 import type { NodeEntry, Nodes } from '../store/contract/nodes.ts'
 import type { List } from './input.ts'

@@ -1,4 +1,4 @@
-// The operator's verbs on operators: their names, roles and tokens. A token is shown once, when it is made.
+// Admin operations on operators: their names, roles and tokens. A token is shown once, when it is made.
 import { createHash } from 'node:crypto'
 import { SECRET_BYTES } from '../domain/key.ts'
 import { type Operator, RESERVED_NAMES, type Role } from '../domain/operator.ts'
@@ -16,7 +16,7 @@ export type OperatorObject = {
   readonly created_at: string
   readonly last_used_at: string | null
 }
-// The only answers that ever hold a token: of a creation and of a rotation.
+// The only responses that contain a token: of a creation and of a rotation.
 export type OperatorWithToken = OperatorObject & { readonly token: string }
 
 export type OperatorVerbs = {
@@ -97,7 +97,7 @@ function found(operator: Operator | undefined): Operator {
   return operator
 }
 
-// Two names that look the same are the same: one operator must not pass for another in what is written down.
+// Names that look the same count as the same: one operator must not pass for another in the event log.
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u
 
 function readOperatorName(text: string): string {

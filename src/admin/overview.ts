@@ -1,4 +1,4 @@
-// The overview as operators ask for it and see it.
+// The overview's parameters and response.
 import { formatCredits } from '../domain/credits.ts'
 import { DAY_MS } from '../domain/key.ts'
 import { HOUR_MS } from '../domain/usage-hours.ts'
@@ -40,10 +40,10 @@ export type OverviewObject = {
 }
 
 const STEPS_MAX = 1000
-// A longer span is shown by the day unless the operator says otherwise.
+// A longer span is shown by day unless requested otherwise.
 const HOURLY_MS_MAX = 7 * DAY_MS
 
-// The last 24 hours unless told otherwise.
+// The last 24 hours by default.
 export function readOverviewSpan(query: OverviewQuery, now: number): OverviewSpan {
   const range = readRange(query)
   const to = range.to ?? Math.max(now, range.from ?? 0)

@@ -1,4 +1,4 @@
-// What operators read: usage rows and their sums.
+// Usage rows and their sums for operators.
 import { formatCredits } from '../domain/credits.ts'
 import type { Endpoint, Outcome } from '../domain/usage.ts'
 import { type OperatorUsageObject, operatorUsageObject } from '../domain/usage-wire.ts'

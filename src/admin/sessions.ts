@@ -1,5 +1,5 @@
-// The operator's verbs on sessions: a token opens one, and its secret then stands for the token. The CSRF token is made
-// of the secret, so that every node can check it and none must keep it. See docs/decisions/dashboard-and-sessions.md.
+// Admin operations on sessions: a token opens one, and its secret then stands for the token. The CSRF token is derived from the
+// secret, so that every node can check it and none must store it. See docs/decisions/dashboard-and-sessions.md.
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { SECRET_BYTES } from '../domain/key.ts'
 import { idleExpiresAt, type Operator, type Session } from '../domain/operator.ts'
@@ -19,13 +19,13 @@ export type SessionObject = {
   readonly expires_at: string
   readonly idle_expires_at: string
 }
-// For the session's own browser alone.
+// Only for the session's own browser.
 export type OwnSession = SessionObject & { readonly csrf_token: string }
 
 export type Opened = { readonly session: OwnSession; readonly secret: string }
 
 export type SessionVerbs = {
-  // Undefined: nobody bears this token.
+  // Undefined: the token is not valid.
   open(token: string, address: string, oldSecret: string | undefined): Promise<Opened | undefined>
   list(page: Page): Promise<List<SessionObject>>
   end(id: string, actor: Actor): Promise<void>
@@ -70,7 +70,7 @@ export function ownSession(session: Session, secret: string): OwnSession {
   return { ...sessionObject(session), csrf_token: csrfTokenOf(secret) }
 }
 
-// What is asked of the store for these secrets.
+// The store's parameters for these secrets.
 export function sessionsOf(sessions: Sessions) {
   return (secrets: readonly string[]): Promise<readonly (Session | undefined)[]> =>
     sessions.bearers(secrets.map(hashOf))

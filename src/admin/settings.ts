@@ -1,4 +1,4 @@
-// What the gateway was started with, as far as an operator may see it: never a secret, and nothing to change here.
+// The settings that the gateway was started with, as shown to operators: never a secret, and read-only.
 import { formatCredits } from '../domain/credits.ts'
 import type { KeyDefaults } from '../domain/key.ts'
 
@@ -20,7 +20,7 @@ export type SettingsObject = {
 
 export type RedisState = 'none' | 'ok' | 'away'
 
-// `redis` alone changes while the process lives.
+// Only `redis` changes while the process runs.
 export type SettingsFacts = Omit<SettingsObject, 'object' | 'redis' | 'defaults'> & {
   readonly defaults: KeyDefaults
   redis(): RedisState

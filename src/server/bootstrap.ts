@@ -1,5 +1,5 @@
-// What a first start makes: an admin token, an account, and, where nobody configured anything, credits and a key to try
-// at once. Secrets are shown here once and kept only as hashes. See docs/decisions/catalog-ownership.md.
+// First start: an admin token, an account, and, without a configuration, credits and a key to try at once. Secrets are shown here
+// once and stored only as hashes. See docs/decisions/catalog-ownership.md.
 import { createHash, randomBytes } from 'node:crypto'
 import type { AccountVerbs } from '../admin/accounts.ts'
 import type { KeyVerbs } from '../admin/keys.ts'
@@ -14,9 +14,9 @@ const SHOWN = 'first_start_shown'
 export type FirstStart = {
   readonly accountId: string
   readonly adminTokenHash: Buffer
-  // What is to be shown, this once.
+  // The secrets to be shown, once.
   readonly made: { readonly adminToken: string | undefined; readonly secret: string | undefined }
-  // Until this was called, each start makes its secrets anew: none is in force that nobody saw.
+  // Until this was called, each start creates its secrets again: none is in force that nobody has seen.
   shown(): Promise<void>
 }
 
@@ -43,7 +43,7 @@ export async function firstStart(config: Config, needs: FirstStartNeeds): Promis
   }
 }
 
-// Whose token the admin API takes: the configured one, else the one that was made at the first start.
+// The token that the admin API accepts: the configured one, else the one created at the first start.
 async function adminToken(
   config: Config,
   isFirst: boolean,
@@ -61,8 +61,8 @@ async function adminToken(
   return { hash: digest(made), made }
 }
 
-// The account that keys go to when their creation names none. Its id is written down first, so that a start that is cut
-// short and comes again finds it.
+// The account for keys whose creation names none. Its id is stored first, so that an interrupted start finds it when it runs
+// again.
 async function defaultAccount({ store, newId }: FirstStartNeeds): Promise<string> {
   const known = await store.settings.get('default_account')
   const id = known ?? `acct_${newId().replaceAll('-', '')}`

@@ -1,4 +1,4 @@
-// What every part of the process stands on: configuration, time, chance, ids, the log, the metrics, and who is here now.
+// The shared context of the process: configuration, clock, randomness, ids, log, metrics, and requests in flight.
 import { randomUUIDv7 } from 'node:crypto'
 import { hostname } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
@@ -88,15 +88,15 @@ export function openGround(config: Config, tree?: WorkerTree): Ground {
     bodies,
     answers,
     connections,
-    // What is left when callers have all of theirs.
+    // What is left after the callers' share.
     outward: outwardRoom(Math.max(1, descriptors - config.bounds.descriptorsReserved - max)),
     alarms: alarms(clock, onBug),
     onBug,
   }
 }
 
-// A body takes several times its size while it is served: parsed, and as the text that goes upstream. Where the heap is
-// small, a tenth of it is for bodies; each account may always have one.
+// A body takes several times its size while it is served: parsed, and as the text that is sent upstream. Where the heap is small,
+// a tenth of it is for bodies; each account may always have one.
 function bodiesBytesMax({ bodiesInMemoryBytesMax, bodiesPerAccountShare, bodyBytesMax }: Config['bounds']): number {
   const byHeap = getHeapStatistics().heap_size_limit / 10
   return Math.max(Math.min(bodiesInMemoryBytesMax, byHeap), bodyBytesMax * bodiesPerAccountShare)

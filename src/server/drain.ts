@@ -1,6 +1,6 @@
-// Ending well: ready says no at once, requests are still served for a while, then the listener closes, open requests get
-// their time, and what is left is ended with an error of its own. A second signal hurries. Drained means booked: settlements
-// that the store did not take yet are waited for, after all else.
+// Graceful shutdown: ready reports 503 at once, requests are still served for a while, then the listener closes, open requests
+// get their time, and the remaining ones are ended with an error. A second signal hurries. Drained means booked: settlements that
+// the store has not accepted yet are waited for last.
 import { Failure } from '../domain/failure.ts'
 import type { InFlight } from '../http/router.ts'
 import type { HttpServer } from '../http/server.ts'
@@ -8,19 +8,19 @@ import type { Roster } from '../lib/roster.ts'
 import type { Log } from '../telemetry/log.ts'
 
 export type Drain = {
-  // Whether answers should ask for a new connection.
+  // Whether responses should ask for a new connection.
   readonly closing: () => boolean
   // Whether new requests are still served.
   readonly open: () => boolean
   cutKey(keyId: string): void
-  // Gives the ids of the requests that could not be settled in time.
+  // Returns the ids of the requests that could not be settled in time.
   finished(servers: readonly HttpServer[], settlements: Settlements): Promise<readonly string[]>
 }
 
 export type Settlements = {
   // Requests with a row that is not settled yet.
   readonly open: Iterable<string> & { readonly size: number }
-  // Those that wait for their next try make it now.
+  // Waiting retries run now.
   hurry(): void
 }
 
@@ -33,11 +33,11 @@ export type DrainNeeds = {
     readonly drainSettleHurriedMsMax: number
   }
   readonly log: Log
-  // By a parent that has had so many signals, beside our own.
+  // By a primary that has received this many signals, in addition to our own.
   readonly onTold?: ((listener: (signal: string, count: number) => void) => void) | undefined
 }
 
-// What is cut still settles and says so to its caller; this is how long that may take.
+// Ended requests still settle and send an error to their caller; this is how long that may take.
 const LAST_WORDS_MS = 5_000
 
 export function drainable(needs: DrainNeeds): Drain {
@@ -76,7 +76,7 @@ export function drainable(needs: DrainNeeds): Drain {
   }
 }
 
-// What a service manager sends to parent and worker alike is one signal, though it comes here by two ways.
+// A signal that a service manager sends to primary and worker alike is one signal, although it arrives here twice.
 function signalCounter(onTold: DrainNeeds['onTold']): { next(): Promise<string> } {
   const seen: string[] = []
   const waiting: ((signal: string) => void)[] = []
@@ -114,7 +114,7 @@ function sleep(ms: number): Promise<void> {
   return new Promise(resolve => setTimeout(resolve, ms))
 }
 
-// The loser of a race is no reason to stay alive: a drained process ends at once.
+// The loser of a race must not keep the process alive: a drained process ends at once.
 function atMost(ms: number): Promise<void> {
   return new Promise(resolve => setTimeout(resolve, ms).unref())
 }

@@ -1,11 +1,11 @@
-// Gives memory back after a peak. V8 collects garbage when something is allocated, and an idle process allocates nothing: what
-// thousands of streams have left behind would stay until the next load.
+// Releases memory after a peak. V8 collects garbage when something is allocated, and an idle process allocates nothing: the
+// garbage of thousands of streams would stay until the next load.
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 const CHECK_MS = 2000
-// After this many idle checks in a row: a pause between requests is no reason to make the next one wait for a collection. And once
-// more when connections that nobody uses have been closed.
+// After this many idle checks in a row: a pause between requests must not make the next one wait for a collection. And once more
+// when unused connections have been closed.
 const COLLECTED_AFTER: readonly number[] = [2, 15]
 const WORTH_BYTES = 32 * 1024 * 1024
 
@@ -25,7 +25,7 @@ function heapBytes(): number {
   return getHeapStatistics().total_heap_size
 }
 
-// Node offers it only to who asks for the flag at the start; a context that is made after the flag was set has it too.
+// Node exposes it only with a flag at the start; a context created after the flag was set has it too.
 function collectNow(): void {
   setFlagsFromString('--expose-gc')
   const gc = runInNewContext('gc') as () => void

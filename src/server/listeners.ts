@@ -1,5 +1,4 @@
-// The listeners: /v1 and what belongs to operations on one address, the operator's side beside it or on an address of its
-// own.
+// The listeners: /v1 and operations on one address, the admin API and dashboard on the same or a separate one.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { BadConfig, type Listen } from '../config/config.ts'
@@ -15,9 +14,9 @@ import type { V1 } from './wire-chat-api.ts'
 
 export type Listeners = {
   readonly servers: readonly HttpServer[]
-  // Where /v1 is, once it listens.
+  // The address of /v1, once it listens.
   url(): string
-  // Where the admin API is, once it listens; undefined if it is off.
+  // The address of the admin API, once it listens; undefined if it is off.
   adminUrl(): string | undefined
   listen(): Promise<void>
   close(): Promise<void>
@@ -57,7 +56,7 @@ export async function openListeners(v1: V1, operator: Operator, drain: Drain, gr
   if (typeof adminListen === 'object') {
     const adminApp = await openApp({ admin: true }, appNeeds)
     const others = adminApp.routing
-    // The dashboard's playground may talk to nobody but where it came from: chats are served here too, by the same door.
+    // The dashboard's playground may only talk to its own origin: chats are served here too, by the same router.
     const onlyChats = async (req: IncomingMessage, res: ServerResponse) =>
       req.url === CHATS ? v1.door(req, res) : others(req, res)
     const adminServer = httpServer({

@@ -1,11 +1,10 @@
-// Keeps the store quick and small in the background: sums of what is over, room for what comes, and, if the operator wants
-// it, the end of old rows.
+// Background maintenance of the store: roll-ups, partitions, and, if configured, retention.
 
 import { wordsOf } from '../lib/error-text.ts'
 import type { Upkeep } from '../store/contract/maintenance.ts'
 import type { Ground } from './context.ts'
 
-// Answers how to stop it; what is under way is then waited for.
+// Returns a function that stops it and waits for the current step.
 export async function startUpkeep(upkeep: Upkeep, ground: Ground): Promise<() => Promise<void>> {
   const { config, log } = ground
   const { upkeepEveryMs, upkeepPauseMs, rolledUpAfterMs } = config.bounds
@@ -18,7 +17,7 @@ export async function startUpkeep(upkeep: Upkeep, ground: Ground): Promise<() =>
     return false
   }
 
-  // In small steps with pauses between them: whatever else the store is asked comes first.
+  // In small steps with pauses between them: everything else has priority.
   async function keepHouse(): Promise<boolean> {
     const { more: moreToSum } = await upkeep.rollUp(rolledUpAfterMs)
     if (stopped || config.usageRetentionDays === null) return moreToSum
@@ -36,7 +35,7 @@ export async function startUpkeep(upkeep: Upkeep, ground: Ground): Promise<() =>
     running = turn()
   }
 
-  // Before the first request: a month that begins now has its place. Without it rows lie elsewhere for a while.
+  // Before the first request: a month that begins now has its partition. Without it rows are stored elsewhere for a while.
   await upkeep.makeRoom().catch(failed)
   timer = setTimeout(begin, upkeepPauseMs)
   return () => {

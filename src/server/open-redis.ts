@@ -1,5 +1,4 @@
-// Opens Redis, where there is one: the buckets that the nodes share, and the hints that they give each other. Without it each
-// node counts by itself.
+// Opens Redis, if configured: the buckets shared by the nodes, and the hints between them. Without it each node counts by itself.
 
 import type { Hint, SharedBuckets } from '../store/contract/buckets.ts'
 import { canCount, redisBuckets } from '../store/redis/buckets.ts'
@@ -9,7 +8,7 @@ import type { Ground } from './context.ts'
 
 export type SharedLimits = {
   readonly buckets: SharedBuckets
-  // Tells the other nodes, as far as they can be reached.
+  // Notifies the other nodes, best effort.
   tell(hint: Hint): void
   close(): void
 }
@@ -33,7 +32,7 @@ export async function openRedis(ground: Ground, hear: (hint: Hint) => void): Pro
       onAway: why => log.warn({ why }, 'Redis is away: each node counts its share of the requests a minute'),
       onBack: () => log.info({}, 'Redis is back: requests a minute are counted for all nodes again'),
     }),
-    // Whoever hears nothing looks more often; there is nothing to tell an operator that the other one does not.
+    // A node without hints only reads more often; the other connection already reports the outage.
     openRedisLink({
       url,
       bounds,

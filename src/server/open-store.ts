@@ -1,4 +1,4 @@
-// Opens what is kept: Postgres, or the data directory for this process alone and the database in it; and the catalog.
+// Opens the store: Postgres, or the data directory for this process alone with its database; and the catalog.
 import { join } from 'node:path'
 import { type CatalogKeeper, openCatalog, requirePackages } from '../catalog/service.ts'
 import { BadConfig } from '../config/config.ts'
@@ -18,7 +18,7 @@ export async function openHouse(ground: Ground): Promise<House> {
   const { databaseUrl, dataDir } = config
   const store = databaseUrl === undefined ? await openEmbedded(ground) : await openShared(databaseUrl, ground)
   const keeper = await openCatalog(store, ground).catch(error => {
-    // A page that is damaged shows only when it is read.
+    // A damaged page is noticed only when it is read.
     throw error instanceof StoreAway ? cannotOpen(databaseUrl === undefined ? fileIn(dataDir) : SHARED, error) : error
   })
   return { store, catalog: keeper.live, keeper }
@@ -57,7 +57,7 @@ async function openShared(url: string, ground: Ground): Promise<Store> {
   }
 }
 
-// What callers were told was booked must be booked after a crash of the server too.
+// What was acknowledged as booked must survive a crash of the server too.
 function refuseUnsafe(settings: readonly string[], { config, log }: Ground): void {
   const why = `${settings.map(name => `${name} = off`).join(', ')}: the server may lose commits that it has answered`
   if (!config.allowUnsafeDatabase) {

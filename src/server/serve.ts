@@ -20,15 +20,15 @@ import { type House, openHouse } from './open-store.ts'
 import { openOperator } from './wire-admin-api.ts'
 import { openV1, type V1 } from './wire-chat-api.ts'
 
-// Gives the exit code.
+// Returns the exit code.
 export async function serve(config: Config): Promise<number> {
-  // Whatever is made is ours alone, also in a data dir that was there before and is open to others.
+  // Everything created is private, also in an existing data directory that is open to others.
   process.umask(0o077)
   const tree = joinTree()
   const ground = openGround(config, tree)
   const { log, inFlight } = ground
   process.on('exit', log.flush)
-  // A signal that comes before there is anything to apply to would otherwise end the process.
+  // A signal that arrives before there is anything to apply would otherwise end the process.
   let reload = () => log.warn({}, 'SIGHUP ignored: the gateway is still starting')
   onHangUp(() => reload())
 
@@ -42,14 +42,13 @@ export async function serve(config: Config): Promise<number> {
   const listeners = await openListeners(v1, operator, drain, ground)
   const stopSweeping = await startSweeping(house, v1, ground)
   const stopUpkeep = await startUpkeep(house.store.upkeep, ground)
-  // Of nodes that start at once on an empty database one makes what a first start makes, and has shown it before the next
-  // one looks.
+  // Of nodes that start at once on an empty database one does the first-start work, and has shown it before the next one checks.
   const begin = () =>
     house.store.nodes.inTurn(async () => {
       await show(await operator.begin(), { url: listeners.url(), adminUrl: listeners.adminUrl() }, config)
     })
   if (tree?.isLater) await begin()
-  // Workers listen by way of their parent.
+  // Workers listen through their primary.
   await Promise.race([listeners.listen(), ...(tree === undefined ? [] : [tree.orphaned])])
   if (!tree?.isLater) await begin()
   const { models } = house.catalog.current()
@@ -59,7 +58,7 @@ export async function serve(config: Config): Promise<number> {
   keepHeapSmall()
   collectWhenIdle(() => inFlight.size === 0)
 
-  // Until then the sweeps go on, which renew the lease: other nodes leave the rows alone that are still to be settled.
+  // Until then the sweeps continue, which renew the lease: other nodes leave the rows alone that are still to be settled.
   const unsettled = await drain.finished(listeners.servers, v1.settlements)
   stopSweeping()
   neighbours.stop()
@@ -75,8 +74,8 @@ export async function serve(config: Config): Promise<number> {
   return unsettled.length === 0 ? 0 : 1
 }
 
-// The next start, or another node, recovers the rows by their last checkpoint: an operator is to know which callers were
-// told another cost.
+// The next start, or another node, recovers the rows by their last checkpoint: the operator must know which callers were sent
+// another cost.
 async function closeUnwell(
   store: House['store'],
   unsettled: readonly string[],
@@ -93,18 +92,18 @@ async function closeUnwell(
 
 const IDS_IN_A_LINE = 1000
 
-// From here on the heap grows by a third between collections instead of doubling: what requests leave behind is collected
-// sooner, and the process stays small. What a start loads is no garbage, and collecting it in between would only delay it. And what
-// a request makes is never allocated as if it lived for good, which V8 does with what it has seen survive: once dead it would keep
-// all it points at, which is whole requests, until the next full collection. So little survives in the young generation that calling
-// other threads to help collect it costs more than they save.
+// From here on the heap grows by 30 % between collections instead of doubling: garbage of requests is collected sooner, and the
+// process stays small. What a start loads is not garbage, and collecting it would only delay the start. Pretenuring is off: V8
+// would allocate objects of requests in the old generation if similar ones have survived, where they keep whole requests alive
+// until the next full collection. So little survives in the young generation that helper threads cost more than they save. See
+// docs/performance.md.
 function keepHeapSmall(): void {
   setFlagsFromString('--heap-growing-percent=30')
   setFlagsFromString('--no-allocation-site-pretenuring')
   setFlagsFromString('--no-parallel-scavenge')
 }
 
-// A start that fails gives its lease back: nobody should wait for a node that never served.
+// A failed start releases its lease: nobody should wait for a node that never served.
 function leaveUnlessServing({ nodes }: House['store']) {
   let isServing = false
   return {
@@ -117,7 +116,7 @@ function leaveUnlessServing({ nodes }: House['store']) {
   }
 }
 
-// Rows of a process that died are booked before anything new is.
+// Rows of a dead process are booked before anything new.
 async function startSweeping({ store }: House, v1: V1, { config, metrics, log }: Ground): Promise<() => void> {
   const needs = {
     gates: store.gates,
@@ -134,7 +133,7 @@ async function startSweeping({ store }: House, v1: V1, { config, metrics, log }:
   return keepSweeping(needs, config.bounds)
 }
 
-// A store that others are using may be busy for a moment: that is no reason to give the start up.
+// A store that others use may be busy for a moment: that is no reason to abort the start.
 async function firstSweep(needs: SweepNeeds, bounds: Config['bounds']): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
@@ -147,7 +146,7 @@ async function firstSweep(needs: SweepNeeds, bounds: Config['bounds']): Promise<
   }
 }
 
-// By SIGHUP: the file is read again and its catalog is in force at once; a bad file changes nothing.
+// On SIGHUP: the file is read again and its catalog is in force at once; a bad file changes nothing.
 async function applyFile({ keeper }: House, { log }: Ground): Promise<void> {
   try {
     const { changes, atNextStart } = await keeper.apply(false, { name: 'SIGHUP', address: 'local' })
@@ -159,7 +158,7 @@ async function applyFile({ keeper }: House, { log }: Ground): Promise<void> {
   }
 }
 
-// Secrets are shown this once, and only then are they for good.
+// Secrets are shown once, and only then become permanent.
 async function show(first: FirstStart, at: Parameters<typeof welcome>[0], { detected }: Config): Promise<void> {
   const { adminToken, secret } = first.made
   if (adminToken !== undefined || secret !== undefined) await print(welcome(at, first, DEMO_MODEL, detected.found))

@@ -1,4 +1,4 @@
-// Wires the operator's side: verbs on keys and accounts, reports, who may call them, and whether the gateway is ready.
+// Wires the admin API: operations on keys and accounts, reports, authentication, and readiness.
 import { randomBytes } from 'node:crypto'
 import { accountVerbs } from '../admin/accounts.ts'
 import { eventVerbs } from '../admin/events.ts'
@@ -21,9 +21,9 @@ import type { V1 } from './wire-chat-api.ts'
 
 export type Operator = {
   readonly admin: AdminNeeds
-  // Why not, or undefined.
+  // The reason why not, or undefined.
   ready(): Promise<string | undefined>
-  // What a first start makes is made once the address is ours: a start that fails leaves nothing whose secret nobody saw.
+  // First-start secrets are created once the address is bound: a failed start leaves nothing whose secret nobody has seen.
   begin(): Promise<FirstStart>
 }
 

@@ -1,4 +1,4 @@
-// Wires the operator's verbs on the catalog: the configuration file's own readers, the seal, and where upstreams may be.
+// Wires the admin operations on the catalog: the configuration file's readers, encryption, and the rules for upstream addresses.
 
 import { applyVerb } from '../admin/catalog-apply.ts'
 import { importVerb } from '../admin/catalog-import.ts'
@@ -67,7 +67,7 @@ export function catalogVerbs({ catalog, keeper, config, healthOf, newId, clock }
   }
 }
 
-// `targets[0].provider` in a file is `targets.0.provider` in an answer.
+// `targets[0].provider` in a file is `targets.0.provider` in a response.
 function asRefusal<T>(read: () => T): T {
   try {
     return read()

@@ -1,4 +1,4 @@
-// Wires /v1: the stages of a request's life, the endpoints, and the door in front of them.
+// Wires /v1: the stages of a request, the endpoints, and the router.
 import { type Authenticator, authenticator } from '../admit/authenticate.ts'
 import { promptCounts } from '../admit/count-tokens.ts'
 import { keyLimits } from '../admit/rate-limit.ts'
@@ -40,16 +40,16 @@ type Around = { readonly drain: Drain; readonly neighbours: Pick<Neighbours, 'no
 export type V1 = {
   readonly door: Door
   readonly authenticator: Authenticator
-  // What an operator changed, here and, as far as they can be told, on the other nodes.
+  // Operators' changes, on this node and, best effort, on the others.
   readonly changed: Changed
-  // Whether Redis is used, and is there.
+  // Whether Redis is used, and available.
   redis(): 'none' | 'ok' | 'away'
-  // What routing knows of a provider's targets and credentials.
+  // The routing state of a provider's targets and credentials.
   healthOf(providerId: string): TargetsView
-  // Requests with an open row of ours.
+  // Requests with an open row of this node.
   readonly live: Roster<string>
   readonly settlements: Settlements
-  // Ends what is open to upstreams; for when no request is in flight any more.
+  // Closes connections to upstreams; for when no request is in flight any more.
   close(): Promise<void>
 }
 
@@ -249,7 +249,7 @@ const ODD_SETTLEMENTS = {
   unknown: 'the row of a settlement is not there, and nothing was booked',
 } as const
 
-// What a request's life tells the operator when it does not go as it should.
+// What a request reports to the operator when something goes wrong.
 function warnings({ metrics, log }: Ground) {
   return {
     onFailure(provider: string, failure: Failure) {

@@ -1,10 +1,10 @@
-// Counters and histograms for paths that are walked for every request: counting is one addition to a plain field, and
-// Prometheus' shape is made only when somebody asks for it. See docs/performance.md.
+// Counters and histograms for the hot path: counting is one addition to a plain field, and Prometheus' format is made only on a
+// scrape. See docs/performance.md.
 
 export type Labels = Readonly<Record<string, string>>
 export type Series = { readonly labels: Labels; readonly value: number; readonly metricName?: string }
 
-// What a Prometheus registry asks of a metric.
+// What a Prometheus registry requires of a metric.
 export type TallyMetric = {
   readonly name: string
   readonly help: string
@@ -15,7 +15,7 @@ export type TallyMetric = {
 export type Count = { readonly labels: Labels; total: number }
 export type CounterTally = TallyMetric & { count(labels: Labels): Count }
 
-// Its counts are made once, one for each set of labels, and kept by whoever adds to them.
+// Its counts are created once, one for each set of labels, and kept by the code that adds to them.
 export function counterTally(name: string, help: string): CounterTally {
   const counts: Count[] = []
   return tally({ name, help, type: 'counter' }, () => counts.map(({ labels, total }) => ({ labels, value: total })), {

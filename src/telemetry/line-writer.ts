@@ -1,25 +1,25 @@
-// Writes lines to a file descriptor from two fixed buffers: one fills while the other is being written, off the event
-// loop. Memory is bounded by their size; when both are full, lines are dropped and counted.
-// See docs/decisions/libraries-and-packaging.md.
+// Writes lines to a file descriptor from two fixed buffers: one fills while the other is being written, off the event loop.
+// Memory is bounded by their size; when both are full, lines are dropped and counted. See
+// docs/decisions/libraries-and-packaging.md.
 import { write, writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export type LineWriter = {
   // Whole lines: one as text, or several as bytes.
   write(lines: string | Buffer): void
-  // What waits goes out now, without waiting for the event loop; for an end that nobody could prepare. What is being
-  // written already is left to that write: it cannot be called back, and would be there twice.
+  // Writes buffered lines synchronously, for an unprepared exit. What is already being written is left to that write: it cannot
+  // be cancelled, and would appear twice.
   flush(): void
-  // For the end of a process: resolves when everything is written, or when the reader has stood still for too long.
+  // For the end of a process: resolves when everything is written, or when the reader has stalled for too long.
   end(): Promise<void>
 }
 
 const BUFFER_BYTES = 512 * 1024
 const FLUSH_BYTES = 32 * 1024
 const FLUSH_MS = 100
-// A pipe whose reader is slow says EAGAIN.
+// A pipe with a slow reader returns EAGAIN.
 const RETRY_MS = 20
-// A reader that is only slow gets the last lines; one that stands still does not hold up the end for longer than a second.
+// A slow reader gets the last lines; a stalled one does not delay the exit for longer than a second.
 const FLUSH_TRIES_MAX = 50
 const END_LOOK_MS = 5
 const END_LOOKS_MAX = 200
@@ -29,7 +29,7 @@ export function lineWriter(fd: number): LineWriter {
   let other = Buffer.allocUnsafe(BUFFER_BYTES)
   let filled = 0
   let dropped = 0
-  // What left the one that fills; `retry` while nothing of it is under way.
+  // The remainder of the buffer being written; `retry` while no write of it is in progress.
   let busy: { from: number; readonly to: number; retry?: NodeJS.Timeout | undefined } | undefined
   let timer: NodeJS.Timeout | undefined
 
@@ -93,7 +93,7 @@ export function lineWriter(fd: number): LineWriter {
         send()
       }
       if (busy === undefined) return
-      // Nobody reads, and whoever flushes after us need not wait for that once more.
+      // Nobody reads, and a later flush need not wait for that once more.
       clearTimeout(busy.retry)
       busy = undefined
       filled = 0
@@ -112,7 +112,7 @@ function writeWhole(fd: number, bytes: Buffer, until: { tries: number }): void {
     try {
       at += writeSync(fd, bytes, at)
     } catch (error) {
-      // Else nobody reads any more.
+      // Otherwise there is no reader any more.
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || until.tries === 0) return
       until.tries -= 1
       Atomics.wait(PAUSE, 0, 0, RETRY_MS)

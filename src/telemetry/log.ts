@@ -1,12 +1,12 @@
-// The log: one JSON object a line, or one readable line on a terminal. It is told facts, never secrets, prompts or
-// answers. A reader that stands still loses lines rather than holding up the gateway.
+// The log: one JSON object per line, or one readable line on a terminal. It never contains secrets, prompts or answers. A stalled
+// reader loses lines instead of blocking the gateway.
 import { styleText } from 'node:util'
 import type { Clock } from '../lib/clock.ts'
 import { type LineWriter, lineWriter } from './line-writer.ts'
 
 export const LOG_LEVELS = ['info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
-// An object, or its JSON without the braces where somebody has it already.
+// An object, or its JSON without the braces where that exists already.
 export type Facts = object | string
 
 export type Log = {
@@ -18,12 +18,12 @@ export type Log = {
 }
 
 export function openLog(level: LogLevel, out: NodeJS.WriteStream & { readonly fd?: number }, clock: Clock): Log {
-  // Not by the stream of a terminal: its writes block, and once the terminal has closed they fail for ever.
+  // Not through the stream of a terminal: its writes block, and fail for ever once the terminal has closed.
   const lines = lineWriter(out.fd ?? 1)
   return logTo(out.isTTY ? readable(lines) : lines, level, clock)
 }
 
-// Takes one line at a time.
+// Writes one line at a time.
 type Sink = Omit<LineWriter, 'write'> & { write(line: string): void }
 
 export function logTo(sink: Sink, level: LogLevel, clock: Clock): Log {

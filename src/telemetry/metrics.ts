@@ -1,4 +1,4 @@
-// What Prometheus sees. Label values come from fixed lists alone, never from a request.
+// The Prometheus metrics. Label values come from fixed lists alone, never from a request.
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client'
 import type { FailureKind } from '../domain/failure.ts'
@@ -19,19 +19,19 @@ export type Metrics = {
   oddSettlement(settled: 'corrected' | 'unknown'): void
   unwrittenRefusal(): void
   swept(rows: number): void
-  // What routing sounds an alarm about: a breaker, a credential.
+  // Routing events: a breaker, a credential.
   targetAlarm(kind: string): void
-  // From here on the upstreams stand in the metrics too.
+  // From here on the upstreams are in the metrics too.
   watch(targets: () => TargetsView): void
-  // From here on Redis does too. Gives what counts the requests that this node limits alone.
+  // From here on Redis is too. Returns a counter for the requests that this node limits alone.
   watchRedis(isUp: () => boolean): () => void
-  // A connection was refused, or closed while it rested, because of a bound.
+  // A connection was refused, or closed while idle, because of a bound.
   readonly connections: { onRefused(bound: string): void; onEvicted(bound: string): void }
   watchConnections(open: () => number): void
   watchOpenRows(open: () => number): void
   streams: { delta(by: 1 | -1): void }
   text(): Promise<string>
-  // As they travel between processes.
+  // In the form that is sent between processes.
   asJson(): Promise<readonly MetricJson[]>
   readonly contentType: string
 }
@@ -121,7 +121,7 @@ type EventCounters = Pick<
   | 'connections'
 >
 
-// What happens rarely enough that the library's own counters are fast enough.
+// Rare enough that the library's own counters are fast enough.
 function eventCounters(registry: Registry): EventCounters {
   const counter = <Label extends string>(name: string, help: string, ...labelNames: readonly Label[]) =>
     new Counter<Label>({ name, help, labelNames: [...labelNames], registers: [registry] })

@@ -1,4 +1,4 @@
-// What Prometheus sees of Redis: whether it is there, and how many requests a node had to limit without it.
+// The Redis metrics: whether it is available, and how many requests a node had to limit without it.
 import { Counter, Gauge, type Registry } from '@prometheus-io/client'
 
 export function redisMetrics(registry: Registry, isUp: () => boolean): () => void {

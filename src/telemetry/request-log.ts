@@ -1,5 +1,5 @@
-// The one log line of a request: who, what, how long, how much; never a secret, a prompt or an answer. Written as text at
-// once, since it is written for every request; what comes from outside is quoted as JSON.
+// The log line of a request: who, what, how long, how much; never a secret, a prompt or an answer. Built directly as text, since
+// it is written for every request; external values are quoted as JSON.
 import { formatCredits } from '../domain/credits.ts'
 import type { RequestReport } from './request-report.ts'
 

@@ -1,4 +1,4 @@
-// The metrics that every request changes, as plain counters that are read when somebody scrapes.
+// The metrics that every request changes, as plain counters that are read on a scrape.
 import type { Metric, Registry } from '@prometheus-io/client'
 import type { Endpoint } from '../domain/usage.ts'
 import { type Count, counterTally, histogramTally, type Spread, type TallyMetric } from './fast-metrics.ts'
@@ -64,7 +64,7 @@ export function requestMetrics(registry: Registry): RequestMetrics {
         billed.cached.total += report.tokens.cached
         billed.reasoning.total += report.tokens.reasoning
       }
-      // For display; the ledger holds the exact sum.
+      // For display; the ledger has the exact sum.
       if (report.cost !== undefined) credits.total += Number(report.cost) / 1e9
     },
     keyCache(hit) {

@@ -1,9 +1,9 @@
-// The upstreams in the metrics: one series for each target and credential of the catalog, read when somebody asks.
+// The upstreams in the metrics: one series for each target and credential of the catalog, read on a scrape.
 import { Counter, Gauge, type Registry } from '@prometheus-io/client'
 import { CREDENTIAL_STATES, TARGET_STATES, type TargetsView, type TargetView } from '../domain/target-view.ts'
 
 export function targetMetrics(registry: Registry, look: () => TargetsView): void {
-  // One look serves all that are asked for at once.
+  // One snapshot serves all metrics of a scrape.
   let seen: TargetsView | undefined
   const view = () => {
     if (seen === undefined) {
@@ -79,7 +79,7 @@ export function targetMetrics(registry: Registry, look: () => TargetsView): void
     new Gauge({
       name,
       help,
-      // One that is so for one of several processes.
+      // True if it is so for one of several processes.
       aggregator: 'max',
       labelNames: ['provider', which, 'state'],
       registers: [registry],

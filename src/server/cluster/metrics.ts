@@ -1,5 +1,5 @@
-// Metrics of a tree of processes: the parent asks every worker and hands the answers to the one that was scraped. What a
-// worker had counted when it ended is kept, since a sum that falls would look like a restart.
+// Metrics of all workers: the primary asks every worker and passes the answers to the one that was scraped. The counts of a
+// worker that ended are kept, since a sum that falls would look like a restart.
 import type { Worker } from 'node:cluster'
 import { type MetricJson, sumOf } from '../../telemetry/metrics.ts'
 import { type FromWorker, tell } from './worker.ts'
@@ -13,7 +13,7 @@ export function metricGatherer(): MetricGatherer {
   // With the last answer of each.
   const workers = new Map<Worker, Metrics>()
   const waiting = new Map<number, (metrics: Metrics) => void>()
-  // Of those that ended: summed up, and those that are not yet. Nothing is missing from it at any time.
+  // Of ended workers: summed up, and those not yet added. Nothing is missing from it at any time.
   let departed: readonly Metrics[] = []
   let summing = Promise.resolve()
   let asked = 0
@@ -23,7 +23,7 @@ export function metricGatherer(): MetricGatherer {
     tell(asker, { turnpike: 'gathered', id, all: [...workers.values(), ...departed] })
   }
 
-  // One that does not answer in time has its last answer stand for it.
+  // The last answer is used for a worker that does not answer in time.
   async function measure(worker: Worker): Promise<void> {
     const id = ++asked
     const { promise, resolve } = Promise.withResolvers<Metrics | undefined>()
@@ -36,7 +36,7 @@ export function metricGatherer(): MetricGatherer {
     if (metrics !== undefined && workers.has(worker)) workers.set(worker, metrics)
   }
 
-  // One after the other: two that end together must both find what the first has left.
+  // One after the other: two that end together must both see the result of the first.
   async function sumUp(): Promise<void> {
     const some = departed
     const sum = (await sumOf(some).getMetricsAsJSON()) as unknown as Metrics

@@ -1,11 +1,11 @@
-// Passes what a stream says on in whole lines; what it leaves unfinished at its end is finished.
+// Passes on a stream's output in whole lines; an unfinished line at its end is completed.
 import type { Readable } from 'node:stream'
 
 const NEWLINE = 0x0a
-// Longer than any line of ours; a line beyond it is passed on in pieces rather than kept.
+// Longer than any of our lines; a longer line is passed on in pieces instead of being buffered.
 const LINE_BYTES_MAX = 1024 * 1024
 
-// Several lines may be written at once; they are not looked at, only where they end.
+// Several lines may be written at once; only their ends are located.
 export function passLines(from: Readable, write: (lines: Buffer) => void): void {
   let rest: Buffer[] = []
   let restBytes = 0
@@ -13,7 +13,7 @@ export function passLines(from: Readable, write: (lines: Buffer) => void): void 
   from.on('data', (chunk: Buffer) => {
     let begin = 0
     const end = chunk.lastIndexOf(NEWLINE) + 1
-    // By itself: if it is too long for whoever writes it, no other line is lost with it.
+    // Written separately: if it is too long for the writer, no other line is lost with it.
     if (restBytes > 0 && end > 0) {
       begin = chunk.indexOf(NEWLINE) + 1
       write(Buffer.concat([...rest, chunk.subarray(0, begin)]))

@@ -1,5 +1,5 @@
-// One node among several: asks the store again and again what the others did (a changed catalog, streams to be ended) and
-// follows, and knows how many there are.
+// One node among several: polls the store for changes by the others (a changed catalog, streams to be ended), applies them, and
+// knows how many nodes there are.
 
 import { wordsOf } from '../../lib/error-text.ts'
 import type { News } from '../../store/contract/nodes.ts'
@@ -8,14 +8,14 @@ import type { Drain } from '../drain.ts'
 import type { House } from '../open-store.ts'
 
 export type Neighbours = {
-  // As last heard, this one among them; at least 1.
+  // As of the last poll, including this one; at least 1.
   nodesAlive(): number
   stop(): void
 }
 
 const NOBODY: Neighbours = { nodesAlive: () => 1, stop: () => undefined }
 
-// The embedded store has one process, which knows what it did itself.
+// The embedded store has one process, which knows its own changes.
 export function watchNodes(house: House, drain: Pick<Drain, 'cutKey'>, ground: Ground): Neighbours {
   return ground.config.databaseUrl === undefined ? NOBODY : watch(house, drain, ground)
 }
@@ -33,7 +33,7 @@ function watch({ store: { nodes }, keeper }: House, drain: Pick<Drain, 'cutKey'>
     if (heard.catalogRevision !== keeper.revision()) await keeper.refresh()
   }
 
-  // The next question comes only after this one: a store that is slow or away finds no queue of them when it comes back.
+  // The next poll starts only after this one: a slow or unavailable store finds no queue of them when it comes back.
   async function ask(): Promise<void> {
     try {
       await hear()

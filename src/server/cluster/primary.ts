@@ -1,5 +1,5 @@
-// The parent of several workers on one port: owns the sockets, starts a worker again that ended by itself, passes signals on,
-// and ends when all have drained. It serves nothing itself. See docs/decisions/cluster.md.
+// The primary of several workers on one port: owns the sockets, restarts workers that exit, forwards signals, and ends when all
+// have drained. It serves nothing itself. See docs/decisions/cluster.md.
 import cluster, { type Worker } from 'node:cluster'
 import { fstatSync } from 'node:fs'
 import type { Config } from '../../config/config.ts'
@@ -12,18 +12,18 @@ import { passLines } from './pass-lines.ts'
 import { keepUntaken } from './untaken-connections.ts'
 import { type FromWorker, tell } from './worker.ts'
 
-// Gives the exit code.
+// Returns the exit code.
 export async function superviseWorkers(config: Config): Promise<number> {
   const { log, adopt } = openOutput(config)
   const metrics = metricGatherer()
-  // Whether each has come to serve.
+  // Whether each has started serving.
   const alive = new Map<Worker, { isReady: boolean }>()
   const over = Promise.withResolvers<number>()
   const backOff = backOffOf(config)
   let signals = 0
   let worst = 0
 
-  // Resolves when it serves, or has ended for good.
+  // Resolves when it serves, or has ended permanently.
   function start(isFirstStart: boolean, failures: number): Promise<void> {
     const worker = forked()
     if (worker instanceof Error) return startAgain(isFirstStart, failures + 1, { err: worker.message })
@@ -40,7 +40,7 @@ export async function superviseWorkers(config: Config): Promise<number> {
       state.isReady = true
       ready.resolve()
     })
-    // A machine that is out of processes or memory says so here; `close` follows.
+    // A machine that is out of processes or memory reports it here; `close` follows.
     worker.on('error', error => {
       failure = error.message
     })
@@ -51,8 +51,8 @@ export async function superviseWorkers(config: Config): Promise<number> {
         ready.resolve()
         return drained(code, signal)
       }
-      // What keeps the first worker from starting, or is wrong with the configuration, keeps every other from it too. One
-      // that never came to run has said nothing of either.
+      // What prevents the first worker from starting, or is wrong with the configuration, applies to every other too. One that
+      // never ran has reported neither.
       const hasRun = worker.process.pid !== undefined
       const isHopeless = hasRun && isFirstStart && !state.isReady && (code === 2 || !isServing)
       if (isHopeless) {
@@ -75,7 +75,7 @@ export async function superviseWorkers(config: Config): Promise<number> {
   }
 
   function drained(code: number | null, signal: string | null): void {
-    // One that had not come as far as to hear of signals is ended by them.
+    // A worker that does not handle signals yet is ended by them.
     const isWell = code === 0 || signal === 'SIGTERM' || signal === 'SIGINT' || signal === 'SIGHUP'
     if (!isWell) worst = Math.max(worst, code ?? 1)
     if (alive.size === 0) over.resolve(worst)
@@ -86,13 +86,13 @@ export async function superviseWorkers(config: Config): Promise<number> {
     end('SIGTERM')
   }
 
-  // By message, since whoever sends signals to all processes of a service would else be heard twice, and twice hurries.
+  // By message: a service manager that signals all processes would otherwise count twice, and twice hurries.
   function end(signal: NodeJS.Signals): void {
     signals += 1
     if (alive.size === 0) over.resolve(worst)
     for (const [worker, { isReady }] of alive) {
       tell(worker, { turnpike: 'drain', signal, count: signals })
-      // It may not have come as far as to hear messages, and has no request yet.
+      // It may not handle messages yet, and has no request yet.
       if (!isReady) worker.process.kill(signal)
     }
   }
@@ -103,7 +103,7 @@ export async function superviseWorkers(config: Config): Promise<number> {
     for (const [worker, { isReady }] of alive) if (isReady) worker.process.kill('SIGHUP')
   })
 
-  // The first one alone: it brings up the schema, makes what a first start makes, and says what is wrong, once.
+  // The first one alone: it migrates the schema, does the first-start work, and reports problems once.
   let isServing = false
   await start(true, 0)
   isServing = alive.size > 0
@@ -133,8 +133,8 @@ function backOffOf({ bounds }: Config) {
   }
 }
 
-// Pipes cut what several processes write at once wherever they like, so that workers write to the parent and whole lines
-// leave here. A file that they have inherited, and share their place in, takes every write whole; a terminal's lines are for people.
+// Pipes split concurrent writes of several processes anywhere, so workers write to the primary, which writes whole lines. An
+// inherited file with a shared offset takes every write whole; a terminal's lines are for people.
 function openOutput({ logLevel }: Config): { readonly log: Log; adopt(worker: Worker): void } {
   const { stdout } = process
   if (stdout.isTTY || fstatSync(stdout.fd).isFile()) {
@@ -145,7 +145,7 @@ function openOutput({ logLevel }: Config): { readonly log: Log; adopt(worker: Wo
   return {
     log: logTo(lines, logLevel, systemClock),
     adopt(worker) {
-      // Undefined in one that never came to run.
+      // Undefined in one that never ran.
       if (worker.process.stdout) passLines(worker.process.stdout, lines.write)
     },
   }

@@ -1,8 +1,8 @@
-// A connection that the parent has sent to a worker is the worker's once it says so. node:cluster forgets those that a worker had
-// not taken when it died, and their callers would wait for ever: they are given to another worker.
+// A connection that the primary has sent to a worker belongs to the worker once it confirms. node:cluster forgets those that a
+// dying worker had not confirmed, and their callers would wait for ever: they are given to another worker.
 import type { Worker } from 'node:cluster'
 
-// What node:cluster sends with a connection, and what the worker answers.
+// The message that node:cluster sends with a connection, and the worker's confirmation.
 type NewConnection = { readonly act?: unknown; readonly seq?: unknown }
 type Answer = { readonly ack?: unknown }
 type Handle = { close(): void }
@@ -13,7 +13,7 @@ export function keepUntaken(worker: Worker, hasOthers: () => boolean): void {
   const untaken = new Map<unknown, Handle>()
   child.send = sendNoted as typeof send
   child.on('internalMessage', (answer: Answer) => untaken.delete(answer.ack))
-  // By then all that it had said is read.
+  // By then all its messages have been read.
   child.once('close', giveOn)
 
   function sendNoted(message: NewConnection, handle: Handle | undefined, ...rest: unknown[]): unknown {

@@ -1,5 +1,5 @@
-// A worker's side of the tree of processes that TURNPIKE_WORKERS makes: says when it serves, hears when to drain, and
-// gathers the metrics of all by way of the parent.
+// The worker's side of TURNPIKE_WORKERS: reports when it serves, receives the signal to drain, and gets the metrics of all
+// through the primary.
 import cluster, { type Worker } from 'node:cluster'
 import type { MetricJson } from '../../telemetry/metrics.ts'
 
@@ -8,33 +8,33 @@ export type FromWorker =
   | { readonly turnpike: 'gather'; readonly id: number }
   | { readonly turnpike: 'metrics'; readonly id: number; readonly metrics: readonly MetricJson[] }
 export type FromParent =
-  // How many signals to end the parent has had; the second one hurries.
+  // How many termination signals the primary has received; the second one hurries.
   | { readonly turnpike: 'drain'; readonly signal: string; readonly count: number }
   | { readonly turnpike: 'measure'; readonly id: number }
   | { readonly turnpike: 'gathered'; readonly id: number; readonly all: readonly (readonly MetricJson[])[] }
 
 export type WorkerTree = {
-  // Tells workers of one machine apart.
+  // Distinguishes the workers of one machine.
   readonly number: number
-  // The address is the tree's already, and requests come as soon as this worker listens too.
+  // The port is already bound by the primary, and requests arrive as soon as this worker listens too.
   readonly isLater: boolean
   ready(): void
-  // Rejects when the parent has gone, which never answers then what a worker asks of it.
+  // Rejects when the primary has gone, which then never answers.
   readonly orphaned: Promise<never>
   onDrain(listener: (signal: string, count: number) => void): void
   answerWith(metrics: () => Promise<readonly MetricJson[]>): void
-  // The metrics of every worker there is, and of those that were.
+  // The metrics of all current and past workers.
   gather(): Promise<readonly (readonly MetricJson[])[]>
 }
 
 const GATHER_WAIT_MS = 4000
 
-// Undefined in a process that is no worker.
+// Undefined in a process that is not a worker.
 export function joinTree(): WorkerTree | undefined {
   const { worker } = cluster
   if (worker === undefined) return undefined
-  // Else node:cluster ends this process at once, streams and all, when the parent has died. The command's own way to hear
-  // of that drains.
+  // Otherwise node:cluster ends this process at once, with all streams, when the primary has died. The command's own handler
+  // drains instead.
   worker.exitedAfterDisconnect = true
   const drains: ((signal: string, count: number) => void)[] = []
   const gathering = new Map<number, (all: readonly (readonly MetricJson[])[]) => void>()
@@ -70,7 +70,7 @@ export function joinTree(): WorkerTree | undefined {
       const id = ++asked
       const { promise, resolve } = Promise.withResolvers<readonly (readonly MetricJson[])[]>()
       gathering.set(id, resolve)
-      // Of a parent that is gone: ours alone is better than none.
+      // If the primary is gone: our own metrics are better than none.
       const timer = setTimeout(async () => resolve([await measure()]), GATHER_WAIT_MS)
       tellParent({ turnpike: 'gather', id })
       try {
@@ -87,5 +87,5 @@ export function tell(worker: Worker, message: FromParent): void {
   if (worker.isConnected()) worker.send(message, undefined, ignore)
 }
 
-// A process that has ended meanwhile is heard of by another way.
+// A process that has ended meanwhile is noticed elsewhere.
 function ignore(): void {}
