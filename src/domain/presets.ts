@@ -52,7 +52,7 @@ export const PRESETS = {
     passthrough: [],
     maxTokensField: 'max_completion_tokens',
     remoteMedia: true,
-    limitations: ['reasoning models refuse most sampling fields'],
+    limitations: ['reasoning models reject most sampling fields'],
   },
   azure: {
     ...AZURE,
@@ -76,7 +76,7 @@ export const PRESETS = {
     limitations: [
       'base_url is https://RESOURCE.openai.azure.com',
       "a target's model is the deployment's name",
-      'models that came later than the api-version need a newer one in query',
+      'models newer than the api-version need a newer one in query',
     ],
   },
   openrouter: {
@@ -87,7 +87,7 @@ export const PRESETS = {
     passthrough: ['include_reasoning', 'reasoning', 'transforms'],
     maxTokensField: 'max_tokens',
     remoteMedia: true,
-    limitations: ['it routes by itself; models and provider of a request are read here and not sent on'],
+    limitations: ['it does its own routing; Turnpike reads models and provider of a request and does not forward them'],
   },
   groq: {
     baseUrl: 'https://api.groq.com/openai/v1',
@@ -110,7 +110,7 @@ export const PRESETS = {
     passthrough: [],
     maxTokensField: 'max_tokens',
     remoteMedia: true,
-    limitations: ['not every model takes tools or a JSON schema'],
+    limitations: ['not every model supports tools or a JSON schema'],
   },
   fireworks: {
     baseUrl: 'https://api.fireworks.ai/inference/v1',
@@ -120,7 +120,7 @@ export const PRESETS = {
     passthrough: [],
     maxTokensField: 'max_tokens',
     remoteMedia: true,
-    limitations: ['not every model takes tools or pictures'],
+    limitations: ['not every model supports tools or images'],
   },
   mistral: {
     baseUrl: 'https://api.mistral.ai/v1',
@@ -140,7 +140,7 @@ export const PRESETS = {
     passthrough: ['prompt_mode', 'random_seed', 'safe_prompt'],
     maxTokensField: 'max_tokens',
     remoteMedia: true,
-    limitations: ['refuses every field that it does not know', 'seed is random_seed there'],
+    limitations: ['rejects unknown fields', 'its name for seed is random_seed'],
   },
   deepseek: {
     baseUrl: 'https://api.deepseek.com/v1',
@@ -150,7 +150,7 @@ export const PRESETS = {
     passthrough: ['thinking'],
     maxTokensField: 'max_tokens',
     remoteMedia: true,
-    limitations: ['of response_format only json_object', 'n must be 1'],
+    limitations: ['response_format: json_object only', 'n must be 1'],
   },
   xai: {
     baseUrl: 'https://api.x.ai/v1',
@@ -160,7 +160,7 @@ export const PRESETS = {
     passthrough: [],
     maxTokensField: 'max_completion_tokens',
     remoteMedia: true,
-    limitations: ['reasoning models refuse stop and penalties', 'search has a price of its own and is not offered'],
+    limitations: ['reasoning models reject stop and penalties', 'search has its own price and is not supported'],
   },
   cerebras: {
     baseUrl: 'https://api.cerebras.ai/v1',
@@ -183,7 +183,7 @@ export const PRESETS = {
     passthrough: [],
     maxTokensField: 'max_tokens',
     remoteMedia: true,
-    limitations: ['not every model takes tools or pictures'],
+    limitations: ['not every model supports tools or images'],
   },
   nvidia: {
     baseUrl: 'https://integrate.api.nvidia.com/v1',
@@ -193,7 +193,7 @@ export const PRESETS = {
     passthrough: [],
     maxTokensField: 'max_tokens',
     remoteMedia: true,
-    limitations: ['which fields are taken differs from model to model'],
+    limitations: ['supported fields differ between models'],
   },
   ollama: {
     baseUrl: 'http://127.0.0.1:11434/v1',
@@ -205,7 +205,7 @@ export const PRESETS = {
     remoteMedia: false,
     limitations: [
       'tool_choice, logit_bias and n are ignored',
-      'the context is as long as the server was told, not the model',
+      "the context length is the server's setting, not the model's",
     ],
   },
   vllm: {
@@ -216,7 +216,7 @@ export const PRESETS = {
     passthrough: ['chat_template_kwargs', 'include_stop_str_in_output', 'skip_special_tokens', 'structured_outputs'],
     maxTokensField: 'max_tokens',
     remoteMedia: false,
-    limitations: ['tools need the server to be started with a parser for them'],
+    limitations: ['for tools, start the server with a tool parser'],
   },
   lmstudio: {
     baseUrl: 'http://127.0.0.1:1234/v1',
@@ -226,7 +226,7 @@ export const PRESETS = {
     passthrough: [],
     maxTokensField: 'max_tokens',
     remoteMedia: false,
-    limitations: ['of response_format only json_schema', 'n must be 1'],
+    limitations: ['response_format: json_schema only', 'n must be 1'],
   },
   llamacpp: {
     baseUrl: 'http://127.0.0.1:8080/v1',
@@ -236,10 +236,7 @@ export const PRESETS = {
     passthrough: ['chat_template_kwargs'],
     maxTokensField: 'max_tokens',
     remoteMedia: false,
-    limitations: [
-      'tools need the server to be started with --jinja',
-      'it listens where Turnpike does: move one of them',
-    ],
+    limitations: ['for tools, start the server with --jinja', "its default port is Turnpike's: change one of them"],
   },
 } as const satisfies Readonly<Record<string, Preset>>
 
