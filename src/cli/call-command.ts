@@ -1,5 +1,4 @@
-// Commands that are one call of the admin API: what to send is theirs, the client, its options and how the answer is shown are
-// shared.
+// Commands that are one call of the admin API: each defines its request; the client, its options and the output are shared.
 
 import type { Command, Input, Option } from './command.ts'
 import { PAGE_OPTIONS, showList, showOne } from './document.ts'
@@ -21,12 +20,12 @@ export function callCommand(words: Words, call: (input: Input) => Call | Promise
   })
 }
 
-// The same for a command that does more than one call, or shows more than one object.
+// The same for a command that makes more than one call, or shows more than one object.
 export function clientCommand({ options, ...words }: Words, run: Command['run']): Command {
   return { ...words, options: { ...options, ...CLIENT_OPTIONS }, more: CLIENT_HELP, run }
 }
 
-// A filter is an option; `query` is what the API calls it, if it has another name there.
+// A filter is an option; `query` is its name in the API, if it differs.
 export type Filters = Readonly<Record<string, Option & { readonly query?: string }>>
 
 export function listCommand(
@@ -48,7 +47,7 @@ export function filterQuery(input: Input, filters: Filters): URLSearchParams {
   return query
 }
 
-// `/keys/key_x`, of the first argument.
+// `/keys/key_x`, from the first argument.
 export function pathOf(room: string, input: Input, rest = ''): string {
   return `/${room}/${encodeURIComponent(input.args[0] ?? '')}${rest}`
 }

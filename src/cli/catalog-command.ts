@@ -1,4 +1,4 @@
-// The verbs that providers and models have in common: show, update and delete, each by id and, if one likes, by version.
+// The subcommands that providers and models share: show, update and delete, each by id and optionally by version.
 import { callCommand, pathOf } from './call-command.ts'
 import type { Command, Input, Option } from './command.ts'
 import { CHANGE_OPTIONS, ifMatch, readDocument, SET_OPTIONS, something, VERSION_OPTION } from './document.ts'
@@ -6,7 +6,7 @@ import type { Json } from './http-client.ts'
 
 export type Entry = {
   readonly room: 'models' | 'providers'
-  // What the help says of each verb.
+  // The help text of each subcommand.
   readonly about: Readonly<Record<'show' | 'update' | 'delete', string>>
   readonly options: Readonly<Record<string, Option>>
   fields(input: Input): Json

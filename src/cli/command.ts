@@ -1,9 +1,9 @@
-// What every command shares: options that are read strictly, help made from them, and the words for a wrong call.
+// What every command shares: strict options, help generated from them, and usage errors.
 import { type ParseArgsOptionsConfig, parseArgs, styleText } from 'node:util'
 
 export type Option = {
   readonly about: string
-  // What stands for the value in the help; without it the option is a flag.
+  // The placeholder of the value in the help; without it the option is a flag.
   readonly value?: string
   readonly multiple?: boolean
 }
@@ -12,13 +12,13 @@ export type Command = {
   readonly usage: string
   readonly about: string
   readonly options?: Readonly<Record<string, Option>>
-  // Said below the options.
+  // Printed below the options.
   readonly more?: string
-  // How many arguments without a name it takes.
+  // The number of positional arguments.
   readonly takes?: readonly [min: number, max: number]
-  // It has nothing to print for programs.
+  // It has no machine-readable output.
   readonly withoutJson?: true
-  // Gives the exit code: 0 all is well, 1 it failed.
+  // Returns the exit code: 0 success, 1 failure.
   run(input: Input): Promise<number>
 }
 
@@ -30,15 +30,15 @@ export type Input = {
   flag(name: string): boolean
 }
 
-// A call that makes no sense: said on stderr, exit code 2.
+// A usage error: printed on stderr, exit code 2.
 export class BadUsage extends Error {
   override readonly name = 'BadUsage'
 }
 
-// It was understood but could not be done: said on stderr, exit code 1.
+// A valid command that failed: printed on stderr, exit code 1.
 export class Failed extends Error {
   override readonly name = 'Failed'
-  // No answer came, or none to trust: perhaps it was done all the same.
+  // No answer came, or none to trust: the change may have been made.
   readonly unsure: boolean
 
   constructor(message: string, unsure = false) {

@@ -1,5 +1,5 @@
-// What commands of the admin API share: a document made of options, a secret that is on no command line, and how an object or a
-// list is shown.
+// What commands of the admin API share: a document made of options, secrets that are never on the command line, and the output of
+// objects and lists.
 import { readSecretVariable } from '../config/config.ts'
 import { BadUsage, type Input, type Option } from './command.ts'
 import type { Client, Json } from './http-client.ts'
@@ -33,7 +33,7 @@ export const SECRET_OPTIONS: Readonly<Record<string, Option>> = {
   'api-key-stdin': { about: 'read the secret from stdin' },
 }
 
-// Keys whose value is a secret, by whatever name somebody may hope to find them.
+// Keys whose value is a secret, under all likely names.
 const SECRET_KEY = /^\W*(?:api[-_]?keys?|credentials?|secrets?|tokens?|passwords?)(?:\W|$)/i
 const SECRET_CHARS_MAX = 16_384
 
@@ -48,7 +48,7 @@ export async function readSecret(input: Input): Promise<string | undefined> {
   return name === undefined ? undefined : (readSecretVariable(name) ?? fail(`the variable ${name} is not set`))
 }
 
-// Options by the keys they stand for, then whatever --set and --unset name.
+// Options by the keys they stand for, then everything that --set and --unset name.
 export function readDocument(input: Input, named: Json): Json {
   const document: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(named)) if (value !== undefined) document[key] = value
@@ -68,7 +68,7 @@ export function readDocument(input: Input, named: Json): Json {
   return status === undefined ? document : { ...document, status }
 }
 
-// A change that names nothing is a mistake.
+// A change without any field is a mistake.
 export function something(body: Json): Json {
   if (Object.values(body).every(value => value === undefined)) throw new BadUsage('nothing to change was given')
   return body
@@ -111,7 +111,7 @@ export async function showList(
   return 0
 }
 
-// A secret comes last, with a word of warning: it is shown this once. An answer without a body was a success.
+// A secret comes last, with a warning: it is shown only once. An answer without a body was a success.
 export function showOne(object: Json, input: Input): number {
   const shown = Object.entries(object).filter(([name]) => name !== 'object')
   const [secrets, others] = [shown.filter(isSecret), shown.filter(each => !isSecret(each))]
@@ -135,7 +135,7 @@ export function cell(value: unknown): Cell {
     : value.map(each => (typeof each === 'object' ? pairs(each) : String(each))).join(', ')
 }
 
-// `prompt=0.1 completion=0.2`, so that a price can be read.
+// `prompt=0.1 completion=0.2`, so that a price is readable.
 function pairs(object: object | null): string {
   const shown = Object.entries(object ?? {}).filter(([name, value]) => name !== 'object' && value !== null)
   const text = shown.map(([name, value]) => `${name}=${typeof value === 'object' ? JSON.stringify(value) : value}`)

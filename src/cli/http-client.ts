@@ -1,5 +1,5 @@
-// A client of the gateway: knows where it is and how to say in plain words what went wrong. Tokens and keys come from the
-// environment or from stdin, never from the command line, where every user of the machine could read them.
+// A client of the gateway with readable errors. Tokens and keys come from the environment or from stdin, never from the command
+// line, where every user of the machine could read them.
 import { loadClientConfig } from '../config/config.ts'
 import { BadUsage, Failed, type Input, type Option } from './command.ts'
 import { lineFromStdin } from './stdin.ts'
@@ -14,7 +14,7 @@ export type Client = {
     body?: Json,
     headers?: Readonly<Record<string, string>>,
   ): Promise<Json>
-  // The bytes of a long answer as they come.
+  // The bytes of a long answer as they arrive.
   stream(path: string, accept: string): AsyncIterable<Uint8Array>
 }
 
@@ -25,7 +25,7 @@ export const CLIENT_OPTIONS: Readonly<Record<string, Option>> = {
 export const CLIENT_HELP = 'The gateway is found at TURNPIKE_URL (http://127.0.0.1:8080 unless set).'
 
 const TIMEOUT_MS = 30_000
-// Between two pieces of an answer that comes bit by bit.
+// Between two pieces of a streamed answer.
 const SILENCE_MS = 120_000
 const TOKEN_CHARS_MAX = 1024
 
@@ -57,7 +57,7 @@ export async function openClient(input: Input): Promise<Client> {
   }
 }
 
-// A call under /v1 by whoever bears the key, read as it comes; the headers first.
+// A call under /v1 with a key, read as it arrives; the headers first.
 export async function* callWithKey(path: string, key: string, body?: Json): AsyncGenerator<Headers | Uint8Array> {
   const { url } = loadClientConfig()
   const type = body === undefined ? {} : { 'content-type': 'application/json' }
@@ -102,7 +102,7 @@ async function* streamed(
 
 async function send(url: string, init: RequestInit): Promise<Response> {
   try {
-    // A redirect would take the token elsewhere.
+    // A redirect would send the token elsewhere.
     return await fetch(url, { ...init, redirect: 'error' })
   } catch (error) {
     const origin = new URL(url).origin

@@ -1,12 +1,12 @@
-// The command line: finds the command, loads it and nothing else, and turns what goes wrong into words and exit codes:
-// 0 all is well, 1 it failed or a promise is broken, 2 the call or the configuration is wrong.
+// The command line: finds the command, loads nothing else, and converts errors to messages and exit codes: 0 success, 1 failure
+// or a violated invariant, 2 wrong usage or configuration.
 import { styleText } from 'node:util'
 import { version } from '../lib/version.ts'
 import { BadUsage, type Command, Failed, runCommand } from './command.ts'
 
 type Group = { readonly about: string; load(): Promise<{ readonly commands: Readonly<Record<string, Command>> }> }
 
-// A group with one command of the empty name is that command; the others take a verb.
+// A group with one command of the empty name is that command; the others take a subcommand.
 const GROUPS: Readonly<Record<string, Group>> = {
   serve: { about: 'start the gateway', load: () => import('./commands/serve.ts') },
   keys: {
@@ -45,11 +45,11 @@ const GROUPS: Readonly<Record<string, Group>> = {
 let hasTold = false
 for (const stream of [process.stdout, process.stderr]) stream.on('error', unread)
 const code = await main(process.argv.slice(2))
-// What failed must end, also where a listener or a thread would keep the process alive.
+// A failed command must exit, even where a listener or a thread would keep the process alive.
 if (code !== 0) process.exit(code)
 
-// Whoever reads us may have seen enough (`| head`): what was begun is done to its end, and nobody is told. Whatever else
-// becomes of our output, a full disk say, is told, if it can be; once, since the telling may fail in the same way.
+// The reader of our output may have closed it (`| head`): the work is finished silently. Any other output error, such as a full
+// disk, is reported once if possible, since the report may fail in the same way.
 function unread(error: NodeJS.ErrnoException): void {
   process.exitCode = 1
   if (error.code === 'EPIPE' || error.code === 'EIO' || hasTold) return
@@ -87,7 +87,7 @@ async function runGroup(name: string, rest: readonly string[]): Promise<number> 
 function explain(error: unknown): number {
   if (!(error instanceof Error)) throw error
   const wrong = error instanceof BadUsage || error.name === 'BadConfig'
-  // What the system refuses says itself what was asked of it, and of which file.
+  // A system error names the call and the file itself.
   const isSystems = 'syscall' in error
   const known = wrong || isSystems || error instanceof Failed || error.name === 'NotAuditable'
   process.stderr.write(

@@ -1,5 +1,5 @@
-// Prints lists and single things: aligned, coloured and cut to its width on a terminal, tab-separated and whole in a pipe, so
-// that cut and awk can read them.
+// Prints lists and single objects: aligned, coloured and truncated to the terminal's width, or tab-separated and complete in a
+// pipe, so that cut and awk can read them.
 import { styleText } from 'node:util'
 
 export type Cell = string | number | boolean | null | undefined
@@ -37,7 +37,7 @@ export function printFields(fields: readonly (readonly [string, Cell])[]): void 
 const GAP = '  '
 const COLUMN_MIN = 6
 
-// The widest columns give way first, down to where one can still tell what they are.
+// The widest columns shrink first, down to where they are still recognisable.
 function fit(widths: readonly number[], columns: number): readonly number[] {
   const fitted = [...widths]
   let over = fitted.reduce((sum, width) => sum + width, GAP.length * (fitted.length - 1)) - columns
@@ -57,14 +57,14 @@ const GOOD = ['active', 'admin', 'alive', 'closed', 'completed', 'ok', 'settled'
 const BAD = ['away', 'open', 'revoked', 'silent', 'suspended', 'upstream_broke', 'upstream_failed']
 const ODD = ['client_left', 'expired', 'half_open', 'inactive', 'recovered', 'refused']
 
-// By its words alone; where there are no colours, or NO_COLOR is set, styleText leaves the text as it is.
+// Without colours, or with NO_COLOR, styleText leaves the text unchanged.
 function coloured(text: string, cell: string): string {
   if (GOOD.includes(cell)) return styleText('green', text)
   if (BAD.includes(cell)) return styleText('red', text)
   return ODD.includes(cell) ? styleText('yellow', text) : text
 }
 
-// Names come from operators and callers: nothing in them may steer the terminal or break a line.
+// Names come from operators and callers: they must not control the terminal or break a line.
 function clean(cell: Cell): string {
   return cell === null || cell === undefined ? '-' : String(cell).replace(/[\p{Cc}\p{Cf}]/gu, '�')
 }

@@ -1,10 +1,10 @@
-// A line on stderr that says how far a long command is, where a person looks at a terminal, and nothing elsewhere.
+// A progress line on stderr for long commands, only on a terminal.
 import { systemClock } from '../lib/clock.ts'
 
 export type Progress = {
-  // Of an unknown total only the count is shown.
+  // For an unknown total only the count is shown.
   show(done: number, total: number | undefined): void
-  // Takes the line away.
+  // Clears the line.
   end(): void
 }
 
@@ -34,7 +34,7 @@ function lineOf(done: number, total: number | undefined, noun: string): string {
   return `${barOf(done, total)} ${percent} %  ${count} of ${total.toLocaleString('en')} ${noun}`
 }
 
-// Of nothing it is empty.
+// Empty for zero.
 export function barOf(done: number, total: number): string {
   const part = total === 0 ? 0 : Math.min(done / total, 1)
   return '█'.repeat(Math.round(part * BAR_CHARS)).padEnd(BAR_CHARS, '░')

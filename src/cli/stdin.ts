@@ -1,4 +1,4 @@
-// What a command reads from its input: one line that is a secret, or all of it.
+// Reads a command's input: one line that is a secret, or all of it.
 import { BadUsage } from './command.ts'
 
 export async function lineFromStdin(charsMax: number): Promise<string> {

@@ -31,8 +31,7 @@ export type FileCatalog = {
   readonly isSilent: boolean
 }
 
-// One provider, as an operator sends it: JSON is YAML, so the same rules are applied by the same code. Placeholders are not
-// honoured.
+// One provider, as an operator sends it: JSON is YAML, so the same code applies the same rules. Placeholders are refused.
 export function readProviderDocument(document: object): FileProvider {
   return readProvider(openValue(document), 'later')
 }
@@ -63,7 +62,7 @@ export function readCatalog(file: Fields): FileCatalog {
   }
 }
 
-// What a model depends on beside itself, and how a target's provider that is not there is complained of.
+// What a model depends on, and the error for a target whose provider does not exist.
 type Known = { readonly providers: ReadonlySet<string>; readonly exchange: Exchange; readonly undeclared: string }
 type Read<T> = { readonly place: Place; readonly value: T }
 
@@ -91,7 +90,7 @@ function readModel(place: Place, known: Known): Read<FileModel> {
   const id = readModelId(fields.need('id'))
   const contextLength = readInteger(fields.need('context_length'), 1, TOKENS_MAX)
   const inputModalities = fields.optional('input_modalities', readModalities, ['text'] as const)
-  // What a picture may cost must be known before it is accepted.
+  // The price of an image must be known before it is accepted.
   if (inputModalities.some(modality => modality !== 'text')) fields.need('media_max_tokens')
   const maxOutputTokens = readInteger(fields.need('max_output_tokens'), 1, contextLength)
   const size = { contextLength, maxOutputTokens }
@@ -109,7 +108,7 @@ function readModel(place: Place, known: Known): Read<FileModel> {
     inputModalities,
     mediaMaxTokens: fields.optional('media_max_tokens', entry => readInteger(entry, 1, TOKENS_MAX), 0),
     hiddenReasoning: hidden ?? false,
-    // Where nothing is stated, the name decides whenever the catalog is read.
+    // If not stated, the name decides whenever the catalog is read.
     ...(hidden === undefined ? {} : { hiddenReasoningStated: true }),
     supportedParameters: fields.optional('supported_parameters', entry => readTexts(entry, BOUNDS.namesPerListMax), []),
     strategy: fields.optional('strategy', entry => readChoice(entry, STRATEGIES), 'priority' as const),

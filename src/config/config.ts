@@ -33,22 +33,22 @@ export { BadConfig, NoConfigFile } from './yaml.ts'
 export type Config = {
   readonly host: string
   readonly port: number
-  // Undefined: the admin API and the page at the root are served beside /v1.
+  // Undefined: the admin API and the dashboard are on the same listener as /v1.
   readonly adminListen: Listen | 'off' | undefined
   readonly dataDir: string
-  // Undefined: SQLite in the data dir.
+  // Undefined: SQLite in the data directory.
   readonly databaseUrl: string | undefined
-  // By which operators know this node; undefined: host name and port.
+  // The name of this node for operators; undefined: host name and port.
   readonly nodeName: string | undefined
-  // Processes on one port.
+  // Number of processes on one port.
   readonly workers: number
-  // Undefined: each node counts requests a minute by itself.
+  // Undefined: each node counts requests per minute by itself.
   readonly redisUrl: string | undefined
   readonly configFile: string | undefined
   readonly adminToken: string | undefined
-  // 32 bytes as 64 hex digits, in whichever way they were given.
+  // 32 bytes as 64 hex digits, whatever the input format.
   readonly encryptionKey: string | undefined
-  // What was sealed under it is sealed anew under the other one.
+  // What was encrypted with it is encrypted again with the other one.
   readonly encryptionKeyPrevious: string | undefined
   readonly metricsToken: string | undefined
   readonly trustedProxies: readonly string[]
@@ -58,13 +58,13 @@ export type Config = {
   readonly corsOrigins: readonly string[]
   readonly explain: boolean
   readonly allowPrivateUpstreams: boolean
-  // A Postgres that may lose commits which it has answered is warned of instead of refused.
+  // A Postgres that may lose acknowledged commits gives a warning instead of an error.
   readonly allowUnsafeDatabase: boolean
   // Null: usage rows are kept for ever.
   readonly usageRetentionDays: number | null
   // Undefined: there is no file.
   readonly catalog: (FileCatalog & FileText) | undefined
-  // What the environment holds keys for; empty where there is a file.
+  // Providers whose keys are in the environment; empty where there is a file.
   readonly detected: Detected
   readonly bounds: Bounds
   readonly failpoints: Failpoints
@@ -126,7 +126,7 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
   })
 }
 
-// What a command needs that speaks to a running gateway.
+// The configuration of a command that calls a running gateway.
 export function loadClientConfig(env: NodeJS.ProcessEnv = process.env): {
   url: string
   adminToken: string | undefined
@@ -143,8 +143,8 @@ export function loadClientConfig(env: NodeJS.ProcessEnv = process.env): {
   }
 }
 
-// What a command needs that works on the data dir itself, even where the rest of the configuration is broken. A data dir
-// that the gateway does not use is not what is meant.
+// The configuration of a command that works on the data directory itself, even where the rest of the configuration is broken. A
+// data directory that the gateway does not use is refused.
 export function loadDataDir(env: NodeJS.ProcessEnv = process.env, cwd: string = process.cwd()): string {
   if (loadDatabaseUrl(env) !== undefined) {
     throw new BadConfig('DATABASE_URL is set: this command is for SQLite; for Postgres there are pg_dump and its like')
@@ -152,7 +152,7 @@ export function loadDataDir(env: NodeJS.ProcessEnv = process.env, cwd: string = 
   return dataDirOf(env, cwd)
 }
 
-// What a command needs that only reads the database.
+// The configuration of a command that only reads the database.
 export function loadDatabaseUrl(env: NodeJS.ProcessEnv = process.env): string | undefined {
   return read(env, 'DATABASE_URL')
 }
@@ -162,7 +162,7 @@ export function readSecretVariable(name: string, env: NodeJS.ProcessEnv = proces
   return read(env, name)
 }
 
-// The environment as it is, with another configuration file.
+// The environment with another configuration file.
 export function environmentWith(configFile: string | undefined): NodeJS.ProcessEnv {
   return configFile === undefined ? process.env : { ...process.env, TURNPIKE_CONFIG: configFile }
 }

@@ -1,5 +1,5 @@
-// Providers whose usual variable is in the environment: a start without a file offers them with their best-known models at
-// list price. The key stays in memory and is read anew at each start.
+// Providers whose usual variable is set in the environment: a start without a file offers them with their best-known models at
+// list price. The key stays in memory and is read at each start.
 
 import { AT_PAR } from '../domain/dollars.ts'
 import { documentOf } from '../domain/list-model.ts'
@@ -24,16 +24,16 @@ export type Detected = {
 }
 
 type Known = {
-  // Of a preset of the openai kind, or of a kind of its own.
+  // A preset of the openai kind, or another kind.
   readonly id: keyof typeof PRESETS | SdkKind
-  // The vendor's name in the price list, where it is another.
+  // The vendor's name in the price list, where it differs.
   readonly list?: string
   readonly upstreamPrefix?: string
   // As the price list names them.
   readonly models: readonly string[]
 }
 
-// In the order in which they are shown.
+// In display order.
 const KNOWN: readonly Known[] = [
   {
     id: 'openai',
@@ -98,7 +98,7 @@ export function detectProviders(env: Environment): Detected {
       models.push(...own)
       found.push({ variable, provider: id, models: own.map(model => model.id) })
     } catch (error) {
-      // A variable that was set for another program is no reason not to start.
+      // A variable that was set for another program must not prevent the start.
       if (!(error instanceof BadConfig)) throw error
       unusable.push({ variable, why: error.at?.problem ?? error.message })
     }
@@ -111,9 +111,9 @@ function modelsOf({ id: provider, list = provider, models, upstreamPrefix = '' }
   return models.flatMap(name => {
     const one = listed.find(model => model.id === name)
     const document = one && documentOf(one, { provider, prefix: `${provider}/`, upstreamPrefix })
-    // Lists change; what is gone from it, or has no price any more, is not offered.
+    // Lists change; a model that is gone or has no price any more is not offered.
     if (document === undefined || typeof document === 'string') return []
-    // By their own names too, as the vendor's clients know them.
+    // Also by their own names, as the vendor's clients use them.
     const aliases = name.includes('/') || upstreamPrefix !== '' ? [] : [name]
     return [readModelDocument({ ...document, aliases }, { providers: new Set([provider]), exchange: AT_PAR })]
   })

@@ -1,5 +1,4 @@
-// The configuration file: what it declares and which settings it changes. Everything in it is optional, nothing in it is
-// guessed, and a bad file changes nothing.
+// The configuration file: its catalog and settings. Everything is optional, nothing is guessed, and a bad file changes nothing.
 import { createHash } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import type { Provider } from '../domain/catalog.ts'
@@ -43,9 +42,9 @@ export type FileSettings = {
   readonly defaults: KeyDefaults
   readonly trustedProxies: readonly string[]
   readonly corsOrigins: readonly string[]
-  // Whether callers may ask why they were routed as they were.
+  // Whether callers may request an explanation of the routing.
   readonly explain: boolean
-  // Whether an address entered through the API may be a private one.
+  // Whether an address entered through the API may be private.
   readonly allowPrivateUpstreams: boolean
   readonly drainDelayMs: number
   readonly drainMaxMs: number
@@ -53,8 +52,8 @@ export type FileSettings = {
   readonly usageRetentionDays: number | null
 }
 
-// Which text this was, and what may be stored of it: what the environment filled in is in memory alone. Names of providers
-// and models, choices and prices are seen by everybody and stand there as they are.
+// The file's digest, and what may be stored of it: values from the environment stay in memory. Names of providers and models,
+// choices and prices are public and stored resolved.
 export type FileText = {
   readonly digest: string
   readonly written: { readonly providers: readonly Provider[]; readonly models: readonly FileModel[] }
@@ -80,7 +79,7 @@ export const NO_FILE: Omit<FileSettings, 'catalog'> = {
   usageRetentionDays: null,
 }
 
-// What the file may set beside its catalog; all of it is read at start only.
+// The settings of the file; all are only read at start.
 export const FILE_SETTINGS = [
   'defaults',
   'brand',
@@ -121,7 +120,7 @@ export function readConfigFile(path: string, env: Readonly<Record<string, string
   }
 }
 
-// An empty file, or one of comments only, declares an empty catalog.
+// An empty file, or one with only comments, declares an empty catalog.
 function fieldsOf(root: Place): Fields {
   return isNull(root) ? noFields(root) : readFields(root, KEYS)
 }

@@ -4,7 +4,7 @@ import { chmodSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { join } from 'node:path'
 import { BadConfig, type Config } from './config.ts'
 
-// 32 bytes that stay the same over restarts: from the environment, else from a file that only we may read.
+// 32 bytes that stay the same over restarts: from the environment, else from a private file.
 export function installationKey(config: Config): Buffer {
   if (config.encryptionKey !== undefined) return Buffer.from(config.encryptionKey, 'hex')
   const path = join(config.dataDir, 'encryption.key')
@@ -18,7 +18,7 @@ export function installationKey(config: Config): Buffer {
 
 function readOrMakeKey(path: string): Buffer {
   if (!existsSync(path)) {
-    // Under its name only when it is whole: a start that is killed midway leaves no half of a key.
+    // Under its name only when complete: a start that is killed midway leaves no partial key.
     const part = `${path}.part`
     rmSync(part, { force: true })
     writeFileSync(part, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600, flag: 'wx', flush: true })

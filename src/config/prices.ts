@@ -1,4 +1,4 @@
-// Money as the configuration file states it: US dollars per token, and the factors that make credits of them.
+// Money in the configuration file: US dollars per token, and the factors that convert them to credits.
 
 import { CHOICES_MAX } from '../domain/catalog.ts'
 import {
@@ -26,7 +26,7 @@ import { type Fields, fail, type Place, readDecimal, readFields } from './yaml.t
 
 export const EXCHANGE_KEYS = ['credits_per_usd', 'markup']
 
-// The largest request that a model takes.
+// The largest request that a model accepts.
 export type Size = { readonly contextLength: number; readonly maxOutputTokens: number }
 
 export function readExchange(file: Fields): Exchange {
@@ -36,7 +36,7 @@ export function readExchange(file: Fields): Exchange {
   }
 }
 
-// What callers pay. The bound is on this, whatever the file's own figures are.
+// What callers pay. The bound applies to this, whatever the file's own figures are.
 export function readPrices(place: Place, size: Size, exchange: Exchange): Prices {
   const prices = readRates(place, entry => {
     const price = priceInCredits(readUsd(entry), exchange)
@@ -46,7 +46,7 @@ export function readPrices(place: Place, size: Size, exchange: Exchange): Prices
   return prices
 }
 
-// What the operator pays to the one target.
+// What the operator pays for one target.
 export function readCost(place: Place, size: Size, exchange: Exchange): TargetCost {
   const cost = readRates(place, entry => costInCredits(readUsd(entry), exchange))
   checkWorst(place, nanoOf(worstOf(size, cost)))
@@ -58,7 +58,7 @@ function readFactor(place: Place): Factor {
   return parseFactor(readDecimal(place)) ?? fail(place, rule)
 }
 
-// A missing price is never zero: prompt and completion must be given; the cache prices follow the prompt's.
+// A missing price is never zero: prompt and completion must be given; cache prices default to the prompt's.
 function readRates<T extends bigint>(place: Place, read: (place: Place) => T): Rates<T> {
   const fields = readFields(place, ['prompt', 'completion', 'input_cache_read', 'input_cache_write', 'request'])
   const prompt = read(fields.need('prompt'))

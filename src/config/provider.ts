@@ -1,4 +1,4 @@
-// A provider as the configuration file declares it: its wire and address, its credentials, and how it departs from others.
+// A provider in the configuration file: its protocol and address, its credentials, and its differences.
 
 import {
   type Credential,
@@ -38,7 +38,7 @@ import {
   readTexts,
 } from './yaml.ts'
 
-// Credentials stay in memory: they are no part of what is stored of a provider that a file declares.
+// Credentials stay in memory: they are not stored for a provider that a file declares.
 export type FileProvider = Provider & { readonly credentials: readonly Credential[] }
 
 const SETTING_KEYS = ['region', 'project', 'location', 'token_url']
@@ -62,7 +62,7 @@ const PROVIDER_KEYS = [
 const PROVIDER_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 const PROVIDER_ID_RULE = 'must be 1 to 64 letters, digits, dots, dashes or underscores'
 
-// In a file a provider that needs a key has one; what an operator enters may get its own later.
+// In a file a provider that needs a key must have one; a provider that an operator enters may get its key later.
 export function readProvider(place: Place, keys: 'now' | 'later' = 'now'): FileProvider {
   const fields = readFields(place, PROVIDER_KEYS)
   const id = readName(filled(fields.need('id')), PROVIDER_ID, PROVIDER_ID_RULE)
@@ -78,7 +78,7 @@ export function readProvider(place: Place, keys: 'now' | 'later' = 'now'): FileP
 
 type Wire = Omit<Provider, 'id' | 'kind' | 'timeouts'> & { readonly needsKey: boolean }
 
-// A key that says something about another wire is a slip of the pen.
+// A setting of another protocol is a mistake.
 function refuseOthers(fields: Fields, kind: ProviderKind): void {
   const settings: readonly string[] = isSdkKind(kind) ? SDK_PRESETS[kind].settings : []
   const wrong = SETTING_KEYS.filter(name => !settings.includes(name))
@@ -97,7 +97,7 @@ function readOpenaiWire(fields: Fields, kind: ProviderKind): Wire {
   const baseUrl = kind === 'demo' ? '' : (own ?? preset?.baseUrl ?? readBaseUrl(fields.need('base_url')))
   return {
     baseUrl,
-    // At another address than the usual one somebody else may ask for the key.
+    // At another address than the usual one somebody else would receive the key.
     needsKey: preset?.needsKey === true && (own === undefined || preset.baseUrl === null),
     quirks: readQuirks(fields, preset?.quirks ?? NO_QUIRKS),
     remoteMedia: readRemoteMedia(fields, kind, baseUrl, preset?.remoteMedia ?? isVendorAddress(baseUrl)),
@@ -142,12 +142,12 @@ function usualAddress(fields: Fields, kind: SdkKind, settings: Readonly<Record<s
   return asBaseUrl(address, fields.need(settings.region === undefined ? 'location' : 'region'))
 }
 
-// A region or location: it becomes a part of a host's name.
+// A region or location: it becomes part of a host name.
 function readRegion(place: Place): string {
   return readName(place, /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/, 'must be 1 to 32 small letters, digits or dashes')
 }
 
-// It becomes a part of a path; a project of a domain is `example.com:name`.
+// It becomes part of a path; a project of a domain is `example.com:name`.
 function readProject(place: Place): string {
   return readName(
     place,
@@ -156,7 +156,7 @@ function readProject(place: Place): string {
   )
 }
 
-// An operator may know that what stands at a private address reaches nothing but the public internet.
+// An operator may know that a server at a private address reaches only the public internet.
 function readRemoteMedia(fields: Fields, kind: ProviderKind, baseUrl: string, isVendor: boolean): boolean {
   return fields.optional('remote_media', readFlag, usuallyFetches(kind, baseUrl, isVendor))
 }
@@ -191,12 +191,12 @@ function readSecret(place: Place): string {
   return /^[\x21-\x7e]+$/.test(secret) ? secret : fail(place, 'must not be empty, and of visible ASCII characters only')
 }
 
-// An API key, or the JSON of a service account as it is or in base64.
+// An API key, or the JSON of a service account, plain or in base64.
 function readServiceAccount(place: Place): string {
   const secret = readText(place, 16_384)
   return /^[\x20-\x7e]+$/.test(secret) ? secret : fail(place, 'must not be empty, and of visible ASCII characters only')
 }
-// OpenAI's own newer models refuse `max_tokens`; everybody else knows that name.
+// OpenAI's own newer models refuse `max_tokens`; all others know that name.
 function usualMaxTokensField(fields: Fields): Provider['maxTokensField'] {
   const baseUrl = fields.optional('base_url', place => readBaseUrl(filled(place)), '')
   const host = URL.parse(baseUrl)?.hostname ?? ''

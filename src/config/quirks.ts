@@ -1,5 +1,5 @@
-// How a provider departs from OpenAI's wire, as the configuration file declares it: what its preset says, and over it each
-// key that the file gives itself.
+// How a provider differs from OpenAI's protocol, as declared in the configuration file: its preset's values, overridden by each
+// key that the file gives.
 
 import type { Quirks } from '../domain/catalog.ts'
 import { BOUNDS } from './limits.ts'
@@ -48,7 +48,7 @@ function readPath(place: Place): string {
   return readName(place, /^\/(?:[\x21-\x7e](?<![?#{}])|\{model\})*$/, rule)
 }
 
-// Null says that there is none, also where the preset has one.
+// Null means none, also where the preset has one.
 function readFieldName(place: Place): string | null {
   return isNull(place) ? null : readName(place, /^[A-Za-z_]\w{0,63}$/, 'must be the name of a field, or null')
 }
@@ -58,7 +58,7 @@ function readQuery(place: Place): Quirks['query'] {
   return Object.fromEntries(pairs.map(pair => [pair.name, readText(pair.place, 1024)]))
 }
 
-// Written by us for every call, or a secret.
+// Written by the gateway for every call, or a secret.
 const TAKEN = new Set([
   ...[
     'accept-encoding',

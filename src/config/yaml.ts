@@ -1,14 +1,13 @@
-// Reads YAML strictly: whatever is not expected is refused with file, line and key. Values are taken from the text as
-// written, and `${VAR}` in them from the environment; a message repeats no value that may be a secret,
-// only ids, names and address ranges.
+// Reads YAML strictly: anything unexpected is refused with file, line and key. Values are taken from the text as written, and
+// `${VAR}` in them from the environment; a message repeats no value that may be a secret, only ids, names and address ranges.
 import { createRequire } from 'node:module'
 import type * as Yaml from 'yaml'
 import { BOUNDS } from './limits.ts'
 
-// The configuration cannot be used; the message says which variable, or which file, line and key.
+// The configuration cannot be used; the message names the variable, or the file, line and key.
 export class BadConfig extends Error {
   override readonly name = 'BadConfig'
-  // Which key, and what is wrong with it, where it is about one.
+  // The key and the problem, where it is about one.
   readonly at: { readonly key: string; readonly problem: string; readonly isMissing: boolean } | undefined
 
   constructor(message: string, at?: BadConfig['at']) {
@@ -17,13 +16,13 @@ export class BadConfig extends Error {
   }
 }
 
-// There is none, which is no fault of it.
+// The file does not exist, which is not an error of its content.
 export class NoConfigFile extends BadConfig {}
 
-// Undefined: the text comes from elsewhere than the operator's own file, and placeholders in it are refused.
+// Undefined: the text does not come from the operator's own file, and placeholders in it are refused.
 type Environment = Readonly<Record<string, string | undefined>> | undefined
 
-// A value and where it stands.
+// A value and its position.
 export type Place = {
   readonly node: Yaml.Node | null
   readonly key: string
@@ -34,7 +33,7 @@ export type Place = {
 type YamlFile = {
   readonly name: string
   readonly env: Environment
-  // `kept` reads what may be stored: a value that holds a placeholder stays as it is written, and is not checked.
+  // `kept` reads what may be stored: a value with a placeholder stays as written, and is not checked.
   readonly placeholders: 'filled' | 'kept'
   readonly meanings: ReadonlyMap<Yaml.Alias, Yaml.Node>
   readonly yaml: typeof Yaml
@@ -49,7 +48,7 @@ export type Fields = {
 export function openYaml(name: string, text: string, env: Environment): Place {
   const yaml = loadYaml()
   const lines = new yaml.LineCounter()
-  // The parser's own check for keys that stand twice compares each with all others; readFields and readMapping do it.
+  // The parser's own check for duplicate keys compares each with all others; readFields and readMapping do it.
   const document = yaml.parseDocument(text, {
     lineCounter: lines,
     prettyErrors: false,
@@ -73,11 +72,11 @@ export function openYaml(name: string, text: string, env: Environment): Place {
   return { node: document.contents, key: '', line: lineOf(document.contents, 1), file }
 }
 
-// A document that is parsed already, such as the body of a request, without lines and without a parser of YAML.
+// A document that is already parsed, such as a request body, without lines and without a YAML parser.
 export function openValue(value: unknown): Place {
   const yaml = loadYaml()
   const node = new yaml.Document(value, { aliasDuplicateObjects: false }).contents
-  // A number is read as it is written, and JSON writes it so.
+  // A number is read as written, which is how JSON writes it.
   yaml.visit(node, {
     Scalar(_key, scalar) {
       if (typeof scalar.value === 'number') scalar.source = JSON.stringify(scalar.value)
@@ -94,12 +93,12 @@ export function openValue(value: unknown): Place {
   return { node, key: '', line: 1, file }
 }
 
-// The same place, read with its placeholders as they are written.
+// The same node, read with its placeholders unresolved.
 export function kept(place: Place): Place {
   return { ...place, file: { ...place.file, placeholders: 'kept' } }
 }
 
-// For names and choices, which everybody sees: their placeholders are filled wherever they are read.
+// For names and choices, which are public: their placeholders are resolved wherever they are read.
 export function filled(place: Place): Place {
   return { ...place, file: { ...place.file, placeholders: 'filled' } }
 }
@@ -113,7 +112,7 @@ export function fail(place: Place, problem: string, isMissing = false): never {
   throw new BadConfig(`${file.name}:${line}: ${key === '' ? '' : `${key}: `}${problem}`, { key, problem, isMissing })
 }
 
-// The entries of a mapping. A key that is not known is refused: a slip of the pen must not become a default.
+// The entries of a mapping. An unknown key is refused: a typing error must not become a default.
 export function readFields(place: Place, known: readonly string[]): Fields {
   const { isMap, isScalar } = place.file.yaml
   const node = resolve(place)
@@ -200,7 +199,7 @@ export function readInteger(place: Place, min: number, max: number): number {
   return value
 }
 
-// Seconds in the file, with a fraction if need be; milliseconds inside.
+// Seconds in the file, possibly with a fraction; milliseconds inside.
 export function readSeconds(place: Place, max: number): number {
   const { value } = scalar(place)
   if (typeof value !== 'number' || !(value >= 0) || value > max) fail(place, `must be seconds, from 0 to ${max}`)
@@ -212,7 +211,7 @@ export function readFlag(place: Place): boolean {
   return typeof value === 'boolean' ? value : fail(place, 'must be true or false')
 }
 
-// A decimal as it is written, quoted or not: the parser's float is never looked at.
+// A decimal as written, quoted or not: the parser's float is never used.
 export function readDecimal(place: Place): string {
   const { value, source } = scalar(place)
   if (typeof value === 'string') return interpolate(value, filled(place))
@@ -243,7 +242,7 @@ function resolve({ node, file }: Place): Yaml.Node | null {
   return file.yaml.isAlias(node) ? (file.meanings.get(node) ?? null) : node
 }
 
-// What each alias stands for: the last node of that name before it. One pass for all of them.
+// The node that each alias refers to: the last one of that name before it. One pass for all of them.
 function meaningsOf(
   document: Yaml.Document,
   yaml: typeof Yaml,

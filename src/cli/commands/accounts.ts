@@ -1,4 +1,4 @@
-// `turnpike accounts …`: accounts with their balances and ledgers, by the admin API.
+// `turnpike accounts …`: accounts with their balances and ledgers, through the admin API.
 import { callCommand, listCommand, pathOf } from '../call-command.ts'
 import type { Command } from '../command.ts'
 import { ifMatch, something, VERSION_OPTION } from '../document.ts'

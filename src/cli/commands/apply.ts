@@ -1,4 +1,4 @@
-// `turnpike apply`: the running gateway reads its configuration file again; says what that changes.
+// `turnpike apply`: the running gateway reads its configuration file again; prints the changes.
 
 import type { Command } from '../command.ts'
 import { cell } from '../document.ts'

@@ -1,4 +1,4 @@
-// The journals of `turnpike audit --log`: files of the gateway's log, plain or packed by gzip, or standard input.
+// The files of `turnpike audit --log`: the gateway's log, plain or compressed with gzip, or standard input.
 import { createReadStream, statSync } from 'node:fs'
 import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
@@ -32,6 +32,6 @@ export async function* journalLines(files: readonly string[]): AsyncGenerator<st
 function openJournal(file: string) {
   if (file === STDIN) return process.stdin
   const bytes = createReadStream(file)
-  // What goes wrong with either of them is thrown where the lines are read.
+  // Errors of either stream are thrown where the lines are read.
   return file.endsWith('.gz') ? pipeline(bytes, createGunzip(), () => undefined) : bytes
 }

@@ -1,4 +1,4 @@
-// `turnpike audit`: proves the invariants over the database and exits with 1 if one is broken.
+// `turnpike audit`: checks the invariants of the database and exits with 1 if one is violated.
 import { join, resolve } from 'node:path'
 import { styleText } from 'node:util'
 import { loadDatabaseUrl, loadDataDir } from '../../config/config.ts'
@@ -81,7 +81,7 @@ function printReport(report: AuditReport): void {
   }
 }
 
-// That nothing disagrees is no news where another file was meant.
+// A clean result means nothing where the wrong file was checked.
 function isGood({ disagreeing, compared, expired }: LogReport): boolean {
   return disagreeing === 0 && compared + expired > 0
 }

@@ -27,8 +27,8 @@ export const commands: Readonly<Record<string, Command>> = {
   },
 }
 
-// VACUUM INTO reads in one transaction, which no writer disturbs and which disturbs no writer, and gives one plain file
-// without a log beside it. The name appears only when all of it is on disk.
+// VACUUM INTO reads in one transaction, which neither blocks writers nor is blocked by them, and gives one plain file without a
+// log. The name appears only when all of it is on disk.
 export function copyDatabase(source: string, file: string): void {
   const part = `${file}.part`
   rmSync(part, { force: true })
@@ -49,7 +49,7 @@ export function copyDatabase(source: string, file: string): void {
   }
 }
 
-// An empty file is taken by VACUUM INTO as new; made here so that it is never readable for others, not even at first.
+// VACUUM INTO accepts an empty file as new; created here so that it is never readable for others, not even at first.
 function createPrivate(path: string): void {
   closeSync(openSync(path, 'wx', 0o600))
   chmodSync(path, 0o600)

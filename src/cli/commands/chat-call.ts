@@ -1,4 +1,4 @@
-// One answer of a model, read from the stream as it comes.
+// One answer of a model, read from the stream as it arrives.
 import { sseReader } from '../../lib/sse.ts'
 import { Failed } from '../command.ts'
 import { callWithKey, type Json } from '../http-client.ts'
@@ -17,7 +17,7 @@ export type Reply = {
   readonly content: string
   readonly finish_reason: string | null
   readonly usage: { readonly prompt_tokens: number; readonly completion_tokens: number }
-  // Credits, digit by digit as the gateway wrote them.
+  // Credits, with the exact digits of the gateway.
   readonly cost: string
   readonly provider: string | null
   readonly request_id: string
@@ -75,7 +75,7 @@ const NOTHING: Reply = {
   request_id: '',
 }
 
-// The prefix of the gateway's own headers is the operator's to choose.
+// The prefix of the gateway's own headers is configurable.
 function told(headers: Headers): Pick<Reply, 'provider' | 'request_id'> {
   const name = [...headers.keys()].find(each => each.endsWith('-provider')) ?? ''
   return { provider: name === '' ? null : headers.get(name), request_id: headers.get('x-request-id') ?? '' }

@@ -1,4 +1,4 @@
-// `turnpike chat`: a chat from the shell, word by word, with what each answer took and cost.
+// `turnpike chat`: a chat from the shell, word by word, with the duration and cost of each answer.
 import { createInterface } from 'node:readline/promises'
 import { styleText } from 'node:util'
 import { loadClientConfig } from '../../config/config.ts'
@@ -44,7 +44,7 @@ async function chat(input: Input): Promise<number> {
   return 0
 }
 
-// Until the person at the terminal has nothing more to say. An answer that failed is told, and may be asked for again.
+// Until the person at the terminal ends the input. A failed answer is reported, and can be requested again.
 async function talk(turns: Turn[], ask: Ask): Promise<number> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr, prompt: styleText('bold', '> ') })
   process.stderr.write(styleText('dim', `${ask.model}; Ctrl-D ends\n`, { stream: process.stderr }))
@@ -71,7 +71,7 @@ async function talk(turns: Turn[], ask: Ask): Promise<number> {
   return 0
 }
 
-// A key on stdin is its first line, and what follows it may be the message.
+// A key on stdin is its first line, and the message may follow.
 async function whatWasGiven(input: Input): Promise<{ key: string; message: string | undefined }> {
   const isTalk = process.stdin.isTTY && !input.flag('key-stdin')
   const reads = input.flag('key-stdin') || (!isTalk && input.text('message') === undefined)

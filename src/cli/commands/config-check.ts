@@ -1,4 +1,4 @@
-// `turnpike config check`: reads the configuration as a start would, says what it means, and changes nothing.
+// `turnpike config check`: reads the configuration like a start would, prints a summary, and changes nothing.
 import { environmentWith, loadConfig } from '../../config/config.ts'
 import { formatPrice } from '../../domain/credits.ts'
 import type { Command } from '../command.ts'

@@ -1,4 +1,4 @@
-// `turnpike credits add`: credits for an account, booked once however often the call is repeated.
+// `turnpike credits add`: adds credits to an account, booked once however often the call is repeated.
 import { randomUUID } from 'node:crypto'
 import { formatCredits, isBeyondCredits, NANO_MAX, parseCredits } from '../../domain/credits.ts'
 import { BadUsage, type Command, Failed } from '../command.ts'
@@ -32,7 +32,7 @@ export const commands: Readonly<Record<string, Command>> = {
         .call('POST', path, { amount, ...(note === undefined ? {} : { note }) }, { 'idempotency-key': once })
         .catch((error: Error) => {
           if (!(error instanceof Failed && error.unsure)) throw error
-          // With the same key it can be asked again without harm.
+          // With the same key the call can be repeated safely.
           throw new Failed(`${error.message}\nto try again safely, add: --idempotency-key ${once}`)
         })
 

@@ -1,4 +1,4 @@
-// `turnpike events list`: what operators did, when and from where.
+// `turnpike events list`: operators' actions, when and from where.
 import { listCommand } from '../call-command.ts'
 import type { Command } from '../command.ts'
 

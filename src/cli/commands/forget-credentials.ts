@@ -1,5 +1,5 @@
-// `turnpike forget-credentials`: the way out when the encryption key is lost. Provider credentials that nobody can open any
-// more are deleted, so that the gateway starts again; everything else stays.
+// `turnpike forget-credentials`: for a lost encryption key. Provider credentials that can no longer be decrypted are deleted, so
+// that the gateway starts again; everything else stays.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadDatabaseUrl, loadDataDir } from '../../config/config.ts'

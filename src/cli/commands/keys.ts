@@ -1,4 +1,4 @@
-// `turnpike keys …`: keys by the admin API. A secret is printed once, when it is made.
+// `turnpike keys …`: keys, through the admin API. A secret is printed once, when it is made.
 import { systemClock } from '../../lib/clock.ts'
 import { callCommand, listCommand, pathOf } from '../call-command.ts'
 import { BadUsage, type Command, type Input, type Option } from '../command.ts'

@@ -1,4 +1,4 @@
-// How far a move is: a bar that redraws itself on a terminal, a plain line now and then in a pipe, and nothing for programs.
+// The progress of a transfer: a bar on a terminal, an occasional plain line in a pipe, and nothing in machine-readable output.
 import { systemClock } from '../../lib/clock.ts'
 import type { Tell } from '../../store/transfer/transfer.ts'
 import { barOf, CLEAR, REDRAW_MS } from '../progress.ts'

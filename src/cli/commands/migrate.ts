@@ -1,5 +1,5 @@
-// `turnpike migrate`: moves an installation from SQLite to Postgres, most of it while the gateway runs, and says what to
-// set on the nodes that come after it.
+// `turnpike migrate`: transfers an installation from SQLite to Postgres, most of it while the gateway runs, and prints the
+// settings for the new nodes.
 import { randomUUIDv7 } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -53,7 +53,7 @@ async function targetUrl(input: Input): Promise<string> {
   if (given !== undefined && input.flag('to-stdin')) throw new BadUsage('the address is either in --to or on stdin')
   const url = input.flag('to-stdin') ? await lineFromStdin(URL_CHARS_MAX) : (given ?? loadDatabaseUrl())
   if (url === undefined || url === '') throw new BadUsage('say where to: --to postgres://…, DATABASE_URL or --to-stdin')
-  // Nothing of it is repeated: it may bear a password.
+  // Nothing of it is repeated: it may contain a password.
   const address = URL.parse(url)
   if (address === null || !/^postgres(ql)?:$/.test(address.protocol)) {
     throw new BadUsage('the target must be a postgres:// address')
@@ -121,7 +121,7 @@ function report({ outcome, tables }: Moved, dir: string, to: string, input: Inpu
   return 0
 }
 
-// What the nodes must be given, by name; the values stay where they are.
+// The settings that the nodes need, by name; the values are not printed.
 function nextSteps(dir: string): readonly string[] {
   const keyFile = join(dir, KEY_FILE)
   const key = existsSync(keyFile)
@@ -152,20 +152,20 @@ function undo(dir: string, input: Input): number {
   return 0
 }
 
-// Host and database alone.
+// Host and database only.
 function placeOf(url: string): string {
   const { hostname, port, pathname, searchParams } = new URL(url)
   const host = searchParams.get('host') ?? hostname
   return `${host || 'localhost'}${port === '' ? '' : `:${port}`}${pathname === '' ? '' : decodeURIComponent(pathname)}`
 }
 
-// By the form of an address and not by the password itself: a short one would be cut out of other words, and what is
-// missing there would tell it.
+// By the form of an address and not by the password itself: a short one would be cut out of other words, and the gaps would
+// reveal it.
 function withoutPassword(text: string): string {
   return text.replace(/\S+/g, withoutCredentials).replace(/([?&]password=)[^&\s]*/gi, '$1…')
 }
 
-// From the first address to the last @, since a password may hold one.
+// From the first address to the last @, since a password may contain one.
 function withoutCredentials(word: string): string {
   const address = /postgres(?:ql)?:\/\//i.exec(word)
   const from = address === null ? Number.POSITIVE_INFINITY : address.index + address[0].length

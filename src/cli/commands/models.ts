@@ -1,4 +1,4 @@
-// `turnpike models …`: models with their prices and targets, by the admin API, and prices from the installed list.
+// `turnpike models …`: models with their prices and targets, through the admin API, and prices from the bundled list.
 import { callCommand, clientCommand, listCommand } from '../call-command.ts'
 import { entryCommands } from '../catalog-command.ts'
 import { BadUsage, type Command, type Input, type Option } from '../command.ts'

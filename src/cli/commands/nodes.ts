@@ -1,4 +1,4 @@
-// `turnpike nodes`: who shares the database, who is alive, and who answered.
+// `turnpike nodes`: which nodes share the database, which are alive, and which one answered.
 
 import type { Command } from '../command.ts'
 import { CLIENT_HELP, CLIENT_OPTIONS, openClient } from '../http-client.ts'

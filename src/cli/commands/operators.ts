@@ -1,4 +1,4 @@
-// `turnpike operators …`: who may manage the gateway, by the admin API. A token is printed once, when it is made.
+// `turnpike operators …`: who may manage the gateway, through the admin API. A token is printed once, when it is made.
 import { callCommand, listCommand, pathOf } from '../call-command.ts'
 import { BadUsage, type Command } from '../command.ts'
 import { something } from '../document.ts'

@@ -1,4 +1,4 @@
-// `turnpike providers …`: upstreams, their credentials and their health, by the admin API.
+// `turnpike providers …`: upstreams, their credentials and their health, through the admin API.
 import { callCommand, clientCommand, listCommand, pathOf } from '../call-command.ts'
 import { entryCommands } from '../catalog-command.ts'
 import { BadUsage, type Command, type Input, type Option } from '../command.ts'

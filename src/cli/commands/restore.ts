@@ -1,4 +1,4 @@
-// `turnpike restore FILE`: puts a backup into an empty data dir, after proving that it is whole and its books are right.
+// `turnpike restore FILE`: copies a backup into an empty data directory, after checking that it is complete and passes the audit.
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'

@@ -1,4 +1,4 @@
-// `turnpike serve`: reads the configuration and hands over to the gateway, or to the parent of several.
+// `turnpike serve`: reads the configuration and starts the gateway, or the primary of several workers.
 import cluster from 'node:cluster'
 import { loadConfig } from '../../config/config.ts'
 import type { Command } from '../command.ts'
@@ -10,7 +10,7 @@ export const commands: Readonly<Record<string, Command>> = {
     more: 'All settings come from TURNPIKE_* variables and from turnpike.yaml; "turnpike config check" checks them.',
     withoutJson: true,
     async run() {
-      // Read before anything else is loaded: a mistake in it should be said at once.
+      // Read before anything else is loaded: a mistake in it should be reported at once.
       const config = loadConfig()
       if (config.workers > 1 && cluster.isPrimary) {
         const { superviseWorkers } = await import('../../server/cluster/primary.ts')
@@ -18,8 +18,8 @@ export const commands: Readonly<Record<string, Command>> = {
       }
       const { serve } = await import('../../server/serve.ts')
       const code = await serve(config)
-      // At once, and not by running out of work: while Node takes itself apart, one more SIGTERM would find no handler
-      // and become the way it ended.
+      // Exits explicitly instead of running out of work: while Node shuts down, one more SIGTERM would find no handler and become
+      // the exit status.
       process.exit(code)
     },
   },

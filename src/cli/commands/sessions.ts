@@ -1,4 +1,4 @@
-// `turnpike sessions …`: who is logged in to the dashboard, and how to end that, by the admin API.
+// `turnpike sessions …`: dashboard sessions, and how to end them, through the admin API.
 import { callCommand, listCommand, pathOf } from '../call-command.ts'
 import type { Command } from '../command.ts'
 

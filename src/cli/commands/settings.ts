@@ -1,4 +1,4 @@
-// `turnpike settings`: what the running gateway was started with, without secrets.
+// `turnpike settings`: the settings of the running gateway, without secrets.
 import { callCommand } from '../call-command.ts'
 import type { Command } from '../command.ts'
 

@@ -1,5 +1,5 @@
-// Writes usage records out as they come, page by page or as one stream of CSV, so that millions of them need no memory. A file
-// appears under its name only when it is whole.
+// Exports usage records as they arrive, page by page or as one CSV stream, so that millions of them need no memory. A file
+// appears under its name only when it is complete.
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
@@ -64,7 +64,7 @@ async function* counted(
   }
 }
 
-// How many there are, for a person who waits; nobody else needs to know.
+// The total number, for a person who waits; not needed otherwise.
 async function total(client: Client, query: URLSearchParams): Promise<number | undefined> {
   if (!process.stderr.isTTY) return undefined
   const sums = await client.call('GET', `/usage/summary?${query}${query.size === 0 ? '' : '&'}group_by=account`)
@@ -85,7 +85,7 @@ async function writeFile(pieces: AsyncIterable<Uint8Array>, file: string): Promi
   }
 }
 
-// No faster than whoever reads it; one who has seen enough ends it.
+// No faster than its reader; a reader that closes ends it.
 async function writeOut(pieces: AsyncIterable<Uint8Array>): Promise<void> {
   const { stdout } = process
   for await (const bytes of pieces) {
@@ -94,7 +94,7 @@ async function writeOut(pieces: AsyncIterable<Uint8Array>): Promise<void> {
   }
 }
 
-// Waits until it has; false of one that has ended. Why it did is told where its errors are heard.
+// Waits for drain; false if it has ended. The reason is reported by its error handler.
 async function hasRoom(stream: Writable): Promise<boolean> {
   const waiting = new AbortController()
   const { signal } = waiting

@@ -1,4 +1,4 @@
-// `turnpike usage …`: what requests did and what they cost, as a list, one in full, or all of them into a file.
+// `turnpike usage …`: requests and their cost, as a list, one in full, or all of them into a file.
 import { callCommand, clientCommand, type Filters, listCommand, pathOf } from '../call-command.ts'
 import type { Command } from '../command.ts'
 import { exportUsage } from './usage-export.ts'
