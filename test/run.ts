@@ -14,7 +14,7 @@ const QUICK = [
   'admin/audit-log',
   'chat/one-store/answer-stream',
   'cli/one-store/commands',
-  'edge/express-path',
+  'edge/one-store/express-path',
   'keys/revoke',
   'limits/headers',
   'money/exact',

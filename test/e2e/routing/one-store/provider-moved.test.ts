@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openFixture } from '../../support/fixture.ts'
-import { standardConfig, standardModel } from '../../support/standard-config.ts'
-import { startUpstream } from '../../support/upstream.ts'
+import { openFixture } from '../../../support/fixture.ts'
+import { standardConfig, standardModel } from '../../../support/standard-config.ts'
+import { startUpstream } from '../../../support/upstream.ts'
 
 const elsewhere = await startUpstream()
 after(() => elsewhere[Symbol.asyncDispose]())

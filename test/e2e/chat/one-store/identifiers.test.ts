@@ -1,8 +1,8 @@
 // Users, sessions and cache keys of a tenant: upstream they are opaque, stable, and never the same for two tenants.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { standardConfig, startGateway } from '../../support/gateway.ts'
-import { startUpstream } from '../../support/upstream.ts'
+import { standardConfig, startGateway } from '../../../support/gateway.ts'
+import { startUpstream } from '../../../support/upstream.ts'
 
 const NAMES = ['user', 'prompt_cache_key', 'session_id', 'safety_identifier']
 

@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { standardConfig, startGateway } from '../../support/gateway.ts'
-import type { HttpAnswer } from '../../support/http-response.ts'
-import { openRaw, rawRequest } from '../../support/raw-http.ts'
-import { until } from '../../support/until.ts'
-import { startUpstream } from '../../support/upstream.ts'
-import { settledRow } from '../../support/usage.ts'
+import { standardConfig, startGateway } from '../../../support/gateway.ts'
+import type { HttpAnswer } from '../../../support/http-response.ts'
+import { openRaw, rawRequest } from '../../../support/raw-http.ts'
+import { until } from '../../../support/until.ts'
+import { startUpstream } from '../../../support/upstream.ts'
+import { settledRow } from '../../../support/usage.ts'
 
 test('the express lane and Node serve one and the same gateway', async t => {
   await using upstream = await startUpstream()

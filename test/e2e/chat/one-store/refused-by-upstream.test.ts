@@ -2,13 +2,13 @@
 // cost.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { FORGETFUL, withBounds } from '../../support/bounds.ts'
-import { type Gateway, startGateway } from '../../support/gateway.ts'
-import type { Loose } from '../../support/http-call.ts'
-import { assertRefusal, type Code } from '../../support/refusal.ts'
-import { standardModel, standardProvider } from '../../support/standard-config.ts'
-import { startUpstream } from '../../support/upstream.ts'
-import type { Plan } from '../../support/upstream-plan.ts'
+import { FORGETFUL, withBounds } from '../../../support/bounds.ts'
+import { type Gateway, startGateway } from '../../../support/gateway.ts'
+import type { Loose } from '../../../support/http-call.ts'
+import { assertRefusal, type Code } from '../../../support/refusal.ts'
+import { standardModel, standardProvider } from '../../../support/standard-config.ts'
+import { startUpstream } from '../../../support/upstream.ts'
+import type { Plan } from '../../../support/upstream-plan.ts'
 
 test('failures of upstreams are told by kind, cost nothing, and name no provider', async t => {
   await using upstream = await startUpstream()

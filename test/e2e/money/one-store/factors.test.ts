@@ -1,10 +1,10 @@
 // The operator's own money: prices in dollars with a rate and a markup, and one number wherever a caller meets them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openFixture } from '../../support/fixture.ts'
-import type { Loose } from '../../support/http-call.ts'
-import { standardConfig, standardModel } from '../../support/standard-config.ts'
-import { ledgerOf, nano, promptBound, settledRow } from '../../support/usage.ts'
+import { openFixture } from '../../../support/fixture.ts'
+import type { Loose } from '../../../support/http-call.ts'
+import { standardConfig, standardModel } from '../../../support/standard-config.ts'
+import { ledgerOf, nano, promptBound, settledRow } from '../../../support/usage.ts'
 
 const messages = [{ role: 'user', content: 'Say hello' }]
 const usage = {

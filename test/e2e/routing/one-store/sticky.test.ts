@@ -2,9 +2,9 @@
 // prompt_cache_key, each account's words by themselves.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openFixture } from '../../support/fixture.ts'
-import type { Loose } from '../../support/http-call.ts'
-import { standardConfig, standardModel, standardProvider } from '../../support/standard-config.ts'
+import { openFixture } from '../../../support/fixture.ts'
+import type { Loose } from '../../../support/http-call.ts'
+import { standardConfig, standardModel, standardProvider } from '../../../support/standard-config.ts'
 
 const PROVIDERS = ['one', 'two', 'three']
 const WORDS = Array.from({ length: 16 }, (_, i) => `session-${i}`)

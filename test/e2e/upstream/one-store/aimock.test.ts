@@ -2,10 +2,10 @@
 // OpenAI's types and each bill by hand.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { AIMOCK_CASES, AIMOCK_TEXT, startAimock } from '../../support/aimock.ts'
-import { type Gateway, standardConfig, startGateway } from '../../support/gateway.ts'
-import type { Loose } from '../../support/http-call.ts'
-import { assertChatCompletion, assertChunk, assertErrorChunk } from '../../support/schemas.ts'
+import { AIMOCK_CASES, AIMOCK_TEXT, startAimock } from '../../../support/aimock.ts'
+import { type Gateway, standardConfig, startGateway } from '../../../support/gateway.ts'
+import type { Loose } from '../../../support/http-call.ts'
+import { assertChatCompletion, assertChunk, assertErrorChunk } from '../../../support/schemas.ts'
 
 // The estimate for one message: its words, four for the message and three for the prompt.
 const FRAMING = 7

@@ -2,8 +2,8 @@
 // (figure S10, small).
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openFixture } from '../../support/fixture.ts'
-import { MIB, residentBytes } from '../../support/memory.ts'
+import { openFixture } from '../../../support/fixture.ts'
+import { MIB, residentBytes } from '../../../support/memory.ts'
 
 // With so small a heap, what is kept of each stream would soon end the process.
 const { gateway, upstream } = await openFixture(undefined, { nodeArgs: ['--max-old-space-size=64'] })

@@ -1,9 +1,9 @@
 // An operator may keep the explanation of a choice from callers; on the row it stays.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openFixture } from '../../support/fixture.ts'
-import type { Loose } from '../../support/http-call.ts'
-import { standardConfig } from '../../support/standard-config.ts'
+import { openFixture } from '../../../support/fixture.ts'
+import type { Loose } from '../../../support/http-call.ts'
+import { standardConfig } from '../../../support/standard-config.ts'
 
 const { gateway } = await openFixture(url => standardConfig(url, { explain: false }))
 

@@ -2,12 +2,12 @@
 // changes when and only when something did.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { standardConfig, startGateway } from '../../support/gateway.ts'
-import type { Loose } from '../../support/http-call.ts'
-import { assertCommonHeaders, assertRefusal } from '../../support/refusal.ts'
-import { assertModel } from '../../support/schemas.ts'
-import { standardModel } from '../../support/standard-config.ts'
-import { startUpstream } from '../../support/upstream.ts'
+import { standardConfig, startGateway } from '../../../support/gateway.ts'
+import type { Loose } from '../../../support/http-call.ts'
+import { assertCommonHeaders, assertRefusal } from '../../../support/refusal.ts'
+import { assertModel } from '../../../support/schemas.ts'
+import { standardModel } from '../../../support/standard-config.ts'
+import { startUpstream } from '../../../support/upstream.ts'
 
 const dear = {
   prompt: '0.0000025',

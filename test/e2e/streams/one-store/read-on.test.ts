@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { openFixture } from '../../support/fixture.ts'
-import { openRaw } from '../../support/raw-http.ts'
-import { standardConfig, standardModel, standardProvider } from '../../support/standard-config.ts'
-import { until } from '../../support/until.ts'
-import type { JournalEntry } from '../../support/upstream-journal.ts'
-import { nano, settledRow, type UsageRow } from '../../support/usage.ts'
+import { openFixture } from '../../../support/fixture.ts'
+import { openRaw } from '../../../support/raw-http.ts'
+import { standardConfig, standardModel, standardProvider } from '../../../support/standard-config.ts'
+import { until } from '../../../support/until.ts'
+import type { JournalEntry } from '../../../support/upstream-journal.ts'
+import { nano, settledRow, type UsageRow } from '../../../support/usage.ts'
 
 const LIMIT = 40
 const { gateway, upstream } = await openFixture(url =>

@@ -1,11 +1,11 @@
 // A quote says what a chat would cost and who would serve it, by the same rules as the chat itself, and calls nobody.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openFixture, warmTokenizer } from '../../support/fixture.ts'
-import { httpCall, type Loose } from '../../support/http-call.ts'
-import { assertCommonHeaders, assertRefusal } from '../../support/refusal.ts'
-import { standardConfig, standardModel } from '../../support/standard-config.ts'
-import { nano, settledRow } from '../../support/usage.ts'
+import { openFixture, warmTokenizer } from '../../../support/fixture.ts'
+import { httpCall, type Loose } from '../../../support/http-call.ts'
+import { assertCommonHeaders, assertRefusal } from '../../../support/refusal.ts'
+import { standardConfig, standardModel } from '../../../support/standard-config.ts'
+import { nano, settledRow } from '../../../support/usage.ts'
 
 const fixture = await openFixture(url =>
   standardConfig(url, {

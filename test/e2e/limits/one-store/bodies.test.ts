@@ -2,12 +2,12 @@
 // read; the others notice nothing.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BOUNDS } from '../../../src/config/limits.ts'
-import { standardConfig, startGateway } from '../../support/gateway.ts'
-import { openRaw, type RawConnection } from '../../support/raw-http.ts'
-import { assertRefusal, seen } from '../../support/refusal.ts'
-import { until } from '../../support/until.ts'
-import { startUpstream } from '../../support/upstream.ts'
+import { BOUNDS } from '../../../../src/config/limits.ts'
+import { standardConfig, startGateway } from '../../../support/gateway.ts'
+import { openRaw, type RawConnection } from '../../../support/raw-http.ts'
+import { assertRefusal, seen } from '../../../support/refusal.ts'
+import { until } from '../../../support/until.ts'
+import { startUpstream } from '../../../support/upstream.ts'
 
 const CAP = 4 * 1024 * 1024
 

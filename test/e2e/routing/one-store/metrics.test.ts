@@ -2,12 +2,12 @@
 // every alarm counted.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { withBounds } from '../../support/bounds.ts'
-import { startFaultProxy } from '../../support/fault-proxy.ts'
-import { openFixture } from '../../support/fixture.ts'
-import { standardConfig, standardModel, standardProvider } from '../../support/standard-config.ts'
-import { until } from '../../support/until.ts'
-import { startUpstream } from '../../support/upstream.ts'
+import { withBounds } from '../../../support/bounds.ts'
+import { startFaultProxy } from '../../../support/fault-proxy.ts'
+import { openFixture } from '../../../support/fixture.ts'
+import { standardConfig, standardModel, standardProvider } from '../../../support/standard-config.ts'
+import { until } from '../../../support/until.ts'
+import { startUpstream } from '../../../support/upstream.ts'
 
 const OPEN_MS = 500
 const reached = await startUpstream()

@@ -2,11 +2,11 @@
 // anything is held, and a request makes a bounded number of tries.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openFixture } from '../../support/fixture.ts'
-import { httpCall } from '../../support/http-call.ts'
-import { assertRefusal } from '../../support/refusal.ts'
-import { standardConfig, standardModel, standardProvider } from '../../support/standard-config.ts'
-import { balanceOf, settledRow } from '../../support/usage.ts'
+import { openFixture } from '../../../support/fixture.ts'
+import { httpCall } from '../../../support/http-call.ts'
+import { assertRefusal } from '../../../support/refusal.ts'
+import { standardConfig, standardModel, standardProvider } from '../../../support/standard-config.ts'
+import { balanceOf, settledRow } from '../../../support/usage.ts'
 
 const PROVIDERS = ['one', 'two', 'three', 'four']
 const { gateway, upstream } = await openFixture(url =>

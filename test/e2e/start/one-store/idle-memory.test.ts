@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { openFixture } from '../../support/fixture.ts'
-import { MIB } from '../../support/memory.ts'
-import { until } from '../../support/until.ts'
+import { openFixture } from '../../../support/fixture.ts'
+import { MIB } from '../../../support/memory.ts'
+import { until } from '../../../support/until.ts'
 
 const { gateway, upstream } = await openFixture()
 const STREAMS = 600

@@ -1,12 +1,12 @@
 // What an admitted chat is refused for by its body: its type, its size, its JSON, a field, the model, the context.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { standardConfig, startGateway } from '../../support/gateway.ts'
-import { httpCall } from '../../support/http-call.ts'
-import { openRaw, rawRequest } from '../../support/raw-http.ts'
-import { assertRefusal, seen } from '../../support/refusal.ts'
-import { standardModel } from '../../support/standard-config.ts'
-import { startUpstream } from '../../support/upstream.ts'
+import { standardConfig, startGateway } from '../../../support/gateway.ts'
+import { httpCall } from '../../../support/http-call.ts'
+import { openRaw, rawRequest } from '../../../support/raw-http.ts'
+import { assertRefusal, seen } from '../../../support/refusal.ts'
+import { standardModel } from '../../../support/standard-config.ts'
+import { startUpstream } from '../../../support/upstream.ts'
 
 const CAP = 16 * 1024 * 1024
 

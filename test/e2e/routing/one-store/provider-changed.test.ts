@@ -2,12 +2,12 @@
 // old connections none is kept.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startFaultProxy } from '../../support/fault-proxy.ts'
-import { type Gateway, startGateway } from '../../support/gateway.ts'
-import type { SseStream } from '../../support/sse.ts'
-import { standardModel, standardProvider } from '../../support/standard-config.ts'
-import { until } from '../../support/until.ts'
-import { startUpstream, type Upstream } from '../../support/upstream.ts'
+import { startFaultProxy } from '../../../support/fault-proxy.ts'
+import { type Gateway, startGateway } from '../../../support/gateway.ts'
+import type { SseStream } from '../../../support/sse.ts'
+import { standardModel, standardProvider } from '../../../support/standard-config.ts'
+import { until } from '../../../support/until.ts'
+import { startUpstream, type Upstream } from '../../../support/upstream.ts'
 
 const WORDS = Array.from({ length: 40 }, (_, i) => `word-${i} `)
 

@@ -2,9 +2,9 @@
 // count by itself, and the row says which.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openFixture, warmTokenizer } from '../../support/fixture.ts'
-import type { Plan } from '../../support/upstream-plan.ts'
-import { nano, settledRow, type UsageRow } from '../../support/usage.ts'
+import { openFixture, warmTokenizer } from '../../../support/fixture.ts'
+import type { Plan } from '../../../support/upstream-plan.ts'
+import { nano, settledRow, type UsageRow } from '../../../support/usage.ts'
 
 const { gateway, upstream } = await openFixture()
 await warmTokenizer({ gateway, upstream })
