@@ -8,6 +8,9 @@ import { findUntidy, type Rooms, readTree, type Tree } from './support/tidy.ts'
 // What the store promises, without how it keeps it.
 const CONTRACT = 'store/contract/'
 
+// The schema of providers and models, its rules, and what is made of a document.
+const DOCUMENTS = ['schema', 'rules', 'provider', 'model', 'document'].map(name => `catalog/${name}.ts`)
+
 // A room may import itself and what is listed. Where this says more than the design's own table, a comment says why.
 const ROOMS: Rooms = [
   ['lib/', []],
@@ -27,12 +30,17 @@ const ROOMS: Rooms = [
   ['chat/', ['domain/', 'lib/']],
   // The door admits before an endpoint is chosen, and endpoints that cost nothing pass the gate themselves: hence admit,
   // and of the store's contract what they read.
-  ['http/', ['chat/', 'admin/', 'relay/sink.ts', 'admit/', 'telemetry/', CONTRACT, 'domain/', 'lib/']],
+  [
+    'http/',
+    ['chat/', 'admin/', 'catalog/schema.ts', 'relay/sink.ts', 'admit/', 'telemetry/', CONTRACT, 'domain/', 'lib/'],
+  ],
   ['telemetry/', ['domain/', 'lib/']],
-  ['config/', ['telemetry/log.ts', 'domain/', 'lib/']],
+  // What providers and models are, which the file declares.
+  ['config/', [...DOCUMENTS, 'telemetry/log.ts', 'domain/', 'lib/']],
   // The life of the process: it opens and wires everything, and holds no rule of its own.
   ['server/', ['']],
-  // What may be called: what is declared and what operators entered, with the credentials of both.
+  // What may be called: what is declared and what operators entered, with the credentials of both. Its documents stand below the configuration.
+  ...DOCUMENTS.map(file => [file, ['config/limits.ts', 'domain/', 'lib/', ...DOCUMENTS]] as const),
   [
     'catalog/',
     ['config/', 'telemetry/log.ts', 'route/catalog.ts', 'upstream/ai-sdk/models.ts', CONTRACT, 'domain/', 'lib/'],

@@ -4,10 +4,12 @@ import { ALLOWLIST_ENTRIES_MAX } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
 import { parseIsoTime } from '../domain/wire-time.ts'
 import { BadCidr, parseCidrs } from '../lib/ip-address.ts'
+import type { Fault } from '../lib/schema-fault.ts'
 import type { Paged } from '../store/contract/operator.ts'
 
 export const NAME_MAX = 200
 export const NOTE_MAX = 1000
+const PARAM_MAX = 256
 
 // The latest time with a four-digit year; beyond it, ISO changes its format.
 const TIME_MAX = Date.UTC(10_000, 0) - 1
@@ -71,6 +73,13 @@ export function readCredits(param: string, text: string): Nano {
   if (isBeyondCredits(text)) throw wrong(param, `at most ${formatCredits(NANO_MAX)} credits`)
   if (amount === undefined) throw wrong(param, 'a decimal string with at most nine decimals, like "10.00"')
   return amount
+}
+
+// Of a fault by a schema or by a rule. Names in its path are a caller's words, so that they are cut and made well-formed.
+export function refusalOfFault({ path, kind, problem }: Fault): Refusal {
+  const param = path.join('.').slice(0, PARAM_MAX).toWellFormed()
+  if (param === '') return new Refusal('invalid_value', { message: `The body ${problem}.` })
+  return kind === 'missing' ? missing(param) : new Refusal('invalid_value', { param, message: `${param} ${problem}.` })
 }
 
 export function wrong(param: string, expected: string): Refusal {

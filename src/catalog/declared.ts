@@ -2,12 +2,12 @@
 // with its credentials.
 import { isDeepStrictEqual } from 'node:util'
 import type { Config } from '../config/config.ts'
-import type { FileProvider } from '../config/provider.ts'
 import { type Credential, isElsewhere, type Model, type Provider } from '../domain/catalog.ts'
 import { AT_PAR, type Exchange } from '../domain/dollars.ts'
 import type { DeclaredCatalog } from '../store/contract/catalog.ts'
 import { missingPackages } from '../upstream/ai-sdk/models.ts'
 import { demoCatalog } from './demo.ts'
+import type { ProviderDeclaration } from './provider.ts'
 
 export type Declared = {
   readonly catalog: DeclaredCatalog
@@ -24,14 +24,14 @@ export type Declared = {
 type Used = { readonly provider: Provider; readonly credentials: readonly Credential[] }
 
 export function declaredBy(config: Config, newId: () => string): Declared {
-  const { providers, models, written, digest, exchange } = config.catalog ?? withoutFile(config, newId)
+  const { providers, models, raw, digest, exchange } = config.catalog ?? withoutFile(config, newId)
   const used = { providers: byId(providers.map(withoutCredentials)), models: byId(models) }
-  const stored = { providers: byId(written.providers), models: byId(written.models) }
+  const stored = { providers: byId(raw.providers), models: byId(raw.models) }
   const credentialsOf = (id: string) => providers.find(provider => provider.id === id)?.credentials ?? []
   return {
     catalog: {
-      providers: written.providers,
-      models: written.models.map(model => ({ ...model, newPriceVersion: newId() })),
+      providers: raw.providers,
+      models: raw.models.map(model => ({ ...model, newPriceVersion: newId() })),
     },
     digest,
     exchange,
@@ -75,10 +75,10 @@ function withoutFile({ detected }: Config, newId: () => string) {
     ...demo.models,
     ...detected.models.filter(({ targets }) => targets.every(({ provider }) => ids.has(provider))),
   ]
-  const written = { providers: providers.map(withoutCredentials), models }
-  return { providers, models, written, digest: null, exchange: AT_PAR }
+  const raw = { providers: providers.map(withoutCredentials), models }
+  return { providers, models, raw, digest: null, exchange: AT_PAR }
 }
 
-function withoutCredentials({ credentials: _, ...provider }: FileProvider): Provider {
+function withoutCredentials({ credentials: _, ...provider }: ProviderDeclaration): Provider {
   return provider
 }

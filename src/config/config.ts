@@ -4,7 +4,6 @@ import { join, resolve } from 'node:path'
 import type { KeyDefaults } from '../domain/key.ts'
 import { withoutTrailing } from '../lib/trailing.ts'
 import type { LogLevel } from '../telemetry/log.ts'
-import type { FileCatalog } from './catalog.ts'
 import { type Detected, detectProviders } from './detect-providers.ts'
 import {
   adminListen,
@@ -23,7 +22,7 @@ import {
   trustedProxies,
   workerCount,
 } from './env.ts'
-import { type Brand, type FileText, NO_FILE, readConfigFile } from './file.ts'
+import { type Brand, type FileCatalog, NO_FILE, readConfigFile } from './file.ts'
 import { BOUNDS, type Bounds } from './limits.ts'
 import { BadConfig } from './yaml.ts'
 
@@ -63,7 +62,7 @@ export type Config = {
   // Null: usage rows are kept for ever.
   readonly usageRetentionDays: number | null
   // Undefined: there is no file.
-  readonly catalog: (FileCatalog & FileText) | undefined
+  readonly catalog: FileCatalog | undefined
   // Providers whose keys are in the environment; empty where there is a file.
   readonly detected: Detected
   readonly bounds: Bounds

@@ -1,19 +1,18 @@
 // Providers whose usual variable is set in the environment: a start without a file offers them with their best-known models at
 // list price. The key stays in memory and is read at each start.
-
+import { InvalidDocument, readModel, readProvider } from '../catalog/document.ts'
+import type { ModelDeclaration } from '../catalog/model.ts'
+import type { ProviderDeclaration } from '../catalog/provider.ts'
 import { AT_PAR } from '../domain/dollars.ts'
 import { documentOf } from '../domain/list-model.ts'
 import { PRESETS, SDK_PRESETS, type SdkKind } from '../domain/presets.ts'
 import { systemClock } from '../lib/clock.ts'
 import { priceListOf } from '../lib/price-list.ts'
-import { type FileModel, readModelDocument, readProviderDocument } from './catalog.ts'
 import type { Environment } from './env.ts'
-import type { FileProvider } from './provider.ts'
-import { BadConfig } from './yaml.ts'
 
 export type Detected = {
-  readonly providers: readonly FileProvider[]
-  readonly models: readonly FileModel[]
+  readonly providers: readonly ProviderDeclaration[]
+  readonly models: readonly ModelDeclaration[]
   // For people: what was found by which variable, and what could not be used.
   readonly found: readonly {
     readonly variable: string
@@ -81,8 +80,8 @@ const KNOWN: readonly Known[] = [
 ]
 
 export function detectProviders(env: Environment): Detected {
-  const providers: FileProvider[] = []
-  const models: FileModel[] = []
+  const providers: ProviderDeclaration[] = []
+  const models: ModelDeclaration[] = []
   const found: Detected['found'][number][] = []
   const unusable: Detected['unusable'][number][] = []
   for (const known of KNOWN) {
@@ -93,20 +92,20 @@ export function detectProviders(env: Environment): Detected {
     if (variable === null || key === undefined || key === '') continue
     try {
       const wire = isPreset ? { kind: 'openai', preset: id } : { kind: id }
-      providers.push(readProviderDocument({ id, ...wire, api_key: key }))
+      providers.push(readProvider({ id, ...wire, api_key: key }))
       const own = modelsOf(known)
       models.push(...own)
       found.push({ variable, provider: id, models: own.map(model => model.id) })
     } catch (error) {
       // A variable that was set for another program must not prevent the start.
-      if (!(error instanceof BadConfig)) throw error
-      unusable.push({ variable, why: error.at?.problem ?? error.message })
+      if (!(error instanceof InvalidDocument)) throw error
+      unusable.push({ variable, why: error.fault.problem })
     }
   }
   return { providers, models, found, unusable }
 }
 
-function modelsOf({ id: provider, list = provider, models, upstreamPrefix = '' }: Known): readonly FileModel[] {
+function modelsOf({ id: provider, list = provider, models, upstreamPrefix = '' }: Known): readonly ModelDeclaration[] {
   const listed = priceListOf(list, systemClock.now())?.models ?? []
   return models.flatMap(name => {
     const one = listed.find(model => model.id === name)
@@ -115,6 +114,6 @@ function modelsOf({ id: provider, list = provider, models, upstreamPrefix = '' }
     if (document === undefined || typeof document === 'string') return []
     // Also by their own names, as the vendor's clients use them.
     const aliases = name.includes('/') || upstreamPrefix !== '' ? [] : [name]
-    return [readModelDocument({ ...document, aliases }, { providers: new Set([provider]), exchange: AT_PAR })]
+    return [readModel({ ...document, aliases }, { providers: new Set([provider]), exchange: AT_PAR })]
   })
 }

@@ -1,8 +1,35 @@
-// The configuration file: its catalog and settings. Everything is optional, nothing is guessed, and a bad file changes nothing.
+// The configuration file: what it declares and which settings it changes. Everything in it is optional, nothing in it is
+// guessed, and a bad file changes nothing.
 import { createHash } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
+import { type Static, Type } from 'typebox'
+import { catalogFaultFinder, first } from '../catalog/document.ts'
+import { type ModelDeclaration, modelOf } from '../catalog/model.ts'
+import { declarationOf, type ProviderDeclaration, providerOf } from '../catalog/provider.ts'
+import {
+  type Faults,
+  modelFaults,
+  modelNameFaults,
+  providerFaults,
+  providerNameFaults,
+  textFaults,
+} from '../catalog/rules.ts'
+import {
+  Credits,
+  FACTOR_WORDS,
+  Factor,
+  isDecimal,
+  type ModelInput,
+  ModelSchema,
+  type ProviderInput,
+  ProviderSchema,
+  strict,
+  TEXT_MAX,
+  texts,
+} from '../catalog/schema.ts'
 import type { Provider } from '../domain/catalog.ts'
-import { type Nano, parseCredits } from '../domain/credits.ts'
+import { parseCredits } from '../domain/credits.ts'
+import { AT_PAR, type Exchange, parseFactor } from '../domain/dollars.ts'
 import {
   ALLOWLIST_ENTRIES_MAX,
   CONCURRENT_LIMIT_MAX,
@@ -12,51 +39,39 @@ import {
   SCOPES,
 } from '../domain/key.ts'
 import { BadCidr, parseCidrs } from '../lib/ip-address.ts'
-import { type FileCatalog, type FileModel, readCatalog } from './catalog.ts'
+import { type Fault, invalidField, type Path } from '../lib/schema-fault.ts'
 import { BOUNDS } from './limits.ts'
-import { EXCHANGE_KEYS } from './prices.ts'
-import {
-  BadConfig,
-  type Fields,
-  fail,
-  isNull,
-  kept,
-  openYaml,
-  type Place,
-  readChoice,
-  readDecimal,
-  readFields,
-  readFlag,
-  readInteger,
-  readList,
-  readName,
-  readSeconds,
-  readTexts,
-} from './yaml.ts'
+import { BadConfig, openYaml } from './yaml.ts'
 
 export type Brand = { readonly keyPrefix: string; readonly headerPrefix: string }
 
+export type FileCatalog = {
+  readonly providers: readonly ProviderDeclaration[]
+  readonly models: readonly ModelDeclaration[]
+  readonly exchange: Exchange
+  // It names neither providers nor models.
+  readonly isSilent: boolean
+  // Of the file's text.
+  readonly digest: string
+  // What may be stored of it: values from the environment are in memory alone. Names of providers and models, choices and
+  // prices are seen by everybody and stand there as they are.
+  readonly raw: { readonly providers: readonly Provider[]; readonly models: readonly ModelDeclaration[] }
+}
+
 export type FileSettings = {
-  readonly catalog: FileCatalog & FileText
+  readonly catalog: FileCatalog
   readonly brand: Brand
   readonly defaults: KeyDefaults
   readonly trustedProxies: readonly string[]
   readonly corsOrigins: readonly string[]
-  // Whether callers may request an explanation of the routing.
+  // Whether callers may ask why they were routed as they were.
   readonly explain: boolean
-  // Whether an address entered through the API may be private.
+  // Whether an address entered through the API may be a private one.
   readonly allowPrivateUpstreams: boolean
   readonly drainDelayMs: number
   readonly drainMaxMs: number
   // Null: usage rows are kept for ever.
   readonly usageRetentionDays: number | null
-}
-
-// The file's digest, and what may be stored of it: values from the environment stay in memory. Names of providers and models,
-// choices and prices are public and stored resolved.
-export type FileText = {
-  readonly digest: string
-  readonly written: { readonly providers: readonly Provider[]; readonly models: readonly FileModel[] }
 }
 
 export const NO_FILE: Omit<FileSettings, 'catalog'> = {
@@ -79,59 +94,181 @@ export const NO_FILE: Omit<FileSettings, 'catalog'> = {
   usageRetentionDays: null,
 }
 
-// The settings of the file; all are only read at start.
-export const FILE_SETTINGS = [
-  'defaults',
-  'brand',
-  'trusted_proxies',
-  'cors_origins',
-  'explain',
-  'allow_private_upstreams',
-  'drain_delay',
-  'drain_max',
-  'usage_retention_days',
-]
-const KEYS = ['providers', 'models', ...EXCHANGE_KEYS, ...FILE_SETTINGS]
+const KEY_PREFIX = '^[A-Za-z0-9_-]{1,32}$'
+const HEADER_PREFIX = '^[A-Za-z][A-Za-z0-9-]{0,30}-$'
+const ORIGIN = '^https?://'
+const WORDS: Readonly<Record<string, string>> = {
+  [KEY_PREFIX]: '1 to 32 letters, digits, dashes or underscores',
+  [HEADER_PREFIX]: '2 to 32 letters, digits and dashes, from a letter to a dash, such as "X-Svc-"',
+  [ORIGIN]: 'an origin such as "https://app.example.com"',
+}
+
+const seconds = (maximum: number) => Type.Number({ minimum: 0, maximum })
+const limit = (maximum: number) => Type.Integer({ minimum: 1, maximum })
+
+// Read at start only; the catalog and its factors also when the file is applied.
+const SETTINGS = {
+  defaults: Type.Object(
+    {
+      scopes: Type.Optional(Type.Array(Type.Enum([...SCOPES]), { maxItems: SCOPES.length })),
+      ip_allowlist: Type.Optional(texts(ALLOWLIST_ENTRIES_MAX)),
+      rpm_limit: Type.Optional(limit(RPM_LIMIT_MAX)),
+      daily_limit: Type.Optional(Type.Union([limit(DAILY_LIMIT_MAX), Type.Null()])),
+      credit_limit: Type.Optional(Type.Union([Credits, Type.Null()])),
+      max_concurrent: Type.Optional(limit(CONCURRENT_LIMIT_MAX)),
+    },
+    strict,
+  ),
+  brand: Type.Object(
+    {
+      key_prefix: Type.Optional(Type.String({ pattern: KEY_PREFIX })),
+      header_prefix: Type.Optional(Type.String({ pattern: HEADER_PREFIX })),
+    },
+    strict,
+  ),
+  trusted_proxies: texts(BOUNDS.trustedProxiesMax),
+  cors_origins: Type.Array(Type.String({ pattern: ORIGIN, maxLength: TEXT_MAX }), { maxItems: BOUNDS.namesPerListMax }),
+  explain: Type.Boolean(),
+  allow_private_upstreams: Type.Boolean(),
+  drain_delay: seconds(3600),
+  drain_max: seconds(24 * 3600),
+  usage_retention_days: limit(BOUNDS.usageRetentionDaysMax),
+}
+export const FILE_SETTINGS = Object.keys(SETTINGS)
+
+const FileSchema = Type.Partial(
+  Type.Object({
+    providers: Type.Array(ProviderSchema, { maxItems: BOUNDS.providersMax }),
+    models: Type.Array(ModelSchema, { maxItems: BOUNDS.modelsMax }),
+    credits_per_usd: Factor,
+    markup: Factor,
+    ...SETTINGS,
+  }),
+  strict,
+)
+type FileInput = Static<typeof FileSchema>
+
+const shapeFault = catalogFaultFinder(FileSchema, WORDS)
 
 export function readConfigFile(path: string, env: Readonly<Record<string, string | undefined>>): FileSettings {
   const text = readBounded(path)
-  const root = openYaml(path, text, env)
-  const file = fieldsOf(root)
+  const yaml = openYaml(path, text, { env, schema: FileSchema, isDecimal })
+  // An empty file, or one of comments only, declares an empty catalog.
+  const file = (yaml.resolved ?? {}) as FileInput
+  const fault = shapeFault(file) ?? first(fileFaults(file))
+  if (fault !== undefined) yaml.refuse(fault)
   const digest = createHash('sha256').update(text).digest('hex')
+  return { catalog: { ...catalogOf(file, (yaml.raw ?? {}) as FileInput), digest }, ...settingsOf(file) }
+}
+
+function catalogOf(file: FileInput, raw: FileInput): Omit<FileCatalog, 'digest'> {
+  const { providers = [], models = [] } = file
+  const exchange = exchangeOf(file)
   return {
-    catalog: { ...readCatalog(file), digest, written: asWritten(root) },
-    brand: file.optional('brand', readBrand, NO_FILE.brand),
-    defaults: file.optional('defaults', readDefaults, NO_FILE.defaults),
-    trustedProxies: file.optional(
-      'trusted_proxies',
-      place => readRanges(place, BOUNDS.trustedProxiesMax),
-      NO_FILE.trustedProxies,
-    ),
-    corsOrigins: file.optional('cors_origins', readOrigins, NO_FILE.corsOrigins),
-    explain: file.optional('explain', readFlag, NO_FILE.explain),
-    allowPrivateUpstreams: file.optional('allow_private_upstreams', readFlag, NO_FILE.allowPrivateUpstreams),
-    drainDelayMs: file.optional('drain_delay', place => readSeconds(place, 3600), NO_FILE.drainDelayMs),
-    drainMaxMs: file.optional('drain_max', place => readSeconds(place, 24 * 3600), NO_FILE.drainMaxMs),
-    usageRetentionDays: file.optional(
-      'usage_retention_days',
-      place => readInteger(place, 1, BOUNDS.usageRetentionDaysMax),
-      NO_FILE.usageRetentionDays,
-    ),
+    providers: providers.map(declarationOf),
+    models: models.map(model => modelOf(model, exchange)),
+    exchange,
+    isSilent: file.providers === undefined && file.models === undefined,
+    raw: {
+      providers: providers.map((provider, index) =>
+        providerOf(rawProvider(raw.providers?.[index], provider), provider),
+      ),
+      models: models.map((model, index) => modelOf(rawModel(raw.models?.[index], model), exchange)),
+    },
   }
 }
 
-// An empty file, or one with only comments, declares an empty catalog.
-function fieldsOf(root: Place): Fields {
-  return isNull(root) ? noFields(root) : readFields(root, KEYS)
+// Names, choices and prices are resolved in what is stored too.
+function rawProvider(raw: ProviderInput | undefined, resolved: ProviderInput): ProviderInput {
+  return { ...resolved, ...raw, ...picked(resolved, ['id', 'kind', 'preset', 'auth_header', 'max_tokens_field']) }
 }
 
-function asWritten(root: Place): FileText['written'] {
-  const { providers, models } = readCatalog(fieldsOf(kept(root)))
-  return { providers: providers.map(({ credentials: _, ...provider }) => provider), models }
+function rawModel(raw: ModelInput | undefined, resolved: ModelInput): ModelInput {
+  const names = picked(resolved, ['id', 'aliases', 'input_modalities', 'strategy', 'pricing'])
+  const targets = resolved.targets.map((target, index) => ({
+    ...target,
+    model: raw?.targets[index]?.model ?? target.model,
+  }))
+  return { ...resolved, ...raw, ...names, targets }
 }
 
-function noFields(root: Place): Fields {
-  return { optional: (_name, _read, otherwise) => otherwise, need: name => fail(root, name) }
+function picked<T extends object, K extends keyof T>(value: T, names: readonly K[]): Pick<T, K> {
+  return Object.fromEntries(names.filter(name => name in value).map(name => [name, value[name]])) as Pick<T, K>
+}
+
+function settingsOf(file: FileInput): Omit<FileSettings, 'catalog'> {
+  const { brand, defaults = {}, drain_delay: delay, drain_max: max } = file
+  const usual = NO_FILE.defaults
+  const { credit_limit: credits = null } = defaults
+  return {
+    brand: {
+      keyPrefix: brand?.key_prefix ?? NO_FILE.brand.keyPrefix,
+      headerPrefix: brand?.header_prefix ?? NO_FILE.brand.headerPrefix,
+    },
+    defaults: {
+      scopes: defaults.scopes ?? usual.scopes,
+      ipAllowlist: defaults.ip_allowlist ?? usual.ipAllowlist,
+      rpmLimit: defaults.rpm_limit ?? usual.rpmLimit,
+      // Null: no limit.
+      dailyLimit: defaults.daily_limit === undefined ? usual.dailyLimit : defaults.daily_limit,
+      creditLimit: credits === null ? null : (parseCredits(credits) ?? null),
+      maxConcurrent: defaults.max_concurrent ?? usual.maxConcurrent,
+      expiresAt: null,
+    },
+    trustedProxies: file.trusted_proxies ?? NO_FILE.trustedProxies,
+    corsOrigins: file.cors_origins ?? NO_FILE.corsOrigins,
+    explain: file.explain ?? NO_FILE.explain,
+    allowPrivateUpstreams: file.allow_private_upstreams ?? NO_FILE.allowPrivateUpstreams,
+    drainDelayMs: delay === undefined ? NO_FILE.drainDelayMs : Math.round(delay * 1000),
+    drainMaxMs: max === undefined ? NO_FILE.drainMaxMs : Math.round(max * 1000),
+    usageRetentionDays: file.usage_retention_days ?? NO_FILE.usageRetentionDays,
+  }
+}
+
+function exchangeOf({ credits_per_usd: rate, markup }: FileInput): Exchange {
+  return {
+    creditsPerUsd: (rate === undefined ? undefined : parseFactor(rate)) ?? AT_PAR.creditsPerUsd,
+    markup: (markup === undefined ? undefined : parseFactor(markup)) ?? AT_PAR.markup,
+  }
+}
+
+// What the schema cannot say.
+function* fileFaults(file: FileInput): Faults {
+  yield* textFaults(file, 'resolved')
+  for (const name of ['credits_per_usd', 'markup'] as const)
+    if (file[name] !== undefined && parseFactor(file[name]) === undefined)
+      yield invalidField([name], `must be ${FACTOR_WORDS}`)
+  const { providers = [], models = [], defaults } = file
+  for (const [index, provider] of providers.entries())
+    yield* within(['providers', index], providerFaults(provider, 'now'))
+  yield* providerNameFaults(providers)
+  const known = {
+    providers: new Set(providers.map(({ id }) => id)),
+    exchange: exchangeOf(file),
+    unknownProvider: 'names a provider that this file does not declare',
+  }
+  for (const [index, model] of models.entries()) yield* within(['models', index], modelFaults(model, known))
+  yield* modelNameFaults(models)
+  if (typeof defaults?.credit_limit === 'string' && parseCredits(defaults.credit_limit) === undefined)
+    yield invalidField(['defaults', 'credit_limit'], 'is too high')
+  yield* rangeFaults(['defaults', 'ip_allowlist'], defaults?.ip_allowlist)
+  yield* rangeFaults(['trusted_proxies'], file.trusted_proxies)
+  for (const [index, origin] of (file.cors_origins ?? []).entries())
+    if (URL.parse(origin)?.origin !== origin)
+      yield invalidField(['cors_origins', index], 'must be an origin alone, without a path or a slash at its end')
+}
+
+function* within(path: Path, faults: Faults): Faults {
+  for (const fault of faults) yield { ...fault, path: [...path, ...fault.path] } satisfies Fault
+}
+
+function* rangeFaults(path: Path, ranges: readonly string[] = []): Faults {
+  try {
+    parseCidrs(ranges)
+  } catch (error) {
+    if (!(error instanceof BadCidr)) throw error
+    yield invalidField([...path, error.index], error.message)
+  }
 }
 
 function readBounded(path: string): string {
@@ -149,73 +286,4 @@ function readBounded(path: string): string {
   } catch {
     throw new BadConfig(`${path}: is not UTF-8 text`)
   }
-}
-
-function readBrand(place: Place): Brand {
-  const fields = readFields(place, ['key_prefix', 'header_prefix'])
-  const keyRule = 'must be 1 to 32 letters, digits, dashes or underscores'
-  const headerRule = 'must be 2 to 32 letters, digits and dashes, from a letter to a dash, such as "X-Svc-"'
-  const key = (entry: Place) => readName(entry, /^[A-Za-z0-9_-]{1,32}$/, keyRule)
-  const header = (entry: Place) => readName(entry, /^[A-Za-z][A-Za-z0-9-]{0,30}-$/, headerRule)
-  return {
-    keyPrefix: fields.optional('key_prefix', key, NO_FILE.brand.keyPrefix),
-    headerPrefix: fields.optional('header_prefix', header, NO_FILE.brand.headerPrefix),
-  }
-}
-
-function readDefaults(place: Place): KeyDefaults {
-  const known = ['scopes', 'ip_allowlist', 'rpm_limit', 'daily_limit', 'credit_limit', 'max_concurrent']
-  const fields = readFields(place, known)
-  const usual = NO_FILE.defaults
-  return {
-    scopes: fields.optional(
-      'scopes',
-      entry => readList(entry, SCOPES.length).map(scope => readChoice(scope, SCOPES)),
-      usual.scopes,
-    ),
-    ipAllowlist: fields.optional('ip_allowlist', entry => readRanges(entry, ALLOWLIST_ENTRIES_MAX), usual.ipAllowlist),
-    rpmLimit: fields.optional('rpm_limit', entry => readInteger(entry, 1, RPM_LIMIT_MAX), usual.rpmLimit),
-    dailyLimit: fields.optional(
-      'daily_limit',
-      orNull(entry => readInteger(entry, 1, DAILY_LIMIT_MAX)),
-      usual.dailyLimit,
-    ),
-    creditLimit: fields.optional('credit_limit', orNull(readCredits), usual.creditLimit),
-    expiresAt: null,
-    maxConcurrent: fields.optional(
-      'max_concurrent',
-      entry => readInteger(entry, 1, CONCURRENT_LIMIT_MAX),
-      usual.maxConcurrent,
-    ),
-  }
-}
-
-function orNull<T>(reader: (place: Place) => T): (place: Place) => T | null {
-  return place => (isNull(place) ? null : reader(place))
-}
-
-function readCredits(place: Place): Nano {
-  const credits = parseCredits(readDecimal(place))
-  const rule = 'must be credits as a plain decimal: not negative, no exponent, at most 9 decimals'
-  return credits !== undefined && credits >= 0n ? credits : fail(place, rule)
-}
-
-function readRanges(place: Place, max: number): readonly string[] {
-  const ranges = readTexts(place, max)
-  try {
-    parseCidrs(ranges)
-  } catch (error) {
-    if (!(error instanceof BadCidr)) throw error
-    fail(place, error.message)
-  }
-  return ranges
-}
-
-function readOrigins(place: Place): readonly string[] {
-  return readList(place, BOUNDS.namesPerListMax).map(entry => {
-    const origin = readName(entry, /^https?:\/\//, 'must be an origin such as "https://app.example.com"')
-    return URL.parse(origin)?.origin === origin
-      ? origin
-      : fail(entry, 'must be an origin alone: no path, no slash at its end')
-  })
 }

@@ -1,4 +1,4 @@
-// Wires the admin operations on the catalog: the configuration file's readers, encryption, and the rules for upstream addresses.
+// Wires the admin operations on the catalog: how documents are read, encryption, and the rules for upstream addresses.
 
 import { applyVerb } from '../admin/catalog-apply.ts'
 import { importVerb } from '../admin/catalog-import.ts'
@@ -6,8 +6,9 @@ import type { CatalogNeeds, CatalogReader } from '../admin/catalog-input.ts'
 import { modelVerbs } from '../admin/catalog-models.ts'
 import { providerVerbs } from '../admin/catalog-providers.ts'
 import type { ProviderHealth } from '../admin/catalog-wire.ts'
+import { refusalOfFault } from '../admin/input.ts'
+import { InvalidDocument, readModel, readProvider } from '../catalog/document.ts'
 import { type CatalogKeeper, requirePackages } from '../catalog/service.ts'
-import { readModelDocument, readProviderDocument } from '../config/catalog.ts'
 import type { Config } from '../config/config.ts'
 import { BadConfig } from '../config/yaml.ts'
 import { Refusal } from '../domain/refusal.ts'
@@ -29,14 +30,14 @@ export function catalogVerbs({ catalog, keeper, config, healthOf, newId, clock }
   const reader: CatalogReader = {
     provider: document =>
       asRefusal(() => {
-        const provider = readProviderDocument(document)
+        const provider = readProvider(document)
         requirePackages([provider])
         return provider
       }),
     model: (document, providers, markup) =>
       asRefusal(() => {
         const exchange = keeper.exchange()
-        return readModelDocument(document, {
+        return readModel(document, {
           providers,
           exchange: markup === undefined ? exchange : { ...exchange, markup },
         })
@@ -67,16 +68,12 @@ export function catalogVerbs({ catalog, keeper, config, healthOf, newId, clock }
   }
 }
 
-// `targets[0].provider` in a file is `targets.0.provider` in a response.
 function asRefusal<T>(read: () => T): T {
   try {
     return read()
   } catch (error) {
-    if (!(error instanceof BadConfig)) throw error
-    const { key = '', problem = error.message, isMissing = false } = error.at ?? {}
-    const param = key.replace(/\[(\d+)\]/g, '.$1')
-    const code = isMissing ? 'missing_field' : 'invalid_value'
-    throw new Refusal(code, param === '' ? { message: `${problem}.` } : { param, message: `${param} ${problem}.` })
+    if (error instanceof InvalidDocument) throw refusalOfFault(error.fault)
+    throw error instanceof BadConfig ? new Refusal('invalid_value', { message: `${error.message}.` }) : error
   }
 }
 

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
+import { ModelSchema, ProviderSchema } from '../../src/catalog/schema.ts'
 import { ChatRequest } from '../../src/chat/request-schema.ts'
 import type { Model } from '../../src/domain/catalog.ts'
 import { REFUSALS } from '../../src/domain/refusal.ts'
@@ -111,6 +112,18 @@ test('the chat request is the schema that validates, with its parts spelled out'
   fits('ChatRequest', { model: 'm', messages: [{ role: 'user', content: [picture] }] })
   const wrong = { model: 'm', messages: [{ role: 'user', content: [{ type: 'image_url' }] }] }
   assert.equal(compile({ $ref: '#/components/schemas/ChatRequest' })(wrong), false)
+})
+
+test('providers and models are taken by the schema of the configuration file', () => {
+  const bodyOf = (path: string) => document.paths[path]?.post?.requestBody?.content['application/json']?.schema ?? {}
+  const plain = (value: unknown) => JSON.parse(JSON.stringify(value))
+  const { properties: provider, required: ofProvider } = bodyOf('/admin/v1/providers')
+  const { properties: model, required: ofModel } = bodyOf('/admin/v1/models')
+
+  assert.deepEqual(provider, { ...plain(ProviderSchema.properties), status: provider?.status })
+  assert.deepEqual(model, { ...plain(ModelSchema.properties), status: model?.status })
+  assert.deepEqual(ofProvider, ['id', 'kind'])
+  assert.deepEqual(ofModel, ['id', 'context_length', 'max_output_tokens', 'pricing', 'targets'])
 })
 
 test('the events of the stream example are chunks, and it ends with [DONE]', () => {

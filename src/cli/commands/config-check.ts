@@ -7,11 +7,11 @@ import { printFields, printJson, printTable } from '../output.ts'
 export const commands: Readonly<Record<string, Command>> = {
   check: {
     usage: 'config check [FILE]',
-    about: 'Checks variables and configuration file. Exit code 2 and file, line and key if something is wrong.',
+    about: 'Checks variables and configuration file. Exit code 2 with file, line, column and key of a mistake.',
     takes: [0, 1],
     async run(input) {
       const config = loadConfig(environmentWith(input.args[0]))
-      const { providers, models } = config.catalog?.written ?? config.detected
+      const { providers, models } = config.catalog?.raw ?? config.detected
       const prices = models.map(({ id, prices, targets }) => ({
         id,
         prompt: formatPrice(prices.prompt),

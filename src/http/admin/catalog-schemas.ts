@@ -1,7 +1,6 @@
-// The endpoints of the catalog. Providers and models are taken as the configuration file has them: only the outline is
-// checked here, the rest by the reader of that file, so that there is one set of rules.
-import { Type } from 'typebox'
-import { PROVIDER_KINDS } from '../../domain/catalog.ts'
+// The endpoints of the catalog. Providers and models are taken as the configuration file has them, by the same schema.
+import { type TProperties, type TSchema, Type } from 'typebox'
+import { ModelSchema, ProviderSchema, Secret, Text, TokenCount } from '../../catalog/schema.ts'
 import {
   AppliedShape,
   CatalogModelShape,
@@ -10,45 +9,30 @@ import {
   ImportShape,
   ProviderShape,
 } from './catalog-shapes.ts'
-import { CHANGE, CREATE_NAMED, endpoint, Id, ifMatch, listOf, paging, READ, strict } from './endpoint-table.ts'
+import { CHANGE, CREATE_NAMED, endpoint, ifMatch, listOf, paging, READ, strict } from './endpoint-table.ts'
 
-const open = { additionalProperties: true, description: 'As in the configuration file.' }
-const Secret = Type.String({
-  minLength: 1,
-  maxLength: 16_384,
-  description: 'Sealed when it arrives, never shown. At most 4,096 characters; of kind `vertex` 16,384.',
-})
 const status = Type.Optional(CatalogStatus)
-const Text = Type.Optional(Type.String({ maxLength: 256 }))
-const Tokens = Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000_000 }))
 
-// Only decimal strings: a JSON number would be a float before anybody could check it.
-const Pricing = Type.Record(Type.String(), Type.String({ maxLength: 64 }), {
-  description: 'US dollars per token, as decimal strings: `prompt`, `completion`, `input_cache_read`, …',
-})
-const Targets = Type.Array(
-  Type.Object(
-    { provider: Type.String(), model: Type.String(), cost: Type.Optional(Pricing) },
-    { additionalProperties: true },
-  ),
-  { minItems: 1, maxItems: 64 },
-)
+// Credentials are added and removed one by one.
+const { api_key: _one, api_keys: _several, ...providerChanges } = ProviderSchema.properties
+
+// Of a change every field is optional, and null removes the field.
+function changes(fields: TProperties) {
+  const optional = Object.entries(fields).map(([name, field]) => [name, Type.Optional(orNull(field))])
+  return Type.Object({ ...(Object.fromEntries(optional) as TProperties), status }, strict)
+}
+
+function orNull(field: TSchema): TSchema {
+  const { anyOf } = field as { readonly anyOf?: readonly TSchema[] }
+  return anyOf === undefined ? Type.Union([field, Type.Null()]) : field
+}
 
 const deleted = (object: string) =>
   Type.Object({ object: Type.Literal(object), id: Type.String(), deleted: Type.Literal(true) })
 
 export const CATALOG = {
   createProvider: endpoint('POST', '/providers', 'Add a provider', CREATE_NAMED, ProviderShape, {
-    body: Type.Object(
-      {
-        id: Type.String({ minLength: 1, maxLength: 64 }),
-        kind: Type.Optional(Type.Enum([...PROVIDER_KINDS])),
-        base_url: Type.Optional(Type.String({ maxLength: 2048 })),
-        api_key: Type.Optional(Secret),
-        status,
-      },
-      open,
-    ),
+    body: Type.Object({ ...ProviderSchema.properties, status }, strict),
   }),
   listProviders: endpoint('GET', '/providers', 'List providers by id', READ, listOf(ProviderShape), {
     query: Type.Object(paging('words'), strict),
@@ -60,7 +44,7 @@ export const CATALOG = {
     'Change a provider; null takes a field out, another kind or address forgets the credentials',
     CHANGE,
     ProviderShape,
-    { ...ifMatch, body: Type.Object({ status }, open) },
+    { ...ifMatch, body: changes(providerChanges) },
   ),
   deleteProvider: endpoint('DELETE', '/providers/{id}', 'Delete a provider', CHANGE, deleted('provider'), ifMatch),
   addCredential: endpoint(
@@ -81,7 +65,7 @@ export const CATALOG = {
   ),
   getProviderHealth: endpoint('GET', '/providers/{id}/health', 'How its targets do', READ, HealthShape, {}),
   createModel: endpoint('POST', '/models', 'Add a model', CREATE_NAMED, CatalogModelShape, {
-    body: Type.Object({ id: Id, pricing: Pricing, targets: Targets, status }, open),
+    body: Type.Object({ ...ModelSchema.properties, status }, strict),
   }),
   importModels: endpoint(
     'POST',
@@ -93,13 +77,13 @@ export const CATALOG = {
       body: Type.Object(
         {
           list: Type.String({ minLength: 1, maxLength: 64 }),
-          provider: Text,
+          provider: Type.Optional(Text),
           match: Type.Optional(Type.String({ maxLength: 128 })),
-          markup: Text,
-          prefix: Text,
-          upstream_prefix: Text,
-          context_length: Tokens,
-          max_output_tokens: Tokens,
+          markup: Type.Optional(Text),
+          prefix: Type.Optional(Text),
+          upstream_prefix: Type.Optional(Text),
+          context_length: Type.Optional(TokenCount),
+          max_output_tokens: Type.Optional(TokenCount),
           dry_run: Type.Optional(Type.Boolean()),
         },
         strict,
@@ -119,7 +103,7 @@ export const CATALOG = {
   ),
   updateModel: endpoint('PATCH', '/models/{id}', 'Change a model; null takes a field out', CHANGE, CatalogModelShape, {
     ...ifMatch,
-    body: Type.Object({ pricing: Type.Optional(Pricing), targets: Type.Optional(Targets), status }, open),
+    body: changes(ModelSchema.properties),
   }),
   deleteModel: endpoint(
     'DELETE',

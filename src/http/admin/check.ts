@@ -1,9 +1,10 @@
 // Validates input against its schema and names the wrong parameter. Each schema is compiled on first use: there are dozens, and a
 // start should not wait for all of them.
 import type { Static, TObject } from 'typebox'
-import { Compile } from 'typebox/compile'
-import { fieldBelow, fieldPath } from '../../domain/field-path.ts'
+import { refusalOfFault } from '../../admin/input.ts'
+import { PATTERN_WORDS as CATALOG_WORDS } from '../../catalog/schema.ts'
 import { Refusal } from '../../domain/refusal.ts'
+import { faultFinder } from '../../lib/schema-fault.ts'
 import { PATTERN_WORDS } from './shapes.ts'
 
 export function checkBody<T extends TObject>(schema: T | undefined): (body: unknown) => Static<T> {
@@ -33,36 +34,14 @@ export function checkQuery<T extends TObject>(schema: T | undefined): (query: un
 // Without a schema no input is accepted, and a body is ignored.
 function checker<T extends TObject>(schema: T | undefined, prepare: (value: unknown) => unknown) {
   if (schema === undefined) return () => ({}) as Static<T>
-  let compiled: ReturnType<typeof Compile> | undefined
+  const faultOf = faultFinder(
+    schema,
+    pattern => PATTERN_WORDS[pattern] ?? CATALOG_WORDS[pattern] ?? 'an id from this list',
+  )
   return (input: unknown): Static<T> => {
     const value = prepare(input)
-    compiled ??= Compile(schema)
-    if (compiled.Check(value)) return value as Static<T>
-    throw complaint(compiled.Errors(value))
+    const fault = faultOf(value)
+    if (fault !== undefined) throw refusalOfFault(fault)
+    return value as Static<T>
   }
-}
-
-type Complaint = ReturnType<ReturnType<typeof Compile>['Errors']>[number]
-
-function complaint(errors: readonly Complaint[]): Refusal {
-  const first = errors[0]
-  if (first === undefined) return new Refusal('invalid_value')
-  const path = fieldPath(first.instancePath)
-  if (first.keyword === 'required') {
-    const param = fieldBelow(path, first.params.requiredProperties[0] ?? '')
-    return new Refusal('missing_field', { param, message: `${param} is required.` })
-  }
-  if (first.keyword === 'enum') {
-    const message = `${path} must be one of ${first.params.allowedValues.join(', ')}.`
-    return new Refusal('invalid_value', { param: path, message })
-  }
-  if (first.keyword === 'pattern') {
-    const { pattern } = first.params as { readonly pattern: string | RegExp }
-    const words = PATTERN_WORDS[typeof pattern === 'string' ? pattern : pattern.source]
-    const message = words === undefined ? `${path} must be an id as this list gives it.` : `${path}: expected ${words}.`
-    return new Refusal('invalid_value', { param: path, message })
-  }
-  const unknown = first.keyword === 'boolean' && first.schemaPath.endsWith('/additionalProperties')
-  const message = unknown ? `${path} is not a field here.` : `${path === '' ? 'The body' : path} ${first.message}.`
-  return new Refusal('invalid_value', path === '' ? { message } : { param: path, message })
 }

@@ -58,9 +58,9 @@ export const ADMIN_BODIES: Readonly<Record<string, unknown>> = {
   createAccount: { name: 'research' },
   updateAccount: { status: 'suspended' },
   addCredits: { amount: '10.00', note: 'invoice 1017' },
-  createProvider: { id: 'acme', kind: 'openai', base_url: 'https://api.acme.example/v1', api_key: 'sk-…' },
+  createProvider: { id: 'acme', kind: 'openai', base_url: 'https://api.acme.example/v1', api_key: 'sk-example' },
   updateProvider: { timeouts: { first_byte_stream: 30 } },
-  addCredential: { api_key: 'sk-…' },
+  addCredential: { api_key: 'sk-example' },
   createModel: {
     id: 'acme/m1',
     context_length: 128_000,

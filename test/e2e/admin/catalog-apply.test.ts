@@ -98,7 +98,7 @@ test('SIGHUP does the same, and a bad file changes nothing by either way', async
     const line = gateway.logs.find(each => /not applied/.test(String(each.msg)))
     assert.deepEqual([line?.level, /turnpike\.yaml:2/.test(String(line?.err))], ['error', true])
     assert.deepEqual([byCommand.code, byApi.status], [2, 400])
-    assert.match(byCommand.stderr, /turnpike\.yaml:2: .*models\[0\]\.max_output_tokens: is missing/)
+    assert.match(byCommand.stderr, /turnpike\.yaml:2:\d+: .*models\[0\]\.max_output_tokens: is missing/)
     assert.equal((await gateway.chat()).status, 200)
     assert.equal((await listed(gateway, 'test/m1'))?.pricing.prompt, '0.000005')
   })

@@ -1,0 +1,64 @@
+// Makes a model of its checked document, with its prices in credits: US dollars per token times the factors of the operator.
+import type { Model, Target } from '../domain/catalog.ts'
+import { type Prices, parsePrice, type Rates } from '../domain/credits.ts'
+import { costInCredits, type Exchange, priceInCredits, type TargetCost } from '../domain/dollars.ts'
+import type { ModelInput, RatesInput } from './schema.ts'
+
+export type ModelDeclaration = Omit<Model, 'createdAt' | 'priceVersion'>
+
+export function modelOf(input: ModelInput, exchange: Exchange): ModelDeclaration {
+  const { id, targets, hidden_reasoning: hidden } = input
+  return {
+    id,
+    aliases: input.aliases ?? [],
+    name: input.name ?? id,
+    description: input.description ?? '',
+    ownedBy: input.owned_by ?? (id.includes('/') ? id.slice(0, id.indexOf('/')) : (targets[0]?.provider ?? '')),
+    contextLength: input.context_length,
+    maxOutputTokens: input.max_output_tokens,
+    inputModalities: input.input_modalities ?? ['text'],
+    mediaMaxTokens: input.media_max_tokens ?? 0,
+    hiddenReasoning: hidden ?? false,
+    // Where nothing is stated, the name decides whenever the catalog is read.
+    ...(hidden === undefined ? {} : { hiddenReasoningStated: true }),
+    supportedParameters: input.supported_parameters ?? [],
+    strategy: input.strategy ?? 'priority',
+    prices: pricesOf(input.pricing, exchange),
+    targets: targets.map(target => targetOf(target, exchange)),
+  }
+}
+
+// What callers pay.
+export function pricesOf(pricing: RatesInput, exchange: Exchange): Prices {
+  return ratesOf(pricing, usd => priceInCredits(usd, exchange) ?? beyond())
+}
+
+// What the operator pays to one target.
+export function costsOf(cost: RatesInput, exchange: Exchange): TargetCost {
+  return ratesOf(cost, usd => costInCredits(usd, exchange))
+}
+
+function targetOf(
+  { cost, provider, model, priority = 0, weight = 1 }: ModelInput['targets'][number],
+  exchange: Exchange,
+): Target {
+  const target = { provider, model, priority, weight }
+  return cost === undefined ? target : { ...target, cost: costsOf(cost, exchange) }
+}
+
+// A missing price is never zero: prompt and completion are required, the cache prices follow the prompt's.
+function ratesOf<T extends bigint>(rates: RatesInput, convert: (usd: bigint) => T): Rates<T> {
+  const read = (text: string) => convert(parsePrice(text) ?? beyond())
+  const prompt = read(rates.prompt)
+  return {
+    prompt,
+    completion: read(rates.completion),
+    cacheRead: rates.input_cache_read === undefined ? prompt : read(rates.input_cache_read),
+    cacheWrite: rates.input_cache_write === undefined ? prompt : read(rates.input_cache_write),
+    request: rates.request === undefined ? (0n as T) : read(rates.request),
+  }
+}
+
+function beyond(): never {
+  throw new Error('a price was not checked before it was converted')
+}
