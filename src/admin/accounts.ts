@@ -5,7 +5,6 @@ import { Refusal } from '../domain/refusal.ts'
 import { isoTime } from '../domain/wire-time.ts'
 import type { AccountFilter, Accounts, Actor, LedgerEntry, LedgerKind, Page } from '../store/contract/operator.ts'
 import {
-  changedMeanwhile,
   conflict,
   type List,
   listOf,
@@ -15,6 +14,7 @@ import {
   readName,
   readNote,
   unknown,
+  versionMismatch,
   wrong,
 } from './input.ts'
 
@@ -81,7 +81,7 @@ export function accountVerbs(needs: AccountNeeds): AccountVerbs {
       const patch = { name: name === undefined ? undefined : readName(name), status }
       try {
         const account = await accounts.update(id, patch, actor, basedOn)
-        if (account === 'changed') throw changedMeanwhile('account', id)
+        if (account === 'changed') throw versionMismatch('account', id)
         return accountObject(found(account))
       } finally {
         // Also when the commit's answer was lost: forgetting too much costs one lookup.
@@ -112,7 +112,7 @@ export function accountVerbs(needs: AccountNeeds): AccountVerbs {
   // An empty change returns the current state, if its version matches.
   async function unchanged(id: string, basedOn: number | undefined): Promise<Account> {
     const account = found(await accounts.get(id))
-    if (basedOn !== undefined && basedOn !== account.version) throw changedMeanwhile('account', id)
+    if (basedOn !== undefined && basedOn !== account.version) throw versionMismatch('account', id)
     return account
   }
 }

@@ -5,7 +5,7 @@ import type { Refusal } from '../domain/refusal.ts'
 import type { CatalogStore, Stale } from '../store/contract/catalog.ts'
 import type { Actor, Page } from '../store/contract/operator.ts'
 import type { Document } from './catalog-wire.ts'
-import { changedMeanwhile, conflict, type List, wrong } from './input.ts'
+import { conflict, type List, versionMismatch, wrong } from './input.ts'
 
 export type EnteredModel = Omit<Model, 'createdAt' | 'priceVersion'>
 
@@ -48,7 +48,7 @@ export async function thenRefresh<T>({ refresh }: Pick<CatalogNeeds, 'refresh'>,
 
 export function staleness(noun: string, id: string, stale: Stale): Refusal {
   return stale === 'changed'
-    ? changedMeanwhile(noun, id)
+    ? versionMismatch(noun, id)
     : conflict(
         `The ${noun} ${id} is declared by the configuration file, or by a start without one: change the file and run "turnpike apply".`,
       )

@@ -94,13 +94,13 @@ export function unknown(noun: string): Refusal {
   return new Refusal('not_found', { message: `There is no ${noun} with this id.` })
 }
 
-export function changedMeanwhile(noun: string, id: string): Refusal {
-  const message = `The ${noun} ${id} was changed meanwhile: read it again.`
-  return new Refusal('conflict', { message, metadata: { reason: CHANGED } })
+// The reason tells clients that reading the object again and repeating the change helps.
+export function versionMismatch(noun: string, id: string): Refusal {
+  return new Refusal('conflict', {
+    message: `The ${noun} ${id} has changed since it was read. Read it again and repeat the change.`,
+    metadata: { reason: 'version_changed' },
+  })
 }
-
-// By which a client tells a change that came too late from other conflicts.
-const CHANGED = 'version_changed'
 
 export function conflict(message: string, param?: string): Refusal {
   return new Refusal('conflict', { message, ...(param === undefined ? {} : { param }) })

@@ -7,7 +7,6 @@ import { encodeBase62 } from '../lib/base62.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Actor, KeyFilter, Keys, NewSecret } from '../store/contract/operator.ts'
 import {
-  changedMeanwhile,
   type List,
   listOf,
   missing,
@@ -17,6 +16,7 @@ import {
   readIfMatch,
   readName,
   unknown,
+  versionMismatch,
   wrong,
 } from './input.ts'
 import { type KeyChange, type KeyInput, type KeyObject, type KeyWithSecret, keyObject } from './key-wire.ts'
@@ -84,7 +84,7 @@ export function keyVerbs(needs: KeyNeeds): KeyVerbs {
     async update(id, change, ifMatch, actor) {
       const patch = readChange(change, clock.now())
       const key = await thenForget(id, keys.update(id, patch, actor, readIfMatch(ifMatch)))
-      if (key === 'changed') throw changedMeanwhile('key', id)
+      if (key === 'changed') throw versionMismatch('key', id)
       if (key === 'revoked') throw new Refusal('conflict', { message: 'The key is revoked; that is final.' })
       if (key !== undefined) await needs.relimit(key)
       return write(found(key))

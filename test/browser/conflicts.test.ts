@@ -18,13 +18,13 @@ test('a wrong token is told so, and an ended session leads back to where one was
   await open('/keys')
   await page.getByLabel('Operator token', { exact: true }).fill('wrong')
   await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByText('That is not the token of an operator').waitFor()
+  await page.getByText('Invalid token').waitFor()
   await signIn(gateway.adminToken)
   await open('/keys?status=active')
   await page.getByText('first key').waitFor()
   const { body } = await gateway.admin<Listed<{ readonly id: string }>>('GET', '/sessions')
   for (const { id } of body.data) await gateway.admin('DELETE', `/sessions/${id}`)
-  await page.getByText(/Your session has ended/).waitFor()
+  await page.getByText(/Your session has expired/).waitFor()
   await page.getByLabel('Operator token', { exact: true }).fill(gateway.adminToken)
   await page.getByRole('button', { name: 'Sign in' }).click()
 
@@ -47,7 +47,7 @@ test('a tab whose session was replaced by another tab still makes its change', {
   const opened = await page.context().request.post(`${gateway.url}/admin/v1/session`, again)
   const { csrf_token: after } = await session(page.context())
 
-  await page.getByRole('button', { name: 'Create an account' }).first().click()
+  await page.getByRole('button', { name: 'Create account' }).first().click()
   await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill('from an old tab')
   await page.getByRole('button', { name: 'Create', exact: true }).click()
 
@@ -72,7 +72,7 @@ test('a viewer sees every page and no button that changes anything', { skip }, a
   await gateway.admin('POST', `/keys/${id}/rotate`, {})
   await signIn(body.token)
 
-  const changing = /create|add|edit|rotate|revoke|end|import|adjust|delete|remove|change|save|book/i
+  const changing = /create|add|edit|rotate|revoke|end|import|adjust|delete|remove|change|save|apply/i
   for (const path of [
     '/overview',
     '/usage',
@@ -107,9 +107,9 @@ test('while the server restarts the page says so, and goes on by itself when it 
   await page.getByText('No requests yet').waitFor()
 
   await gateway.kill()
-  await page.getByText('The server is away').waitFor()
+  await page.getByText('Connection lost').waitFor()
   await gateway.restart()
-  await page.getByText('Connected again').waitFor()
+  await page.getByText('Reconnected').waitFor()
   const { secret } = await gateway.createKey({ name: 'after the restart' })
   await gateway.chat({ model: 'demo/echo' }, { key: secret })
 
@@ -134,12 +134,12 @@ test('whoever saves a model that a colleague has changed meanwhile is told so an
   await open('/models')
   await page.getByRole('button', { name: 'Open own/model' }).click()
   const dialog = page.getByRole('dialog')
-  await dialog.getByLabel('Answer', { exact: true }).fill('20.5')
+  await dialog.getByLabel('Completion', { exact: true }).fill('20.5')
   await gateway.admin('PATCH', '/models/own%2Fmodel', { description: 'by a colleague' })
   await dialog.getByRole('button', { name: 'Save' }).click()
-  await dialog.getByText('Somebody else changed this model meanwhile').waitFor()
-  await dialog.getByRole('button', { name: 'Read it again' }).click()
-  await dialog.getByLabel('Answer', { exact: true }).fill('20.5')
+  await dialog.getByText('This model was changed by somebody else').waitFor()
+  await dialog.getByRole('button', { name: 'Reload' }).click()
+  await dialog.getByLabel('Completion', { exact: true }).fill('20.5')
   await dialog.getByRole('button', { name: 'Save' }).click()
   await dialog.waitFor({ state: 'detached' })
 
@@ -165,16 +165,16 @@ test('whoever saves a key that a colleague has changed meanwhile is told so and 
   await open(`/keys/${id}`)
   await page.getByRole('button', { name: 'Edit' }).click()
   const dialog = page.getByRole('dialog')
-  await dialog.getByLabel('Requests a minute').fill('77')
+  await dialog.getByLabel('Requests per minute').fill('77')
   await gateway.admin('PATCH', `/keys/${id}`, { rpm_limit: 55, name: 'renamed' })
   await page.getByRole('heading', { name: 'renamed', includeHidden: true }).waitFor({ state: 'attached' })
   await dialog.getByRole('button', { name: 'Save' }).click()
-  await dialog.getByText('Somebody else changed this key meanwhile').waitFor()
+  await dialog.getByText('This key was changed by somebody else').waitFor()
   const { body } = await gateway.admin<{ readonly name: string; readonly rpm_limit: number }>('GET', `/keys/${id}`)
-  await dialog.getByRole('button', { name: 'Read it again' }).click()
+  await dialog.getByRole('button', { name: 'Reload' }).click()
 
   assert.deepEqual([body.name, body.rpm_limit], ['renamed', 55])
-  assert.equal(await dialog.getByLabel('Requests a minute').inputValue(), '55')
+  assert.equal(await dialog.getByLabel('Requests per minute').inputValue(), '55')
 })
 
 test('what a page asks while nobody touches it is marked, so that it keeps no session alive', { skip }, async () => {
@@ -207,8 +207,8 @@ test('list prices are shown as a difference first, and only then saved', { skip 
   await dialog.getByLabel('Vendor').first().fill('openai')
   await dialog.getByLabel('Provider').first().click()
   await page.getByRole('option', { name: 'demo' }).click()
-  await dialog.getByLabel('Only names like').fill('gpt-4o-mini')
-  await dialog.getByRole('button', { name: 'Show the difference' }).click()
+  await dialog.getByLabel('Filter').fill('gpt-4o-mini')
+  await dialog.getByRole('button', { name: 'Preview changes' }).click()
   const apply = dialog.getByRole('button', { name: /Apply \d+ changes/ })
   await apply.waitFor()
   const before = await count()
@@ -228,6 +228,6 @@ test('an id that no request has is said to be unknown, and why that may be', { s
 
   await open('/usage/01a00000-0000-7000-8000-000000000000')
 
-  await page.getByText('No request has this id').waitFor()
-  await page.getByText(/Requests without a valid key leave no row/).waitFor()
+  await page.getByText('Request not found').waitFor()
+  await page.getByText(/Requests without a valid key are not recorded/).waitFor()
 })

@@ -60,38 +60,39 @@ async function furnish(gateway: Gateway): Promise<Readonly<Record<string, Dialog
   })
   const press = (name: string) => (page: Page) => page.getByRole('button', { name, exact: true }).first().click()
   return {
-    'key-new': { path: '/keys', open: press('Create a key') },
+    'key-new': { path: '/keys', open: press('Create key') },
     'key-secret': { path: '/keys', open: makeKey, stays: true },
     'key-edit': { path: `/keys/${id}`, open: press('Edit') },
     'key-rotate': { path: `/keys/${id}`, open: press('Rotate') },
     'key-revoke': { path: `/keys/${id}`, open: press('Revoke') },
-    'account-new': { path: '/accounts', open: press('Create an account') },
+    'account-new': { path: '/accounts', open: press('Create account') },
     'account-edit': { path: `/accounts/${accountId}`, open: press('Edit') },
     'credits-add': { path: `/accounts/${accountId}`, open: press('Add credits') },
     'credits-adjust': { path: `/accounts/${accountId}`, open: press('Adjust') },
-    'model-new': { path: '/models', open: press('Add a model') },
+    'model-new': { path: '/models', open: press('Add model') },
     'model-own': { path: '/models', open: press('Open own/model') },
     'model-file': { path: '/models', open: press('Open demo/echo') },
     'model-import': { path: '/models', open: compare },
-    'provider-new': { path: '/providers', open: press('Add a provider') },
+    'provider-new': { path: '/providers', open: press('Add provider') },
     'provider-file': { path: '/providers', open: press('Details of demo') },
-    'operator-new': { path: '/settings', open: press('Add an operator') },
+    'operator-new': { path: '/settings', open: press('Add operator') },
     'operator-token': { path: '/settings', open: makeOperator, stays: true },
   }
 }
 
 async function makeKey(page: Page): Promise<void> {
-  await page.getByRole('button', { name: 'Create a key' }).first().click()
-  await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill('made here')
-  await page.getByRole('button', { name: 'Create the key' }).click()
-  await page.getByText('This is shown once').waitFor()
+  await page.getByRole('button', { name: 'Create key' }).first().click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('textbox', { name: 'Name' }).fill('created here')
+  await dialog.getByRole('button', { name: 'Create key' }).click()
+  await page.getByText('Shown only once').waitFor()
 }
 
 async function makeOperator(page: Page): Promise<void> {
-  await page.getByRole('button', { name: 'Add an operator' }).click()
+  await page.getByRole('button', { name: 'Add operator' }).click()
   await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill(`olga ${Math.random()}`)
   await page.getByRole('button', { name: 'Add', exact: true }).click()
-  await page.getByText('This is shown once').waitFor()
+  await page.getByText('Shown only once').waitFor()
 }
 
 async function compare(page: Page): Promise<void> {
@@ -100,7 +101,7 @@ async function compare(page: Page): Promise<void> {
   await dialog.getByLabel('Vendor').first().fill('openai')
   await dialog.getByLabel('Provider').first().click()
   await page.getByRole('option', { name: 'demo' }).click()
-  await dialog.getByLabel('Only names like').fill('gpt-4*')
-  await dialog.getByRole('button', { name: 'Show the difference' }).click()
+  await dialog.getByLabel('Filter').fill('gpt-4*')
+  await dialog.getByRole('button', { name: 'Preview changes' }).click()
   await dialog.getByRole('button', { name: /Apply \d+ changes/ }).waitFor()
 }

@@ -34,7 +34,7 @@ test('prices in the dialog bear the currency they are in', { skip: !hasBrowser()
     await openModel('own/model')
 
     assert.deepEqual(await pricesOf(page), ['Prices, US dollars per million tokens', '2', '10'])
-    await page.getByText('Callers pay, in credits per million tokens: prompt 250, answer 1250').waitFor()
+    await page.getByText('Clients pay, in credits per million tokens: prompt 250, completion 1250').waitFor()
     await page.screenshot({ path: join(SCREENSHOTS, 'model-prices-own.png') })
   })
 
@@ -73,5 +73,5 @@ test('prices in the dialog bear the currency they are in', { skip: !hasBrowser()
 async function pricesOf(page: Page): Promise<readonly (string | null)[]> {
   const value = (name: string) => page.getByRole('textbox', { name, exact: true }).inputValue()
   const legend = page.getByRole('dialog').locator('legend', { hasText: 'Prices' })
-  return [await legend.textContent(), await value('Prompt'), await value('Answer')]
+  return [await legend.textContent(), await value('Prompt'), await value('Completion')]
 }

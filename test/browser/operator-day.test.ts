@@ -30,19 +30,19 @@ test('an operator makes a key, sees it used, rotates it, ends the old secret and
     .getByRole('link', { name: /checkout service/ })
     .click()
   const second = await rotate(page)
-  await page.getByText('Old secrets in their grace period').waitFor()
+  await page.getByText('Old secrets in grace period').waitFor()
   const inGrace = await chat(gateway, first)
   await page.getByText(/still in use/).waitFor()
   const clock = page.getByRole('timer')
   const then = await clock.textContent()
   await until('the countdown runs', async () => (await clock.textContent()) !== then)
   await page.getByRole('button', { name: 'End now' }).click()
-  await page.getByText('Old secrets in their grace period').waitFor({ state: 'detached' })
+  await page.getByText('Old secrets in grace period').waitFor({ state: 'detached' })
   const ended = await chat(gateway, first)
   const current = await chat(gateway, second)
 
   await page.getByRole('button', { name: 'Revoke' }).click()
-  const confirm = page.getByRole('button', { name: 'Revoke for good' })
+  const confirm = page.getByRole('button', { name: 'Revoke permanently' })
   assert.equal(await confirm.isDisabled(), true)
   await page.getByLabel('Type the name to confirm').fill('checkout')
   assert.equal(await confirm.isDisabled(), true)
@@ -70,7 +70,7 @@ test('a top-up that is clicked twice is booked once', { skip }, async () => {
 
   await open(`/accounts/${id}`)
   await page.getByRole('button', { name: 'Add credits' }).click()
-  await page.getByLabel('Amount, in credits').fill('12.000000001')
+  await page.getByLabel('Amount in credits').fill('12.000000001')
   await page.getByRole('button', { name: 'Add', exact: true }).dblclick()
   await page.getByRole('row', { name: /Top-up/ }).waitFor()
 
@@ -96,7 +96,7 @@ test('a request is found by its pasted id and shown in full, and usage is export
   const cost = String(answer.headers['x-svc-cost'])
   await signIn(gateway.adminToken)
 
-  await page.getByLabel('Find a request by its X-Request-Id').fill(`chatcmpl-${id}`)
+  await page.getByLabel('Find a request by ID').fill(`chatcmpl-${id}`)
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { name: 'Timeline' }).waitFor()
   await page.getByRole('link', { name: /finder/ }).waitFor()
@@ -108,7 +108,7 @@ test('a request is found by its pasted id and shown in full, and usage is export
   ])
   const csv = await readFile(await download.path(), 'utf8')
 
-  for (const text of [id, 'Admitted', 'First byte', 'Finished', 'has this priority in the catalog', cost, 'finder']) {
+  for (const text of [id, 'Received', 'First byte', 'Finished', 'priority in the catalog', cost, 'finder']) {
     assert(shown.includes(text), `${text} is missing in: ${shown}`)
   }
   assert(csv.startsWith('request_id,'))
@@ -157,13 +157,13 @@ test('what a model can do is entered where its prices are', { skip }, async () =
   await open('/models')
   await page.getByRole('button', { name: 'Open own/model' }).click()
   const dialog = page.getByRole('dialog')
-  await dialog.getByRole('combobox', { name: 'Takes beside text' }).press('ArrowDown')
+  await dialog.getByRole('combobox', { name: 'Input modalities' }).press('ArrowDown')
   await page.getByRole('option', { name: 'image' }).click()
   await page.keyboard.press('Tab')
   await dialog.getByRole('button', { name: 'Save' }).click()
-  await dialog.getByText('The most that one of them may cost').waitFor()
-  await dialog.getByLabel('Tokens of one picture or file').fill('1500')
-  await dialog.getByRole('switch', { name: 'Thinks unseen' }).click()
+  await dialog.getByText('Required for models that accept images or files').waitFor()
+  await dialog.getByLabel('Max tokens per image or file').fill('1500')
+  await dialog.getByRole('switch', { name: 'Hidden reasoning' }).click()
   await dialog.getByRole('button', { name: 'Save' }).click()
   await dialog.waitFor({ state: 'detached' })
 
@@ -186,7 +186,7 @@ test('the playground streams an answer and shows its provider, tokens and exact 
   await page.getByLabel('Key', { exact: true }).fill(secret)
   await page.getByLabel('Message').fill('one two three four')
   await page.keyboard.press('Enter')
-  await page.getByText('the request in full').waitFor()
+  await page.getByText('View request').waitFor()
 
   const { body } = await gateway.admin<{ readonly data: readonly { readonly cost: string }[] }>(
     'GET',
@@ -214,30 +214,30 @@ test('the playground chats also where the dashboard has a listener of its own', 
   await page.getByLabel('Key', { exact: true }).fill(secret)
   await page.getByLabel('Message').fill('one two three four')
   await page.keyboard.press('Enter')
-  await page.getByText('the request in full').waitFor()
+  await page.getByText('View request').waitFor()
 
   assert.deepEqual(complaints, [])
 })
 
 async function createKey(page: Page, name: string): Promise<string> {
   await page.getByRole('link', { name: 'Keys', exact: true }).click()
-  await page.getByRole('button', { name: 'Create a key' }).first().click()
+  await page.getByRole('button', { name: 'Create key' }).first().click()
   const dialog = page.getByRole('dialog')
   await dialog.getByRole('textbox', { name: 'Name' }).fill(name)
-  await dialog.getByRole('button', { name: 'Create the key' }).click()
+  await dialog.getByRole('button', { name: 'Create key' }).click()
   return takeSecret(page)
 }
 
 async function rotate(page: Page): Promise<string> {
   await page.getByRole('button', { name: 'Rotate' }).click()
-  await page.getByRole('button', { name: 'Make a new secret' }).click()
+  await page.getByRole('button', { name: 'Create new secret' }).click()
   return takeSecret(page)
 }
 
 // As a person would: it is there once, with snippets, and gone with the dialog.
 async function takeSecret(page: Page): Promise<string> {
   const dialog = page.getByRole('dialog')
-  await dialog.getByText('This is shown once').waitFor()
+  await dialog.getByText('Shown only once').waitFor()
   const secret = (await dialog.locator('pre').first().textContent()) ?? ''
   assert.match(secret, /^svc_live_[0-9A-Za-z]{43}$/)
   for (const language of ['Python', 'TypeScript', 'curl']) {

@@ -1,4 +1,4 @@
-// Login or the pages, each page loaded when it is first opened.
+// Shows the sign-in page or the dashboard; each page is loaded when it is first opened.
 import { Center, Loader } from '@mantine/core'
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
 import { Redirect, Route, Switch } from 'wouter'
@@ -27,7 +27,7 @@ const Settings = lazy(() => import('./pages/settings/settings.tsx'))
 
 export function App(): ReactNode {
   const state = useSessionState()
-  // What one operator has read is not left behind for the next.
+  // Data of one operator must not stay in the cache for the next.
   useEffect(() => {
     if (state.is === 'none') queries.clear()
   }, [state.is])
@@ -76,7 +76,7 @@ function Pages(): ReactNode {
   )
 }
 
-// Tries again by itself: the server may be starting.
+// Retries until the server, which may be starting, responds.
 function Resuming(): ReactNode {
   const [error, setError] = useState<unknown>()
   useEffect(() => {
@@ -97,7 +97,7 @@ function Resuming(): ReactNode {
   if (error === undefined) return <Loading />
   return (
     <Center mih="60vh" p="md">
-      <ErrorAlert error={error} doing="Trying again every two seconds." />
+      <ErrorAlert error={error} hint="Retrying every two seconds." />
     </Center>
   )
 }

@@ -1,4 +1,4 @@
-// Where the dashboard begins: styles, providers, and the application in the page's root.
+// The entry point of the dashboard: styles, providers and the root component.
 import '@mantine/core/styles.css'
 import '@mantine/notifications/styles.css'
 import './main.css'

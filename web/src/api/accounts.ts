@@ -1,4 +1,4 @@
-// Accounts, their credits and their ledger.
+// Queries and mutations for accounts, their credits and their ledger.
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { AccountChange, AccountObject, CreditsInput, LedgerObject } from '../../../src/admin/accounts.ts'
 import type { List } from '../../../src/admin/input.ts'
@@ -30,7 +30,7 @@ export function useAccount(id: string) {
   })
 }
 
-// For choices and for names: the newest thousand.
+// For select lists and names: the newest 1,000.
 export function useAccountDirectory(): readonly AccountObject[] {
   const { data } = useQuery({
     queryKey: ['accounts', 'directory'],
@@ -69,7 +69,7 @@ export function useUpdateAccount(of: AccountObject) {
   )
 }
 
-// The same key again is answered with the same entry: a double click books once.
+// A repeated idempotency key returns the same entry, so a double click adds credits once.
 export function useAddCredits(id: string, idempotencyKey: string) {
   return useAccountChange((credits: CreditsInput) =>
     call<LedgerObject>('POST', `${pathOf(id)}/credits`, {

@@ -1,5 +1,5 @@
-// Where callers find the gateway. The dashboard knows only its own address, which is another one where it has a listener to
-// itself.
+// The base URL that clients use. The dashboard knows only its own origin, which differs when the admin API has a listener of
+// its own.
 import { useSettings } from './settings.ts'
 
 export function useBaseUrl(): string {

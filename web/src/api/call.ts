@@ -1,5 +1,5 @@
-// One call to the admin API: the session's cookie goes by itself, changes carry its CSRF token, and every refusal becomes a
-// problem that says what happened.
+// Sends one request to the admin API: the browser adds the session cookie, changes carry the CSRF token, and every error
+// response becomes an ApiError.
 
 import { reportResponse, reportUnreachable } from './connection.ts'
 import { isUserIdle } from './user-activity.ts'
@@ -10,21 +10,21 @@ export class ApiError extends Error {
   readonly status: number
   readonly code: string
   readonly param: string | null
+  // Why a code was returned, where one code has several causes.
+  readonly reason: string | null
   readonly requestId: string | null
-  // Tells refusals of the same code apart, where the server says more.
-  readonly reason: string | undefined
 
   constructor(
     status: number,
-    fields: { message: string; code: string; param: string | null; requestId: string | null; reason?: string },
+    fields: { message: string; code: string; param: string | null; reason?: string | null; requestId: string | null },
   ) {
     super(fields.message)
     this.name = 'ApiError'
     this.status = status
     this.code = fields.code
     this.param = fields.param
+    this.reason = fields.reason ?? null
     this.requestId = fields.requestId
-    this.reason = fields.reason
   }
 }
 
@@ -41,7 +41,7 @@ export function setCsrfToken(token: string): void {
   csrfToken = token
 }
 
-// What gets a new token when another tab's login replaced ours.
+// Renews the CSRF token after a sign-in in another tab has replaced the session.
 export function onCsrfFailure(renew: () => Promise<boolean>): void {
   renewCsrf = renew
 }
@@ -74,7 +74,7 @@ async function attempt<T>(method: Method, path: string, { body, headers, signal 
   return (await response.json()) as T
 }
 
-// A server that cannot be reached is told to the whole page, and so is its return.
+// Reports to the connection bar whether the server can be reached.
 async function reach(url: string, init: RequestInit): Promise<Response> {
   try {
     const response = await fetch(url, init)
@@ -84,7 +84,7 @@ async function reach(url: string, init: RequestInit): Promise<Response> {
     if (error instanceof DOMException && error.name === 'AbortError') throw error
     reportUnreachable()
     throw new ApiError(0, {
-      message: 'The server does not answer. It may be restarting.',
+      message: 'The server cannot be reached. It may be restarting.',
       code: 'unreachable',
       param: null,
       requestId: null,
@@ -93,32 +93,31 @@ async function reach(url: string, init: RequestInit): Promise<Response> {
 }
 
 type ErrorFields = {
-  readonly message: string
-  readonly code: string
-  readonly param: string | null
-  readonly metadata: { readonly reason?: string }
+  readonly message?: string
+  readonly code?: string
+  readonly param?: string | null
+  readonly metadata?: { readonly reason?: string }
 }
 
 export async function errorOf(response: Response): Promise<ApiError> {
   const requestId = response.headers.get('x-request-id')
-  const said = (await response.json().catch(() => undefined)) as { readonly error?: Partial<ErrorFields> } | undefined
-  const reason = said?.error?.metadata?.reason
+  const parsed = (await response.json().catch(() => undefined)) as { readonly error?: ErrorFields } | undefined
   return new ApiError(response.status, {
-    message: said?.error?.message ?? `The server answered ${response.status} ${response.statusText}.`,
-    code: said?.error?.code ?? `http_${response.status}`,
-    param: said?.error?.param ?? null,
+    message: parsed?.error?.message ?? `The server returned ${response.status} ${response.statusText}.`,
+    code: parsed?.error?.code ?? `http_${response.status}`,
+    param: parsed?.error?.param ?? null,
+    reason: parsed?.error?.metadata?.reason ?? null,
     requestId,
-    ...(reason === undefined ? {} : { reason }),
   })
 }
 
-// `?a=1&b=2` of what is given; what is empty or undefined is left out.
+// Builds `?a=1&b=2`; empty and undefined values are left out.
 export function queryOf(fields: Readonly<Record<string, string | number | undefined>>): string {
   const given = Object.entries(fields).filter(([, value]) => value !== undefined && value !== '')
   return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`
 }
 
-// A change that is based on what has been changed since is refused, and overwrites nothing.
+// The server rejects the change with 409 if the version has changed.
 export function ifMatch({ version }: { readonly version: number }): Readonly<Record<string, string>> {
   return { 'if-match': `"${version}"` }
 }

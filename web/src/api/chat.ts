@@ -1,4 +1,4 @@
-// A chat as any caller would send it, with a key of its own and not the operator's session, read as it streams.
+// Sends a streaming chat with a client's key instead of the operator's session, as any client would.
 import { ApiError, errorOf } from './call.ts'
 
 export type Message = { readonly role: 'user' | 'assistant' | 'system'; readonly content: string }
@@ -8,16 +8,16 @@ export type ChatRequest = {
   readonly model: string
   readonly messages: readonly Message[]
   readonly signal: AbortSignal
-  // Each piece of the answer as it comes.
+  // Called with each piece of the response.
   readonly onText: (text: string) => void
   readonly onRequestId: (id: string) => void
 }
 
-// Resolves when the answer is whole; a failure in the middle of it is thrown like one at the start.
+// Resolves when the response is complete; throws on a failure at the start or in the middle of the stream.
 export async function streamChat({ key, model, messages, signal, onText, onRequestId }: ChatRequest): Promise<void> {
   const response = await fetch('/v1/chat/completions', {
     method: 'POST',
-    // No cookie is read there, and none is sent.
+    // The endpoint does not read cookies.
     credentials: 'omit',
     signal,
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },

@@ -1,4 +1,4 @@
-// Whether the server answers, told to whoever listens, and what time it is there: countdowns go by the server's clock.
+// Tracks whether the server can be reached, and the offset to the server's clock, by which countdowns run.
 
 export type Connection = 'connected' | 'lost' | 'restored'
 
@@ -21,7 +21,7 @@ export function onConnection(listener: () => void): () => void {
 
 export function reportResponse(response: Response): void {
   const date = Date.parse(response.headers.get('date') ?? '')
-  // The header counts whole seconds, and the answer was on its way for a while: only what is far more is another clock.
+  // The header has a resolution of one second and the response took time to arrive: only a large difference is clock skew.
   if (!Number.isNaN(date)) offsetMs = Math.abs(date - Date.now()) > CLOCK_SKEW_MS ? date - Date.now() : 0
   const isServing = response.status !== 502 && response.status !== 503 && response.status !== 504
   if (!isServing) reportUnreachable()

@@ -1,4 +1,4 @@
-// Keys as the server has them: lists, one, and the operator's verbs.
+// Queries and mutations for keys.
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { List } from '../../../src/admin/input.ts'
 import type { KeyChange, KeyInput, KeyObject, KeyWithSecret } from '../../../src/admin/key-wire.ts'
@@ -32,7 +32,7 @@ export function useKey(id: string) {
   })
 }
 
-// For choices and for names: the newest thousand; undefined until they are there.
+// For select lists and names: the newest 1,000; undefined until loaded.
 export function useKeyDirectory(): ReadonlyMap<string, KeyObject> | undefined {
   const { data } = useQuery({
     queryKey: ['keys', 'directory'],
@@ -45,7 +45,7 @@ export function useKeyDirectory(): ReadonlyMap<string, KeyObject> | undefined {
   return data
 }
 
-// For the ids in other lists: one that the directory does not have is asked for as it is seen.
+// For ids in other lists: a key that is not in the directory is fetched when it is displayed.
 export function useKeyName(id: string): Pick<KeyObject, 'name' | 'label'> | undefined {
   const directory = useKeyDirectory()
   const known = directory?.get(id)

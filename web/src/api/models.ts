@@ -1,4 +1,4 @@
-// Models of the catalog: lists, changes that know which version they are based on, and the import of list prices.
+// Queries and mutations for the models of the catalog, and the import of list prices.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { ImportObject, ImportOrder } from '../../../src/admin/catalog-import.ts'
 import type { ModelObject } from '../../../src/admin/catalog-wire.ts'
@@ -43,7 +43,7 @@ export function useDeleteModel() {
   return useModelChange((of: ModelObject) => callModel('DELETE', of, {}))
 }
 
-// Never by itself: it is asked for the difference first, and then to save it.
+// Called twice: as a dry run that shows the changes, then to save them.
 export function useImport() {
   return useModelChange((order: ImportOrder) => call<ImportObject>('POST', '/models/import', { body: order }))
 }

@@ -1,4 +1,4 @@
-// What has been going on over a range of time.
+// The query for the totals, series and rankings of a time range.
 import { useQuery } from '@tanstack/react-query'
 import type { OverviewObject } from '../../../src/admin/overview.ts'
 import { call, queryOf } from './call.ts'
@@ -31,7 +31,7 @@ export function useOverview(range: Range) {
   })
 }
 
-// Whole hours or UTC days, so that the first bar is not a part of one; the last is the one that runs.
+// Aligned to whole hours or UTC days, so that the first bar is complete; the last one is the current hour or day.
 function startOf(range: Range, now: number): number {
   const stepMs = range.step === 'hour' ? HOUR_MS : 24 * HOUR_MS
   return Math.floor(now / stepMs) * stepMs - range.hours * HOUR_MS + stepMs

@@ -1,4 +1,4 @@
-// Providers of the catalog, their credentials, and how they do at this moment.
+// Queries and mutations for providers, their credentials and their health.
 import { useMutation, useQueries, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { HealthObject, ProviderObject } from '../../../src/admin/catalog-wire.ts'
 import { call, ifMatch } from './call.ts'
@@ -19,7 +19,7 @@ export function useProviders() {
 
 export type HealthByProvider = ReadonlyMap<string, HealthObject>
 
-// By provider's id; one that cannot be told is left out.
+// By provider id; providers without health data are left out.
 export function useHealthByProvider(ids: readonly string[]): HealthByProvider {
   return useQueries({
     queries: ids.map(id => ({

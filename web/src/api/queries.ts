@@ -1,5 +1,4 @@
-// What the page knows of the server, kept fresh: one cache, polling that rests while the tab is hidden, and the end of a
-// session noticed wherever it shows.
+// The query cache: polling stops while the tab is hidden, and an expired session is detected in any response.
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
 import { ApiError } from './call.ts'
 import { connection, onConnection } from './connection.ts'
@@ -9,11 +8,11 @@ export const LIVE_MS = 3000
 export const SLOW_MS = 10_000
 
 export const queries = new QueryClient({
-  queryCache: new QueryCache({ onError: noticeEnd }),
-  mutationCache: new MutationCache({ onError: noticeEnd }),
+  queryCache: new QueryCache({ onError: detectSessionEnd }),
+  mutationCache: new MutationCache({ onError: detectSessionEnd }),
   defaultOptions: {
     queries: {
-      // Ours is a server on a private network as often as not: what the browser thinks of the internet says nothing.
+      // The server is often on a private network, so the browser's online state means nothing.
       networkMode: 'always',
       staleTime: 1000,
       retry: (failures, error) => failures < 2 && !(error instanceof ApiError && isFinal(error.status)),
@@ -23,12 +22,12 @@ export const queries = new QueryClient({
   },
 })
 
-// Everything that was read before the server was away may be old.
+// Data read before the connection was lost may be stale.
 onConnection(() => {
   if (connection() === 'restored') void queries.invalidateQueries()
 })
 
-function noticeEnd(error: Error): void {
+function detectSessionEnd(error: Error): void {
   if (error instanceof ApiError && error.status === 401) sessionEnded()
 }
 

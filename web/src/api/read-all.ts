@@ -1,4 +1,4 @@
-// A list that is short enough to be read whole, page by page.
+// Reads all pages of a list that is known to be short.
 import type { List } from '../../../src/admin/input.ts'
 import { call, queryOf } from './call.ts'
 

@@ -1,4 +1,4 @@
-// The operator at this page, for what is inside of a session.
+// React context with the session of the signed-in operator.
 import { createContext, useContext } from 'react'
 import type { Session } from './session.ts'
 
@@ -6,11 +6,11 @@ export const SessionContext = createContext<Session | undefined>(undefined)
 
 export function useSession(): Session {
   const session = useContext(SessionContext)
-  if (session === undefined) throw new Error('used outside of a session')
+  if (session === undefined) throw new Error('useSession used outside of SessionContext')
   return session
 }
 
-// A viewer sees everything and changes nothing.
+// A viewer has read-only access.
 export function useMayChange(): boolean {
   return useSession().operator.role === 'admin'
 }

@@ -1,5 +1,5 @@
-// Who is signed in. The cookie itself is out of reach of scripts; kept here is what the server says about it, and in the
-// browser's storage only that there was a session, so that a first visit asks the server nothing.
+// The session of the signed-in operator. Scripts cannot read the cookie; local storage only remembers that there was a session,
+// so that a first visit sends no request.
 import { useSyncExternalStore } from 'react'
 import type { OwnSession } from '../../../src/admin/sessions.ts'
 import { ApiError, call, onCsrfFailure, setCsrfToken } from './call.ts'
@@ -9,12 +9,13 @@ export type Role = Session['operator']['role']
 
 export type SessionState =
   | { readonly is: 'unknown' }
-  | { readonly is: 'none'; readonly because: 'first' | 'ended' | 'left' }
+  | { readonly is: 'none'; readonly because: 'first' | 'ended' | 'signed_out' }
   | { readonly is: 'open'; readonly session: Session }
 
-const MARK = 'turnpike-session'
+const STORAGE_KEY = 'turnpike-session'
 
-let state: SessionState = localStorage.getItem(MARK) === null ? { is: 'none', because: 'first' } : { is: 'unknown' }
+let state: SessionState =
+  localStorage.getItem(STORAGE_KEY) === null ? { is: 'none', because: 'first' } : { is: 'unknown' }
 const listeners = new Set<() => void>()
 
 export function useSessionState(): SessionState {
@@ -29,10 +30,10 @@ export async function signOut(): Promise<void> {
   await call('DELETE', '/session').catch((error: unknown) => {
     if (!(error instanceof ApiError) || error.status !== 401) throw error
   })
-  closed('left')
+  closed('signed_out')
 }
 
-// After a reload: the cookie may still be good.
+// After a reload the cookie may still be valid.
 export async function resume(): Promise<void> {
   try {
     opened(await call<Session>('GET', '/session'))
@@ -47,13 +48,13 @@ export function sessionEnded(): void {
 }
 
 function opened(session: Session): void {
-  localStorage.setItem(MARK, '1')
+  localStorage.setItem(STORAGE_KEY, '1')
   setCsrfToken(session.csrf_token)
   change({ is: 'open', session })
 }
 
-function closed(because: 'ended' | 'left'): void {
-  localStorage.removeItem(MARK)
+function closed(because: 'ended' | 'signed_out'): void {
+  localStorage.removeItem(STORAGE_KEY)
   setCsrfToken('')
   change({ is: 'none', because })
 }

@@ -1,4 +1,4 @@
-// Usage rows, one request in full, and sums over them.
+// Queries for usage rows, one request, and sums.
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import type { List } from '../../../src/admin/input.ts'
 import type { SummaryObject } from '../../../src/admin/reports.ts'
@@ -13,7 +13,7 @@ export type UsageFilter = Partial<Record<(typeof USAGE_FILTERS)[number], string>
 
 const PAGE = 200
 
-// Live while only the newest page is there: whoever has scrolled down wants the rows to stay where they are.
+// Polls only while the first page is loaded, so that rows do not move under somebody who has scrolled down.
 export function useUsage(filter: UsageFilter) {
   return useInfiniteQuery({
     queryKey: ['usage', 'list', filter],
@@ -26,7 +26,7 @@ export function useUsage(filter: UsageFilter) {
   })
 }
 
-// An open row is watched until it is settled.
+// Polls an open row until it is settled.
 export function useRequest(id: string) {
   return useQuery({
     queryKey: ['usage', 'one', id],

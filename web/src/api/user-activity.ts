@@ -1,15 +1,15 @@
-// Whether somebody sits at the page. What it asks by itself is marked as such, so that a tab that was left open does not keep
-// its session alive.
+// Tells whether somebody is using the page. Background polling is marked as such, so that an unattended tab does not keep its
+// session alive.
 
-// Longer than a live page waits between two questions, so that every touch is told to the server once at least.
-const TOUCH_MS = 10_000
+// Longer than the polling interval of a live page, so that every interaction reaches the server at least once.
+const ACTIVE_MS = 10_000
 
-let touchedAt = Date.now()
+let lastInputAt = Date.now()
 
 for (const event of ['pointerdown', 'keydown', 'wheel', 'touchstart'] as const) {
-  addEventListener(event, () => (touchedAt = Date.now()), { capture: true, passive: true })
+  addEventListener(event, () => (lastInputAt = Date.now()), { capture: true, passive: true })
 }
 
 export function isUserIdle(): boolean {
-  return Date.now() - touchedAt > TOUCH_MS
+  return Date.now() - lastInputAt > ACTIVE_MS
 }

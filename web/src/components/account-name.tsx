@@ -1,4 +1,4 @@
-// An account by its name, with a link to it; and the choice of one.
+// An account name with a link to the account, and a select for accounts.
 import { Anchor, Select } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
@@ -30,7 +30,7 @@ export function AccountSelect({ value, onChange, label, placeholder, error }: Ac
       searchable
       clearable
       limit={100}
-      nothingFoundMessage="No account of that name"
+      nothingFoundMessage="No matching account"
       data={accounts.map(({ id, name }) => ({ value: id, label: `${name} · ${id.slice(-6)}` }))}
       value={value === '' ? null : value}
       onChange={id => onChange(id ?? '')}

@@ -1,4 +1,4 @@
-// A figure over time: a chart for the eye, a sentence for who does not see it, and the same numbers as a table on demand.
+// A panel with a chart, a text alternative for screen readers, and the same numbers as a table on demand.
 import '@mantine/charts/styles.css'
 import { ActionIcon, Box, Group, Paper, Table, Text, Tooltip } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
@@ -13,13 +13,13 @@ export type Figure = {
   readonly name: string
   readonly label: string
   readonly color: string
-  // The exact text of a point, which its height on the chart may only come near.
+  // The exact value of a point as text; its height on the chart is approximate.
   readonly write: (point: Point) => string
 }
 
 export type ChartPanelProps = {
   readonly title: string
-  // What stands above the chart, large.
+  // Shown above the chart.
   readonly total: ReactNode
   readonly summary: string
   readonly points: readonly Point[]
@@ -31,7 +31,7 @@ export type ChartPanelProps = {
 export function ChartPanel(props: ChartPanelProps): ReactNode {
   const [isTable, view] = useDisclosure(false)
   const { title, total, summary, points, figures, timeOf, children } = props
-  const words = isTable ? `${title}: show the chart` : `${title}: show the numbers as a table`
+  const words = isTable ? `${title}: show chart` : `${title}: show as table`
   return (
     <Panel
       title={title}
@@ -73,7 +73,7 @@ export function ChartPanel(props: ChartPanelProps): ReactNode {
 
 type Payload = readonly { readonly payload?: Point }[] | undefined
 
-// What recharts hands to the content of a tooltip, of which the point is enough.
+// Renders the tooltip; recharts passes more than the point, which is all that is used.
 export function pointTooltip(figures: readonly Figure[], timeOf: (at: string) => string) {
   return ({ payload }: { readonly payload?: unknown }): ReactNode => {
     const point = (payload as Payload)?.[0]?.payload
@@ -99,7 +99,7 @@ export function pointTooltip(figures: readonly Figure[], timeOf: (at: string) =>
   }
 }
 
-// The look that all charts share. Animations would start anew with every refresh.
+// The options that all charts share. Animations are off because they would restart with every refresh.
 export const CHART = {
   h: 180,
   dataKey: 'at',

@@ -1,4 +1,4 @@
-// A change that was refused; if somebody else was quicker, said kindly and with a way on.
+// Explains why a change was rejected; after an edit conflict it offers to reload.
 import { Alert, Button, Group, Text } from '@mantine/core'
 import { IconUsers } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
@@ -9,20 +9,18 @@ export type ConflictAlertProps = { readonly error: unknown; readonly noun: strin
 
 export function ConflictAlert({ error, noun, onReload }: ConflictAlertProps): ReactNode {
   const isStale = error instanceof ApiError && error.reason === 'version_changed'
-  if (!isStale) return <ErrorAlert error={error} title="Nothing was changed" />
+  if (!isStale) return <ErrorAlert error={error} title="The change was not saved" />
   return (
     <Alert
       color="orange"
       icon={<IconUsers size={18} />}
       role="alert"
-      title={`Somebody else changed this ${noun} meanwhile`}
+      title={`This ${noun} was changed by somebody else`}
     >
-      <Text size="sm">
-        Nothing of yours was saved, so nothing of theirs was lost. Read it again and make your change on top.
-      </Text>
+      <Text size="sm">Your change was not saved. Reload the current values and make your change again.</Text>
       <Group mt="xs">
         <Button size="compact-sm" variant="default" onClick={onReload}>
-          Read it again
+          Reload
         </Button>
       </Group>
     </Alert>

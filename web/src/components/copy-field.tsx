@@ -1,4 +1,4 @@
-// A text to be taken elsewhere, with a button that copies it and says so.
+// A text with a button that copies it to the clipboard.
 import { ActionIcon, Box, Code, Group, Tooltip } from '@mantine/core'
 import { useClipboard } from '@mantine/hooks'
 import { IconCheck, IconCopy } from '@tabler/icons-react'
@@ -32,7 +32,7 @@ function CopyButton({ text, label }: { readonly text: string; readonly label: st
   )
 }
 
-// Browsers give the clipboard to secure pages only; on plain HTTP the old way still works.
+// Browsers allow the clipboard API on secure pages only; on plain HTTP execCommand still works.
 function copy(text: string, modern: (value: string) => void): void {
   if (!window.isSecureContext) {
     const area = document.createElement('textarea')

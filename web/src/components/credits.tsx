@@ -1,8 +1,8 @@
-// An amount of credits, exact to its last digit, with figures that line up.
+// An exact amount of credits in tabular figures.
 import type { ReactNode } from 'react'
 import { groupDigits, readDecimal } from '../format/decimals.ts'
 
-// Zeros that only fill up to `places` are faint: they keep a column in line and say nothing.
+// Zeros that only pad to `places` are dimmed: they align a column and carry no information.
 export function Credits({ value, places = 2 }: { readonly value: string; readonly places?: number }): ReactNode {
   const decimal = readDecimal(value)
   if (decimal === undefined) return <>{value}</>

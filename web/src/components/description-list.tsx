@@ -1,4 +1,4 @@
-// Names and values of one thing, side by side.
+// Names and values of one object, side by side.
 import { Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import classes from './description-list.module.css'

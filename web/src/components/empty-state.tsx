@@ -1,4 +1,4 @@
-// Nothing here yet, and what to do next.
+// The empty state of a list, with the next step to take.
 import { Center, Stack, Text, ThemeIcon } from '@mantine/core'
 import type { Icon } from '@tabler/icons-react'
 import type { ReactNode } from 'react'

@@ -1,4 +1,4 @@
-// A key by its name and masked label, wherever one is named; and the choice of one. The secret is nowhere.
+// A key name and masked label with a link to the key, and a select for keys.
 import { Anchor, type ComboboxItem, Select, Text } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
@@ -23,7 +23,7 @@ export function KeySelect({ value, onChange }: KeySelectProps): ReactNode {
   const keys = useKeyDirectory()
   const [search, setSearch] = useState('')
   const listed = [...(keys?.values() ?? [])].map(({ id, name, label }) => ({ value: id, label: `${name} · ${label}` }))
-  // One that is not listed is chosen by its whole id.
+  // A key that is not listed can be chosen by its full ID.
   const pasted = /^key_\w+$/.test(search.trim()) ? search.trim() : ''
   const others = [...new Set([value, pasted])].filter(id => id !== '' && !keys?.has(id))
   return (
@@ -33,7 +33,7 @@ export function KeySelect({ value, onChange }: KeySelectProps): ReactNode {
       searchable
       clearable
       limit={100}
-      nothingFoundMessage="No key of that name or id"
+      nothingFoundMessage="No matching key"
       data={[...others.map(id => ({ value: id, label: id })), ...listed]}
       filter={({ options, search: text, limit }) =>
         (options as ComboboxItem[]).filter(option => hasText(option, text)).slice(0, limit)

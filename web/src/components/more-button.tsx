@@ -1,4 +1,4 @@
-// The next page of a list, added below the one that is there.
+// Loads the next page of a list.
 import { Button, Center } from '@mantine/core'
 import type { UseInfiniteQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
@@ -15,7 +15,7 @@ export function MoreButton({ of }: { readonly of: UseInfiniteQueryResult }): Rea
           void of.fetchNextPage()
         }}
       >
-        Show more
+        Load more
       </Button>
     </Center>
   )

@@ -1,4 +1,4 @@
-// Short words in the corner: that something was done, or could not be.
+// Notifications in the corner of the page.
 import { notifications } from '@mantine/notifications'
 import { messageOf } from './error-alert.tsx'
 
@@ -7,5 +7,5 @@ export function notify(message: string): void {
 }
 
 export function notifyError(error: unknown): void {
-  notifications.show({ message: messageOf(error), color: 'red', title: 'That did not work', autoClose: 10_000 })
+  notifications.show({ message: messageOf(error), color: 'red', title: 'Something went wrong', autoClose: 10_000 })
 }

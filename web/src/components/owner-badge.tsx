@@ -1,4 +1,4 @@
-// Who owns an entry of the catalog: the configuration file, or operators.
+// Marks catalog entries that the configuration file owns.
 import { Badge, Tooltip } from '@mantine/core'
 import { IconLock } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
@@ -9,7 +9,7 @@ export function OwnerBadge({ isFiles }: { readonly isFiles: boolean }): ReactNod
     <Tooltip
       multiline
       w={260}
-      label="Declared by the configuration file, or by a first start without one. Change the file and run “turnpike apply”."
+      label="Read-only here: declared in the configuration file or created at first start. To change it, edit the file and run “turnpike apply”."
     >
       <Badge variant="light" color="gray" size="sm" tt="none" leftSection={<IconLock size={11} />} tabIndex={0}>
         file

@@ -1,4 +1,4 @@
-// The frame of a page: its title, what may be done, and its content.
+// The frame of a page: title, description, actions and content.
 import { Box, Group, Stack, Text, Title } from '@mantine/core'
 import { type ReactNode, useEffect } from 'react'
 

@@ -1,4 +1,4 @@
-// A search field that asks when the typing rests.
+// A search field that searches when typing pauses.
 import { TextInput } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
 import { IconSearch } from '@tabler/icons-react'

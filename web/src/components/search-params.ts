@@ -1,10 +1,10 @@
-// Filters that live in the address, so that a link shows somebody else the same.
+// Filters kept in the URL, so that a link shows the same view to others.
 import { useCallback } from 'react'
 import { useLocation, useSearch } from 'wouter'
 
 export type SetParams = (change: Readonly<Record<string, string>>) => void
 
-// An empty value takes a parameter out. The page before stays what the back button goes to.
+// An empty value removes a parameter. Changes replace the history entry, so the back button leaves the page.
 export function useParams(): readonly [params: URLSearchParams, setParams: SetParams] {
   const search = useSearch()
   const [location, goTo] = useLocation()

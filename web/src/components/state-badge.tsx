@@ -1,4 +1,4 @@
-// The state of something as a dot and a word: never the colour alone.
+// A state as a coloured dot and a label, so that it never depends on colour alone.
 import { Badge } from '@mantine/core'
 import type { ReactNode } from 'react'
 
@@ -29,6 +29,14 @@ const COLOURS: Readonly<Record<string, string>> = {
   client_left: 'yellow',
 }
 
+// Labels that differ from the API's value.
+export const STATE_LABELS: Readonly<Record<string, string>> = {
+  dead: 'rejected',
+  limited: 'rate limited',
+  silent: 'not responding',
+  away: 'unavailable',
+}
+
 export function StateBadge({ state, word }: { readonly state: string; readonly word?: string }): ReactNode {
   return (
     <Badge
@@ -39,7 +47,7 @@ export function StateBadge({ state, word }: { readonly state: string; readonly w
       fw={500}
       styles={{ root: { flex: 'none' } }}
     >
-      {word ?? state.replaceAll('_', ' ')}
+      {word ?? STATE_LABELS[state] ?? state.replaceAll('_', ' ')}
     </Badge>
   )
 }

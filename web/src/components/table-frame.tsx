@@ -1,4 +1,4 @@
-// A table that scrolls sideways by itself on a narrow screen, also by keyboard.
+// A table that scrolls horizontally on narrow screens, also by keyboard.
 import { Table, VisuallyHidden } from '@mantine/core'
 import type { ReactNode } from 'react'
 
@@ -12,7 +12,7 @@ export type TableFrameProps = {
 
 export function TableFrame({ label, columns, children }: TableFrameProps): ReactNode {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable without a mouse.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard.
     <section className="table-frame" aria-label={`Table: ${label}`} tabIndex={0}>
       <Table highlightOnHover>
         <Table.Thead>

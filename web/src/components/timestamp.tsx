@@ -1,4 +1,4 @@
-// Times: local to read, in UTC when pointed at; and how long ago something was, counted on.
+// Timestamps in local time, with UTC in the tooltip, and relative times that stay current.
 import { type ReactNode, useSyncExternalStore } from 'react'
 import { serverNow } from '../api/connection.ts'
 import { ago } from '../format/numbers.ts'
@@ -12,7 +12,7 @@ const SHORT = new Intl.DateTimeFormat(undefined, {
 })
 const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 
-// Without its year where there are many of them.
+// The short form leaves out the year, for long lists.
 export function Timestamp({
   at,
   isShort = false,
@@ -43,7 +43,7 @@ export function Ago({ at, never = 'never' }: { readonly at: string | null; reado
   )
 }
 
-// The server's time, in whole seconds. One clock for the whole page.
+// The server's time in whole seconds; one clock for the whole page.
 export function useNow(): number {
   return useSyncExternalStore(listen, wholeSecond)
 }

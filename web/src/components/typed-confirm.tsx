@@ -1,4 +1,4 @@
-// A change that cannot be undone: the button works only once the name has been typed.
+// A dialog for irreversible changes: the button is enabled once the name has been typed.
 import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { ErrorAlert } from './error-alert.tsx'
@@ -16,7 +16,7 @@ export type TypedConfirmProps = {
 
 export function TypedConfirm(props: TypedConfirmProps): ReactNode {
   const [typed, setTyped] = useState('')
-  // Spaces at the ends cannot be seen, and so not be copied by eye.
+  // Leading and trailing spaces are invisible, so they do not have to be typed.
   const isRight = typed.trim() === props.name.trim()
   return (
     <Modal opened onClose={props.onClose} title={props.title}>

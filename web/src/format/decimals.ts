@@ -1,4 +1,4 @@
-// Decimal strings as the wire has them, moved and grouped by their digits: money is never a float, not even to be shown.
+// Formats and shifts decimal strings digit by digit: money never becomes a float, not even for display.
 
 export type Decimal = { readonly sign: '' | '-'; readonly whole: string; readonly fraction: string }
 
@@ -9,7 +9,7 @@ export function readDecimal(text: string): Decimal | undefined {
   return { sign: match[1] === '-' ? '-' : '', whole: (match[2] ?? '').replace(/^0+(?=\d)/, ''), fraction }
 }
 
-// "1234567.5" → "1,234,567.50" with two places at least.
+// "1234567.5" → "1,234,567.50" with at least two decimals.
 export function groupDecimal(text: string, places = 2): string {
   const decimal = readDecimal(text)
   if (decimal === undefined) return text
@@ -21,7 +21,7 @@ export function groupDigits(digits: string): string {
   return digits.replace(/\B(?=(\d{3})+$)/g, ',')
 }
 
-// Times 10^by, by moving the point: prices per token become prices per million of them, and back.
+// Multiplies by 10^by by moving the decimal point, to convert between prices per token and per million tokens.
 export function shiftDecimal(text: string, by: number): string | undefined {
   const decimal = readDecimal(text)
   if (decimal === undefined) return undefined
@@ -38,7 +38,7 @@ export function isZero(text: string): boolean {
   return /^-?0*(\.0*)?$/.test(text)
 }
 
-// Beside an axis, where there is room for a few digits.
+// For axis labels, which have room for a few digits.
 export function axisAmount(value: number): string {
   if (value === 0) return '0'
   return value < 1 ? String(Number(value.toPrecision(2))) : AXIS.format(value)
@@ -46,7 +46,7 @@ export function axisAmount(value: number): string {
 
 const AXIS = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 })
 
-// Where on a chart it stands: the one place where a float is near enough.
+// The height on a chart, the only place where a float is exact enough.
 export function chartHeight(text: string): number {
   return Number(text)
 }

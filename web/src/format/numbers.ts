@@ -1,4 +1,4 @@
-// Counts, shares and durations for people.
+// Formats counts, ratios and durations.
 
 const GROUPED = new Intl.NumberFormat('en-US')
 const SHORT = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 })
@@ -20,7 +20,7 @@ export function percent(value: number): string {
   return `${(value * 100).toFixed(digits)} %`
 }
 
-// Beside an axis.
+// For axis labels.
 export function axisPercent(value: number): string {
   return `${Number((value * 100).toPrecision(2))} %`
 }
@@ -34,7 +34,7 @@ export function duration(ms: number | null): string {
   return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`
 }
 
-// 59:07, as a clock that runs down. Ours ticks in whole seconds, so what is left is never less than it seems.
+// Formats 59:07. The clock ticks in whole seconds, so the time left is never less than shown.
 export function countdown(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000))
   const [hours, minutes, rest] = [Math.floor(seconds / 3600), Math.floor((seconds % 3600) / 60), seconds % 60]

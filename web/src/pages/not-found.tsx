@@ -1,4 +1,4 @@
-// An address that is no page.
+// The page for unknown URLs.
 import { Anchor } from '@mantine/core'
 import { IconMapQuestion } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
@@ -8,9 +8,9 @@ import { Page } from '../components/page.tsx'
 
 export function NotFound(): ReactNode {
   return (
-    <Page title="No such page">
-      <EmptyState icon={IconMapQuestion} title="There is nothing at this address">
-        The link may be old. Go to the{' '}
+    <Page title="Page not found">
+      <EmptyState icon={IconMapQuestion} title="This page does not exist">
+        The link may be outdated. Go to the{' '}
         <Anchor component={Link} href="/overview" inherit>
           overview
         </Anchor>

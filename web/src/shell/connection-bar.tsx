@@ -1,4 +1,4 @@
-// Says that the server is away and when it is back; while it is away, asks for it every two seconds.
+// Shows that the connection is lost or restored; while it is lost, polls the server every two seconds.
 import { Alert, Loader } from '@mantine/core'
 import { IconPlugConnected } from '@tabler/icons-react'
 import { type ReactNode, useEffect, useSyncExternalStore } from 'react'
@@ -19,13 +19,13 @@ export function ConnectionBar(): ReactNode {
   return (
     <div role="status" aria-live="polite">
       {state === 'lost' && (
-        <Alert color="orange" mb="md" py="xs" icon={<Loader size={16} color="orange" />} title="The server is away">
-          It does not answer: it may be restarting. This page asks again every two seconds and goes on by itself.
+        <Alert color="orange" mb="md" py="xs" icon={<Loader size={16} color="orange" />} title="Connection lost">
+          The server cannot be reached; it may be restarting. Retrying every two seconds.
         </Alert>
       )}
       {state === 'restored' && (
-        <Alert color="green" mb="md" py="xs" icon={<IconPlugConnected size={18} />} title="Connected again">
-          The server is back. Everything on this page has been read anew.
+        <Alert color="green" mb="md" py="xs" icon={<IconPlugConnected size={18} />} title="Reconnected">
+          The server is reachable again. The data on this page has been reloaded.
         </Alert>
       )}
     </div>

@@ -1,10 +1,10 @@
-// Catches what breaks while a page is drawn, so that the rest of the dashboard stays and says what to do.
+// Shows an error message instead of a page that fails to render, and keeps the rest of the dashboard working.
 import { Alert, Button, Group, Text } from '@mantine/core'
 import { Component, type ReactNode } from 'react'
 
 type State = { readonly error: Error | undefined }
 
-// React knows error boundaries as classes alone.
+// React supports error boundaries only as classes.
 export class ErrorBoundary extends Component<{ readonly children: ReactNode }, State> {
   override state: State = { error: undefined }
 
@@ -15,16 +15,20 @@ export class ErrorBoundary extends Component<{ readonly children: ReactNode }, S
   override render(): ReactNode {
     const { error } = this.state
     if (error === undefined) return this.props.children
-    // The files of a page are gone when the server was upgraded while the old page was open.
+    // After an upgrade of the server, the files of the old version no longer exist.
     const isOldPage = /dynamically imported module|module script failed|preload/i.test(error.message)
     return (
-      <Alert color="red" title={isOldPage ? 'The dashboard was updated' : 'This page could not be drawn'} role="alert">
+      <Alert
+        color="red"
+        title={isOldPage ? 'The dashboard was updated' : 'This page could not be displayed'}
+        role="alert"
+      >
         <Text size="sm" mb="sm">
-          {isOldPage ? 'Load it again to get the new version.' : error.message}
+          {isOldPage ? 'Reload to get the new version.' : error.message}
         </Text>
         <Group>
           <Button size="xs" onClick={() => location.reload()}>
-            Load again
+            Reload
           </Button>
         </Group>
       </Alert>

@@ -1,4 +1,4 @@
-// Finds one request by its X-Request-Id, pasted from a log or an error message.
+// Finds a request by the ID from X-Request-Id, a log line or an error message.
 import { TextInput } from '@mantine/core'
 import { IconSearch } from '@tabler/icons-react'
 import { type ReactNode, useState } from 'react'
@@ -30,9 +30,9 @@ export function FindRequest(): ReactNode {
         size="xs"
         w={{ base: 132, xs: 190, sm: 260 }}
         leftSection={<IconSearch size={14} />}
-        placeholder="Paste an X-Request-Id"
-        aria-label="Find a request by its X-Request-Id"
-        title={error ? 'That holds no request id (a UUID)' : undefined}
+        placeholder="Request ID"
+        aria-label="Find a request by ID"
+        title={error ? 'Not a request ID (a UUID)' : undefined}
         error={error}
         value={text}
         onChange={event => {
@@ -50,7 +50,7 @@ export function FindRequest(): ReactNode {
   )
 }
 
-// Also inside of `chatcmpl-…` or a whole log line.
+// Also finds the ID in `chatcmpl-…` or in a log line.
 function requestIdIn(text: string): string | undefined {
   return REQUEST_ID.exec(text)?.[0].toLowerCase()
 }

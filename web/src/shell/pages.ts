@@ -1,4 +1,4 @@
-// The pages there are, in the order of the navigation.
+// The pages, in the order of the navigation.
 import {
   IconChartHistogram,
   IconCpu,

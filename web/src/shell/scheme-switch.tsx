@@ -1,4 +1,4 @@
-// Light or dark: as the system has it until somebody chooses.
+// Switches between light and dark mode; the system setting applies until the operator chooses.
 import { ActionIcon, Tooltip, useComputedColorScheme, useMantineColorScheme } from '@mantine/core'
 import { IconMoon, IconSun } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
@@ -8,12 +8,12 @@ export function SchemeSwitch(): ReactNode {
   const scheme = useComputedColorScheme('light')
   const other = scheme === 'light' ? 'dark' : 'light'
   return (
-    <Tooltip label={`Switch to ${other}`}>
+    <Tooltip label={`Switch to ${other} mode`}>
       <ActionIcon
         variant="subtle"
         color="gray"
         size="lg"
-        aria-label={`Switch to ${other}`}
+        aria-label={`Switch to ${other} mode`}
         onClick={() => setColorScheme(other)}
       >
         {scheme === 'light' ? <IconMoon size={19} stroke={1.6} /> : <IconSun size={19} stroke={1.6} />}

@@ -1,4 +1,4 @@
-// What stands around every page: navigation, who is signed in, and word of the connection.
+// The frame around every page: navigation, user menu and connection status.
 import { ActionIcon, AppShell, Burger, Group, Menu, NavLink, Text, Tooltip } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { IconLogout, IconUserCircle } from '@tabler/icons-react'
@@ -16,7 +16,7 @@ import { SchemeSwitch } from './scheme-switch.tsx'
 export function Shell({ children }: { readonly children: ReactNode }): ReactNode {
   const [isOpen, menu] = useDisclosure(false)
   const [location] = useLocation()
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new page closes the menu of a phone.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: navigation closes the menu on phones.
   useEffect(menu.close, [location])
 
   return (
@@ -26,7 +26,7 @@ export function Shell({ children }: { readonly children: ReactNode }): ReactNode
       padding={{ base: 'sm', sm: 'lg' }}
     >
       <a href="#main" className="skip">
-        Skip to the page
+        Skip to content
       </a>
       <AppShell.Header bg="var(--panel)">
         <Group h="100%" px="sm" gap="sm" wrap="nowrap" justify="space-between">
@@ -83,7 +83,7 @@ function UserMenu(): ReactNode {
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Label className="break">
-          {operator.name} · {operator.role === 'admin' ? 'may change everything' : 'may look at everything'}
+          {operator.name} · {operator.role === 'admin' ? 'admin (full access)' : 'viewer (read-only)'}
         </Menu.Label>
         <Menu.Item leftSection={<IconLogout size={16} />} onClick={() => void signOut().catch(notifyError)}>
           Sign out

@@ -1,4 +1,4 @@
-// One account: balance, top-ups and adjustments, its ledger and its keys.
+// One account: balance, recent spend, ledger, and the actions on it.
 import { Anchor, Button, Group, Loader, SimpleGrid } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { IconAdjustments, IconArrowLeft, IconPencil, IconPlus } from '@tabler/icons-react'
@@ -47,27 +47,27 @@ export default function AccountDetail({ id }: { readonly id: string }): ReactNod
       actions={<Actions of={account} />}
     >
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="md">
-        <Panel title="Balance" about="in credits">
+        <Panel title="Balance" about="In credits">
           <DescriptionList
             of={[
               ['Available', <Credits key="available" value={balance.available} />],
-              ['Held by requests in flight', <Credits key="held" value={balance.held} />],
+              ['Held by running requests', <Credits key="held" value={balance.held} />],
               ['Spent', <Credits key="spent" value={balance.spent} />],
-              ['Owed', isZero(balance.owed) ? 'nothing' : <Credits key="owed" value={balance.owed} />],
+              ['Owed', isZero(balance.owed) ? 'none' : <Credits key="owed" value={balance.owed} />],
               ['Created', <Timestamp key="created" at={account.created_at} />],
-              ['Id', <Identifier key="id" id={account.id} label="the id" />],
+              ['ID', <Identifier key="id" id={account.id} label="ID" />],
             ]}
           />
         </Panel>
         <Panel
-          title="The last thirty days"
+          title="Last 30 days"
           actions={
             <Group gap="md">
               <Anchor component={Link} href={`/keys?account_id=${account.id}`} size="sm">
-                Its keys
+                View keys
               </Anchor>
               <Anchor component={Link} href={`/usage?account_id=${account.id}`} size="sm">
-                Its requests
+                View requests
               </Anchor>
             </Group>
           }

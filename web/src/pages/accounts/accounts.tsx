@@ -1,4 +1,4 @@
-// All accounts with their balances, and the making of new ones.
+// The list of accounts with their balances, and the dialog that creates one.
 import { Button, Group, Modal, Stack, Table, Text, TextInput } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { IconPlus, IconWallet } from '@tabler/icons-react'
@@ -21,7 +21,7 @@ import { isZero } from '../../format/decimals.ts'
 
 const COLUMNS = [
   { name: 'Name' },
-  { name: 'State' },
+  { name: 'Status' },
   { name: 'Available', isRight: true },
   { name: 'Held', isRight: true },
   { name: 'Spent', isRight: true },
@@ -39,16 +39,12 @@ export default function Accounts(): ReactNode {
   const rows = accounts.data?.pages.flatMap(page => page.data) ?? []
   const create = mayChange && (
     <Button leftSection={<IconPlus size={16} />} onClick={dialog.open}>
-      Create an account
+      Create account
     </Button>
   )
   return (
-    <Page
-      title="Accounts and credits"
-      about="Keys spend from accounts. Amounts are exact, to the nano-credit."
-      actions={create}
-    >
-      <SearchInput value={q} onSearch={text => setParams({ q: text })} label="Name or id" />
+    <Page title="Accounts" about="Keys draw credits from accounts. All amounts are in credits." actions={create}>
+      <SearchInput value={q} onSearch={text => setParams({ q: text })} label="Name or ID" />
       {accounts.error !== null && <ErrorAlert error={accounts.error} onRetry={() => void accounts.refetch()} />}
       <Panel flush>
         {rows.length > 0 && (
@@ -100,12 +96,10 @@ export default function Accounts(): ReactNode {
         {accounts.isSuccess && rows.length === 0 && (
           <EmptyState
             icon={IconWallet}
-            title={q === '' ? 'There are no accounts yet' : 'No account fits'}
+            title={q === '' ? 'No accounts yet' : 'No matching accounts'}
             action={q === '' && create}
           >
-            {q === ''
-              ? 'Create one, give it credits, and make keys that spend from it.'
-              : 'Search for a part of its name or id.'}
+            {q === '' ? 'Create an account, add credits, and create keys for it.' : 'Search by part of the name or ID.'}
           </EmptyState>
         )}
         <MoreButton of={accounts} />
@@ -120,7 +114,7 @@ function CreateAccount({ onClose }: { readonly onClose: () => void }): ReactNode
   const [, goTo] = useLocation()
   const create = useCreateAccount()
   return (
-    <Modal opened onClose={onClose} title="Create an account">
+    <Modal opened onClose={onClose} title="Create account">
       <form
         onSubmit={event => {
           event.preventDefault()
@@ -130,14 +124,14 @@ function CreateAccount({ onClose }: { readonly onClose: () => void }): ReactNode
         <Stack gap="sm">
           <TextInput
             label="Name"
-            description="A customer, a team or a project"
+            description="A customer, team or project"
             required
             maxLength={200}
             data-autofocus
             value={name}
             onChange={event => setName(event.currentTarget.value)}
           />
-          {create.error !== null && <ErrorAlert error={create.error} title="The account was not made" />}
+          {create.error !== null && <ErrorAlert error={create.error} title="The account was not created" />}
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>
               Cancel

@@ -1,5 +1,5 @@
-// The dialog that books credits. Its Idempotency-Key is made when it opens: a double click, or a second try after an answer
-// that was lost, books once.
+// The dialog that adds or deducts credits. Its Idempotency-Key is created when the dialog opens, so a double click or a retry
+// after a lost response applies once.
 import { Button, Group, Modal, SegmentedControl, Stack, Text, Textarea, TextInput } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { type AccountObject, useAddCredits } from '../../api/accounts.ts'
@@ -20,18 +20,18 @@ export function AddCredits({ of: account, kind, onClose }: AddCreditsProps): Rea
   const [amount, setAmount] = useState('')
   const [note, setNote] = useState('')
   const [direction, setDirection] = useState(kind === 'topup' ? '' : '-')
-  const book = useAddCredits(account.id, once)
+  const change = useAddCredits(account.id, once)
   const trimmed = amount.trim()
   const isGood = readDecimal(trimmed)?.sign === '' && !isZero(trimmed) && /^\d{1,10}(\.\d{1,9})?$/.test(trimmed)
-  const words = kind === 'topup' ? 'Add credits' : 'Adjust the balance'
+  const title = kind === 'topup' ? 'Add credits' : 'Adjust balance'
 
   function submit(): void {
-    if (!isGood || book.isPending) return
-    book.mutate(
+    if (!isGood || change.isPending) return
+    change.mutate(
       { amount: `${direction}${trimmed}`, ...(note.trim() === '' ? {} : { note: note.trim() }) },
       {
         onSuccess: entry => {
-          notify(`Booked: ${groupDecimal(entry.amount)} credits.`)
+          notify(`Balance changed by ${groupDecimal(entry.amount)} credits.`)
           onClose()
         },
       },
@@ -39,7 +39,7 @@ export function AddCredits({ of: account, kind, onClose }: AddCreditsProps): Rea
   }
 
   return (
-    <Modal opened onClose={onClose} title={words}>
+    <Modal opened onClose={onClose} title={title}>
       <form
         onSubmit={event => {
           event.preventDefault()
@@ -52,21 +52,21 @@ export function AddCredits({ of: account, kind, onClose }: AddCreditsProps): Rea
             available
             {isZero(account.balance.owed)
               ? '.'
-              : ` and owes ${groupDecimal(account.balance.owed)}, which is paid first.`}
+              : ` and is overdrawn by ${groupDecimal(account.balance.owed)}, which is settled first.`}
           </Text>
           {kind === 'adjustment' && (
             <SegmentedControl
               aria-label="Direction"
               data={[
-                { value: '-', label: 'Take away' },
-                { value: '', label: 'Give' },
+                { value: '-', label: 'Debit' },
+                { value: '', label: 'Credit' },
               ]}
               value={direction}
               onChange={setDirection}
             />
           )}
           <TextInput
-            label="Amount, in credits"
+            label="Amount in credits"
             placeholder="10.00"
             inputMode="decimal"
             required
@@ -74,24 +74,26 @@ export function AddCredits({ of: account, kind, onClose }: AddCreditsProps): Rea
             value={amount}
             onChange={event => setAmount(event.currentTarget.value)}
             error={
-              trimmed !== '' && !isGood ? 'An amount above zero with at most nine decimals, like 10.00' : undefined
+              trimmed !== '' && !isGood
+                ? 'Enter an amount above zero with at most nine decimals, such as 10.00'
+                : undefined
             }
           />
           <Textarea
             label="Note"
-            description="For the ledger: an invoice, a reason"
+            description="Shown in the ledger, such as an invoice number or a reason"
             maxLength={1000}
             autosize
             value={note}
             onChange={event => setNote(event.currentTarget.value)}
           />
-          {book.error !== null && <ErrorAlert error={book.error} {...wordsFor(book.error)} />}
+          {change.error !== null && <ErrorAlert error={change.error} {...messageFor(change.error)} />}
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>
               Cancel
             </Button>
-            <Button type="submit" loading={book.isPending} disabled={!isGood}>
-              {kind === 'topup' ? 'Add' : 'Book'}
+            <Button type="submit" loading={change.isPending} disabled={!isGood}>
+              {kind === 'topup' ? 'Add' : 'Apply'}
             </Button>
           </Group>
         </Stack>
@@ -100,22 +102,22 @@ export function AddCredits({ of: account, kind, onClose }: AddCreditsProps): Rea
   )
 }
 
-// An answer that was lost says nothing about what was booked; the same try again does.
-function wordsFor(error: Error): { readonly title: string; readonly doing?: string } {
+// A lost response does not tell whether the change was applied; sending it again does.
+function messageFor(error: Error): { readonly title: string; readonly hint?: string } {
   const code = error instanceof ApiError ? error.code : ''
   if (code === 'unreachable') {
-    return { title: 'It is not known whether this was booked', doing: 'Press the button again: it counts once.' }
+    return { title: 'The change may or may not have been applied', hint: 'Try again: it will be applied only once.' }
   }
   if (code === 'idempotency_mismatch') {
     return {
-      title: 'Your first try was booked',
-      doing: 'It had another amount or note. Close this and look at the ledger.',
+      title: 'Your first attempt was applied',
+      hint: 'It had a different amount or note. Close this dialog and check the ledger.',
     }
   }
-  return { title: 'Nothing was booked' }
+  return { title: 'The balance was not changed' }
 }
 
-// crypto.randomUUID is for secure pages only; this is there on plain HTTP too.
+// crypto.randomUUID exists on secure pages only; getRandomValues works on plain HTTP too.
 function newKey(): string {
   return `web-${Array.from(crypto.getRandomValues(new Uint8Array(16)), byte => byte.toString(16).padStart(2, '0')).join('')}`
 }

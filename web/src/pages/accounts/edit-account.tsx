@@ -1,4 +1,4 @@
-// The dialog that renames an account, suspends it or lets it go on.
+// The dialog that renames, suspends or reactivates an account.
 import { Button, Group, Modal, Stack, Switch, TextInput } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { type AccountObject, useUpdateAccount } from '../../api/accounts.ts'
@@ -8,7 +8,7 @@ import { notify } from '../../components/notify.tsx'
 type Props = { readonly of: AccountObject; readonly onClose: () => void }
 
 export function EditAccount({ of: latest, onClose }: Props): ReactNode {
-  // As it was when the form was filled: what changes under it meanwhile must not be taken for the operator's own change.
+  // The version that the form was filled from: later changes by others must not count as this operator's.
   const [account, setAccount] = useState(latest)
   const [name, setName] = useState(account.name)
   const [isActive, setActive] = useState(account.status === 'active')
@@ -29,14 +29,14 @@ export function EditAccount({ of: latest, onClose }: Props): ReactNode {
     }
     update.mutate(change, {
       onSuccess: () => {
-        notify('The account was changed.')
+        notify('Account updated.')
         onClose()
       },
     })
   }
 
   return (
-    <Modal opened onClose={onClose} title="Edit the account">
+    <Modal opened onClose={onClose} title="Edit account">
       <form
         onSubmit={event => {
           event.preventDefault()
@@ -54,7 +54,7 @@ export function EditAccount({ of: latest, onClose }: Props): ReactNode {
           />
           <Switch
             label="Active"
-            description="While suspended, every request of its keys is refused."
+            description="While an account is suspended, all requests with its keys are rejected."
             checked={isActive}
             onChange={event => setActive(event.currentTarget.checked)}
           />

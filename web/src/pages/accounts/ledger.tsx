@@ -1,4 +1,4 @@
-// Every booking of an account, newest first.
+// The ledger of an account, newest entry first.
 import { Anchor, Table } from '@mantine/core'
 import { IconReceipt } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
@@ -12,7 +12,7 @@ import { Panel } from '../../components/panel.tsx'
 import { TableFrame } from '../../components/table-frame.tsx'
 import { Timestamp } from '../../components/timestamp.tsx'
 
-const COLUMNS = [{ name: 'Time' }, { name: 'Kind' }, { name: 'Amount', isRight: true }, { name: 'For' }]
+const COLUMNS = [{ name: 'Time' }, { name: 'Type' }, { name: 'Amount', isRight: true }, { name: 'Request or note' }]
 
 const KINDS: Readonly<Record<LedgerObject['kind'], string>> = {
   topup: 'Top-up',
@@ -51,8 +51,8 @@ export function Ledger({ accountId }: { readonly accountId: string }): ReactNode
         </TableFrame>
       )}
       {ledger.isSuccess && entries.length === 0 && (
-        <EmptyState icon={IconReceipt} title="Nothing was booked yet">
-          Add credits: until then, requests that cost anything are refused with 402.
+        <EmptyState icon={IconReceipt} title="No ledger entries yet">
+          Until credits are added, requests to priced models are rejected with 402.
         </EmptyState>
       )}
       <MoreButton of={ledger} />

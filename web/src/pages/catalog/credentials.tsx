@@ -1,4 +1,4 @@
-// The credentials of a provider: last four characters and state, added and removed one by one.
+// The credentials of a provider: last four characters and state, with buttons to add and remove them.
 import { Button, Fieldset, Group, PasswordInput, Stack, Text } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { type ProviderObject, useAddCredential, useRemoveCredential } from '../../api/providers.ts'
@@ -20,7 +20,7 @@ export function Credentials({ of: provider }: { readonly of: ProviderObject }): 
     add.mutate(secret.trim(), {
       onSuccess: () => {
         setSecret('')
-        notify('The credential was sealed, and is in use.')
+        notify('Credential added.')
       },
     })
   }
@@ -30,7 +30,7 @@ export function Credentials({ of: provider }: { readonly of: ProviderObject }): 
       <Stack gap="xs">
         {provider.credentials.length === 0 && (
           <Text size="sm" c="dimmed">
-            None. Calls go out without a key.
+            None. Requests are sent without an API key.
           </Text>
         )}
         {provider.credentials.map(({ id, last4, state, created_at }) => (
@@ -39,7 +39,13 @@ export function Credentials({ of: provider }: { readonly of: ProviderObject }): 
               <span className="mono">{last4 === '' ? id : `…${last4}`}</span>
               <StateBadge state={state} />
               <Text size="xs" c="dimmed">
-                {created_at === null ? 'of the file or the environment' : <Ago at={created_at} />}
+                {created_at === null ? (
+                  'from the configuration file or environment'
+                ) : (
+                  <>
+                    added <Ago at={created_at} />
+                  </>
+                )}
               </Text>
             </Group>
             {mayChange && (
@@ -64,7 +70,7 @@ export function Credentials({ of: provider }: { readonly of: ProviderObject }): 
             <Group gap="xs" align="flex-end">
               <PasswordInput
                 style={{ flex: 1 }}
-                label="Another API key"
+                label="Add an API key"
                 autoComplete="off"
                 value={secret}
                 onChange={event => setSecret(event.currentTarget.value)}

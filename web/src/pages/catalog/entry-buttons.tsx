@@ -1,4 +1,4 @@
-// The buttons under the form of a model or a provider: delete on one side, leave and save on the other.
+// The buttons of the model and provider dialogs: delete on one side, cancel and save on the other.
 import { Button, Group } from '@mantine/core'
 
 export type EntryButtonsProps = {

@@ -1,4 +1,4 @@
-// Takes prices over from the installed list: first the difference, and only what was seen is then applied.
+// The dialog that imports models and prices from the bundled price list: it shows the changes first and applies only those.
 import {
   Alert,
   Autocomplete,
@@ -41,21 +41,24 @@ export function ImportPrices({ onClose }: { readonly onClose: () => void }): Rea
   const { data: providers = [] } = useProviders()
   const [order, setOrder] = useState<Readonly<Record<string, string>>>({ list: '' })
   const [shown, setShown] = useState<{ readonly order: ImportOrder; readonly difference: ImportObject }>()
-  const ask = useImport()
+  const importPrices = useImport()
   const set = (name: string) => (value: string | null) => {
     setShown(undefined)
     setOrder({ ...order, [name]: value ?? '' })
   }
 
   function compare(): void {
-    if (ask.isPending) return
-    const asked = orderOf(order)
-    ask.mutate({ ...asked, dry_run: true }, { onSuccess: difference => setShown({ order: asked, difference }) })
+    if (importPrices.isPending) return
+    const request = orderOf(order)
+    importPrices.mutate(
+      { ...request, dry_run: true },
+      { onSuccess: difference => setShown({ order: request, difference }) },
+    )
   }
 
   function apply(): void {
-    if (shown === undefined || ask.isPending) return
-    ask.mutate(
+    if (shown === undefined || importPrices.isPending) return
+    importPrices.mutate(
       { ...shown.order, dry_run: false },
       {
         onSuccess: ({ data }) => {
@@ -78,13 +81,13 @@ export function ImportPrices({ onClose }: { readonly onClose: () => void }): Rea
       >
         <Stack gap="sm">
           <Text size="sm" c="dimmed">
-            From the price list that is installed with the server; nothing is fetched. The difference is shown before
-            anything changes.
+            Uses the price list installed with the server; nothing is downloaded. You see the changes before they are
+            saved.
           </Text>
           <SimpleGrid cols={{ base: 1, xs: 2, sm: 4 }} spacing="sm">
             <Autocomplete
               label="Vendor"
-              description="As the list names it"
+              description="Name in the price list"
               required
               data-autofocus
               data={VENDORS}
@@ -93,8 +96,8 @@ export function ImportPrices({ onClose }: { readonly onClose: () => void }): Rea
             />
             <Select
               label="Provider"
-              description="Who will serve them"
-              placeholder="Of that name"
+              description="Serves the models"
+              placeholder="Same name"
               searchable
               clearable
               data={providers.map(({ id }) => id)}
@@ -102,21 +105,23 @@ export function ImportPrices({ onClose }: { readonly onClose: () => void }): Rea
               onChange={set('provider')}
             />
             <TextInput
-              label="Only names like"
-              description="A part, or gpt-4*"
+              label="Filter"
+              description="Part of a name, or gpt-4*"
               value={order.match ?? ''}
               onChange={event => set('match')(event.currentTarget.value)}
             />
             <TextInput
               label="Markup"
-              description="A factor, like 1.2"
-              placeholder="of the file"
+              description="A factor such as 1.2"
+              placeholder="from the file"
               value={order.markup ?? ''}
               onChange={event => set('markup')(event.currentTarget.value)}
             />
           </SimpleGrid>
-          {ask.error !== null && <ErrorAlert error={ask.error} title="The list could not be compared" />}
-          {shown !== undefined && <Difference of={shown.difference} />}
+          {importPrices.error !== null && (
+            <ErrorAlert error={importPrices.error} title="The price list could not be compared" />
+          )}
+          {shown !== undefined && <Changes of={shown.difference} />}
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>
               Cancel
@@ -124,13 +129,13 @@ export function ImportPrices({ onClose }: { readonly onClose: () => void }): Rea
             <Button
               type="submit"
               variant={shown === undefined ? 'filled' : 'default'}
-              loading={ask.isPending && shown === undefined}
+              loading={importPrices.isPending && shown === undefined}
               disabled={(order.list ?? '') === ''}
             >
-              Show the difference
+              Preview changes
             </Button>
             {shown !== undefined && changesOf(shown.difference).length > 0 && (
-              <Button loading={ask.isPending} onClick={apply}>
+              <Button loading={importPrices.isPending} onClick={apply}>
                 Apply {changesOf(shown.difference).length} changes
               </Button>
             )}
@@ -145,30 +150,28 @@ const COLUMNS = [
   { name: 'Model' },
   { name: 'Change' },
   { name: 'Prompt / M', isRight: true },
-  { name: 'Answer / M', isRight: true },
+  { name: 'Completion / M', isRight: true },
   { name: 'Notes' },
 ]
 
-function Difference({ of }: { readonly of: ImportObject }): ReactNode {
+function Changes({ of }: { readonly of: ImportObject }): ReactNode {
   const [isAll, setAll] = useState(false)
   const rows = isAll ? of.data : changesOf(of)
   const rest = of.data.length - changesOf(of).length
   return (
     <Stack gap="xs">
-      {changesOf(of).length === 0 && (
-        <Alert color="gray">Nothing would change: {of.data.length} models of the list were compared.</Alert>
-      )}
+      {changesOf(of).length === 0 && <Alert color="gray">No changes: {of.data.length} models were compared.</Alert>}
       {rest > 0 && (
         <Switch
           size="xs"
           checked={isAll}
           onChange={event => setAll(event.currentTarget.checked)}
-          label={`Also show ${rest} that stay as they are or are skipped`}
+          label={`Also show ${rest} unchanged or skipped`}
         />
       )}
       {rows.length > 0 && (
         <div style={{ maxHeight: 340, overflow: 'auto' }} className="panel">
-          <TableFrame label="Difference" columns={COLUMNS}>
+          <TableFrame label="Changes" columns={COLUMNS}>
             {rows.map(({ model, change, before, after, notes }) => (
               <Table.Tr key={model}>
                 <Table.Td className="break">{model}</Table.Td>

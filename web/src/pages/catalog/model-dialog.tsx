@@ -1,4 +1,4 @@
-// One model: to be read if the file owns it, else to be changed; or a new one.
+// The dialog of a model: read-only if the configuration file owns it, otherwise editable; also creates new models.
 import { Alert, Modal, Stack } from '@mantine/core'
 import { IconLock } from '@tabler/icons-react'
 import { type ReactNode, useState } from 'react'
@@ -20,11 +20,11 @@ export function ModelDialog({
   readonly of?: ModelObject
   readonly onClose: () => void
 }): ReactNode {
-  // What the form was filled from; a change by somebody else in the meantime shows as a conflict and not as a surprise.
+  // The version that the form was filled from: a change by somebody else then shows as a conflict.
   const [model, setModel] = useState(given)
   const [reading, setReading] = useState(0)
   return (
-    <Modal opened onClose={onClose} size="xl" title={model === undefined ? 'Add a model' : model.id}>
+    <Modal opened onClose={onClose} size="xl" title={model === undefined ? 'Add model' : model.id}>
       <Form
         key={reading}
         of={model}
@@ -56,7 +56,7 @@ function Form({ of: model, onClose, onReload }: FormProps): ReactNode {
     setProblem(undefined)
     const done = {
       onSuccess: () => {
-        notify('Saved, and in force.')
+        notify('Saved. The change is in effect.')
         onClose()
       },
       onError: (error: Error) => {
@@ -74,8 +74,8 @@ function Form({ of: model, onClose, onReload }: FormProps): ReactNode {
     <form onSubmit={submit}>
       <Stack gap="sm">
         {isFiles && (
-          <Alert color="gray" icon={<IconLock size={17} />} py="xs" title="Declared by the configuration file">
-            It is read-only here. Change the file and run “turnpike apply”.
+          <Alert color="gray" icon={<IconLock size={17} />} py="xs" title="Declared in the configuration file">
+            Read-only here. To change it, edit the file and run “turnpike apply”.
           </Alert>
         )}
         <ModelFieldset form={form} of={model} isReadOnly={isReadOnly} />
@@ -90,7 +90,7 @@ function Form({ of: model, onClose, onReload }: FormProps): ReactNode {
       </Stack>
       {isRemoving && model !== undefined && (
         <TypedConfirm
-          title="Delete the model"
+          title="Delete model"
           name={model.id}
           verb="Delete"
           isPending={remove.isPending}
@@ -99,13 +99,13 @@ function Form({ of: model, onClose, onReload }: FormProps): ReactNode {
           onConfirm={() =>
             remove.mutate(model, {
               onSuccess: () => {
-                notify('The model was deleted. Usage rows and the prices there were are kept.')
+                notify('Model deleted. Its usage rows and price history are kept.')
                 onClose()
               },
             })
           }
         >
-          Callers that ask for it get 404 from now on.
+          Requests for this model will get 404.
         </TypedConfirm>
       )}
     </form>

@@ -1,4 +1,4 @@
-// The fields of a model.
+// The form fields of a model.
 import {
   ActionIcon,
   Box,
@@ -38,17 +38,17 @@ export function ModelFieldset({ form, of: model, isReadOnly }: Props): ReactNode
         <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
           {isNew && (
             <TextInput
-              label="Id"
-              description="What callers write as model"
+              label="ID"
+              description="The value of “model” in requests"
               required
               data-autofocus
               {...form.getInputProps('id')}
             />
           )}
-          <TextInput label="Name" description="For people" {...form.getInputProps('name')} />
-          <TagsInput label="Aliases" description="Other ids that mean this model" {...form.getInputProps('aliases')} />
+          <TextInput label="Name" description="Display name" {...form.getInputProps('name')} />
+          <TagsInput label="Aliases" description="Other IDs for this model" {...form.getInputProps('aliases')} />
           <NumberInput
-            label="Context"
+            label="Context length"
             description="Tokens"
             required
             min={1}
@@ -57,8 +57,8 @@ export function ModelFieldset({ form, of: model, isReadOnly }: Props): ReactNode
             {...form.getInputProps('context_length')}
           />
           <NumberInput
-            label="Longest answer"
-            description="Tokens"
+            label="Max output tokens"
+            description="Per response"
             required
             min={1}
             allowDecimal={false}
@@ -69,7 +69,7 @@ export function ModelFieldset({ form, of: model, isReadOnly }: Props): ReactNode
         <TextInput label="Description" {...form.getInputProps('description')} />
         <Prices form={form} of={model} />
         <Targets form={form} />
-        <Abilities form={form} />
+        <Capabilities form={form} />
         <Switch
           label="Active"
           description="Only active models are listed and served."
@@ -91,13 +91,13 @@ function Prices({ form, of: model }: Pick<Props, 'form' | 'of'>): ReactNode {
             key={name}
             label={label}
             inputMode="decimal"
-            placeholder={name.startsWith('input') ? 'as the prompt' : ''}
+            placeholder={name.startsWith('input') ? 'same as prompt' : ''}
             disabled={isFixed}
             {...form.getInputProps(`rates.${name}`)}
           />
         ))}
         <TextInput
-          label="Each request"
+          label="Per request"
           inputMode="decimal"
           placeholder="0"
           disabled={isFixed}
@@ -106,39 +106,39 @@ function Prices({ form, of: model }: Pick<Props, 'form' | 'of'>): ReactNode {
       </SimpleGrid>
       <Text size="xs" c="dimmed" mt={6}>
         {isFixed
-          ? 'Callers pay this, after the markup and the exchange rate of the configuration file.'
-          : 'The markup and the exchange rate of the configuration file make credits of them when they are saved.'}
+          ? 'These are the prices that clients pay, including the markup and exchange rate of the configuration file.'
+          : 'On save, the markup and exchange rate of the configuration file convert these prices to credits.'}
       </Text>
       {!isFixed && model !== undefined && (
         <Text size="xs" c="dimmed">
-          Callers pay, in credits per million tokens: {paidBy(model)}.
+          Clients pay, in credits per million tokens: {clientPrices(model)}.
         </Text>
       )}
     </Fieldset>
   )
 }
 
-function paidBy({ pricing }: ModelObject): string {
+function clientPrices({ pricing }: ModelObject): string {
   const rates = Object.entries(RATES).map(([name, label]) => {
     return `${label.toLowerCase()} ${shiftDecimal(pricing[name as keyof typeof RATES], 6)}`
   })
   return rates.join(', ')
 }
 
-// What a picture may cost must be known before one is accepted, so the two go together.
-function Abilities({ form }: Pick<Props, 'form'>): ReactNode {
+// Images and files need a token bound, from which the hold is computed, so the two fields belong together.
+function Capabilities({ form }: Pick<Props, 'form'>): ReactNode {
   return (
-    <Fieldset legend="What it can do" p="sm">
+    <Fieldset legend="Capabilities" p="sm">
       <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
         <MultiSelect
-          label="Takes beside text"
-          description="As parts of a message"
+          label="Input modalities"
+          description="In addition to text"
           data={MODALITIES.filter(modality => modality !== 'text')}
           {...form.getInputProps('input_modalities')}
         />
         <NumberInput
-          label="Tokens of one picture or file"
-          description="At most; held for each before it is sent"
+          label="Max tokens per image or file"
+          description="Used to compute the hold"
           min={1}
           allowDecimal={false}
           thousandSeparator
@@ -146,13 +146,13 @@ function Abilities({ form }: Pick<Props, 'form'>): ReactNode {
           {...form.getInputProps('media_max_tokens')}
         />
         <TagsInput
-          label="Parameters"
-          description="As listed to callers, such as tools"
+          label="Supported parameters"
+          description="As listed by /v1/models, such as tools"
           {...form.getInputProps('supported_parameters')}
         />
         <Switch
-          label="Thinks unseen"
-          description="It bills reasoning that it does not show."
+          label="Hidden reasoning"
+          description="Bills reasoning tokens that are not in the response."
           mt="lg"
           {...form.getInputProps('hasHiddenReasoning', { type: 'checkbox' })}
         />
@@ -164,17 +164,17 @@ function Abilities({ form }: Pick<Props, 'form'>): ReactNode {
 function Targets({ form }: Pick<Props, 'form'>): ReactNode {
   const { data: providers = [] } = useProviders()
   return (
-    <Fieldset legend="Served by" p="sm">
+    <Fieldset legend="Targets" p="sm">
       <Stack gap="xs">
         <Group gap="xs" wrap="nowrap" visibleFrom="xs" fz="xs" c="dimmed" aria-hidden>
           <Box w={150}>Provider</Box>
-          <Box flex={1}>Its name for the model</Box>
+          <Box flex={1}>Upstream model</Box>
           <Box w={76}>Priority</Box>
           <Box w={76}>Weight</Box>
           <Box w={28} />
         </Group>
         {form.values.targets.map((_, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: a row has nothing but its place.
+          // biome-ignore lint/suspicious/noArrayIndexKey: rows have no other identity.
           <Group key={index} gap="xs" align="flex-start">
             <Select
               aria-label="Provider"
@@ -185,15 +185,15 @@ function Targets({ form }: Pick<Props, 'form'>): ReactNode {
               {...form.getInputProps(`targets.${index}.provider`)}
             />
             <TextInput
-              aria-label="Its name for the model"
-              placeholder="Its name for the model"
+              aria-label="Upstream model"
+              placeholder="Upstream model"
               style={{ flex: 1 }}
               miw={110}
               {...form.getInputProps(`targets.${index}.model`)}
             />
             <NumberInput
-              aria-label="Priority, lower first"
-              title="Priority, lower first"
+              aria-label="Priority (lowest first)"
+              title="Priority (lowest first)"
               w={76}
               min={0}
               allowDecimal={false}
@@ -211,7 +211,7 @@ function Targets({ form }: Pick<Props, 'form'>): ReactNode {
               variant="subtle"
               color="gray"
               mt={4}
-              aria-label="Take this target away"
+              aria-label="Remove target"
               disabled={form.values.targets.length === 1}
               onClick={() => form.removeListItem('targets', index)}
             >
@@ -233,12 +233,12 @@ function Targets({ form }: Pick<Props, 'form'>): ReactNode {
               })
             }
           >
-            Another target
+            Add target
           </Button>
           <Group gap="xs">
-            <Text size="sm">Order:</Text>
+            <Text size="sm">Routing:</Text>
             <Select
-              aria-label="Order of targets"
+              aria-label="Routing strategy"
               w={170}
               allowDeselect={false}
               data={Object.entries(STRATEGIES).map(([value, label]) => ({ value, label }))}

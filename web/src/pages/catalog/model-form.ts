@@ -1,12 +1,12 @@
-// A model as a form: prices per million, which is how lists print them, moved exactly to the per-token prices of the catalog.
+// The state of the model form. Prices are entered per million tokens and shifted exactly to the per-token prices of the catalog.
 import { useForm } from '@mantine/form'
 import type { Strategy } from '../../../../src/domain/routing.ts'
 import type { Document, ModelObject } from '../../api/models.ts'
 import { readDecimal, shiftDecimal } from '../../format/decimals.ts'
 
 export const STRATEGIES: Readonly<Record<Strategy, string>> = {
-  priority: 'by priority',
-  weighted: 'by weight',
+  priority: 'priority',
+  weighted: 'weighted random',
   cheapest: 'cheapest first',
   fastest: 'fastest first',
   least_busy: 'least busy first',
@@ -14,7 +14,7 @@ export const STRATEGIES: Readonly<Record<Strategy, string>> = {
 
 export const RATES = {
   prompt: 'Prompt',
-  completion: 'Answer',
+  completion: 'Completion',
   input_cache_read: 'Cache read',
   input_cache_write: 'Cache write',
 } as const
@@ -40,8 +40,8 @@ export type ModelFields = {
   targets: TargetFields[]
 }
 
-// An operator enters US dollars. Of a model that the file declares only the credits are known that callers pay, after the
-// markup and the rate: sent back as they are, both would be applied twice.
+// Operators enter US dollars. For models declared in the file, only the client price in credits is known; saving it would apply
+// markup and exchange rate twice.
 export function currencyOf(model: ModelObject | undefined): 'US dollars' | 'credits' {
   return model !== undefined && model.entered_pricing === null ? 'credits' : 'US dollars'
 }
@@ -50,27 +50,27 @@ export function useModelForm(model?: ModelObject) {
   return useForm<ModelFields>({
     initialValues: model === undefined ? EMPTY : fieldsOf(model),
     validate: {
-      id: id => (id.trim() === '' ? 'An id is needed' : null),
-      context_length: tokens => (Number(tokens) > 0 ? null : 'How many tokens fit'),
-      max_output_tokens: tokens => (Number(tokens) > 0 ? null : 'The longest answer'),
+      id: id => (id.trim() === '' ? 'Enter an ID' : null),
+      context_length: tokens => (Number(tokens) > 0 ? null : 'Enter the number of tokens'),
+      max_output_tokens: tokens => (Number(tokens) > 0 ? null : 'Enter the number of tokens'),
       media_max_tokens: (tokens, { input_modalities }) =>
-        input_modalities.length === 0 || Number(tokens) > 0 ? null : 'The most that one of them may cost',
+        input_modalities.length === 0 || Number(tokens) > 0 ? null : 'Required for models that accept images or files',
       rates: {
-        prompt: price => priceFault(price, true),
-        completion: price => priceFault(price, true),
-        input_cache_read: price => priceFault(price, false),
-        input_cache_write: price => priceFault(price, false),
+        prompt: price => priceError(price, true),
+        completion: price => priceError(price, true),
+        input_cache_read: price => priceError(price, false),
+        input_cache_write: price => priceError(price, false),
       },
-      request: price => priceFault(price, false),
+      request: price => priceError(price, false),
       targets: {
-        provider: provider => (provider === '' ? 'Choose one' : null),
-        model: name => (name.trim() === '' ? 'Its name there' : null),
+        provider: provider => (provider === '' ? 'Choose a provider' : null),
+        model: name => (name.trim() === '' ? 'Enter the upstream model' : null),
       },
     },
   })
 }
 
-// Only what differs from what was there, so that what two operators change in different fields both stands.
+// Sends changed fields only, so that changes of two operators to different fields are both kept.
 export function documentOf(fields: ModelFields, before?: ModelObject): Document {
   const whole = wholeDocument(fields, before)
   if (before === undefined) return Object.fromEntries(Object.entries(whole).filter(([, value]) => value !== null))
@@ -93,13 +93,13 @@ function wholeDocument(fields: ModelFields, before?: ModelObject): Document {
     input_modalities: fields.input_modalities.length === 0 ? null : ['text', ...fields.input_modalities],
     media_max_tokens: fields.input_modalities.length === 0 ? null : Number(fields.media_max_tokens),
     supported_parameters: fields.supported_parameters.length === 0 ? null : fields.supported_parameters,
-    // Of a new model that is not ticked its name decides; of one that is there the tick is the operator's word.
+    // For a new model, an unchecked box leaves the decision to the server, which goes by the model's name.
     hidden_reasoning: before === undefined ? fields.hasHiddenReasoning || null : fields.hasHiddenReasoning,
     strategy: fields.strategy,
     status: fields.isActive ? 'active' : 'inactive',
     pricing: Object.fromEntries([...rates, ['request', request]].filter(([, price]) => price !== undefined)),
     targets: fields.targets.map(({ provider, model, priority, weight }) => {
-      // What a target costs the operator is not on the form, and stays.
+      // The form does not show a target's cost, so it is kept.
       const cost = before?.targets.find(each => each.provider === provider && each.model === model)?.cost
       return {
         provider,
@@ -167,7 +167,7 @@ function orNull(text: string): string | null {
   return text.trim() === '' ? null : text
 }
 
-function priceFault(text: string, isNeeded: boolean): string | null {
-  if (text.trim() === '') return isNeeded ? 'A price is needed; 0 for free' : null
-  return readDecimal(text)?.sign === '' ? null : 'A price like 2.5'
+function priceError(text: string, isNeeded: boolean): string | null {
+  if (text.trim() === '') return isNeeded ? 'Enter a price, or 0 if free' : null
+  return readDecimal(text)?.sign === '' ? null : 'Enter a price such as 2.5'
 }

@@ -1,4 +1,4 @@
-// The models of the catalog: what callers pay, who serves them and how those do now.
+// The list of models: prices, status, and the targets that serve each model with their health.
 import { Button, Group, Table, Text, UnstyledButton } from '@mantine/core'
 import { IconCpu, IconDownload, IconPlus } from '@tabler/icons-react'
 import { type ReactNode, useState } from 'react'
@@ -22,12 +22,12 @@ import { Targets } from './targets.tsx'
 
 const COLUMNS = [
   { name: 'Model' },
-  { name: 'State' },
+  { name: 'Status' },
   { name: 'Prompt / M', isRight: true },
   { name: 'Cached / M', isRight: true },
-  { name: 'Answer / M', isRight: true },
+  { name: 'Completion / M', isRight: true },
   { name: 'Context', isRight: true },
-  { name: 'Served by' },
+  { name: 'Targets' },
 ]
 
 type Open = { readonly is: 'new' } | { readonly is: 'import' } | { readonly is: 'model'; readonly id: string }
@@ -52,15 +52,15 @@ export default function Models(): ReactNode {
         Import list prices
       </Button>
       <Button leftSection={<IconPlus size={16} />} onClick={() => setOpen({ is: 'new' })}>
-        Add a model
+        Add model
       </Button>
     </>
   )
   const shown = open?.is === 'model' ? all.find(({ id }) => id === open.id) : undefined
 
   return (
-    <Page title="Models" about="What callers may ask for, in credits per million tokens." actions={add}>
-      <SearchInput value={params.get('q') ?? ''} onSearch={text => setParams({ q: text })} label="Name, id or alias" />
+    <Page title="Models" about="Models that clients can use. Prices are in credits per million tokens." actions={add}>
+      <SearchInput value={params.get('q') ?? ''} onSearch={text => setParams({ q: text })} label="Name, ID or alias" />
       {error !== null && <ErrorAlert error={error} onRetry={() => void refetch()} />}
       <Panel flush>
         {rows.length > 0 && (
@@ -76,10 +76,10 @@ export default function Models(): ReactNode {
           </TableFrame>
         )}
         {isSuccess && rows.length === 0 && (
-          <EmptyState icon={IconCpu} title={all.length === 0 ? 'The catalog is empty' : 'No model fits'}>
+          <EmptyState icon={IconCpu} title={all.length === 0 ? 'No models yet' : 'No matching models'}>
             {all.length === 0
-              ? 'Add a provider first, then import its list prices or add a model by hand.'
-              : 'Search for a part of its name, id or alias.'}
+              ? 'Add a provider, then import list prices or add a model.'
+              : 'Search by part of the name, ID or alias.'}
           </EmptyState>
         )}
       </Panel>
@@ -111,7 +111,7 @@ function Row({ of: model, healthByProvider, onOpen }: RowProps): ReactNode {
         </Group>
         {model.aliases.length > 0 && (
           <Text size="xs" c="dimmed" className="one-line" maw={300}>
-            also {model.aliases.join(', ')}
+            aliases: {model.aliases.join(', ')}
           </Text>
         )}
       </Table.Td>

@@ -1,4 +1,4 @@
-// One provider: to be read if the file owns it, else to be changed, with its credentials; or a new one.
+// The dialog of a provider and its credentials: read-only if the configuration file owns it, otherwise editable.
 import {
   Alert,
   Autocomplete,
@@ -34,7 +34,7 @@ export function ProviderDialog({ of: given, onClose }: Props): ReactNode {
     setReading(reading + 1)
   }
   return (
-    <Modal opened onClose={onClose} size="lg" title={provider === undefined ? 'Add a provider' : provider.id}>
+    <Modal opened onClose={onClose} size="lg" title={provider === undefined ? 'Add provider' : provider.id}>
       <Stack gap="md">
         <Form key={reading} of={provider} onClose={onClose} onReload={reload} />
         {given !== undefined && <Credentials of={given} />}
@@ -64,7 +64,7 @@ function Form({ of: provider, onClose, onReload }: FormProps): ReactNode {
     setProblem(undefined)
     const done = {
       onSuccess: () => {
-        notify('Saved, and in force.')
+        notify('Saved. The change is in effect.')
         onClose()
       },
       onError: (error: Error) => {
@@ -82,8 +82,8 @@ function Form({ of: provider, onClose, onReload }: FormProps): ReactNode {
     <form onSubmit={submit}>
       <Stack gap="sm">
         {provider?.provisioned === true && (
-          <Alert color="gray" icon={<IconLock size={17} />} py="xs" title="Declared by the configuration file">
-            It is read-only here. Change the file and run “turnpike apply”.
+          <Alert color="gray" icon={<IconLock size={17} />} py="xs" title="Declared in the configuration file">
+            Read-only here. To change it, edit the file and run “turnpike apply”.
           </Alert>
         )}
         <Fieldset disabled={isReadOnly} variant="unstyled">
@@ -91,16 +91,16 @@ function Form({ of: provider, onClose, onReload }: FormProps): ReactNode {
             <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
               {provider === undefined && (
                 <TextInput
-                  label="Id"
-                  description="Callers see it as the provider"
+                  label="ID"
+                  description="Shown to clients as the provider"
                   required
                   data-autofocus
                   {...form.getInputProps('id')}
                 />
               )}
               <Select
-                label="Kind"
-                description="Which wire it speaks"
+                label="API type"
+                description="The protocol of the provider’s API"
                 allowDeselect={false}
                 data={Object.entries(KINDS).map(([value, label]) => ({ value, label }))}
                 {...form.getInputProps('kind')}
@@ -108,7 +108,7 @@ function Form({ of: provider, onClose, onReload }: FormProps): ReactNode {
               {form.values.kind === 'openai' && provider === undefined && (
                 <Autocomplete
                   label="Preset"
-                  description="What is known of it already"
+                  description="Base URL and known quirks of a vendor"
                   placeholder="none"
                   data={PRESETS}
                   {...form.getInputProps('preset')}
@@ -124,8 +124,8 @@ function Form({ of: provider, onClose, onReload }: FormProps): ReactNode {
             </SimpleGrid>
             {form.values.kind !== 'demo' && (
               <TextInput
-                label="Address"
-                description="Base URL; empty: that of the preset or kind. Another address forgets the credentials."
+                label="Base URL"
+                description="Leave empty for the default of the preset or API type. Changing it deletes the stored credentials."
                 placeholder="https://api.example.com/v1"
                 {...form.getInputProps('base_url')}
               />
@@ -133,14 +133,14 @@ function Form({ of: provider, onClose, onReload }: FormProps): ReactNode {
             {provider === undefined && form.values.kind !== 'demo' && (
               <PasswordInput
                 label="API key"
-                description="Sealed when it arrives, and never shown again"
+                description="Stored encrypted and never shown again"
                 autoComplete="off"
                 {...form.getInputProps('api_key')}
               />
             )}
             <Switch
               label="Active"
-              description="An inactive provider is not called."
+              description="Requests are not sent to inactive providers."
               {...form.getInputProps('isActive', { type: 'checkbox' })}
             />
           </Stack>
@@ -156,7 +156,7 @@ function Form({ of: provider, onClose, onReload }: FormProps): ReactNode {
       </Stack>
       {isRemoving && provider !== undefined && (
         <TypedConfirm
-          title="Delete the provider"
+          title="Delete provider"
           name={provider.id}
           verb="Delete"
           isPending={remove.isPending}
@@ -165,13 +165,13 @@ function Form({ of: provider, onClose, onReload }: FormProps): ReactNode {
           onConfirm={() =>
             remove.mutate(provider, {
               onSuccess: () => {
-                notify('The provider and its credentials were deleted.')
+                notify('Provider and credentials deleted.')
                 onClose()
               },
             })
           }
         >
-          Its credentials are deleted too. Models that only it serves must be deleted or changed first.
+          This also deletes its credentials. Models that only this provider serves must be deleted or changed first.
         </TypedConfirm>
       )}
     </form>

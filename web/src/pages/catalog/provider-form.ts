@@ -1,17 +1,17 @@
-// A provider as a form: what each kind wants to know, and what of it is sent.
+// The state of the provider form: the fields of each API type, and the document that is sent.
 import { useForm } from '@mantine/form'
 import type { ProviderKind } from '../../../../src/domain/catalog.ts'
 import type { Document } from '../../api/models.ts'
 import type { ProviderObject } from '../../api/providers.ts'
 
 export const KINDS: Readonly<Record<ProviderKind, string>> = {
-  openai: "OpenAI's wire (most others too)",
+  openai: 'OpenAI-compatible',
   anthropic: 'Anthropic',
   google: 'Google Gemini',
-  vertex: 'Google Vertex',
+  vertex: 'Google Vertex AI',
   bedrock: 'Amazon Bedrock',
   cohere: 'Cohere',
-  demo: 'Demo, offline',
+  demo: 'Demo (offline)',
 }
 export const PRESETS = [
   'openai',
@@ -32,7 +32,7 @@ export const PRESETS = [
   'llamacpp',
 ]
 
-// Which settings beside an address a kind wants to know.
+// The settings that an API type needs in addition to a base URL.
 export const SETTINGS: Readonly<Partial<Record<ProviderKind, readonly string[]>>> = {
   bedrock: ['region'],
   vertex: ['project', 'location'],
@@ -53,7 +53,7 @@ export type ProviderFields = {
 export function useProviderForm(provider: ProviderObject | undefined) {
   return useForm<ProviderFields>({
     initialValues: fieldsOf(provider),
-    validate: { id: id => (id.trim() === '' ? 'An id is needed' : null) },
+    validate: { id: id => (id.trim() === '' ? 'Enter an ID' : null) },
   })
 }
 
@@ -79,7 +79,7 @@ export function documentOf({ isActive, ...fields }: ProviderFields): Document {
   }
 }
 
-// Only what differs: an address that is sent again unchanged would still be the same, but nobody should have to think of it.
+// Sends changed fields only: a changed base URL deletes the credentials, so an unchanged one is not sent.
 export function changeOf(fields: ProviderFields, provider: ProviderObject): Document {
   const before = fieldsOf(provider)
   const names = ['kind', 'base_url', 'region', 'project', 'location'] as const

@@ -1,4 +1,4 @@
-// The providers of the catalog: where they are, their credentials, and how each of their targets does now.
+// The list of providers: base URL, credentials, and the health of each target.
 import { Button, Group, Stack, Table, Text } from '@mantine/core'
 import { IconPencil, IconPlugConnected, IconPlus } from '@tabler/icons-react'
 import { type ReactNode, useState } from 'react'
@@ -10,19 +10,19 @@ import { useNodeView } from '../../components/node-view.ts'
 import { OwnerBadge } from '../../components/owner-badge.tsx'
 import { Page } from '../../components/page.tsx'
 import { Panel } from '../../components/panel.tsx'
-import { StateBadge } from '../../components/state-badge.tsx'
+import { STATE_LABELS, StateBadge } from '../../components/state-badge.tsx'
 import { TableFrame } from '../../components/table-frame.tsx'
 import { useNow } from '../../components/timestamp.tsx'
 import { count, countdown, duration, percent } from '../../format/numbers.ts'
 import { ProviderDialog } from './provider-dialog.tsx'
-import { TARGET_WORDS } from './targets.tsx'
+import { TARGET_STATES } from './targets.tsx'
 
 const COLUMNS = [
-  { name: 'Its model' },
-  { name: 'State' },
-  { name: 'Success', isRight: true },
-  { name: 'First byte', isRight: true },
-  { name: 'In flight', isRight: true },
+  { name: 'Upstream model' },
+  { name: 'Health' },
+  { name: 'Success rate', isRight: true },
+  { name: 'Time to first byte', isRight: true },
+  { name: 'Running', isRight: true },
   { name: 'Requests', isRight: true },
   { name: 'Failures', isRight: true },
 ]
@@ -37,11 +37,11 @@ export default function Providers(): ReactNode {
   return (
     <Page
       title="Providers"
-      about={`Who is called upstream, and how each of them does now. ${view ?? ''}`}
+      about={`The upstream APIs that requests are routed to, and their current health. ${view ?? ''}`}
       actions={
         mayChange && (
           <Button leftSection={<IconPlus size={16} />} onClick={() => setOpen('')}>
-            Add a provider
+            Add provider
           </Button>
         )
       }
@@ -57,8 +57,8 @@ export default function Providers(): ReactNode {
       ))}
       {isSuccess && data.length === 0 && (
         <Panel>
-          <EmptyState icon={IconPlugConnected} title="There are no providers yet">
-            Add one with its address and key, then import its list prices on the page of models.
+          <EmptyState icon={IconPlugConnected} title="No providers yet">
+            Add a provider with its API key, then import its list prices on the Models page.
           </EmptyState>
         </Panel>
       )}
@@ -96,7 +96,7 @@ function ProviderPanel({ of: provider, health, onOpen }: ProviderPanelProps): Re
             variant="default"
             leftSection={<IconPencil size={14} />}
             onClick={onOpen}
-            aria-label={`${mayEdit ? 'Edit' : 'Details'} of ${provider.id}`}
+            aria-label={`${mayEdit ? 'Edit' : 'Details of'} ${provider.id}`}
           >
             {mayEdit ? 'Edit' : 'Details'}
           </Button>
@@ -110,12 +110,16 @@ function ProviderPanel({ of: provider, health, onOpen }: ProviderPanelProps): Re
           </Text>
           {provider.credentials.length === 0 && <Text size="xs">none</Text>}
           {provider.credentials.map(({ id, last4, state }) => (
-            <StateBadge key={id} state={state} word={`${last4 === '' ? id : `…${last4}`} ${state}`} />
+            <StateBadge
+              key={id}
+              state={state}
+              word={`${last4 === '' ? id : `…${last4}`} ${STATE_LABELS[state] ?? state}`}
+            />
           ))}
         </Group>
         {targets.length === 0 ? (
           <Text size="sm" c="dimmed" px="md" pb="md">
-            No active model is served by it.
+            No active model uses this provider.
           </Text>
         ) : (
           <TableFrame label={`Health of ${provider.id}`} columns={COLUMNS}>
@@ -123,7 +127,7 @@ function ProviderPanel({ of: provider, health, onOpen }: ProviderPanelProps): Re
               <Table.Tr key={target.model}>
                 <Table.Td className="break">{target.model}</Table.Td>
                 <Table.Td>
-                  <StateBadge state={target.state} word={TARGET_WORDS[target.state]} />
+                  <StateBadge state={target.state} word={TARGET_STATES[target.state]} />
                   <Pause until={target.open_until} />
                 </Table.Td>
                 <Table.Td className="right number">
@@ -142,14 +146,14 @@ function ProviderPanel({ of: provider, health, onOpen }: ProviderPanelProps): Re
   )
 }
 
-// How long it is left alone yet.
+// The time until the circuit breaker allows a probe.
 function Pause({ until }: { readonly until: string | null }): ReactNode {
   const now = useNow()
   const left = until === null ? 0 : Date.parse(until) - now
   if (left <= 0) return null
   return (
     <Text span size="xs" c="dimmed" ml={6} className="number">
-      another {countdown(left)}
+      retry in {countdown(left)}
     </Text>
   )
 }

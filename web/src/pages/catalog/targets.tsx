@@ -1,4 +1,4 @@
-// Who serves a model, each with the state of its breaker.
+// The targets of a model, each with the state of its circuit breaker.
 import { Group } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { ModelObject } from '../../api/models.ts'
@@ -8,10 +8,10 @@ import { percent } from '../../format/numbers.ts'
 
 const SHOWN_MAX = 3
 
-export const TARGET_WORDS: Readonly<Record<TargetHealth['state'], string>> = {
-  closed: 'well',
-  open: 'set aside',
-  half_open: 'on trial',
+export const TARGET_STATES: Readonly<Record<TargetHealth['state'], string>> = {
+  closed: 'healthy',
+  open: 'down',
+  half_open: 'recovering',
 }
 
 export function Targets({
@@ -32,13 +32,13 @@ export function Targets({
           </span>
         )
       })}
-      {rest > 0 && `and ${rest} more`}
+      {rest > 0 && `+${rest} more`}
     </Group>
   )
 }
 
 function titleOf(name: string, health: TargetHealth | undefined): string {
-  if (health === undefined) return `${name}, not used yet`
-  const rate = health.success_rate === null ? '' : `, ${percent(health.success_rate)} succeed`
-  return `${name}, ${TARGET_WORDS[health.state]}${rate}`
+  if (health === undefined) return `${name}: no data yet`
+  const rate = health.success_rate === null ? '' : `, ${percent(health.success_rate)} success rate`
+  return `${name}: ${TARGET_STATES[health.state]}${rate}`
 }

@@ -1,4 +1,4 @@
-// What operators did: who, what, on what, when and from where.
+// The audit log: who changed what, when and from where.
 import { Anchor, Group, Table, Text } from '@mantine/core'
 import { IconHistory } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
@@ -16,11 +16,11 @@ import { Timestamp } from '../../components/timestamp.tsx'
 
 const COLUMNS = [
   { name: 'Time' },
-  { name: 'Who' },
-  { name: 'Did' },
-  { name: 'On' },
-  { name: 'From' },
-  { name: 'Detail' },
+  { name: 'Operator' },
+  { name: 'Action' },
+  { name: 'Object' },
+  { name: 'IP address' },
+  { name: 'Details' },
 ]
 
 export default function Events(): ReactNode {
@@ -34,19 +34,15 @@ export default function Events(): ReactNode {
   const events = useEvents(filter)
   const rows = events.data?.pages.flatMap(page => page.data) ?? []
   return (
-    <Page title="Events" about="Every change that an operator made, newest first.">
+    <Page title="Events" about="Audit log of all changes made by operators, newest first.">
       <Group gap="xs">
         <SearchInput
           value={filter.action}
           onSearch={action => setParams({ action })}
-          label="Action: key, or key.revoke"
+          label="Action, such as key.revoke"
         />
         <SearchInput value={filter.actor} onSearch={actor => setParams({ actor })} label="Operator" width={160} />
-        <SearchInput
-          value={filter.subject}
-          onSearch={subject => setParams({ subject })}
-          label="Id of what it was done to"
-        />
+        <SearchInput value={filter.subject} onSearch={subject => setParams({ subject })} label="Object ID" />
       </Group>
       {events.error !== null && <ErrorAlert error={events.error} onRetry={() => void events.refetch()} />}
       <Panel flush>
@@ -73,7 +69,7 @@ export default function Events(): ReactNode {
                 <Table.Td className="mono">{event.address}</Table.Td>
                 <Table.Td w={420} maw={420}>
                   <Text size="xs" c="dimmed" lineClamp={2} className="break" title={event.detail ?? undefined}>
-                    <bdi>{wordsOf(event.detail)}</bdi>
+                    <bdi>{summaryOf(event.detail)}</bdi>
                   </Text>
                 </Table.Td>
               </Table.Tr>
@@ -81,13 +77,10 @@ export default function Events(): ReactNode {
           </TableFrame>
         )}
         {events.isSuccess && rows.length === 0 && (
-          <EmptyState
-            icon={IconHistory}
-            title={isFiltered ? 'No event fits this filter' : 'Nothing has been changed yet'}
-          >
+          <EmptyState icon={IconHistory} title={isFiltered ? 'No matching events' : 'No events yet'}>
             {isFiltered
-              ? 'Actions and ids are matched whole: key.create, or key for everything on keys.'
-              : 'Creating a key, adding credits, editing a model: each leaves its line here.'}
+              ? 'Enter a full action such as key.create, a prefix such as key, or a full object ID.'
+              : 'Every change, such as creating a key or adding credits, is recorded here.'}
           </EmptyState>
         )}
         <MoreButton of={events} />
@@ -107,8 +100,8 @@ function Subject({ id }: { readonly id: string }): ReactNode {
   )
 }
 
-// `name: ci, rpm limit: 300` of the JSON that is kept; the whole of it when pointed at.
-function wordsOf(detail: string | null): string {
+// Formats the JSON details as `name: ci, rpm limit: 300`; the tooltip has all of them.
+function summaryOf(detail: string | null): string {
   if (detail === null) return ''
   try {
     const fields = Object.entries(JSON.parse(detail) as Record<string, unknown>)

@@ -1,4 +1,4 @@
-// The dialog that makes a key, and then shows its secret this once.
+// The dialog that creates a key and then shows its secret once.
 import { Button, Group, Modal, Stack } from '@mantine/core'
 import { type ReactNode, useEffect, useState } from 'react'
 import { type KeyWithSecret, useCreateKey } from '../../api/keys.ts'
@@ -20,8 +20,8 @@ export function CreateKey({ isOpen, onClose, accountId = '' }: CreateKeyProps): 
       opened={isOpen}
       onClose={close}
       size="lg"
-      title={made === undefined ? 'Create a key' : 'Your new key'}
-      // The secret must not be lost by a click beside it.
+      title={made === undefined ? 'Create key' : 'Your new key'}
+      // The secret must not be lost by a click outside the dialog.
       closeOnClickOutside={made === undefined}
       closeOnEscape={made === undefined}
     >
@@ -44,7 +44,7 @@ function Form({ accountId, onMade, onCancel }: FormProps): ReactNode {
   const form = useKeyForm()
   const create = useCreateKey()
   const [problem, setProblem] = useState<unknown>()
-  // biome-ignore lint/correctness/useExhaustiveDependencies: once, with the account that the list was filtered by.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only when the account filter of the list changes.
   useEffect(() => form.setFieldValue('account_id', accountId), [accountId])
 
   const submit = form.onSubmit(fields => {
@@ -61,20 +61,20 @@ function Form({ accountId, onMade, onCancel }: FormProps): ReactNode {
     <form onSubmit={submit}>
       <Stack gap="sm">
         <AccountSelect
-          label="Account that pays"
-          placeholder="The default account"
+          label="Account"
+          placeholder="Default account"
           value={form.values.account_id}
           onChange={id => form.setFieldValue('account_id', id)}
           error={form.errors.account_id}
         />
         <KeyFieldset form={form} isNew />
-        {problem !== undefined && <ErrorAlert error={problem} title="The key was not made" />}
+        {problem !== undefined && <ErrorAlert error={problem} title="The key was not created" />}
         <Group justify="flex-end">
           <Button variant="default" onClick={onCancel}>
             Cancel
           </Button>
           <Button type="submit" loading={create.isPending}>
-            Create the key
+            Create key
           </Button>
         </Group>
       </Stack>

@@ -1,4 +1,4 @@
-// The dialog that changes a key's controls; in force with its next request.
+// The dialog that changes a key's limits; changes apply from the next request.
 import { Button, Group, Modal, Stack } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { type KeyObject, useUpdateKey } from '../../api/keys.ts'
@@ -9,7 +9,7 @@ import { changeOf, KeyFieldset, showAtField, useKeyForm } from './key-form.tsx'
 type Props = { readonly of: KeyObject; readonly onClose: () => void }
 
 export function EditKey({ of: latest, onClose }: Props): ReactNode {
-  // As it was when the form was filled: what changes under it meanwhile must not be taken for the operator's own change.
+  // The version that the form was filled from: later changes by others must not count as this operator's.
   const [key, setKey] = useState(latest)
   const [reading, setReading] = useState(0)
   const reload = () => {
@@ -17,7 +17,7 @@ export function EditKey({ of: latest, onClose }: Props): ReactNode {
     setReading(reading + 1)
   }
   return (
-    <Modal opened onClose={onClose} title="Edit the key" size="lg">
+    <Modal opened onClose={onClose} title="Edit key" size="lg">
       <Form key={reading} of={key} onClose={onClose} onReload={reload} />
     </Modal>
   )
@@ -33,7 +33,7 @@ function Form({ of: key, onClose, onReload }: Props & { readonly onReload: () =>
     setProblem(undefined)
     update.mutate(changedOnly(changeOf(fields, false), key), {
       onSuccess: () => {
-        notify('The key was changed. Its next request goes by the new controls.')
+        notify('Key updated. The new limits apply from the next request.')
         onClose()
       },
       onError: error => showAtField(form, error) || setProblem(error),
@@ -58,7 +58,7 @@ function Form({ of: key, onClose, onReload }: Props & { readonly onReload: () =>
   )
 }
 
-// What two operators changed at once in different fields must both stand.
+// Sends changed fields only, so that changes of two operators to different fields are both kept.
 function changedOnly<T extends object>(change: T, key: KeyObject): T {
   const before: Readonly<Record<string, unknown>> = key
   const changed = Object.entries(change).filter(([name, value]) => {
@@ -68,7 +68,7 @@ function changedOnly<T extends object>(change: T, key: KeyObject): T {
   return Object.fromEntries(changed) as T
 }
 
-// The field of the browser knows no seconds.
+// The browser's date field has no seconds.
 function sameMinute(a: string, b: string | null): boolean {
   return b !== null && Math.floor(Date.parse(a) / 60_000) === Math.floor(Date.parse(b) / 60_000)
 }

@@ -1,4 +1,4 @@
-// One key: what it may do, its secrets in grace with their countdown, and what it has been used for.
+// One key: limits, details, old secrets in their grace period, and recent spend.
 import { Anchor, Button, Group, Loader, SimpleGrid } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { IconArrowLeft, IconPencil, IconRefresh, IconTrash } from '@tabler/icons-react'
@@ -54,18 +54,18 @@ export default function KeyDetail({ id }: { readonly id: string }): ReactNode {
     >
       {key.previous.length > 0 && <SecretsInGrace of={key} />}
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="md">
-        <Panel title="Controls">
+        <Panel title="Limits">
           <DescriptionList of={limitsOf(key)} />
         </Panel>
-        <Panel title="Life">
+        <Panel title="Details">
           <DescriptionList of={detailsOf(key)} />
         </Panel>
       </SimpleGrid>
       <Panel
-        title="The last thirty days"
+        title="Last 30 days"
         actions={
           <Anchor component={Link} href={`/usage?key_id=${key.id}`} size="sm">
-            Its requests
+            View requests
           </Anchor>
         }
       >
@@ -111,19 +111,22 @@ function Actions({ of: key }: { readonly of: KeyObject }): ReactNode {
 
 function limitsOf(key: KeyObject): readonly (readonly [string, ReactNode])[] {
   return [
-    ['Requests a minute', count(key.rpm_limit)],
-    ['Requests a day (UTC)', key.daily_limit === null ? 'no limit' : count(key.daily_limit)],
-    ['At once', count(key.max_concurrent)],
-    ['Credit limit', key.credit_limit === null ? 'no limit' : <Credits key="limit" value={key.credit_limit} />],
-    ['May ask for', key.scopes.length === 0 ? 'nothing' : key.scopes.join(', ')],
-    ['Allowed addresses', key.ip_allowlist.length === 0 ? 'from anywhere' : key.ip_allowlist.join(', ')],
+    ['Requests per minute', count(key.rpm_limit)],
+    ['Requests per day (UTC)', key.daily_limit === null ? 'no limit' : count(key.daily_limit)],
+    ['Max concurrent', count(key.max_concurrent)],
+    [
+      'Credit limit (lifetime)',
+      key.credit_limit === null ? 'no limit' : <Credits key="limit" value={key.credit_limit} />,
+    ],
+    ['Scopes', key.scopes.length === 0 ? 'none' : key.scopes.join(', ')],
+    ['IP allowlist', key.ip_allowlist.length === 0 ? 'any address' : key.ip_allowlist.join(', ')],
   ]
 }
 
 function detailsOf(key: KeyObject): readonly (readonly [string, ReactNode])[] {
   return [
     ['Account', <AccountName key="account" id={key.account_id} />],
-    ['Id', <Identifier key="id" id={key.id} label="the id" />],
+    ['ID', <Identifier key="id" id={key.id} label="ID" />],
     ['Created', <Timestamp key="created" at={key.created_at} />],
     ['Last used', <Ago key="used" at={key.last_used_at} />],
     ['Expires', key.expires_at === null ? 'never' : <Timestamp key="expires" at={key.expires_at} />],

@@ -1,4 +1,4 @@
-// The controls of a key as a form: the same fields to create one and to change one.
+// The form fields of a key, used to create and to edit one.
 import { Checkbox, Group, NumberInput, SimpleGrid, Stack, TagsInput, TextInput } from '@mantine/core'
 import { type UseFormReturnType, useForm } from '@mantine/form'
 import type { ReactNode } from 'react'
@@ -7,11 +7,11 @@ import { ApiError } from '../../api/call.ts'
 import type { KeyChange, KeyObject } from '../../api/keys.ts'
 import { readDecimal } from '../../format/decimals.ts'
 
-const SCOPE_WORDS: Readonly<Record<Scope, string>> = {
+const SCOPE_LABELS: Readonly<Record<Scope, string>> = {
   'chat.completions': 'chat and quotes',
-  'models.read': 'list of models',
+  'models.read': 'list models',
 }
-const SCOPES = Object.keys(SCOPE_WORDS) as Scope[]
+const SCOPES = Object.keys(SCOPE_LABELS) as Scope[]
 
 export type KeyFields = {
   name: string
@@ -27,7 +27,7 @@ export type KeyFields = {
 
 export type KeyForm = UseFormReturnType<KeyFields>
 
-// Empty where the server's own default shall stand.
+// An empty field leaves the server's default in place.
 const NEW: KeyFields = {
   name: '',
   account_id: '',
@@ -44,71 +44,71 @@ export function useKeyForm(key?: KeyObject): KeyForm {
   return useForm<KeyFields>({
     initialValues: key === undefined ? NEW : fieldsOf(key),
     validate: {
-      name: name => (name.trim() === '' ? 'A name is needed' : name.length > 200 ? 'At most 200 characters' : null),
-      credit_limit: text => (text === '' || isAmount(text) ? null : 'An amount like 25 or 0.5'),
+      name: name => (name.trim() === '' ? 'Enter a name' : name.length > 200 ? 'At most 200 characters' : null),
+      credit_limit: text => (text === '' || isAmount(text) ? null : 'Enter an amount such as 25 or 0.5'),
     },
   })
 }
 
 export function KeyFieldset({ form, isNew }: { readonly form: KeyForm; readonly isNew: boolean }): ReactNode {
-  const byDefault = isNew ? "server's default" : 'no limit'
+  const emptyDaily = isNew ? 'server default' : 'no limit'
   return (
     <Stack gap="sm">
       <TextInput
         label="Name"
-        description="Who uses it and for what"
+        description="Who or what uses this key"
         required
         data-autofocus
         {...form.getInputProps('name')}
       />
       <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
         <NumberInput
-          label="Requests a minute"
+          label="Requests per minute"
           min={1}
           allowDecimal={false}
           thousandSeparator
-          placeholder="server's default"
+          placeholder="server default"
           {...form.getInputProps('rpm_limit')}
         />
         <NumberInput
-          label="Requests a day (UTC)"
+          label="Requests per day (UTC)"
           min={1}
           allowDecimal={false}
           thousandSeparator
-          placeholder={byDefault}
+          placeholder={emptyDaily}
           {...form.getInputProps('daily_limit')}
         />
         <TextInput
-          label="Credit limit"
+          label="Credit limit (lifetime)"
           inputMode="decimal"
           placeholder="no limit"
           {...form.getInputProps('credit_limit')}
         />
         <NumberInput
-          label="At once"
+          label="Max concurrent requests"
           min={1}
           allowDecimal={false}
-          placeholder="server's default"
+          placeholder="server default"
           {...form.getInputProps('max_concurrent')}
         />
       </SimpleGrid>
-      <Checkbox.Group label="May ask for" {...form.getInputProps('scopes')}>
+      <Checkbox.Group label="Scopes" {...form.getInputProps('scopes')}>
         <Group mt={6} gap="lg">
           {SCOPES.map(scope => (
-            <Checkbox key={scope} value={scope} label={`${SCOPE_WORDS[scope]} (${scope})`} />
+            <Checkbox key={scope} value={scope} label={`${SCOPE_LABELS[scope]} (${scope})`} />
           ))}
         </Group>
       </Checkbox.Group>
       <TagsInput
-        label="Allowed addresses"
-        description="Addresses or ranges like 10.0.0.0/8; none: from anywhere"
-        placeholder={form.values.ip_allowlist.length === 0 ? 'from anywhere' : ''}
+        label="IP allowlist"
+        description="IP addresses or CIDR ranges such as 10.0.0.0/8. Leave empty to allow any address."
+        placeholder={form.values.ip_allowlist.length === 0 ? 'any address' : ''}
         splitChars={[',', ' ', '\n']}
         {...form.getInputProps('ip_allowlist')}
       />
       <TextInput
         label="Expires"
-        description="Local time; empty: never"
+        description="Local time. Leave empty for a key that does not expire."
         type="datetime-local"
         {...form.getInputProps('expires_at')}
       />
@@ -116,7 +116,7 @@ export function KeyFieldset({ form, isNew }: { readonly form: KeyForm; readonly 
   )
 }
 
-// What the form says, in the names of the API. On creation what is empty is left to the server.
+// Converts the form to API fields. On creation, empty fields are left out.
 export function changeOf(fields: KeyFields, isNew: boolean): KeyChange & { readonly name: string } {
   const empty = isNew ? undefined : null
   const change = {
@@ -136,7 +136,7 @@ export function changeOf(fields: KeyFields, isNew: boolean): KeyChange & { reado
   }
 }
 
-// Puts what the server said beside the field it is about; false if it is about none of them.
+// Shows the server's message at the field it concerns; returns false if there is no such field.
 export function showAtField<T extends Record<string, unknown>>(form: UseFormReturnType<T>, error: unknown): boolean {
   if (!(error instanceof ApiError) || error.param === null) return false
   const field = error.param.split('.', 1)[0] ?? ''
@@ -159,7 +159,7 @@ function fieldsOf(key: KeyObject): KeyFields {
   }
 }
 
-// 2026-11-15T13:45 of this time zone, as the browser's field wants it.
+// Local time as 2026-11-15T13:45, the format of the browser's date field.
 function localInput(at: string): string {
   const date = new Date(at)
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)

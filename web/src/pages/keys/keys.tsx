@@ -1,4 +1,4 @@
-// All keys, searched and filtered, and the making of new ones.
+// The list of keys with search and filters.
 import { Button, Group, Select, Table, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { IconKey, IconPlus } from '@tabler/icons-react'
@@ -24,10 +24,10 @@ import { CreateKey } from './create-key.tsx'
 const COLUMNS = [
   { name: 'Name' },
   { name: 'Key' },
-  { name: 'State' },
+  { name: 'Status' },
   { name: 'Account' },
-  { name: 'Per minute', isRight: true },
-  { name: 'Per day', isRight: true },
+  { name: 'Requests/min', isRight: true },
+  { name: 'Requests/day', isRight: true },
   { name: 'Credit limit', isRight: true },
   { name: 'Last used', isRight: true },
 ]
@@ -46,21 +46,21 @@ export default function Keys(): ReactNode {
   const isFiltered = Object.values(filter).some(value => value !== '')
   const create = mayChange && (
     <Button leftSection={<IconPlus size={16} />} onClick={dialog.open}>
-      Create a key
+      Create key
     </Button>
   )
 
   return (
     <Page
       title="Keys"
-      about="What callers send as their bearer token. Only the masked label is ever shown again."
+      about="API keys that clients send as a bearer token. Secrets are shown only when created."
       actions={create}
     >
       <Group gap="xs">
-        <SearchInput value={filter.q} onSearch={q => setParams({ q })} label="Name, id or last four" />
+        <SearchInput value={filter.q} onSearch={q => setParams({ q })} label="Name, ID or last four" />
         <Select
-          aria-label="State"
-          placeholder="Any state"
+          aria-label="Status"
+          placeholder="Any status"
           w={140}
           clearable
           data={['active', 'revoked', 'expired']}
@@ -81,12 +81,12 @@ export default function Keys(): ReactNode {
         {keys.isSuccess && rows.length === 0 && (
           <EmptyState
             icon={IconKey}
-            title={isFiltered ? 'No key fits this filter' : 'There are no keys yet'}
+            title={isFiltered ? 'No matching keys' : 'No keys yet'}
             action={!isFiltered && create}
           >
             {isFiltered
-              ? 'Change the filter, or take it away.'
-              : 'Create one and give its secret to a caller: any OpenAI client takes it.'}
+              ? 'Change or clear the filters.'
+              : 'Create a key and use its secret as the API key of any OpenAI client.'}
           </EmptyState>
         )}
         <MoreButton of={keys} />
@@ -137,7 +137,7 @@ function Row({ of: key }: { readonly of: KeyObject }): ReactNode {
   )
 }
 
-// A click on a link of the row is the link's.
+// A click on a link or button inside the row is not a click on the row.
 function isPlain(target: EventTarget): boolean {
   return target instanceof Element && target.closest('a, button') === null
 }

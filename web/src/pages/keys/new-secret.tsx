@@ -1,4 +1,4 @@
-// A secret, this once: to copy, and as snippets that work when pasted.
+// Shows a new secret once, with a copy button and ready-to-run snippets.
 import { Alert, Button, Group, Stack, Tabs, Text } from '@mantine/core'
 import { IconEye } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
@@ -24,12 +24,12 @@ export function NewSecret({ of: key, onDone }: { readonly of: KeyWithSecret; rea
 
   return (
     <Stack gap="sm">
-      <Alert color="orange" icon={<IconEye size={18} />} py="xs" title="This is shown once">
-        Copy it now. Only its hash is kept: nobody can show it again, not even here.
+      <Alert color="orange" icon={<IconEye size={18} />} py="xs" title="Shown only once">
+        Copy the secret now. Only its hash is stored, so it cannot be shown again.
       </Alert>
-      <CopyField text={key.secret} label="the secret" />
+      <CopyField text={key.secret} label="secret" />
       <Text size="sm" c="dimmed">
-        Try it at once:
+        Try it:
       </Text>
       <Tabs defaultValue="curl" variant="outline">
         <Tabs.List>
@@ -39,13 +39,13 @@ export function NewSecret({ of: key, onDone }: { readonly of: KeyWithSecret; rea
         </Tabs.List>
         {Object.entries(texts).map(([name, text]) => (
           <Tabs.Panel key={name} value={name} pt="xs">
-            <CopyField text={text} label={`the ${name} snippet`} />
+            <CopyField text={text} label={`${name} snippet`} />
           </Tabs.Panel>
         ))}
       </Tabs>
       <Group justify="flex-end">
         <Button variant="default" onClick={tryIt}>
-          Open in the playground
+          Open in playground
         </Button>
         <Button onClick={onDone}>I have copied it</Button>
       </Group>

@@ -1,4 +1,4 @@
-// The dialog that revokes a key for good.
+// The dialog that revokes a key permanently.
 import { Checkbox, Text } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { type KeyObject, useRevokeKey } from '../../api/keys.ts'
@@ -11,27 +11,26 @@ export function RevokeKey({ of: key, onClose }: { readonly of: KeyObject; readon
   const confirm = () =>
     revoke.mutate(abortStreams, {
       onSuccess: () => {
-        notify('The key is revoked. Nothing new starts with it, on any node.')
+        notify('Key revoked. No new request can start with it on any node.')
         onClose()
       },
     })
   return (
     <TypedConfirm
-      title="Revoke the key"
+      title="Revoke key"
       name={key.name}
-      verb="Revoke for good"
+      verb="Revoke permanently"
       isPending={revoke.isPending}
       error={revoke.error}
       onConfirm={confirm}
       onClose={onClose}
     >
       <Text size="sm">
-        Every secret of <span className="mono">{key.label}</span> is refused from this moment on. That is final: a
-        revoked key never works again.
+        All secrets of <span className="mono">{key.label}</span> stop working immediately. This cannot be undone.
       </Text>
       <Checkbox
-        label="Also cut off answers that are being streamed"
-        description="Otherwise those that have begun may finish."
+        label="Also abort running requests"
+        description="Otherwise, requests that have already started can finish."
         checked={abortStreams}
         onChange={event => setAbortStreams(event.currentTarget.checked)}
       />

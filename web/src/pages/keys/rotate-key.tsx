@@ -1,4 +1,4 @@
-// The dialog that issues a new secret; the old one goes on for its grace period.
+// The dialog that issues a new secret; the old one keeps working for its grace period.
 import { Button, Group, Modal, Stack, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { type KeyObject, useRotateKey } from '../../api/keys.ts'
@@ -9,23 +9,23 @@ export type RotateKeyProps = { readonly of: KeyObject; readonly isOpen: boolean;
 
 export function RotateKey({ of: key, isOpen, onClose }: RotateKeyProps): ReactNode {
   const rotate = useRotateKey(key.id)
-  const isMade = rotate.data !== undefined
+  const isDone = rotate.data !== undefined
   return (
     <Modal
       opened={isOpen}
       onClose={onClose}
       size="lg"
-      title={isMade ? 'Your new secret' : 'Rotate the key'}
-      closeOnClickOutside={!isMade}
-      closeOnEscape={!isMade}
+      title={isDone ? 'Your new secret' : 'Rotate key'}
+      closeOnClickOutside={!isDone}
+      closeOnEscape={!isDone}
     >
       {rotate.data !== undefined ? (
         <NewSecret of={rotate.data} onDone={onClose} />
       ) : (
         <Stack gap="sm">
           <Text size="sm">
-            A new secret is made and shown once. The present one, <span className="mono">{key.label}</span>, keeps
-            working for 60 minutes, so that callers can change over without a break. You can end it sooner.
+            Creates a new secret and shows it once. The current secret, <span className="mono">{key.label}</span>, keeps
+            working for 60 minutes so that clients can switch over without interruption. You can end it sooner.
           </Text>
           {rotate.error !== null && <ErrorAlert error={rotate.error} title="The key was not rotated" />}
           <Group justify="flex-end">
@@ -37,7 +37,7 @@ export function RotateKey({ of: key, isOpen, onClose }: RotateKeyProps): ReactNo
               onClick={() => !rotate.isPending && rotate.mutate(undefined)}
               data-autofocus
             >
-              Make a new secret
+              Create new secret
             </Button>
           </Group>
         </Stack>

@@ -1,4 +1,4 @@
-// Old secrets that still work: how long each has left, whether it is still in use, and the button that ends it now.
+// Old secrets in their grace period: time left, last use, and a button that ends each one immediately.
 import { Button, Group, Progress, Table, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { type KeyObject, useEndGrace } from '../../api/keys.ts'
@@ -10,12 +10,12 @@ import { useNow } from '../../components/timestamp.tsx'
 import { ago, countdown } from '../../format/numbers.ts'
 
 const GRACE_MS = 60 * 60_000
-// Callers that were not heard with the old secret for so long have probably changed over.
-const QUIET_MS = 5 * 60_000
+// An old secret that has not been used for this long is shown as unused.
+const UNUSED_MS = 5 * 60_000
 
 const COLUMNS = [
   { name: 'Old secret' },
-  { name: 'Works for another' },
+  { name: 'Expires in' },
   { name: 'Last used' },
   { name: 'End', isHidden: true, isRight: true },
 ]
@@ -28,15 +28,15 @@ export function SecretsInGrace({ of: key }: { readonly of: KeyObject }): ReactNo
   const now = useNow()
   const endNow = (last4: string | undefined) =>
     end.mutate(last4, {
-      onSuccess: () => notify('Ended: the old secret is refused from now on.'),
+      onSuccess: () => notify('Grace period ended. The old secret no longer works.'),
       onError: notifyError,
     })
 
   return (
     <Panel
       flush
-      title="Old secrets in their grace period"
-      about="Each keeps working beside the new one until its time is up, or until you end it."
+      title="Old secrets in grace period"
+      about="These secrets keep working until they expire or you end them."
       actions={
         mayChange &&
         key.previous.length > 1 && (
@@ -80,7 +80,7 @@ function Countdown({ until, now }: { readonly until: string | null; readonly now
   const left = Math.max(0, Date.parse(until) - now)
   return (
     <Group gap="sm" wrap="nowrap">
-      <Text component="span" size="sm" fw={600} className="number" role="timer" title={`until ${until}`}>
+      <Text component="span" size="sm" fw={600} className="number" role="timer" title={`Expires at ${until}`}>
         {countdown(left)}
       </Text>
       <Progress
@@ -88,26 +88,26 @@ function Countdown({ until, now }: { readonly until: string | null; readonly now
         w={110}
         size="sm"
         color={left < 10 * 60_000 ? 'orange' : 'indigo'}
-        aria-label="Part of the grace period that is left"
+        aria-label="Remaining grace period"
       />
     </Group>
   )
 }
 
 function LastUse({ of: old, now }: { readonly of: Old; readonly now: number }): ReactNode {
-  const silentMs = old.last_used_at === null ? undefined : now - Date.parse(old.last_used_at)
-  const isQuiet = silentMs === undefined || silentMs > QUIET_MS
+  const idleMs = old.last_used_at === null ? undefined : now - Date.parse(old.last_used_at)
+  const isUnused = idleMs === undefined || idleMs > UNUSED_MS
   return (
     <Text component="span" size="sm" title={old.last_used_at ?? undefined}>
-      {silentMs === undefined ? 'never used' : `last used ${ago(silentMs)}`}
+      {idleMs === undefined ? 'never used' : ago(idleMs)}
       {' — '}
       <Text
         component="span"
         inherit
         fw={600}
-        c={isQuiet ? 'var(--mantine-color-green-light-color)' : 'var(--mantine-color-orange-light-color)'}
+        c={isUnused ? 'var(--mantine-color-green-light-color)' : 'var(--mantine-color-orange-light-color)'}
       >
-        {isQuiet ? 'safe to end' : 'still in use'}
+        {isUnused ? 'not used in the last 5 minutes' : 'still in use'}
       </Text>
     </Text>
   )

@@ -1,4 +1,4 @@
-// Ready calls with a new key, for a shell, Python and TypeScript.
+// Ready-to-run snippets with a new key for curl, Python and TypeScript.
 
 export type Snippets = { readonly curl: string; readonly python: string; readonly typescript: string }
 
@@ -13,19 +13,19 @@ export function snippets(of: { readonly baseUrl: string; readonly secret: string
     python: `from openai import OpenAI
 
 client = OpenAI(base_url="${baseUrl}", api_key="${secret}")
-answer = client.chat.completions.create(
+response = client.chat.completions.create(
     model=${model},
     messages=[{"role": "user", "content": "Hello"}],
 )
-print(answer.choices[0].message.content)`,
+print(response.choices[0].message.content)`,
     typescript: `import OpenAI from 'openai'
 
 const client = new OpenAI({ baseURL: '${baseUrl}', apiKey: '${secret}' })
-const answer = await client.chat.completions.create({
+const response = await client.chat.completions.create({
   model: ${model},
   messages: [{ role: 'user', content: 'Hello' }],
 })
-console.log(answer.choices[0].message.content)`,
+console.log(response.choices[0].message.content)`,
   }
 }
 

@@ -1,4 +1,4 @@
-// The door: an operator's token is exchanged for a session, and kept nowhere.
+// The sign-in page: exchanges an operator's token for a session cookie; the token is not stored.
 import { Alert, Anchor, Button, Center, Code, Group, PasswordInput, Stack, Text, Title } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useState } from 'react'
@@ -6,17 +6,17 @@ import { signIn } from '../../api/session.ts'
 import { ErrorAlert } from '../../components/error-alert.tsx'
 import icon from '../../icon.svg'
 
-const WHY = {
+const REASONS = {
   first: undefined,
   ended:
-    'Your session has ended: it lasts twelve hours, or one hour without use. Sign in again to go on where you were.',
-  left: 'You have signed out.',
+    'Your session has expired. Sessions last 12 hours, or 1 hour without activity. Sign in to continue where you left off.',
+  signed_out: 'You have signed out.',
 } as const
 
-export function Login({ because }: { readonly because: keyof typeof WHY }): ReactNode {
+export function Login({ because }: { readonly because: keyof typeof REASONS }): ReactNode {
   const [token, setToken] = useState('')
   const enter = useMutation({ mutationFn: () => signIn(token.trim()), onError: () => setToken('') })
-  const why = WHY[because]
+  const reason = REASONS[because]
   useEffect(() => {
     document.title = 'Sign in · Turnpike'
   }, [])
@@ -36,25 +36,25 @@ export function Login({ because }: { readonly because: keyof typeof WHY }): Reac
             <img src={icon} alt="" width={32} height={32} />
             <Title order={1}>Turnpike</Title>
           </Group>
-          {why !== undefined && (
+          {reason !== undefined && (
             <Alert color={because === 'ended' ? 'orange' : 'gray'} py="xs">
-              {why}
+              {reason}
             </Alert>
           )}
           <PasswordInput
             label="Operator token"
-            description="The admin token printed at the first start, or one of your own."
+            description="The admin token from the first start, or your personal operator token."
             autoComplete="current-password"
             autoFocus
             value={token}
             onChange={event => setToken(event.currentTarget.value)}
           />
-          {enter.error !== null && <ErrorAlert error={enter.error} title={wordsFor(enter.error)} />}
+          {enter.error !== null && <ErrorAlert error={enter.error} title={titleFor(enter.error)} />}
           <Button type="submit" loading={enter.isPending} disabled={token.trim() === ''}>
             Sign in
           </Button>
           <Text size="xs" c="dimmed">
-            Lost it? Start the server with <Code>TURNPIKE_ADMIN_TOKEN</Code> set to a new one.{' '}
+            Lost your token? Restart the server with <Code>TURNPIKE_ADMIN_TOKEN</Code> set to a new one.{' '}
             <Anchor href="/docs" inherit>
               API reference
             </Anchor>
@@ -65,6 +65,6 @@ export function Login({ because }: { readonly because: keyof typeof WHY }): Reac
   )
 }
 
-function wordsFor(error: Error): string {
-  return 'status' in error && error.status === 401 ? 'That is not the token of an operator' : 'Could not sign in'
+function titleFor(error: Error): string {
+  return 'status' in error && error.status === 401 ? 'Invalid token' : 'Sign-in failed'
 }

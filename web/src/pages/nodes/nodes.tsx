@@ -1,4 +1,4 @@
-// The processes that serve together, and whether each is still heard of.
+// The list of nodes and whether each one is alive.
 import { Badge, Group, Table, Text } from '@mantine/core'
 import { IconServer2 } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
@@ -14,18 +14,18 @@ import { count } from '../../format/numbers.ts'
 
 const COLUMNS = [
   { name: 'Node' },
-  { name: 'State' },
-  { name: 'In flight', isRight: true },
+  { name: 'Status' },
+  { name: 'Running requests', isRight: true },
   { name: 'Version' },
   { name: 'Started', isRight: true },
-  { name: 'Last heard of', isRight: true },
+  { name: 'Last seen', isRight: true },
 ]
 
 export default function Nodes(): ReactNode {
   const { data, error, isSuccess, refetch } = useNodes()
   const nodes = data?.data ?? []
   return (
-    <Page title="Nodes" about="Processes that share one store. Each says every few seconds that it is there.">
+    <Page title="Nodes" about="Gateway processes that share one database. Each sends a heartbeat every few seconds.">
       {error !== null && <ErrorAlert error={error} onRetry={() => void refetch()} />}
       <Panel flush>
         {nodes.length > 0 && (
@@ -39,7 +39,7 @@ export default function Nodes(): ReactNode {
                     </Text>
                     {node.self && (
                       <Badge variant="light" size="sm" tt="none">
-                        answers this page
+                        this node
                       </Badge>
                     )}
                   </Group>
@@ -62,15 +62,14 @@ export default function Nodes(): ReactNode {
           </TableFrame>
         )}
         {isSuccess && nodes.length === 0 && (
-          <EmptyState icon={IconServer2} title="No node has reported yet">
-            A node shows here a few seconds after its start.
+          <EmptyState icon={IconServer2} title="No nodes yet">
+            A node appears a few seconds after it starts.
           </EmptyState>
         )}
       </Panel>
       {nodes.length === 1 && (
         <Text size="sm" c="dimmed">
-          One node is all there is. For several, put the store on Postgres (DATABASE_URL) and start more of them beside
-          it.
+          This is the only node. To run more, use Postgres as the database (DATABASE_URL) and start further nodes.
         </Text>
       )}
     </Page>

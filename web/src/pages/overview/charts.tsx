@@ -1,4 +1,4 @@
-// The range as charts: requests, spend, tokens, errors and latency.
+// The charts of the overview: requests, spend, tokens, errors and latency.
 import { AreaChart, BarChart, LineChart } from '@mantine/charts'
 import { SimpleGrid, Stack } from '@mantine/core'
 import { type ReactNode, useMemo } from 'react'
@@ -9,7 +9,7 @@ import { axisPercent, count, duration, percent, share, shortCount } from '../../
 import { seriesOf, timeWriter } from './series.ts'
 
 const REQUESTS: readonly Figure[] = [
-  { name: 'served', label: 'Served', color: 'indigo.5', write: p => count(Number(p.served)) },
+  { name: 'served', label: 'Successful', color: 'indigo.5', write: p => count(Number(p.served)) },
   { name: 'errors', label: 'Errors', color: 'red.7', write: p => count(Number(p.errors)) },
 ]
 const SPEND: readonly Figure[] = [
@@ -27,7 +27,7 @@ const LATENCY: readonly Figure[] = [
   { name: 'p95', label: 'p95', color: 'orange.6', write: p => writeMs(p.p95) },
 ]
 
-// A point without neighbours has no line.
+// Without a dot, a point without neighbours would be invisible.
 const DOT = { r: 2, strokeWidth: 1 } as const
 
 export function Charts({ of }: { readonly of: Overview }): ReactNode {
@@ -52,7 +52,7 @@ export function Charts({ of }: { readonly of: Overview }): ReactNode {
           title="Requests"
           figures={REQUESTS}
           total={<Legend of={REQUESTS} />}
-          summary={`${count(totals.requests)} in all, ${count(totals.errors)} errors.`}
+          summary={`${count(totals.requests)} in total, ${count(totals.errors)} errors.`}
         >
           <BarChart
             {...shared(REQUESTS)}
@@ -66,8 +66,8 @@ export function Charts({ of }: { readonly of: Overview }): ReactNode {
           {...base}
           title="Spend"
           figures={SPEND}
-          total="credits"
-          summary={`${groupDecimal(totals.cost)} credits in all.`}
+          total="Credits"
+          summary={`${groupDecimal(totals.cost)} credits in total.`}
         >
           <BarChart {...shared(SPEND)} valueFormatter={axisAmount} barProps={still} yAxisProps={{ width: 72 }} />
         </ChartPanel>
@@ -76,7 +76,7 @@ export function Charts({ of }: { readonly of: Overview }): ReactNode {
           title="Tokens"
           figures={TOKENS}
           total={<Legend of={TOKENS} />}
-          summary={`${count(totals.prompt_tokens)} in prompts, ${count(totals.completion_tokens)} in answers.`}
+          summary={`${count(totals.prompt_tokens)} prompt tokens, ${count(totals.completion_tokens)} completion tokens.`}
         >
           <AreaChart
             {...shared(TOKENS)}
@@ -94,8 +94,8 @@ export function Charts({ of }: { readonly of: Overview }): ReactNode {
           {...base}
           title="Error rate"
           figures={RATE}
-          total="of chat requests"
-          summary={`${share(totals.errors, totals.requests)} over the range.`}
+          total="Share of chat requests that failed"
+          summary={`${share(totals.errors, totals.requests)} in this range.`}
         >
           <LineChart
             {...shared(RATE)}
@@ -112,7 +112,7 @@ export function Charts({ of }: { readonly of: Overview }): ReactNode {
           title="Latency"
           figures={LATENCY}
           total={<Legend of={LATENCY} />}
-          summary={`Half within ${duration(totals.p50_ms)}, 95 of 100 within ${duration(totals.p95_ms)}.`}
+          summary={`Median ${duration(totals.p50_ms)}, 95th percentile ${duration(totals.p95_ms)}.`}
         >
           <LineChart
             {...shared(LATENCY)}

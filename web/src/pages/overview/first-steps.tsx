@@ -1,4 +1,4 @@
-// What to do while nothing has been asked yet.
+// Next steps, shown while there are no requests.
 import { Anchor, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
@@ -17,7 +17,7 @@ export function FirstSteps(): ReactNode {
         <Anchor component={Link} href="/playground" inherit>
           playground
         </Anchor>
-        . What happens shows here within seconds.
+        . Requests appear here within seconds.
       </Text>
     </Panel>
   )

@@ -1,4 +1,4 @@
-// Accounts that will soon be refused, or are already.
+// Accounts that are, or will soon be, out of credits.
 import { Alert, Anchor, Group, Stack, Text } from '@mantine/core'
 import { IconAlertTriangle } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
@@ -26,7 +26,7 @@ export function LowBalances({ of: accounts }: { readonly of: Overview['low_balan
                 </>
               ) : (
                 <>
-                  owes <Credits value={owed} /> credits and is refused
+                  is overdrawn by <Credits value={owed} /> credits; requests are blocked
                 </>
               )}
             </Text>

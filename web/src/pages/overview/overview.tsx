@@ -1,4 +1,4 @@
-// The overview: how much, how fast, how well over a chosen range, who uses it most, and what needs attention.
+// The overview page: totals and charts of a time range, top spenders, provider health and low balances.
 import { SegmentedControl, SimpleGrid } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { RANGES, useOverview } from '../../api/overview.ts'
@@ -20,7 +20,7 @@ export default function Overview(): ReactNode {
   return (
     <Page
       title="Overview"
-      about="Chat requests as they are settled. This page updates by itself."
+      about="Chat traffic, updated live."
       actions={
         <SegmentedControl
           aria-label="Range"
@@ -32,7 +32,7 @@ export default function Overview(): ReactNode {
       }
     >
       {error !== null && (
-        <ErrorAlert error={error} title="The overview could not be read" onRetry={() => void refetch()} />
+        <ErrorAlert error={error} title="The overview could not be loaded" onRetry={() => void refetch()} />
       )}
       {data !== undefined && (
         <>

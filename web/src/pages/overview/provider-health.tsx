@@ -1,4 +1,4 @@
-// How the providers do at this moment, in short.
+// A summary of the current health of the providers.
 import { Anchor, Group, Table, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
@@ -13,10 +13,10 @@ const SHOWN_MAX = 20
 
 const COLUMNS = [
   { name: 'Provider' },
-  { name: 'State' },
-  { name: 'Success', isRight: true },
-  { name: 'First byte', isRight: true },
-  { name: 'In flight', isRight: true },
+  { name: 'Health' },
+  { name: 'Success rate', isRight: true },
+  { name: 'Time to first byte', isRight: true },
+  { name: 'Running', isRight: true },
 ]
 
 export function ProviderHealth(): ReactNode {
@@ -37,7 +37,7 @@ export function ProviderHealth(): ReactNode {
     >
       {active.length === 0 ? (
         <Text size="sm" c="dimmed" p="md">
-          No provider is active.
+          No active providers.
         </Text>
       ) : (
         <TableFrame label="Provider health" columns={COLUMNS}>
@@ -65,9 +65,9 @@ function Row({ id, health }: { readonly id: string; readonly health: HealthObjec
       <Table.Td>
         <Group gap={4} wrap="nowrap">
           {open === 0 ? (
-            <StateBadge state="ok" word={targets.length === 0 ? 'not used yet' : 'well'} />
+            <StateBadge state="ok" word={targets.length === 0 ? 'no data yet' : 'healthy'} />
           ) : (
-            <StateBadge state="open" word={`${open} of ${targets.length} set aside`} />
+            <StateBadge state="open" word={`${open} of ${targets.length} targets down`} />
           )}
         </Group>
       </Table.Td>

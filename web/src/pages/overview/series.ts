@@ -1,4 +1,4 @@
-// The steps of an overview without a gap, as points for charts.
+// Converts the series of an overview to chart points without gaps.
 import type { Overview } from '../../api/overview.ts'
 import type { Point } from '../../components/chart.tsx'
 import { chartHeight } from '../../format/decimals.ts'
@@ -38,7 +38,7 @@ const DAY_HOUR = new Intl.DateTimeFormat(undefined, {
   hour: '2-digit',
   hourCycle: 'h23',
 })
-// Days are the server's, which are UTC.
+// Days are UTC days, as on the server.
 const DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', timeZone: 'UTC' })
 
 export function timeWriter({ step, from, to }: Overview): (at: string) => string {

@@ -1,4 +1,4 @@
-// Who spends most: models, keys, providers, accounts.
+// The models, keys, providers and accounts with the highest spend.
 import { Anchor, Box, Table, Tabs, Text } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
@@ -22,7 +22,7 @@ export function TopSpenders({ of, total }: { readonly of: Overview['top']; reado
   const [kind, setKind] = useState<Kind>('models')
   const rows = of[kind]
   return (
-    <Panel title="Where it goes" flush>
+    <Panel title="Top spenders" flush>
       <Tabs value={kind} onChange={value => setKind((value ?? 'models') as Kind)} keepMounted={false}>
         <Tabs.List px="sm">
           {Object.entries(KINDS).map(([name, { word }]) => (
@@ -34,7 +34,7 @@ export function TopSpenders({ of, total }: { readonly of: Overview['top']; reado
         <Tabs.Panel value={kind}>
           {rows.length === 0 ? (
             <Text size="sm" c="dimmed" p="md">
-              Nothing in this range.
+              No requests in this range.
             </Text>
           ) : (
             <TableFrame
@@ -42,7 +42,7 @@ export function TopSpenders({ of, total }: { readonly of: Overview['top']; reado
               columns={[
                 { name: KINDS[kind].word.slice(0, -1) },
                 { name: 'Requests', isRight: true },
-                { name: 'Errors', isRight: true },
+                { name: 'Error rate', isRight: true },
                 { name: 'Credits', isRight: true },
               ]}
             >

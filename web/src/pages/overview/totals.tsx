@@ -1,4 +1,4 @@
-// The sums of the range, one tile each.
+// The totals of the time range, one tile each.
 import { Box, SimpleGrid, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { TimedSums } from '../../api/overview.ts'
@@ -9,7 +9,7 @@ export function Totals({ of }: { readonly of: TimedSums }): ReactNode {
   return (
     <SimpleGrid component="section" aria-label="Totals" cols={{ base: 2, sm: 3, lg: 6 }} spacing="sm">
       <Tile name="Requests" value={count(of.requests)} />
-      <Tile name="Spend, credits" value={<Credits value={of.cost} />} />
+      <Tile name="Spend (credits)" value={<Credits value={of.cost} />} />
       <Tile
         name="Tokens"
         value={count(of.prompt_tokens + of.completion_tokens)}
@@ -20,8 +20,8 @@ export function Totals({ of }: { readonly of: TimedSums }): ReactNode {
         value={share(of.errors, of.requests)}
         note={`${count(of.errors)} of ${count(of.requests)}`}
       />
-      <Tile name="Latency, p50" value={duration(of.p50_ms)} />
-      <Tile name="Latency, p95" value={duration(of.p95_ms)} />
+      <Tile name="Latency p50" value={duration(of.p50_ms)} />
+      <Tile name="Latency p95" value={duration(of.p95_ms)} />
     </SimpleGrid>
   )
 }

@@ -1,4 +1,4 @@
-// The key that the playground uses: in memory alone, gone with the page.
+// The key used by the playground, kept in memory until the page is reloaded.
 
 let key = ''
 

@@ -1,4 +1,4 @@
-// The playground: a model, a key, and a chat that streams, with what each answer took and cost.
+// The playground: a streaming chat with a key and a model, with the cost of each response.
 import { Button, Group, PasswordInput, Select, Stack, Text, Textarea } from '@mantine/core'
 import { IconEraser, IconMessageCircle, IconPlayerStop, IconSend } from '@tabler/icons-react'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
@@ -58,12 +58,12 @@ export default function Playground(): ReactNode {
   }
 
   return (
-    <Page title="Playground" about="Chats as a caller would, with a caller's key, and is billed like one.">
+    <Page title="Playground" about="Chat with a model using an API key. Requests are billed like any other.">
       <Panel>
         <Group gap="sm" align="flex-start" grow preventGrowOverflow={false}>
           <PasswordInput
             label="Key"
-            description="Kept in memory only, gone when the page is reloaded"
+            description="Kept in memory until the page is reloaded"
             placeholder="svc_live_…"
             autoComplete="off"
             miw={260}
@@ -75,10 +75,10 @@ export default function Playground(): ReactNode {
           />
           <Select
             label="Model"
-            description="Active models of the catalog"
+            description="Active models"
             searchable
             miw={220}
-            nothingFoundMessage="No active model of that name"
+            nothingFoundMessage="No matching model"
             data={models.map(({ id }) => id)}
             value={model === '' ? null : model}
             onChange={setChosen}
@@ -88,8 +88,8 @@ export default function Playground(): ReactNode {
       <Panel>
         <Stack gap="md">
           {turns.length === 0 ? (
-            <EmptyState icon={IconMessageCircle} title="Ask something">
-              Paste a key (a new one can be opened here right after it was made), pick a model and write below.
+            <EmptyState icon={IconMessageCircle} title="Start a chat">
+              Paste a key, choose a model and enter a message below.
             </EmptyState>
           ) : (
             // biome-ignore lint/suspicious/noArrayIndexKey: turns are only ever added at the end.
@@ -103,7 +103,7 @@ export default function Playground(): ReactNode {
           >
             <Textarea
               aria-label="Message"
-              placeholder="Your message. Enter sends, Shift+Enter makes a new line."
+              placeholder="Your message. Press Enter to send, Shift+Enter for a new line."
               autosize
               minRows={2}
               maxRows={12}
@@ -117,12 +117,12 @@ export default function Playground(): ReactNode {
             />
             <Group justify="space-between" mt="xs">
               <Text size="xs" c="dimmed">
-                {key.trim() === '' ? 'A key is needed.' : `Sent to ${location.host}/v1`}
+                {key.trim() === '' ? 'Enter a key.' : `Sends to ${location.host}/v1`}
               </Text>
               <Group gap="xs">
                 {turns.length > 0 && !isRunning && (
                   <Button variant="subtle" leftSection={<IconEraser size={16} />} onClick={() => setTurns([])}>
-                    Start anew
+                    New chat
                   </Button>
                 )}
                 {isRunning ? (
@@ -147,7 +147,7 @@ export default function Playground(): ReactNode {
   )
 }
 
-// What came of an earlier turn, for the model to go on from.
+// The messages of an earlier turn, sent as context.
 function messagesOf({ question, answer }: TurnState): readonly Message[] {
   if (answer === '') return []
   return [

@@ -1,4 +1,4 @@
-// One question and its answer, with provider, tokens and cost as the usage row has them.
+// One message and its response, with provider, tokens and cost from the usage row.
 import { Anchor, Box, Group, Loader, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
@@ -31,12 +31,12 @@ export function Turn({ of: turn }: { readonly of: TurnState }): ReactNode {
       </Text>
       <Text size="sm" className="answer" aria-live="polite" aria-busy={turn.is === 'running'}>
         {turn.answer}
-        {turn.is === 'running' && <Loader size={12} type="dots" ml={6} aria-label="Answering" />}
+        {turn.is === 'running' && <Loader size={12} type="dots" ml={6} aria-label="Waiting for the response" />}
       </Text>
-      {turn.is === 'failed' && <ErrorAlert error={turn.error} title="No whole answer came" />}
+      {turn.is === 'failed' && <ErrorAlert error={turn.error} title="The request failed" />}
       {turn.is === 'stopped' && (
         <Text size="xs" c="dimmed">
-          Stopped: what had been produced is billed.
+          Stopped. Tokens generated so far are billed.
         </Text>
       )}
       {turn.is !== 'running' && turn.requestId !== null && <Receipt id={turn.requestId} />}
@@ -44,7 +44,7 @@ export function Turn({ of: turn }: { readonly of: TurnState }): ReactNode {
   )
 }
 
-// Read from the row and not from the stream: there the cost is exact, whatever happened on the way.
+// Read from the usage row, because the stream may have been interrupted before its usage arrived.
 function Receipt({ id }: { readonly id: string }): ReactNode {
   const { data: row } = useRequest(id)
   if (row === undefined) return null
@@ -57,9 +57,9 @@ function Receipt({ id }: { readonly id: string }): ReactNode {
       <Fact name="cost">
         <Credits value={row.cost} /> credits
       </Fact>
-      <Fact name="took">{duration(durationMs(row))}</Fact>
+      <Fact name="duration">{duration(durationMs(row))}</Fact>
       <Anchor component={Link} href={`/usage/${id}`} size="xs">
-        the request in full
+        View request
       </Anchor>
     </Group>
   )

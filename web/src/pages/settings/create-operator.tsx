@@ -26,7 +26,7 @@ export function CreateOperator({ onClose, onToken }: Props): ReactNode {
   }
 
   return (
-    <Modal opened onClose={onClose} title="Add an operator">
+    <Modal opened onClose={onClose} title="Add operator">
       <form
         onSubmit={event => {
           event.preventDefault()
@@ -36,17 +36,17 @@ export function CreateOperator({ onClose, onToken }: Props): ReactNode {
         <Stack gap="sm">
           <TextInput
             label="Name"
-            description="Stands beside what they do in the list of events"
+            description="Shown in the audit log"
             required
             maxLength={200}
             data-autofocus
             value={name}
             onChange={event => setName(event.currentTarget.value)}
           />
-          <Radio.Group label="May" value={role} onChange={value => setRole(value as Role)}>
+          <Radio.Group label="Role" value={role} onChange={value => setRole(value as Role)}>
             <Stack gap={6} mt={4}>
-              <Radio value="viewer" label="look at everything (viewer)" />
-              <Radio value="admin" label="change everything (admin)" />
+              <Radio value="viewer" label="Viewer: read-only access" />
+              <Radio value="admin" label="Admin: full access" />
             </Stack>
           </Radio.Group>
           {create.error !== null && <ErrorAlert error={create.error} title="The operator was not added" />}

@@ -1,4 +1,4 @@
-// Operators by name, each with a token of their own and a role.
+// The list of operators, each with a role and a token of their own.
 import { Button, Group, Menu, Table } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { IconPlus } from '@tabler/icons-react'
@@ -22,13 +22,13 @@ import { NewToken } from './new-token.tsx'
 
 const COLUMNS = [
   { name: 'Name' },
-  { name: 'May' },
+  { name: 'Role' },
   { name: 'Created' },
   { name: 'Last used' },
-  { name: 'Change', isHidden: true, isRight: true },
+  { name: 'Actions', isHidden: true, isRight: true },
 ]
 
-// The one of the environment, which is changed there.
+// The operator of TURNPIKE_ADMIN_TOKEN, which can be changed only there.
 const ROOT_ID = 'op_root'
 
 export function Operators(): ReactNode {
@@ -42,11 +42,11 @@ export function Operators(): ReactNode {
     <Panel
       flush
       title="Operators"
-      about="An admin may change everything, a viewer may look at everything."
+      about="Admins have full access. Viewers have read-only access."
       actions={
         mayChange && (
           <Button size="xs" leftSection={<IconPlus size={15} />} onClick={dialog.open}>
-            Add an operator
+            Add operator
           </Button>
         )
       }
@@ -60,9 +60,9 @@ export function Operators(): ReactNode {
                 {operator.name}
               </span>
             </Table.Td>
-            <Table.Td>{operator.role === 'admin' ? 'change (admin)' : 'look (viewer)'}</Table.Td>
+            <Table.Td>{operator.role}</Table.Td>
             <Table.Td>
-              {operator.id === ROOT_ID ? 'by the environment' : <Timestamp at={operator.created_at} />}
+              {operator.id === ROOT_ID ? 'from the environment' : <Timestamp at={operator.created_at} />}
             </Table.Td>
             <Table.Td>
               <Ago at={operator.last_used_at} />
@@ -79,7 +79,7 @@ export function Operators(): ReactNode {
       {token !== undefined && <NewToken token={token} onClose={() => setToken(undefined)} />}
       {removing !== undefined && (
         <TypedConfirm
-          title="Remove the operator"
+          title="Remove operator"
           name={removing.name}
           verb="Remove"
           isPending={remove.isPending}
@@ -88,13 +88,13 @@ export function Operators(): ReactNode {
           onConfirm={() =>
             remove.mutate(removing.id, {
               onSuccess: () => {
-                notify('The operator was removed. Its token and its sessions no longer work.')
+                notify('Operator removed. The token and sessions no longer work.')
                 setRemoving(undefined)
               },
             })
           }
         >
-          The token and every session of this operator end at once.
+          The token and all sessions of this operator stop working immediately.
         </TypedConfirm>
       )}
     </Panel>
@@ -125,13 +125,13 @@ function Changes({ of: operator, onToken, onRemove }: ChangesProps): ReactNode {
               rotate.mutate(operator.id, { onSuccess: ({ token }) => onToken(token), onError: notifyError })
             }
           >
-            Issue a new token
+            Issue new token
           </Menu.Item>
           <Menu.Item
             onClick={() =>
               update.mutate(
                 { id: operator.id, role: other },
-                { onSuccess: () => notify('The role was changed.'), onError: notifyError },
+                { onSuccess: () => notify('Role changed.'), onError: notifyError },
               )
             }
           >

@@ -1,4 +1,4 @@
-// Who is signed in to the dashboard, and the button that ends a session at once.
+// The list of dashboard sessions, with a button that ends each one.
 import { Badge, Button, Group, Table } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useEndSession, useSessions } from '../../api/operators.ts'
@@ -11,11 +11,11 @@ import { Ago, Timestamp } from '../../components/timestamp.tsx'
 
 const COLUMNS = [
   { name: 'Operator' },
-  { name: 'From' },
+  { name: 'IP address' },
   { name: 'Signed in' },
   { name: 'Last used' },
-  { name: 'Ends at the latest' },
-  { name: 'Ends without use' },
+  { name: 'Expires' },
+  { name: 'Idle timeout' },
   { name: 'End', isHidden: true, isRight: true },
 ]
 
@@ -25,7 +25,7 @@ export function Sessions(): ReactNode {
   const own = useSession()
   const end = useEndSession()
   return (
-    <Panel title="Sessions" about="Sign-ins to this dashboard." flush>
+    <Panel title="Sessions" about="Active dashboard sessions." flush>
       {error !== null && <ErrorAlert error={error} />}
       <TableFrame label="Sessions" columns={COLUMNS}>
         {(data?.data ?? []).map(session => (
@@ -37,7 +37,7 @@ export function Sessions(): ReactNode {
                 </span>
                 {session.id === own.id && (
                   <Badge variant="light" size="sm" tt="none">
-                    this one
+                    current
                   </Badge>
                 )}
               </Group>
@@ -62,7 +62,7 @@ export function Sessions(): ReactNode {
                   variant="default"
                   loading={end.isPending && end.variables === session.id}
                   onClick={() =>
-                    end.mutate(session.id, { onSuccess: () => notify('The session has ended.'), onError: notifyError })
+                    end.mutate(session.id, { onSuccess: () => notify('Session ended.'), onError: notifyError })
                   }
                 >
                   End now

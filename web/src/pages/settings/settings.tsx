@@ -1,4 +1,4 @@
-// How this server is set up, who may come in here, and who is in.
+// The settings page: server configuration, operators, sessions and appearance.
 import { Anchor, SegmentedControl, SimpleGrid, Text, useMantineColorScheme } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { type SettingsObject, useSettings } from '../../api/settings.ts'
@@ -7,18 +7,19 @@ import { ErrorAlert } from '../../components/error-alert.tsx'
 import { Page } from '../../components/page.tsx'
 import { Panel } from '../../components/panel.tsx'
 import { StateBadge } from '../../components/state-badge.tsx'
+import { count } from '../../format/numbers.ts'
 import { Operators } from './operators.tsx'
 import { Sessions } from './sessions.tsx'
 
 export default function Settings(): ReactNode {
   const { data, error, refetch } = useSettings()
   return (
-    <Page title="Settings" about="Set by the environment and the configuration file; here they are to be read.">
+    <Page title="Settings" about="Read-only. Set in the environment or the configuration file.">
       {error !== null && <ErrorAlert error={error} onRetry={() => void refetch()} />}
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="md">
         <Panel title="Server">{data !== undefined && <DescriptionList of={serverOf(data)} />}</Panel>
-        <Panel title="Defaults of a new key">
-          {data !== undefined && <DescriptionList of={factsOf(data.defaults)} />}
+        <Panel title="Defaults for new keys">
+          {data !== undefined && <DescriptionList of={rowsOf(data.defaults)} />}
         </Panel>
       </SimpleGrid>
       <Operators />
@@ -31,18 +32,18 @@ export default function Settings(): ReactNode {
 function Appearance(): ReactNode {
   const { colorScheme, setColorScheme } = useMantineColorScheme()
   return (
-    <Panel title="This browser">
+    <Panel title="Appearance">
       <Text size="sm" mb="xs">
-        Appearance, kept in this browser alone. The API is described in the{' '}
+        Stored in this browser only. For the HTTP API, see the{' '}
         <Anchor href="/docs" inherit>
-          reference
+          API reference
         </Anchor>
         .
       </Text>
       <SegmentedControl
         aria-label="Appearance"
         data={[
-          { value: 'auto', label: 'As the system' },
+          { value: 'auto', label: 'System' },
           { value: 'light', label: 'Light' },
           { value: 'dark', label: 'Dark' },
         ]}
@@ -59,36 +60,62 @@ function serverOf(settings: SettingsObject): readonly (readonly [string, ReactNo
   const rest = Object.fromEntries(Object.entries(settings).filter(([name]) => !SHOWN_ELSEWHERE.has(name)))
   return [
     ['Version', settings.version],
-    ['Store', settings.engine === 'sqlite' ? 'SQLite' : 'Postgres'],
+    ['Database', settings.engine === 'sqlite' ? 'SQLite' : 'Postgres'],
     ['Redis', settings.redis === 'none' ? 'not used' : <StateBadge key="redis" state={settings.redis} />],
     [
-      'Keys begin with',
+      'Key prefix',
       <span key="prefix" className="mono">
         {settings.brand.key_prefix}
       </span>,
     ],
     [
-      'Headers begin with',
+      'Header prefix',
       <span key="header" className="mono">
         {settings.brand.header_prefix}
       </span>,
     ],
-    ...factsOf(rest),
+    ...rowsOf(rest),
   ]
 }
 
-function factsOf(fields: Readonly<Record<string, unknown>>): readonly (readonly [string, ReactNode])[] {
-  return Object.entries(fields).map(([name, value]) => [wordsOf(name), textOf(value)] as const)
+function rowsOf(fields: Readonly<Record<string, unknown>>): readonly (readonly [string, ReactNode])[] {
+  return Object.entries(fields).map(
+    ([name, value]) => [LABELS[name] ?? name, isUnset(value) ? (UNSET[name] ?? 'none') : textOf(value)] as const,
+  )
 }
 
-function wordsOf(name: string): string {
-  const words = name.replaceAll('_', ' ')
-  return words.charAt(0).toUpperCase() + words.slice(1)
+const LABELS: Readonly<Record<string, string>> = {
+  usage_retention_days: 'Usage retention (days)',
+  trusted_proxies: 'Trusted proxies',
+  cors_origins: 'CORS origins',
+  admin_listen: 'Admin listener',
+  config_file: 'Configuration file',
+  explain: 'Store routing decisions',
+  allow_private_upstreams: 'Private upstream addresses',
+  scopes: 'Scopes',
+  ip_allowlist: 'IP allowlist',
+  rpm_limit: 'Requests per minute',
+  daily_limit: 'Requests per day (UTC)',
+  credit_limit: 'Credit limit (lifetime)',
+  max_concurrent: 'Max concurrent',
+}
+
+// The meaning of a setting that is empty or null.
+const UNSET: Readonly<Record<string, string>> = {
+  usage_retention_days: 'unlimited',
+  admin_listen: 'same as the API',
+  ip_allowlist: 'any address',
+  daily_limit: 'no limit',
+  credit_limit: 'no limit',
+}
+
+function isUnset(value: unknown): boolean {
+  return value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0)
 }
 
 function textOf(value: unknown): string {
-  if (value === null || value === undefined || value === '') return 'none'
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
-  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.map(textOf).join(', ')
+  if (typeof value === 'number') return count(value)
+  if (Array.isArray(value)) return value.map(textOf).join(', ')
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }

@@ -1,4 +1,4 @@
-// Every call to an upstream that a request made, in order.
+// The upstream attempts of a request, in order.
 import { Table, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { UsageRow } from '../../api/usage.ts'
@@ -6,14 +6,15 @@ import { Panel } from '../../components/panel.tsx'
 import { StateBadge } from '../../components/state-badge.tsx'
 import { TableFrame } from '../../components/table-frame.tsx'
 import { duration } from '../../format/numbers.ts'
+import { attemptOutcome } from './outcomes.ts'
 
 const COLUMNS = [
   { name: '#' },
   { name: 'Provider' },
-  { name: 'Its model' },
+  { name: 'Upstream model' },
   { name: 'Outcome' },
   { name: 'HTTP', isRight: true },
-  { name: 'Took', isRight: true },
+  { name: 'Duration', isRight: true },
 ]
 
 export function Attempts({ of: row }: { readonly of: UsageRow }): ReactNode {
@@ -21,20 +22,20 @@ export function Attempts({ of: row }: { readonly of: UsageRow }): ReactNode {
     <Panel title="Attempts" flush>
       {row.attempts.length === 0 ? (
         <Text size="sm" c="dimmed" px="md" pb="md">
-          No upstream was called.
+          No provider was called.
         </Text>
       ) : (
         <TableFrame label="Attempts" columns={COLUMNS}>
           {row.attempts.map((attempt, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: the place is what tells two tries of one provider apart.
+            // biome-ignore lint/suspicious/noArrayIndexKey: two attempts at one provider differ only in their position.
             <Table.Tr key={index}>
               <Table.Td className="number">{index + 1}</Table.Td>
               <Table.Td>{attempt.provider}</Table.Td>
               <Table.Td className="break">{attempt.model}</Table.Td>
               <Table.Td>
                 <StateBadge
-                  state={attempt.outcome === 'ok' ? 'completed' : attempt.outcome}
-                  word={attempt.outcome.replaceAll('_', ' ')}
+                  state={attempt.outcome === 'answered' ? 'answered' : 'upstream_failed'}
+                  word={attemptOutcome(attempt.outcome)}
                 />
               </Table.Td>
               <Table.Td className="right number">{attempt.status ?? '–'}</Table.Td>

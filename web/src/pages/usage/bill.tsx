@@ -1,4 +1,4 @@
-// What a request cost: tokens times the prices as they were at that moment.
+// The cost of a request: tokens multiplied by the prices at that time.
 import { Table, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { UsageRow } from '../../api/usage.ts'
@@ -8,44 +8,44 @@ import { TableFrame } from '../../components/table-frame.tsx'
 import { groupDecimal, shiftDecimal } from '../../format/decimals.ts'
 import { count } from '../../format/numbers.ts'
 
-const COLUMNS = [{ name: 'Kind' }, { name: 'Tokens', isRight: true }, { name: 'Credits per million', isRight: true }]
+const COLUMNS = [{ name: 'Type' }, { name: 'Tokens', isRight: true }, { name: 'Credits per million', isRight: true }]
 
 const SOURCES = {
-  upstream: 'as the provider counted them',
-  estimate: 'estimated by us, as the provider did not count them',
-  none: 'nothing was counted',
+  upstream: 'Tokens as counted by the provider.',
+  estimate: 'Tokens estimated, because the provider did not report them.',
+  none: 'No tokens were counted.',
 } as const
 
 export function Bill({ of: row }: { readonly of: UsageRow }): ReactNode {
   const fresh = row.prompt_tokens - row.cached_tokens - row.cache_write_tokens
   const { price } = row
   return (
-    <Panel title="Tokens and cost" about={`Tokens ${SOURCES[row.usage_source]}.`} flush>
+    <Panel title="Tokens and cost" about={SOURCES[row.usage_source]} flush>
       <TableFrame label="Tokens and prices" columns={COLUMNS}>
         <Line kind="Prompt" tokens={fresh} price={price?.prompt} />
-        <Line kind="Prompt, read from a cache" tokens={row.cached_tokens} price={price?.input_cache_read} />
-        <Line kind="Prompt, written to a cache" tokens={row.cache_write_tokens} price={price?.input_cache_write} />
+        <Line kind="Prompt, cache read" tokens={row.cached_tokens} price={price?.input_cache_read} />
+        <Line kind="Prompt, cache write" tokens={row.cache_write_tokens} price={price?.input_cache_write} />
         <Line
-          kind={row.reasoning_tokens === 0 ? 'Answer' : `Answer (${count(row.reasoning_tokens)} of it reasoning)`}
+          kind={row.reasoning_tokens === 0 ? 'Completion' : `Completion (${count(row.reasoning_tokens)} reasoning)`}
           tokens={row.completion_tokens}
           price={price?.completion}
         />
         {price !== null && (
           <Table.Tr>
-            <Table.Td>The request itself</Table.Td>
+            <Table.Td>Request fee</Table.Td>
             <Table.Td />
             <Table.Td className="right">
-              <Credits value={price.request} /> each
+              <Credits value={price.request} /> per request
             </Table.Td>
           </Table.Tr>
         )}
         <Sum name="Cost" value={row.cost} isBold />
-        <Sum name="Held at first" value={row.hold} />
-        {row.upstream_cost !== null && <Sum name="What it cost you" value={row.upstream_cost} />}
+        <Sum name="Initial hold" value={row.hold} />
+        {row.upstream_cost !== null && <Sum name="Provider cost" value={row.upstream_cost} />}
       </TableFrame>
       {row.price_version !== null && (
         <Text size="xs" c="dimmed" px="md" py="xs">
-          Prices as of version <span className="mono break">{row.price_version}</span>
+          Price version <span className="mono break">{row.price_version}</span>
         </Text>
       )}
     </Panel>

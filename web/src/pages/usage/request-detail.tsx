@@ -1,4 +1,4 @@
-// One request in full: its timeline, who was considered and why, every attempt, tokens, prices and cost.
+// One request: summary, timeline, cost, attempts and routing decisions.
 import { Anchor, Group, Loader, SimpleGrid } from '@mantine/core'
 import { IconArrowLeft } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
@@ -15,6 +15,7 @@ import { Panel } from '../../components/panel.tsx'
 import { StateBadge } from '../../components/state-badge.tsx'
 import { Attempts } from './attempts.tsx'
 import { Bill } from './bill.tsx'
+import { OUTCOMES } from './outcomes.ts'
 import { Routing } from './routing.tsx'
 import { Timeline } from './timeline.tsx'
 
@@ -28,23 +29,23 @@ export default function RequestDetail({ id }: { readonly id: string }): ReactNod
   if (row === undefined) {
     const isUnknown = error instanceof ApiError && error.status === 404
     return (
-      <Page title="Request" about={<Identifier id={id} label="the request id" />} above={back}>
+      <Page title="Request" about={<Identifier id={id} label="request ID" />} above={back}>
         {error === null ? (
           <Loader size="sm" aria-label="Loading" />
         ) : (
           <ErrorAlert
             error={error}
-            title={isUnknown ? 'No request has this id' : 'The request could not be read'}
-            {...(isUnknown ? { doing: UNKNOWN } : { onRetry: () => void refetch() })}
+            title={isUnknown ? 'Request not found' : 'The request could not be loaded'}
+            {...(isUnknown ? { hint: UNKNOWN } : { onRetry: () => void refetch() })}
           />
         )}
       </Page>
     )
   }
   return (
-    <Page title="Request" above={back} about={<Identifier id={row.request_id} label="the request id" />}>
+    <Page title="Request" above={back} about={<Identifier id={row.request_id} label="request ID" />}>
       <Panel>
-        <DescriptionList of={factsOf(row)} />
+        <DescriptionList of={summaryOf(row)} />
       </Panel>
       <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="md">
         <Timeline of={row} />
@@ -58,17 +59,14 @@ export default function RequestDetail({ id }: { readonly id: string }): ReactNod
   )
 }
 
-const UNKNOWN = 'Requests without a valid key leave no row, and rows older than the retention are gone.'
+const UNKNOWN = 'Requests without a valid key are not recorded, and rows are deleted after the retention period.'
 
-function factsOf(row: UsageRow): readonly (readonly [string, ReactNode])[] {
+function summaryOf(row: UsageRow): readonly (readonly [string, ReactNode])[] {
   return [
     [
       'Outcome',
       <Group key="outcome" gap={6}>
-        <StateBadge
-          state={row.outcome ?? row.state}
-          word={row.outcome === null ? 'running' : row.outcome.replaceAll('_', ' ')}
-        />
+        <StateBadge state={row.outcome ?? row.state} word={row.outcome === null ? 'running' : OUTCOMES[row.outcome]} />
         {row.http_status !== null && <span className="number">HTTP {row.http_status}</span>}
       </Group>,
     ],
@@ -82,16 +80,16 @@ function factsOf(row: UsageRow): readonly (readonly [string, ReactNode])[] {
             </span>,
           ] as const,
         ]),
-    ['Model asked for', row.model_requested ?? '–'],
-    ['Model that served', row.model_served ?? '–'],
+    ['Requested model', row.model_requested ?? '–'],
+    ['Served model', row.model_served ?? '–'],
     ['Provider', row.provider ?? '–'],
     ['Key', <KeyName key="key" id={row.key_id} last4={row.secret_last4} />],
     ['Account', <AccountName key="account" id={row.account_id} />],
-    ['Endpoint', `${row.endpoint}${row.stream ? ', streamed' : ''}`],
+    ['Endpoint', `${row.endpoint}${row.stream ? ', stream' : ''}`],
     ['Finish reason', row.finish_reason ?? '–'],
-    ['Row', row.requests > 1 ? `${row.state}, for ${row.requests} requests` : row.state],
-    ['Client address', row.client_ip],
-    ['Caller’s own id', row.client_request_id ?? '–'],
-    ['Upstream’s id', row.upstream_id ?? '–'],
+    ['Record', row.requests > 1 ? `${row.state}, for ${row.requests} requests` : row.state],
+    ['Client IP', row.client_ip],
+    ['Client request ID', row.client_request_id ?? '–'],
+    ['Upstream ID', row.upstream_id ?? '–'],
   ]
 }

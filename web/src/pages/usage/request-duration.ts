@@ -1,4 +1,4 @@
-// How long a request took, from its gate to its end.
+// The duration of a request, from its reservation to its end.
 import type { UsageRow } from '../../api/usage.ts'
 
 export function durationMs(row: UsageRow): number | null {

@@ -1,4 +1,4 @@
-// How a request was routed: who was considered, in which order, and why each stood there.
+// The routing decisions of a request: candidates, their order, and the reason for each.
 import { Table, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { Reason } from '../../../../src/domain/routing.ts'
@@ -6,40 +6,40 @@ import type { UsageRow } from '../../api/usage.ts'
 import { Panel } from '../../components/panel.tsx'
 import { TableFrame } from '../../components/table-frame.tsx'
 
-// One sentence for every reason there is; a new one in the domain is a type error here.
+// A new reason in the domain is a type error here.
 const REASONS: Readonly<Record<Reason, string>> = {
-  priority: 'has this priority in the catalog',
-  weight: 'drawn by its weight',
-  cheapest: 'in the order of cost to you',
-  fastest: 'in the order of speed',
-  least_busy: 'in the order of requests in flight',
-  requested_order: 'the caller asked for this order',
-  sticky: 'served this conversation before, and may have it cached',
-  fallback_model: 'a model that the caller named to fall back to',
-  unhealthy: 'put behind the others: it has been failing',
-  rate_limited: 'put behind the others: it is limiting us',
-  last_resort: 'only because nobody else was left',
-  not_in_only: 'not among those that the caller allowed',
-  ignored: 'the caller asked to leave it out',
-  above_max_price: 'dearer than the caller allowed',
-  unsupported_parameters: 'does not take a parameter of the request',
-  no_remote_media: 'does not fetch pictures by address',
-  unknown_model: 'no such model is active',
-  does_not_fit: 'the request does not fit its context',
-  unaffordable: 'the balance does not cover it',
-  no_fallbacks: 'the caller allowed no second try',
-  no_credential: 'no credential of it works at the moment',
-  breaker_open: 'set aside after failures, until its pause is over',
+  priority: 'priority in the catalog',
+  weight: 'chosen at random by weight',
+  cheapest: 'ordered by provider cost',
+  fastest: 'ordered by speed',
+  least_busy: 'ordered by running requests',
+  requested_order: 'order requested by the client',
+  sticky: 'served this conversation before; may have it cached',
+  fallback_model: 'fallback model named by the client',
+  unhealthy: 'moved back: recent failures',
+  rate_limited: 'moved back: rate limited by the provider',
+  last_resort: 'last resort: no other candidate was left',
+  not_in_only: 'not in the client’s list of allowed providers',
+  ignored: 'excluded by the client',
+  above_max_price: 'above the client’s maximum price',
+  unsupported_parameters: 'does not support a parameter of the request',
+  no_remote_media: 'does not fetch images by URL',
+  unknown_model: 'unknown or inactive model',
+  does_not_fit: 'request exceeds the context length',
+  unaffordable: 'not covered by the balance',
+  no_fallbacks: 'fallbacks disabled by the client',
+  no_credential: 'no working credential',
+  breaker_open: 'circuit breaker open',
 }
 
-const COLUMNS = [{ name: 'Place' }, { name: 'Model' }, { name: 'Provider' }, { name: 'Why' }]
+const COLUMNS = [{ name: 'Position' }, { name: 'Model' }, { name: 'Provider' }, { name: 'Reason' }]
 
 export function Routing({ of: row }: { readonly of: UsageRow }): ReactNode {
   return (
-    <Panel title="Routing explained" flush>
+    <Panel title="Routing" flush>
       {row.routing.length === 0 ? (
         <Text size="sm" c="dimmed" px="md" pb="md">
-          It ended before anybody was considered.
+          Rejected before routing.
         </Text>
       ) : (
         <TableFrame label="Routing" columns={COLUMNS}>

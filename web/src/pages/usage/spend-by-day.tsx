@@ -1,4 +1,4 @@
-// Requests and spend of a key or an account, day by day over the last thirty.
+// A chart of the daily spend of a key or an account over the last 30 days.
 import { BarChart } from '@mantine/charts'
 import { Text } from '@mantine/core'
 import { type ReactNode, useMemo } from 'react'
@@ -26,12 +26,12 @@ export function SpendByDay({ filter }: { readonly filter: UsageFilter }): ReactN
   if (data !== undefined && requests === 0) {
     return (
       <Text size="sm" c="dimmed" py="md">
-        No chat requests in the last thirty days.
+        No chat requests in the last 30 days.
       </Text>
     )
   }
   return (
-    <div role="img" aria-label={`Credits spent by day; ${count(requests)} requests in thirty days.`}>
+    <div role="img" aria-label={`Credits spent per day; ${count(requests)} requests in 30 days.`}>
       <BarChart
         {...CHART}
         h={160}
@@ -49,7 +49,7 @@ export function SpendByDay({ filter }: { readonly filter: UsageFilter }): ReactN
 
 type Day = { readonly group: string; readonly requests: number; readonly cost: string }
 
-// Days without a request are none of the server's rows.
+// The server returns no rows for days without requests.
 function fill(days: readonly Day[], today: number): readonly Point[] {
   const known = new Map(days.map(day => [day.group.slice(0, 10), day]))
   return Array.from({ length: DAYS }, (_, index) => {

@@ -1,4 +1,4 @@
-// When a request was admitted, spoke its first byte and was finished.
+// The timeline of a request: received, first byte, finished.
 import { Box, Timeline as Steps, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { UsageRow } from '../../api/usage.ts'
@@ -10,7 +10,7 @@ export function Timeline({ of: row }: { readonly of: UsageRow }): ReactNode {
   const start = Date.parse(row.created_at)
   const since = (at: string | null) => (at === null ? null : Date.parse(at) - start)
   const steps = [
-    { name: 'Admitted', at: row.created_at, after: 0 },
+    { name: 'Received', at: row.created_at, after: 0 },
     { name: 'First byte', at: row.first_byte_at, after: since(row.first_byte_at) },
     { name: 'Finished', at: row.finished_at, after: since(row.finished_at) },
   ]
@@ -22,7 +22,7 @@ export function Timeline({ of: row }: { readonly of: UsageRow }): ReactNode {
         {steps.map(({ name, at, after }) => (
           <Steps.Item key={name} title={<Text size="sm">{name}</Text>}>
             <Text size="sm" c="dimmed">
-              {at === null ? wordFor(name, row) : <Timestamp at={at} />}
+              {at === null ? placeholderFor(name, row) : <Timestamp at={at} />}
               {at !== null && after !== null && after > 0 ? ` · after ${duration(after)}` : ''}
             </Text>
           </Steps.Item>
@@ -32,11 +32,11 @@ export function Timeline({ of: row }: { readonly of: UsageRow }): ReactNode {
   )
 }
 
-// Waiting for the first byte, then the answer itself, to scale.
+// The wait for the first byte and the response, to scale.
 function Bar({ first, whole }: { readonly first: number | null; readonly whole: number | null }): ReactNode {
   if (whole === null || whole <= 0) return null
   const waiting = Math.min(100, (100 * (first ?? whole)) / whole)
-  const words = `${duration(first ?? whole)} of waiting in ${duration(whole)}`
+  const words = `${duration(first ?? whole)} of ${duration(whole)} waiting for the first byte`
   return (
     <Box role="img" aria-label={words} title={words} display="flex" h={10} bdrs="sm" style={{ overflow: 'hidden' }}>
       <Box w={`${waiting}%`} bg="gray.5" />
@@ -45,7 +45,7 @@ function Bar({ first, whole }: { readonly first: number | null; readonly whole: 
   )
 }
 
-function wordFor(name: string, row: UsageRow): string {
+function placeholderFor(name: string, row: UsageRow): string {
   if (row.outcome === null) return 'not yet'
-  return name === 'First byte' ? 'none came' : 'unknown'
+  return name === 'First byte' ? 'none' : 'unknown'
 }

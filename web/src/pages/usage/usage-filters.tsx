@@ -1,37 +1,30 @@
-// The filters of the usage list, each a parameter of the address.
+// The filters of the usage list, each one a URL parameter.
 import { Autocomplete, Button, Select, TextInput } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
 import { type ReactNode, useEffect, useState } from 'react'
-import type { Endpoint, Outcome } from '../../../../src/domain/usage.ts'
+import type { Endpoint } from '../../../../src/domain/usage.ts'
 import { useModelDirectory } from '../../api/models.ts'
 import { useProviders } from '../../api/providers.ts'
 import { USAGE_FILTERS, type UsageFilter } from '../../api/usage.ts'
 import { AccountSelect } from '../../components/account-name.tsx'
 import { KeySelect } from '../../components/key-name.tsx'
 import type { SetParams } from '../../components/search-params.ts'
+import { OUTCOMES } from './outcomes.ts'
 import classes from './usage-filters.module.css'
 
-// As records, so that a new one in the domain is a type error here.
-const OUTCOMES: Readonly<Record<Outcome, string>> = {
-  completed: 'completed',
-  client_left: 'client left',
-  upstream_failed: 'upstream failed',
-  upstream_broke: 'upstream broke',
-  refused: 'refused',
-  recovered: 'recovered',
-}
+// A record, so that a new endpoint in the domain is a type error here.
 const ENDPOINTS: Readonly<Record<Endpoint | 'all', string>> = {
   'chat.completions': 'chat',
   'chat.completions.quote': 'quotes',
   models: 'models',
-  'key.introspect': 'introspection',
+  'key.introspect': 'key introspection',
   usage: 'usage',
   unknown: 'unknown paths',
-  all: 'everything',
+  all: 'all endpoints',
 }
 
-const choices = (words: Readonly<Record<string, string>>) =>
-  Object.entries(words).map(([value, label]) => ({ value, label }))
+const choices = (labels: Readonly<Record<string, string>>) =>
+  Object.entries(labels).map(([value, label]) => ({ value, label }))
 
 type Props = { readonly filter: UsageFilter; readonly onChange: SetParams }
 
@@ -39,7 +32,7 @@ export function UsageFilters({ filter, onChange }: Props): ReactNode {
   const models = useModelDirectory()
   const { data: providers = [] } = useProviders()
   const isFiltered = Object.keys(filter).length > 0
-  const isBackwards = Date.parse(filter.from ?? '') >= Date.parse(filter.to ?? '')
+  const isReversed = Date.parse(filter.from ?? '') >= Date.parse(filter.to ?? '')
   return (
     <search className={classes.filters}>
       <Words
@@ -76,11 +69,11 @@ export function UsageFilters({ filter, onChange }: Props): ReactNode {
         label="To"
         value={filter.to}
         onSet={to => onChange({ to })}
-        error={isBackwards ? 'This is before “From”' : undefined}
+        error={isReversed ? 'Must be after “From”' : undefined}
       />
       {isFiltered && (
         <Button variant="subtle" onClick={() => onChange(Object.fromEntries(USAGE_FILTERS.map(name => [name, ''])))}>
-          Clear
+          Clear filters
         </Button>
       )}
     </search>
@@ -121,7 +114,7 @@ type TimeProps = {
   readonly error?: string | undefined
 }
 
-// Local in the field, ISO in the address.
+// Local time in the field, ISO 8601 in the URL.
 function Time({ label, value, onSet, error }: TimeProps): ReactNode {
   const at = value === undefined ? Number.NaN : Date.parse(value)
   const local = Number.isNaN(at)

@@ -1,4 +1,4 @@
-// The rows of usage, of which only those in sight are in the page; the next ones are fetched before the end is reached.
+// The usage table: renders only the visible rows and loads older ones while scrolling.
 import { Anchor, Text } from '@mantine/core'
 import type { UseInfiniteQueryResult } from '@tanstack/react-query'
 import { useVirtualizer } from '@tanstack/react-virtual'
@@ -10,6 +10,7 @@ import { KeyName } from '../../components/key-name.tsx'
 import { StateBadge } from '../../components/state-badge.tsx'
 import { Timestamp } from '../../components/timestamp.tsx'
 import { count, duration } from '../../format/numbers.ts'
+import { OUTCOMES } from './outcomes.ts'
 import { durationMs } from './request-duration.ts'
 import classes from './usage-table.module.css'
 
@@ -28,7 +29,7 @@ const HEADS: readonly Head[] = [
   { name: 'Outcome', width: 150 },
   { name: 'Tokens in', width: 92, isRight: true },
   { name: 'Tokens out', width: 92, isRight: true },
-  { name: 'Took', width: 88, isRight: true },
+  { name: 'Duration', width: 88, isRight: true },
   { name: 'Cost', width: 120, isRight: true },
 ]
 
@@ -45,7 +46,7 @@ export function UsageTable({ rows, of }: Props): ReactNode {
   const isNearEnd = (items.at(-1)?.index ?? 0) > rows.length - AHEAD
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = of
   useEffect(() => {
-    // The first page is left alone until somebody scrolls: it is the one that stays live.
+    // Loading a second page stops live updates, so it waits until somebody scrolls.
     const isScrolled = (frame.current?.scrollTop ?? 0) > 0
     if (isNearEnd && isScrolled && hasNextPage && !isFetchingNextPage) void fetchNextPage()
   }, [isNearEnd, hasNextPage, isFetchingNextPage, fetchNextPage])
@@ -55,7 +56,7 @@ export function UsageTable({ rows, of }: Props): ReactNode {
 
   return (
     <div className="panel">
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable without a mouse. */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard. */}
       <section ref={frame} className={classes.frame} aria-label="Requests" tabIndex={0}>
         <table className={classes.table} aria-rowcount={rows.length + 1}>
           <thead className={classes.head}>
@@ -78,14 +79,14 @@ export function UsageTable({ rows, of }: Props): ReactNode {
         </table>
       </section>
       <Text size="xs" c="dimmed" px="md" py={6} role="status">
-        {count(rows.length)} rows{hasNextPage ? ' so far; scroll for older ones' : ', that is all'}
+        {count(rows.length)} rows{hasNextPage ? ' loaded; scroll for older ones' : ''}
         {isFetchingNextPage ? ' · loading…' : ''}
       </Text>
     </div>
   )
 }
 
-// Stands for the rows that are out of sight.
+// Takes the place of the rows outside the viewport.
 function Space({ height }: { readonly height: number }): ReactNode {
   return (
     <tr aria-hidden>
@@ -114,7 +115,7 @@ function Row({ of: row, index }: { readonly of: UsageRow; readonly index: number
         <KeyName id={row.key_id} last4={row.secret_last4} />
       </td>
       <td>
-        <StateBadge state={row.outcome ?? row.state} word={wordOf(row)} />
+        <StateBadge state={row.outcome ?? row.state} word={outcomeOf(row)} />
       </td>
       <td className={FIGURE}>{count(row.prompt_tokens)}</td>
       <td className={FIGURE}>{count(row.completion_tokens)}</td>
@@ -128,9 +129,9 @@ function Row({ of: row, index }: { readonly of: UsageRow; readonly index: number
 
 const FIGURE = `${classes.right} number`
 
-function wordOf(row: UsageRow): string {
+function outcomeOf(row: UsageRow): string {
   if (row.outcome === null) return 'running'
-  if (row.outcome !== 'refused') return row.outcome.replaceAll('_', ' ')
-  // A stream that had begun was refused in its last chunk.
-  return `refused ${(row.http_status === 200 ? row.error_code : row.http_status) ?? ''}`.trim()
+  if (row.outcome !== 'refused') return OUTCOMES[row.outcome]
+  // A stream that had started reports the error in its last chunk.
+  return `rejected ${(row.http_status === 200 ? row.error_code : row.http_status) ?? ''}`.trim()
 }

@@ -1,4 +1,4 @@
-// Every request, newest first: filters in the address, rows drawn only where they are seen.
+// The usage page: one row per request, newest first.
 import { Anchor, Button, Group } from '@mantine/core'
 import { IconDownload, IconListDetails } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
@@ -28,7 +28,7 @@ export default function Usage(): ReactNode {
   return (
     <Page
       title="Usage"
-      about="One row for every request. Prompts and answers are never kept."
+      about="One row per request. Prompts and responses are never stored."
       actions={
         <Button
           component="a"
@@ -46,12 +46,12 @@ export default function Usage(): ReactNode {
       {rows.length > 0 && <UsageTable rows={rows} of={usage} />}
       {usage.isSuccess && rows.length === 0 && (
         <div className="panel">
-          <EmptyState icon={IconListDetails} title={isFiltered ? 'No request fits this filter' : 'No requests yet'}>
+          <EmptyState icon={IconListDetails} title={isFiltered ? 'No matching requests' : 'No requests yet'}>
             {isFiltered ? (
               <Group justify="center" gap="xs">
-                Chat requests are shown unless another endpoint is chosen.
+                Only chat requests are shown unless you choose another endpoint.
                 <Anchor component={Link} href="/usage" inherit>
-                  Take the filter away
+                  Clear filters
                 </Anchor>
               </Group>
             ) : (
@@ -59,11 +59,11 @@ export default function Usage(): ReactNode {
                 <Anchor component={Link} href="/keys" inherit>
                   Create a key
                 </Anchor>{' '}
-                and send a chat with it, or try the{' '}
+                and send a chat request, or try the{' '}
                 <Anchor component={Link} href="/playground" inherit>
                   playground
                 </Anchor>
-                . The request shows here at once.
+                . Requests appear here immediately.
               </>
             )}
           </EmptyState>
