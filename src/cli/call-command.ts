@@ -1,4 +1,4 @@
-// Commands that are one call of the admin API: each defines its request; the client, its options and the output are shared.
+// Builds commands that are one call of the admin API: shared options, client and output.
 
 import type { Command, Input, Option } from './command.ts'
 import { PAGE_OPTIONS, showList, showOne } from './document.ts'
@@ -11,29 +11,29 @@ export type Call = {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-type Words = Pick<Command, 'usage' | 'about' | 'options' | 'takes'>
+type Help = Pick<Command, 'usage' | 'about' | 'options' | 'takes'>
 
-export function callCommand(words: Words, call: (input: Input) => Call | Promise<Call>): Command {
-  return clientCommand(words, async input => {
+export function callCommand(help: Help, call: (input: Input) => Call | Promise<Call>): Command {
+  return clientCommand(help, async input => {
     const { method, path, body, headers } = await call(input)
     return showOne(await (await openClient(input)).call(method, path, body, headers), input)
   })
 }
 
-// The same for a command that makes more than one call, or shows more than one object.
-export function clientCommand({ options, ...words }: Words, run: Command['run']): Command {
-  return { ...words, options: { ...options, ...CLIENT_OPTIONS }, more: CLIENT_HELP, run }
+// For commands that make several calls or show several objects.
+export function clientCommand({ options, ...help }: Help, run: Command['run']): Command {
+  return { ...help, options: { ...options, ...CLIENT_OPTIONS }, more: CLIENT_HELP, run }
 }
 
-// A filter is an option; `query` is its name in the API, if it differs.
+// An option that filters a list; `query` is its name in the API, where that differs.
 export type Filters = Readonly<Record<string, Option & { readonly query?: string }>>
 
 export function listCommand(
-  words: Words,
+  help: Help,
   of: { readonly columns: readonly string[]; readonly filters?: Filters; path(input: Input): string },
 ): Command {
   const { columns, filters = {}, path } = of
-  return clientCommand({ ...words, options: { ...filters, ...PAGE_OPTIONS } }, async input =>
+  return clientCommand({ ...help, options: { ...filters, ...PAGE_OPTIONS } }, async input =>
     showList(await openClient(input), `${path(input)}?${filterQuery(input, filters)}`, columns, input),
   )
 }
@@ -47,7 +47,7 @@ export function filterQuery(input: Input, filters: Filters): URLSearchParams {
   return query
 }
 
-// `/keys/key_x`, from the first argument.
-export function pathOf(room: string, input: Input, rest = ''): string {
-  return `/${room}/${encodeURIComponent(input.args[0] ?? '')}${rest}`
+// Builds `/keys/key_x` from the first argument.
+export function pathOf(collection: string, input: Input, rest = ''): string {
+  return `/${collection}/${encodeURIComponent(input.args[0] ?? '')}${rest}`
 }

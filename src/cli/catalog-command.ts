@@ -1,11 +1,11 @@
-// The subcommands that providers and models share: show, update and delete, each by id and optionally by version.
+// The subcommands that providers and models share: show, update and delete.
 import { callCommand, pathOf } from './call-command.ts'
 import type { Command, Input, Option } from './command.ts'
 import { CHANGE_OPTIONS, ifMatch, readDocument, SET_OPTIONS, something, VERSION_OPTION } from './document.ts'
 import type { Json } from './http-client.ts'
 
 export type Entry = {
-  readonly room: 'models' | 'providers'
+  readonly collection: 'models' | 'providers'
   // The help text of each subcommand.
   readonly about: Readonly<Record<'show' | 'update' | 'delete', string>>
   readonly options: Readonly<Record<string, Option>>
@@ -13,33 +13,33 @@ export type Entry = {
 }
 
 export function entryCommands({
-  room,
+  collection,
   about,
   options,
   fields,
 }: Entry): Readonly<Record<keyof Entry['about'], Command>> {
   return {
-    show: callCommand({ usage: `${room} show ID`, about: about.show, takes: [1, 1] }, input => ({
+    show: callCommand({ usage: `${collection} show ID`, about: about.show, takes: [1, 1] }, input => ({
       method: 'GET',
-      path: pathOf(room, input),
+      path: pathOf(collection, input),
     })),
     update: callCommand(
       {
-        usage: `${room} update ID [options]`,
+        usage: `${collection} update ID [options]`,
         about: about.update,
         options: { ...options, ...SET_OPTIONS, ...CHANGE_OPTIONS, ...VERSION_OPTION },
         takes: [1, 1],
       },
       input => ({
         method: 'PATCH',
-        path: pathOf(room, input),
+        path: pathOf(collection, input),
         body: something(readDocument(input, fields(input))),
         headers: ifMatch(input),
       }),
     ),
     delete: callCommand(
-      { usage: `${room} delete ID [options]`, about: about.delete, options: VERSION_OPTION, takes: [1, 1] },
-      input => ({ method: 'DELETE', path: pathOf(room, input), headers: ifMatch(input) }),
+      { usage: `${collection} delete ID [options]`, about: about.delete, options: VERSION_OPTION, takes: [1, 1] },
+      input => ({ method: 'DELETE', path: pathOf(collection, input), headers: ifMatch(input) }),
     ),
   }
 }

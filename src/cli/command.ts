@@ -1,9 +1,10 @@
-// What every command shares: strict options, help generated from them, and usage errors.
+// The base of all commands: strict option parsing, generated help, and usage errors.
 import { type ParseArgsOptionsConfig, parseArgs, styleText } from 'node:util'
+import { wrap } from './output.ts'
 
 export type Option = {
   readonly about: string
-  // The placeholder of the value in the help; without it the option is a flag.
+  // The placeholder of the value in the help; an option without it is a flag.
   readonly value?: string
   readonly multiple?: boolean
 }
@@ -16,7 +17,7 @@ export type Command = {
   readonly more?: string
   // The number of positional arguments.
   readonly takes?: readonly [min: number, max: number]
-  // It has no machine-readable output.
+  // Set for commands without JSON output.
   readonly withoutJson?: true
   // Returns the exit code: 0 success, 1 failure.
   run(input: Input): Promise<number>
@@ -35,10 +36,10 @@ export class BadUsage extends Error {
   override readonly name = 'BadUsage'
 }
 
-// A valid command that failed: printed on stderr, exit code 1.
+// A failure: printed on stderr, exit code 1.
 export class Failed extends Error {
   override readonly name = 'Failed'
-  // No answer came, or none to trust: the change may have been made.
+  // No reliable response was received, so the change may have been made.
   readonly unsure: boolean
 
   constructor(message: string, unsure = false) {
@@ -47,7 +48,7 @@ export class Failed extends Error {
   }
 }
 
-const JSON_OPTION: Readonly<Record<string, Option>> = { json: { about: 'print JSON, for programs' } }
+const JSON_OPTION: Readonly<Record<string, Option>> = { json: { about: 'print JSON' } }
 const HELP_OPTION: Readonly<Record<string, Option>> = { help: { about: 'show this help' } }
 
 export async function runCommand(command: Command, argv: readonly string[]): Promise<number> {
@@ -69,7 +70,8 @@ function readInput(command: Command, argv: readonly string[]): Input {
   }
   const { values, positionals } = parseStrictly(argv, options, command)
   const [min, max] = command.takes ?? [0, 0]
-  if (positionals.length < min || positionals.length > max) throw wrong(command, 'wrong number of arguments')
+  if (positionals.length < min) throw wrong(command, `missing argument: ${argumentName(command, positionals.length)}`)
+  if (positionals.length > max) throw wrong(command, `unexpected argument: ${positionals[max]}`)
   return {
     args: positionals,
     json: values.json === true,
@@ -83,8 +85,13 @@ function parseStrictly(argv: readonly string[], options: ParseArgsOptionsConfig,
   try {
     return parseArgs({ args: [...argv], options, allowPositionals: true, strict: true })
   } catch (error) {
-    throw wrong(command, error instanceof Error ? (error.message.split('. ')[0] ?? '') : 'wrong options')
+    throw wrong(command, error instanceof Error ? (error.message.split('. ')[0] ?? '') : 'invalid options')
   }
+}
+
+// The name of a positional argument, such as ID in `keys show ID`.
+function argumentName({ usage }: Command, index: number): string {
+  return usage.match(/(?<=\s)\[?[A-Z_]{2,}\b\]?(?=\s|$)/g)?.[index] ?? 'an argument'
 }
 
 function wrong(command: Command, what: string): BadUsage {
@@ -96,7 +103,7 @@ function helpFor(command: Command): string {
     return [`--${name}${option.value === undefined ? '' : ` ${option.value}`}`, option.about] as const
   })
   const width = Math.max(...options.map(([left]) => left.length))
-  const lines = options.map(([left, about]) => `  ${left.padEnd(width)}  ${about}`)
-  const more = command.more === undefined ? '' : `\n${command.more}\n`
-  return `${styleText('bold', `turnpike ${command.usage}`)}\n\n${command.about}\n\n${lines.join('\n')}\n${more}`
+  const lines = options.map(([left, about]) => `  ${left.padEnd(width)}  ${wrap(about, width + 4)}`)
+  const more = command.more === undefined ? '' : `\n${wrap(command.more)}\n`
+  return `${styleText('bold', `turnpike ${command.usage}`)}\n\n${wrap(command.about)}\n\n${lines.join('\n')}\n${more}`
 }

@@ -1,5 +1,4 @@
-// What commands of the admin API share: a document made of options, secrets that are never on the command line, and the output of
-// objects and lists.
+// Shared by the commands of the admin API: request bodies from options, secrets from the environment or stdin, and output.
 import { readSecretVariable } from '../config/config.ts'
 import { BadUsage, type Input, type Option } from './command.ts'
 import type { Client, Json } from './http-client.ts'
@@ -10,45 +9,47 @@ export const SET_OPTIONS: Readonly<Record<string, Option>> = {
   set: {
     value: 'KEY=VALUE',
     multiple: true,
-    about: 'any key of the configuration file, as JSON or plain text; may be repeated',
+    about: 'set any field of the configuration file, as JSON or plain text; repeatable',
   },
 }
 
 export const CHANGE_OPTIONS: Readonly<Record<string, Option>> = {
-  unset: { value: 'KEY', multiple: true, about: 'take a key out, so that its default stands; may be repeated' },
+  unset: { value: 'KEY', multiple: true, about: 'reset a field to its default; repeatable' },
   status: { value: 'STATUS', about: 'active or inactive' },
 }
 
 export const VERSION_OPTION: Readonly<Record<string, Option>> = {
-  'if-version': { value: 'N', about: 'only if it is still of this version' },
+  'if-version': { value: 'N', about: 'fail if the version has changed' },
 }
 
 export const PAGE_OPTIONS: Readonly<Record<string, Option>> = {
-  limit: { value: 'N', about: 'at most so many (50)' },
-  after: { value: 'ID', about: 'go on after this one' },
+  limit: { value: 'N', about: 'maximum number of rows (default 50)' },
+  after: { value: 'ID', about: 'start after this entry' },
 }
 
 export const SECRET_OPTIONS: Readonly<Record<string, Option>> = {
-  'api-key-env': { value: 'NAME', about: 'the variable that holds the secret' },
-  'api-key-stdin': { about: 'read the secret from stdin' },
+  'api-key-env': { value: 'NAME', about: 'environment variable that holds the API key' },
+  'api-key-stdin': { about: 'read the API key from stdin' },
 }
 
-// Keys whose value is a secret, under all likely names.
+// Field names that may hold a secret.
 const SECRET_KEY = /^\W*(?:api[-_]?keys?|credentials?|secrets?|tokens?|passwords?)(?:\W|$)/i
 const SECRET_CHARS_MAX = 16_384
 
-// Never from an argument, where every user of the machine could read it.
+// Never read from an argument, which every user of the machine can see.
 export async function readSecret(input: Input): Promise<string | undefined> {
   const name = input.text('api-key-env')
   if (input.flag('api-key-stdin')) {
-    if (name !== undefined || input.flag('token-stdin')) throw new BadUsage('stdin can be one secret only')
+    if (name !== undefined || input.flag('token-stdin')) throw new BadUsage('only one secret can be read from stdin')
     const line = await lineFromStdin(SECRET_CHARS_MAX)
-    return line === '' ? fail('there is no secret on stdin') : line
+    return line === '' ? fail('no API key on stdin') : line
   }
-  return name === undefined ? undefined : (readSecretVariable(name) ?? fail(`the variable ${name} is not set`))
+  return name === undefined
+    ? undefined
+    : (readSecretVariable(name) ?? fail(`the environment variable ${name} is not set`))
 }
 
-// Options by the keys they stand for, then everything that --set and --unset name.
+// Builds the body from named options, then --set, --unset and --status.
 export function readDocument(input: Input, named: Json): Json {
   const document: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(named)) if (value !== undefined) document[key] = value
@@ -58,7 +59,7 @@ export function readDocument(input: Input, named: Json): Json {
     const key = pair.slice(0, at)
     if (SECRET_KEY.test(key)) {
       throw new BadUsage(
-        `--set ${key} is refused, since every user of the machine can read arguments: use --api-key-env or --api-key-stdin`,
+        `--set ${key} is not allowed, because every user of the machine can see arguments; use --api-key-env or --api-key-stdin`,
       )
     }
     document[key] = jsonOrText(pair.slice(at + 1))
@@ -68,9 +69,9 @@ export function readDocument(input: Input, named: Json): Json {
   return status === undefined ? document : { ...document, status }
 }
 
-// A change without any field is a mistake.
+// An update without any field is a usage error.
 export function something(body: Json): Json {
-  if (Object.values(body).every(value => value === undefined)) throw new BadUsage('nothing to change was given')
+  if (Object.values(body).every(value => value === undefined)) throw new BadUsage('no changes given')
   return body
 }
 
@@ -107,18 +108,18 @@ export async function showList(
     rows.map(row => columns.map(column => cell(row[column]))),
   )
   if (answer.has_more === true)
-    process.stderr.write(`There are more: --after ${rows.at(-1)?.id ?? rows.at(-1)?.request_id}\n`)
+    process.stderr.write(`More rows: --after ${rows.at(-1)?.id ?? rows.at(-1)?.request_id}\n`)
   return 0
 }
 
-// A secret comes last, with a warning: it is shown only once. An answer without a body was a success.
+// A secret is printed last, with a warning that it is shown only once. An empty body means success.
 export function showOne(object: Json, input: Input): number {
   const shown = Object.entries(object).filter(([name]) => name !== 'object')
   const [secrets, others] = [shown.filter(isSecret), shown.filter(each => !isSecret(each))]
   if (input.json) printJson(shown.length === 0 ? { ok: true } : object)
   else printFields([...others, ...secrets].map(([name, value]) => [name, cell(value)]))
   for (const [name] of input.json ? [] : secrets) {
-    process.stderr.write(`Keep the ${name} now: it is not stored and cannot be shown again.\n`)
+    process.stderr.write(`Save the ${name} now. It is not stored and cannot be shown again.\n`)
   }
   if (shown.length === 0 && !input.json) process.stderr.write('done\n')
   return 0
@@ -135,7 +136,7 @@ export function cell(value: unknown): Cell {
     : value.map(each => (typeof each === 'object' ? pairs(each) : String(each))).join(', ')
 }
 
-// `prompt=0.1 completion=0.2`, so that a price is readable.
+// Formats an object as `prompt=0.1 completion=0.2`.
 function pairs(object: object | null): string {
   const shown = Object.entries(object ?? {}).filter(([name, value]) => name !== 'object' && value !== null)
   const text = shown.map(([name, value]) => `${name}=${typeof value === 'object' ? JSON.stringify(value) : value}`)
@@ -150,6 +151,6 @@ function jsonOrText(text: string): unknown {
   }
 }
 
-function fail(words: string): never {
-  throw new BadUsage(words)
+function fail(message: string): never {
+  throw new BadUsage(message)
 }

@@ -1,5 +1,5 @@
-// A client of the gateway with readable errors. Tokens and keys come from the environment or from stdin, never from the command
-// line, where every user of the machine could read them.
+// The HTTP client of the gateway, which turns errors into plain messages. Tokens and keys come from the environment or from
+// stdin, never from arguments, which every user of the machine can see.
 import { loadClientConfig } from '../config/config.ts'
 import { BadUsage, Failed, type Input, type Option } from './command.ts'
 import { lineFromStdin } from './stdin.ts'
@@ -14,7 +14,7 @@ export type Client = {
     body?: Json,
     headers?: Readonly<Record<string, string>>,
   ): Promise<Json>
-  // The bytes of a long answer as they arrive.
+  // Streams the bytes of a long response.
   stream(path: string, accept: string): AsyncIterable<Uint8Array>
 }
 
@@ -22,26 +22,26 @@ export const CLIENT_OPTIONS: Readonly<Record<string, Option>> = {
   'token-stdin': { about: 'read the admin token from stdin instead of TURNPIKE_ADMIN_TOKEN' },
 }
 
-export const CLIENT_HELP = 'The gateway is found at TURNPIKE_URL (http://127.0.0.1:8080 unless set).'
+export const CLIENT_HELP = 'Connects to TURNPIKE_URL (default http://127.0.0.1:8080).'
 
 const TIMEOUT_MS = 30_000
-// Between two pieces of a streamed answer.
-const SILENCE_MS = 120_000
+// Between two chunks of a streamed response.
+const IDLE_MS = 120_000
 const TOKEN_CHARS_MAX = 1024
 
 export async function openClient(input: Input): Promise<Client> {
   const { url, adminToken } = loadClientConfig()
   const token = input.flag('token-stdin') ? await tokenFromStdin() : adminToken
-  if (token === undefined) throw new BadUsage('set TURNPIKE_ADMIN_TOKEN, or give the token on stdin with --token-stdin')
-  const refused = 'the admin token was not accepted'
-  const bearing = { authorization: `Bearer ${token}` }
+  if (token === undefined) throw new BadUsage('set TURNPIKE_ADMIN_TOKEN, or pass the token on stdin with --token-stdin')
+  const refused = 'invalid admin token'
+  const authorization = { authorization: `Bearer ${token}` }
 
   return {
     async call(method, path, body, headers = {}) {
       const response = await send(`${url}/admin/v1${path}`, {
         method,
         headers: {
-          ...bearing,
+          ...authorization,
           accept: 'application/json',
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
           ...headers,
@@ -52,12 +52,12 @@ export async function openClient(input: Input): Promise<Client> {
       return readAnswer(response, url, refused)
     },
     async *stream(path, accept) {
-      yield* streamed(`${url}/admin/v1${path}`, { headers: { ...bearing, accept } }, refused)
+      yield* streamed(`${url}/admin/v1${path}`, { headers: { ...authorization, accept } }, refused)
     },
   }
 }
 
-// A call under /v1 with a key, read as it arrives; the headers first.
+// Calls /v1 with an API key and streams the response, headers first.
 export async function* callWithKey(path: string, key: string, body?: Json): AsyncGenerator<Headers | Uint8Array> {
   const { url } = loadClientConfig()
   const type = body === undefined ? {} : { 'content-type': 'application/json' }
@@ -66,7 +66,7 @@ export async function* callWithKey(path: string, key: string, body?: Json): Asyn
     headers: { authorization: `Bearer ${key}`, ...type },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   }
-  yield* streamed(`${url}/v1${path}`, init, 'the key was not accepted', true)
+  yield* streamed(`${url}/v1${path}`, init, 'invalid API key', true)
 }
 
 function streamed(url: string, init: RequestInit, refused: string): AsyncGenerator<Uint8Array>
@@ -83,7 +83,7 @@ async function* streamed(
   withHeaders = false,
 ): AsyncGenerator<Headers | Uint8Array> {
   const silence = new AbortController()
-  const timer = setTimeout(() => silence.abort(), SILENCE_MS)
+  const timer = setTimeout(() => silence.abort(), IDLE_MS)
   try {
     const response = await send(url, { ...init, signal: silence.signal })
     if (!response.ok) await readAnswer(response, new URL(url).origin, refused)
@@ -94,7 +94,7 @@ async function* streamed(
     }
   } catch (error) {
     if (error instanceof Failed || error instanceof BadUsage) throw error
-    throw new Failed(`the answer broke off: ${(error as Error).message}`, true)
+    throw new Failed(`the response was interrupted: ${(error as Error).message}`, true)
   } finally {
     clearTimeout(timer)
   }
@@ -102,14 +102,14 @@ async function* streamed(
 
 async function send(url: string, init: RequestInit): Promise<Response> {
   try {
-    // A redirect would send the token elsewhere.
+    // A redirect would send the token to another host.
     return await fetch(url, { ...init, redirect: 'error' })
   } catch (error) {
     const origin = new URL(url).origin
     const cause = (error as { cause?: { code?: string; message?: string } }).cause
-    if (cause?.code === 'ECONNREFUSED') throw new Failed(`nothing listens at ${origin}: is the gateway running?`)
+    if (cause?.code === 'ECONNREFUSED') throw new Failed(`connection refused at ${origin}; is the gateway running?`)
     if (['TimeoutError', 'AbortError'].includes((error as Error).name)) {
-      throw new Failed(`${origin} did not answer in time`, true)
+      throw new Failed(`${origin} did not respond in time`, true)
     }
     throw new Failed(`${origin} cannot be reached: ${cause?.code ?? cause?.message ?? (error as Error).message}`, true)
   }
@@ -119,13 +119,13 @@ async function readAnswer(response: Response, url: string, refused: string): Pro
   if (response.status === 204) return {}
   const answer = parse(await response.text())
   if (answer === undefined)
-    throw new Failed(`${url} does not answer like Turnpike (status ${response.status}, no JSON)`, true)
+    throw new Failed(`${url} does not look like Turnpike (status ${response.status}, not JSON)`, true)
   if (response.ok) return answer
   const error = answer.error as { message?: unknown; param?: unknown } | undefined
-  const words = `${error?.message ?? `status ${response.status}`}`
+  const text = `${error?.message ?? `status ${response.status}`}`
   if (response.status === 401) throw new Failed(refused)
-  const isNamed = typeof error?.param !== 'string' || words.startsWith(error.param)
-  const message = isNamed ? words : `${error.param}: ${words}`
+  const isNamed = typeof error?.param !== 'string' || text.startsWith(error.param)
+  const message = isNamed ? text : `${error.param}: ${text}`
   if (response.status === 400) throw new BadUsage(message)
   throw new Failed(message, response.status >= 500)
 }
@@ -141,6 +141,6 @@ function parse(text: string): Json | undefined {
 
 async function tokenFromStdin(): Promise<string> {
   const token = await lineFromStdin(TOKEN_CHARS_MAX)
-  if (!/^[\x21-\x7e]+$/.test(token)) throw new BadUsage('there is no admin token on stdin')
+  if (!/^[\x21-\x7e]+$/.test(token)) throw new BadUsage('no admin token on stdin')
   return token
 }

@@ -1,8 +1,8 @@
-// A progress line on stderr for long commands, only on a terminal.
+// A progress line on stderr; prints nothing unless stderr is a terminal.
 import { systemClock } from '../lib/clock.ts'
 
 export type Progress = {
-  // For an unknown total only the count is shown.
+  // Without a total, only the count is shown.
   show(done: number, total: number | undefined): void
   // Clears the line.
   end(): void
@@ -34,7 +34,7 @@ function lineOf(done: number, total: number | undefined, noun: string): string {
   return `${barOf(done, total)} ${percent} %  ${count} of ${total.toLocaleString('en')} ${noun}`
 }
 
-// Empty for zero.
+// A total of zero gives an empty bar.
 export function barOf(done: number, total: number): string {
   const part = total === 0 ? 0 : Math.min(done / total, 1)
   return '█'.repeat(Math.round(part * BAR_CHARS)).padEnd(BAR_CHARS, '░')

@@ -1,4 +1,4 @@
-// Reads a command's input: one line that is a secret, or all of it.
+// Reads a secret from the first line of stdin, or all of stdin.
 import { BadUsage } from './command.ts'
 
 export async function lineFromStdin(charsMax: number): Promise<string> {
@@ -7,7 +7,7 @@ export async function lineFromStdin(charsMax: number): Promise<string> {
 
 export async function allOfStdin(charsMax: number): Promise<string> {
   const text = await read(charsMax, () => false)
-  if (text.length > charsMax) throw new BadUsage(`there are more than ${charsMax} characters on stdin`)
+  if (text.length > charsMax) throw new BadUsage(`stdin has more than ${charsMax} characters`)
   return text
 }
 

@@ -1,4 +1,4 @@
-// `turnpike accounts …`: accounts with their balances and ledgers, through the admin API.
+// `turnpike accounts …`: accounts, their balances and ledgers.
 import { callCommand, listCommand, pathOf } from '../call-command.ts'
 import type { Command } from '../command.ts'
 import { ifMatch, something, VERSION_OPTION } from '../document.ts'
@@ -11,7 +11,7 @@ export const commands: Readonly<Record<string, Command>> = {
       columns: ['id', 'name', 'status', 'balance', 'created_at'],
       filters: {
         status: { value: 'STATUS', about: 'active or suspended' },
-        search: { value: 'TEXT', about: 'part of a name or an id', query: 'q' },
+        search: { value: 'TEXT', about: 'part of the name or ID', query: 'q' },
       },
     },
   ),
@@ -22,7 +22,7 @@ export const commands: Readonly<Record<string, Command>> = {
   create: callCommand(
     {
       usage: 'accounts create NAME',
-      about: 'Creates an account. It has no credits yet: see credits add.',
+      about: 'Creates an account. Add credits with "turnpike credits add".',
       takes: [1, 1],
     },
     input => ({ method: 'POST', path: '/accounts', body: { name: input.args[0] } }),
@@ -30,9 +30,9 @@ export const commands: Readonly<Record<string, Command>> = {
   update: callCommand(
     {
       usage: 'accounts update ID [options]',
-      about: 'Renames, suspends or reactivates an account; in force with the next request of its keys.',
+      about: 'Renames, suspends or reactivates an account. Takes effect with the next request.',
       options: {
-        name: { value: 'NAME', about: 'a new name' },
+        name: { value: 'NAME', about: 'new name' },
         status: { value: 'STATUS', about: 'active or suspended' },
         ...VERSION_OPTION,
       },
@@ -48,7 +48,7 @@ export const commands: Readonly<Record<string, Command>> = {
   ledger: listCommand(
     {
       usage: 'accounts ledger ID [options]',
-      about: 'Lists what was booked on an account: top-ups, adjustments, charges and corrections, newest first.',
+      about: 'Lists the ledger of an account: top-ups, adjustments, charges and corrections, newest first.',
       takes: [1, 1],
     },
     {

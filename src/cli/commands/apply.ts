@@ -1,4 +1,4 @@
-// `turnpike apply`: the running gateway reads its configuration file again; prints the changes.
+// `turnpike apply`: makes the running gateway apply its configuration file, and prints the changes.
 
 import type { Command } from '../command.ts'
 import { cell } from '../document.ts'
@@ -8,9 +8,9 @@ import { printJson, printTable } from '../output.ts'
 export const commands: Readonly<Record<string, Command>> = {
   '': {
     usage: 'apply [--dry-run]',
-    about: 'Puts the catalog of the configuration file in force, all of it or nothing, and prints what differs.',
-    options: { 'dry-run': { about: 'only say what would change' }, ...CLIENT_OPTIONS },
-    more: `The file is the one that the gateway was started with, on its machine. ${CLIENT_HELP}`,
+    about: 'Applies the providers and models of the configuration file in one transaction and prints the changes.',
+    options: { 'dry-run': { about: 'print the changes without applying them' }, ...CLIENT_OPTIONS },
+    more: `The gateway reads the file that it was started with, on its own machine.\n${CLIENT_HELP}`,
     async run(input) {
       const answer = await (await openClient(input)).call('POST', '/catalog/apply', {
         dry_run: input.flag('dry-run'),
@@ -28,9 +28,9 @@ function show({ changes, at_next_start: later, dry_run: isDry }: Json): void {
     return [change, what, id, fields, before, after].map(cell)
   })
   if (rows.length > 0) printTable(['change', 'what', 'id', 'fields', 'price before', 'price after'], rows)
-  const done = isDry === true ? 'nothing was changed (dry run)' : rows.length === 0 ? 'nothing differs' : 'applied'
+  const done = isDry === true ? 'dry run: nothing was changed' : rows.length === 0 ? 'no changes' : 'applied'
   process.stderr.write(`${done}\n`)
   if (Array.isArray(later) && later.length > 0) {
-    process.stderr.write(`At the next start only: ${later.join(', ')}\n`)
+    process.stderr.write(`Requires a restart: ${later.join(', ')}\n`)
   }
 }

@@ -1,4 +1,4 @@
-// The files of `turnpike audit --log`: the gateway's log, plain or compressed with gzip, or standard input.
+// Reads the log files of `turnpike audit --log`: plain, gzipped, or standard input.
 import { createReadStream, statSync } from 'node:fs'
 import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
@@ -6,15 +6,15 @@ import { readLines } from '../../lib/read-lines.ts'
 import { BadUsage } from '../command.ts'
 
 const STDIN = '-'
-// Longer than any line of the gateway.
+// Longer than any line that the gateway writes.
 const LINE_BYTES_MAX = 1024 * 1024
 
-// Before anything is read: an audit takes a while.
+// Checked before the audit, which may take a while.
 export function refuseMissing(files: readonly string[]): void {
-  if (files.filter(file => file === STDIN).length > 1) throw new BadUsage('--log - can be given once')
+  if (files.filter(file => file === STDIN).length > 1) throw new BadUsage('--log - can be given only once')
   for (const file of files) {
     const found = file === STDIN ? undefined : statSync(file, { throwIfNoEntry: false })
-    if (file !== STDIN && found === undefined) throw new BadUsage(`--log: there is no file ${file}`)
+    if (file !== STDIN && found === undefined) throw new BadUsage(`--log: file not found: ${file}`)
     if (found?.isDirectory()) throw new BadUsage(`--log: ${file} is a directory`)
   }
 }
@@ -24,7 +24,7 @@ export async function* journalLines(files: readonly string[]): AsyncGenerator<st
     try {
       yield* readLines(openJournal(file), LINE_BYTES_MAX)
     } catch (error) {
-      throw new BadUsage(`--log: ${file} cannot be read: ${(error as Error).message}`)
+      throw new BadUsage(`--log: cannot read ${file}: ${(error as Error).message}`)
     }
   }
 }
@@ -32,6 +32,6 @@ export async function* journalLines(files: readonly string[]): AsyncGenerator<st
 function openJournal(file: string) {
   if (file === STDIN) return process.stdin
   const bytes = createReadStream(file)
-  // Errors of either stream are thrown where the lines are read.
+  // Errors of both streams are thrown where the lines are read.
   return file.endsWith('.gz') ? pipeline(bytes, createGunzip(), () => undefined) : bytes
 }

@@ -1,4 +1,4 @@
-// `turnpike audit`: checks the invariants of the database and exits with 1 if one is violated.
+// `turnpike audit`: checks the billing invariants of the database.
 import { join, resolve } from 'node:path'
 import { styleText } from 'node:util'
 import { loadDatabaseUrl, loadDataDir } from '../../config/config.ts'
@@ -17,17 +17,14 @@ import { journalLines, refuseMissing } from './audit-log-files.ts'
 export const commands: Readonly<Record<string, Command>> = {
   '': {
     usage: 'audit [FILE] [--idle] [--log FILE]',
-    about: 'Checks every invariant of the books, also beside a running gateway.\nExit code 1 if one is broken.',
+    about: 'Checks every billing invariant; safe while the gateway is running.\nExits with 1 if one is violated.',
     options: {
-      idle: { about: 'no request is in flight: nothing may be open or held' },
-      log: { value: 'FILE', multiple: true, about: 'compare the costs in this log with the usage rows' },
+      idle: { about: 'also require that no row is open and nothing is held' },
+      log: { value: 'FILE', multiple: true, about: 'compare the costs in this log with the usage rows; repeatable' },
     },
-    more: `--log takes what the gateway wrote to its standard output: one JSON object a line,
-plain or .gz, - for standard input; may be given several times. Exit code 1 if a
-request was told another cost than its row has; lines that cannot be read are
-counted and skipped. Exit code 1 also if no line is about a request.
+    more: `FILE is a SQLite database or a backup. Default: the database at DATABASE_URL, otherwise ${DATABASE_FILE} in TURNPIKE_DATA_DIR.
 
-FILE is a SQLite database or a backup; without it the database at\nDATABASE_URL is read, or else ${DATABASE_FILE} in TURNPIKE_DATA_DIR.`,
+--log takes the standard output of the gateway (one JSON object per line), plain or gzipped, or - for standard input. Exits with 1 if a cost in the log differs from the usage row, or if the log has no requests. Unreadable lines are counted and skipped.`,
     takes: [0, 1],
     async run(input) {
       const files = input.texts('log') ?? []
@@ -55,7 +52,7 @@ function sourceOf(file: string | undefined): Source {
 }
 
 async function watchedAudit(source: Source, options: AuditOptions): Promise<AuditReport> {
-  const bar = progress('rows looked at')
+  const bar = progress('rows checked')
   try {
     return await audit(source, { ...options, onProgress: bar.show })
   } finally {
@@ -75,13 +72,13 @@ function compareLog(source: Source, files: readonly string[]): Promise<LogReport
 function printReport(report: AuditReport): void {
   for (const { invariant, promise, checked, broken, examples } of report.findings) {
     const verdict = broken === 0 ? styleText('green', 'ok    ') : styleText('red', 'BROKEN')
-    const count = broken === 0 ? `${checked} checked` : `${broken} broken, ${checked} checked`
+    const count = broken === 0 ? `${checked} checked` : `${broken} violations, ${checked} checked`
     process.stdout.write(`${verdict}  ${invariant.padEnd(6)}  ${promise} (${count})\n`)
     for (const example of examples) process.stdout.write(`                  ${example}\n`)
   }
 }
 
-// A clean result means nothing where the wrong file was checked.
+// A log without requests is probably the wrong file.
 function isGood({ disagreeing, compared, expired }: LogReport): boolean {
   return disagreeing === 0 && compared + expired > 0
 }
@@ -94,8 +91,8 @@ function printLog(report: LogReport): void {
     ...(unreadable === 0 ? [] : [`${unreadable} unreadable`]),
   ]
   const count = [`${compared} compared of ${lines} lines`, ...skipped].join(', ')
-  const broken = isGood(report) ? '' : disagreeing > 0 ? `${disagreeing} disagree, ` : 'no request in it, '
-  process.stdout.write(`${verdict}  log     callers were told what their requests cost (${broken}${count})\n`)
+  const broken = isGood(report) ? '' : disagreeing > 0 ? `${disagreeing} differ, ` : 'no requests found, '
+  process.stdout.write(`${verdict}  log     logged costs match the usage rows (${broken}${count})\n`)
   for (const example of examples) process.stdout.write(`                  ${example}\n`)
   if (disagreeing > examples.length)
     process.stdout.write(`                  and ${disagreeing - examples.length} more\n`)

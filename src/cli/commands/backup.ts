@@ -1,4 +1,4 @@
-// `turnpike backup FILE`: one consistent copy of the store, also while the gateway runs and writes.
+// `turnpike backup FILE`: a consistent copy of the SQLite database, also while the gateway is running.
 import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -11,14 +11,14 @@ import { printFields, printJson } from '../output.ts'
 export const commands: Readonly<Record<string, Command>> = {
   '': {
     usage: 'backup FILE',
-    about: 'Copies the store into FILE, which must not exist yet.',
-    more: 'The copy holds hashes of secrets and sealed credentials; the key file of the data dir is not part of it.',
+    about: 'Copies the SQLite database to FILE, which must not exist. Safe while the gateway is running.',
+    more: 'The copy contains hashed secrets and encrypted credentials. It does not contain the encryption key; back up encryption.key separately.',
     takes: [1, 1],
     async run(input) {
       const source = join(loadDataDir(), DATABASE_FILE)
       const file = resolve(input.args[0] ?? '')
-      if (!existsSync(source)) throw new Failed(`there is no database at ${source}`)
-      if (existsSync(file)) throw new Failed(`${file} exists already`)
+      if (!existsSync(source)) throw new Failed(`database not found: ${source}`)
+      if (existsSync(file)) throw new Failed(`${file} already exists`)
       copyDatabase(source, file)
       if (input.json) printJson({ ok: true, file })
       else printFields([['backup', file]])
@@ -27,8 +27,8 @@ export const commands: Readonly<Record<string, Command>> = {
   },
 }
 
-// VACUUM INTO reads in one transaction, which neither blocks writers nor is blocked by them, and gives one plain file without a
-// log. The name appears only when all of it is on disk.
+// VACUUM INTO reads in one transaction without blocking writers, and writes a single file without a WAL. The file gets its
+// name only when it is complete and on disk.
 export function copyDatabase(source: string, file: string): void {
   const part = `${file}.part`
   rmSync(part, { force: true })
@@ -45,11 +45,11 @@ export function copyDatabase(source: string, file: string): void {
     syncFolder(dirname(file))
   } catch (error) {
     rmSync(part, { force: true })
-    throw new Failed(`the copy failed: ${(error as Error).message}`)
+    throw new Failed(`backup failed: ${(error as Error).message}`)
   }
 }
 
-// VACUUM INTO accepts an empty file as new; created here so that it is never readable for others, not even at first.
+// VACUUM INTO accepts an empty file; creating it here ensures that it is never readable by others.
 function createPrivate(path: string): void {
   closeSync(openSync(path, 'wx', 0o600))
   chmodSync(path, 0o600)

@@ -1,15 +1,15 @@
-// One answer of a model, read from the stream as it arrives.
+// Sends one chat request and reads the streamed response.
 import { sseReader } from '../../lib/sse.ts'
 import { Failed } from '../command.ts'
 import { callWithKey, type Json } from '../http-client.ts'
 
 export type Turn = { readonly role: 'system' | 'user' | 'assistant'; readonly content: string }
 
-export type Ask = {
+export type ChatOptions = {
   readonly key: string
   readonly model: string
   readonly maxTokens: number | undefined
-  onWords(words: string): void
+  onText(text: string): void
 }
 
 export type Reply = {
@@ -17,7 +17,7 @@ export type Reply = {
   readonly content: string
   readonly finish_reason: string | null
   readonly usage: { readonly prompt_tokens: number; readonly completion_tokens: number }
-  // Credits, with the exact digits of the gateway.
+  // Credits, exactly as the gateway wrote them.
   readonly cost: string
   readonly provider: string | null
   readonly request_id: string
@@ -35,20 +35,23 @@ type Chunk = {
   readonly error?: { readonly message?: string }
 }
 
-export async function say(messages: readonly Turn[], { key, model, maxTokens, onWords }: Ask): Promise<Reply> {
+export async function sendChat(
+  messages: readonly Turn[],
+  { key, model, maxTokens, onText }: ChatOptions,
+): Promise<Reply> {
   let reply = { ...NOTHING, model }
   const reader = sseReader(
     data => {
       if (data === '[DONE]') return
       const chunk = JSON.parse(data) as Chunk
-      if (chunk.error !== undefined) throw new Failed(chunk.error.message ?? 'the answer broke off')
+      if (chunk.error !== undefined) throw new Failed(chunk.error.message ?? 'the response was interrupted')
       const choice = chunk.choices?.[0]
-      const words = choice?.delta?.content ?? ''
-      if (words !== '') onWords(words)
+      const text = choice?.delta?.content ?? ''
+      if (text !== '') onText(text)
       reply = {
         ...reply,
         model: chunk.model ?? reply.model,
-        content: reply.content + words,
+        content: reply.content + text,
         finish_reason: choice?.finish_reason ?? reply.finish_reason,
         ...(chunk.usage ? { usage: chunk.usage, cost: /"cost":([\d.]+)/.exec(data)?.[1] ?? reply.cost } : {}),
       }
@@ -58,7 +61,7 @@ export async function say(messages: readonly Turn[], { key, model, maxTokens, on
 
   const body = { model, messages, stream: true, stream_options: { include_usage: true }, max_tokens: maxTokens }
   for await (const piece of callWithKey('/chat/completions', key, body)) {
-    if (piece instanceof Headers) reply = { ...reply, ...told(piece) }
+    if (piece instanceof Headers) reply = { ...reply, ...fromHeaders(piece) }
     else reader.push(piece)
   }
   reader.end()
@@ -75,17 +78,17 @@ const NOTHING: Reply = {
   request_id: '',
 }
 
-// The prefix of the gateway's own headers is configurable.
-function told(headers: Headers): Pick<Reply, 'provider' | 'request_id'> {
+// The prefix of the gateway's headers is configurable.
+function fromHeaders(headers: Headers): Pick<Reply, 'provider' | 'request_id'> {
   const name = [...headers.keys()].find(each => each.endsWith('-provider')) ?? ''
   return { provider: name === '' ? null : headers.get(name), request_id: headers.get('x-request-id') ?? '' }
 }
 
-export async function someModel(key: string): Promise<string> {
+export async function firstModel(key: string): Promise<string> {
   const pieces: Uint8Array[] = []
   for await (const piece of callWithKey('/models', key)) if (!(piece instanceof Headers)) pieces.push(piece)
   const { data } = JSON.parse(Buffer.concat(pieces).toString('utf8')) as { readonly data: readonly Json[] }
   const first = data[0]?.id
-  if (typeof first !== 'string') throw new Failed('there is no active model')
+  if (typeof first !== 'string') throw new Failed('no active model')
   return first
 }

@@ -1,4 +1,4 @@
-// `turnpike chat`: a chat from the shell, word by word, with the duration and cost of each answer.
+// `turnpike chat`: a streaming chat in the terminal, with the cost of each response.
 import { createInterface } from 'node:readline/promises'
 import { styleText } from 'node:util'
 import { loadClientConfig } from '../../config/config.ts'
@@ -7,48 +7,48 @@ import { readCount } from '../document.ts'
 import { CLIENT_HELP } from '../http-client.ts'
 import { printJson } from '../output.ts'
 import { allOfStdin } from '../stdin.ts'
-import { type Ask, type Reply, say, someModel, type Turn } from './chat-call.ts'
+import { type ChatOptions, firstModel, type Reply, sendChat, type Turn } from './chat-call.ts'
 
 const STDIN_CHARS_MAX = 4_000_000
 
 export const commands: Readonly<Record<string, Command>> = {
   '': {
     usage: 'chat [MODEL] [options]',
-    about: 'Chats with a model, the first one there is unless named. Ctrl-D ends it.',
+    about: 'Chats with a model (default: the first active one). Press Ctrl-D to quit.',
     options: {
-      message: { value: 'TEXT', about: 'say this, print the answer and end; without it what is on stdin is said' },
-      system: { value: 'TEXT', about: 'how the model should behave' },
-      'max-tokens': { value: 'N', about: 'most tokens of each answer' },
-      'key-stdin': { about: 'read the key from the first line of stdin instead of TURNPIKE_API_KEY' },
+      message: { value: 'TEXT', about: 'send one message, print the response and exit (default: read stdin)' },
+      system: { value: 'TEXT', about: 'system prompt' },
+      'max-tokens': { value: 'N', about: 'maximum number of tokens per response' },
+      'key-stdin': { about: 'read the API key from the first line of stdin' },
     },
-    more: `The key comes from TURNPIKE_API_KEY or from stdin. ${CLIENT_HELP}`,
+    more: `Reads the API key from TURNPIKE_API_KEY or stdin.\n${CLIENT_HELP}`,
     takes: [0, 1],
     run: chat,
   },
 }
 
 async function chat(input: Input): Promise<number> {
-  const { key, message } = await whatWasGiven(input)
-  const ask: Ask = {
+  const { key, message } = await readKeyAndMessage(input)
+  const options: ChatOptions = {
     key,
-    model: input.args[0] ?? (await someModel(key)),
+    model: input.args[0] ?? (await firstModel(key)),
     maxTokens: readCount(input, 'max-tokens'),
-    onWords: input.json ? () => {} : words => void process.stdout.write(words),
+    onText: input.json ? () => {} : text => void process.stdout.write(text),
   }
   const system = input.text('system')
   const turns: Turn[] = system === undefined ? [] : [{ role: 'system', content: system }]
-  if (message === undefined) return talk(turns, ask)
-  const reply = await say([...turns, { role: 'user', content: message }], ask)
+  if (message === undefined) return talk(turns, options)
+  const reply = await sendChat([...turns, { role: 'user', content: message }], options)
   if (input.json) printJson(reply)
   else printReceipt(reply)
   return 0
 }
 
-// Until the person at the terminal ends the input. A failed answer is reported, and can be requested again.
-async function talk(turns: Turn[], ask: Ask): Promise<number> {
+// Runs until end of input. A failed request is reported, and the chat continues.
+async function talk(turns: Turn[], options: ChatOptions): Promise<number> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr, prompt: styleText('bold', '> ') })
-  process.stderr.write(styleText('dim', `${ask.model}; Ctrl-D ends\n`, { stream: process.stderr }))
-  // Lines that were typed ahead are still read after Ctrl-D.
+  process.stderr.write(styleText('dim', `${options.model} (Ctrl-D to quit)\n`, { stream: process.stderr }))
+  // Lines typed ahead are still read after Ctrl-D.
   let isOpen = true
   terminal.once('close', () => {
     isOpen = false
@@ -56,11 +56,11 @@ async function talk(turns: Turn[], ask: Ask): Promise<number> {
   terminal.prompt()
   for await (const line of terminal) {
     if (line.trim() !== '') {
-      const asked = [...turns, { role: 'user', content: line } as const]
+      const messages = [...turns, { role: 'user', content: line } as const]
       try {
-        const reply = await say(asked, ask)
+        const reply = await sendChat(messages, options)
         printReceipt(reply)
-        turns.splice(0, turns.length, ...asked, { role: 'assistant', content: reply.content })
+        turns.splice(0, turns.length, ...messages, { role: 'assistant', content: reply.content })
       } catch (error) {
         process.stderr.write(`${styleText('red', (error as Error).message, { stream: process.stderr })}\n`)
       }
@@ -71,24 +71,24 @@ async function talk(turns: Turn[], ask: Ask): Promise<number> {
   return 0
 }
 
-// A key on stdin is its first line, and the message may follow.
-async function whatWasGiven(input: Input): Promise<{ key: string; message: string | undefined }> {
-  const isTalk = process.stdin.isTTY && !input.flag('key-stdin')
-  const reads = input.flag('key-stdin') || (!isTalk && input.text('message') === undefined)
+// With --key-stdin, the first line is the key and the rest is the message.
+async function readKeyAndMessage(input: Input): Promise<{ key: string; message: string | undefined }> {
+  const isInteractive = process.stdin.isTTY && !input.flag('key-stdin')
+  const reads = input.flag('key-stdin') || (!isInteractive && input.text('message') === undefined)
   const text = reads ? await allOfStdin(STDIN_CHARS_MAX) : ''
   const [first = '', ...rest] = input.flag('key-stdin') ? text.split('\n') : ['', text]
   const key = input.flag('key-stdin') ? first.trim() : loadClientConfig().apiKey
   if (key === undefined || key === '')
-    throw new BadUsage('set TURNPIKE_API_KEY, or give the key on stdin with --key-stdin')
-  const message = input.text('message') ?? (isTalk ? undefined : rest.join('\n').trim())
-  if (message === '') throw new BadUsage('there is nothing to say: give --message or write it to stdin')
-  if (message === undefined && input.json) throw new BadUsage('--json needs --message, or a message on stdin')
+    throw new BadUsage('set TURNPIKE_API_KEY, or pass the key on stdin with --key-stdin')
+  const message = input.text('message') ?? (isInteractive ? undefined : rest.join('\n').trim())
+  if (message === '') throw new BadUsage('no message; pass --message or write it to stdin')
+  if (message === undefined && input.json) throw new BadUsage('--json requires --message or a message on stdin')
   return { key, message }
 }
 
 function printReceipt({ usage, cost, provider, request_id: id }: Reply): void {
-  const tokens = `${usage.prompt_tokens} tokens in, ${usage.completion_tokens} out`
-  const facts = [tokens, `${cost} credits`, provider, id].filter(Boolean).join(' · ')
+  const tokens = `${usage.prompt_tokens} prompt tokens, ${usage.completion_tokens} completion tokens`
+  const summary = [tokens, `${cost} credits`, provider, id].filter(Boolean).join(' · ')
   process.stdout.write('\n')
-  process.stderr.write(`${styleText('dim', facts, { stream: process.stderr })}\n`)
+  process.stderr.write(`${styleText('dim', summary, { stream: process.stderr })}\n`)
 }

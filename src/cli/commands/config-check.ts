@@ -1,4 +1,4 @@
-// `turnpike config check`: reads the configuration like a start would, prints a summary, and changes nothing.
+// `turnpike config check`: validates the configuration and prints a summary.
 import { environmentWith, loadConfig } from '../../config/config.ts'
 import { formatPrice } from '../../domain/credits.ts'
 import type { Command } from '../command.ts'
@@ -7,7 +7,7 @@ import { printFields, printJson, printTable } from '../output.ts'
 export const commands: Readonly<Record<string, Command>> = {
   check: {
     usage: 'config check [FILE]',
-    about: 'Checks variables and configuration file. Exit code 2 with file, line, column and key of a mistake.',
+    about: 'Checks environment variables and configuration file. On errors, prints file, line, column and key.',
     takes: [0, 1],
     async run(input) {
       const config = loadConfig(environmentWith(input.args[0]))
@@ -27,11 +27,11 @@ export const commands: Readonly<Record<string, Command>> = {
       }
       if (input.json) printJson({ ok: true, ...summary })
       else {
-        const file = summary.file ?? 'none: the demo provider will be used, and what the environment holds keys for'
+        const file = summary.file ?? 'none (uses the demo provider and providers with an API key in the environment)'
         printFields([
           ['file', file],
           ['listen', summary.listen],
-          ['data dir', summary.data_dir],
+          ['data directory', summary.data_dir],
           ['providers', summary.providers.join(', ')],
         ])
         const rows = prices.map(model => [model.id, model.prompt, model.completion, model.targets.join(', ')])

@@ -1,4 +1,4 @@
-// `turnpike credits add`: adds credits to an account, booked once however often the call is repeated.
+// `turnpike credits add`: adds credits to an account, idempotently.
 import { randomUUID } from 'node:crypto'
 import { formatCredits, isBeyondCredits, NANO_MAX, parseCredits } from '../../domain/credits.ts'
 import { BadUsage, type Command, Failed } from '../command.ts'
@@ -8,12 +8,12 @@ import { type Cell, printFields, printJson } from '../output.ts'
 export const commands: Readonly<Record<string, Command>> = {
   add: {
     usage: 'credits add ACCOUNT AMOUNT [options]',
-    about: 'Adds credits to an account. A negative amount (after --) takes them away, never below zero.',
+    about: 'Adds credits to an account. A negative amount (after --) deducts credits, never below zero.',
     options: {
-      note: { value: 'TEXT', about: 'kept with the entry' },
+      note: { value: 'TEXT', about: 'note for the ledger entry' },
       'idempotency-key': {
         value: 'KEY',
-        about: 'repeat a call with the same key and it is booked once; made up unless given',
+        about: 'repeated calls with the same key are applied once (default: random)',
       },
       ...CLIENT_OPTIONS,
     },
@@ -23,7 +23,7 @@ export const commands: Readonly<Record<string, Command>> = {
       const [account = '', amount = ''] = input.args
       if (isBeyondCredits(amount)) throw new BadUsage(`AMOUNT must be at most ${formatCredits(NANO_MAX)}`)
       if (parseCredits(amount) === undefined)
-        throw new BadUsage('AMOUNT must be a decimal such as 10 or 0.25, at most 9 decimals')
+        throw new BadUsage('AMOUNT must be a decimal number such as 10 or 0.25, with at most 9 decimals')
       const once = input.text('idempotency-key') ?? randomUUID()
       const note = input.text('note')
       const client = await openClient(input)
@@ -32,8 +32,8 @@ export const commands: Readonly<Record<string, Command>> = {
         .call('POST', path, { amount, ...(note === undefined ? {} : { note }) }, { 'idempotency-key': once })
         .catch((error: Error) => {
           if (!(error instanceof Failed && error.unsure)) throw error
-          // With the same key the call can be repeated safely.
-          throw new Failed(`${error.message}\nto try again safely, add: --idempotency-key ${once}`)
+          // Repeating the call with the same key is safe.
+          throw new Failed(`${error.message}\nto retry safely, add: --idempotency-key ${once}`)
         })
 
       if (input.json) printJson(entry)

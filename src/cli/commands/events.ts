@@ -1,18 +1,18 @@
-// `turnpike events list`: operators' actions, when and from where.
+// `turnpike events list`: the audit log.
 import { listCommand } from '../call-command.ts'
 import type { Command } from '../command.ts'
 
 export const commands: Readonly<Record<string, Command>> = {
   list: listCommand(
-    { usage: 'events list [options]', about: "Lists operators' actions, newest first." },
+    { usage: 'events list [options]', about: 'Lists the actions of operators, newest first.' },
     {
       path: () => '/events',
       columns: ['at', 'actor', 'action', 'subject', 'address', 'detail', 'actor_id', 'id'],
       filters: {
-        actor: { value: 'NAME', about: 'of one operator' },
-        action: { value: 'ACTION', about: 'such as key.revoke, or key for all on keys' },
-        subject: { value: 'ID', about: 'on this key, account, …' },
-        from: { value: 'TIME', about: 'not before this time' },
+        actor: { value: 'NAME', about: 'only this operator' },
+        action: { value: 'ACTION', about: 'only this action, such as key.revoke, or key for all actions on keys' },
+        subject: { value: 'ID', about: 'only this key, account or other object' },
+        from: { value: 'TIME', about: 'at or after this time' },
         to: { value: 'TIME', about: 'before this time' },
       },
     },

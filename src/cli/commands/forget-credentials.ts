@@ -1,5 +1,5 @@
-// `turnpike forget-credentials`: for a lost encryption key. Provider credentials that can no longer be decrypted are deleted, so
-// that the gateway starts again; everything else stays.
+// `turnpike forget-credentials`: deletes stored provider credentials that cannot be decrypted because the encryption key is lost,
+// so that the gateway can start again.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadDatabaseUrl, loadDataDir } from '../../config/config.ts'
@@ -12,11 +12,11 @@ import { printFields, printJson } from '../output.ts'
 export const commands: Readonly<Record<string, Command>> = {
   '': {
     usage: 'forget-credentials --yes',
-    about: 'Deletes every stored provider credential, for when the key that sealed them is lost.',
-    options: { yes: { about: 'really do it; they cannot be brought back' } },
-    more: 'Works on what DATABASE_URL names, or else on TURNPIKE_DATA_DIR, while no gateway runs there. Enter the\ncredentials again afterwards.',
+    about: 'Deletes all stored provider credentials. Use it if the encryption key is lost.',
+    options: { yes: { about: 'confirm; deleted credentials cannot be recovered' } },
+    more: 'Uses the database at DATABASE_URL, otherwise TURNPIKE_DATA_DIR. Stop the gateway first, and add the credentials again afterwards.',
     async run(input) {
-      if (!input.flag('yes')) throw new BadUsage('this cannot be undone: say --yes')
+      if (!input.flag('yes')) throw new BadUsage('this cannot be undone; pass --yes to confirm')
       const url = loadDatabaseUrl()
       const forgotten = url === undefined ? await forgetHere(loadDataDir()) : await forgetShared(url)
       if (input.json) printJson({ ok: true, forgotten })
@@ -28,9 +28,9 @@ export const commands: Readonly<Record<string, Command>> = {
 
 async function forgetHere(dir: string): Promise<number> {
   const file = join(dir, DATABASE_FILE)
-  if (!existsSync(file)) throw new Failed(`there is no database at ${file}`)
+  if (!existsSync(file)) throw new Failed(`database not found: ${file}`)
   const lock = lockDataDir(dir)
-  if (lock === 'taken') throw new Failed(`a gateway is running on ${dir}`)
+  if (lock === 'taken') throw new Failed(`a gateway is running in ${dir}`)
   try {
     return await forgetInFile(file, systemClock)
   } finally {

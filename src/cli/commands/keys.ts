@@ -1,24 +1,24 @@
-// `turnpike keys …`: keys, through the admin API. A secret is printed once, when it is made.
+// `turnpike keys …`: API keys. A secret is printed only when it is created.
 import { systemClock } from '../../lib/clock.ts'
 import { callCommand, listCommand, pathOf } from '../call-command.ts'
 import { BadUsage, type Command, type Input, type Option } from '../command.ts'
 import { ifMatch, readCount, something, VERSION_OPTION } from '../document.ts'
 import type { Json } from '../http-client.ts'
 
-const CONTROLS: Readonly<Record<string, Option>> = {
-  scope: { value: 'SCOPE', multiple: true, about: 'chat.completions or models.read; may be repeated' },
+const LIMITS: Readonly<Record<string, Option>> = {
+  scope: { value: 'SCOPE', multiple: true, about: 'chat.completions or models.read; repeatable' },
   'allow-ip': {
     value: 'RANGE',
     multiple: true,
-    about: 'address or range it may be used from; may be repeated; "any" for all',
+    about: 'allowed IP address or CIDR range, or "any"; repeatable',
   },
   rpm: { value: 'N', about: 'requests per minute' },
   daily: { value: 'N', about: 'requests per UTC day, or "none"' },
-  'credit-limit': { value: 'CREDITS', about: 'what this key may spend in all, or "none"' },
-  'max-concurrent': { value: 'N', about: 'requests in flight at once' },
+  'credit-limit': { value: 'CREDITS', about: 'lifetime spending limit, or "none"' },
+  'max-concurrent': { value: 'N', about: 'maximum number of concurrent requests' },
   expires: {
     value: 'WHEN',
-    about: 'a date such as 2030-01-31T12:00:00Z, a time from now such as 30d or 12h, or "never"',
+    about: 'a date such as 2030-01-31T12:00:00Z, a duration such as 30d or 12h, or "never"',
   },
 }
 
@@ -38,14 +38,14 @@ export const commands: Readonly<Record<string, Command>> = {
   create: callCommand(
     {
       usage: 'keys create NAME [options]',
-      about: 'Creates a key and prints its secret, this once.',
-      options: { account: { value: 'ID', about: 'the account it spends from' }, ...CONTROLS },
+      about: 'Creates a key and prints its secret, which is shown only once.',
+      options: { account: { value: 'ID', about: 'account to charge (default: the default account)' }, ...LIMITS },
       takes: [1, 1],
     },
     input => ({
       method: 'POST',
       path: '/keys',
-      body: { name: input.args[0], account_id: input.text('account'), ...controls(input) },
+      body: { name: input.args[0], account_id: input.text('account'), ...limits(input) },
     }),
   ),
   list: listCommand(
@@ -55,8 +55,8 @@ export const commands: Readonly<Record<string, Command>> = {
       columns: COLUMNS,
       filters: {
         status: { value: 'STATUS', about: 'active, revoked or expired' },
-        account: { value: 'ID', about: 'of one account', query: 'account_id' },
-        search: { value: 'TEXT', about: 'part of a name, an id or the last four', query: 'q' },
+        account: { value: 'ID', about: 'only keys of this account', query: 'account_id' },
+        search: { value: 'TEXT', about: 'part of the name, ID or last four characters', query: 'q' },
       },
     },
   ),
@@ -67,21 +67,21 @@ export const commands: Readonly<Record<string, Command>> = {
   update: callCommand(
     {
       usage: 'keys update ID [options]',
-      about: 'Changes what is given and nothing else; in force with the next request.',
-      options: { name: { value: 'NAME', about: 'a new name' }, ...CONTROLS, ...VERSION_OPTION },
+      about: 'Changes the given fields only. Takes effect with the next request.',
+      options: { name: { value: 'NAME', about: 'new name' }, ...LIMITS, ...VERSION_OPTION },
       takes: [1, 1],
     },
     input => ({
       method: 'PATCH',
       path: pathOf('keys', input),
-      body: something({ name: input.text('name'), ...controls(input) }),
+      body: something({ name: input.text('name'), ...limits(input) }),
       headers: ifMatch(input),
     }),
   ),
   rotate: callCommand(
     {
       usage: 'keys rotate ID',
-      about: 'Makes a new secret and prints it, this once. The old one goes on working for 60 minutes.',
+      about: 'Creates a new secret and prints it once. The old secret keeps working for 60 minutes.',
       takes: [1, 1],
     },
     input => ({ method: 'POST', path: pathOf('keys', input, '/rotate'), body: {} }),
@@ -89,8 +89,8 @@ export const commands: Readonly<Record<string, Command>> = {
   'end-grace': callCommand(
     {
       usage: 'keys end-grace ID [options]',
-      about: 'Ends the old secrets of a key now.',
-      options: { last4: { value: 'XXXX', about: 'only the one that ends in these four characters' } },
+      about: 'Ends the grace period of old secrets immediately.',
+      options: { last4: { value: 'XXXX', about: 'only the secret that ends in these four characters' } },
       takes: [1, 1],
     },
     input => ({ method: 'POST', path: pathOf('keys', input, '/end-grace'), body: { last4: input.text('last4') } }),
@@ -98,7 +98,7 @@ export const commands: Readonly<Record<string, Command>> = {
   'reset-day': callCommand(
     {
       usage: 'keys reset-day ID',
-      about: "Counts the key's requests of the day from zero again.",
+      about: 'Resets the daily request count of a key to zero.',
       takes: [1, 1],
     },
     input => ({ method: 'POST', path: pathOf('keys', input, '/reset-day'), body: {} }),
@@ -106,8 +106,8 @@ export const commands: Readonly<Record<string, Command>> = {
   revoke: callCommand(
     {
       usage: 'keys revoke ID [options]',
-      about: 'Revokes a key for ever. Requests that were admitted before finish.',
-      options: { 'abort-streams': { about: 'end those too, within a second' } },
+      about: 'Revokes a key permanently. Requests that have already started can finish.',
+      options: { 'abort-streams': { about: 'abort running requests within a second' } },
       takes: [1, 1],
     },
     input => ({
@@ -118,7 +118,7 @@ export const commands: Readonly<Record<string, Command>> = {
   ),
 }
 
-function controls(input: Input): Json {
+function limits(input: Input): Json {
   return {
     scopes: input.texts('scope'),
     ip_allowlist: input.texts('allow-ip')?.filter(range => range !== 'any'),
@@ -137,6 +137,6 @@ function expiry(text: string | undefined): string | null | undefined {
   const span = /^(\d{1,6})([mhd])$/.exec(text)
   const at = span === null ? Date.parse(text) : systemClock.now() + Number(span[1]) * (UNITS_MS[span[2] ?? ''] ?? 0)
   if (Number.isNaN(at) || (span === null && !/^\d{4}-/.test(text)))
-    throw new BadUsage('--expires must be a date, a time such as 30d, or "never"')
+    throw new BadUsage('--expires must be a date, a duration such as 30d, or "never"')
   return new Date(at).toISOString()
 }

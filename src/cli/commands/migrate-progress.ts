@@ -1,4 +1,4 @@
-// The progress of a transfer: a bar on a terminal, an occasional plain line in a pipe, and nothing in machine-readable output.
+// Progress of a migration: a progress bar on a terminal, occasional lines in a pipe, nothing with --json.
 import { systemClock } from '../../lib/clock.ts'
 import type { Tell } from '../../store/transfer/transfer.ts'
 import { barOf, CLEAR, REDRAW_MS } from '../progress.ts'
@@ -33,7 +33,7 @@ export function openProgress(stream: Terminal, json: boolean): MoveProgress {
     if (now - shownAt < (isTerminal ? REDRAW_MS : LINE_MS)) return
     shownAt = now
     const seconds = (now - began) / 1000
-    const figures = `${done} of ${rows} rows, ${copied} copied, ${Math.round(done / Math.max(seconds, 0.001))} a second`
+    const figures = `${done} of ${rows} rows, ${copied} copied, ${Math.round(done / Math.max(seconds, 0.001))} rows/s`
     if (!isTerminal) {
       say(`${doing}: ${figures}`)
       return

@@ -1,5 +1,5 @@
-// `turnpike migrate`: transfers an installation from SQLite to Postgres, most of it while the gateway runs, and prints the
-// settings for the new nodes.
+// `turnpike migrate`: migrates an installation from SQLite to Postgres, mostly while the gateway is running, and prints the
+// settings of the new nodes.
 import { randomUUIDv7 } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -14,25 +14,25 @@ import { lineFromStdin } from '../stdin.ts'
 import { openProgress } from './migrate-progress.ts'
 
 const URL_CHARS_MAX = 4096
-const LOOK_AGAIN_MS = 1000
+const RETRY_MS = 1000
 const KEY_FILE = 'encryption.key'
 
 export const commands: Readonly<Record<string, Command>> = {
   '': {
     usage: 'migrate --from sqlite:DIR [--to postgres://…] [--wait]',
-    about: 'Moves an installation from SQLite to an empty Postgres. Run it again whenever it was cut short.',
+    about: 'Migrates an installation from SQLite to an empty Postgres database. If interrupted, run it again.',
     options: {
-      from: { value: 'sqlite:DIR', about: 'the data directory that is moved' },
-      to: { value: 'URL', about: 'where to, without a password; without it what DATABASE_URL says' },
-      'to-stdin': { about: 'read the address from stdin' },
-      wait: { about: 'wait until the gateway on DIR has stopped, then finish' },
-      undo: { about: 'let a gateway start on DIR again; what was booked on Postgres since is not there' },
+      from: { value: 'sqlite:DIR', about: 'data directory to migrate' },
+      to: { value: 'URL', about: 'target, without a password (default: DATABASE_URL)' },
+      'to-stdin': { about: 'read the target URL from stdin' },
+      wait: { about: 'wait for the gateway on DIR to stop, then finish' },
+      undo: { about: 'allow a gateway to start on DIR again, without the data written to Postgres since' },
     },
-    more: `An address with a password comes in DATABASE_URL or on stdin; in --to it is refused, since every user of the machine can
-read arguments.
-While the gateway runs, all that is settled is copied; nothing is locked. Then stop it: the rest is copied, everything is
-compared and audited, and DIR is marked, so that no gateway starts on it by accident. Connect to Postgres itself, not to
-PgBouncer in transaction mode.`,
+    more: `Pass a URL with a password in DATABASE_URL or on stdin. --to does not accept passwords, because every user of the machine can see arguments.
+
+While the gateway is running, settled data is copied without locking. Then stop the gateway: the rest is copied, compared and audited, and DIR is marked so that no gateway starts on it by accident.
+
+Connect to Postgres directly, not to PgBouncer in transaction mode.`,
     async run(input) {
       const dir = sourceDir(input)
       return input.flag('undo') ? undo(dir, input) : migrate(dir, await targetUrl(input), input)
@@ -42,7 +42,7 @@ PgBouncer in transaction mode.`,
 
 function sourceDir(input: Input): string {
   const from = input.text('from')
-  if (from === undefined) throw new BadUsage('say what is moved: --from sqlite:DIR')
+  if (from === undefined) throw new BadUsage('--from sqlite:DIR is required')
   const match = /^sqlite:(?!\/\/)(.+)$/.exec(from)
   if (match?.[1] === undefined) throw new BadUsage('--from must be sqlite:DIR, for example sqlite:./data')
   return resolve(match[1])
@@ -50,21 +50,22 @@ function sourceDir(input: Input): string {
 
 async function targetUrl(input: Input): Promise<string> {
   const given = input.text('to')
-  if (given !== undefined && input.flag('to-stdin')) throw new BadUsage('the address is either in --to or on stdin')
+  if (given !== undefined && input.flag('to-stdin')) throw new BadUsage('--to and --to-stdin cannot be combined')
   const url = input.flag('to-stdin') ? await lineFromStdin(URL_CHARS_MAX) : (given ?? loadDatabaseUrl())
-  if (url === undefined || url === '') throw new BadUsage('say where to: --to postgres://…, DATABASE_URL or --to-stdin')
-  // Nothing of it is repeated: it may contain a password.
+  if (url === undefined || url === '')
+    throw new BadUsage('no target; use --to postgres://…, DATABASE_URL or --to-stdin')
+  // Never echoed, because it may contain a password.
   const address = URL.parse(url)
   if (address === null || !/^postgres(ql)?:$/.test(address.protocol)) {
-    throw new BadUsage('the target must be a postgres:// address')
+    throw new BadUsage('the target must be a postgres:// URL')
   }
   if (given !== undefined && (address.password !== '' || address.searchParams.has('password'))) {
     throw new BadUsage(
-      'a password in --to can be read by every user of the machine: give the address by DATABASE_URL or --to-stdin',
+      '--to does not accept a password, because every user of the machine can see arguments; use DATABASE_URL or --to-stdin',
     )
   }
   if ([address.username, address.password, address.hostname, address.pathname].some(part => !isEncoded(part))) {
-    throw new BadUsage('the target has a % that encodes nothing: write %25 for it')
+    throw new BadUsage('the target URL has an invalid percent-encoding; write % as %25')
   }
   return url
 }
@@ -86,10 +87,10 @@ async function migrate(dir: string, url: string, input: Input): Promise<number> 
     if (!input.flag('wait')) return false
     if (!isWaiting) {
       progress.stage('wait for the gateway', 0)
-      progress.say(`Everything settled is copied. Now stop the gateway on ${dir}; the rest follows at once.`)
+      progress.say(`All settled data is copied. Stop the gateway on ${dir} to finish the migration.`)
     }
     isWaiting = true
-    await setTimeout(LOOK_AGAIN_MS)
+    await setTimeout(RETRY_MS)
     return true
   }
   try {
@@ -108,7 +109,7 @@ function report({ outcome, tables }: Moved, dir: string, to: string, input: Inpu
   if (outcome === 'copied ahead') {
     if (input.json) printJson({ ok: false, outcome: 'copied_ahead', from: dir, to })
     throw new Failed(
-      `a gateway is running on ${dir}. What is settled is copied; stop the gateway and run this again to finish, or use --wait`,
+      `a gateway is running on ${dir}. Settled data is copied; to finish, stop the gateway and run this command again, or use --wait`,
     )
   }
   if (input.json) {
@@ -121,31 +122,38 @@ function report({ outcome, tables }: Moved, dir: string, to: string, input: Inpu
   return 0
 }
 
-// The settings that the nodes need, by name; the values are not printed.
+// Names the settings of the new nodes; secret values are not printed.
 function nextSteps(dir: string): readonly string[] {
   const keyFile = join(dir, KEY_FILE)
   const key = existsSync(keyFile)
-    ? `TURNPIKE_ENCRYPTION_KEY to the content of ${keyFile} (stored credentials are sealed with it)`
-    : 'TURNPIKE_ENCRYPTION_KEY to the value that the gateway had before'
+    ? `TURNPIKE_ENCRYPTION_KEY to the content of ${keyFile} (it encrypts the stored credentials)`
+    : 'TURNPIKE_ENCRYPTION_KEY to its current value'
   return [
-    `On every node set DATABASE_URL to the target, ${key}, and TURNPIKE_ADMIN_TOKEN to one and the same token.`,
-    'Start the nodes. Keys, balances, rows and the catalog are as they were.',
-    `Keep ${dir} until you are sure: turnpike migrate --undo --from sqlite:${dir} lets a gateway start on it again.`,
+    `On every node, set DATABASE_URL to the target, ${key}, and TURNPIKE_ADMIN_TOKEN to the same token.`,
+    'Start the nodes. Keys, balances, usage rows and the catalog are unchanged.',
+    `Keep ${dir} as a fallback: "turnpike migrate --undo --from sqlite:${dir}" allows a gateway to start on it again.`,
   ]
 }
 
 function undo(dir: string, input: Input): number {
   for (const other of ['to', 'to-stdin', 'wait']) {
-    if (input.flag(other) || input.text(other) !== undefined) throw new BadUsage(`--undo takes no --${other}`)
+    if (input.flag(other) || input.text(other) !== undefined)
+      throw new BadUsage(`--undo cannot be combined with --${other}`)
   }
-  if (!existsSync(dir)) throw new Failed(`there is no directory ${dir}`)
+  if (!existsSync(dir)) throw new Failed(`directory not found: ${dir}`)
   const lock = lockDataDir(dir)
   if (lock === 'taken') throw new Failed(`another process is using ${dir}`)
   try {
     const note = undoMoveNote(dir)
-    if (note === undefined) throw new Failed(`${dir} is not marked as moved; nothing was changed`)
+    if (note === undefined) throw new Failed(`${dir} is not marked as migrated; nothing was changed`)
     if (input.json) printJson({ ok: true, outcome: 'undone', from: dir, to: note.to })
-    else printFields([['undone', `a gateway may start on ${dir} again; what was booked on ${note.to} is not there`]])
+    else
+      printFields([
+        [
+          'undone',
+          `a gateway can start on ${dir} again; data written to ${note.to} since the migration is not included`,
+        ],
+      ])
   } finally {
     lock.release()
   }
@@ -159,13 +167,13 @@ function placeOf(url: string): string {
   return `${host || 'localhost'}${port === '' ? '' : `:${port}`}${pathname === '' ? '' : decodeURIComponent(pathname)}`
 }
 
-// By the form of an address and not by the password itself: a short one would be cut out of other words, and the gaps would
+// Matches the form of a URL instead of the password itself: a short password would also be cut out of other words, which would
 // reveal it.
 function withoutPassword(text: string): string {
   return text.replace(/\S+/g, withoutCredentials).replace(/([?&]password=)[^&\s]*/gi, '$1…')
 }
 
-// From the first address to the last @, since a password may contain one.
+// From the scheme to the last @, because a password may contain one.
 function withoutCredentials(word: string): string {
   const address = /postgres(?:ql)?:\/\//i.exec(word)
   const from = address === null ? Number.POSITIVE_INFINITY : address.index + address[0].length

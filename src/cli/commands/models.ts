@@ -1,4 +1,4 @@
-// `turnpike models …`: models with their prices and targets, through the admin API, and prices from the bundled list.
+// `turnpike models …`: models, their prices and targets, and the import of list prices.
 import { callCommand, clientCommand, listCommand } from '../call-command.ts'
 import { entryCommands } from '../catalog-command.ts'
 import { BadUsage, type Command, type Input, type Option } from '../command.ts'
@@ -7,35 +7,39 @@ import { type Json, openClient } from '../http-client.ts'
 import { printJson, printTable } from '../output.ts'
 
 const FIELDS: Readonly<Record<string, Option>> = {
-  context: { value: 'N', about: 'tokens of context' },
-  'max-output': { value: 'N', about: 'most tokens of output' },
-  prompt: { value: 'USD', about: 'US dollars per token of the prompt, such as 0.0000025' },
-  completion: { value: 'USD', about: 'US dollars per token of output' },
-  target: { value: 'PROVIDER:MODEL', multiple: true, about: 'who serves it, by which name; the first come first' },
-  alias: { value: 'NAME', multiple: true, about: 'another name; may be repeated' },
+  context: { value: 'N', about: 'context length in tokens' },
+  'max-output': { value: 'N', about: 'maximum number of output tokens' },
+  prompt: { value: 'USD', about: 'US dollars per prompt token, such as 0.0000025' },
+  completion: { value: 'USD', about: 'US dollars per completion token' },
+  target: {
+    value: 'PROVIDER:MODEL',
+    multiple: true,
+    about: 'provider and upstream model, in order of priority; repeatable',
+  },
+  alias: { value: 'NAME', multiple: true, about: 'alternative ID; repeatable' },
 }
 const LISTED = ['id', 'status', 'provisioned', 'context_length', 'pricing', 'targets']
 
 export const commands: Readonly<Record<string, Command>> = {
   list: listCommand(
-    { usage: 'models list [options]', about: 'Lists models by id, with what callers pay in credits.' },
+    { usage: 'models list [options]', about: 'Lists models by ID, with prices in credits per token.' },
     { path: () => '/models', columns: LISTED },
   ),
   create: callCommand(
     {
       usage: 'models create ID [options]',
-      about: 'Adds a model. Prices are in US dollars; the factors of the configuration file make credits of them.',
+      about: 'Adds a model. Prices are in US dollars and are converted to credits by the configuration file.',
       options: { ...FIELDS, ...SET_OPTIONS },
       takes: [1, 1],
     },
     input => ({ method: 'POST', path: '/models', body: readDocument(input, { id: input.args[0], ...fields(input) }) }),
   ),
   ...entryCommands({
-    room: 'models',
+    collection: 'models',
     about: {
       show: 'Shows one model.',
-      update: 'Changes what is given and nothing else.',
-      delete: 'Deletes a model. Usage records and the prices there were are kept.',
+      update: 'Changes the given fields only.',
+      delete: 'Deletes a model. Its usage records and price history are kept.',
     },
     options: FIELDS,
     fields,
@@ -43,17 +47,17 @@ export const commands: Readonly<Record<string, Command>> = {
   import: clientCommand(
     {
       usage: 'models import VENDOR [options]',
-      about: 'Compares the installed price list with the catalog, and takes it over with --apply.',
+      about: 'Compares the bundled price list with the catalog; --apply imports it.',
       options: {
-        apply: { about: 'do it; without this the difference is only shown' },
-        provider: { value: 'ID', about: "which provider of the catalog serves them; the vendor's name unless given" },
-        match: { value: 'TEXT', about: 'only names that contain this, or fit a pattern such as gpt-4*' },
-        markup: { value: 'FACTOR', about: 'instead of that of the configuration file, such as 1.2' },
-        prefix: { value: 'TEXT', about: 'before the names in the catalog; "PROVIDER/" unless given' },
-        'upstream-prefix': { value: 'TEXT', about: 'before the names at the provider' },
-        context: { value: 'N', about: 'tokens of context, for models of which it is not known' },
-        'max-output': { value: 'N', about: 'most tokens of output, for models of which it is not known' },
-        all: { about: 'show also what stays the same and what is skipped' },
+        apply: { about: 'save the changes (default: only show them)' },
+        provider: { value: 'ID', about: 'provider that serves the models (default: VENDOR)' },
+        match: { value: 'TEXT', about: 'only names that contain TEXT or match a pattern such as gpt-4*' },
+        markup: { value: 'FACTOR', about: 'price factor such as 1.2 (default: from the configuration file)' },
+        prefix: { value: 'TEXT', about: 'prefix of the model IDs (default: "PROVIDER/")' },
+        'upstream-prefix': { value: 'TEXT', about: 'prefix of the upstream model names' },
+        context: { value: 'N', about: 'context length of models for which it is unknown' },
+        'max-output': { value: 'N', about: 'maximum output tokens of models for which it is unknown' },
+        all: { about: 'also show unchanged and skipped models' },
       },
       takes: [1, 1],
     },
@@ -86,14 +90,14 @@ async function importModels(input: Input): Promise<number> {
   )
   const count = (change: string) => all.filter(each => each.change === change).length
   const counts = ['new', 'changed', 'same', 'skipped'].map(change => `${count(change)} ${change}`).join(', ')
-  process.stderr.write(`${counts}${answer.dry_run === true ? '; nothing was saved: --apply does it' : ''}\n`)
+  process.stderr.write(`${counts}${answer.dry_run === true ? '; nothing was saved, pass --apply to save' : ''}\n`)
   return 0
 }
 
 function fields(input: Input): Json {
   const [prompt, completion] = [input.text('prompt'), input.text('completion')]
   if ((prompt === undefined) !== (completion === undefined)) {
-    throw new BadUsage('--prompt and --completion are given together; other prices by --set pricing=JSON')
+    throw new BadUsage('--prompt and --completion must be given together; set other prices with --set pricing=JSON')
   }
   return {
     context_length: readCount(input, 'context'),
@@ -104,7 +108,7 @@ function fields(input: Input): Json {
   }
 }
 
-// Each is tried when those before it failed.
+// The position is the priority.
 function readTarget(text: string, priority: number): Json {
   const at = text.indexOf(':')
   if (at < 1) throw new BadUsage('--target must be PROVIDER:MODEL')

@@ -1,4 +1,4 @@
-// `turnpike nodes`: which nodes share the database, which are alive, and which one answered.
+// `turnpike nodes`: the nodes that share the database.
 
 import type { Command } from '../command.ts'
 import { CLIENT_HELP, CLIENT_OPTIONS, openClient } from '../http-client.ts'
@@ -9,7 +9,7 @@ const COLUMNS = ['id', 'name', 'version', 'state', 'started_at', 'renewed_at', '
 export const commands: Readonly<Record<string, Command>> = {
   '': {
     usage: 'nodes',
-    about: 'Lists the nodes that share the database: name, version, and whether each is alive or silent.',
+    about: 'Lists the nodes that share the database: name, version and state (alive or silent).',
     options: CLIENT_OPTIONS,
     more: CLIENT_HELP,
     async run(input) {

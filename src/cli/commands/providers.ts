@@ -1,4 +1,4 @@
-// `turnpike providers …`: upstreams, their credentials and their health, through the admin API.
+// `turnpike providers …`: providers, their credentials and their health.
 import { callCommand, clientCommand, listCommand, pathOf } from '../call-command.ts'
 import { entryCommands } from '../catalog-command.ts'
 import { BadUsage, type Command, type Input, type Option } from '../command.ts'
@@ -7,9 +7,9 @@ import { type Json, openClient } from '../http-client.ts'
 import { printJson, printTable } from '../output.ts'
 
 const FIELDS: Readonly<Record<string, Option>> = {
-  kind: { value: 'KIND', about: 'the wire it speaks, such as openai' },
-  preset: { value: 'NAME', about: 'a known vendor, where there is a preset' },
-  'base-url': { value: 'URL', about: 'where it is' },
+  kind: { value: 'KIND', about: 'API type, such as openai' },
+  preset: { value: 'NAME', about: 'preset of a known vendor, such as groq' },
+  'base-url': { value: 'URL', about: 'base URL of the API' },
 }
 const LISTED = ['id', 'kind', 'base_url', 'status', 'provisioned', 'credentials']
 
@@ -17,14 +17,14 @@ export const commands: Readonly<Record<string, Command>> = {
   list: listCommand(
     {
       usage: 'providers list [options]',
-      about: 'Lists providers by id. What the configuration file declares is provisioned, and read-only here.',
+      about: 'Lists providers by ID. Provisioned entries come from the configuration file and are read-only.',
     },
     { path: () => '/providers', columns: LISTED },
   ),
   create: callCommand(
     {
       usage: 'providers create ID --kind KIND [options]',
-      about: 'Adds a provider. Its secret is read from a variable or from stdin, and is never shown again.',
+      about: 'Adds a provider. Its API key is read from an environment variable or stdin and is never shown again.',
       options: { ...FIELDS, ...SECRET_OPTIONS, ...SET_OPTIONS },
       takes: [1, 1],
     },
@@ -35,11 +35,11 @@ export const commands: Readonly<Record<string, Command>> = {
     }),
   ),
   ...entryCommands({
-    room: 'providers',
+    collection: 'providers',
     about: {
-      show: 'Shows one provider; of its credentials the ids and last four characters.',
-      update: 'Changes what is given and nothing else. Another kind or address forgets the credentials.',
-      delete: 'Deletes a provider and its credentials. One that a model names stays.',
+      show: 'Shows one provider, with the IDs and last four characters of its credentials.',
+      update: 'Changes the given fields only. Changing the kind or base URL deletes the stored credentials.',
+      delete: 'Deletes a provider and its credentials. Fails if a model uses the provider.',
     },
     options: FIELDS,
     fields,
@@ -47,13 +47,13 @@ export const commands: Readonly<Record<string, Command>> = {
   'add-credential': callCommand(
     {
       usage: 'providers add-credential ID (--api-key-env NAME | --api-key-stdin) [options]',
-      about: 'Adds a credential beside those that are there. It is sealed, and never shown again.',
+      about: 'Adds a credential. It is stored encrypted and never shown again.',
       options: { ...SECRET_OPTIONS, ...VERSION_OPTION },
       takes: [1, 1],
     },
     async input => {
       const secret = await readSecret(input)
-      if (secret === undefined) throw new BadUsage('give the secret by --api-key-env or --api-key-stdin')
+      if (secret === undefined) throw new BadUsage('pass the API key with --api-key-env or --api-key-stdin')
       const path = pathOf('providers', input, '/credentials')
       return { method: 'POST', path, body: { api_key: secret }, headers: ifMatch(input) }
     },
@@ -61,7 +61,7 @@ export const commands: Readonly<Record<string, Command>> = {
   'remove-credential': callCommand(
     {
       usage: 'providers remove-credential ID CREDENTIAL',
-      about: 'Removes one credential, by the id that `providers show` tells.',
+      about: 'Removes a credential by its ID (see "turnpike providers show").',
       takes: [2, 2],
     },
     input => ({
@@ -72,7 +72,7 @@ export const commands: Readonly<Record<string, Command>> = {
   health: clientCommand(
     {
       usage: 'providers health ID',
-      about: 'Shows how the targets of a provider do: success rate, time to first byte, state.',
+      about: 'Shows the health of the targets of a provider: state, success rate and time to first byte.',
       takes: [1, 1],
     },
     async input => {

@@ -1,4 +1,4 @@
-// `turnpike restore FILE`: copies a backup into an empty data directory, after checking that it is complete and passes the audit.
+// `turnpike restore FILE`: restores a backup into an empty data directory after checking its integrity.
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -14,17 +14,17 @@ import { copyDatabase } from './backup.ts'
 export const commands: Readonly<Record<string, Command>> = {
   '': {
     usage: 'restore FILE',
-    about: 'Puts a backup into TURNPIKE_DATA_DIR, which must be empty. Nothing is changed unless the backup is sound.',
+    about: 'Restores a backup into TURNPIKE_DATA_DIR, which must be empty. Checks the backup before changing anything.',
     takes: [1, 1],
     async run(input) {
       const source = resolve(input.args[0] ?? '')
       const dir = loadDataDir()
-      if (!existsSync(source)) throw new Failed(`there is no file ${source}`)
-      const strangers = existsSync(dir) ? readdirSync(dir).filter(name => name !== LOCK_FILE) : []
-      if (strangers.length > 0)
-        throw new Failed(`${dir} is not empty (${strangers.slice(0, 3).join(', ')}); nothing was changed`)
+      if (!existsSync(source)) throw new Failed(`file not found: ${source}`)
+      const existing = existsSync(dir) ? readdirSync(dir).filter(name => name !== LOCK_FILE) : []
+      if (existing.length > 0)
+        throw new Failed(`${dir} is not empty (${existing.slice(0, 3).join(', ')}); nothing was changed`)
       const lock = lockDataDir(dir)
-      if (lock === 'taken') throw new Failed(`a gateway is running on ${dir}`)
+      if (lock === 'taken') throw new Failed(`a gateway is running in ${dir}`)
       try {
         restore(source, dir)
       } finally {
@@ -42,7 +42,7 @@ function restore(source: string, dir: string): void {
   const copy = join(dir, 'restoring.db')
   try {
     copyDatabase(source, copy)
-    prove(copy)
+    checkIntegrity(copy)
     renameSync(copy, join(dir, DATABASE_FILE))
     syncFolder(dir)
   } finally {
@@ -50,7 +50,7 @@ function restore(source: string, dir: string): void {
   }
 }
 
-function prove(file: string): void {
+function checkIntegrity(file: string): void {
   const db = new DatabaseSync(file, { readOnly: true })
   try {
     const flaw = db.prepare('PRAGMA integrity_check(1)').get()?.integrity_check
@@ -61,5 +61,7 @@ function prove(file: string): void {
   const report = auditDatabase(file, { idle: false, now: systemClock.now() })
   const broken = report.findings.filter(finding => finding.broken > 0).map(finding => finding.invariant)
   if (broken.length > 0)
-    throw new Failed(`the books of the backup are broken (${broken.join(', ')}; see turnpike audit FILE)`)
+    throw new Failed(
+      `the backup violates billing invariants (${broken.join(', ')}); run "turnpike audit FILE" for details`,
+    )
 }

@@ -1,4 +1,4 @@
-// `turnpike serve`: reads the configuration and starts the gateway, or the primary of several workers.
+// `turnpike serve`: loads the configuration and starts the gateway, or the primary process of several workers.
 import cluster from 'node:cluster'
 import { loadConfig } from '../../config/config.ts'
 import type { Command } from '../command.ts'
@@ -6,11 +6,11 @@ import type { Command } from '../command.ts'
 export const commands: Readonly<Record<string, Command>> = {
   '': {
     usage: 'serve',
-    about: 'Starts the gateway. It drains and ends on SIGTERM; a second SIGTERM hurries.',
-    more: 'All settings come from TURNPIKE_* variables and from turnpike.yaml; "turnpike config check" checks them.',
+    about: 'Starts the gateway. SIGTERM drains it and exits; send SIGTERM again to stop immediately.',
+    more: 'Configure with TURNPIKE_* variables and turnpike.yaml; check with "turnpike config check".',
     withoutJson: true,
     async run() {
-      // Read before anything else is loaded: a mistake in it should be reported at once.
+      // Loaded before any other module, so that configuration errors are reported immediately.
       const config = loadConfig()
       if (config.workers > 1 && cluster.isPrimary) {
         const { superviseWorkers } = await import('../../server/cluster/primary.ts')
@@ -18,8 +18,7 @@ export const commands: Readonly<Record<string, Command>> = {
       }
       const { serve } = await import('../../server/serve.ts')
       const code = await serve(config)
-      // Exits explicitly instead of running out of work: while Node shuts down, one more SIGTERM would find no handler and become
-      // the exit status.
+      // Exits explicitly: during Node's own shutdown, one more SIGTERM would find no handler and change the exit code.
       process.exit(code)
     },
   },

@@ -3,7 +3,7 @@ import { callCommand } from '../call-command.ts'
 import type { Command } from '../command.ts'
 
 export const commands: Readonly<Record<string, Command>> = {
-  '': callCommand({ usage: 'settings', about: 'Shows what the running gateway was started with.' }, () => ({
+  '': callCommand({ usage: 'settings', about: 'Shows the settings of the running gateway.' }, () => ({
     method: 'GET',
     path: '/settings',
   })),

@@ -1,5 +1,4 @@
-// Exports usage records as they arrive, page by page or as one CSV stream, so that millions of them need no memory. A file
-// appears under its name only when it is complete.
+// Exports usage records page by page or as a CSV stream, with constant memory. A file gets its name only when it is complete.
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
@@ -16,7 +15,7 @@ export async function exportUsage(input: Input, filters: Filters): Promise<numbe
   const query = filterQuery(input, filters)
   const output = input.text('output')
   const file = output === undefined ? undefined : resolve(output)
-  if (file !== undefined && existsSync(file)) throw new Failed(`${file} exists already`)
+  if (file !== undefined && existsSync(file)) throw new Failed(`${file} already exists`)
   const client = await openClient(input)
   const bar = progress('rows')
   try {
@@ -64,7 +63,7 @@ async function* counted(
   }
 }
 
-// The total number, for a person who waits; not needed otherwise.
+// The number of rows, for the progress bar only.
 async function total(client: Client, query: URLSearchParams): Promise<number | undefined> {
   if (!process.stderr.isTTY) return undefined
   const sums = await client.call('GET', `/usage/summary?${query}${query.size === 0 ? '' : '&'}group_by=account`)
@@ -85,7 +84,7 @@ async function writeFile(pieces: AsyncIterable<Uint8Array>, file: string): Promi
   }
 }
 
-// No faster than its reader; a reader that closes ends it.
+// Waits for a slow reader and stops when the reader closes the pipe.
 async function writeOut(pieces: AsyncIterable<Uint8Array>): Promise<void> {
   const { stdout } = process
   for await (const bytes of pieces) {
@@ -94,7 +93,7 @@ async function writeOut(pieces: AsyncIterable<Uint8Array>): Promise<void> {
   }
 }
 
-// Waits for drain; false if it has ended. The reason is reported by its error handler.
+// Resolves to false if the stream has closed; its errors are reported by its error handler.
 async function hasRoom(stream: Writable): Promise<boolean> {
   const waiting = new AbortController()
   const { signal } = waiting

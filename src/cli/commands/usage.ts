@@ -1,16 +1,16 @@
-// `turnpike usage …`: requests and their cost, as a list, one in full, or all of them into a file.
+// `turnpike usage …`: lists, shows and exports usage records.
 import { callCommand, clientCommand, type Filters, listCommand, pathOf } from '../call-command.ts'
 import type { Command } from '../command.ts'
 import { exportUsage } from './usage-export.ts'
 
 const FILTERS: Filters = {
-  from: { value: 'TIME', about: 'not before this time, such as 2026-01-31 or 2026-01-31T12:00:00Z' },
+  from: { value: 'TIME', about: 'at or after this time, such as 2026-01-31 or 2026-01-31T12:00:00Z' },
   to: { value: 'TIME', about: 'before this time' },
-  key: { value: 'ID', about: 'of one key', query: 'key_id' },
-  account: { value: 'ID', about: 'of one account', query: 'account_id' },
-  model: { value: 'ID', about: 'of one model' },
-  provider: { value: 'ID', about: 'served by one provider' },
-  endpoint: { value: 'NAME', about: 'chat.completions unless given; "all" for all' },
+  key: { value: 'ID', about: 'only this key', query: 'key_id' },
+  account: { value: 'ID', about: 'only this account', query: 'account_id' },
+  model: { value: 'ID', about: 'only this model' },
+  provider: { value: 'ID', about: 'only this provider' },
+  endpoint: { value: 'NAME', about: 'only this endpoint, or "all" (default: chat.completions)' },
   outcome: { value: 'OUTCOME', about: 'completed, client_left, upstream_failed, upstream_broke, refused or recovered' },
 }
 
@@ -37,7 +37,7 @@ export const commands: Readonly<Record<string, Command>> = {
   show: callCommand(
     {
       usage: 'usage show REQUEST_ID',
-      about: 'Shows the usage record of one request (the X-Request-Id of its answer).',
+      about: 'Shows the usage record of one request, by its X-Request-Id.',
       takes: [1, 1],
     },
     input => ({ method: 'GET', path: pathOf('usage', input) }),
@@ -45,9 +45,11 @@ export const commands: Readonly<Record<string, Command>> = {
   export: clientCommand(
     {
       usage: 'usage export [options]',
-      about:
-        'Writes usage records to stdout or into a file, newest first, as CSV or, with --json, as one JSON object a line.',
-      options: { ...FILTERS, output: { value: 'FILE', about: 'a file, which must not exist yet, instead of stdout' } },
+      about: 'Exports usage records, newest first, as CSV or (with --json) one JSON object per line.',
+      options: {
+        ...FILTERS,
+        output: { value: 'FILE', about: 'write to this file, which must not exist (default: stdout)' },
+      },
     },
     input => exportUsage(input, FILTERS),
   ),

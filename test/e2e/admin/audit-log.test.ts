@@ -103,7 +103,7 @@ test('lines that cannot be read are counted and skipped, however long; lines abo
   const { code, stdout } = await cli(gateway, ['audit', '--log', file('junk.log')])
 
   assert.equal(code, 0, stdout)
-  assert.match(stdout, /callers were told what their requests cost \(1 compared of \d+ lines, 4 unreadable\)/)
+  assert.match(stdout, /logged costs match the usage rows \(1 compared of \d+ lines, 4 unreadable\)/)
 })
 
 test('a log in which nothing is about a request does not pass', async () => {
@@ -113,7 +113,7 @@ test('a log in which nothing is about a request does not pass', async () => {
 
   assert.equal(code, 1)
   assert.match(stdout, /ok +I1 /)
-  assert.match(stdout, /BROKEN +log .*\(no request in it, 0 compared of 2 lines, 1 unreadable\)/)
+  assert.match(stdout, /BROKEN +log .*\(no requests found, 0 compared of 2 lines, 1 unreadable\)/)
 })
 
 test('a log that is not there, or is no log, is a wrong call', async () => {

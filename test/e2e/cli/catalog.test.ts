@@ -65,7 +65,7 @@ test('a provider and its model live their whole life from the command line', asy
   const held = await run('providers', 'delete', 'own')
   assert.deepEqual([updated.json.name, updated.json.hidden_reasoning], ['Mine', true])
   assert.deepEqual([stale.code, removed.code, off.code, listed.code, held.code], [1, 0, 0, 0, 1])
-  assert.match(stale.stderr, /changed meanwhile/)
+  assert.match(stale.stderr, /has changed since it was read/)
   assert.match(held.stderr, /own\/m/)
   assert.match(listed.stdout, /own\/m\tactive\tfalse\t1000\tprompt=0\.000001 completion=0\.000002 /)
   assert.equal((await gateway.chat({ model: 'mine' })).status, 404)
@@ -111,12 +111,16 @@ const WRONG: readonly (readonly [args: string, code: number, said: RegExp])[] = 
   ['providers create x --kind openai --base-url ftp://x', 2, /base_url/],
   ['providers create x --kind openai --api-key-env NO_SUCH', 2, /NO_SUCH is not set/],
   ['providers create x --api-key sk-1', 2, /--api-key/],
-  ['providers create x --kind openai --set api_key=sk-1', 2, /api_key is refused.*--api-key-env or --api-key-stdin/],
-  ['providers create x --kind openai --set api_keys=["sk-1"]', 2, /api_keys is refused/],
-  ['providers update x --set credentials=[{"secret":"sk-1"}]', 2, /credentials is refused/],
+  [
+    'providers create x --kind openai --set api_key=sk-1',
+    2,
+    /api_key is not allowed.*--api-key-env or --api-key-stdin/,
+  ],
+  ['providers create x --kind openai --set api_keys=["sk-1"]', 2, /api_keys is not allowed/],
+  ['providers update x --set credentials=[{"secret":"sk-1"}]', 2, /credentials is not allowed/],
   ['providers add-credential demo', 2, /--api-key-env or --api-key-stdin/],
   ['providers update demo --set passthrough=["x"]', 1, /declared by the configuration file/],
-  ['providers update x', 2, /nothing to change/],
+  ['providers update x', 2, /no changes given/],
   ['providers update x --set nonsense', 2, /KEY=VALUE/],
   ['providers delete nobody', 1, /no provider/],
   ['models create x --prompt 1', 2, /--prompt and --completion/],

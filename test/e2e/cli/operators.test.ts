@@ -25,7 +25,7 @@ test('an account lives its whole life from the command line', async () => {
 
   assert.equal(made.code, 0, made.stderr)
   assert.deepEqual([suspended.json.status, suspended.json.version], ['suspended', 2])
-  assert.deepEqual([stale.code, /changed meanwhile/.test(stale.stderr)], [1, true])
+  assert.deepEqual([stale.code, /has changed since it was read/.test(stale.stderr)], [1, true])
   assert.match(shown.stdout, /^balance\tavailable=10\.5 held=0 spent=0 owed=0$/m)
   assert.match(listed.stdout, new RegExp(`^id\tname\tstatus\tbalance\tcreated_at\n${id}\t=cmd "x"\tsuspended\t`))
   assert.match(ledger.stdout, /\ttopup\t10\.5\t-\tfirst\t/)
@@ -38,7 +38,7 @@ test('operators get tokens that work and end, and sessions can be listed and end
   const as: CliOptions = { env: { TURNPIKE_ADMIN_TOKEN: token } }
 
   assert.equal(made.code, 0, made.stderr)
-  assert.match(made.stderr, /Keep the token now/)
+  assert.match(made.stderr, /Save the token now/)
   const refused = await cli(gateway, ['accounts', 'create', 'x'], as)
   const reads = await cli(gateway, ['accounts', 'list', '--json'], as)
   assert.deepEqual([refused.code, reads.code], [1, 0])
@@ -101,7 +101,7 @@ test('usage is listed by what it is of, and exported whole to stdout or into a f
   const backwards = await run('usage', 'export', '--from', '2026-02-01', '--to', '2026-01-01', '--output', 'none.csv')
 
   assert.equal(listed.stdout.trimEnd().split('\n').length, 3)
-  assert.match(listed.stderr, /There are more: --after [0-9a-f-]{36}\n/)
+  assert.match(listed.stderr, /More rows: --after [0-9a-f-]{36}\n/)
   assert.equal(csv.code, 0, csv.stderr)
   assert.match(csv.stdout, /^request_id,client_request_id,account_id,key_id,/)
   assert.equal(csv.stdout.trimEnd().split('\r\n').length, 4)
@@ -113,7 +113,7 @@ test('usage is listed by what it is of, and exported whole to stdout or into a f
   assert.deepEqual([filed.code, filed.stdout, filed.stderr], [0, '', ''])
   assert.equal(readFileSync(join(folder, 'rows.csv'), 'utf8'), csv.stdout)
   assert.deepEqual([twice.code, nothing.code, nothing.stdout], [1, 0, ''])
-  assert.match(twice.stderr, /exists already/)
+  assert.match(twice.stderr, /already exists/)
   assert.deepEqual([backwards.code, existsSync(join(folder, 'none.csv'))], [2, false])
   assert.match(backwards.stderr, /^turnpike: from/)
   assert.equal(existsSync(join(folder, 'none.csv.part')), false)
@@ -139,7 +139,9 @@ test('a chat from the shell streams words and says what they took and cost', asy
     { role: 'system', content: 'Be kind.' },
     { role: 'user', content: 'Hello' },
   ])
-  const receipt = /^\d+ tokens in, \d+ out · (0\.\d+) credits · [\w-]+ · ([0-9a-f-]{36})\n$/.exec(said.stderr)
+  const receipt = /^\d+ prompt tokens, \d+ completion tokens · (0\.\d+) credits · [\w-]+ · ([0-9a-f-]{36})\n$/.exec(
+    said.stderr,
+  )
   const row = await gateway.admin('GET', `/usage/${receipt?.[2]}`)
   assert.deepEqual([row.body.key_id, row.body.cost], [id, receipt?.[1]])
   assert.deepEqual([piped.json.content, piped.json.finish_reason], ['Yes', 'stop'])
@@ -154,13 +156,13 @@ const WRONG: readonly (readonly [args: string, code: number, said: RegExp, optio
   ['accounts create x y', 2, /usage: turnpike accounts create NAME/],
   [`accounts create ${'x'.repeat(201)}`, 2, /name/],
   ['accounts show acct_nobody', 1, /no account/],
-  ['accounts update acct_nobody', 2, /nothing to change/],
+  ['accounts update acct_nobody', 2, /no changes given/],
   ['accounts update acct_nobody --status asleep', 2, /status must be one of/],
   ['accounts update acct_nobody --status active', 1, /no account/],
   ['accounts update x --name y --if-version many', 2, /--if-version must be a whole number/],
   ['accounts ledger acct_nobody', 1, /no account/],
   ['accounts list --limit 1000000', 2, /limit/],
-  ['keys update key_nobody', 2, /nothing to change/],
+  ['keys update key_nobody', 2, /no changes given/],
   ['keys update key_nobody --rpm 5', 1, /no key/],
   ['operators create bob', 2, /--role admin or --role viewer/],
   ['operators create bob --role king', 2, /role must be one of/],
@@ -176,11 +178,11 @@ const WRONG: readonly (readonly [args: string, code: number, said: RegExp, optio
   ['usage export all', 2, /usage: turnpike usage export/],
   ['usage export --output /nowhere/at/all.csv', 1, /nowhere/],
   ['chat --message x', 2, /TURNPIKE_API_KEY/],
-  ['chat --message x', 1, /the key was not accepted/, { env: KEY }],
+  ['chat --message x', 1, /invalid API key/, { env: KEY }],
   ['chat --message x --key k', 2, /--key/, { env: KEY }],
   ['chat a b', 2, /usage: turnpike chat/, { env: KEY }],
   ['chat a --max-tokens many --message x', 2, /--max-tokens must be a whole number/, { env: KEY }],
-  ['chat a', 2, /nothing to say/, { env: KEY, stdin: '\n' }],
+  ['chat a', 2, /no message/, { env: KEY, stdin: '\n' }],
 ]
 
 test('what is wrong is said on stderr: 2 for a wrong call, 1 for what could not be done', async t => {

@@ -43,7 +43,7 @@ test('a backup of a busy gateway is sound, and restored it is the installation a
     const again = await cli(gateway, ['backup', file])
 
     assert.equal(again.code, 1)
-    assert.match(again.stderr, /exists already/)
+    assert.match(again.stderr, /already exists/)
     assert.deepEqual(readFileSync(file), before)
   })
 

@@ -43,7 +43,7 @@ test('output that finds no room on its disk is explained, and the command has fa
   closeSync(full)
 
   assert.equal(code, 1)
-  assert.match(said, /^turnpike: the output could not be written: .*ENOSPC.*\n$/)
+  assert.match(said, /^turnpike: cannot write output: .*ENOSPC.*\n$/)
 })
 
 test('a first start that nobody can read ends, and the next one shows its secrets', async () => {

@@ -62,7 +62,7 @@ test('a conversation goes on until Ctrl-D, remembers what was said, and tells wh
     await onTerminal('chat test/m1', { env: { TURNPIKE_API_KEY: secret }, types: 'one\\ntwo\\n\\004' }),
   )
 
-  assert.match(seen, /First answer[\s\S]*tokens in[\s\S]*credits[\s\S]*Second answer[\s\S]*tokens in/)
+  assert.match(seen, /First answer[\s\S]*completion tokens[\s\S]*credits[\s\S]*Second answer[\s\S]*completion tokens/)
   const sent = upstream.journal.at(-1)?.body as { messages: readonly { content: string }[] } | undefined
   assert.deepEqual(
     sent?.messages.map(({ content }) => content),
