@@ -1,9 +1,9 @@
--- Accounts, keys, usage rows (which are the reservations), the ledger, the catalog, events and settings: what the other
--- engine's files add up to. Texts sort by their bytes, whatever the database's own order is.
+-- Accounts, keys, usage rows (which are the reservations), the ledger, the catalog, events and settings: equal to the SQLite
+-- migrations up to that point. Texts sort by their bytes, whatever the database's own collation.
 -- serves: 1
 
--- Accounts and balances of keys change with every batch: half of each page is left for the next versions of its rows, so that
--- no index has to follow them.
+-- Accounts and key balances change with every batch: half of each page is left free for new versions of its rows, so that no
+-- index has to be updated.
 CREATE TABLE account (
   id TEXT COLLATE "C" PRIMARY KEY,
   name TEXT COLLATE "C" NOT NULL,
@@ -35,7 +35,7 @@ CREATE TABLE api_key (
 CREATE INDEX api_key_account ON api_key (account_id, id);
 CREATE INDEX api_key_expiry ON api_key (expires_at) WHERE expires_at IS NOT NULL AND expired_at IS NULL;
 
--- The current secret of a key has no end of grace; the old ones have one each. Of the secret itself: hash, prefix, last four.
+-- The current secret of a key has no end of grace; each old one has one. Of the secret itself: hash, prefix, last four.
 CREATE TABLE secret (
   hash TEXT COLLATE "C" PRIMARY KEY,
   key_id TEXT COLLATE "C" NOT NULL REFERENCES api_key (id),
@@ -50,7 +50,7 @@ CREATE INDEX secret_key ON secret (key_id, created_at);
 CREATE UNIQUE INDEX secret_current ON secret (key_id) WHERE grace_expires_at IS NULL AND ended_at IS NULL;
 CREATE INDEX secret_grace ON secret (grace_expires_at) WHERE grace_expires_at IS NOT NULL AND ended_at IS NULL;
 
--- Beside the key and not in it, so that traffic does not change the key's version.
+-- A separate table, so that traffic does not change the key's version.
 CREATE TABLE key_balance (
   key_id TEXT COLLATE "C" PRIMARY KEY REFERENCES api_key (id),
   spent BIGINT NOT NULL DEFAULT 0 CHECK (spent >= 0),
@@ -99,7 +99,7 @@ CREATE TABLE usage (
 CREATE INDEX usage_key ON usage (key_id, request_id);
 CREATE INDEX usage_open ON usage (owner) WHERE state = 'open';
 
--- Append-only. A charge bears its request's id, so that a second one cannot be written.
+-- Append-only. A charge has its request's id, so that a second one cannot be written.
 CREATE TABLE ledger (
   account_id TEXT COLLATE "C" NOT NULL REFERENCES account (id),
   id TEXT COLLATE "C" NOT NULL,
@@ -125,7 +125,7 @@ CREATE TABLE provider (
   entered TEXT COLLATE "C"
 );
 
--- The secret is sealed (AES-256-GCM) and bound to this provider and id; its last four characters are for people.
+-- The secret is encrypted (AES-256-GCM) and bound to this provider and id; its last four characters are for display.
 CREATE TABLE credential (
   provider_id TEXT COLLATE "C" NOT NULL REFERENCES provider (id),
   id TEXT COLLATE "C" NOT NULL,
@@ -177,7 +177,7 @@ CREATE TABLE setting (
   value TEXT COLLATE "C" NOT NULL
 );
 
--- The nodes that share this database, by the owner that their rows bear: alive without a gap since, and until when.
+-- The nodes that share this database, by the owner of their rows: alive without a gap since, and until when.
 CREATE TABLE node (
   owner TEXT COLLATE "C" PRIMARY KEY,
   since BIGINT NOT NULL,

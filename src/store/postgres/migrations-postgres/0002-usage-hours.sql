@@ -1,10 +1,10 @@
--- Sums of usage by hour and by day, so that reports need not read rows, and which hours' sums are true; and usage rows in
--- partitions by month, so that old ones can be dropped whole.
+-- Sums of usage by hour and by day, so that reports need not read rows, and which hours' sums are current; and monthly partitions
+-- of usage rows, so that old ones can be dropped whole.
 -- serves: 1
 
--- An hour that is over is claimed by its row here; whoever then writes or changes a usage row of it grows `mark` in the same
--- transaction. Its sums are those of its rows where `rolled_mark` is `mark`. `dropped`: 1 while its rows are being deleted,
--- 2 once they are; then its sums are all there is.
+-- A past hour is claimed by its row here; every later write to one of its usage rows increments `mark` in the same transaction.
+-- Its sums are those of its rows where `rolled_mark` is `mark`. `dropped`: 1 while its rows are being deleted, 2 once they are;
+-- then only its sums are left.
 CREATE TABLE usage_rolled (
   hour BIGINT PRIMARY KEY,
   mark BIGINT NOT NULL,
@@ -13,7 +13,7 @@ CREATE TABLE usage_rolled (
 );
 CREATE INDEX usage_rolled_pending ON usage_rolled (hour) WHERE mark <> rolled_mark;
 
--- A day's sums are true while the marks of its hours add up to `marks`.
+-- A day's sums are current while the versions of its hours add up to `marks`.
 CREATE TABLE usage_rolled_day (
   day BIGINT PRIMARY KEY,
   marks BIGINT NOT NULL
@@ -59,7 +59,7 @@ CREATE TABLE usage_day (
   PRIMARY KEY (day, account_id, key_id, model, provider, endpoint, outcome)
 );
 
--- How long completed chats took: so many of the hour, or of the day, in each bucket.
+-- Duration of completed chats: the number per bucket of the hour, or of the day.
 CREATE TABLE usage_hour_ms (
   hour BIGINT NOT NULL,
   bucket BIGINT NOT NULL,
@@ -74,12 +74,12 @@ CREATE TABLE usage_day_ms (
   PRIMARY KEY (day, bucket)
 );
 
--- Nodes of the version before do not grow marks. No hour is claimed while one of them lives.
+-- Nodes of the previous version do not increment versions of hours. No hour is claimed while one of them lives.
 ALTER TABLE node ADD COLUMN marks_hours BOOLEAN NOT NULL DEFAULT false;
 
--- Request ids begin with their time (UUIDv7), so that a month is a range of them and the primary key stays what it is. What
--- there is becomes the first partition as it stands, up to the end of this month: nothing is copied, and statements of a
--- node of the version before find a table of the same name and columns.
+-- Request ids begin with their time (UUIDv7), so a month is a range of them and the primary key stays. The existing table becomes
+-- the first partition, up to the end of this month: nothing is copied, and statements of a node of the previous version find a
+-- table of the same name and columns.
 ALTER TABLE usage RENAME TO usage_ground;
 ALTER INDEX usage_pkey RENAME TO usage_ground_pkey;
 ALTER INDEX usage_key RENAME TO usage_ground_key;

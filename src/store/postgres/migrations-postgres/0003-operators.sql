@@ -1,5 +1,4 @@
--- Operators with tokens of their own, their sessions, a version of accounts for changes that must not cross, and events by
--- what they were about.
+-- Operators with their own tokens, their sessions, a version of accounts against lost updates, and events by their subject.
 -- serves: 1
 
 CREATE TABLE operator (
@@ -13,7 +12,7 @@ CREATE TABLE operator (
 CREATE UNIQUE INDEX operator_name ON operator (lower(name));
 CREATE INDEX operator_token ON operator (token_hash);
 
--- Of a session's secret there is only the hash.
+-- Only the hash of a session's secret is stored.
 CREATE TABLE session (
   id TEXT COLLATE "C" PRIMARY KEY,
   operator_id TEXT COLLATE "C" NOT NULL REFERENCES operator (id),

@@ -1,4 +1,5 @@
--- What a node says of itself beside its lease. A node of the version before knows nothing of these: hence the defaults.
+-- What a node reports about itself in addition to its lease. Nodes of the previous version do not write these: hence the
+-- defaults.
 -- serves: 1
 ALTER TABLE node ADD COLUMN name TEXT COLLATE "C" NOT NULL DEFAULT '';
 ALTER TABLE node ADD COLUMN version TEXT COLLATE "C" NOT NULL DEFAULT '';

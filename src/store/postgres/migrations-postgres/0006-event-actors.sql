@@ -1,4 +1,4 @@
--- Which operator did it, by the id that no rename changes.
+-- The operator of an event, by the id, which a rename does not change.
 -- serves: 1
 
 ALTER TABLE event ADD COLUMN actor_id TEXT COLLATE "C";

@@ -31,7 +31,7 @@ CREATE TABLE api_key (
 CREATE INDEX api_key_account ON api_key (account_id, id);
 CREATE INDEX api_key_expiry ON api_key (expires_at) WHERE expires_at IS NOT NULL AND expired_at IS NULL;
 
--- The current secret of a key has no end of grace; the old ones have one each. Of the secret itself: hash, prefix, last four.
+-- The current secret of a key has no end of grace; each old one has one. Of the secret itself: hash, prefix, last four.
 CREATE TABLE secret (
   hash TEXT PRIMARY KEY,
   key_id TEXT NOT NULL REFERENCES api_key (id),
@@ -46,7 +46,7 @@ CREATE INDEX secret_key ON secret (key_id, created_at);
 CREATE UNIQUE INDEX secret_current ON secret (key_id) WHERE grace_expires_at IS NULL AND ended_at IS NULL;
 CREATE INDEX secret_grace ON secret (grace_expires_at) WHERE grace_expires_at IS NOT NULL AND ended_at IS NULL;
 
--- Beside the key and not in it, so that traffic does not change the key's version.
+-- A separate table, so that traffic does not change the key's version.
 CREATE TABLE key_balance (
   key_id TEXT PRIMARY KEY REFERENCES api_key (id),
   spent INTEGER NOT NULL DEFAULT 0 CHECK (spent >= 0),
@@ -94,7 +94,7 @@ CREATE TABLE usage (
 CREATE INDEX usage_key ON usage (key_id, request_id);
 CREATE INDEX usage_open ON usage (owner) WHERE state = 'open';
 
--- Append-only. A charge bears its request's id, so that a second one cannot be written.
+-- Append-only. A charge has its request's id, so that a second one cannot be written.
 CREATE TABLE ledger (
   account_id TEXT NOT NULL REFERENCES account (id),
   id TEXT NOT NULL,

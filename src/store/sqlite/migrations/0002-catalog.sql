@@ -1,4 +1,4 @@
--- A catalog that operators edit: versions against lost changes, what they entered, their sealed credentials, and which
+-- A catalog that operators edit: versions against lost updates, what they entered, their encrypted credentials, and which
 -- configuration files were applied.
 
 ALTER TABLE provider ADD COLUMN version INTEGER NOT NULL DEFAULT 1;
@@ -8,7 +8,7 @@ ALTER TABLE provider ADD COLUMN entered TEXT;
 ALTER TABLE model ADD COLUMN version INTEGER NOT NULL DEFAULT 1;
 ALTER TABLE model ADD COLUMN entered TEXT;
 
--- The secret is sealed (AES-256-GCM) and bound to this provider and id; its last four characters are for people.
+-- The secret is encrypted (AES-256-GCM) and bound to this provider and id; its last four characters are for display.
 CREATE TABLE credential (
   provider_id TEXT NOT NULL REFERENCES provider (id),
   id TEXT NOT NULL,

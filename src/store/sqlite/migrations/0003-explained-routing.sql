@@ -1,3 +1,3 @@
--- Who was considered for a request, in which order and why.
+-- The candidates for a request, in order and with reasons.
 
 ALTER TABLE usage ADD COLUMN routing TEXT;

@@ -1,8 +1,8 @@
--- Sums of usage by hour and by day, so that reports need not read rows, and which hours' sums are true.
+-- Sums of usage by hour and by day, so that reports need not read rows, and which hours' sums are current.
 
--- An hour that is over is claimed by its row here; whoever then writes or changes a usage row of it grows `mark` in the same
--- transaction. Its sums are those of its rows where `rolled_mark` is `mark`. `dropped`: 1 while its rows are being deleted,
--- 2 once they are; then its sums are all there is.
+-- A past hour is claimed by its row here; every later write to one of its usage rows increments `mark` in the same transaction.
+-- Its sums are those of its rows where `rolled_mark` is `mark`. `dropped`: 1 while its rows are being deleted, 2 once they are;
+-- then only its sums are left.
 CREATE TABLE usage_rolled (
   hour INTEGER PRIMARY KEY,
   mark INTEGER NOT NULL,
@@ -11,7 +11,7 @@ CREATE TABLE usage_rolled (
 ) STRICT;
 CREATE INDEX usage_rolled_pending ON usage_rolled (hour) WHERE mark <> rolled_mark;
 
--- A day's sums are true while the marks of its hours add up to `marks`.
+-- A day's sums are current while the versions of its hours add up to `marks`.
 CREATE TABLE usage_rolled_day (
   day INTEGER PRIMARY KEY,
   marks INTEGER NOT NULL
@@ -57,7 +57,7 @@ CREATE TABLE usage_day (
   PRIMARY KEY (day, account_id, key_id, model, provider, endpoint, outcome)
 ) STRICT, WITHOUT ROWID;
 
--- How long completed chats took: so many of the hour, or of the day, in each bucket.
+-- Duration of completed chats: the number per bucket of the hour, or of the day.
 CREATE TABLE usage_hour_ms (
   hour INTEGER NOT NULL,
   bucket INTEGER NOT NULL,

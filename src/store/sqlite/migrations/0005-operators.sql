@@ -1,5 +1,4 @@
--- Operators with tokens of their own, their sessions, a version of accounts for changes that must not cross, and events by
--- what they were about.
+-- Operators with their own tokens, their sessions, a version of accounts against lost updates, and events by their subject.
 
 CREATE TABLE operator (
   id TEXT PRIMARY KEY,
@@ -12,7 +11,7 @@ CREATE TABLE operator (
 CREATE UNIQUE INDEX operator_name ON operator (lower(name));
 CREATE INDEX operator_token ON operator (token_hash);
 
--- Of a session's secret there is only the hash.
+-- Only the hash of a session's secret is stored.
 CREATE TABLE session (
   id TEXT PRIMARY KEY,
   operator_id TEXT NOT NULL REFERENCES operator (id),

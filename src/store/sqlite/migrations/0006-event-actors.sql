@@ -1,3 +1,3 @@
--- Which operator did it, by the id that no rename changes.
+-- The operator of an event, by the id, which a rename does not change.
 
 ALTER TABLE event ADD COLUMN actor_id TEXT;

@@ -1,7 +1,7 @@
--- What reports and lists would otherwise have to gather from many sums: an hour's totals, and the names that were asked for
--- and that nobody offered.
+-- Data that reports and lists would otherwise collect from many sums: an hour's totals, and the requested model names that are
+-- not offered.
 
--- Totals and names of an hour are true while `mark` is the mark that its sums were made with.
+-- Totals and names of an hour are current while `mark` is the version that its sums were made with.
 CREATE TABLE usage_rolled_total (
   hour INTEGER PRIMARY KEY,
   mark INTEGER NOT NULL
@@ -23,7 +23,7 @@ CREATE TABLE usage_hour_total (
   PRIMARY KEY (hour, endpoint, outcome)
 ) STRICT, WITHOUT ROWID;
 
--- One without a name says that there were too many. They go with the rows of their hour.
+-- An empty name means that there were too many. They are deleted with the rows of their hour.
 CREATE TABLE usage_hour_unknown (
   hour INTEGER NOT NULL,
   model TEXT NOT NULL,

@@ -1,6 +1,6 @@
--- For an IN of three and more SQLite builds and drops a table with every row that is written: three times for a chat. The same
--- conditions in other words, put in place in the schema's text, which SQLite's guide to ALTER TABLE allows for a CHECK: no
--- row is read or changed. The guide's new schema version is left out: nobody else writes who would have to read it anew.
+-- For an IN of three or more values SQLite builds and drops a table with every written row: three times per chat. The same
+-- conditions are rewritten in the schema's text, which SQLite's guide to ALTER TABLE allows for a CHECK: no row is read or
+-- changed. The guide's new schema version is omitted: no other writer would have to read it again.
 PRAGMA writable_schema = ON;
 UPDATE sqlite_schema SET sql = replace(
   sql,
