@@ -1,8 +1,9 @@
 // Builds what is stale in a checkout: the gateway into dist/ and the dashboard into web/dist. It does nothing where the sources or the
 // tools are missing, as in the published package, which holds both built.
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { CODE, DASHBOARD, isCurrent, stateOf } from './freshness.js'
 
@@ -18,8 +19,43 @@ const COPIED = ['src/store/sqlite/migrations', 'src/store/postgres/migrations-po
 // Packages of many small files that every start needs: a start reads some 30 files instead of 1,300, in half the time.
 const BUNDLED = ['fastify', 'typebox', 'ipaddr.js', '@prometheus-io/client']
 
-if (isStale(DASHBOARD) && hasTool('vite')) buildDashboard()
-if (isStale(CODE) && hasTool('rolldown')) await buildCode()
+// Holds the id of the process that builds. Two builds at once would delete each other's output: the second waits, then finds nothing stale.
+const LOCK = join(ROOT, 'node_modules', '.cache', 'turnpike-build')
+
+const isDashboardDue = () => isStale(DASHBOARD) && hasTool('vite')
+const isCodeDue = () => isStale(CODE) && hasTool('rolldown')
+
+if (isDashboardDue() || isCodeDue()) {
+  while (!isLocked()) await setTimeout(100)
+  try {
+    if (isDashboardDue()) buildDashboard()
+    if (isCodeDue()) await buildCode()
+  } finally {
+    rmSync(LOCK, { force: true })
+  }
+}
+
+function isLocked() {
+  mkdirSync(dirname(LOCK), { recursive: true })
+  try {
+    writeFileSync(LOCK, String(process.pid), { flag: 'wx' })
+    return true
+  } catch (error) {
+    if (error.code !== 'EEXIST') throw error
+    if (isAbandoned()) rmSync(LOCK, { force: true })
+    return false
+  }
+}
+
+function isAbandoned() {
+  try {
+    const pid = Number(readFileSync(LOCK, 'utf8'))
+    // Empty while its process is writing it.
+    return pid !== 0 && !process.kill(pid, 0)
+  } catch (error) {
+    return error.code === 'ESRCH'
+  }
+}
 
 function isStale(build) {
   return existsSync(join(ROOT, build.sources[0])) && !isCurrent(ROOT, build)

@@ -1,9 +1,8 @@
 // A real browser in front of the real gateway: Chromium of the machine (or Debian's package, where we may install it), driven
 // by playwright-core, with everything noted that a page should not do.
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, rmdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import { AxeBuilder } from '@axe-core/playwright'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { DASHBOARD, isCurrent } from '../../bin/freshness.js'
@@ -34,7 +33,7 @@ export function hasBrowser(): boolean {
 export async function openBrowser(): Promise<Browser & AsyncDisposable> {
   const executablePath = binary()
   if (executablePath === undefined) throw new Error('Chromium is not installed')
-  await buildDashboard()
+  buildDashboard()
   const browser = await chromium.launch({ executablePath, args: ARGS })
   return Object.assign(browser, { [Symbol.asyncDispose]: () => browser.close() })
 }
@@ -109,30 +108,11 @@ export async function barriers(page: Page, look: Look): Promise<readonly string[
     .map(({ id, nodes }) => `${id}: ${nodes.map(node => node.html.slice(0, 160)).join(' | ')}`)
 }
 
-// Built when it is missing or stale. Test processes that need it at the same time wait for each other.
-async function buildDashboard(): Promise<void> {
-  const lock = join(ROOT, '.cache/web-build')
-  mkdirSync(join(ROOT, '.cache'), { recursive: true })
-  for (let waited = 0; !isOurs(lock); waited++) {
-    if (waited > 1200) throw new Error(`somebody has been building the dashboard for too long: remove ${lock}`)
-    await setTimeout(100)
-  }
-  try {
-    if (isCurrent(ROOT, DASHBOARD)) return
-    const { status, stderr } = spawnSync(process.execPath, [join(ROOT, 'bin/build.js')])
-    if (status !== 0) throw new Error(`the dashboard cannot be built: ${stderr}`)
-  } finally {
-    rmdirSync(lock)
-  }
-}
-
-function isOurs(lock: string): boolean {
-  try {
-    mkdirSync(lock)
-    return true
-  } catch {
-    return false
-  }
+// Builds it when it is missing or stale. Processes that need it at the same time wait for each other.
+function buildDashboard(): void {
+  if (isCurrent(ROOT, DASHBOARD)) return
+  const { status, stderr } = spawnSync(process.execPath, [join(ROOT, 'bin/build.js')])
+  if (status !== 0) throw new Error(`the dashboard cannot be built: ${stderr}`)
 }
 
 function binary(): string | undefined {
