@@ -17,7 +17,7 @@ import type { NodeFacts } from '../store/contract/nodes.ts'
 import { StoreAway } from '../store/contract/store.ts'
 import { type Log, openLog } from '../telemetry/log.ts'
 import { gatewayMetrics, type Metrics } from '../telemetry/metrics.ts'
-import { type OutwardRoom, outwardRoom } from '../upstream/connection-limit.ts'
+import { type ConnectionLimit, connectionLimit } from '../upstream/connection-limit.ts'
 import { type AnswerMemory, answerMemory } from '../upstream/response-memory.ts'
 import type { WorkerTree } from './cluster/worker.ts'
 
@@ -34,7 +34,7 @@ export type Ground = {
   readonly bodies: Bodies
   readonly answers: AnswerMemory
   readonly connections: Connections
-  readonly outward: OutwardRoom
+  readonly upstreamConnections: ConnectionLimit
   readonly alarms: Alarms
   readonly onBug: (error: unknown, requestId?: string) => void
 }
@@ -89,7 +89,7 @@ export function openGround(config: Config, tree?: WorkerTree): Ground {
     answers,
     connections,
     // What is left after the callers' share.
-    outward: outwardRoom(Math.max(1, descriptors - config.bounds.descriptorsReserved - max)),
+    upstreamConnections: connectionLimit(Math.max(1, descriptors - config.bounds.descriptorsReserved - max)),
     alarms: alarms(clock, onBug),
     onBug,
   }

@@ -99,7 +99,13 @@ export async function openV1({ store, catalog }: House, around: Around, ground: 
     counts.prune()
   }, bounds.limitsPrunedEveryMs)
   const large = largeAnswers(bounds)
-  const adapters = adapterRegistry(bounds, { clock, onBug, memory: ground.answers, large, room: ground.outward })
+  const adapters = adapterRegistry(bounds, {
+    clock,
+    onBug,
+    memory: ground.answers,
+    large,
+    limit: ground.upstreamConnections,
+  })
   const targets = openTargets({
     bounds,
     catalog: catalog.current,

@@ -3,7 +3,7 @@
 import type { Credential, Provider } from '../domain/catalog.ts'
 import type { Chat } from '../domain/chat.ts'
 import type { AnswerListener, Flow } from '../domain/handoff.ts'
-import type { Silence } from './http1/connection.ts'
+import type { Silence } from './http-client.ts'
 
 export type UpstreamRequest = {
   readonly requestId: string

@@ -2,19 +2,17 @@
 // Failures. Only a 200 becomes a Response; everything else is a Failure before the package sees it. See
 // docs/decisions/provider-protocols.md.
 import { Failure } from '../domain/failure.ts'
-import type { Outward, OutwardFlow } from './http1/client.ts'
-import type { OutwardHandler, OutwardRequest } from './http1/connection.ts'
-import { headerLines } from './http1/request-head.ts'
-import { type ErrorBody, errorBody, unlikeAnswer } from './http1/response-head.ts'
-import type { ResponseHeaders } from './http1/response-parser.ts'
+import type { HttpClient, HttpClientRequest, ResponseHandler, ResponseHeaders, ResponseStream } from './http-client.ts'
 import type { UpstreamError } from './openai/error.ts'
+import { headerLines } from './request-head.ts'
 import { type AnswerBounds, answerGuard, type Guard, shapeGuard } from './response-guard.ts'
+import { type ErrorBody, errorBody, unlikeAnswer } from './response-head.ts'
 import type { AnswerRoom } from './response-memory.ts'
 
 export type FetchFunction = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
 
 export type FetchSetup = Pick<
-  OutwardRequest,
+  HttpClientRequest,
   'requestId' | 'accountId' | 'firstByteMs' | 'totalMs' | 'silence' | 'onSent'
 > & {
   // The only host that may be called.
@@ -33,7 +31,7 @@ export type FetchSetup = Pick<
 // The maximum of unread data in memory.
 const WAITING_BYTES = 65_536
 
-export function outwardFetch(wire: Outward, setup: FetchSetup): FetchFunction {
+export function upstreamFetch(client: HttpClient, setup: FetchSetup): FetchFunction {
   return (input, init = {}) =>
     new Promise((resolve, reject) => {
       const url = new URL(input instanceof Request ? input.url : input)
@@ -42,16 +40,16 @@ export function outwardFetch(wire: Outward, setup: FetchSetup): FetchFunction {
       if (typeof body !== 'string') throw new TypeError('only a text can be sent')
       signal?.throwIfAborted()
 
-      let flow: OutwardFlow | undefined
-      const stop = () => flow?.abort()
+      let response: ResponseStream | undefined
+      const stop = () => response?.abort()
       const answer = answerOf(setup, {
         resolve,
         reject,
         stop,
-        resume: () => flow?.resume(),
-        pause: () => flow?.pause(),
+        resume: () => response?.resume(),
+        pause: () => response?.pause(),
       })
-      flow = wire.send(
+      response = client.send(
         {
           requestId: setup.requestId,
           accountId: setup.accountId,
@@ -91,7 +89,7 @@ type Ends = {
 }
 
 // From the upstream's first byte to the last: a Response whose body is read at its reader's pace, or a rejection.
-function answerOf(setup: FetchSetup, ends: Ends): OutwardHandler & { fail(reason: unknown): void } {
+function answerOf(setup: FetchSetup, ends: Ends): ResponseHandler & { fail(reason: unknown): void } {
   let refused: ErrorBody | undefined
   let body: Body | undefined
   let guard: Guard | undefined

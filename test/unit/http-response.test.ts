@@ -5,7 +5,8 @@ import { request } from 'node:http'
 import { createServer, type Socket } from 'node:net'
 import { after, test } from 'node:test'
 import fc from 'fast-check'
-import { BadResponse, responseReader } from '../../src/upstream/http1/response-parser.ts'
+import { BadResponse } from '../../src/upstream/connection-failure.ts'
+import { responseParser } from '../../src/upstream/http1/response-parser.ts'
 
 type Seen = { status: number; headers: Record<string, string>; body: string; ended: boolean; reusable: boolean }
 
@@ -13,7 +14,7 @@ const LIMITS = { headBytesMax: 1024 }
 
 function reading() {
   const seen: Seen = { status: 0, headers: {}, body: '', ended: false, reusable: false }
-  const reader = responseReader(
+  const reader = responseParser(
     {
       head(status, headers) {
         seen.status = status

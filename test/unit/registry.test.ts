@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BOUNDS, TIMEOUTS } from '../../src/config/limits.ts'
 import { NO_QUIRKS, type Provider } from '../../src/domain/catalog.ts'
-import { outwardRoom } from '../../src/upstream/connection-limit.ts'
+import { connectionLimit } from '../../src/upstream/connection-limit.ts'
 import { largeAnswers } from '../../src/upstream/large-answers.ts'
 import { adapterRegistry } from '../../src/upstream/registry.ts'
 import { answerMemory } from '../../src/upstream/response-memory.ts'
@@ -13,7 +13,7 @@ import { manualClock } from '../support/manual-clock.ts'
 const memory = answerMemory({ bytesMax: 1, bytesMaxPerAccount: 1 })
 const large = largeAnswers(BOUNDS)
 const onBug = (error: unknown) => assert.fail(String(error))
-const open = () => adapterRegistry(BOUNDS, { clock: manualClock(), onBug, memory, large, room: outwardRoom(100) })
+const open = () => adapterRegistry(BOUNDS, { clock: manualClock(), onBug, memory, large, limit: connectionLimit(100) })
 
 test('the same provider in another catalog has the same adapter, a changed one another', () => {
   const registry = open()

@@ -4,8 +4,9 @@ import type { Credential, Provider } from '../../domain/catalog.ts'
 import { Failure } from '../../domain/failure.ts'
 import type { SdkKind } from '../../domain/presets.ts'
 import type { UpstreamRequest } from '../adapter.ts'
-import { type FetchFunction, outwardFetch } from '../fetch.ts'
-import { type Outward, outward } from '../http1/client.ts'
+import { type FetchFunction, upstreamFetch } from '../fetch.ts'
+import type { HttpClient } from '../http-client.ts'
+import { http1Client } from '../http1/client.ts'
 import type { WireBounds, WireNeeds } from '../openai/adapter.ts'
 import type { Unsaid } from '../openai/error.ts'
 import type { AnswerRoom } from '../response-memory.ts'
@@ -31,17 +32,17 @@ export function sdkWire(provider: Provider, kind: SdkKind, wireBounds: WireBound
   const url = new URL(provider.baseUrl)
   const main = open(url)
   const tokenUrl = new URL(provider.settings.token_url ?? TOKEN_URL)
-  let tokenWire: Outward | undefined
+  let tokenClient: HttpClient | undefined
   let tokens: Tokens | undefined
 
-  function open(to: URL): Outward {
-    return outward({
+  function open(to: URL): HttpClient {
+    return http1Client({
       url: to,
       headers: { 'accept-encoding': 'identity', 'user-agent': 'turnpike' },
       timeouts,
       publicOnly: provider.publicOnly,
       connectionsMax: bounds.connectionsPerProviderMax,
-      room: needs.room,
+      limit: needs.limit,
       clock: needs.clock,
       onBug: needs.onBug,
     })
@@ -59,9 +60,9 @@ export function sdkWire(provider: Provider, kind: SdkKind, wireBounds: WireBound
 
   // A token request belongs to no account: the token serves every call for an hour.
   function tokenService(): Tokens {
-    tokenWire ??= open(tokenUrl)
+    tokenClient ??= open(tokenUrl)
     const patienceMs = Math.min(timeouts.firstByteStreamMs, timeouts.totalMs)
-    const send = outwardFetch(tokenWire, {
+    const send = upstreamFetch(tokenClient, {
       requestId: 'token',
       accountId: '',
       origin: tokenUrl.origin,
@@ -95,7 +96,7 @@ export function sdkWire(provider: Provider, kind: SdkKind, wireBounds: WireBound
         token === undefined ? {} : tokenHeaders(await inTime(token, Math.min(firstByteMs, totalMs), signal))
       const secrets = unsaid(credential)
       let isSent = false
-      return outwardFetch(main, {
+      return upstreamFetch(main, {
         requestId: upstreamRequest.requestId,
         accountId: upstreamRequest.accountId,
         origin: url.origin,
@@ -117,11 +118,11 @@ export function sdkWire(provider: Provider, kind: SdkKind, wireBounds: WireBound
     unsaid,
     retire() {
       main.retire()
-      tokenWire?.retire()
+      tokenClient?.retire()
     },
     async close() {
       await main.close()
-      await tokenWire?.close()
+      await tokenClient?.close()
     },
   }
 }

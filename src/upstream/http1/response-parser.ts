@@ -1,28 +1,23 @@
-// Parses HTTP/1.1 responses from one connection, one after the other, however they are split. It is strict: tenants share a
-// connection, so anything ambiguous is refused, and nothing is read past the end of a response.
+// Parses HTTP/1.1 responses off one connection, one after the other, however they are cut. It is strict: a connection is
+// shared by tenants, so whatever could be read in two ways is refused, and nothing is ever read past a response's end.
+import { BadResponse } from '../connection-failure.ts'
+import type { ResponseHeaders } from '../http-client.ts'
 
 export type ResponseListener = {
   head(status: number, headers: ResponseHeaders): void
-  // The bytes are only valid during the call: the next read overwrites them.
+  // The bytes are valid during the call only: the next read overwrites them.
   data(bytes: Buffer): void
   // The response is complete. `reusable`: the connection may carry another request.
   end(reusable: boolean): void
 }
 
-// Names in lower case; the first of a repeated header counts, except for Connection, whose values are joined.
-export type ResponseHeaders = ReadonlyMap<string, string>
-
-export type ResponseReader = {
-  // A request has been sent, so a response is expected.
+export type ResponseParser = {
+  // A request has been sent, so a response may come.
   expect(): void
-  // Parses received bytes and may move them in place. Throws BadResponse.
+  // Parses what has arrived, and may move it about in place. Throws BadResponse.
   read(bytes: Buffer): void
-  // The connection has ended: true if that completed a response, false if it interrupted one.
+  // The connection has ended: true if that was the end of a response, false if it cut one off.
   ended(): boolean
-}
-
-export class BadResponse extends Error {
-  override readonly name = 'BadResponse'
 }
 
 // What comes next on the connection.
@@ -41,191 +36,206 @@ type Next =
   | 'trailer_line'
   | 'last_lf'
 
-export function responseReader(listener: ResponseListener, limits: { readonly headBytesMax: number }): ResponseReader {
-  const { headBytesMax } = limits
-  let next: Next = 'nothing'
-  let kept: Buffer | undefined // the beginning of an incomplete head
-  let mayStay = true // no interim head announced that the connection closes
-  let keepAlive = false
-  let interim = 0 // the number of 1xx heads
-  let left = 0
-  let digits = 0
-  let overhead = 0 // bytes of a chunk's extension, or of the trailers
-  let trailers = ''
+type State = {
+  readonly listener: ResponseListener
+  readonly headBytesMax: number
+  next: Next
+  kept: Buffer | undefined // the beginning of a head whose end has not come
+  mayStay: boolean // no interim head said that the connection closes
+  keepAlive: boolean
+  interim: number // how many 1xx heads came
+  left: number
+  digits: number
+  overhead: number // bytes of a chunk's extension, or of the trailers
+  trailers: string
+}
 
-  function read(bytes: Buffer): void {
-    if (next === 'head') readHead(bytes)
-    else readBody(bytes, 0)
+export function responseParser(listener: ResponseListener, limits: { readonly headBytesMax: number }): ResponseParser {
+  const state: State = {
+    listener,
+    headBytesMax: limits.headBytesMax,
+    next: 'nothing',
+    kept: undefined,
+    mayStay: true,
+    keepAlive: false,
+    interim: 0,
+    left: 0,
+    digits: 0,
+    overhead: 0,
+    trailers: '',
   }
-
-  function readHead(arrived: Buffer): void {
-    const bytes = kept === undefined ? arrived : Buffer.concat([kept, arrived])
-    const end = bytes.indexOf('\r\n\r\n', kept === undefined ? 0 : Math.max(0, kept.length - 3))
-    if (end > headBytesMax || (end < 0 && bytes.length > headBytesMax)) throw new BadResponse('its head is too large')
-    if (end < 0) {
-      // Another protocol may never send a blank line.
-      if (!'HTTP/1.'.startsWith(bytes.toString('latin1', 0, 7))) throw new BadResponse('it is not HTTP/1')
-      kept = kept === undefined ? Buffer.from(bytes) : bytes
-      return
-    }
-    kept = undefined
-    const { status, version, headers } = parseHead(bytes.toString('latin1', 0, end + 2))
-    if (status < 200) {
-      interim += 1
-      if (isClosing(headers)) mayStay = false
-      if (status === 101 || interim > INTERIM_MAX) throw new BadResponse(`an unexpected status ${status}`)
-      if (end + 4 < bytes.length) readHead(bytes.subarray(end + 4))
-      return
-    }
-    frame(status, version, headers)
-    listener.head(status, headers)
-    readBody(bytes, end + 4)
-  }
-
-  function frame(status: number, version: string, headers: ResponseHeaders): void {
-    const encoding = headers.get('transfer-encoding')
-    const length = headers.get('content-length')
-    keepAlive = mayStay && version === '1.1' && !isClosing(headers)
-    if (status === 204 || status === 304) {
-      // They have no body; where one is announced, it may be sent nevertheless.
-      if (encoding !== undefined || (length !== undefined && length !== '0')) keepAlive = false
-      sized(0)
-    } else if (encoding !== undefined) {
-      if (length !== undefined || !/^chunked$/i.test(encoding)) throw new BadResponse('its length is ambiguous')
-      next = 'size'
-      left = digits = overhead = 0
-      trailers = ''
-    } else if (length !== undefined) {
-      if (!/^\d{1,15}$/.test(length)) throw new BadResponse('its length is not a number')
-      sized(Number(length))
-    } else {
-      keepAlive = false
-      next = 'until_close'
-    }
-  }
-
-  function sized(bytes: number): void {
-    next = 'sized'
-    left = bytes
-  }
-
-  function readBody(bytes: Buffer, from: number): void {
-    if (next === 'sized') {
-      const to = Math.min(from + left, bytes.length)
-      left -= to - from
-      if (to > from) listener.data(from === 0 && to === bytes.length ? bytes : bytes.subarray(from, to))
-      if (left === 0) finish(to === bytes.length)
-    } else if (next === 'until_close') {
-      if (from < bytes.length) listener.data(bytes.subarray(from))
-    } else if (next === 'nothing') {
-      if (from < bytes.length) throw new BadResponse('something came that nobody asked for')
-    } else {
-      readChunks(bytes, from)
-    }
-  }
-
-  // The data of all chunks that arrived together is compacted and passed on as one piece.
-  function readChunks(bytes: Buffer, from: number): void {
-    let at = from
-    let out = from
-    let done = false
-    while (at < bytes.length && !done) {
-      if (next === 'chunk') {
-        const to = Math.min(at + left, bytes.length)
-        if (out !== at) bytes.copyWithin(out, at, to)
-        out += to - at
-        left -= to - at
-        at = to
-        if (left === 0) next = 'chunk_cr'
-      } else {
-        done = readFraming(bytes[at] as number)
-        at += 1
-      }
-    }
-    if (out > from) listener.data(bytes.subarray(from, out))
-    if (done) finish(at === bytes.length)
-  }
-
-  // One byte between the data of chunks. True: it was the last of the response.
-  function readFraming(byte: number): boolean {
-    switch (next) {
-      case 'size':
-        readSize(byte)
-        return false
-      case 'extension':
-        count()
-        demand(byte !== LF)
-        if (byte === CR) next = 'size_lf'
-        return false
-      case 'size_lf':
-        demand(byte === LF)
-        next = left === 0 ? 'trailer' : 'chunk'
-        return false
-      case 'chunk_cr':
-        demand(byte === CR)
-        next = 'chunk_lf'
-        return false
-      case 'chunk_lf':
-        demand(byte === LF)
-        next = 'size'
-        digits = overhead = 0
-        return false
-      case 'trailer':
-        count()
-        next = byte === CR ? 'last_lf' : 'trailer_line'
-        if (byte !== CR) trailers += String.fromCharCode(byte)
-        return false
-      case 'trailer_line':
-        count()
-        if (byte === LF) next = 'trailer'
-        trailers += String.fromCharCode(byte)
-        return false
-      case 'last_lf':
-        demand(byte === LF)
-        // Trailers are ignored, but something that is not a trailer may be something else.
-        parseHeaders(trailers)
-        return true
-      default:
-        throw new BadResponse('its chunks are malformed')
-    }
-  }
-
-  function readSize(byte: number): void {
-    const digit = hexDigit(byte)
-    if (digit >= 0) {
-      digits += 1
-      left = digits === 1 ? digit : left * 16 + digit
-      demand(digits <= SIZE_DIGITS_MAX)
-      return
-    }
-    demand(digits > 0)
-    if (byte === CR) next = 'size_lf'
-    else if (byte === SEMICOLON || byte === SPACE || byte === TAB) next = 'extension'
-    else demand(false)
-  }
-
-  function count(): void {
-    overhead += 1
-    if (overhead > headBytesMax) throw new BadResponse('its trailers are too large')
-  }
-
-  function finish(clean: boolean): void {
-    next = 'nothing'
-    listener.end(keepAlive && clean)
-  }
-
   return Object.freeze({
     expect() {
-      next = 'head'
-      interim = 0
-      mayStay = true
+      state.next = 'head'
+      state.interim = 0
+      state.mayStay = true
     },
-    read,
+    read(bytes: Buffer) {
+      if (state.next === 'head') readHead(state, bytes)
+      else readBody(state, bytes, 0)
+    },
     ended() {
-      if (next === 'until_close') finish(true)
-      return next === 'nothing'
+      if (state.next === 'until_close') finish(state, true)
+      return state.next === 'nothing'
     },
   })
+}
+
+function readHead(state: State, arrived: Buffer): void {
+  const bytes = state.kept === undefined ? arrived : Buffer.concat([state.kept, arrived])
+  const end = bytes.indexOf('\r\n\r\n', state.kept === undefined ? 0 : Math.max(0, state.kept.length - 3))
+  if (end > state.headBytesMax || (end < 0 && bytes.length > state.headBytesMax))
+    throw new BadResponse('its head is too large')
+  if (end < 0) {
+    // Another protocol may never send a blank line.
+    if (!'HTTP/1.'.startsWith(bytes.toString('latin1', 0, 7))) throw new BadResponse('it is not HTTP/1')
+    state.kept = state.kept === undefined ? Buffer.from(bytes) : bytes
+    return
+  }
+  state.kept = undefined
+  const { status, version, headers } = parseHead(bytes.toString('latin1', 0, end + 2))
+  if (status < 200) {
+    state.interim += 1
+    if (isClosing(headers)) state.mayStay = false
+    if (status === 101 || state.interim > INTERIM_MAX) throw new BadResponse(`an unexpected status ${status}`)
+    if (end + 4 < bytes.length) readHead(state, bytes.subarray(end + 4))
+    return
+  }
+  frame(state, status, version, headers)
+  state.listener.head(status, headers)
+  readBody(state, bytes, end + 4)
+}
+
+function frame(state: State, status: number, version: string, headers: ResponseHeaders): void {
+  const encoding = headers.get('transfer-encoding')
+  const length = headers.get('content-length')
+  state.keepAlive = state.mayStay && version === '1.1' && !isClosing(headers)
+  if (status === 204 || status === 304) {
+    // They have no body; where one is announced, it may come all the same.
+    if (encoding !== undefined || (length !== undefined && length !== '0')) state.keepAlive = false
+    sized(state, 0)
+  } else if (encoding !== undefined) {
+    if (length !== undefined || !/^chunked$/i.test(encoding)) throw new BadResponse('its length is ambiguous')
+    state.next = 'size'
+    state.left = state.digits = state.overhead = 0
+    state.trailers = ''
+  } else if (length !== undefined) {
+    if (!/^\d{1,15}$/.test(length)) throw new BadResponse('its length is not a number')
+    sized(state, Number(length))
+  } else {
+    state.keepAlive = false
+    state.next = 'until_close'
+  }
+}
+
+function sized(state: State, bytes: number): void {
+  state.next = 'sized'
+  state.left = bytes
+}
+
+function readBody(state: State, bytes: Buffer, from: number): void {
+  if (state.next === 'sized') {
+    const to = Math.min(from + state.left, bytes.length)
+    state.left -= to - from
+    if (to > from) state.listener.data(from === 0 && to === bytes.length ? bytes : bytes.subarray(from, to))
+    if (state.left === 0) finish(state, to === bytes.length)
+  } else if (state.next === 'until_close') {
+    if (from < bytes.length) state.listener.data(bytes.subarray(from))
+  } else if (state.next === 'nothing') {
+    if (from < bytes.length) throw new BadResponse('something came that nobody asked for')
+  } else {
+    readChunks(state, bytes, from)
+  }
+}
+
+// The data of all chunks that arrived together is moved together, and handed on as one piece.
+function readChunks(state: State, bytes: Buffer, from: number): void {
+  let at = from
+  let out = from
+  let done = false
+  while (at < bytes.length && !done) {
+    if (state.next === 'chunk') {
+      const to = Math.min(at + state.left, bytes.length)
+      if (out !== at) bytes.copyWithin(out, at, to)
+      out += to - at
+      state.left -= to - at
+      at = to
+      if (state.left === 0) state.next = 'chunk_cr'
+    } else {
+      done = readFraming(state, bytes[at] as number)
+      at += 1
+    }
+  }
+  if (out > from) state.listener.data(bytes.subarray(from, out))
+  if (done) finish(state, at === bytes.length)
+}
+
+// One byte between the data of chunks. True: it was the last of the response.
+function readFraming(state: State, byte: number): boolean {
+  switch (state.next) {
+    case 'size':
+      readSize(state, byte)
+      return false
+    case 'extension':
+      count(state)
+      demand(byte !== LF)
+      if (byte === CR) state.next = 'size_lf'
+      return false
+    case 'size_lf':
+      demand(byte === LF)
+      state.next = state.left === 0 ? 'trailer' : 'chunk'
+      return false
+    case 'chunk_cr':
+      demand(byte === CR)
+      state.next = 'chunk_lf'
+      return false
+    case 'chunk_lf':
+      demand(byte === LF)
+      state.next = 'size'
+      state.digits = state.overhead = 0
+      return false
+    case 'trailer':
+      count(state)
+      state.next = byte === CR ? 'last_lf' : 'trailer_line'
+      if (byte !== CR) state.trailers += String.fromCharCode(byte)
+      return false
+    case 'trailer_line':
+      count(state)
+      if (byte === LF) state.next = 'trailer'
+      state.trailers += String.fromCharCode(byte)
+      return false
+    case 'last_lf':
+      demand(byte === LF)
+      // Nobody wants them, but what is no trailer may be something else.
+      parseHeaders(state.trailers)
+      return true
+    default:
+      throw new BadResponse('its chunks are malformed')
+  }
+}
+
+function readSize(state: State, byte: number): void {
+  const digit = hexDigit(byte)
+  if (digit >= 0) {
+    state.digits += 1
+    state.left = state.digits === 1 ? digit : state.left * 16 + digit
+    demand(state.digits <= SIZE_DIGITS_MAX)
+    return
+  }
+  demand(state.digits > 0)
+  if (byte === CR) state.next = 'size_lf'
+  else if (byte === SEMICOLON || byte === SPACE || byte === TAB) state.next = 'extension'
+  else demand(false)
+}
+
+function count(state: State): void {
+  state.overhead += 1
+  if (state.overhead > state.headBytesMax) throw new BadResponse('its trailers are too large')
+}
+
+function finish(state: State, clean: boolean): void {
+  state.next = 'nothing'
+  state.listener.end(state.keepAlive && clean)
 }
 
 const INTERIM_MAX = 8

@@ -7,12 +7,12 @@ import type { Clock } from '../../lib/clock.ts'
 import { remembered } from '../../lib/memoize.ts'
 import { withoutTrailing } from '../../lib/trailing.ts'
 import type { Adapter, UpstreamRequest } from '../adapter.ts'
-import type { OutwardRoom } from '../connection-limit.ts'
-import { type OutwardFlow, outward } from '../http1/client.ts'
-import type { OutwardHandler, OutwardRequest } from '../http1/connection.ts'
-import { headerLines } from '../http1/request-head.ts'
-import { type ErrorBody, errorBody, unlikeAnswer } from '../http1/response-head.ts'
+import type { ConnectionLimit } from '../connection-limit.ts'
+import type { HttpClientRequest, ResponseHandler, ResponseStream } from '../http-client.ts'
+import { http1Client } from '../http1/client.ts'
 import type { LargeAnswers } from '../large-answers.ts'
+import { headerLines } from '../request-head.ts'
+import { type ErrorBody, errorBody, unlikeAnswer } from '../response-head.ts'
 import type { AnswerMemory } from '../response-memory.ts'
 import { failureOfStatus, type Unsaid } from './error.ts'
 import { type JsonReaderBounds, jsonReader } from './json-reader.ts'
@@ -25,7 +25,7 @@ export type WireNeeds = {
   // Where whole answers are buffered and, if large, read.
   readonly memory: AnswerMemory
   readonly large: LargeAnswers
-  readonly room: OutwardRoom
+  readonly limit: ConnectionLimit
 }
 export type WireBounds = ReaderBounds &
   JsonReaderBounds & { readonly connectionsPerProviderMax: number; readonly packageAnswerBytesMax: number }
@@ -34,7 +34,7 @@ export function openaiAdapter(provider: Provider, bounds: WireBounds, needs: Wir
   const url = new URL(provider.baseUrl)
   const path = pathOf(url, provider)
   const requests = requestWriter(provider)
-  const wire = outward({
+  const client = http1Client({
     url,
     headers: {
       'content-type': 'application/json',
@@ -45,7 +45,7 @@ export function openaiAdapter(provider: Provider, bounds: WireBounds, needs: Wir
     publicOnly: provider.publicOnly,
     timeouts: provider.timeouts,
     connectionsMax: bounds.connectionsPerProviderMax,
-    room: needs.room,
+    limit: needs.limit,
     clock: needs.clock,
     onBug: needs.onBug,
   })
@@ -61,25 +61,25 @@ export function openaiAdapter(provider: Provider, bounds: WireBounds, needs: Wir
       return upstreamRequest.chat.stream ? streamed(upstreamRequest, listener) : atOnce(upstreamRequest, listener)
     },
     ignored: requests.ignored,
-    retire: wire.retire,
-    close: wire.close,
+    retire: client.retire,
+    close: client.close,
   }
 
   function streamed(upstreamRequest: UpstreamRequest, listener: AnswerListener): Flow {
     const { head, setup } = setupFor(upstreamRequest)
     const state = { upstreamId: null as string | null }
-    let flow: OutwardFlow | undefined
+    let flow: ResponseStream | undefined
     const abort = () => flow?.abort()
     const reader = streamReader(listener, setup, state, abort)
     const request = requestOf(upstreamRequest, head, provider.timeouts.firstByteStreamMs)
-    flow = wire.send(request, byStatus(reader, listener, abort, EVENT_STREAM, setup.unsaid))
+    flow = client.send(request, byStatus(reader, listener, abort, EVENT_STREAM, setup.unsaid))
     return { pause: flow.pause, resume: flow.resume, abort: flow.abort, upstreamId: () => state.upstreamId }
   }
 
   function atOnce(upstreamRequest: UpstreamRequest, listener: AnswerListener): Flow {
     const { head, setup } = setupFor(upstreamRequest)
     const state = { upstreamId: null as string | null }
-    let flow: OutwardFlow | undefined
+    let flow: ResponseStream | undefined
     const abort = () => flow?.abort()
     const reader = jsonReader(listener, setup, state, {
       accountId: upstreamRequest.accountId,
@@ -90,7 +90,7 @@ export function openaiAdapter(provider: Provider, bounds: WireBounds, needs: Wir
       abort,
     })
     const request = requestOf(upstreamRequest, head, provider.timeouts.firstByteJsonMs)
-    flow = wire.send(request, byStatus(reader, listener, abort, undefined, setup.unsaid))
+    flow = client.send(request, byStatus(reader, listener, abort, undefined, setup.unsaid))
     const { pause, resume } = flow
     return {
       pause,
@@ -110,7 +110,7 @@ export function openaiAdapter(provider: Provider, bounds: WireBounds, needs: Wir
     return credential === undefined ? unknown : known(credential)
   }
 
-  function requestOf(upstreamRequest: UpstreamRequest, head: string, firstByteMs: number): OutwardRequest {
+  function requestOf(upstreamRequest: UpstreamRequest, head: string, firstByteMs: number): HttpClientRequest {
     return {
       requestId: upstreamRequest.requestId,
       accountId: upstreamRequest.accountId,
@@ -145,7 +145,7 @@ function byStatus(
   abort: () => void,
   stream: RegExp | undefined,
   unsaid: Unsaid,
-): OutwardHandler {
+): ResponseHandler {
   let refused: ErrorBody | undefined
   let failed = false
   const fail = (failure: Failure) => {

@@ -2,12 +2,12 @@
 import { Failure } from '../../domain/failure.ts'
 import type { AnswerListener, Chunk, ChunkChoice } from '../../domain/handoff.ts'
 import { sseReader } from '../../lib/sse.ts'
-import type { OutwardHandler } from '../http1/connection.ts'
+import type { ResponseHandler } from '../http-client.ts'
 import type { Unsaid } from './error.ts'
 import { readChunk } from './response.ts'
 import { toolCallNumbers } from './tool-calls.ts'
 
-export type Reader = Pick<OutwardHandler, 'data' | 'end'> & {
+export type Reader = Pick<ResponseHandler, 'data' | 'end'> & {
   // An answer begins, with its length if announced.
   start?(bytes: number | undefined): void
 }

@@ -1,8 +1,8 @@
 // The start of an upstream's response, for every protocol: an error, whose message is collected within a bound, or an answer,
 // unless its first lines show that it is something else.
-import { Failure } from '../../domain/failure.ts'
-import type { UpstreamError } from '../openai/error.ts'
-import type { ResponseHeaders } from './response-parser.ts'
+import { Failure } from '../domain/failure.ts'
+import type { ResponseHeaders } from './http-client.ts'
+import type { UpstreamError } from './openai/error.ts'
 
 const ERROR_BYTES_MAX = 65_536
 

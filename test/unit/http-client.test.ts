@@ -9,9 +9,10 @@ import { TIMEOUTS } from '../../src/config/limits.ts'
 import type { Timeouts } from '../../src/domain/catalog.ts'
 import type { Failure } from '../../src/domain/failure.ts'
 import { type Clock, systemClock } from '../../src/lib/clock.ts'
-import { type OutwardRoom, outwardRoom } from '../../src/upstream/connection-limit.ts'
-import { type OutwardSetup, outward } from '../../src/upstream/http1/client.ts'
-import { failureOf } from '../../src/upstream/http1/failure.ts'
+import { failureOf } from '../../src/upstream/connection-failure.ts'
+import { type ConnectionLimit, connectionLimit } from '../../src/upstream/connection-limit.ts'
+import type { HttpClientOptions } from '../../src/upstream/http-client.ts'
+import { http1Client } from '../../src/upstream/http1/client.ts'
 import { CERTIFICATE, PRIVATE_KEY } from '../fixtures/localhost-tls.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
@@ -93,10 +94,10 @@ function seen({ kind, ours }: Failure): readonly [string, boolean] {
   return [kind, ours]
 }
 
-test('all upstreams share one bound of connections: one that rests makes room, and past it the fault is ours', async t => {
-  const room = outwardRoom(1)
-  const silent = { timeouts: { idleMs: 60_000 }, room }
-  const first = await opened(t, 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n', { room })
+test('all upstreams share one bound of connections: one that rests makes limit, and past it the fault is ours', async t => {
+  const limit = connectionLimit(1)
+  const silent = { timeouts: { idleMs: 60_000 }, limit }
+  const first = await opened(t, 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n', { limit })
   const second = await opened(t, 'HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\n', silent)
 
   assert.equal(await ask(first.wire, 'a'), undefined)
@@ -159,12 +160,12 @@ async function turns(): Promise<void> {
   for (let i = 0; i < 5; i++) await sleep(3)
 }
 
-type Wire = ReturnType<typeof outward>
+type Wire = ReturnType<typeof http1Client>
 type Options = {
   readonly timeouts?: Partial<Timeouts>
   readonly publicOnly?: boolean
   readonly clock?: Clock
-  readonly room?: OutwardRoom
+  readonly limit?: ConnectionLimit
 }
 
 // A server that answers every request with these bytes.
@@ -191,19 +192,19 @@ async function listening(t: TestContext, server: ReturnType<typeof createServer>
 function open(
   t: TestContext,
   url: string,
-  { timeouts, publicOnly, clock = systemClock, room = outwardRoom(100) }: Options,
+  { timeouts, publicOnly, clock = systemClock, limit = connectionLimit(100) }: Options,
 ): Wire {
-  const setup: OutwardSetup = {
+  const setup: HttpClientOptions = {
     url: new URL(url),
     headers: {},
     timeouts: { ...TIMEOUTS, ...timeouts },
     connectionsMax: 100,
-    room,
+    limit,
     publicOnly,
     clock,
     onBug: error => assert.fail(String(error)),
   }
-  const wire = outward(setup)
+  const wire = http1Client(setup)
   t.after(() => wire.close())
   return wire
 }

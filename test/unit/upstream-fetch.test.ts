@@ -8,9 +8,9 @@ import { setTimeout } from 'node:timers/promises'
 import { TIMEOUTS } from '../../src/config/limits.ts'
 import { Failure } from '../../src/domain/failure.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import { outwardRoom } from '../../src/upstream/connection-limit.ts'
-import { type FetchSetup, outwardFetch } from '../../src/upstream/fetch.ts'
-import { outward } from '../../src/upstream/http1/client.ts'
+import { connectionLimit } from '../../src/upstream/connection-limit.ts'
+import { type FetchSetup, upstreamFetch } from '../../src/upstream/fetch.ts'
+import { http1Client } from '../../src/upstream/http1/client.ts'
 import { type AnswerRoom, answerMemory } from '../../src/upstream/response-memory.ts'
 import { until } from '../support/until.ts'
 
@@ -156,16 +156,16 @@ async function openFixture(answer: (socket: Socket) => void, setup: Partial<Fetc
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const wire = outward({
+  const wire = http1Client({
     url: new URL(origin),
     headers: { 'user-agent': 'turnpike' },
     timeouts: TIMEOUTS,
     connectionsMax: 4,
-    room: outwardRoom(4),
+    limit: connectionLimit(4),
     clock: systemClock,
     onBug: assert.ifError,
   })
-  const send = outwardFetch(wire, {
+  const send = upstreamFetch(wire, {
     accountId: 'a',
     requestId: 'r',
     origin,

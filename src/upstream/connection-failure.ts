@@ -1,8 +1,12 @@
 // Converts connection errors to a Failure: socket error codes, parser errors, and OpenSSL's errors.
 import { closeSync, openSync } from 'node:fs'
 import { devNull } from 'node:os'
-import { Failure, type FailureKind } from '../../domain/failure.ts'
-import { BadResponse } from './response-parser.ts'
+import { Failure, type FailureKind } from '../domain/failure.ts'
+
+// A response that cannot be parsed.
+export class BadResponse extends Error {
+  override readonly name = 'BadResponse'
+}
 
 export class ConnectTimeout extends Error {
   readonly code = 'ETIMEDOUT'

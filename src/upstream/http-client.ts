@@ -1,0 +1,62 @@
+// The HTTP client that adapters use to call a provider: a POST of one text to one origin. Two clients implement it: our own
+// (http1/) and undici (undici/). Both are bounded in time and size, never follow a redirect, accept no encoding, and report
+// every problem as a Failure.
+import type { Timeouts } from '../domain/catalog.ts'
+import type { Failure } from '../domain/failure.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { ConnectionLimit } from './connection-limit.ts'
+
+export type HttpClient = {
+  send(request: HttpClientRequest, handler: ResponseHandler): ResponseStream
+  // Requests under way continue to their end; idle connections are closed, and no more are kept.
+  retire(): void
+  close(): Promise<void>
+}
+
+export type HttpClientOptions = {
+  // Scheme, host and port.
+  readonly url: URL
+  // Connect to addresses on the public internet and to no others.
+  readonly publicOnly?: boolean | undefined
+  // Sent with every request, in addition to Host and what the length needs.
+  readonly headers: Readonly<Record<string, string>>
+  readonly timeouts: Timeouts
+  readonly connectionsMax: number
+  // Shared with all other upstreams.
+  readonly limit: ConnectionLimit
+  readonly clock: Clock
+  // Receives unexpected errors, which must not end the process.
+  readonly onBug: (error: unknown) => void
+}
+
+export type HttpClientRequest = {
+  readonly requestId: string
+  // The account that the request is sent for.
+  readonly accountId: string
+  // Path and query, as they are sent.
+  readonly path: string
+  // Header lines of this request, as `headerLines` makes them; they follow those of every request.
+  readonly head: string
+  readonly body: string
+  readonly firstByteMs: number
+  readonly totalMs: number
+  readonly silence?: Silence | undefined
+  // Called when the request is written to a connection.
+  onSent(): void
+}
+
+// While silence is expected, only the total timeout applies. The reader of the answer clears the flag with the first content.
+export type Silence = { expected: boolean }
+
+export type ResponseHandler = {
+  start(status: number, headers: ResponseHeaders): void
+  // The bytes are valid during the call only.
+  data(chunk: Buffer): void
+  // Called once, last; never after `abort`.
+  end(failure: Failure | undefined): void
+}
+
+// Names in lower case; of a repeated one the first counts.
+export type ResponseHeaders = ReadonlyMap<string, string>
+
+export type ResponseStream = { pause(): void; resume(): void; abort(): void }
