@@ -79,6 +79,7 @@ const TIDY: Tree = {
   'src/http/server.ts': source("import type { Server } from 'node:http'\nimport type { Socket } from 'node:net'"),
   'src/lib/node-http.ts': source("export const { createServer } = process.getBuiltinModule('node:http')"),
   'src/upstream/open-socket.ts': source("import { connect } from 'node:net'\nlet onEnd: Flow.End = () => undefined"),
+  'src/upstream/undici/client.ts': source("const { Client } = await import('undici')"),
   'src/store/sqlite/migrations/0001-ground.sql': '-- What the store holds from its first day.\nCREATE TABLE a (b);\n',
   'test/e2e/a/a.test.ts': source("import { at } from '../../../src/domain/key.ts'\nconst body = 'svc_live_ TODO'"),
 }
@@ -154,6 +155,7 @@ const FAULTS: Readonly<Record<string, readonly [tree: Tree, finding: RegExp]>> =
   'an HTTP client': [{ 'src/http/server.ts': source("import { request } from 'node:http'") }, /takes request from/],
   'a whole module of sockets': [{ 'src/http/server.ts': source("import http from 'node:http'") }, /takes \* from/],
   undici: [{ 'src/upstream/a.ts': source("import { Pool } from 'undici'") }, /takes Pool from undici/],
+  'undici, loaded later': [{ 'src/upstream/a.ts': source("await import('undici')") }, /takes \* from undici/],
   'the prefix of keys': [{ 'src/http/a.ts': source("const key = 'svc_live_' + x") }, /spells out the brand/],
   'the prefix of headers': [{ 'src/http/a.ts': source('h[`x-svc-cost`]') }, /spells out the brand/],
   'rounded money': [{ 'src/domain/a.ts': source('price.toFixed(2)') }, /lets a float touch money: toFixed/],

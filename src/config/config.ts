@@ -24,6 +24,7 @@ import {
 } from './env.ts'
 import { type Brand, type FileCatalog, NO_FILE, readConfigFile } from './file.ts'
 import { BOUNDS, type Bounds } from './limits.ts'
+import { type Network, readNetwork } from './network.ts'
 import { BadConfig } from './yaml.ts'
 
 export type { Listen } from './env.ts'
@@ -51,6 +52,7 @@ export type Config = {
   readonly encryptionKeyPrevious: string | undefined
   readonly metricsToken: string | undefined
   readonly trustedProxies: readonly string[]
+  readonly network: Network
   readonly logLevel: LogLevel
   readonly brand: Brand
   readonly defaults: KeyDefaults
@@ -81,6 +83,7 @@ const KNOWN = [
   'METRICS_TOKEN',
   'TRUSTED_PROXIES',
   'WORKERS',
+  'FAST_PATH',
   'NODE_NAME',
   'DETECT_PROVIDERS',
   'ALLOW_PRIVATE_UPSTREAMS',
@@ -110,6 +113,7 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
     encryptionKeyPrevious: encryptionKey(env, 'TURNPIKE_ENCRYPTION_KEY_PREVIOUS'),
     metricsToken: token(env, 'TURNPIKE_METRICS_TOKEN', 1),
     trustedProxies: trustedProxies(env) ?? file.trustedProxies,
+    network: readNetwork(env),
     logLevel: logLevel(env),
     brand: file.brand,
     defaults: file.defaults,

@@ -28,6 +28,10 @@ export type Provider = {
   readonly remoteMedia?: boolean
   // Its address was entered through the API: only public addresses may be connected to. Addresses declared in a file are trusted.
   readonly publicOnly?: boolean
+  // The HTTP proxy that it is called through, without credentials; undefined: the environment's, if there is one.
+  readonly proxy?: string
+  // User and password for the proxy, as in a URL. In memory only: never stored with the provider, shown or logged.
+  readonly proxyCredentials?: string
 }
 
 // Whether a secret entered for one provider would reach a different destination with the other. Settings (a region, a project)

@@ -3,10 +3,10 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { WholeRequest } from './express/request-parser.ts'
 
-export type Asked = IncomingMessage | LaneRequest
+export type Asked = IncomingMessage | ExpressRequest
 
 // Its body is kept until it is taken.
-export type LaneRequest = Omit<WholeRequest, 'body'> & {
+export type ExpressRequest = Omit<WholeRequest, 'body'> & {
   body: Buffer
   readonly socket: Socket
   readonly complete: true

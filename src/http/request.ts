@@ -7,7 +7,7 @@ import { byteQueue } from '../lib/byte-queue.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Alarms } from '../lib/coarse-timers.ts'
 import { type CidrSet, clientAddress } from '../lib/ip-address.ts'
-import { type Asked, headerValues, type LaneRequest, type Reply } from './http-types.ts'
+import { type Asked, type ExpressRequest, headerValues, type Reply } from './http-types.ts'
 
 export type CallNeeds = { readonly clock: Clock; readonly trustedProxies: CidrSet; readonly newRequestId: () => string }
 
@@ -112,7 +112,7 @@ function bytesOf(length: number) {
   }
 }
 
-function takeBody(req: LaneRequest): Buffer {
+function takeBody(req: ExpressRequest): Buffer {
   const { body } = req
   req.body = TAKEN
   return body

@@ -1,5 +1,5 @@
-// The listener: the express path first, then node:http with every bound set, the router of /v1, Fastify for everything else, and
-// error responses for what the HTTP parser rejects.
+// The listener: the express path in front where it is on, then node:http with every bound set, the router of /v1, Fastify after
+// it for everything else, and answers in our shape to what the HTTP parser itself rejects.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { RefusalCode } from '../domain/refusal.ts'
@@ -8,7 +8,7 @@ import type { Alarms } from '../lib/coarse-timers.ts'
 import { createServer } from '../lib/node-http.ts'
 import { type BareNeeds, endBare, rejectBare } from './bare-refusal.ts'
 import type { Connections } from './connections.ts'
-import { expressLane } from './express/fast-path.ts'
+import { type ExpressPath, expressPath } from './express/express-path.ts'
 import { KEEP_ALIVE_MS } from './express/response.ts'
 import { type Feed, requestFeed } from './feed.ts'
 import { isUnderV1 } from './request.ts'
@@ -16,149 +16,177 @@ import { destroyUnlessRead } from './response.ts'
 import type { Door } from './router.ts'
 
 export type ServerNeeds = BareNeeds & {
-  // Chats, whichever way they arrive.
+  // Chats, whichever way they come in.
   readonly chats: Door
   readonly v1: (req: IncomingMessage, res: ServerResponse) => Promise<void>
   readonly others: (req: IncomingMessage, res: ServerResponse) => void
   readonly alarms: Alarms
   readonly clock: Clock
   readonly connections: Connections
-  // Slots beyond the total bound that only this listener has.
+  // Connections beyond the bound of all listeners that only this one may have.
   readonly connectionsReserved: number
   readonly headersMax: number
   readonly headerBytesMax: number
   readonly headersTimeoutMs: number
   readonly requestTimeoutMs: number
   readonly connectionsCheckMs: number
-  // How many connections beyond a bound get a response; further ones are just closed.
+  // Connections past a bound that are told so at once; beyond it they are just closed.
   readonly refusedConnectionsMax: number
   readonly writeStallMs: number
+  // Whether chats that come in plainly are served off the bare socket.
+  readonly fastPath: boolean
   readonly onParserError: (code: RefusalCode) => void
 }
 
 export type HttpServer = {
   readonly server: Server
-  // No new connections, and idle ones end.
+  // No new connections, and those end that have nothing to do.
   stop(): void
   closeAll(): void
 }
 
-export function httpServer(needs: ServerNeeds): HttpServer {
-  const server = createServer({
-    // Our own check answers in the standard shape.
-    requireHostHeader: false,
-    maxHeaderSize: needs.headerBytesMax,
-    headersTimeout: needs.headersTimeoutMs,
-    // The router has its own timer for the body; this one is the backstop.
-    requestTimeout: needs.requestTimeoutMs + 5_000,
-    connectionsCheckingInterval: needs.connectionsCheckMs,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    noDelay: true,
-  })
-  server.maxHeadersCount = needs.headersMax
-  const feeds = new WeakMap<Socket, Feed>()
-  // Clients that have their answer and keep sending: the parser fails on every further piece, and the answer must not be cut off.
-  const refused = new WeakSet<Socket>()
-  let turnedAway = 0
+type Listener = {
+  readonly needs: ServerNeeds
+  readonly server: Server
+  // Of connections that Node has.
+  readonly feeds: Map<Socket, Feed>
+  // Who has its answer and sends on: the parser complains about every further piece, and the answer must not be cut off.
+  readonly refused: WeakSet<Socket>
+  // Undefined: Node has every connection.
+  express: ExpressPath | undefined
+  // Connections past a bound that are being told so.
+  turnedAway: number
+}
 
-  const handle = (req: IncomingMessage, res: ServerResponse) => {
-    // For every responder: output that is not read must not be kept for ever.
-    res.on('prefinish', () => destroyUnlessRead(res, needs.writeStallMs))
-    feeds.get(req.socket)?.take(req, res, () => begin(req, res))
+export function httpServer(needs: ServerNeeds): HttpServer {
+  const server = createServer(serverOptions(needs))
+  server.maxHeadersCount = needs.headersMax
+  const listener: Listener = {
+    needs,
+    server,
+    feeds: new Map(),
+    refused: new WeakSet(),
+    express: undefined,
+    turnedAway: 0,
   }
-  const begin = (req: IncomingMessage, res: ServerResponse) => {
-    if (!isHttp1(req)) return reject(res, 'malformed_request')
-    if (isUnderV1(req.url ?? '')) void needs.v1(req, res)
-    else needs.others(req, res)
-  }
-  server.on('request', handle)
-  // The 100 is sent by the reader of the body, after admission.
-  server.on('checkContinue', handle)
-  server.on('checkExpectation', (req, res) => {
-    feeds.get(req.socket)?.take(req, res, () => reject(res, 'expectation_failed'))
-  })
-  // For CONNECT Node passes a stream of its own and removes its error handlers from the socket.
-  server.on('connect', (req, stream) => {
-    stream.on('error', () => undefined)
-    refuse(req.socket, 'malformed_request')
-  })
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    if (error.code === 'ECONNRESET') socket.destroy()
-    else refuse(socket, codeOf(error))
-  })
+  takeRequests(listener)
   // Node's own listener gets what the express path hands over.
   const [toNode] = server.listeners('connection') as ((socket: Socket) => void)[]
-  const lane = expressLane({
-    ...needs,
-    serve: needs.chats,
-    refuse,
-    handOver(socket, arrived) {
-      // An error without a listener would end the process; the close event that follows is sufficient.
-      socket.on('error', () => undefined)
-      toNode?.call(server, socket)
-      const feed = requestFeed(socket)
-      feeds.set(socket, feed)
-      feed.push(arrived)
-    },
+  const handOver = (socket: Socket, arrived: Buffer) => {
+    // An error without a listener would end the process; what it means is told by the close that follows.
+    socket.on('error', () => undefined)
+    toNode?.call(server, socket)
+    const feed = requestFeed(socket)
+    listener.feeds.set(socket, feed)
+    socket.once('close', () => listener.feeds.delete(socket))
+    if (arrived.length > 0) feed.push(arrived)
+  }
+  if (needs.fastPath) {
+    const refuseIt = (socket: Socket, code: RefusalCode) => refuse(listener, socket, code)
+    listener.express = expressPath({ ...needs, serve: needs.chats, refuse: refuseIt, handOver })
+  }
+  const isIdle = (socket: Socket) => listener.feeds.get(socket)?.isIdle() ?? listener.express?.isIdle(socket) ?? false
+  server.removeAllListeners('connection').on('connection', (socket: Socket) => {
+    if (!needs.connections.admit(socket, isIdle, needs.connectionsReserved)) turnAway(listener, socket)
+    else if (listener.express === undefined) handOver(socket, NOTHING)
+    else listener.express.enter(socket)
   })
-  server.removeAllListeners('connection').on('connection', enter)
   return {
     server,
     stop() {
       server.close()
       server.closeIdleConnections()
-      lane.closeIdle()
+      listener.express?.closeIdle()
+      // Node leaves those open on which nothing has come yet.
+      for (const [socket, feed] of listener.feeds) if (feed.isIdle()) socket.destroy()
     },
     closeAll() {
       server.closeAllConnections()
-      lane.closeAll()
+      listener.express?.closeAll()
     },
-  }
-
-  function enter(socket: Socket): void {
-    if (needs.connections.admit(socket, isIdle, needs.connectionsReserved)) lane.enter(socket)
-    else turnAway(socket)
-  }
-
-  function isIdle(socket: Socket): boolean {
-    return feeds.get(socket)?.isIdle() ?? lane.isIdle(socket)
-  }
-
-  function turnAway(socket: Socket): void {
-    socket.on('error', () => undefined)
-    if (turnedAway >= needs.refusedConnectionsMax) {
-      socket.destroy()
-      return
-    }
-    turnedAway += 1
-    socket.once('close', () => {
-      turnedAway -= 1
-    })
-    endBare(socket, 'service_unavailable', undefined, needs)
-  }
-
-  function reject(res: ServerResponse, code: RefusalCode): void {
-    needs.onParserError(code)
-    rejectBare(res, code, needs)
-  }
-
-  // A body that cannot be parsed is the fault of its own request; after any other unfinished answer the connection is just
-  // closed.
-  function refuse(socket: Socket, code: RefusalCode): void {
-    if (refused.has(socket)) return
-    refused.add(socket)
-    const feed = feeds.get(socket)
-    const [first, ...more] = feed?.unanswered ?? []
-    feed?.stop()
-    const isItsBody = more.length === 0 && first?.res.headersSent === false && !first.res.req.complete
-    if (socket.writable && (first === undefined || isItsBody)) {
-      needs.onParserError(code)
-      endBare(socket, code, first?.res.req.url, needs)
-    } else socket.destroy()
   }
 }
 
-// Exactly one Host; HTTP/1.0 may omit it. The parser accepts HTTP/0.9, which has no headers.
+const NOTHING = Buffer.alloc(0)
+
+function serverOptions(needs: ServerNeeds) {
+  return {
+    // Our own check answers in our own shape.
+    requireHostHeader: false,
+    maxHeaderSize: needs.headerBytesMax,
+    headersTimeout: needs.headersTimeoutMs,
+    // The router has a timer of its own for the body; this one is the backstop.
+    requestTimeout: needs.requestTimeoutMs + 5_000,
+    connectionsCheckingInterval: needs.connectionsCheckMs,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    noDelay: true,
+  }
+}
+
+function takeRequests(listener: Listener): void {
+  const { needs, server, feeds } = listener
+  const begin = (req: IncomingMessage, res: ServerResponse) => {
+    if (!isHttp1(req)) return reject(listener, res, 'malformed_request')
+    if (isUnderV1(req.url ?? '')) void needs.v1(req, res)
+    else needs.others(req, res)
+  }
+  const handle = (req: IncomingMessage, res: ServerResponse) => {
+    // Whoever answers: a response that is not read must not be kept for ever.
+    res.on('prefinish', () => destroyUnlessRead(res, needs.writeStallMs))
+    feeds.get(req.socket)?.take(req, res, () => begin(req, res))
+  }
+  server.on('request', handle)
+  // The 100 is sent by whoever reads the body, after admission.
+  server.on('checkContinue', handle)
+  server.on('checkExpectation', (req, res) => {
+    feeds.get(req.socket)?.take(req, res, () => reject(listener, res, 'expectation_failed'))
+  })
+  // For CONNECT Node hands over a stream of its own and takes its error handlers off the socket.
+  server.on('connect', (req, stream) => {
+    stream.on('error', () => undefined)
+    refuse(listener, req.socket, 'malformed_request')
+  })
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    if (error.code === 'ECONNRESET') socket.destroy()
+    else refuse(listener, socket, codeOf(error))
+  })
+}
+
+function turnAway(listener: Listener, socket: Socket): void {
+  const { needs } = listener
+  socket.on('error', () => undefined)
+  if (listener.turnedAway >= needs.refusedConnectionsMax) {
+    socket.destroy()
+    return
+  }
+  listener.turnedAway += 1
+  socket.once('close', () => {
+    listener.turnedAway -= 1
+  })
+  endBare(socket, 'service_unavailable', undefined, needs)
+}
+
+function reject({ needs }: Listener, res: ServerResponse, code: RefusalCode): void {
+  needs.onParserError(code)
+  rejectBare(res, code, needs)
+}
+
+// A body that cannot be read is the fault of the one request it belongs to; after any other unfinished answer the
+// connection is just closed.
+function refuse({ needs, feeds, refused }: Listener, socket: Socket, code: RefusalCode): void {
+  if (refused.has(socket)) return
+  refused.add(socket)
+  const feed = feeds.get(socket)
+  const [first, ...more] = feed?.unanswered ?? []
+  feed?.stop()
+  const isItsBody = more.length === 0 && first?.res.headersSent === false && !first.res.req.complete
+  if (socket.writable && (first === undefined || isItsBody)) {
+    needs.onParserError(code)
+    endBare(socket, code, first?.res.req.url, needs)
+  } else socket.destroy()
+}
+
+// Exactly one Host; HTTP/1.0 may do without. The parser lets HTTP/0.9 through, which has no headers to speak of.
 function isHttp1({ httpVersion, headers, rawHeaders }: IncomingMessage): boolean {
   if (headers.host === undefined) return httpVersion === '1.0'
   let hosts = 0

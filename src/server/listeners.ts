@@ -48,6 +48,7 @@ export async function openListeners(v1: V1, operator: Operator, drain: Drain, gr
     addressStanding: addressStandingOf(v1.authenticator),
     headerPrefix: brand.headerPrefix,
     onParserError: metrics.parserError,
+    fastPath: config.network.fastPath,
   }
 
   const app = await openApp({ admin: adminListen === undefined }, appNeeds)

@@ -105,6 +105,7 @@ export async function openV1({ store, catalog }: House, around: Around, ground: 
     memory: ground.answers,
     large,
     limit: ground.upstreamConnections,
+    network: config.network,
   })
   const targets = openTargets({
     bounds,

@@ -17,6 +17,7 @@ const KINDS: Readonly<Record<string, FailureKind>> = {
   EHOSTUNREACH: 'refused',
   ENETUNREACH: 'refused',
   ENOTPUBLIC: 'refused',
+  EPROXY: 'refused',
   ENOTFOUND: 'dns',
   EAI_AGAIN: 'dns',
   ETIMEDOUT: 'connect_timeout',

@@ -1,7 +1,7 @@
 // Opens a socket to an upstream or to a proxy: TCP or TLS, to public addresses only where that is demanded. The only file that
 // connects outward.
 import { connect as connectTcp, isIP, type OnReadOpts, type Socket } from 'node:net'
-import { connect as connectTls } from 'node:tls'
+import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { hostOf, publicHost } from '../lib/egress.ts'
 
 export type SocketOptions = {
@@ -25,6 +25,11 @@ export function openSocket({ url, publicOnly, session, onread }: SocketOptions):
   }
   if (url.protocol !== 'https:') return connectTcp(options)
   return connectTls({ ...options, ...tlsOptions(host, session) })
+}
+
+// TLS with a host inside of a connection that stands already, such as a proxy's tunnel.
+export function secureSocket(socket: Socket, url: URL, session: Buffer | undefined): TLSSocket {
+  return connectTls({ socket, ...tlsOptions(hostOf(url), session) })
 }
 
 // The event by which a socket says that it is connected.

@@ -95,7 +95,7 @@ export async function runProcess(
 }
 
 // Only what a process needs of our own environment: a developer's OPENAI_API_KEY or DATABASE_URL must not leak in.
-const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'TZ', 'NODE_V8_COVERAGE']
+const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'TZ', 'NODE_V8_COVERAGE', 'TURNPIKE_FAST_PATH']
 // As a gateway would choose them; where they are chosen, its process need not start over.
 const CHOSEN_ENV = {
   MALLOC_ARENA_MAX: '2',

@@ -1,4 +1,4 @@
-// Our HTTP client, on real sockets: which connection a request takes, when silence ends, and whose fault it is that there is none.
+// Both HTTP clients, on real sockets: which connection a request takes, when silence ends, and whose fault a missing connection is.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
@@ -11,71 +11,139 @@ import type { Failure } from '../../src/domain/failure.ts'
 import { type Clock, systemClock } from '../../src/lib/clock.ts'
 import { failureOf } from '../../src/upstream/connection-failure.ts'
 import { type ConnectionLimit, connectionLimit } from '../../src/upstream/connection-limit.ts'
-import type { HttpClientOptions } from '../../src/upstream/http-client.ts'
+import type { HttpClient, HttpClientOptions } from '../../src/upstream/http-client.ts'
 import { http1Client } from '../../src/upstream/http1/client.ts'
+import { undiciClient } from '../../src/upstream/undici/client.ts'
 import { CERTIFICATE, PRIVATE_KEY } from '../fixtures/localhost-tls.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
 
-test('an account gets the connection that it used last; another one only after that has rested for 100 ms', async t => {
-  let nowMs = 0
-  const clock = { now: () => nowMs, monotonic: () => nowMs }
-  const { wire, sockets } = await opened(t, OK, { clock })
-  const askAfter = async (ms: number, accountId: string) => {
-    nowMs += ms
-    await turns()
-    await ask(wire, accountId)
-    return sockets.length
+const OF_HTTP_1_0 = ['HTTP/1.0', 'HTTP/1.0 200 OK\r\nconnection: keep-alive\r\ncontent-length: 2\r\n\r\nok'] as const
+const CLIENTS = { http1: http1Client, undici: (options: HttpClientOptions) => undiciClient(options) }
+
+for (const [name, client] of Object.entries(CLIENTS)) {
+  test(`${name}: an account gets the connection that it used last; another one only after that has rested for 100 ms`, async t => {
+    let nowMs = 0
+    const clock = { now: () => nowMs, monotonic: () => nowMs }
+    const { wire, sockets } = await opened(t, client, OK, { clock })
+    const askAfter = async (ms: number, accountId: string) => {
+      nowMs += ms
+      await turns()
+      await ask(wire, accountId)
+      return sockets.length
+    }
+
+    assert.equal(await askAfter(0, 'a'), 1)
+    assert.equal(await askAfter(5, 'a'), 1)
+    assert.equal(await askAfter(99, 'b'), 2)
+    assert.equal(await askAfter(5, 'b'), 2)
+    assert.equal(await askAfter(5, 'a'), 2)
+    // Both rest for longer than that by now, that of `b` for less than that of `a`.
+    assert.equal(await askAfter(101, 'c'), 2)
+    assert.equal(await askAfter(5, 'c'), 2)
+    assert.equal(await askAfter(0, 'b'), 2)
+    assert.equal(await askAfter(0, 'd'), 3)
+  })
+
+  for (const [what, answer] of [
+    ['a 204 with a length', 'HTTP/1.1 204 No Content\r\ncontent-length: 5\r\n\r\n'],
+    ['a 304 with a length', 'HTTP/1.1 304 Not Modified\r\ncontent-length: 5\r\n\r\n'],
+    ['a 204 in chunks', 'HTTP/1.1 204 No Content\r\ntransfer-encoding: chunked\r\n\r\n'],
+    ['Connection: close', 'HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\nok'],
+    [
+      'a second Connection header',
+      'HTTP/1.1 200 OK\r\nconnection: keep-alive\r\nConnection: Close\r\ncontent-length: 2\r\n\r\nok',
+    ],
+    ['an interim head that closes', `HTTP/1.1 103 Early Hints\r\nconnection: close\r\n\r\n${OK}`],
+    ['bytes after the end', `${OK}H`],
+    // Undici honours keep-alive of HTTP/1.0; only our own client does not.
+    ...(name === 'http1' ? [OF_HTTP_1_0] : []),
+  ] as const) {
+    test(`${name}: a connection is not used again after ${what}`, async t => {
+      const { wire, sockets } = await opened(t, client, answer)
+
+      await ask(wire, 'a')
+      await turns()
+      await ask(wire, 'a')
+
+      assert.equal(sockets.length, 2)
+    })
   }
 
-  assert.equal(await askAfter(0, 'a'), 1)
-  assert.equal(await askAfter(5, 'a'), 1)
-  assert.equal(await askAfter(99, 'b'), 2)
-  assert.equal(await askAfter(5, 'b'), 2)
-  assert.equal(await askAfter(5, 'a'), 2)
-  // Both rest for longer than that by now, that of `b` for less than that of `a`.
-  assert.equal(await askAfter(101, 'c'), 2)
-  assert.equal(await askAfter(5, 'c'), 2)
-  assert.equal(await askAfter(0, 'b'), 2)
-  assert.equal(await askAfter(0, 'd'), 3)
-})
+  test(`${name}: a body that stalls after its head is given up after the idle time, not after that of the first byte`, async t => {
+    const head = 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n'
+    for (const begun of [head, `${head}abc`]) {
+      const { wire } = await opened(t, client, begun, { timeouts: { idleMs: 100 } })
+      const began = performance.now()
 
-for (const [what, answer] of [
-  ['a 204 with a length', 'HTTP/1.1 204 No Content\r\ncontent-length: 5\r\n\r\n'],
-  ['a 304 with a length', 'HTTP/1.1 304 Not Modified\r\ncontent-length: 5\r\n\r\n'],
-  ['a 204 in chunks', 'HTTP/1.1 204 No Content\r\ntransfer-encoding: chunked\r\n\r\n'],
-  ['Connection: close', 'HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\nok'],
-  [
-    'a second Connection header',
-    'HTTP/1.1 200 OK\r\nconnection: keep-alive\r\nConnection: Close\r\ncontent-length: 2\r\n\r\nok',
-  ],
-  ['an interim head that closes', `HTTP/1.1 103 Early Hints\r\nconnection: close\r\n\r\n${OK}`],
-  ['HTTP/1.0', 'HTTP/1.0 200 OK\r\nconnection: keep-alive\r\ncontent-length: 2\r\n\r\nok'],
-  ['bytes after the end', `${OK}H`],
-] as const) {
-  test(`a connection is not used again after ${what}`, async t => {
-    const { wire, sockets } = await opened(t, answer)
+      const failure = await ask(wire, 'a')
 
-    await ask(wire, 'a')
-    await turns()
-    await ask(wire, 'a')
+      assert.equal(failure?.kind, 'timeout')
+      assert.ok(performance.now() - began < 10_000)
+    }
+  })
 
-    assert.equal(sockets.length, 2)
+  test(`${name}: all upstreams share one bound of connections: one that rests makes room, and past it the fault is ours`, async t => {
+    const limit = connectionLimit(1)
+    const silent = { timeouts: { idleMs: 60_000 }, limit }
+    const first = await opened(t, client, 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n', { limit })
+    const second = await opened(t, client, 'HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\n', silent)
+
+    assert.equal(await ask(first.wire, 'a'), undefined)
+    const waiting = ask(second.wire, 'a')
+    const [resting] = first.sockets as [Socket]
+    if (!resting.closed) await once(resting, 'close')
+    const refused = await ask(first.wire, 'a')
+    second.sockets[0]?.write('x')
+
+    assert.equal(await waiting, undefined)
+    assert.deepEqual([refused?.kind, refused?.ours], ['refused', true])
+  })
+
+  test(`${name}: where only public addresses may be called, no private one is connected to, by http or https, by address or name`, async t => {
+    let connections = 0
+    const server = createTlsServer({ cert: CERTIFICATE, key: PRIVATE_KEY }).on('connection', () => {
+      connections += 1
+    })
+    const port = await listening(t, server)
+    for (const host of ['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]']) {
+      for (const protocol of ['https', 'http']) {
+        const wire = open(t, client, `${protocol}://${host}:${port}`, { publicOnly: true })
+
+        const failure = await ask(wire, 'a')
+
+        assert.equal(failure?.kind, 'refused', `${protocol}://${host}`)
+        assert.match(failure?.message ?? '', /ENOTPUBLIC|not an address on the public internet/)
+      }
+    }
+    await sleep(50)
+    assert.equal(connections, 0)
+  })
+
+  test(`${name}: of megabytes that arrive at once, other work gets its turn after each 64 KiB, and all of them are read`, async t => {
+    const bytes = 8 * 1024 * 1024
+    const { wire } = await opened(t, client, `HTTP/1.1 200 OK\r\ncontent-length: ${bytes}\r\n\r\n${'x'.repeat(bytes)}`)
+    let read = 0
+    let before = 0
+    let most = 0
+    let isOver = false
+    const look = () => {
+      most = Math.max(most, read - before)
+      before = read
+      if (!isOver) setImmediate(look)
+    }
+    look()
+
+    const failure = await ask(wire, 'a', chunk => {
+      read += chunk.length
+    })
+    isOver = true
+
+    assert.deepEqual([failure, read], [undefined, bytes])
+    // One read more may be under way when the bound is reached.
+    assert.ok(most <= 2 * 65_536, `${most} bytes in one turn`)
   })
 }
-
-test('a body that stalls after its head is given up after the idle time, not after that of the first byte', async t => {
-  const head = 'HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n'
-  for (const begun of [head, `${head}abc`]) {
-    const { wire } = await opened(t, begun, { timeouts: { idleMs: 100 } })
-    const began = performance.now()
-
-    const failure = await ask(wire, 'a')
-
-    assert.equal(failure?.kind, 'timeout')
-    assert.ok(performance.now() - began < 10_000)
-  }
-})
 
 test('what this machine has run out of is our fault, and no one else’s', () => {
   const at = { connected: false, stale: false }
@@ -94,73 +162,12 @@ function seen({ kind, ours }: Failure): readonly [string, boolean] {
   return [kind, ours]
 }
 
-test('all upstreams share one bound of connections: one that rests makes limit, and past it the fault is ours', async t => {
-  const limit = connectionLimit(1)
-  const silent = { timeouts: { idleMs: 60_000 }, limit }
-  const first = await opened(t, 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n', { limit })
-  const second = await opened(t, 'HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\n', silent)
-
-  assert.equal(await ask(first.wire, 'a'), undefined)
-  const waiting = ask(second.wire, 'a')
-  const [resting] = first.sockets as [Socket]
-  if (!resting.closed) await once(resting, 'close')
-  const refused = await ask(first.wire, 'a')
-  second.sockets[0]?.write('x')
-
-  assert.equal(await waiting, undefined)
-  assert.deepEqual([refused?.kind, refused?.ours], ['refused', true])
-})
-
-test('where only public addresses may be called, no private one is connected to, by http or https, by address or name', async t => {
-  let connections = 0
-  const server = createTlsServer({ cert: CERTIFICATE, key: PRIVATE_KEY }).on('connection', () => {
-    connections += 1
-  })
-  const port = await listening(t, server)
-  for (const host of ['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]']) {
-    for (const protocol of ['https', 'http']) {
-      const wire = open(t, `${protocol}://${host}:${port}`, { publicOnly: true })
-
-      const failure = await ask(wire, 'a')
-
-      assert.equal(failure?.kind, 'refused', `${protocol}://${host}`)
-      assert.match(failure?.message ?? '', /ENOTPUBLIC|not an address on the public internet/)
-    }
-  }
-  await sleep(50)
-  assert.equal(connections, 0)
-})
-
-test('of megabytes that arrive at once, other work gets its turn after each 64 KiB, and all of them are read', async t => {
-  const bytes = 8 * 1024 * 1024
-  const { wire } = await opened(t, `HTTP/1.1 200 OK\r\ncontent-length: ${bytes}\r\n\r\n${'x'.repeat(bytes)}`)
-  let read = 0
-  let before = 0
-  let most = 0
-  let isOver = false
-  const look = () => {
-    most = Math.max(most, read - before)
-    before = read
-    if (!isOver) setImmediate(look)
-  }
-  look()
-
-  const failure = await ask(wire, 'a', chunk => {
-    read += chunk.length
-  })
-  isOver = true
-
-  assert.deepEqual([failure, read], [undefined, bytes])
-  // One read more may be under way when the bound is reached.
-  assert.ok(most <= 2 * 65_536, `${most} bytes in one turn`)
-})
-
 // What came after an answer has been read by then.
 async function turns(): Promise<void> {
   for (let i = 0; i < 5; i++) await sleep(3)
 }
 
-type Wire = ReturnType<typeof http1Client>
+type Open = (options: HttpClientOptions) => HttpClient
 type Options = {
   readonly timeouts?: Partial<Timeouts>
   readonly publicOnly?: boolean
@@ -169,7 +176,7 @@ type Options = {
 }
 
 // A server that answers every request with these bytes.
-async function opened(t: TestContext, answer: string, options: Options = {}) {
+async function opened(t: TestContext, client: Open, answer: string, options: Options = {}) {
   const sockets: Socket[] = []
   const server = createServer(socket => {
     sockets.push(socket)
@@ -179,7 +186,7 @@ async function opened(t: TestContext, answer: string, options: Options = {}) {
   t.after(() => {
     for (const socket of sockets) socket.destroy()
   })
-  return { wire: open(t, `http://127.0.0.1:${port}`, options), sockets }
+  return { wire: open(t, client, `http://127.0.0.1:${port}`, options), sockets }
 }
 
 async function listening(t: TestContext, server: ReturnType<typeof createServer>): Promise<number> {
@@ -191,9 +198,10 @@ async function listening(t: TestContext, server: ReturnType<typeof createServer>
 
 function open(
   t: TestContext,
+  client: Open,
   url: string,
   { timeouts, publicOnly, clock = systemClock, limit = connectionLimit(100) }: Options,
-): Wire {
+): HttpClient {
   const setup: HttpClientOptions = {
     url: new URL(url),
     headers: {},
@@ -204,13 +212,13 @@ function open(
     clock,
     onBug: error => assert.fail(String(error)),
   }
-  const wire = http1Client(setup)
+  const wire = client(setup)
   t.after(() => wire.close())
   return wire
 }
 
 function ask(
-  wire: Wire,
+  wire: HttpClient,
   accountId: string,
   data: (chunk: Buffer) => void = () => undefined,
 ): Promise<Failure | undefined> {

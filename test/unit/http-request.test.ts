@@ -1,4 +1,4 @@
-// What the express lane takes for a request, Node's parser reads in the same way; whatever could be read in two ways, or is
+// What the express path takes for a request, Node's parser reads in the same way; whatever could be read in two ways, or is
 // more than one plain request, is left to Node.
 import assert from 'node:assert/strict'
 import { createServer, type IncomingHttpHeaders } from 'node:http'

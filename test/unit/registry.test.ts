@@ -13,7 +13,9 @@ import { manualClock } from '../support/manual-clock.ts'
 const memory = answerMemory({ bytesMax: 1, bytesMaxPerAccount: 1 })
 const large = largeAnswers(BOUNDS)
 const onBug = (error: unknown) => assert.fail(String(error))
-const open = () => adapterRegistry(BOUNDS, { clock: manualClock(), onBug, memory, large, limit: connectionLimit(100) })
+const network = { fastPath: true, proxies: { http: undefined, https: undefined, exempt: [] } }
+const open = () =>
+  adapterRegistry(BOUNDS, { clock: manualClock(), onBug, memory, large, limit: connectionLimit(100), network })
 
 test('the same provider in another catalog has the same adapter, a changed one another', () => {
   const registry = open()

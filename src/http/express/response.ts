@@ -2,22 +2,22 @@
 // is framed by its writer.
 import type { Clock } from '../../lib/clock.ts'
 import { STATUS_CODES } from '../../lib/node-http.ts'
-import type { LaneRequest, Reply } from '../http-types.ts'
+import type { ExpressRequest, Reply } from '../http-types.ts'
 
 export const KEEP_ALIVE_MS = 65_000
 
 // The connection's callbacks for each response.
-export type LaneDuties = {
+export type ResponseEvents = {
   // For the Date header.
   date(): string
   // Everything is written; the kernel may not have it yet.
-  onEnd(reply: LaneReply): void
+  onEnd(res: ExpressResponse): void
   // The kernel has all of it.
-  onFinish(reply: LaneReply): void
+  onFinish(res: ExpressResponse): void
 }
 
-export class LaneReply implements Reply {
-  readonly req: LaneRequest
+export class ExpressResponse implements Reply {
+  readonly req: ExpressRequest
   headersSent = false
   writableEnded = false
   writableFinished = false
@@ -27,14 +27,14 @@ export class LaneReply implements Reply {
   closes: boolean
   // Written together with the next piece.
   #head = ''
-  #duties: LaneDuties
+  #events: ResponseEvents
   #onClose: (() => void)[] = []
   #onDrain: (() => void) | undefined
 
-  constructor(req: LaneRequest, duties: LaneDuties) {
+  constructor(req: ExpressRequest, events: ResponseEvents) {
     this.req = req
     this.closes = req.closes
-    this.#duties = duties
+    this.#events = events
   }
 
   get writableLength(): number {
@@ -59,7 +59,7 @@ export class LaneReply implements Reply {
       text += 'Transfer-Encoding: chunked\r\n'
     }
     if (!told) text += this.closes ? CLOSE : KEEP_ALIVE
-    this.#head = `${text}Date: ${this.#duties.date()}\r\n\r\n`
+    this.#head = `${text}Date: ${this.#events.date()}\r\n\r\n`
     this.headersSent = true
   }
 
@@ -83,7 +83,7 @@ export class LaneReply implements Reply {
     if (this.destroyed || this.writableEnded) return
     this.writableEnded = true
     this.req.socket.write(this.#head + text, this.#finished)
-    this.#duties.onEnd(this)
+    this.#events.onEnd(this)
   }
 
   // Once finished, the connection belongs to the next request.
@@ -115,7 +115,7 @@ export class LaneReply implements Reply {
     if (error) return
     this.writableFinished = true
     this.closed()
-    this.#duties.onFinish(this)
+    this.#events.onFinish(this)
   }
 }
 

@@ -6,7 +6,7 @@ import type { SdkKind } from '../../domain/presets.ts'
 import type { UpstreamRequest } from '../adapter.ts'
 import { type FetchFunction, upstreamFetch } from '../fetch.ts'
 import type { HttpClient } from '../http-client.ts'
-import { http1Client } from '../http1/client.ts'
+import { openClient } from '../open-client.ts'
 import type { WireBounds, WireNeeds } from '../openai/adapter.ts'
 import type { Unsaid } from '../openai/error.ts'
 import type { AnswerRoom } from '../response-memory.ts'
@@ -36,16 +36,9 @@ export function sdkWire(provider: Provider, kind: SdkKind, wireBounds: WireBound
   let tokens: Tokens | undefined
 
   function open(to: URL): HttpClient {
-    return http1Client({
-      url: to,
-      headers: { 'accept-encoding': 'identity', 'user-agent': 'turnpike' },
-      timeouts,
-      publicOnly: provider.publicOnly,
-      connectionsMax: bounds.connectionsPerProviderMax,
-      limit: needs.limit,
-      clock: needs.clock,
-      onBug: needs.onBug,
-    })
+    const headers = { 'accept-encoding': 'identity', 'user-agent': 'turnpike' }
+    const connectionsMax = bounds.connectionsPerProviderMax
+    return openClient(provider, { ...needs, url: to, headers, connectionsMax }, needs.network)
   }
 
   function unsaid(credential: Credential | undefined): Unsaid {

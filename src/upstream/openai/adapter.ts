@@ -9,8 +9,8 @@ import { withoutTrailing } from '../../lib/trailing.ts'
 import type { Adapter, UpstreamRequest } from '../adapter.ts'
 import type { ConnectionLimit } from '../connection-limit.ts'
 import type { HttpClientRequest, ResponseHandler, ResponseStream } from '../http-client.ts'
-import { http1Client } from '../http1/client.ts'
 import type { LargeAnswers } from '../large-answers.ts'
+import { type Network, openClient } from '../open-client.ts'
 import { headerLines } from '../request-head.ts'
 import { type ErrorBody, errorBody, unlikeAnswer } from '../response-head.ts'
 import type { AnswerMemory } from '../response-memory.ts'
@@ -26,6 +26,7 @@ export type WireNeeds = {
   readonly memory: AnswerMemory
   readonly large: LargeAnswers
   readonly limit: ConnectionLimit
+  readonly network: Network
 }
 export type WireBounds = ReaderBounds &
   JsonReaderBounds & { readonly connectionsPerProviderMax: number; readonly packageAnswerBytesMax: number }
@@ -34,21 +35,14 @@ export function openaiAdapter(provider: Provider, bounds: WireBounds, needs: Wir
   const url = new URL(provider.baseUrl)
   const path = pathOf(url, provider)
   const requests = requestWriter(provider)
-  const client = http1Client({
-    url,
-    headers: {
-      'content-type': 'application/json',
-      'accept-encoding': 'identity',
-      'user-agent': 'turnpike',
-      ...provider.quirks.headers,
-    },
-    publicOnly: provider.publicOnly,
-    timeouts: provider.timeouts,
-    connectionsMax: bounds.connectionsPerProviderMax,
-    limit: needs.limit,
-    clock: needs.clock,
-    onBug: needs.onBug,
-  })
+  const headers = {
+    'content-type': 'application/json',
+    'accept-encoding': 'identity',
+    'user-agent': 'turnpike',
+    ...provider.quirks.headers,
+  }
+  const connectionsMax = bounds.connectionsPerProviderMax
+  const client = openClient(provider, { ...needs, url, headers, connectionsMax }, needs.network)
   const known = remembered((credential: Credential) => ({
     head: headerLines({ [provider.quirks.authHeader]: authorization(credential, provider) }),
     setup: { ...bounds, unsaid: [url.host, credential.secret] },

@@ -1,4 +1,4 @@
-// A chat is answered in the same words whether the express lane takes it or Node's own HTTP server does, and a connection
+// A chat is answered in the same words whether the express path takes it or Node's own HTTP server does, and a connection
 // may change from the one to the other at any time.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -10,7 +10,7 @@ import { until } from '../../../support/until.ts'
 import { startUpstream } from '../../../support/upstream.ts'
 import { settledRow } from '../../../support/usage.ts'
 
-test('the express lane and Node serve one and the same gateway', async t => {
+test('the express path and Node serve one and the same gateway', async t => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })
   const { secret } = await gateway.createKey()
@@ -23,7 +23,7 @@ test('the express lane and Node serve one and the same gateway', async t => {
     const text = JSON.stringify(body)
     return `${head(`Content-Length: ${Buffer.byteLength(text)}\r\n${more}`, key)}${text}`
   }
-  // What the lane does not know it leaves to Node.
+  // What the express path does not know it leaves to Node.
   const strange = (body: object, key = secret, more = '') => plain(body, key, `Proxy-Connection: keep-alive\r\n${more}`)
 
   const stories: Readonly<Record<string, readonly [body: object, key?: string]>> = {

@@ -1,12 +1,12 @@
-// A connection in the express lane has its time to say something, its time to rest, and takes only so much that nobody has
+// A connection in the express path has its time to say something, its time to rest, and takes only so much that nobody has
 // asked for yet.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expressLane, type LaneNeeds } from '../../src/http/express/fast-path.ts'
-import { dateOf, type LaneReply } from '../../src/http/express/response.ts'
+import { type ExpressDeps, expressPath } from '../../src/http/express/express-path.ts'
+import { dateOf, type ExpressResponse } from '../../src/http/express/response.ts'
 import { readBody } from '../../src/http/request.ts'
 import { alarms } from '../../src/lib/coarse-timers.ts'
 import { manualClock } from '../support/manual-clock.ts'
@@ -18,13 +18,13 @@ const HEADERS = ['Content-Length', '2']
 const TICKS_MS = 160
 const MIB = 1024 * 1024
 
-async function openLane(overrides: Partial<LaneNeeds> = {}) {
+async function openPath(overrides: Partial<ExpressDeps> = {}) {
   const clock = manualClock()
-  const replies: LaneReply[] = []
+  const replies: ExpressResponse[] = []
   const taken: Socket[] = []
   const refused: string[] = []
   const handedOver: Buffer[] = []
-  const lane = expressLane({
+  const path = expressPath({
     serve: async (_req, reply) => void replies.push(reply),
     handOver(socket, arrived) {
       handedOver.push(arrived)
@@ -44,7 +44,7 @@ async function openLane(overrides: Partial<LaneNeeds> = {}) {
   })
   const server = createServer({ allowHalfOpen: true }, socket => {
     taken.push(socket)
-    lane.enter(socket)
+    path.enter(socket)
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
@@ -55,7 +55,7 @@ async function openLane(overrides: Partial<LaneNeeds> = {}) {
   })
   socket.on('error', () => undefined)
   return {
-    lane,
+    path,
     socket,
     replies,
     taken,
@@ -69,24 +69,24 @@ async function openLane(overrides: Partial<LaneNeeds> = {}) {
     async chat(count: number) {
       socket.write(CHAT)
       await until('the chat is served', () => replies.length === count)
-      return replies[count - 1] as LaneReply
+      return replies[count - 1] as ExpressResponse
     },
     [Symbol.dispose]() {
-      lane.closeAll()
+      path.closeAll()
       socket.destroy()
       server.close()
     },
   }
 }
 
-function answer(reply: LaneReply): void {
+function answer(reply: ExpressResponse): void {
   reply.writeHead(200, [...HEADERS])
   reply.end('{}')
 }
 
 test('a connection that says nothing is refused in time; one that has spoken is not', async () => {
-  using silent = await openLane()
-  using spoken = await openLane()
+  using silent = await openPath()
+  using spoken = await openPath()
   await spoken.chat(1)
 
   for (const { pass } of [silent, spoken]) await pass(9_900)
@@ -97,7 +97,7 @@ test('a connection that says nothing is refused in time; one that has spoken is 
 })
 
 test('a connection may rest for the 65 seconds that it is told, and a little more, after each answer, and is not cut while one is under way', async () => {
-  using it = await openLane()
+  using it = await openPath()
   answer(await it.chat(1))
   await it.pass(60_000)
   const second = await it.chat(2)
@@ -115,7 +115,7 @@ test('a connection may rest for the 65 seconds that it is told, and a little mor
 })
 
 test('of what comes behind an unfinished answer only a little is taken, and all of it is handed over', async () => {
-  using it = await openLane()
+  using it = await openPath()
   const reply = await it.chat(1)
   const behind = Buffer.alloc(4 * MIB, 'x')
   it.socket.write(behind)
@@ -129,12 +129,12 @@ test('of what comes behind an unfinished answer only a little is taken, and all 
 })
 
 test('behind an answer that ends the connection nothing is served, whenever it came', async () => {
-  using it = await openLane()
+  using it = await openPath()
   it.socket.write(CHAT.replace('Host', 'Connection: close\r\nHost'))
   await until('the chat is served', () => it.replies.length === 1)
   it.socket.write(CHAT)
   await sleep(50)
-  const [reply] = it.replies as [LaneReply]
+  const [reply] = it.replies as [ExpressResponse]
   // When the answer is finished, and its connection has not ended yet.
   reply.once('close', () => queueMicrotask(() => it.taken[0]?.emit('data', Buffer.from(CHAT))))
   answer(reply)
@@ -144,7 +144,7 @@ test('behind an answer that ends the connection nothing is served, whenever it c
 })
 
 test('a reply that has ended writes nothing more, and one that is finished ends no connection', async () => {
-  using it = await openLane()
+  using it = await openPath()
   const reply = await it.chat(1)
   answer(reply)
   const more = reply.write(': keep-alive\n')
@@ -159,13 +159,13 @@ test('a reply that has ended writes nothing more, and one that is finished ends 
 })
 
 test('a chat that came in two pieces is answered here, however long that takes', async () => {
-  using it = await openLane()
+  using it = await openPath()
   it.socket.write(CHAT.slice(0, -2))
   await sleep(50)
   it.socket.write('{}')
   await until('the chat is served', () => it.replies.length === 1)
   await it.pass(1_000)
-  answer(it.replies[0] as LaneReply)
+  answer(it.replies[0] as ExpressResponse)
 
   await until('the answer came', () => it.received().endsWith('{}'))
   it.socket.write(CHAT)
@@ -173,7 +173,7 @@ test('a chat that came in two pieces is answered here, however long that takes',
 })
 
 test('what comes byte by byte is copied a few times, not once a byte', async t => {
-  using it = await openLane()
+  using it = await openPath()
   const reply = await it.chat(1)
   const copy = t.mock.method(Buffer.prototype, 'copy')
   const concat = t.mock.method(Buffer, 'concat')
@@ -189,7 +189,7 @@ test('what comes byte by byte is copied a few times, not once a byte', async t =
 })
 
 test('a body that comes byte by byte is not read again with each', async t => {
-  using it = await openLane()
+  using it = await openPath()
   const body = 'x'.repeat(20_000)
   const text = Buffer.from(CHAT.replace('Content-Length: 2\r\n\r\n{}', `Content-Length: ${body.length}\r\n\r\n${body}`))
   const head = text.length - body.length
@@ -204,7 +204,7 @@ test('a body that comes byte by byte is not read again with each', async t => {
 })
 
 test('a request whose body was taken keeps it no longer', async () => {
-  using it = await openLane()
+  using it = await openPath()
   const reply = await it.chat(1)
   const needs = {
     bytesMax: 100,
@@ -227,28 +227,28 @@ test('the date of an answer is the time of the answer', () => {
   assert.deepEqual([first, date()], ['Mon, 05 Jan 2026 07:00:00 GMT', 'Mon, 05 Jan 2026 07:00:01 GMT'])
 })
 
-test('when the lane closes, half a request may still become whole', async () => {
-  using it = await openLane()
+test('when the express path closes, half a request may still become whole', async () => {
+  using it = await openPath()
   it.socket.write(CHAT.slice(0, -2))
   await until('half of it came', () => it.taken[0]?.bytesRead === CHAT.length - 2)
-  it.lane.closeIdle()
+  it.path.closeIdle()
   it.socket.write('{}')
   await until('the chat is served', () => it.replies.length === 1)
-  answer(it.replies[0] as LaneReply)
+  answer(it.replies[0] as ExpressResponse)
 
   await until('it has ended', () => it.taken[0]?.destroyed === true)
   assert.ok(it.received().endsWith('{}'))
 })
 
-test('when the lane closes, what rests ends at once and what is answered ends with its answer', async () => {
-  using resting = await openLane()
-  using busy = await openLane()
+test('when the express path closes, what rests ends at once and what is answered ends with its answer', async () => {
+  using resting = await openPath()
+  using busy = await openPath()
   answer(await resting.chat(1))
   await until('the answer came', () => resting.received().includes('{}'))
   const reply = await busy.chat(1)
 
-  resting.lane.closeIdle()
-  busy.lane.closeIdle()
+  resting.path.closeIdle()
+  busy.path.closeIdle()
   await until('it has ended', () => resting.taken[0]?.destroyed === true)
   assert.equal(busy.taken[0]?.destroyed, false)
   answer(reply)
@@ -258,7 +258,7 @@ test('when the lane closes, what rests ends at once and what is answered ends wi
 })
 
 test('a header that would write headers of its own is never written', async () => {
-  using it = await openLane()
+  using it = await openPath()
   const reply = await it.chat(1)
 
   assert.throws(() => reply.writeHead(200, ['X-A', 'b\r\nX-C: d', ...HEADERS]), /X-A/)
