@@ -1,7 +1,8 @@
 // The keys that encrypt and decrypt provider credentials. While nodes change to a new key one after the other, credentials under
 // both exist: a node decrypts with its own key or the previous one, and encrypts again what is still under the previous one. See
 // docs/decisions/catalog-ownership.md.
-import { BadConfig, type Config } from '../config/config.ts'
+import { BadConfig } from '../config/bad-config.ts'
+import type { Config } from '../config/config.ts'
 import { installationKey } from '../config/installation-key.ts'
 import type { Credential } from '../domain/catalog.ts'
 import { type Seal, sealWith } from '../lib/encryption.ts'

@@ -1,7 +1,7 @@
 // Keeps the catalog in force: what the file or environment declares and what operators entered, with the credentials of both,
 // loaded from the store after every change.
+import { BadConfig, NoConfigFile } from '../config/bad-config.ts'
 import { type Config, loadConfig } from '../config/config.ts'
-import { BadConfig, NoConfigFile } from '../config/yaml.ts'
 import type { Credential, Provider } from '../domain/catalog.ts'
 import type { Exchange } from '../domain/dollars.ts'
 import type { Seal } from '../lib/encryption.ts'

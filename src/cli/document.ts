@@ -1,5 +1,5 @@
 // Shared by the commands of the admin API: request bodies from options, secrets from the environment or stdin, and output.
-import { readSecretVariable } from '../config/config.ts'
+import { readSecretVariable } from '../config/command-env.ts'
 import { BadUsage, type Input, type Option } from './command.ts'
 import type { Client, Json } from './http-client.ts'
 import { type Cell, printFields, printJson, printTable } from './output.ts'

@@ -1,13 +1,14 @@
-// Environment and configuration file → one frozen Config. The only file that reads the environment.
+// Environment and configuration file → one frozen Config.
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { KeyDefaults } from '../domain/key.ts'
-import { withoutTrailing } from '../lib/trailing.ts'
 import type { LogLevel } from '../telemetry/log.ts'
+import { BadConfig } from './bad-config.ts'
 import { type Detected, detectProviders } from './detect-providers.ts'
 import {
   adminListen,
   databaseUrl,
+  dataDirOf,
   encryptionKey,
   type Failpoints,
   failpoints,
@@ -25,10 +26,8 @@ import {
 import { type Brand, type FileCatalog, NO_FILE, readConfigFile } from './file.ts'
 import { BOUNDS, type Bounds } from './limits.ts'
 import { type Network, readNetwork } from './network.ts'
-import { BadConfig } from './yaml.ts'
 
 export type { Listen } from './env.ts'
-export { BadConfig, NoConfigFile } from './yaml.ts'
 
 export type Config = {
   readonly host: string
@@ -129,42 +128,6 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
   })
 }
 
-// The configuration of a command that calls a running gateway.
-export function loadClientConfig(env: NodeJS.ProcessEnv = process.env): {
-  url: string
-  adminToken: string | undefined
-  apiKey: string | undefined
-} {
-  const url = URL.parse(read(env, 'TURNPIKE_URL') ?? 'http://127.0.0.1:8080')
-  if (url === null || !['http:', 'https:'].includes(url.protocol) || url.username !== '') {
-    throw new BadConfig('TURNPIKE_URL must be an http:// or https:// address without credentials')
-  }
-  return {
-    url: withoutTrailing(url.href, '/'),
-    adminToken: token(env, 'TURNPIKE_ADMIN_TOKEN', 1),
-    apiKey: token(env, 'TURNPIKE_API_KEY', 1),
-  }
-}
-
-// The configuration of a command that works on the data directory itself, even where the rest of the configuration is broken. A
-// data directory that the gateway does not use is refused.
-export function loadDataDir(env: NodeJS.ProcessEnv = process.env, cwd: string = process.cwd()): string {
-  if (loadDatabaseUrl(env) !== undefined) {
-    throw new BadConfig('DATABASE_URL is set: this command is for SQLite; for Postgres there are pg_dump and its like')
-  }
-  return dataDirOf(env, cwd)
-}
-
-// The configuration of a command that only reads the database.
-export function loadDatabaseUrl(env: NodeJS.ProcessEnv = process.env): string | undefined {
-  return read(env, 'DATABASE_URL')
-}
-
-// A secret for a command, from the variable that its caller names.
-export function readSecretVariable(name: string, env: NodeJS.ProcessEnv = process.env): string | undefined {
-  return read(env, name)
-}
-
 // The environment with another configuration file.
 export function environmentWith(configFile: string | undefined): NodeJS.ProcessEnv {
   return configFile === undefined ? process.env : { ...process.env, TURNPIKE_CONFIG: configFile }
@@ -187,10 +150,6 @@ function findConfigFile(env: NodeJS.ProcessEnv, cwd: string): string | undefined
   }
   const usual = join(cwd, 'turnpike.yaml')
   return existsSync(usual) ? usual : undefined
-}
-
-function dataDirOf(env: NodeJS.ProcessEnv, cwd: string): string {
-  return resolve(cwd, read(env, 'TURNPIKE_DATA_DIR') ?? 'data')
 }
 
 function deepFreeze<T>(value: T): T {

@@ -1,10 +1,11 @@
 // Single environment variables, each validated and converted for the Config. A message names the variable and the rule; of values
 // it repeats only address ranges.
 
+import { resolve } from 'node:path'
 import type { FailpointAction } from '../lib/failpoint.ts'
 import { BadCidr, parseCidrs } from '../lib/ip-address.ts'
 import { LOG_LEVELS, type LogLevel } from '../telemetry/log.ts'
-import { BadConfig } from './yaml.ts'
+import { BadConfig } from './bad-config.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 export type Listen = { readonly host: string; readonly port: number }
@@ -15,6 +16,10 @@ export type Failpoints = Readonly<Record<string, FailpointAction>>
 export function read(env: Environment, name: string): string | undefined {
   const value = env[name]
   return value === undefined || value === '' || value.startsWith('tcp://') ? undefined : value
+}
+
+export function dataDirOf(env: Environment, cwd: string): string {
+  return resolve(cwd, read(env, 'TURNPIKE_DATA_DIR') ?? 'data')
 }
 
 export function hostName(name: string, value: string): string {

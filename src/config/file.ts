@@ -1,5 +1,4 @@
-// The configuration file: what it declares and which settings it changes. Everything in it is optional, nothing in it is
-// guessed, and a bad file changes nothing.
+// The configuration file: its catalog and settings. Everything is optional, nothing is guessed, and a bad file changes nothing.
 import { createHash } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { type Static, Type } from 'typebox'
@@ -40,8 +39,9 @@ import {
 } from '../domain/key.ts'
 import { BadCidr, parseCidrs } from '../lib/ip-address.ts'
 import { type Fault, invalidField, type Path } from '../lib/schema-fault.ts'
+import { BadConfig } from './bad-config.ts'
 import { BOUNDS } from './limits.ts'
-import { BadConfig, openYaml } from './yaml.ts'
+import { openYaml } from './yaml.ts'
 
 export type Brand = { readonly keyPrefix: string; readonly headerPrefix: string }
 
@@ -53,8 +53,8 @@ export type FileCatalog = {
   readonly isSilent: boolean
   // Of the file's text.
   readonly digest: string
-  // What may be stored of it: values from the environment are in memory alone. Names of providers and models, choices and
-  // prices are seen by everybody and stand there as they are.
+  // What may be stored of it: values from the environment stay in memory. Names of providers and models, choices and prices
+  // are public and stored resolved.
   readonly raw: { readonly providers: readonly Provider[]; readonly models: readonly ModelDeclaration[] }
 }
 
@@ -64,9 +64,9 @@ export type FileSettings = {
   readonly defaults: KeyDefaults
   readonly trustedProxies: readonly string[]
   readonly corsOrigins: readonly string[]
-  // Whether callers may ask why they were routed as they were.
+  // Whether callers may request an explanation of the routing.
   readonly explain: boolean
-  // Whether an address entered through the API may be a private one.
+  // Whether an address entered through the API may be private.
   readonly allowPrivateUpstreams: boolean
   readonly drainDelayMs: number
   readonly drainMaxMs: number
@@ -106,7 +106,7 @@ const WORDS: Readonly<Record<string, string>> = {
 const seconds = (maximum: number) => Type.Number({ minimum: 0, maximum })
 const limit = (maximum: number) => Type.Integer({ minimum: 1, maximum })
 
-// Read at start only; the catalog and its factors also when the file is applied.
+// Only read at start; the catalog and its factors also when the file is applied.
 const SETTINGS = {
   defaults: Type.Object(
     {
@@ -153,7 +153,7 @@ const shapeFault = catalogFaultFinder(FileSchema, WORDS)
 export function readConfigFile(path: string, env: Readonly<Record<string, string | undefined>>): FileSettings {
   const text = readBounded(path)
   const yaml = openYaml(path, text, { env, schema: FileSchema, isDecimal })
-  // An empty file, or one of comments only, declares an empty catalog.
+  // An empty file, or one with only comments, declares an empty catalog.
   const file = (yaml.resolved ?? {}) as FileInput
   const fault = shapeFault(file) ?? first(fileFaults(file))
   if (fault !== undefined) yaml.refuse(fault)

@@ -2,7 +2,8 @@
 import { randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { BadConfig, type Config } from './config.ts'
+import { BadConfig } from './bad-config.ts'
+import type { Config } from './config.ts'
 
 // 32 bytes that stay the same over restarts: from the environment, else from a private file.
 export function installationKey(config: Config): Buffer {

@@ -1,6 +1,7 @@
 // How the process uses the network: whether the fast path is on, and which proxies the environment names.
+
+import { BadConfig } from './bad-config.ts'
 import { type Environment, flag, read } from './env.ts'
-import { BadConfig } from './yaml.ts'
 
 export type Network = {
   // Chats off the bare socket and our own HTTP client; else Node's HTTP server and undici serve everything.

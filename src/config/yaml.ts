@@ -3,15 +3,8 @@
 import { createRequire } from 'node:module'
 import type * as Yaml from 'yaml'
 import { type Fault, invalidField, type JsonSchema, type Path, schemaBelow, withoutNull } from '../lib/schema-fault.ts'
+import { BadConfig } from './bad-config.ts'
 import { BOUNDS } from './limits.ts'
-
-// The configuration cannot be used; the message says which variable, or which file, line, column and key.
-export class BadConfig extends Error {
-  override readonly name: string = 'BadConfig'
-}
-
-// There is none, which is no fault of it.
-export class NoConfigFile extends BadConfig {}
 
 export type YamlFile = {
   // With each placeholder replaced by its variable.

@@ -1,7 +1,8 @@
 // The listeners: /v1 and operations on one address, the admin API and dashboard on the same or a separate one.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { join } from 'node:path'
-import { BadConfig, type Listen } from '../config/config.ts'
+import { BadConfig } from '../config/bad-config.ts'
+import type { Listen } from '../config/config.ts'
 import { openApp } from '../http/app.ts'
 import { addressStandingOf } from '../http/client-ip.ts'
 import { type HttpServer, httpServer } from '../http/server.ts'

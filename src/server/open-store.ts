@@ -1,7 +1,7 @@
 // Opens the store: Postgres, or the data directory for this process alone with its database; and the catalog.
 import { join } from 'node:path'
 import { type CatalogKeeper, openCatalog, requirePackages } from '../catalog/service.ts'
-import { BadConfig } from '../config/config.ts'
+import { BadConfig } from '../config/bad-config.ts'
 import type { LiveCatalog } from '../route/catalog.ts'
 import { type Store, StoreAway } from '../store/contract/store.ts'
 import { openPostgres } from '../store/postgres/postgres.ts'

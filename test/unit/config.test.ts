@@ -4,7 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { loadClientConfig, loadConfig, loadDataDir } from '../../src/config/config.ts'
+import { loadClientConfig, loadDataDir } from '../../src/config/command-env.ts'
+import { loadConfig } from '../../src/config/config.ts'
 
 const GOOD = `providers:
   - { id: openai, kind: openai, base_url: "https://api.openai.com/v1/", api_key: "\${OPENAI_API_KEY}" }

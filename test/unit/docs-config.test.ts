@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { BadConfig, loadConfig } from '../../src/config/config.ts'
+import { BadConfig } from '../../src/config/bad-config.ts'
+import { loadConfig } from '../../src/config/config.ts'
 import { temporaryFolder } from '../support/folder.ts'
 
 const DOCS = join(import.meta.dirname, '../../docs')

@@ -1,7 +1,7 @@
 // How the environment decides about the network: where the fast path is on, and which proxy an upstream is called through.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BadConfig } from '../../src/config/config.ts'
+import { BadConfig } from '../../src/config/bad-config.ts'
 import { mayUseFastPath, readNetwork } from '../../src/config/network.ts'
 import { proxyFor } from '../../src/upstream/proxies.ts'
 

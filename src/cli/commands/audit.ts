@@ -1,7 +1,7 @@
 // `turnpike audit`: checks the billing invariants of the database.
 import { join, resolve } from 'node:path'
 import { styleText } from 'node:util'
-import { loadDatabaseUrl, loadDataDir } from '../../config/config.ts'
+import { loadDatabaseUrl, loadDataDir } from '../../config/command-env.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { auditDatabase } from '../../store/audit/audit.ts'
 import { auditLog, type LogReport, type RowLookup } from '../../store/audit/log.ts'

@@ -2,7 +2,7 @@
 import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { loadDataDir } from '../../config/config.ts'
+import { loadDataDir } from '../../config/command-env.ts'
 import { syncFile, syncFolder } from '../../lib/sync-to-disk.ts'
 import { DATABASE_FILE } from '../../store/sqlite/lock.ts'
 import { type Command, Failed } from '../command.ts'

@@ -1,7 +1,7 @@
 // `turnpike chat`: a streaming chat in the terminal, with the cost of each response.
 import { createInterface } from 'node:readline/promises'
 import { styleText } from 'node:util'
-import { loadClientConfig } from '../../config/config.ts'
+import { loadClientConfig } from '../../config/command-env.ts'
 import { BadUsage, type Command, type Input } from '../command.ts'
 import { readCount } from '../document.ts'
 import { CLIENT_HELP } from '../http-client.ts'

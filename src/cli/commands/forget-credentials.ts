@@ -2,7 +2,7 @@
 // so that the gateway can start again.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { loadDatabaseUrl, loadDataDir } from '../../config/config.ts'
+import { loadDatabaseUrl, loadDataDir } from '../../config/command-env.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { forgetInFile, forgetOnPostgres, GatewaysRun } from '../../store/forget-credentials.ts'
 import { DATABASE_FILE, lockDataDir } from '../../store/sqlite/lock.ts'

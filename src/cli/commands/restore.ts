@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { loadDataDir } from '../../config/config.ts'
+import { loadDataDir } from '../../config/command-env.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { syncFolder } from '../../lib/sync-to-disk.ts'
 import { auditDatabase } from '../../store/audit/audit.ts'
