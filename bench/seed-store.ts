@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import type { Nano } from '../src/domain/credits.ts'
 import { dayOf } from '../src/domain/key.ts'
-import { sqlRooms } from '../src/store/sql/repositories.ts'
+import { sqlRepositories } from '../src/store/sql/repositories.ts'
 import type { Param, Sql, Tx } from '../src/store/sql/sql.ts'
 import { idAt } from '../src/store/sql/time-order.ts'
 import {
@@ -44,7 +44,7 @@ export async function seedStore(sql: Sql, plan: SeedPlan, onProgress: (rows: num
 }
 
 async function makeAccounts(sql: Sql): Promise<void> {
-  const { accounts, keys } = sqlRooms(sql)
+  const { accounts, keys } = sqlRepositories(sql)
   if ((await accounts.get(SEED_ACCOUNTS[0] as string)) !== undefined) throw new Error('this database was seeded before')
   for (const [i, id] of SEED_ACCOUNTS.entries()) await accounts.create({ id, name: `Customer ${i + 1}` }, ACTOR)
   for (const { model, price } of SEED_PRICES) {

@@ -83,7 +83,7 @@ async function seedSqlite(dir: string, plan: SeedPlan): Promise<Store> {
 
 async function seedPostgres(url: string, plan: SeedPlan): Promise<Store> {
   const store = await openPostgres({ url, owner: 'seed', clock: systemClock })
-  await store.upkeep.makeRoom()
+  await store.maintenance.ensurePartitions()
   const sql = await openPostgresSql({ url, clock: systemClock, bounds: PATIENT })
   await seedStore(sql, plan, rows => show('rows', rows, plan.rows))
   await sql.run('ANALYZE')
@@ -94,7 +94,7 @@ async function seedPostgres(url: string, plan: SeedPlan): Promise<Store> {
 async function sumUp(store: Store): Promise<void> {
   let summed = 0
   for (let more = true; more; ) {
-    const step = await store.upkeep.rollUp(0)
+    const step = await store.maintenance.rollUp(0)
     summed += step.rolled
     more = step.more
     show('hours and days summed up', summed)

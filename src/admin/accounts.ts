@@ -42,7 +42,7 @@ export type LedgerObject = {
   readonly created_at: string
 }
 
-export type AccountVerbs = {
+export type AccountMethods = {
   create(input: { readonly name: string }, actor: Actor): Promise<AccountObject>
   get(id: string): Promise<AccountObject>
   list(filter: AccountFilter): Promise<List<AccountObject>>
@@ -59,7 +59,7 @@ export type AccountNeeds = {
   forgetAccount(accountId: string): void | Promise<void>
 }
 
-export function accountVerbs(needs: AccountNeeds): AccountVerbs {
+export function accountMethods(needs: AccountNeeds): AccountMethods {
   const { accounts } = needs
   return {
     async create(input, actor) {

@@ -11,7 +11,7 @@ export type ApplyObject = {
   readonly at_next_start: readonly string[]
 }
 
-export type ApplyVerb = (dryRun: boolean, actor: Actor) => Promise<ApplyObject>
+export type ApplyMethod = (dryRun: boolean, actor: Actor) => Promise<ApplyObject>
 
 export type ApplyNeeds = {
   // Throws a refusal with the message of the file's reader.
@@ -21,7 +21,7 @@ export type ApplyNeeds = {
   ): Promise<{ readonly changes: readonly CatalogChange[]; readonly atNextStart: readonly string[] }>
 }
 
-export function applyVerb({ apply }: ApplyNeeds): ApplyVerb {
+export function applyMethod({ apply }: ApplyNeeds): ApplyMethod {
   return async (dryRun, actor) => {
     const { changes, atNextStart } = await apply(dryRun, actor)
     return { object: 'catalog_apply', dry_run: dryRun, changes, at_next_start: atNextStart }

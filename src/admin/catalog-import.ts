@@ -45,9 +45,9 @@ export type ImportObject = {
   readonly data: readonly ImportedModel[]
 }
 
-export type ImportVerb = (order: ImportOrder, actor: Actor) => Promise<ImportObject>
+export type ImportMethod = (order: ImportOrder, actor: Actor) => Promise<ImportObject>
 
-export function importVerb(needs: CatalogNeeds & { readonly clock: Clock }): ImportVerb {
+export function importMethod(needs: CatalogNeeds & { readonly clock: Clock }): ImportMethod {
   return async (order, actor) => {
     const list = priceListOf(order.list, needs.clock.now())
     if (list === undefined)

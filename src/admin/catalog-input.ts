@@ -17,7 +17,7 @@ export type CatalogReader = {
 }
 
 // What can be done with an entry of either kind.
-export type EntryVerbs<Noun extends string, Entry> = {
+export type EntryMethods<Noun extends string, Entry> = {
   create(input: Document, actor: Actor): Promise<Entry>
   get(id: string): Promise<Entry>
   list(page: Page): Promise<List<Entry>>

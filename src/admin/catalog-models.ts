@@ -4,13 +4,13 @@
 import type { Refusal } from '../domain/refusal.ts'
 import type { ModelEntry, ModelSave, Unsaved } from '../store/contract/catalog.ts'
 import type { Actor, Page } from '../store/contract/operator.ts'
-import { type CatalogNeeds, type EntryVerbs, merged, splitStatus, staleness, thenRefresh } from './catalog-input.ts'
+import { type CatalogNeeds, type EntryMethods, merged, splitStatus, staleness, thenRefresh } from './catalog-input.ts'
 import { type ModelObject, modelObject } from './catalog-wire.ts'
 import { conflict, listOf, readIfMatch, unknown, wrong } from './input.ts'
 
-export type ModelVerbs = EntryVerbs<'model', ModelObject>
+export type ModelMethods = EntryMethods<'model', ModelObject>
 
-export function modelVerbs(needs: CatalogNeeds): ModelVerbs {
+export function modelMethods(needs: CatalogNeeds): ModelMethods {
   const { catalog, reader, newId } = needs
 
   async function save(one: ModelSave, actor: Actor): Promise<ModelObject> {

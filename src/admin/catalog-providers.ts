@@ -3,7 +3,7 @@ import type { Credential, Provider } from '../domain/catalog.ts'
 import type { Seal } from '../lib/encryption.ts'
 import type { NewCredential, ProviderEntry } from '../store/contract/catalog.ts'
 import type { Actor } from '../store/contract/operator.ts'
-import { type CatalogNeeds, type EntryVerbs, merged, splitStatus, staleness, thenRefresh } from './catalog-input.ts'
+import { type CatalogNeeds, type EntryMethods, merged, splitStatus, staleness, thenRefresh } from './catalog-input.ts'
 import {
   type Document,
   type HealthObject,
@@ -15,7 +15,7 @@ import {
 } from './catalog-wire.ts'
 import { conflict, listOf, readIfMatch, unknown, wrong } from './input.ts'
 
-export type ProviderVerbs = EntryVerbs<'provider', ProviderObject> & {
+export type ProviderMethods = EntryMethods<'provider', ProviderObject> & {
   addCredential(id: string, apiKey: string, ifMatch: string | undefined, actor: Actor): Promise<ProviderObject>
   removeCredential(id: string, credentialId: string, actor: Actor): Promise<ProviderObject>
   health(id: string): Promise<HealthObject>
@@ -31,7 +31,7 @@ export type ProviderNeeds = CatalogNeeds & {
   declaredCredentials(providerId: string): readonly Credential[]
 }
 
-export function providerVerbs(needs: ProviderNeeds): ProviderVerbs {
+export function providerMethods(needs: ProviderNeeds): ProviderMethods {
   const { catalog } = needs
   const write = (entry: ProviderEntry) =>
     providerObject(entry, needs.declaredCredentials(entry.provider.id), needs.healthOf(entry.provider.id))

@@ -13,9 +13,9 @@ export type EventQuery = {
 
 export type EventObject = Omit<OperatorEvent, 'at'> & { readonly object: 'event'; readonly at: string }
 
-export type EventVerbs = { list(query: EventQuery, page: Page): Promise<List<EventObject>> }
+export type EventMethods = { list(query: EventQuery, page: Page): Promise<List<EventObject>> }
 
-export function eventVerbs({ events }: { readonly events: Events }): EventVerbs {
+export function eventMethods({ events }: { readonly events: Events }): EventMethods {
   return {
     async list({ actor, action, subject, ...range }, page) {
       return listOf(await events.list({ actor, action, subject, ...readRange(range), ...page }), eventObject)

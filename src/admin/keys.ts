@@ -21,7 +21,7 @@ import {
 } from './input.ts'
 import { type KeyChange, type KeyInput, type KeyObject, type KeyWithSecret, keyObject } from './key-wire.ts'
 
-export type KeyVerbs = {
+export type KeyMethods = {
   create(input: KeyInput, actor: Actor): Promise<KeyWithSecret>
   get(id: string): Promise<KeyObject>
   list(filter: KeyFilter): Promise<List<KeyObject>>
@@ -45,11 +45,11 @@ export type KeyNeeds = {
   // Drops cached records of the key, on this node and, best effort, on the others.
   forget(keyId: string): void | Promise<void>
   // Its requests per minute may have changed: what was used so far was used under the previous limit.
-  relimit(key: KeyWithSecrets): void | Promise<void>
+  onKeyChanged(key: KeyWithSecrets): void | Promise<void>
   abortStreams(keyId: string): void | Promise<void>
 }
 
-export function keyVerbs(needs: KeyNeeds): KeyVerbs {
+export function keyMethods(needs: KeyNeeds): KeyMethods {
   const { keys, clock, brand } = needs
   const write = (key: KeyWithSecrets) => keyObject(key, clock.now())
 
@@ -86,7 +86,7 @@ export function keyVerbs(needs: KeyNeeds): KeyVerbs {
       const key = await thenForget(id, keys.update(id, patch, actor, readIfMatch(ifMatch)))
       if (key === 'changed') throw versionMismatch('key', id)
       if (key === 'revoked') throw new Refusal('conflict', { message: 'The key is revoked; that is final.' })
-      if (key !== undefined) await needs.relimit(key)
+      if (key !== undefined) await needs.onKeyChanged(key)
       return write(found(key))
     },
 

@@ -15,9 +15,9 @@ export type NodeObject = {
   readonly requests_in_flight: number
 }
 
-export type NodeVerbs = { list(): Promise<List<NodeObject>> }
+export type NodeMethods = { list(): Promise<List<NodeObject>> }
 
-export function nodeVerbs(needs: { readonly nodes: Pick<Nodes, 'list'> }): NodeVerbs {
+export function nodeMethods(needs: { readonly nodes: Pick<Nodes, 'list'> }): NodeMethods {
   return {
     async list() {
       const nodes = await needs.nodes.list()

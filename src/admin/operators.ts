@@ -19,7 +19,7 @@ export type OperatorObject = {
 // The only responses that contain a token: of a creation and of a rotation.
 export type OperatorWithToken = OperatorObject & { readonly token: string }
 
-export type OperatorVerbs = {
+export type OperatorMethods = {
   create(input: { readonly name: string; readonly role: Role }, actor: Actor): Promise<OperatorWithToken>
   get(id: string): Promise<OperatorObject>
   list(page: Page): Promise<List<OperatorObject>>
@@ -36,7 +36,7 @@ export type OperatorNeeds = {
   randomBytes(length: number): Uint8Array
 }
 
-export function operatorVerbs(needs: OperatorNeeds): OperatorVerbs {
+export function operatorMethods(needs: OperatorNeeds): OperatorMethods {
   const { operators, operatorsMax } = needs
 
   function newToken(): { token: string; tokenHash: string } {

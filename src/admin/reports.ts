@@ -28,7 +28,7 @@ export type SummaryObject = {
   readonly cost: string
 }
 
-export type ReportVerbs = {
+export type ReportMethods = {
   usage(query: UsageQuery, page: Page): Promise<List<OperatorUsageObject>>
   usageOf(requestId: string): Promise<OperatorUsageObject>
   summary(query: UsageQuery, groupBy: SummaryGroup): Promise<List<SummaryObject>>
@@ -37,7 +37,7 @@ export type ReportVerbs = {
 
 export type ReportNeeds = { readonly usage: UsageReports; readonly clock: Pick<Clock, 'now'> }
 
-export function reportVerbs(needs: ReportNeeds): ReportVerbs {
+export function reportMethods(needs: ReportNeeds): ReportMethods {
   return {
     async usage(query, page) {
       return listOf(await needs.usage.list({ ...readQuery(query), ...page }), operatorUsageObject)

@@ -24,7 +24,7 @@ export type OwnSession = SessionObject & { readonly csrf_token: string }
 
 export type Opened = { readonly session: OwnSession; readonly secret: string }
 
-export type SessionVerbs = {
+export type SessionMethods = {
   // Undefined: the token is not valid.
   open(token: string, address: string, oldSecret: string | undefined): Promise<Opened | undefined>
   list(page: Page): Promise<List<SessionObject>>
@@ -38,7 +38,7 @@ export type SessionNeeds = {
   randomBytes(length: number): Uint8Array
 }
 
-export function sessionVerbs(needs: SessionNeeds): SessionVerbs {
+export function sessionMethods(needs: SessionNeeds): SessionMethods {
   const { sessions } = needs
   return {
     async open(token, address, oldSecret) {

@@ -26,9 +26,9 @@ export type SettingsFacts = Omit<SettingsObject, 'object' | 'redis' | 'defaults'
   redis(): RedisState
 }
 
-export type SettingsVerb = () => SettingsObject
+export type SettingsMethod = () => SettingsObject
 
-export function settingsVerb({ redis, defaults, ...facts }: SettingsFacts): SettingsVerb {
+export function settingsMethod({ redis, defaults, ...facts }: SettingsFacts): SettingsMethod {
   return () => ({ object: 'settings', ...facts, redis: redis(), defaults: defaultsObject(defaults) })
 }
 

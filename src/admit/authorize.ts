@@ -4,7 +4,7 @@ import type { Bearer, Key, Scope } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
 import type { Endpoint } from '../domain/usage.ts'
 import { parseCidrs } from '../lib/ip-address.ts'
-import { remembered } from '../lib/memoize.ts'
+import { memoize } from '../lib/memoize.ts'
 
 export type EndpointRule = {
   readonly endpoint: Endpoint
@@ -38,4 +38,4 @@ export function permit(call: Call, bearer: Bearer, rule: EndpointRule | undefine
   return rule
 }
 
-const allowlistOf = remembered((key: Key) => parseCidrs(key.ipAllowlist))
+const allowlistOf = memoize((key: Key) => parseCidrs(key.ipAllowlist))

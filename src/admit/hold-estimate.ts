@@ -6,7 +6,7 @@ import { type Models, outputBoundOf } from '../domain/chat-models.ts'
 import { ceilNano, type Nano, type Pico, worstPrompt } from '../domain/credits.ts'
 import { type CountedPrompt, leastBound, promptBound } from '../domain/prompt.ts'
 import { type Tokenizer, tokenizerOf } from '../domain/tokenizer.ts'
-import { remembered } from '../lib/memoize.ts'
+import { memoize } from '../lib/memoize.ts'
 import type { HoldEntry } from '../store/contract/store.ts'
 import type { PromptCounts } from './count-tokens.ts'
 
@@ -86,4 +86,4 @@ function dearestOf(chat: Chat, models: Models, size: PromptSize): Model {
   return models.reduce((dearest, model) => (fullCost(model) > fullCost(dearest) ? model : dearest))
 }
 
-const snapshotOf = remembered((model: Model) => priceSnapshot(model.prices))
+const snapshotOf = memoize((model: Model) => priceSnapshot(model.prices))

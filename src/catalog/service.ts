@@ -15,7 +15,7 @@ import { missingPackages } from '../upstream/ai-sdk/models.ts'
 import { openSeals, type Seals } from './credential-encryption.ts'
 import { type Declared, declaredBy } from './declared.ts'
 
-export type CatalogKeeper = {
+export type CatalogService = {
   readonly live: LiveCatalog
   readonly seal: Seal
   exchange(): Exchange
@@ -35,7 +35,7 @@ const START: Actor = { name: 'start', address: 'local' }
 
 export type CatalogContext = { readonly config: Config; readonly newId: () => string; readonly log: Log }
 
-export async function openCatalog(store: Store, ground: CatalogContext): Promise<CatalogKeeper> {
+export async function openCatalog(store: Store, ground: CatalogContext): Promise<CatalogService> {
   const { config, newId } = ground
   const seals = await openSeals(store.catalog, config)
   let declared = await withoutOwned(declaredBy(config, newId), store)

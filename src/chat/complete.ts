@@ -90,8 +90,8 @@ export async function complete(
     sink?.abandon()
     // An unexpected error: nobody listens to the upstream any more.
     if (delivery === undefined) answer?.served?.flow.abort()
-    const room = answer?.served?.flow.room?.()
-    if (room !== undefined) connection.afterSent(room.release)
+    const reservation = answer?.served?.flow.reservation?.()
+    if (reservation !== undefined) connection.afterSent(reservation.release)
     // Every exit path releases the hold, unless it was settled.
     if (!held.settled) await release(held, sink?.headersLeft() ? 200 : 500, needs)
   }

@@ -139,7 +139,7 @@ const TABLE = {
   // A node that has not swept for this long counts as dead.
   nodeLeaseMs: 20 * SECOND,
   // How often a node polls for changes by others: a catalog change is in force everywhere within a second.
-  newsEveryMs: 400,
+  clusterChangesEveryMs: 400,
   nodesClearedEveryMs: 60 * MINUTE,
   // Redis
   redisCommandMsMax: 250,
@@ -159,8 +159,8 @@ const TABLE = {
   // How often passed ends of keys and old secrets are stored.
   keyEndsEveryMs: 1 * SECOND,
   // How often there is a check for roll-ups and retention, and the pause between two steps where there is more to do.
-  upkeepEveryMs: 1 * MINUTE,
-  upkeepPauseMs: 50,
+  maintenanceEveryMs: 1 * MINUTE,
+  maintenancePauseMs: 50,
   // An hour is rolled up this long after its end: by then hardly any of its rows is still to come.
   rolledUpAfterMs: 5 * MINUTE,
   usageRetentionDaysMax: 3650,

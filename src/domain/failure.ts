@@ -12,10 +12,10 @@ export type FailureKind =
   | 'limited' // 429, 503
   | 'credential' // 401, 403
   | 'status' // any other status
-  | 'nonsense' // 200 that is not an answer
-  | 'oversize' // more than we can take: it was produced, so it is billed, tried nowhere else and no fault of the target
-  | 'broke' // ended or died midway
-  | 'cut' // ended by us: a shutdown, or a revoke that ends streams
+  | 'invalid_response' // 200 that is not an answer
+  | 'too_large' // more than we can take: it was produced, so it is billed, tried nowhere else and no fault of the target
+  | 'interrupted' // ended or died midway
+  | 'cancelled' // ended by us: a shutdown, or a revoke that ends streams
 
 export class Failure extends Error {
   readonly kind: FailureKind
@@ -62,7 +62,7 @@ export class Failure extends Error {
 }
 
 export function mayTryAnother(failure: Failure): boolean {
-  return failure.kind !== 'rejected' && failure.kind !== 'cut' && failure.producedBytes === 0
+  return failure.kind !== 'rejected' && failure.kind !== 'cancelled' && failure.producedBytes === 0
 }
 
 // All attempts failed, or no target could be called: the error that sums this up. Rejections come first, then limits if all were
@@ -76,14 +76,14 @@ export function refusalFor(all: readonly Failure[]): Refusal {
   const failures = others.length === 0 ? theirs : others
   const rejected = failures.find(failure => failure.kind === 'rejected')
   if (rejected !== undefined) return new Refusal('upstream_rejected', rejected.words ? { message: rejected.words } : {})
-  if (failures.at(-1)?.kind === 'cut') return new Refusal('service_unavailable', { retryAfter: 5 })
+  if (failures.at(-1)?.kind === 'cancelled') return new Refusal('service_unavailable', { retryAfter: 5 })
   if (failures.length === 0 || failures.every(failure => failure.kind === 'limited')) {
     const waits = failures.map(failure => failure.retryAfter ?? 1)
     const wait = waits.length === 0 ? 1 : Math.min(...waits, RETRY_AFTER_SECONDS_MAX)
     return new Refusal('provider_unavailable', { retryAfter: Math.max(1, wait) })
   }
   const last = failures.at(-1)
-  if (last?.kind === 'oversize') return new Refusal('all_providers_failed', { message: TOO_LARGE })
+  if (last?.kind === 'too_large') return new Refusal('all_providers_failed', { message: TOO_LARGE })
   if (last?.kind === 'timeout' || last?.kind === 'connect_timeout') return new Refusal('upstream_timeout')
   return new Refusal('all_providers_failed')
 }

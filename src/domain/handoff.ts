@@ -33,7 +33,7 @@ export type Client = {
   onGone(listener: () => void): () => void
   // Calls back when the gateway ends the request itself, immediately if it already has: on shutdown, or when a revoke ends its
   // streams.
-  onCut(listener: (failure: Failure) => void): () => void
+  onCancelled(listener: (failure: Failure) => void): () => void
 }
 
 // An admitted call: known key, allowed address, required scope, within its limits.
@@ -98,7 +98,7 @@ export type Flow = {
   // Ends the upstream call immediately; a later `end` must be ignored.
   abort(): void
   // The memory of a large answer, to be released when the answer was sent or is abandoned.
-  room?(): { release(): void } | undefined
+  reservation?(): { release(): void } | undefined
   upstreamId(): string | null
 }
 

@@ -2,13 +2,13 @@
 // read its small ones by then.
 import { Refusal } from '../domain/refusal.ts'
 
-export type Bodies = {
+export type BodyMemory = {
   // Memory for one request; it grows with `reserve` and is released once.
   open(accountId: string): { reserve(bytes: number): void; release(): void }
   readonly bytes: number
 }
 
-export function bodyRoom(bytesMax: number, bytesMaxPerAccount: number): Bodies {
+export function bodyMemory(bytesMax: number, bytesMaxPerAccount: number): BodyMemory {
   const ofAccount = new Map<string, number>()
   let total = 0
   return {

@@ -39,10 +39,10 @@ export function boundConnections(needs: ConnectionNeeds): Connections {
   function admit(socket: Socket, isIdle: IsIdle, reserve = 0): boolean {
     const address = countedAddress(socket, needs.trustedProxies)
     const neighbours = address === undefined ? undefined : byAddress.get(address)
-    if (neighbours !== undefined && neighbours.size >= needs.perAddressMax && !makeRoom(neighbours, 'address')) {
+    if (neighbours !== undefined && neighbours.size >= needs.perAddressMax && !evictIdle(neighbours, 'address')) {
       return false
     }
-    if (all.size >= needs.max + reserve && !makeRoom(all, 'total')) return false
+    if (all.size >= needs.max + reserve && !evictIdle(all, 'total')) return false
 
     const connection = { socket, isIdle }
     all.add(connection)
@@ -57,7 +57,7 @@ export function boundConnections(needs: ConnectionNeeds): Connections {
     return true
   }
 
-  function makeRoom(among: Set<Connection>, bound: 'total' | 'address'): boolean {
+  function evictIdle(among: Set<Connection>, bound: 'total' | 'address'): boolean {
     const resting = findResting(among)
     if (resting === undefined) {
       needs.onRefused(bound)

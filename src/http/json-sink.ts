@@ -1,7 +1,7 @@
 // The answer as one JSON object: sent after it has been booked, with its cost in the header and in the body.
 import type { Receipt } from '../domain/handoff.ts'
 import type { Refusal } from '../domain/refusal.ts'
-import type { Alarms } from '../lib/coarse-timers.ts'
+import type { CoarseTimers } from '../lib/coarse-timers.ts'
 import type { ServedBy, Sink } from '../relay/sink.ts'
 import { ignoredHeader, metadataJson, OUR_FINGERPRINT, usageJson } from './answer-json.ts'
 import { type Case, commonHeaders, costHeader, type ReplyNeeds, sendJson, sendPieces, sendRefusal } from './response.ts'
@@ -15,7 +15,7 @@ export type SinkSetup = {
   readonly outputCap: number | null
   readonly reply: ReplyNeeds
   readonly pace: Pace
-  readonly alarms: Alarms
+  readonly timers: CoarseTimers
 }
 
 // When a silent stream gets a keep-alive, and when a caller that does not read counts as disconnected.

@@ -5,7 +5,7 @@ import type { Limits } from '../admit/rate-limit.ts'
 import type { Call } from '../domain/handoff.ts'
 import type { Bearer, Key } from '../domain/key.ts'
 import type { RefusalCode } from '../domain/refusal.ts'
-import { remembered } from '../lib/memoize.ts'
+import { memoize } from '../lib/memoize.ts'
 import type { Standing } from '../lib/token-bucket.ts'
 
 export type RateNeeds = { readonly limits: Limits; readonly authenticator: Pick<Authenticator, 'addressStanding'> }
@@ -54,7 +54,7 @@ function figures(standing: Standing, policy: string): string[] {
   ]
 }
 
-const policyOf = remembered(
+const policyOf = memoize(
   ({ rpmLimit, dailyLimit }: Key) =>
     `"rpm";q=${rpmLimit};w=60` + (dailyLimit === null ? '' : `, "daily";q=${dailyLimit};w=86400`),
 )

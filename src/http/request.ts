@@ -5,14 +5,14 @@ import { Refusal } from '../domain/refusal.ts'
 import { CLIENT_REQUEST_ID_MAX } from '../domain/usage.ts'
 import { byteQueue } from '../lib/byte-queue.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { Alarms } from '../lib/coarse-timers.ts'
+import type { CoarseTimers } from '../lib/coarse-timers.ts'
 import { type CidrSet, clientAddress } from '../lib/ip-address.ts'
 import { type Asked, type ExpressRequest, headerValues, type Reply } from './http-types.ts'
 
 export type CallNeeds = { readonly clock: Clock; readonly trustedProxies: CidrSet; readonly newRequestId: () => string }
 
-export type HttpCall = Call & { readonly client: CutClient }
-export type CutClient = Client & { cut(failure: Failure): void }
+export type HttpCall = Call & { readonly client: CancellableClient }
+export type CancellableClient = Client & { cancel(failure: Failure): void }
 
 export function openCall(req: Asked, res: Reply, needs: CallNeeds): HttpCall {
   const { path, query } = splitTarget(req.url ?? '/')
@@ -47,7 +47,7 @@ export function isUnderV1(target: string): boolean {
 export type BodyBounds = {
   readonly bytesMax: number
   readonly timeoutMs: number
-  readonly alarms: Alarms
+  readonly timers: CoarseTimers
   reserve(bytes: number): void
 }
 
@@ -63,7 +63,7 @@ export function readBody(req: Asked, res: Reply, bounds: BodyBounds): Buffer | P
   return new Promise((resolve, reject) => {
     const body = announced === undefined ? byteQueue() : bytesOf(Number(announced))
     let bytes = 0
-    const alarm = bounds.alarms.set(bounds.timeoutMs, () => fail(new Refusal('request_timeout')))
+    const alarm = bounds.timers.set(bounds.timeoutMs, () => fail(new Refusal('request_timeout')))
     // Later input waits in the socket until it is discarded.
     const fail = (refusal: unknown) => {
       stop()
@@ -126,11 +126,11 @@ function clientRequestId(value: string | string[] | undefined): string | null {
 
 // Plain fields, no getters: an accessor in an object made for every request gives each such object its own hidden class, which
 // outlives it and keeps its whole closure alive.
-function clientOf(res: Reply): CutClient {
-  let cut: Failure | undefined
+function clientOf(res: Reply): CancellableClient {
+  let cancel: Failure | undefined
   // One stage listens at a time.
   let onGone: (() => void) | undefined
-  let onCut: ((failure: Failure) => void) | undefined
+  let onCancelled: ((failure: Failure) => void) | undefined
   const client = {
     gone: false,
     onGone(listener: () => void) {
@@ -140,16 +140,16 @@ function clientOf(res: Reply): CutClient {
         if (onGone === listener) onGone = undefined
       }
     },
-    onCut(listener: (failure: Failure) => void) {
-      if (cut !== undefined) listener(cut)
-      else onCut = listener
+    onCancelled(listener: (failure: Failure) => void) {
+      if (cancel !== undefined) listener(cancel)
+      else onCancelled = listener
       return () => {
-        if (onCut === listener) onCut = undefined
+        if (onCancelled === listener) onCancelled = undefined
       }
     },
-    cut(failure: Failure) {
-      cut ??= failure
-      onCut?.(failure)
+    cancel(failure: Failure) {
+      cancel ??= failure
+      onCancelled?.(failure)
     },
   }
   res.once('close', () => {

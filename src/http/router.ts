@@ -5,7 +5,7 @@ import { type RecordNeeds, type RefusedRequest, recordRefusal } from '../admit/r
 import type { Pass } from '../domain/handoff.ts'
 import { REFUSALS, Refusal } from '../domain/refusal.ts'
 import type { Roster } from '../lib/roster.ts'
-import { type Gates, StoreAway } from '../store/contract/store.ts'
+import { type Gates, StoreUnavailable } from '../store/contract/store.ts'
 import type { RequestReport, Served } from '../telemetry/request-report.ts'
 import type { Asked, Reply } from './http-types.ts'
 import { type CallNeeds, type HttpCall, openCall } from './request.ts'
@@ -93,19 +93,19 @@ async function recorded(
   needs: DoorNeeds,
 ): Promise<Refusal> {
   const refusal = asRefusal(error, requestId, needs)
-  if (error instanceof StoreAway) return refusal
+  if (error instanceof StoreUnavailable) return refusal
   try {
     return await recordRefusal(refusal, request, needs)
   } catch (failure) {
     const second = asRefusal(failure, requestId, needs)
-    return failure instanceof StoreAway ? second : recordRefusal(second, request, needs)
+    return failure instanceof StoreUnavailable ? second : recordRefusal(second, request, needs)
   }
 }
 
 // A fault of the gateway is never a 401 and never a 429.
 function asRefusal(error: unknown, requestId: string, needs: DoorNeeds): Refusal {
   if (error instanceof Refusal) return error
-  if (error instanceof StoreAway) return new Refusal('service_unavailable', { retryAfter: 1 })
+  if (error instanceof StoreUnavailable) return new Refusal('service_unavailable', { retryAfter: 1 })
   needs.onBug(error, requestId)
   return new Refusal('internal_error')
 }

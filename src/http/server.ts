@@ -4,7 +4,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { RefusalCode } from '../domain/refusal.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { Alarms } from '../lib/coarse-timers.ts'
+import type { CoarseTimers } from '../lib/coarse-timers.ts'
 import { createServer } from '../lib/node-http.ts'
 import { type BareNeeds, endBare, rejectBare } from './bare-refusal.ts'
 import type { Connections } from './connections.ts'
@@ -20,7 +20,7 @@ export type ServerNeeds = BareNeeds & {
   readonly chats: Door
   readonly v1: (req: IncomingMessage, res: ServerResponse) => Promise<void>
   readonly others: (req: IncomingMessage, res: ServerResponse) => void
-  readonly alarms: Alarms
+  readonly timers: CoarseTimers
   readonly clock: Clock
   readonly connections: Connections
   // Connections beyond the bound of all listeners that only this one may have.

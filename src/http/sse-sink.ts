@@ -3,14 +3,14 @@
 import type { Nano } from '../domain/credits.ts'
 import type { Chunk, ChunkChoice, Receipt } from '../domain/handoff.ts'
 import { errorBody, type Refusal } from '../domain/refusal.ts'
-import type { Alarm } from '../lib/coarse-timers.ts'
+import type { CoarseTimer } from '../lib/coarse-timers.ts'
 import type { ServedBy, Sink } from '../relay/sink.ts'
 import { metadataJson, OUR_FINGERPRINT, usageJson } from './answer-json.ts'
 import { answerHeaders, type SinkSetup } from './json-sink.ts'
 import { costHeader, sendRefusal } from './response.ts'
 
 export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
-  const { it, reply, pace, alarms } = setup
+  const { it, reply, pace, timers } = setup
   const { res, call } = it
   const opening = `data: {"id":"chatcmpl-${call.requestId}","object":"chat.completion.chunk","created":${Math.floor(call.receivedAt / 1000)},"model":`
   let head = `${opening}${JSON.stringify(setup.model)},"system_fingerprint":`
@@ -24,10 +24,10 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
   let headersLeft = false
   let providerInTrailer = false
   let { explain } = setup
-  let stalled: Alarm | undefined
+  let stalled: CoarseTimer | undefined
   let drained: () => void = () => undefined
   // Before the headers are sent it waits to send them; afterwards it fills silences.
-  let quiet = alarms.set(pace.headersLeaveAfterMs, () => {
+  let quiet = timers.set(pace.headersLeaveAfterMs, () => {
     leave()
     res.flushHeaders()
   })
@@ -53,7 +53,7 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
     chunked = res.chunkedEncoding
     res.chunkedEncoding = false
     it.endInBand = endInBand
-    quiet = alarms.set(pace.keepAliveAfterMs, keepAlive)
+    quiet = timers.set(pace.keepAliveAfterMs, keepAlive)
   }
 
   function keepAlive(): void {
@@ -89,7 +89,7 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
   // A caller that does not read for this long has left, whatever its socket reports.
   function waitForDrain(): void {
     if (stalled !== undefined) return
-    stalled = alarms.set(pace.writeStallMs, () => res.destroy())
+    stalled = timers.set(pace.writeStallMs, () => res.destroy())
     res.once('drain', onDrain)
   }
 

@@ -3,16 +3,16 @@
 import { setImmediate } from 'node:timers/promises'
 
 type Waiting<In, Out> = {
-  readonly question: In
+  readonly input: In
   readonly resolve: (answer: Out | undefined) => void
   readonly reject: (error: unknown) => void
 }
 
 // `ask` returns results in the order of its input.
-export function gather<In, Out>(
-  ask: (questions: readonly In[]) => Promise<readonly (Out | undefined)[]>,
+export function batcher<In, Out>(
+  ask: (inputs: readonly In[]) => Promise<readonly (Out | undefined)[]>,
   batchMax: number,
-): (question: In) => Promise<Out | undefined> {
+): (input: In) => Promise<Out | undefined> {
   let waiting: Waiting<In, Out>[] = []
   let isRunning = false
 
@@ -22,7 +22,7 @@ export function gather<In, Out>(
       const batch = waiting.slice(0, batchMax)
       waiting = waiting.slice(batchMax)
       try {
-        const answers = await ask(batch.map(({ question }) => question))
+        const answers = await ask(batch.map(({ input }) => input))
         for (const [i, { resolve }] of batch.entries()) resolve(answers[i])
       } catch (error) {
         for (const { reject } of batch) reject(error)
@@ -33,9 +33,9 @@ export function gather<In, Out>(
     isRunning = false
   }
 
-  return question =>
+  return input =>
     new Promise((resolve, reject) => {
-      waiting.push({ question, resolve, reject })
+      waiting.push({ input, resolve, reject })
       if (!isRunning) void run()
     })
 }

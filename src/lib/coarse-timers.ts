@@ -3,9 +3,9 @@
 // docs/performance.md.
 import type { Clock } from './clock.ts'
 
-export type Alarms = { set(ms: number, ring: () => void): Alarm }
+export type CoarseTimers = { set(ms: number, ring: () => void): CoarseTimer }
 
-export type Alarm = {
+export type CoarseTimer = {
   // Restarts the full time, also after it fired.
   again(): void
   // Permanently.
@@ -15,7 +15,7 @@ export type Alarm = {
 const TICK_MS = 50
 
 // An error thrown by a callback is reported and does not stop the others.
-export function alarms(clock: Clock, onBug: (error: unknown) => void): Alarms {
+export function coarseTimers(clock: Clock, onBug: (error: unknown) => void): CoarseTimers {
   const places: (Entry | undefined)[] = []
   const free: number[] = []
   const list: List = { clock, put, take }
@@ -63,7 +63,7 @@ export function alarms(clock: Clock, onBug: (error: unknown) => void): Alarms {
 type List = { readonly clock: Clock; put(entry: Entry): void; take(entry: Entry): void }
 
 // A class, so that a timer is a single small object: every request has several.
-class Entry implements Alarm {
+class Entry implements CoarseTimer {
   due: number
   place = -1
   readonly ring: () => void

@@ -14,7 +14,7 @@ export type RelayNeeds = {
   readonly readsOn: (model: Model) => boolean
 }
 
-export function relay(answer: Answer, sink: Sink, client: Client, gauge: Meter, needs: RelayNeeds): Promise<Delivery> {
+export function relay(answer: Answer, sink: Sink, client: Client, meter: Meter, needs: RelayNeeds): Promise<Delivery> {
   const { served } = answer
   let firstByteAt: number | null = null
   let producedBytes = 0
@@ -23,9 +23,9 @@ export function relay(answer: Answer, sink: Sink, client: Client, gauge: Meter, 
     answer,
     outcome,
     failure,
-    finishReason: gauge.finishReason,
-    usage: gauge.usage,
-    output: withProduced(gauge.output(), producedBytes),
+    finishReason: meter.finishReason,
+    usage: meter.usage,
+    output: withProduced(meter.output(), producedBytes),
     firstByteAt,
     headersLeft: sink.headersLeft(),
   })
@@ -55,7 +55,7 @@ export function relay(answer: Answer, sink: Sink, client: Client, gauge: Meter, 
       if (over) return
       left = true
       const untilEnd = needs.readsOn(answer.model)
-      if (!untilEnd && gauge.finishReason === null) return stopReading()
+      if (!untilEnd && meter.finishReason === null) return stopReading()
       served.flow.resume()
       // To its end: within the total timeout of the call.
       if (!untilEnd) readingOn = setTimeout(stopReading, needs.readOnAfterFinishMs)
@@ -69,7 +69,7 @@ export function relay(answer: Answer, sink: Sink, client: Client, gauge: Meter, 
     const unfit = (error: unknown) => {
       if (!(error instanceof RangeError)) throw error
       served.flow.abort()
-      finish('upstream_broke', new Failure('nonsense', `the answer cannot be passed on: ${error.message}`))
+      finish('upstream_broke', new Failure('invalid_response', `the answer cannot be passed on: ${error.message}`))
     }
 
     sink.served({
@@ -89,7 +89,7 @@ export function relay(answer: Answer, sink: Sink, client: Client, gauge: Meter, 
         } catch (error) {
           return unfit(error)
         }
-        gauge.chunks(chunks)
+        meter.chunks(chunks)
         firstByteAt ??= needs.clock.now()
       },
       whole(whole) {
@@ -99,7 +99,7 @@ export function relay(answer: Answer, sink: Sink, client: Client, gauge: Meter, 
         } catch (error) {
           return unfit(error)
         }
-        gauge.whole(whole)
+        meter.whole(whole)
         firstByteAt ??= needs.clock.now()
       },
       end(failure) {
@@ -115,7 +115,7 @@ export function relay(answer: Answer, sink: Sink, client: Client, gauge: Meter, 
       if (left) finish('client_left')
       else finish('upstream_broke', failure)
     }
-    stays = [client.onGone(clientLeft), client.onCut(cut)]
+    stays = [client.onGone(clientLeft), client.onCancelled(cut)]
   })
 }
 

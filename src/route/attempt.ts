@@ -134,7 +134,7 @@ export function attempt(
       if (decided) return
       if (!lease.sent || !request.readsOn(model)) giveUp('client_left')
     }
-    stays = [request.client.onGone(onGone), request.client.onCut(giveUp)]
+    stays = [request.client.onGone(onGone), request.client.onCancelled(giveUp)]
   })
 }
 

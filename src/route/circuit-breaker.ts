@@ -1,7 +1,7 @@
 // The circuit breaker of a target. Consecutive failures, or too high a failure rate, open it; after a pause a probe without any
 // caller's content tests whether the target is healthy again. A failure that content may have caused counts only if other
 // accounts corroborate it, so that one tenant's content cannot switch a target off for all (docs/decisions/circuit-breaker.md).
-import { add, type Decaying, nothingYet, sumAt, weightAt } from '../lib/ewma.ts'
+import { add, type Ewma, nothingYet, sumAt, weightAt } from '../lib/ewma.ts'
 
 export type BreakerBounds = {
   readonly breakerFailuresInARowMax: number
@@ -23,12 +23,12 @@ export type Breaker = {
   // Consecutive failures that no content can cause.
   certainInARow: number
   // Every completed request, with 1 for a failure that no content can cause.
-  readonly ends: Decaying
+  readonly ends: Ewma
   // Failures that content may have caused, by account.
   readonly suspect: Map<string, SuspectFailures>
 }
 
-type SuspectFailures = { inARow: number; readonly recent: Decaying }
+type SuspectFailures = { inARow: number; readonly recent: Ewma }
 
 // Whether content may have caused a failure; `unsure` is not corroborated even by several accounts.
 export type Cause = 'target' | 'maybe_content' | 'unsure'

@@ -39,7 +39,7 @@ export function probes(needs: ProbeNeeds): Probes {
     const end = (failure: Failure | undefined) => {
       if (underWay.get(about) !== probe) return
       underWay.delete(about)
-      probe.flow?.room?.()?.release()
+      probe.flow?.reservation?.()?.release()
       onResult(failure)
     }
     const probe: Probe = { sinceMs: needs.clock.monotonic(), flow: undefined, end }

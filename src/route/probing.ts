@@ -51,7 +51,7 @@ export function trusted(credentialState: CredentialState, targets: Targets): voi
 // A rejected request, an answer that only its own caller can have caused, or something the gateway ended or could not send
 // itself.
 export function saysNothing({ kind, stale, ours, bySize }: Failure): boolean {
-  return kind === 'rejected' || kind === 'cut' || kind === 'oversize' || stale || ours || bySize
+  return kind === 'rejected' || kind === 'cancelled' || kind === 'too_large' || stale || ours || bySize
 }
 
 export function waitMsOf(failure: Failure | undefined, { bounds }: Targets): number {

@@ -1,16 +1,16 @@
 // The health of a target, a provider's model: requests in flight, time to first content, and failure rate. Figures for ranking
 // and for operators; the breaker decides whether it may be called.
-import { add, type Decaying, meanOf, nothingYet, weightAt } from '../lib/ewma.ts'
+import { add, type Ewma, meanOf, nothingYet, weightAt } from '../lib/ewma.ts'
 
 export type Health = {
   inFlight: number
   // Since the process first saw it.
   requests: number
   failures: number
-  readonly successes: Decaying
+  readonly successes: Ewma
   // Separate for streams and JSON: an upstream answers a JSON call only when it is done.
-  readonly streamFirstByteMs: Decaying
-  readonly jsonFirstByteMs: Decaying
+  readonly streamFirstByteMs: Ewma
+  readonly jsonFirstByteMs: Ewma
 }
 
 export function newHealth(): Health {

@@ -1,8 +1,8 @@
 // First start: an admin token, an account, and, without a configuration, credits and a key to try at once. Secrets are shown here
 // once and stored only as hashes. See docs/decisions/catalog-ownership.md.
 import { createHash, randomBytes } from 'node:crypto'
-import type { AccountVerbs } from '../admin/accounts.ts'
-import type { KeyVerbs } from '../admin/keys.ts'
+import type { AccountMethods } from '../admin/accounts.ts'
+import type { KeyMethods } from '../admin/keys.ts'
 import type { Config } from '../config/config.ts'
 import type { Settings } from '../store/contract/operator.ts'
 import type { Store } from '../store/contract/store.ts'
@@ -22,8 +22,8 @@ export type FirstStart = {
 
 export type FirstStartNeeds = {
   readonly store: Store
-  readonly accounts: AccountVerbs
-  readonly keys: KeyVerbs
+  readonly accounts: AccountMethods
+  readonly keys: KeyMethods
   readonly newId: () => string
 }
 

@@ -3,25 +3,25 @@ import { randomUUIDv7 } from 'node:crypto'
 import { hostname } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
 import type { Config } from '../config/config.ts'
-import { type Bodies, bodyRoom } from '../http/body-memory.ts'
+import { type BodyMemory, bodyMemory } from '../http/body-memory.ts'
 import { boundConnections, type Connections, connectionsMax } from '../http/connections.ts'
 import type { InFlight } from '../http/router.ts'
 import { type Clock, systemClock } from '../lib/clock.ts'
-import { type Alarms, alarms } from '../lib/coarse-timers.ts'
+import { type CoarseTimers, coarseTimers } from '../lib/coarse-timers.ts'
 import { descriptorLimit } from '../lib/descriptor-limit.ts'
 import { wordsOf } from '../lib/error-text.ts'
 import { type CidrSet, parseCidrs } from '../lib/ip-address.ts'
 import { type Roster, roster } from '../lib/roster.ts'
 import { version } from '../lib/version.ts'
 import type { NodeFacts } from '../store/contract/nodes.ts'
-import { StoreAway } from '../store/contract/store.ts'
+import { StoreUnavailable } from '../store/contract/store.ts'
 import { type Log, openLog } from '../telemetry/log.ts'
 import { gatewayMetrics, type Metrics } from '../telemetry/metrics.ts'
 import { type ConnectionLimit, connectionLimit } from '../upstream/connection-limit.ts'
 import { type AnswerMemory, answerMemory } from '../upstream/response-memory.ts'
 import type { WorkerTree } from './cluster/worker.ts'
 
-export type Ground = {
+export type ServerContext = {
   readonly config: Config
   readonly clock: Clock
   readonly random: () => number
@@ -31,20 +31,20 @@ export type Ground = {
   readonly metrics: Metrics
   readonly trustedProxies: CidrSet
   readonly inFlight: Roster<InFlight>
-  readonly bodies: Bodies
+  readonly bodies: BodyMemory
   readonly answers: AnswerMemory
   readonly connections: Connections
   readonly upstreamConnections: ConnectionLimit
-  readonly alarms: Alarms
+  readonly timers: CoarseTimers
   readonly onBug: (error: unknown, requestId?: string) => void
 }
 
-export function openGround(config: Config, tree?: WorkerTree): Ground {
+export function openContext(config: Config, tree?: WorkerTree): ServerContext {
   const bodiesMax = bodiesBytesMax(config.bounds)
   const clock = systemClock
   const log = openLog(config.logLevel, process.stdout, clock)
   const inFlight = roster<InFlight>()
-  const bodies = bodyRoom(bodiesMax, bodiesMax / config.bounds.bodiesPerAccountShare)
+  const bodies = bodyMemory(bodiesMax, bodiesMax / config.bounds.bodiesPerAccountShare)
   const answers = answerMemory({
     bytesMax: config.bounds.answersInMemoryBytesMax,
     bytesMaxPerAccount: config.bounds.answersInMemoryBytesMax / config.bounds.answersPerAccountShare,
@@ -67,7 +67,7 @@ export function openGround(config: Config, tree?: WorkerTree): Ground {
   })
   metrics.watchConnections(() => connections.open)
   const onBug = (error: unknown, requestId?: string) => {
-    if (error instanceof StoreAway) log.error({ id: requestId, err: error.message }, 'the store could not do it')
+    if (error instanceof StoreUnavailable) log.error({ id: requestId, err: error.message }, 'the store could not do it')
     else log.error({ id: requestId, err: wordsOf(error) }, 'a bug of ours')
   }
   return {
@@ -90,7 +90,7 @@ export function openGround(config: Config, tree?: WorkerTree): Ground {
     connections,
     // What is left after the callers' share.
     upstreamConnections: connectionLimit(Math.max(1, descriptors - config.bounds.descriptorsReserved - max)),
-    alarms: alarms(clock, onBug),
+    timers: coarseTimers(clock, onBug),
     onBug,
   }
 }

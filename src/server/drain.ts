@@ -46,7 +46,7 @@ export function drainable(needs: DrainNeeds): Drain {
 
   function cut(why: string, keyId?: string): void {
     for (const flight of needs.inFlight) {
-      if (keyId === undefined || flight.keyId === keyId) flight.call.client.cut(new Failure('cut', why))
+      if (keyId === undefined || flight.keyId === keyId) flight.call.client.cancel(new Failure('cancelled', why))
     }
   }
 

@@ -8,7 +8,7 @@ import { addressStandingOf } from '../http/client-ip.ts'
 import { type HttpServer, httpServer } from '../http/server.ts'
 import { CHATS } from '../http/v1/endpoint.ts'
 import { packageRoot } from '../lib/package-root.ts'
-import type { Ground } from './context.ts'
+import type { ServerContext } from './context.ts'
 import type { Drain } from './drain.ts'
 import type { Operator } from './wire-admin-api.ts'
 import type { V1 } from './wire-chat-api.ts'
@@ -23,8 +23,13 @@ export type Listeners = {
   close(): Promise<void>
 }
 
-export async function openListeners(v1: V1, operator: Operator, drain: Drain, ground: Ground): Promise<Listeners> {
-  const { config, metrics, newId } = ground
+export async function openListeners(
+  v1: V1,
+  operator: Operator,
+  drain: Drain,
+  context: ServerContext,
+): Promise<Listeners> {
+  const { config, metrics, newId } = context
   const { bounds, brand, adminListen } = config
   const appNeeds = {
     ready: operator.ready,
@@ -36,15 +41,15 @@ export async function openListeners(v1: V1, operator: Operator, drain: Drain, gr
     dashboardFolder: join(packageRoot(), 'web/dist'),
     bodyBytesMax: bounds.adminBodyBytesMax,
     closing: drain.closing,
-    onBug: ground.onBug,
+    onBug: context.onBug,
   }
   const serverNeeds = {
     ...bounds,
     newRequestId: newId,
-    alarms: ground.alarms,
-    clock: ground.clock,
+    timers: context.timers,
+    clock: context.clock,
     chats: v1.door,
-    connections: ground.connections,
+    connections: context.connections,
     connectionsReserved: 0,
     addressStanding: addressStandingOf(v1.authenticator),
     headerPrefix: brand.headerPrefix,

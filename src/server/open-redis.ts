@@ -4,7 +4,7 @@ import type { Hint, SharedBuckets } from '../store/contract/buckets.ts'
 import { canCount, redisBuckets } from '../store/redis/buckets.ts'
 import { openRedisLink } from '../store/redis/connection.ts'
 import { publishHint, subscribeHints } from '../store/redis/hints.ts'
-import type { Ground } from './context.ts'
+import type { ServerContext } from './context.ts'
 
 export type SharedLimits = {
   readonly buckets: SharedBuckets
@@ -13,8 +13,8 @@ export type SharedLimits = {
   close(): void
 }
 
-export async function openRedis(ground: Ground, hear: (hint: Hint) => void): Promise<SharedLimits | undefined> {
-  const { config, log, random } = ground
+export async function openRedis(context: ServerContext, hear: (hint: Hint) => void): Promise<SharedLimits | undefined> {
+  const { config, log, random } = context
   const { redisUrl: url, bounds } = config
   if (url === undefined) {
     if (config.databaseUrl !== undefined) {
@@ -22,14 +22,14 @@ export async function openRedis(ground: Ground, hear: (hint: Hint) => void): Pro
     }
     return undefined
   }
-  const self = ground.newId()
+  const self = context.newId()
   const [counting, hearing] = await Promise.all([
     openRedisLink({
       url,
       bounds,
       random,
       begin: canCount,
-      onAway: why => log.warn({ why }, 'Redis is away: each node counts its share of the requests a minute'),
+      onUnavailable: why => log.warn({ why }, 'Redis is away: each node counts its share of the requests a minute'),
       onBack: () => log.info({}, 'Redis is back: requests a minute are counted for all nodes again'),
     }),
     // A node without hints only reads more often; the other connection already reports the outage.
@@ -38,7 +38,7 @@ export async function openRedis(ground: Ground, hear: (hint: Hint) => void): Pro
       bounds,
       random,
       begin: client => subscribeHints(client, { self, hear }),
-      onAway: () => undefined,
+      onUnavailable: () => undefined,
       onBack: () => undefined,
     }),
   ])

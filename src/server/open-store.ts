@@ -1,27 +1,33 @@
 // Opens the store: Postgres, or the data directory for this process alone with its database; and the catalog.
 import { join } from 'node:path'
-import { type CatalogKeeper, openCatalog, requirePackages } from '../catalog/service.ts'
+import { type CatalogService, openCatalog, requirePackages } from '../catalog/service.ts'
 import { BadConfig } from '../config/bad-config.ts'
 import type { LiveCatalog } from '../route/catalog.ts'
-import { type Store, StoreAway } from '../store/contract/store.ts'
+import { type Store, StoreUnavailable } from '../store/contract/store.ts'
 import { openPostgres } from '../store/postgres/postgres.ts'
 import { DATABASE_FILE, lockDataDir } from '../store/sqlite/lock.ts'
 import { openSqlite } from '../store/sqlite/sqlite.ts'
-import { movedAway } from '../store/transfer/marker.ts'
-import type { Ground } from './context.ts'
+import { transferredTo } from '../store/transfer/marker.ts'
+import type { ServerContext } from './context.ts'
 
-export type House = { readonly store: Store; readonly catalog: LiveCatalog; readonly keeper: CatalogKeeper }
+export type OpenedStore = {
+  readonly store: Store
+  readonly catalog: LiveCatalog
+  readonly catalogService: CatalogService
+}
 
-export async function openHouse(ground: Ground): Promise<House> {
-  const { config } = ground
+export async function openStore(context: ServerContext): Promise<OpenedStore> {
+  const { config } = context
   requirePackages(config.catalog?.providers ?? [])
   const { databaseUrl, dataDir } = config
-  const store = databaseUrl === undefined ? await openEmbedded(ground) : await openShared(databaseUrl, ground)
-  const keeper = await openCatalog(store, ground).catch(error => {
+  const store = databaseUrl === undefined ? await openEmbedded(context) : await openShared(databaseUrl, context)
+  const catalogService = await openCatalog(store, context).catch(error => {
     // A damaged page is noticed only when it is read.
-    throw error instanceof StoreAway ? cannotOpen(databaseUrl === undefined ? fileIn(dataDir) : SHARED, error) : error
+    throw error instanceof StoreUnavailable
+      ? cannotOpen(databaseUrl === undefined ? fileIn(dataDir) : SHARED, error)
+      : error
   })
-  return { store, catalog: keeper.live, keeper }
+  return { store, catalog: catalogService.live, catalogService }
 }
 
 const SHARED = 'DATABASE_URL: the database'
@@ -33,7 +39,7 @@ function cannotOpen(what: string, error: unknown): BadConfig {
 
 function takeDataDir(dir: string): void {
   if (lockOf(dir) === 'taken') throw new BadConfig(`another process is using the data directory ${dir}`)
-  const elsewhere = movedAway(dir)
+  const elsewhere = transferredTo(dir)
   if (elsewhere !== undefined) throw new BadConfig(elsewhere)
 }
 
@@ -45,11 +51,11 @@ function lockOf(dir: string) {
   }
 }
 
-async function openShared(url: string, ground: Ground): Promise<Store> {
-  const { config, clock, metrics, newId, node } = ground
+async function openShared(url: string, context: ServerContext): Promise<Store> {
+  const { config, clock, metrics, newId, node } = context
   try {
     const { nodeLeaseMs: leaseMs, gateWaitMsMax } = config.bounds
-    const onUnsafe = (settings: readonly string[]) => refuseUnsafe(settings, ground)
+    const onUnsafe = (settings: readonly string[]) => refuseUnsafe(settings, context)
     const [owner, onCommit, bounds] = [newId(), metrics.commit, { gateWaitMsMax }]
     return await openPostgres({ url, owner, clock, onCommit, leaseMs, node, onUnsafe, bounds })
   } catch (error) {
@@ -58,7 +64,7 @@ async function openShared(url: string, ground: Ground): Promise<Store> {
 }
 
 // What was acknowledged as booked must survive a crash of the server too.
-function refuseUnsafe(settings: readonly string[], { config, log }: Ground): void {
+function refuseUnsafe(settings: readonly string[], { config, log }: ServerContext): void {
   const why = `${settings.map(name => `${name} = off`).join(', ')}: the server may lose commits that it has answered`
   if (!config.allowUnsafeDatabase) {
     throw new Error(`${why}; turn it on, or set TURNPIKE_ALLOW_UNSAFE_DATABASE=1 to accept losses`)
@@ -66,7 +72,7 @@ function refuseUnsafe(settings: readonly string[], { config, log }: Ground): voi
   log.warn({}, `${why} (TURNPIKE_ALLOW_UNSAFE_DATABASE)`)
 }
 
-async function openEmbedded({ config, metrics, newId, node }: Ground): Promise<Store> {
+async function openEmbedded({ config, metrics, newId, node }: ServerContext): Promise<Store> {
   takeDataDir(config.dataDir)
   const path = join(config.dataDir, DATABASE_FILE)
   try {

@@ -7,17 +7,17 @@ import { BadConfig, NoConfigFile } from '../config/bad-config.ts'
 import type { Config } from '../config/config.ts'
 import { wordsOf } from '../lib/error-text.ts'
 import { keepSweeping, type SweepNeeds, sweepOnce } from '../settle/recover.ts'
-import { StoreAway } from '../store/contract/store.ts'
+import { StoreUnavailable } from '../store/contract/store.ts'
 import { type FirstStart, welcome } from './bootstrap.ts'
 import { watchNodes } from './cluster/peer-watcher.ts'
 import { joinTree } from './cluster/worker.ts'
-import { type Ground, openGround } from './context.ts'
+import { openContext, type ServerContext } from './context.ts'
 import { drainable } from './drain.ts'
 import { onHangUp } from './hang-up.ts'
 import { collectWhenIdle } from './idle-collection.ts'
 import { openListeners } from './listeners.ts'
-import { startUpkeep } from './maintenance.ts'
-import { type House, openHouse } from './open-store.ts'
+import { startMaintenance } from './maintenance.ts'
+import { type OpenedStore, openStore } from './open-store.ts'
 import { openOperator } from './wire-admin-api.ts'
 import { openV1, type V1 } from './wire-chat-api.ts'
 
@@ -26,34 +26,34 @@ export async function serve(config: Config): Promise<number> {
   // Everything created is private, also in an existing data directory that is open to others.
   process.umask(0o077)
   const tree = joinTree()
-  const ground = openGround(config, tree)
-  const { log, inFlight } = ground
+  const context = openContext(config, tree)
+  const { log, inFlight } = context
   process.on('exit', log.flush)
   // A signal that arrives before there is anything to apply would otherwise end the process.
   let reload = () => log.warn({}, 'SIGHUP ignored: the gateway is still starting')
   onHangUp(() => reload())
 
-  const house = await openHouse(ground)
-  await using start = leaveUnlessServing(house.store)
-  reload = () => void applyFile(house, ground)
+  const opened = await openStore(context)
+  await using start = leaveUnlessServing(opened.store)
+  reload = () => void applyFile(opened, context)
   const drain = drainable({ inFlight, bounds: config.bounds, log, onTold: tree?.onDrain })
-  const neighbours = watchNodes(house, drain, ground)
-  const v1 = await openV1(house, { drain, neighbours }, ground)
-  const operator = openOperator(house, v1, drain, ground)
-  const listeners = await openListeners(v1, operator, drain, ground)
-  const stopSweeping = await startSweeping(house, v1, ground)
-  const stopUpkeep = await startUpkeep(house.store.upkeep, ground)
+  const peers = watchNodes(opened, drain, context)
+  const v1 = await openV1(opened, { drain, peers }, context)
+  const operator = openOperator(opened, v1, drain, context)
+  const listeners = await openListeners(v1, operator, drain, context)
+  const stopSweeping = await startSweeping(opened, v1, context)
+  const stopMaintenance = await startMaintenance(opened.store.maintenance, context)
   // Of nodes that start at once on an empty database one does the first-start work, and has shown it before the next one checks.
   const begin = () =>
-    house.store.nodes.inTurn(async () => {
+    opened.store.nodes.withStartupLock(async () => {
       await show(await operator.begin(), { url: listeners.url(), adminUrl: listeners.adminUrl() }, config)
     })
   if (tree?.isLater) await begin()
   // Workers listen through their primary.
   await Promise.race([listeners.listen(), ...(tree === undefined ? [] : [tree.orphaned])])
   if (!tree?.isLater) await begin()
-  const { models } = house.catalog.current()
-  log.info({ url: listeners.url(), node: ground.node.name, pid: process.pid, models: models.length }, 'listening')
+  const { models } = opened.catalog.current()
+  log.info({ url: listeners.url(), node: context.node.name, pid: process.pid, models: models.length }, 'listening')
   tree?.ready()
   start.serves()
   keepHeapSmall()
@@ -62,13 +62,13 @@ export async function serve(config: Config): Promise<number> {
   // Until then the sweeps continue, which renew the lease: other nodes leave the rows alone that are still to be settled.
   const unsettled = await drain.finished(listeners.servers, v1.settlements)
   stopSweeping()
-  neighbours.stop()
-  await stopUpkeep()
+  peers.stop()
+  await stopMaintenance()
   await v1.close()
   await listeners.close()
-  if (unsettled.length > 0) await closeUnwell(house.store, unsettled, ground)
+  if (unsettled.length > 0) await closeUnwell(opened.store, unsettled, context)
   else {
-    await house.store.close()
+    await opened.store.close()
     log.info({}, 'drained')
   }
   await log.end()
@@ -78,9 +78,9 @@ export async function serve(config: Config): Promise<number> {
 // The next start, or another node, recovers the rows by their last checkpoint: the operator must know which callers were sent
 // another cost.
 async function closeUnwell(
-  store: House['store'],
+  store: OpenedStore['store'],
   unsettled: readonly string[],
-  { config, log }: Ground,
+  { config, log }: ServerContext,
 ): Promise<void> {
   const ids = unsettled.slice(0, IDS_IN_A_LINE)
   log.error({ unsettled: unsettled.length, ids }, 'not drained: the store did not take these settlements')
@@ -105,7 +105,7 @@ function keepHeapSmall(): void {
 }
 
 // A failed start releases its lease: nobody should wait for a node that never served.
-function leaveUnlessServing({ nodes }: House['store']) {
+function leaveUnlessServing({ nodes }: OpenedStore['store']) {
   let isServing = false
   return {
     serves() {
@@ -118,7 +118,11 @@ function leaveUnlessServing({ nodes }: House['store']) {
 }
 
 // Rows of a dead process are booked before anything new.
-async function startSweeping({ store }: House, v1: V1, { config, metrics, log }: Ground): Promise<() => void> {
+async function startSweeping(
+  { store }: OpenedStore,
+  v1: V1,
+  { config, metrics, log }: ServerContext,
+): Promise<() => void> {
   const needs = {
     gates: store.gates,
     keys: store.keys,
@@ -140,7 +144,7 @@ async function firstSweep(needs: SweepNeeds, bounds: Config['bounds']): Promise<
     try {
       return await sweepOnce(needs)
     } catch (error) {
-      if (!(error instanceof StoreAway) || tries === bounds.firstSweepTriesMax) throw error
+      if (!(error instanceof StoreUnavailable) || tries === bounds.firstSweepTriesMax) throw error
       needs.onError(error)
       await setTimeout(bounds.firstSweepPauseMs)
     }
@@ -148,9 +152,9 @@ async function firstSweep(needs: SweepNeeds, bounds: Config['bounds']): Promise<
 }
 
 // On SIGHUP: the file is read again and its catalog is in force at once; a bad file changes nothing.
-async function applyFile({ keeper }: House, { log }: Ground): Promise<void> {
+async function applyFile({ catalogService }: OpenedStore, { log }: ServerContext): Promise<void> {
   try {
-    const { changes, atNextStart } = await keeper.apply(false, { name: 'SIGHUP', address: 'local' })
+    const { changes, atNextStart } = await catalogService.apply(false, { name: 'SIGHUP', address: 'local' })
     log.info({ changes, atNextStart }, 'the configuration file was applied')
   } catch (error) {
     if (error instanceof NoConfigFile) return log.info({}, 'SIGHUP ignored: there is no configuration file')

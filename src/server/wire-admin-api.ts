@@ -1,22 +1,22 @@
 // Wires the admin API: operations on keys and accounts, reports, authentication, and readiness.
 import { randomBytes } from 'node:crypto'
-import { accountVerbs } from '../admin/accounts.ts'
-import { eventVerbs } from '../admin/events.ts'
-import { keyVerbs } from '../admin/keys.ts'
-import { nodeVerbs } from '../admin/nodes.ts'
-import { operatorVerbs } from '../admin/operators.ts'
-import { reportVerbs } from '../admin/reports.ts'
-import { sessionsOf, sessionVerbs } from '../admin/sessions.ts'
-import { type SettingsVerb, settingsVerb } from '../admin/settings.ts'
+import { accountMethods } from '../admin/accounts.ts'
+import { eventMethods } from '../admin/events.ts'
+import { keyMethods } from '../admin/keys.ts'
+import { nodeMethods } from '../admin/nodes.ts'
+import { operatorMethods } from '../admin/operators.ts'
+import { reportMethods } from '../admin/reports.ts'
+import { sessionMethods, sessionsOf } from '../admin/sessions.ts'
+import { type SettingsMethod, settingsMethod } from '../admin/settings.ts'
 import type { Config } from '../config/config.ts'
 import type { AdminNeeds } from '../http/admin/admin-api.ts'
 import { addressOfRequest, tlsOfRequest } from '../http/client-ip.ts'
 import { version } from '../lib/version.ts'
 import { type FirstStart, firstStart } from './bootstrap.ts'
-import type { Ground } from './context.ts'
+import type { ServerContext } from './context.ts'
 import type { Drain } from './drain.ts'
-import type { House } from './open-store.ts'
-import { catalogVerbs } from './wire-catalog-api.ts'
+import type { OpenedStore } from './open-store.ts'
+import { catalogMethods } from './wire-catalog-api.ts'
 import type { V1 } from './wire-chat-api.ts'
 
 export type Operator = {
@@ -27,12 +27,17 @@ export type Operator = {
   begin(): Promise<FirstStart>
 }
 
-export function openOperator({ store, catalog, keeper }: House, v1: V1, drain: Drain, ground: Ground): Operator {
-  const { config, clock, newId } = ground
-  const { forget, relimit, forgetAccounts, abortStreams } = v1.changed
+export function openOperator(
+  { store, catalog, catalogService }: OpenedStore,
+  v1: V1,
+  drain: Drain,
+  context: ServerContext,
+): Operator {
+  const { config, clock, newId } = context
+  const { forget, onKeyChanged, forgetAccounts, abortStreams } = v1.changed
   let begun: FirstStart | undefined
-  const accounts = accountVerbs({ accounts: store.accounts, newId, forgetAccount: forgetAccounts })
-  const keys = keyVerbs({
+  const accounts = accountMethods({ accounts: store.accounts, newId, forgetAccount: forgetAccounts })
+  const keys = keyMethods({
     keys: store.keys,
     clock,
     brand: config.brand,
@@ -41,11 +46,11 @@ export function openOperator({ store, catalog, keeper }: House, v1: V1, drain: D
     newId,
     randomBytes,
     forget,
-    relimit,
+    onKeyChanged,
     abortStreams,
   })
   const { sessionsPerOperatorMax } = config.bounds
-  const sessions = sessionVerbs({ sessions: store.sessions, sessionsPerOperatorMax, newId, randomBytes })
+  const sessions = sessionMethods({ sessions: store.sessions, sessionsPerOperatorMax, newId, randomBytes })
 
   return {
     admin: {
@@ -54,14 +59,14 @@ export function openOperator({ store, catalog, keeper }: House, v1: V1, drain: D
       operatorsOf: store.operators.bearers,
       sessionsOf: sessionsOf(store.sessions),
       touchSession: store.sessions.touch,
-      addressOf: addressOfRequest(ground.trustedProxies),
-      cameByTls: tlsOfRequest(ground.trustedProxies),
+      addressOf: addressOfRequest(context.trustedProxies),
+      cameByTls: tlsOfRequest(context.trustedProxies),
       keys,
       accounts,
-      reports: reportVerbs({ usage: store.usage, clock }),
-      nodes: nodeVerbs(store),
-      events: eventVerbs(store),
-      operators: operatorVerbs({
+      reports: reportMethods({ usage: store.usage, clock }),
+      nodes: nodeMethods(store),
+      events: eventMethods(store),
+      operators: operatorMethods({
         operators: store.operators,
         operatorsMax: config.bounds.operatorsMax,
         newId,
@@ -69,9 +74,9 @@ export function openOperator({ store, catalog, keeper }: House, v1: V1, drain: D
       }),
       sessions,
       settings: settingsOf(config, v1.redis),
-      catalog: catalogVerbs({ catalog: store.catalog, keeper, config, healthOf: v1.healthOf, newId, clock }),
+      catalog: catalogMethods({ catalog: store.catalog, catalogService, config, healthOf: v1.healthOf, newId, clock }),
       jsonDepthMax: config.bounds.jsonDepthMax,
-      onBug: ground.onBug,
+      onBug: context.onBug,
     },
     async ready() {
       if (begun === undefined) return 'starting'
@@ -91,9 +96,9 @@ export function openOperator({ store, catalog, keeper }: House, v1: V1, drain: D
   }
 }
 
-function settingsOf(config: Config, redis: V1['redis']): SettingsVerb {
+function settingsOf(config: Config, redis: V1['redis']): SettingsMethod {
   const { adminListen } = config
-  return settingsVerb({
+  return settingsMethod({
     version: version(),
     engine: config.databaseUrl === undefined ? 'sqlite' : 'postgres',
     redis,

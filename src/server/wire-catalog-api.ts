@@ -1,32 +1,39 @@
 // Wires the admin operations on the catalog: how documents are read, encryption, and the rules for upstream addresses.
 
-import { applyVerb } from '../admin/catalog-apply.ts'
-import { importVerb } from '../admin/catalog-import.ts'
+import { applyMethod } from '../admin/catalog-apply.ts'
+import { importMethod } from '../admin/catalog-import.ts'
 import type { CatalogNeeds, CatalogReader } from '../admin/catalog-input.ts'
-import { modelVerbs } from '../admin/catalog-models.ts'
-import { providerVerbs } from '../admin/catalog-providers.ts'
+import { modelMethods } from '../admin/catalog-models.ts'
+import { providerMethods } from '../admin/catalog-providers.ts'
 import type { ProviderHealth } from '../admin/catalog-wire.ts'
 import { refusalOfFault } from '../admin/input.ts'
 import { InvalidDocument, readModel, readProvider } from '../catalog/document.ts'
-import { type CatalogKeeper, requirePackages } from '../catalog/service.ts'
+import { type CatalogService, requirePackages } from '../catalog/service.ts'
 import { BadConfig } from '../config/bad-config.ts'
 import type { Config } from '../config/config.ts'
 import { Refusal } from '../domain/refusal.ts'
-import type { CatalogVerbs } from '../http/admin/catalog.ts'
+import type { CatalogMethods } from '../http/admin/catalog.ts'
 import type { Clock } from '../lib/clock.ts'
 import { hostOf, NotPublic, requirePublic } from '../lib/egress.ts'
 import type { CatalogStore } from '../store/contract/catalog.ts'
 
-export type CatalogVerbNeeds = {
+export type CatalogMethodNeeds = {
   readonly catalog: CatalogStore
-  readonly keeper: Omit<CatalogKeeper, 'live' | 'revision'>
+  readonly catalogService: Omit<CatalogService, 'live' | 'revision'>
   readonly config: Pick<Config, 'allowPrivateUpstreams' | 'bounds'>
   healthOf(providerId: string): ProviderHealth
   newId(): string
   readonly clock: Clock
 }
 
-export function catalogVerbs({ catalog, keeper, config, healthOf, newId, clock }: CatalogVerbNeeds): CatalogVerbs {
+export function catalogMethods({
+  catalog,
+  catalogService,
+  config,
+  healthOf,
+  newId,
+  clock,
+}: CatalogMethodNeeds): CatalogMethods {
   const reader: CatalogReader = {
     provider: document =>
       asRefusal(() => {
@@ -36,7 +43,7 @@ export function catalogVerbs({ catalog, keeper, config, healthOf, newId, clock }
       }),
     model: (document, providers, markup) =>
       asRefusal(() => {
-        const exchange = keeper.exchange()
+        const exchange = catalogService.exchange()
         return readModel(document, {
           providers,
           exchange: markup === undefined ? exchange : { ...exchange, markup },
@@ -44,22 +51,22 @@ export function catalogVerbs({ catalog, keeper, config, healthOf, newId, clock }
       }),
   }
   const { providersMax, modelsMax } = config.bounds
-  const needs: CatalogNeeds = { catalog, reader, newId, providersMax, modelsMax, refresh: keeper.refresh }
+  const needs: CatalogNeeds = { catalog, reader, newId, providersMax, modelsMax, refresh: catalogService.refresh }
   return {
-    providers: providerVerbs({
+    providers: providerMethods({
       ...needs,
-      seal: keeper.seal,
+      seal: catalogService.seal,
       credentialsMax: config.bounds.credentialsPerProviderMax,
       checkAddress: config.allowPrivateUpstreams ? async () => undefined : checkAddress,
       healthOf,
-      declaredCredentials: keeper.credentialsOf,
+      declaredCredentials: catalogService.credentialsOf,
     }),
-    models: modelVerbs(needs),
-    importModels: importVerb({ ...needs, clock }),
-    apply: applyVerb({
+    models: modelMethods(needs),
+    importModels: importMethod({ ...needs, clock }),
+    apply: applyMethod({
       async apply(dryRun, actor) {
         try {
-          return await keeper.apply(dryRun, actor)
+          return await catalogService.apply(dryRun, actor)
         } catch (error) {
           throw error instanceof BadConfig ? new Refusal('invalid_value', { message: error.message }) : error
         }

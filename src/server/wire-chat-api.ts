@@ -28,14 +28,14 @@ import type { Hint } from '../store/contract/buckets.ts'
 import { requestLine } from '../telemetry/request-log.ts'
 import { largeAnswers } from '../upstream/large-answers.ts'
 import { adapterRegistry } from '../upstream/registry.ts'
-import type { Neighbours } from './cluster/peer-watcher.ts'
-import type { Ground } from './context.ts'
+import type { PeerNodes } from './cluster/peer-watcher.ts'
+import type { ServerContext } from './context.ts'
 import type { Drain, Settlements } from './drain.ts'
 import { withFailpoints } from './failpoints.ts'
 import { openRedis } from './open-redis.ts'
-import type { House } from './open-store.ts'
+import type { OpenedStore } from './open-store.ts'
 
-type Around = { readonly drain: Drain; readonly neighbours: Pick<Neighbours, 'nodesAlive'> }
+type ChatApiDeps = { readonly drain: Drain; readonly peers: Pick<PeerNodes, 'nodesAlive'> }
 
 export type V1 = {
   readonly door: Door
@@ -55,14 +55,18 @@ export type V1 = {
 
 export type Changed = {
   forget(keyId: string): void
-  relimit(key: Key): Promise<void> | undefined
+  onKeyChanged(key: Key): Promise<void> | undefined
   forgetAccounts(): void
   abortStreams(keyId: string): void
 }
 
-export async function openV1({ store, catalog }: House, around: Around, ground: Ground): Promise<V1> {
-  const { drain, neighbours } = around
-  const { config, clock, metrics, log, onBug } = ground
+export async function openV1(
+  { store, catalog }: OpenedStore,
+  around: ChatApiDeps,
+  context: ServerContext,
+): Promise<V1> {
+  const { drain, peers } = around
+  const { config, clock, metrics, log, onBug } = context
   const { bounds, brand } = config
   const { gates } = store
   const onCache = metrics.keyCache
@@ -78,7 +82,7 @@ export async function openV1({ store, catalog }: House, around: Around, ground: 
     othersMayChangeKeys,
     onCache,
   })
-  const redis = await openRedis(ground, hint => heard(hint))
+  const redis = await openRedis(context, hint => heard(hint))
   const limits =
     redis === undefined
       ? keyLimits({ ...bounds, clock })
@@ -86,7 +90,7 @@ export async function openV1({ store, catalog }: House, around: Around, ground: 
           ...bounds,
           clock,
           buckets: redis.buckets,
-          nodesAlive: neighbours.nodesAlive,
+          nodesAlive: peers.nodesAlive,
           onLocal: metrics.watchRedis(redis.buckets.isUp),
         })
   const notes = refusalNotes({ ...bounds, gates, clock, onUnwritten: metrics.unwrittenRefusal })
@@ -102,9 +106,9 @@ export async function openV1({ store, catalog }: House, around: Around, ground: 
   const adapters = adapterRegistry(bounds, {
     clock,
     onBug,
-    memory: ground.answers,
+    memory: context.answers,
     large,
-    limit: ground.upstreamConnections,
+    limit: context.upstreamConnections,
     network: config.network,
   })
   const targets = openTargets({
@@ -112,7 +116,7 @@ export async function openV1({ store, catalog }: House, around: Around, ground: 
     catalog: catalog.current,
     adapters,
     clock,
-    newId: ground.newId,
+    newId: context.newId,
     onAlarm(alarm) {
       metrics.targetAlarm(alarm.kind)
       log.warn(alarm, ALARMS[alarm.kind])
@@ -152,19 +156,19 @@ export async function openV1({ store, catalog }: House, around: Around, ground: 
   const gatewayNeeds = {
     ...entering,
     ...bounds,
-    ...warnings(ground),
-    alarms: ground.alarms,
+    ...warnings(context),
+    timers: context.timers,
     adapters,
     targets,
     clock,
-    random: ground.random,
+    random: context.random,
     counter,
     promptCounts: counts,
     live,
     pauses: betweenTries,
     hmacKey: installationKey(config),
     steps: withFailpoints(STEPS, failpoints(config.failpoints)),
-    bodies: ground.bodies,
+    bodies: context.bodies,
     bodyTimeoutMs: bounds.requestTimeoutMs,
     streams: metrics.streams,
     pace: bounds,
@@ -178,8 +182,8 @@ export async function openV1({ store, catalog }: House, around: Around, ground: 
     gates,
     notes,
     clock,
-    trustedProxies: ground.trustedProxies,
-    newRequestId: ground.newId,
+    trustedProxies: context.trustedProxies,
+    newRequestId: context.newId,
     endpoints: [
       chatCompletions(gatewayNeeds),
       chatQuote(gatewayNeeds),
@@ -191,12 +195,12 @@ export async function openV1({ store, catalog }: House, around: Around, ground: 
     ],
     reply,
     open: drain.open,
-    inFlight: ground.inFlight,
+    inFlight: context.inFlight,
     report(report) {
       metrics.request(report)
       log.info(requestLine(report), 'request')
     },
-    onBug: ground.onBug,
+    onBug: context.onBug,
   })
 
   function heard(hint: Hint): void {
@@ -215,7 +219,7 @@ export async function openV1({ store, catalog }: House, around: Around, ground: 
     authenticator: authenticate,
     changed: {
       forget: keyId => everywhere({ kind: 'forget', keyId }),
-      relimit(key) {
+      onKeyChanged(key) {
         limits.rpm(key)
         return limits.look?.(key)
       },
@@ -257,7 +261,7 @@ const ODD_SETTLEMENTS = {
 } as const
 
 // What a request reports to the operator when something goes wrong.
-function warnings({ metrics, log }: Ground) {
+function warnings({ metrics, log }: ServerContext) {
   return {
     onFailure(provider: string, failure: Failure) {
       metrics.upstreamError(failure.kind)

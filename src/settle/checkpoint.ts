@@ -5,7 +5,7 @@ import { outputBoundOf } from '../domain/chat-models.ts'
 import { costOf } from '../domain/credits.ts'
 import type { OutputSeen } from '../domain/handoff.ts'
 import { readUsage } from '../domain/metering.ts'
-import type { Alarms } from '../lib/coarse-timers.ts'
+import type { CoarseTimers } from '../lib/coarse-timers.ts'
 import type { Gates } from '../store/contract/store.ts'
 import { type Held, priceOf } from './settle.ts'
 
@@ -13,7 +13,7 @@ export type CheckpointNeeds = {
   readonly gates: Pick<Gates, 'checkpoint'>
   readonly checkpointFirstMs: number
   readonly checkpointEveryMs: number
-  readonly alarms: Alarms
+  readonly timers: CoarseTimers
 }
 
 export type Progress = { readonly provider: string; readonly model: Model; readonly at: number }
@@ -72,7 +72,7 @@ export function keepCheckpoints(
         ...price,
       })
     }
-    alarm = needs.alarms.set(needs.checkpointEveryMs, mark)
+    alarm = needs.timers.set(needs.checkpointEveryMs, mark)
   }
 
   function failed(): void {
@@ -81,7 +81,7 @@ export function keepCheckpoints(
     needs.gates.checkpoint({ requestId: held.requestId, provider: null })
   }
 
-  let alarm = needs.alarms.set(needs.checkpointFirstMs, mark)
+  let alarm = needs.timers.set(needs.checkpointFirstMs, mark)
   return { failed, stop: () => alarm.cancel() }
 }
 

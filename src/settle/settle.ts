@@ -12,8 +12,8 @@ import type { Refusal } from '../domain/refusal.ts'
 import type { Considered } from '../domain/routing.ts'
 import type { UsageSource } from '../domain/usage.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { Alarms } from '../lib/coarse-timers.ts'
-import { remembered } from '../lib/memoize.ts'
+import type { CoarseTimers } from '../lib/coarse-timers.ts'
+import { memoize } from '../lib/memoize.ts'
 import type { Pauses } from '../lib/pauses.ts'
 import type { Roster } from '../lib/roster.ts'
 import { type Gates, NOTHING_SERVED, type Settled, type Settlement } from '../store/contract/store.ts'
@@ -42,7 +42,7 @@ export type SettleNeeds = {
   readonly counter: TokenCounter
   readonly clock: Clock
   readonly settleWaitMs: number
-  readonly alarms: Alarms
+  readonly timers: CoarseTimers
   // Between retries of a settlement that the store did not accept; a drain ends them.
   readonly pauses: Pick<Pauses, 'rest'>
   // Requests whose rows a sweep must not touch.
@@ -102,7 +102,7 @@ function routingOf(considered: readonly Considered[]): string {
   return considered.length === 1 ? written(considered) : JSON.stringify(considered)
 }
 
-const written = remembered((considered: readonly Considered[]) => JSON.stringify(considered))
+const written = memoize((considered: readonly Considered[]) => JSON.stringify(considered))
 
 // The price to store in the row; nothing if the row already has it.
 export function priceOf(model: Model, held: Held): Pick<Settlement, 'priceVersion' | 'price'> {
@@ -204,7 +204,7 @@ function refusalOf(delivery: Delivery): Refusal {
 function book(held: Held, bill: Settlement, needs: SettleNeeds): Promise<void> {
   held.settled = true
   return new Promise(resolve => {
-    const late = needs.alarms.set(needs.settleWaitMs, resolve)
+    const late = needs.timers.set(needs.settleWaitMs, resolve)
     const booked = (settled: Settled) => {
       if (settled === 'corrected' || settled === 'unknown') needs.onOddlySettled(bill.requestId, settled)
       held.forget()

@@ -1,6 +1,6 @@
 // Rolls up past hours: claims them, reads their sums and writes them, then the totals and days. Reading and writing may use
 // different connections, since writes are checked against versions. See docs/decisions/usage-reports.md.
-import type { Upkeep } from './contract/maintenance.ts'
+import type { Maintenance } from './contract/maintenance.ts'
 import type { Pending } from './sql/usage/hour-rows.ts'
 import type { Hours } from './sql/usage/hours.ts'
 
@@ -10,7 +10,7 @@ const UNITS_MAX = 100
 export async function rollUp(
   overForMs: number,
   hours: { readonly read: Pick<Hours, 'sums' | 'daySums' | 'totals'>; readonly write: Hours },
-): ReturnType<Upkeep['rollUp']> {
+): ReturnType<Maintenance['rollUp']> {
   const { read, write } = hours
   const claimed = await write.claim(overForMs)
   // On the connection that is open anyway: the one for sums is opened only if there is something to do.

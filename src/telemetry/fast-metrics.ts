@@ -5,32 +5,36 @@ export type Labels = Readonly<Record<string, string>>
 export type Series = { readonly labels: Labels; readonly value: number; readonly metricName?: string }
 
 // What a Prometheus registry requires of a metric.
-export type TallyMetric = {
+export type FastMetric = {
   readonly name: string
   readonly help: string
   readonly type: 'counter' | 'histogram'
-  get(): Promise<Omit<TallyMetric, 'get'> & { readonly values: readonly Series[] }>
+  get(): Promise<Omit<FastMetric, 'get'> & { readonly values: readonly Series[] }>
 }
 
 export type Count = { readonly labels: Labels; total: number }
-export type CounterTally = TallyMetric & { count(labels: Labels): Count }
+export type FastCounter = FastMetric & { count(labels: Labels): Count }
 
 // Its counts are created once, one for each set of labels, and kept by the code that adds to them.
-export function counterTally(name: string, help: string): CounterTally {
+export function fastCounter(name: string, help: string): FastCounter {
   const counts: Count[] = []
-  return tally({ name, help, type: 'counter' }, () => counts.map(({ labels, total }) => ({ labels, value: total })), {
-    count(labels) {
-      const count = { labels, total: 0 }
-      counts.push(count)
-      return count
+  return fastMetric(
+    { name, help, type: 'counter' },
+    () => counts.map(({ labels, total }) => ({ labels, value: total })),
+    {
+      count(labels) {
+        const count = { labels, total: 0 }
+        counts.push(count)
+        return count
+      },
     },
-  })
+  )
 }
 
 export type Spread = { observe(value: number): void }
-export type HistogramTally = TallyMetric & { spread(labels: Labels): Spread }
+export type FastHistogram = FastMetric & { spread(labels: Labels): Spread }
 
-export function histogramTally(name: string, help: string, bounds: readonly number[]): HistogramTally {
+export function fastHistogram(name: string, help: string, bounds: readonly number[]): FastHistogram {
   const spreads: { labels: Labels; perBound: number[]; sum: number; count: number }[] = []
 
   function series({ labels, perBound, sum, count }: (typeof spreads)[number]): Series[] {
@@ -47,7 +51,7 @@ export function histogramTally(name: string, help: string, bounds: readonly numb
     ]
   }
 
-  return tally({ name, help, type: 'histogram' }, () => spreads.flatMap(series), {
+  return fastMetric({ name, help, type: 'histogram' }, () => spreads.flatMap(series), {
     spread(labels) {
       const it = { labels, perBound: bounds.map(() => 0), sum: 0, count: 0 }
       spreads.push(it)
@@ -66,6 +70,10 @@ export function histogramTally(name: string, help: string, bounds: readonly numb
   })
 }
 
-function tally<More>(about: Omit<TallyMetric, 'get'>, values: () => readonly Series[], more: More): TallyMetric & More {
+function fastMetric<More>(
+  about: Omit<FastMetric, 'get'>,
+  values: () => readonly Series[],
+  more: More,
+): FastMetric & More {
   return Object.freeze({ ...about, ...more, get: async () => ({ ...about, values: values() }) })
 }

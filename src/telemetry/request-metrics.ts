@@ -1,7 +1,7 @@
 // The metrics that every request changes, as plain counters that are read on a scrape.
 import type { Metric, Registry } from '@prometheus-io/client'
 import type { Endpoint } from '../domain/usage.ts'
-import { type Count, counterTally, histogramTally, type Spread, type TallyMetric } from './fast-metrics.ts'
+import { type Count, type FastMetric, fastCounter, fastHistogram, type Spread } from './fast-metrics.ts'
 import type { RequestReport } from './request-report.ts'
 
 export type RequestMetrics = { request(report: RequestReport): void; keyCache(hit: boolean): void }
@@ -9,20 +9,20 @@ export type RequestMetrics = { request(report: RequestReport): void; keyCache(hi
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
 
 export function requestMetrics(registry: Registry): RequestMetrics {
-  const hot = <M extends TallyMetric>(metric: M): M => {
+  const hot = <M extends FastMetric>(metric: M): M => {
     registry.registerMetric(metric as unknown as Metric)
     return metric
   }
-  const requests = hot(counterTally('turnpike_requests_total', 'Requests under /v1 by endpoint, status and outcome.'))
-  const tokens = hot(counterTally('turnpike_tokens_total', 'Tokens billed.'))
-  const credits = hot(counterTally('turnpike_credits_total', 'Credits charged (rounded for display).')).count({})
+  const requests = hot(fastCounter('turnpike_requests_total', 'Requests under /v1 by endpoint, status and outcome.'))
+  const tokens = hot(fastCounter('turnpike_tokens_total', 'Tokens billed.'))
+  const credits = hot(fastCounter('turnpike_credits_total', 'Credits charged (rounded for display).')).count({})
   const duration = hot(
-    histogramTally('turnpike_request_duration_seconds', 'From the request to the end of its answer.', SECONDS),
+    fastHistogram('turnpike_request_duration_seconds', 'From the request to the end of its answer.', SECONDS),
   )
   const firstByte = hot(
-    histogramTally('turnpike_first_byte_seconds', 'From the request to the first content of its answer.', SECONDS),
+    fastHistogram('turnpike_first_byte_seconds', 'From the request to the first content of its answer.', SECONDS),
   ).spread({})
-  const cache = hot(counterTally('turnpike_key_cache_total', 'Key look-ups.'))
+  const cache = hot(fastCounter('turnpike_key_cache_total', 'Key look-ups.'))
   const hits = cache.count({ result: 'hit' })
   const misses = cache.count({ result: 'miss' })
   const billed = {

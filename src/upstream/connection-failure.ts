@@ -49,7 +49,7 @@ export function failureOf(error: Error | undefined, at: Circumstances): Failure 
     return failureOf(ours ?? error.errors[0], at)
   }
   if (error instanceof BadResponse)
-    return new Failure('nonsense', `the upstream's answer cannot be read: ${error.message}`)
+    return new Failure('invalid_response', `the upstream's answer cannot be read: ${error.message}`)
   const { code } = error as { code?: unknown }
   if (typeof code !== 'string') return new Failure('reset', error.message, { stale })
   if (EXHAUSTED.has(code) && !connected) return new Failure('refused', `${code}: ${error.message}`, { ours: true })

@@ -7,7 +7,7 @@ import type { UpstreamError } from './openai/error.ts'
 import { headerLines } from './request-head.ts'
 import { type AnswerBounds, answerGuard, type Guard, shapeGuard } from './response-guard.ts'
 import { type ErrorBody, errorBody, unlikeAnswer } from './response-head.ts'
-import type { AnswerRoom } from './response-memory.ts'
+import type { AnswerReservation } from './response-memory.ts'
 
 export type FetchFunction = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
 
@@ -23,7 +23,7 @@ export type FetchSetup = Pick<
   readonly stream: boolean
   readonly bounds: AnswerBounds
   // Memory for a whole answer, which is counted from 64 KiB on. `resume` is called when memory was granted.
-  readonly openRoom?: (resume: () => void) => AnswerRoom
+  readonly reserveMemory?: (resume: () => void) => AnswerReservation
   // The Failure for a status other than 200.
   readonly failure: (error: UpstreamError) => Failure
 }
@@ -96,18 +96,18 @@ function answerOf(setup: FetchSetup, ends: Ends): ResponseHandler & { fail(reaso
   let shape: Guard | undefined
   let bytes = 0
   let over = false
-  let room: AnswerRoom | undefined
+  let reservation: AnswerReservation | undefined
 
   // Without memory for it, an answer is not read further, whatever the reader requests.
   const resume = () => {
-    if (room?.isWaiting !== true) ends.resume()
+    if (reservation?.isWaiting !== true) ends.resume()
   }
 
   function count(arrived: number): void {
-    if (setup.stream || setup.openRoom === undefined || bytes <= WAITING_BYTES) return
-    const wanted = room === undefined ? bytes : arrived
-    room ??= setup.openRoom(ends.resume)
-    if (!room.take(wanted)) ends.pause()
+    if (setup.stream || setup.reserveMemory === undefined || bytes <= WAITING_BYTES) return
+    const wanted = reservation === undefined ? bytes : arrived
+    reservation ??= setup.reserveMemory(ends.resume)
+    if (!reservation.take(wanted)) ends.pause()
   }
 
   const fail = (reason: unknown) => {
@@ -141,9 +141,10 @@ function answerOf(setup: FetchSetup, ends: Ends): ResponseHandler & { fail(reaso
       const excess = guard?.(chunk)
       // Of a stream, what came before was passed on and counted.
       const producedBytes = setup.stream ? Math.min(bytes, setup.bounds.sseEventBytesMax) : bytes
-      if (excess !== undefined) return fail(new Failure('oversize', excess, { producedBytes }))
+      if (excess !== undefined) return fail(new Failure('too_large', excess, { producedBytes }))
       const trouble = shape?.(chunk)
-      if (trouble !== undefined) return fail(new Failure('nonsense', `the answer is ${trouble}`, { status: 200 }))
+      if (trouble !== undefined)
+        return fail(new Failure('invalid_response', `the answer is ${trouble}`, { status: 200 }))
       // The bytes are only valid during the call: copy them.
       body?.push(new Uint8Array(chunk))
       count(chunk.length)
@@ -152,10 +153,10 @@ function answerOf(setup: FetchSetup, ends: Ends): ResponseHandler & { fail(reaso
       if (over) return
       if (refused !== undefined) return fail(setup.failure(refused.whole()))
       // The gateway stopped reading. What was read had been produced.
-      if (failure?.kind === 'timeout' && room?.isWaiting === true)
-        return fail(new Failure('cut', 'no memory for the answer in time', { producedBytes: bytes }))
+      if (failure?.kind === 'timeout' && reservation?.isWaiting === true)
+        return fail(new Failure('cancelled', 'no memory for the answer in time', { producedBytes: bytes }))
       if (failure !== undefined) return fail(failure)
-      room?.complete()
+      reservation?.complete()
       over = true
       body?.end(undefined)
     },

@@ -8,7 +8,7 @@ import type { WholeChoice } from '../domain/handoff.ts'
 import { readUsage } from '../domain/metering.ts'
 import { type Cut, jsonCuts, NotJson } from '../lib/json-cuts.ts'
 import type { Unsaid } from './openai/error.ts'
-import { DEPTH_MAX, nonsense, readWhole } from './openai/response.ts'
+import { DEPTH_MAX, invalidResponse, readWhole } from './openai/response.ts'
 
 // The whole answer; its buffers are transferred.
 export type LargeAnswerJob = { readonly segments: readonly Uint8Array[]; readonly unsaid: Unsaid }
@@ -54,7 +54,8 @@ export function readLarge(bytes: Buffer, unsaid: Unsaid): LargeAnswerResult {
     }))
     return { id, choices, written, usage: whole.usage, fingerprint: whole.fingerprint }
   } catch (error) {
-    const failure = error instanceof Failure ? error : nonsense(error instanceof NotJson ? error.message : 'not JSON')
+    const failure =
+      error instanceof Failure ? error : invalidResponse(error instanceof NotJson ? error.message : 'not JSON')
     const { kind, message, status, words, retryAfter, tooLong } = failure
     return { failure: { kind, message, status, words, retryAfter, tooLong } }
   }

@@ -70,7 +70,7 @@ export function largeAnswers({ answerReadMsMax }: { readonly answerReadMsMax: nu
   function dropWorker(why: string): void {
     void worker?.terminate()
     worker = undefined
-    finish(new Failure('oversize', `the answer could not be read: ${why}`, { producedBytes: inHand?.bytes ?? 0 }))
+    finish(new Failure('too_large', `the answer could not be read: ${why}`, { producedBytes: inHand?.bytes ?? 0 }))
   }
 
   function finish(read: LargeAnswerRead | Failure): void {

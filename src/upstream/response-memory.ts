@@ -4,11 +4,11 @@
 
 export type AnswerMemory = {
   // Memory for one answer. `resume` is called when memory was granted.
-  open(accountId: string, resume: () => void): AnswerRoom
+  open(accountId: string, resume: () => void): AnswerReservation
   readonly bytes: number
 }
 
-export type AnswerRoom = {
+export type AnswerReservation = {
   // Requests this many bytes more. False: none available yet; read nothing until `resume` is called.
   take(bytes: number): boolean
   readonly isWaiting: boolean
@@ -20,51 +20,56 @@ export type AnswerRoom = {
 
 export type AnswerMemoryBounds = { readonly bytesMax: number; readonly bytesMaxPerAccount: number }
 
-type Room = AnswerRoom & { readonly account: Account; readonly resume: () => void; bytes: number; wanted: number }
+type Reservation = AnswerReservation & {
+  readonly account: Account
+  readonly resume: () => void
+  bytes: number
+  wanted: number
+}
 
 type Account = {
   readonly id: string
   bytes: number
   // The one that may exceed the account's share, until it is released.
-  beyond: Room | undefined
+  beyond: Reservation | undefined
   // Both in order of arrival.
-  readonly reading: Set<Room>
-  readonly waiting: Set<Room>
+  readonly reading: Set<Reservation>
+  readonly waiting: Set<Reservation>
 }
 
 export function answerMemory({ bytesMax, bytesMaxPerAccount }: AnswerMemoryBounds): AnswerMemory {
   const accounts = new Map<string, Account>()
-  const reading = new Set<Room>()
+  const reading = new Set<Reservation>()
   // Accounts with a waiting answer, in the order of their turns. An account beyond its own share is not listed until it releases
   // something.
   const turns = new Set<Account>()
-  let beyond: Room | undefined
+  let beyond: Reservation | undefined
   let total = 0
 
-  function grant(room: Room): void {
-    const { account, wanted } = room
-    account.waiting.delete(room)
-    room.wanted = 0
-    room.bytes += wanted
+  function grant(reservation: Reservation): void {
+    const { account, wanted } = reservation
+    account.waiting.delete(reservation)
+    reservation.wanted = 0
+    reservation.bytes += wanted
     account.bytes += wanted
     total += wanted
-    room.resume()
+    reservation.resume()
   }
 
   // Turn by turn, each account with its oldest. Where the node is full, nobody overtakes the next one.
   function serveTurns(): void {
     for (let account = first(turns); account !== undefined; account = first(turns)) {
-      const room = first(account.waiting)
-      const fits = room === undefined || account.bytes + room.wanted <= bytesMaxPerAccount
-      if (room === undefined || !(fits || mayExceed(room, account.beyond, account.reading))) {
+      const reservation = first(account.waiting)
+      const fits = reservation === undefined || account.bytes + reservation.wanted <= bytesMaxPerAccount
+      if (reservation === undefined || !(fits || mayExceed(reservation, account.beyond, account.reading))) {
         turns.delete(account)
         continue
       }
-      if (total + room.wanted > bytesMax) break
-      if (!fits) account.beyond = room
+      if (total + reservation.wanted > bytesMax) break
+      if (!fits) account.beyond = reservation
       turns.delete(account)
       turns.add(account)
-      grant(room)
+      grant(reservation)
     }
     const oldest = first(reading)
     if (oldest === undefined || oldest.wanted === 0 || !mayExceed(oldest, beyond, reading)) return
@@ -72,54 +77,54 @@ export function answerMemory({ bytesMax, bytesMaxPerAccount }: AnswerMemoryBound
     grant(oldest)
   }
 
-  function noLongerReading(room: Room): void {
-    room.account.reading.delete(room)
-    room.account.waiting.delete(room)
-    reading.delete(room)
-    room.wanted = 0
+  function noLongerReading(reservation: Reservation): void {
+    reservation.account.reading.delete(reservation)
+    reservation.account.waiting.delete(reservation)
+    reading.delete(reservation)
+    reservation.wanted = 0
   }
 
   return {
     open(accountId, resume) {
       const account = accounts.get(accountId) ?? newAccount(accountId)
       accounts.set(accountId, account)
-      const room: Room = {
+      const reservation: Reservation = {
         account,
         resume,
         bytes: 0,
         wanted: 0,
         get isWaiting() {
-          return room.wanted > 0
+          return reservation.wanted > 0
         },
         take(bytes) {
-          room.wanted += bytes
-          account.waiting.add(room)
+          reservation.wanted += bytes
+          account.waiting.add(reservation)
           turns.add(account)
           serveTurns()
-          return room.wanted === 0
+          return reservation.wanted === 0
         },
         complete() {
-          noLongerReading(room)
+          noLongerReading(reservation)
           // Another is now the oldest of its account.
           if (account.waiting.size > 0) turns.add(account)
           serveTurns()
         },
         release() {
-          noLongerReading(room)
-          if (beyond === room) beyond = undefined
-          if (account.beyond === room) account.beyond = undefined
-          account.bytes -= room.bytes
-          total -= room.bytes
-          room.bytes = 0
+          noLongerReading(reservation)
+          if (beyond === reservation) beyond = undefined
+          if (account.beyond === reservation) account.beyond = undefined
+          account.bytes -= reservation.bytes
+          total -= reservation.bytes
+          reservation.bytes = 0
           if (account.waiting.size > 0) turns.add(account)
           else if (account.bytes === 0 && account.reading.size === 0 && accounts.get(accountId) === account)
             accounts.delete(accountId)
           serveTurns()
         },
       }
-      account.reading.add(room)
-      reading.add(room)
-      return room
+      account.reading.add(reservation)
+      reading.add(reservation)
+      return reservation
     },
     get bytes() {
       return total
@@ -131,8 +136,12 @@ function newAccount(id: string): Account {
   return { id, bytes: 0, beyond: undefined, reading: new Set(), waiting: new Set() }
 }
 
-function mayExceed(room: Room, exceeding: Room | undefined, reading: ReadonlySet<Room>): boolean {
-  return room === first(reading) && (exceeding === undefined || exceeding === room)
+function mayExceed(
+  reservation: Reservation,
+  exceeding: Reservation | undefined,
+  reading: ReadonlySet<Reservation>,
+): boolean {
+  return reservation === first(reading) && (exceeding === undefined || exceeding === reservation)
 }
 
 function first<Item>(items: Iterable<Item>): Item | undefined {

@@ -7,7 +7,7 @@ import { systemClock } from '../../src/lib/clock.ts'
 import { migratePostgres } from '../../src/store/postgres/migrate.ts'
 import { openPostgresSql } from '../../src/store/postgres/sql.ts'
 import { migrate } from '../../src/store/sqlite/migrate.ts'
-import { planMove, STAYS, sourceShape, targetShape } from '../../src/store/transfer/plan.ts'
+import { planTransfer, STAYS, sourceShape, targetShape } from '../../src/store/transfer/plan.ts'
 import { freshSchema, hasPostgres } from '../support/postgres.ts'
 
 // Tables and columns of Postgres alone, each with the reason why a move may leave it as it is when new.
@@ -77,7 +77,7 @@ async function bothSchemas() {
   const schema = await freshSchema()
   const sql = await openPostgresSql({ url: schema.url, clock: systemClock })
   await sql.withClient(migratePostgres)
-  const again = () => sql.withClient(client => planMove(db, client))
+  const again = () => sql.withClient(client => planTransfer(db, client))
   return {
     db,
     again,

@@ -2,19 +2,19 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes, randomUUIDv7 } from 'node:crypto'
 import { fastify } from 'fastify'
-import { accountVerbs } from '../../src/admin/accounts.ts'
-import { eventVerbs } from '../../src/admin/events.ts'
-import { keyVerbs } from '../../src/admin/keys.ts'
-import { nodeVerbs } from '../../src/admin/nodes.ts'
-import { operatorVerbs } from '../../src/admin/operators.ts'
-import { reportVerbs } from '../../src/admin/reports.ts'
-import { sessionsOf, sessionVerbs } from '../../src/admin/sessions.ts'
+import { accountMethods } from '../../src/admin/accounts.ts'
+import { eventMethods } from '../../src/admin/events.ts'
+import { keyMethods } from '../../src/admin/keys.ts'
+import { nodeMethods } from '../../src/admin/nodes.ts'
+import { operatorMethods } from '../../src/admin/operators.ts'
+import { reportMethods } from '../../src/admin/reports.ts'
+import { sessionMethods, sessionsOf } from '../../src/admin/sessions.ts'
 import { NO_FILE } from '../../src/config/file.ts'
 import { BOUNDS } from '../../src/config/limits.ts'
 import { priceSnapshot } from '../../src/domain/catalog.ts'
 import { adminApi } from '../../src/http/admin/admin-api.ts'
 import { sealWith } from '../../src/lib/encryption.ts'
-import { catalogVerbs } from '../../src/server/wire-catalog-api.ts'
+import { catalogMethods } from '../../src/server/wire-catalog-api.ts'
 import { idAt } from '../../src/store/sql/time-order.ts'
 import { ENGINES, openRooms } from './engines.ts'
 
@@ -48,7 +48,7 @@ export async function openAdminFixture() {
   const money = { exchange: EXCHANGE }
   const seal = sealWith(randomBytes(32), 'credentials')
   const newId = () => randomUUIDv7()
-  const sessions = sessionVerbs({ sessions: rooms.sessions, sessionsPerOperatorMax: 3, newId, randomBytes })
+  const sessions = sessionMethods({ sessions: rooms.sessions, sessionsPerOperatorMax: 3, newId, randomBytes })
   await rooms.operators.setRoot(createHash('sha256').update(TOKEN).digest('hex'))
   const app = fastify({ genReqId: newId, exposeHeadRoutes: false })
   adminApi(app, {
@@ -60,7 +60,7 @@ export async function openAdminFixture() {
     cameByTls: request => request.headers['x-forwarded-proto'] === 'https',
     addressOf: request => request.ip,
     jsonDepthMax: 32,
-    keys: keyVerbs({
+    keys: keyMethods({
       keys: rooms.keys,
       clock: rooms.clock,
       brand: { keyPrefix: 'svc_live_' },
@@ -69,19 +69,19 @@ export async function openAdminFixture() {
       newId,
       randomBytes,
       forget: id => void forgotten.push(id),
-      relimit: () => undefined,
+      onKeyChanged: () => undefined,
       abortStreams: id => void aborted.push(id),
     }),
-    accounts: accountVerbs({ accounts: rooms.accounts, newId, forgetAccount: id => void forgottenAccounts.push(id) }),
-    nodes: nodeVerbs({ nodes: { list: async () => [] } }),
-    reports: reportVerbs({ usage: rooms.usage, clock: rooms.clock }),
-    events: eventVerbs({ events: rooms.events }),
-    operators: operatorVerbs({ operators: rooms.operators, operatorsMax: 5, newId, randomBytes }),
+    accounts: accountMethods({ accounts: rooms.accounts, newId, forgetAccount: id => void forgottenAccounts.push(id) }),
+    nodes: nodeMethods({ nodes: { list: async () => [] } }),
+    reports: reportMethods({ usage: rooms.usage, clock: rooms.clock }),
+    events: eventMethods({ events: rooms.events }),
+    operators: operatorMethods({ operators: rooms.operators, operatorsMax: 5, newId, randomBytes }),
     sessions,
     settings: () => assert.fail('not asked here'),
-    catalog: catalogVerbs({
+    catalog: catalogMethods({
       catalog: rooms.catalog,
-      keeper: {
+      catalogService: {
         seal,
         exchange: () => money.exchange,
         credentialsOf: () => [],

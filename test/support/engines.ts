@@ -7,7 +7,7 @@ import type { Clock } from '../../src/lib/clock.ts'
 import type { Actor } from '../../src/store/contract/operator.ts'
 import { migratePostgres } from '../../src/store/postgres/migrate.ts'
 import { openPostgresSql, POSTGRES_BOUNDS } from '../../src/store/postgres/sql.ts'
-import { sqlRooms } from '../../src/store/sql/repositories.ts'
+import { sqlRepositories } from '../../src/store/sql/repositories.ts'
 import type { Sql } from '../../src/store/sql/sql.ts'
 import { migrate } from '../../src/store/sqlite/migrate.ts'
 import { sqliteSql } from '../../src/store/sqlite/sql.ts'
@@ -34,7 +34,7 @@ export async function openRooms(open: Engine['open'], clock: ManualClock = manua
   return {
     sql,
     clock,
-    ...sqlRooms(sql),
+    ...sqlRepositories(sql),
     [Symbol.asyncDispose]: close,
   }
 }

@@ -87,8 +87,11 @@ export async function startServer(own: readonly string[] = SETTINGS): Promise<Po
   execFileSync(required('initdb'), [...AS_UTF8, '-D', data], { ...user, stdio: 'ignore' })
   const settings = own.flatMap(setting => ['-c', setting])
   const command = [required('postgres'), '-D', data, '-k', folder, '-h', '', ...settings]
-  const keeper = spawn('sh', ['-c', ON_A_LEASH, folder, ...command], { ...user, stdio: ['pipe', 'ignore', 'ignore'] })
-  leash(keeper)
+  const catalogService = spawn('sh', ['-c', ON_A_LEASH, folder, ...command], {
+    ...user,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
+  leash(catalogService)
   const url = `postgres://postgres@localhost/postgres?host=${encodeURIComponent(folder)}`
   const answers = () =>
     run(url, 'SELECT 1').then(
@@ -99,11 +102,11 @@ export async function startServer(own: readonly string[] = SETTINGS): Promise<Po
   return {
     url,
     async stop() {
-      keeper.stdin?.write('stop\n')
+      catalogService.stdin?.write('stop\n')
       await until('Postgres has stopped', async () => !(await answers()) && !existsSync(join(data, 'postmaster.pid')))
     },
     async start() {
-      keeper.stdin?.write('start\n')
+      catalogService.stdin?.write('start\n')
       await until('Postgres answers', answers)
     },
     pause: () => signalAll(data, 'SIGSTOP'),

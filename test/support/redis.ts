@@ -83,10 +83,11 @@ async function launch(port: number, password: string | undefined): Promise<numbe
   if (path === undefined) throw new Error('redis-server is not installed, and REDIS_URL is not set')
   const inMemory = ['--save', '', '--appendonly', 'no', '--dir', tmpdir(), '--bind', '127.0.0.1']
   const command = [path, '--port', String(port), ...inMemory, ...(password ? ['--requirepass', password] : [])]
-  const keeper = spawn('sh', ['-c', ON_A_LEASH, 'sh', ...command], { stdio: ['pipe', 'pipe', 'ignore'] })
-  const [line] = (await once(keeper.stdout, 'data')) as [Buffer]
-  keeper.unref()
-  for (const end of [keeper.stdin, keeper.stdout]) if ('unref' in end && typeof end.unref === 'function') end.unref()
+  const catalogService = spawn('sh', ['-c', ON_A_LEASH, 'sh', ...command], { stdio: ['pipe', 'pipe', 'ignore'] })
+  const [line] = (await once(catalogService.stdout, 'data')) as [Buffer]
+  catalogService.unref()
+  for (const end of [catalogService.stdin, catalogService.stdout])
+    if ('unref' in end && typeof end.unref === 'function') end.unref()
   return Number(line.toString())
 }
 

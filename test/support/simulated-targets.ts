@@ -275,4 +275,4 @@ const NEVER_SENT: ReadonlySet<string | undefined> = new Set(['refused', 'dns', '
 const UNSAID = { usage: undefined, fingerprint: undefined }
 const BODY = { model: 'm', messages: [{ role: 'user', content: 'Hello' }], stream: true }
 const CHAT = parseChat(structuredClone(BODY))
-const STAYS: Client = { gone: false, onGone: () => () => undefined, onCut: () => () => undefined }
+const STAYS: Client = { gone: false, onGone: () => () => undefined, onCancelled: () => () => undefined }

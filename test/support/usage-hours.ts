@@ -29,7 +29,7 @@ export async function noteAt(fixture: Fixture, at: number, requests = 1): Promis
 export async function rollUpAll(store: Store, overForMs = 0): Promise<number> {
   let rolled = 0
   for (let more = true; more; ) {
-    const step = await store.upkeep.rollUp(overForMs)
+    const step = await store.maintenance.rollUp(overForMs)
     rolled += step.rolled
     more = step.more
   }

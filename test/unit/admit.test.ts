@@ -13,7 +13,7 @@ import type { Key } from '../../src/domain/key.ts'
 import { Refusal } from '../../src/domain/refusal.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { parseAddress } from '../../src/lib/ip-address.ts'
-import { StoreAway } from '../../src/store/contract/store.ts'
+import { StoreUnavailable } from '../../src/store/contract/store.ts'
 import { bearerOf, keyWith } from '../support/authenticated-key.ts'
 
 const rule: EndpointRule = { endpoint: 'models', method: 'GET', scope: 'models.read', evenIfSuspended: false }
@@ -150,7 +150,7 @@ function openFixture({ shared, lookMs = 0 }: { readonly shared: boolean; readonl
         seen.atOnceMax = Math.max(seen.atOnceMax, ++atOnce)
         await setTimeout(lookMs)
         atOnce -= 1
-        if (found === 'away') throw new StoreAway('away')
+        if (found === 'away') throw new StoreUnavailable('away')
         return found === undefined ? undefined : bearerOf(found)
       },
     },
@@ -170,7 +170,7 @@ function openFixture({ shared, lookMs = 0 }: { readonly shared: boolean; readonl
       return 'in'
     } catch (error) {
       if (error instanceof Refusal) return error.code
-      return error instanceof StoreAway ? 'StoreAway' : String(error)
+      return error instanceof StoreUnavailable ? 'StoreAway' : String(error)
     }
   }
 
@@ -195,6 +195,6 @@ function callNow(): Call {
     address: parseAddress('192.0.2.1'),
     receivedAt: systemClock.now(),
     startedMs: systemClock.monotonic(),
-    client: { gone: false, onGone: () => () => undefined, onCut: () => () => undefined },
+    client: { gone: false, onGone: () => () => undefined, onCancelled: () => () => undefined },
   }
 }

@@ -14,7 +14,7 @@ const reset = new Failure('reset', 'gone', { stale: true })
 const CASES: readonly (readonly [what: string, error: unknown, kind: string, status?: number])[] = [
   ['our own failure', reset, 'reset'],
   ['our own failure in two wrappings', call({ cause: new Error('x', { cause: reset }) }), 'reset'],
-  ['an answer of another shape', call({ message: 'Invalid JSON response', statusCode: 200 }), 'nonsense', 200],
+  ['an answer of another shape', call({ message: 'Invalid JSON response', statusCode: 200 }), 'invalid_response', 200],
   ['a status that the package made of an event', call({ statusCode: 529, responseBody: '{}' }), 'limited', 529],
   ['an event of an error with a status', { message: CANARY, type: 'x', statusCode: 500 }, 'status', 500],
   ['an event of an error that is the caller’s', { message: 'too long', statusCode: 400 }, 'rejected', 400],
@@ -22,7 +22,7 @@ const CASES: readonly (readonly [what: string, error: unknown, kind: string, sta
   ['what it cannot say', new UnsupportedFunctionalityError({ functionality: 'video' }), 'rejected', 400],
   ['a key that is missing', new LoadAPIKeyError({ message: CANARY }), 'credential'],
   ['a package that is missing', Object.assign(new Error('x'), { code: 'ERR_MODULE_NOT_FOUND' }), 'refused'],
-  ['anything else', new TypeError(CANARY), 'nonsense', 200],
+  ['anything else', new TypeError(CANARY), 'invalid_response', 200],
   ['nothing at all', undefined, 'status', 200],
 ]
 for (const [what, error, kind, status] of CASES) {

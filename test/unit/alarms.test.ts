@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../../src/lib/clock.ts'
-import { alarms } from '../../src/lib/coarse-timers.ts'
+import { coarseTimers } from '../../src/lib/coarse-timers.ts'
 import { manualClock } from '../support/manual-clock.ts'
 
 const fail = (error: unknown) => assert.fail(String(error))
@@ -13,7 +13,7 @@ const TICKS_MS = 160
 test('an alarm goes off once its time is over, and not before', async () => {
   const clock = manualClock()
   const rung: string[] = []
-  const { set } = alarms(clock, fail)
+  const { set } = coarseTimers(clock, fail)
   set(100, () => rung.push('early'))
   set(200, () => rung.push('late'))
 
@@ -32,7 +32,7 @@ test('an alarm goes off once its time is over, and not before', async () => {
 test('one that is set again waits the whole time again, also from within', async () => {
   const clock = manualClock()
   let rung = 0
-  const { set } = alarms(clock, fail)
+  const { set } = coarseTimers(clock, fail)
   const alarm = set(100, () => {
     rung += 1
     alarm.again()
@@ -53,7 +53,7 @@ test('one that is set again waits the whole time again, also from within', async
 test('one that is cancelled never goes off, whoever asks', async () => {
   const clock = manualClock()
   let rung = 0
-  const { set } = alarms(clock, fail)
+  const { set } = coarseTimers(clock, fail)
   const before = set(10, () => rung++)
   const after = set(10, () => rung++)
   const other = set(10, () => before.cancel())
@@ -72,7 +72,7 @@ test('one that is cancelled never goes off, whoever asks', async () => {
 })
 
 test('ten thousand that are set and cancelled leave nothing that ticks', async () => {
-  const { set } = alarms(systemClock, fail)
+  const { set } = coarseTimers(systemClock, fail)
   let rung = 0
   for (let i = 0; i < 10_000; i++) set(1, () => rung++).cancel()
   const kept = Array.from({ length: 100 }, () => set(1, () => rung++))
@@ -86,7 +86,7 @@ test('one that throws is told of, and the others go off all the same', async () 
   const clock = manualClock()
   const told: unknown[] = []
   let rung = 0
-  const { set } = alarms(clock, error => told.push(error))
+  const { set } = coarseTimers(clock, error => told.push(error))
   const broken = new Error('a bug')
   set(10, () => {
     throw broken

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type AnswerRoom, answerMemory } from '../../src/upstream/response-memory.ts'
+import { type AnswerReservation, answerMemory } from '../../src/upstream/response-memory.ts'
 
 const ANSWER_MAX = 32
 
@@ -34,7 +34,7 @@ test('where the node is full, a newcomer does not overtake an account that waits
   assert.deepEqual(resumed, ['b', 'c'])
 })
 
-type Room = AnswerRoom
+type Room = AnswerReservation
 
 test('answers that grow step by step all come to their end, within the bound and one answer more', () => {
   const step = fc.record({
@@ -45,7 +45,12 @@ test('answers that grow step by step all come to their end, within the bound and
     fc.property(fc.array(step, { maxLength: 40 }), fc.infiniteStream(fc.nat()), (answers, choices) => {
       const memory = answerMemory({ bytesMax: 64, bytesMaxPerAccount: 16 })
       const open = answers.map(({ account, sizes }) => {
-        const answer = { sizes: [...sizes], waits: false, room: undefined as AnswerRoom | undefined, sent: false }
+        const answer = {
+          sizes: [...sizes],
+          waits: false,
+          room: undefined as AnswerReservation | undefined,
+          sent: false,
+        }
         answer.room = memory.open(`account ${account}`, () => {
           answer.waits = false
         })

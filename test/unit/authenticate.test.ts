@@ -9,7 +9,7 @@ import { BOUNDS } from '../../src/config/limits.ts'
 import type { Call } from '../../src/domain/handoff.ts'
 import type { Bearer } from '../../src/domain/key.ts'
 import { Refusal } from '../../src/domain/refusal.ts'
-import { gather } from '../../src/lib/batcher.ts'
+import { batcher } from '../../src/lib/batcher.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { parseAddress } from '../../src/lib/ip-address.ts'
 import { bearerOf, keyWith } from '../support/authenticated-key.ts'
@@ -77,7 +77,7 @@ test('a valid key that was never seen is looked up while its address has thousan
 
 test('an unknown key of one address waits for three statements at most, however many another address has waiting', async () => {
   const statements: number[] = []
-  const bearer = gather<string, Bearer>(async hashes => {
+  const bearer = batcher<string, Bearer>(async hashes => {
     statements.push(hashes.length)
     await setImmediate()
     return hashes.map(() => undefined)
@@ -141,6 +141,6 @@ function callWith(secret: string, address = '192.0.2.1'): Call {
     address: parseAddress(address),
     receivedAt: systemClock.now(),
     startedMs: systemClock.monotonic(),
-    client: { gone: false, onGone: () => () => undefined, onCut: () => () => undefined },
+    client: { gone: false, onGone: () => () => undefined, onCancelled: () => () => undefined },
   }
 }

@@ -6,7 +6,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Asked, Reply } from '../../src/http/http-types.ts'
 import { readBody } from '../../src/http/request.ts'
-import type { Alarms } from '../../src/lib/coarse-timers.ts'
+import type { CoarseTimers } from '../../src/lib/coarse-timers.ts'
 
 const BYTES = 300_000
 const text = Buffer.from(Array.from({ length: BYTES }, (_, i) => String.fromCharCode(97 + (i % 26))).join(''))
@@ -41,8 +41,8 @@ test('a body in one piece is not copied, and an empty one is empty', async () =>
 
 function startReading(length: string | undefined) {
   const req = Object.assign(new EventEmitter(), { headers: { 'content-length': length }, pause: () => undefined })
-  const alarms = { set: () => ({ cancel: () => undefined, again: () => undefined }) } as unknown as Alarms
-  const bounds = { bytesMax: 2 * BYTES, timeoutMs: 1000, alarms, reserve: () => undefined }
+  const timers = { set: () => ({ cancel: () => undefined, again: () => undefined }) } as unknown as CoarseTimers
+  const bounds = { bytesMax: 2 * BYTES, timeoutMs: 1000, timers, reserve: () => undefined }
   const whole = readBody(req as unknown as Asked, {} as Reply, bounds) as Promise<Buffer>
   return { req, whole }
 }

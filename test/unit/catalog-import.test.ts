@@ -1,7 +1,7 @@
 // The import of a price list beside running requests: it asks for the event loop in turns with them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { importVerb } from '../../src/admin/catalog-import.ts'
+import { importMethod } from '../../src/admin/catalog-import.ts'
 import { Refusal } from '../../src/domain/refusal.ts'
 import { provider } from '../support/catalog.ts'
 import { ENGINES, OPERATOR, openRooms } from '../support/engines.ts'
@@ -28,7 +28,7 @@ test('a long list is read a few models at a time, and between them others have t
 
   const order = { list: 'openrouter', provider: 'acme', context_length: 1000, max_output_tokens: 100 }
 
-  await importVerb({ ...needs, refresh: async () => undefined })(order, OPERATOR)
+  await importMethod({ ...needs, refresh: async () => undefined })(order, OPERATOR)
 
   clearImmediate(immediate)
   const counts = [...readIn.values()]

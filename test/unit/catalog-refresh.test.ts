@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { openCatalog } from '../../src/catalog/service.ts'
 import { loadConfig } from '../../src/config/config.ts'
-import { openGround } from '../../src/server/context.ts'
+import { openContext } from '../../src/server/context.ts'
 import type { CatalogStore, StoredCatalog } from '../../src/store/contract/catalog.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite.ts'
 import { provider } from '../support/catalog.ts'
@@ -23,15 +23,15 @@ test('refreshes come one after the other: a slow answer of the store does not un
     return stored
   }
 
-  const first = fixture.keeper.refresh()
+  const first = fixture.catalogService.refresh()
   await read.promise
   await fixture.add('added')
-  const second = fixture.keeper.refresh()
+  const second = fixture.catalogService.refresh()
   await Promise.race([second, new Promise(resolve => setTimeout(resolve, 100))])
   arrival.resolve()
   await Promise.all([first, second])
 
-  assert.equal(fixture.keeper.live.current().provider('added')?.id, 'added')
+  assert.equal(fixture.catalogService.live.current().provider('added')?.id, 'added')
 })
 
 test('a refresh that failed does not keep the next one from being done', async () => {
@@ -39,11 +39,11 @@ test('a refresh that failed does not keep the next one from being done', async (
   await fixture.add('added')
 
   fixture.onLoad = () => Promise.reject(new Error('the store is away'))
-  await assert.rejects(fixture.keeper.refresh(), /away/)
+  await assert.rejects(fixture.catalogService.refresh(), /away/)
   fixture.onLoad = undefined
-  await fixture.keeper.refresh()
+  await fixture.catalogService.refresh()
 
-  assert.equal(fixture.keeper.live.current().provider('added')?.id, 'added')
+  assert.equal(fixture.catalogService.live.current().provider('added')?.id, 'added')
 })
 
 type OnLoad = (stored: StoredCatalog) => Promise<StoredCatalog>
@@ -68,5 +68,5 @@ async function openKeeper() {
       await folder[Symbol.asyncDispose]()
     },
   }
-  return Object.assign(fixture, { keeper: await openCatalog({ ...store, catalog }, openGround(config)) })
+  return Object.assign(fixture, { catalogService: await openCatalog({ ...store, catalog }, openContext(config)) })
 }

@@ -100,7 +100,7 @@ function keeping() {
     gates: { checkpoint: (mark: Checkpoint | Unmarked) => void marks.push(mark) },
     checkpointFirstMs: 1,
     checkpointEveryMs: 1,
-    alarms: {
+    timers: {
       set(_ms: number, next: () => void) {
         ring = next as typeof ring
         return { again: () => undefined, cancel: () => undefined }

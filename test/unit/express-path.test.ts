@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type ExpressDeps, expressPath } from '../../src/http/express/express-path.ts'
 import { dateOf, type ExpressResponse } from '../../src/http/express/response.ts'
 import { readBody } from '../../src/http/request.ts'
-import { alarms } from '../../src/lib/coarse-timers.ts'
+import { coarseTimers } from '../../src/lib/coarse-timers.ts'
 import { manualClock } from '../support/manual-clock.ts'
 import { until } from '../support/until.ts'
 
@@ -35,7 +35,7 @@ async function openPath(overrides: Partial<ExpressDeps> = {}) {
       socket.destroy()
     },
     clock,
-    alarms: alarms(clock, error => assert.fail(String(error))),
+    timers: coarseTimers(clock, error => assert.fail(String(error))),
     headersTimeoutMs: 10_000,
     writeStallMs: 60_000,
     headersMax: 100,
@@ -209,7 +209,7 @@ test('a request whose body was taken keeps it no longer', async () => {
   const needs = {
     bytesMax: 100,
     timeoutMs: 1000,
-    alarms: alarms(manualClock(), error => assert.fail(String(error))),
+    timers: coarseTimers(manualClock(), error => assert.fail(String(error))),
     reserve: () => undefined,
   }
 

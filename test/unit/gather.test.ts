@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { gather } from '../../src/lib/batcher.ts'
+import { batcher } from '../../src/lib/batcher.ts'
 
 test('a flood of questions is asked in batches, one at a time, and each gets its own answer', async () => {
   const sizes: number[] = []
   let running = 0
-  const ask = gather<number, string>(async questions => {
+  const ask = batcher<number, string>(async questions => {
     sizes.push(questions.length)
     assert.equal(++running, 1)
     await setImmediate()
@@ -25,7 +25,7 @@ test('a flood of questions is asked in batches, one at a time, and each gets its
 
 test('a batch that fails fails for those who are in it, and the next one is asked', async () => {
   let calls = 0
-  const ask = gather<number, number>(async questions => {
+  const ask = batcher<number, number>(async questions => {
     await setImmediate()
     if (calls++ === 1) throw new Error('away')
     return questions

@@ -15,7 +15,7 @@ test('an answer whose thread does not come back in time fails as one that was pr
 
   for (const failure of reads) {
     assert.ok(failure instanceof Failure)
-    assert.deepEqual([failure.kind, failure.producedBytes], ['oversize', TEXT.length])
+    assert.deepEqual([failure.kind, failure.producedBytes], ['too_large', TEXT.length])
   }
   await large.close()
 })
@@ -29,7 +29,7 @@ test('answers are read one after the other, by the same thread', async () => {
     assert.ok(!(answer instanceof Failure))
     assert.deepEqual(answer.usage, { completion_tokens: 7 })
   }
-  assert.equal((reads[2] as Failure).kind, 'nonsense')
+  assert.equal((reads[2] as Failure).kind, 'invalid_response')
   await large.close()
 })
 

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { openProgress } from '../../src/cli/commands/migrate-progress.ts'
-import type { MoveTable } from '../../src/store/transfer/plan.ts'
+import type { TransferTable } from '../../src/store/transfer/plan.ts'
 
-const TABLE: MoveTable = { name: 'usage', columns: [], key: ['request_id'], role: 'ahead', first: false }
+const TABLE: TransferTable = { name: 'usage', columns: [], key: ['request_id'], role: 'ahead', first: false }
 
 test('on a terminal a bar redraws itself on one line no wider than that, and leaves one line a stage', async () => {
   const { text } = await moved({ isTTY: true, columns: 60 }, false)

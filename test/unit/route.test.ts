@@ -84,9 +84,9 @@ const DISPATCHED: readonly Failure[] = [
   new Failure('timeout', 'no answer after 60000 ms'),
   new Failure('connect_timeout', 'ETIMEDOUT: the kernel gave the connection up'),
   new Failure('tls', 'EPROTO: bad record'),
-  new Failure('nonsense', 'the answer is not JSON', { status: 200 }),
-  new Failure('broke', 'the stream ended with neither finish_reason nor [DONE]'),
-  new Failure('oversize', 'the answer is too large'),
+  new Failure('invalid_response', 'the answer is not JSON', { status: 200 }),
+  new Failure('interrupted', 'the stream ended with neither finish_reason nor [DONE]'),
+  new Failure('too_large', 'the answer is too large'),
   new Failure('limited', 'status 503', { status: 503, retryAfter: 300 }),
   new Failure('limited', 'status 429', { status: 429, retryAfter: 300, bySize: true }),
 ]
@@ -590,5 +590,5 @@ function leaver(): { readonly client: Client; leave(): void } {
     listener = next
     return () => undefined
   }
-  return { client: { gone: false, onGone, onCut: () => () => undefined }, leave: () => listener() }
+  return { client: { gone: false, onGone, onCancelled: () => () => undefined }, leave: () => listener() }
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Counter, Histogram, type Metric, Registry } from '@prometheus-io/client'
 import fc from 'fast-check'
-import { counterTally, histogramTally } from '../../src/telemetry/fast-metrics.ts'
+import { fastCounter, fastHistogram } from '../../src/telemetry/fast-metrics.ts'
 
 const BOUNDS = [0.1, 0.5, 1, 5]
 
@@ -19,8 +19,8 @@ test('counts and spreads are exposed as the library exposes its own', async () =
       const count = new Counter({ name: 'c_total', help: 'Counted.', labelNames: ['who'], registers })
       const spread = new Histogram({ name: 's', help: 'Spread.', labelNames: ['who'], buckets: BOUNDS, registers })
       const ours = new Registry()
-      const counts = counterTally('c_total', 'Counted.')
-      const spreads = histogramTally('s', 'Spread.', BOUNDS)
+      const counts = fastCounter('c_total', 'Counted.')
+      const spreads = fastHistogram('s', 'Spread.', BOUNDS)
       for (const metric of [counts, spreads]) ours.registerMetric(metric as unknown as Metric)
       const cells = new Map<string, { total: number; observe(value: number): void }>()
 

@@ -23,7 +23,7 @@ for (const kind of ['refused', 'dns', 'tls', 'connect_timeout'] as const satisfi
   })
 }
 
-for (const kind of ['reset', 'timeout', 'nonsense', 'broke'] as const satisfies FailureKind[]) {
+for (const kind of ['reset', 'timeout', 'invalid_response', 'interrupted'] as const satisfies FailureKind[]) {
   test(`${kind} may come from the content: of one account it opens nothing and asks`, async () => {
     const world = openWorld([member('a', call => (isProbe(call) ? WELL : failing(new Failure(kind, kind)))(call, 0))])
     for (let i = 0; i < 5; i++) await world.answer()
@@ -35,7 +35,7 @@ for (const kind of ['reset', 'timeout', 'nonsense', 'broke'] as const satisfies 
 }
 
 test('an answer past the size bound says nothing about a target', async () => {
-  const world = openWorld([member('a', failing(new Failure('oversize', 'oversize')))])
+  const world = openWorld([member('a', failing(new Failure('too_large', 'oversize')))])
   for (let i = 0; i < 5; i++) await world.answer()
   await world.run(world.clock.monotonic() + 1000)
 

@@ -11,7 +11,7 @@ import { systemClock } from '../../src/lib/clock.ts'
 import { connectionLimit } from '../../src/upstream/connection-limit.ts'
 import { type FetchSetup, upstreamFetch } from '../../src/upstream/fetch.ts'
 import { http1Client } from '../../src/upstream/http1/client.ts'
-import { type AnswerRoom, answerMemory } from '../../src/upstream/response-memory.ts'
+import { type AnswerReservation, answerMemory } from '../../src/upstream/response-memory.ts'
 import { until } from '../support/until.ts'
 
 const HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n'
@@ -104,7 +104,7 @@ test('a whole answer past 64 KiB waits for memory, is read on when there is some
   const other = memory.open('b', () => undefined)
   other.take(950_000)
   const body = `"${'x'.repeat(300_000)}"`
-  const rooms: AnswerRoom[] = []
+  const rooms: AnswerReservation[] = []
   await using fixture = await openFixture(
     socket =>
       socket.write(
@@ -113,7 +113,7 @@ test('a whole answer past 64 KiB waits for memory, is read on when there is some
     {
       stream: false,
       bounds: { answerBytesMax: 1_000_000, sseEventBytesMax: 1000 },
-      openRoom(resume) {
+      reserveMemory(resume) {
         const room = memory.open('a', resume)
         rooms.push(room)
         return room

@@ -3,13 +3,13 @@ import { systemClock } from '../../lib/clock.ts'
 import type { Tell } from '../../store/transfer/transfer.ts'
 import { barOf, CLEAR, REDRAW_MS } from '../progress.ts'
 
-export type MoveProgress = Tell & { say(line: string): void; end(): void }
+export type TransferProgress = Tell & { say(line: string): void; end(): void }
 
 type Terminal = { readonly isTTY?: boolean; readonly columns?: number; write(text: string): unknown }
 
 const LINE_MS = 2000
 
-export function openProgress(stream: Terminal, json: boolean): MoveProgress {
+export function openProgress(stream: Terminal, json: boolean): TransferProgress {
   const isTerminal = stream.isTTY === true
   const isSilent = json && !isTerminal
   let doing = ''

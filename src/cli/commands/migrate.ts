@@ -6,8 +6,8 @@ import { join, resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { loadDatabaseUrl } from '../../config/command-env.ts'
 import { lockDataDir } from '../../store/sqlite/lock.ts'
-import { undoMoveNote } from '../../store/transfer/marker.ts'
-import { type Moved, moveStore } from '../../store/transfer/transfer.ts'
+import { removeMarker } from '../../store/transfer/marker.ts'
+import { type Transferred, transferStore } from '../../store/transfer/transfer.ts'
 import { BadUsage, type Command, Failed, type Input } from '../command.ts'
 import { printFields, printJson } from '../output.ts'
 import { lineFromStdin } from '../stdin.ts'
@@ -94,16 +94,16 @@ async function migrate(dir: string, url: string, input: Input): Promise<number> 
     return true
   }
   try {
-    const moved = await moveStore({ dir, url, to, newId: randomUUIDv7, wait, tell: progress })
+    const transferred = await transferStore({ dir, url, to, newId: randomUUIDv7, wait, tell: progress })
     progress.end()
-    return report(moved, dir, to, input)
+    return report(transferred, dir, to, input)
   } catch (error) {
     progress.end()
     throw new Failed(withoutPassword(error instanceof Error ? error.message : String(error)))
   }
 }
 
-function report({ outcome, tables }: Moved, dir: string, to: string, input: Input): number {
+function report({ outcome, tables }: Transferred, dir: string, to: string, input: Input): number {
   const next = nextSteps(dir)
   const rows = tables.reduce((sum, table) => sum + table.rows, 0)
   if (outcome === 'copied ahead') {
@@ -144,7 +144,7 @@ function undo(dir: string, input: Input): number {
   const lock = lockDataDir(dir)
   if (lock === 'taken') throw new Failed(`another process is using ${dir}`)
   try {
-    const note = undoMoveNote(dir)
+    const note = removeMarker(dir)
     if (note === undefined) throw new Failed(`${dir} is not marked as migrated; nothing was changed`)
     if (input.json) printJson({ ok: true, outcome: 'undone', from: dir, to: note.to })
     else

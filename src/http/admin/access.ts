@@ -1,8 +1,8 @@
 // The endpoints of the own session, all sessions, operators and settings.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { OperatorVerbs } from '../../admin/operators.ts'
-import { ownSession, type SessionVerbs } from '../../admin/sessions.ts'
-import type { SettingsVerb } from '../../admin/settings.ts'
+import type { OperatorMethods } from '../../admin/operators.ts'
+import { ownSession, type SessionMethods } from '../../admin/sessions.ts'
+import type { SettingsMethod } from '../../admin/settings.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { pageOf, serve } from './endpoint.ts'
 import { noToken } from './failures.ts'
@@ -12,9 +12,9 @@ import { noSessionCookie, sessionCookie, sessionSecretOf } from './session-cooki
 
 export type AccessNeeds = {
   readonly guard: Guard
-  readonly sessions: SessionVerbs
-  readonly operators: OperatorVerbs
-  readonly settings: SettingsVerb
+  readonly sessions: SessionMethods
+  readonly operators: OperatorMethods
+  readonly settings: SettingsMethod
   addressOf(request: FastifyRequest): string
   // Over TLS, here or at a trusted proxy.
   cameByTls(request: FastifyRequest): boolean

@@ -1,13 +1,13 @@
 // The endpoints of accounts, their credits and their ledger.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { AccountVerbs } from '../../admin/accounts.ts'
+import type { AccountMethods } from '../../admin/accounts.ts'
 import { ifMatchOf, pageOf, serve } from './endpoint.ts'
 import type { Guard } from './guard.ts'
 import { ADMIN } from './schemas.ts'
 
 export function accountEndpoints(
   app: FastifyInstance,
-  needs: { readonly guard: Guard; readonly accounts: AccountVerbs },
+  needs: { readonly guard: Guard; readonly accounts: AccountMethods },
 ): void {
   const { accounts } = needs
   serve(app, ADMIN.createAccount, ({ body, actor }) => accounts.create(body, actor), needs)

@@ -1,15 +1,15 @@
 // The admin API as one Fastify plugin: authentication first, then paths, then bodies, then the operation.
 import type { FastifyInstance } from 'fastify'
-import type { AccountVerbs } from '../../admin/accounts.ts'
-import type { EventVerbs } from '../../admin/events.ts'
-import type { KeyVerbs } from '../../admin/keys.ts'
-import type { NodeVerbs } from '../../admin/nodes.ts'
-import type { ReportVerbs } from '../../admin/reports.ts'
+import type { AccountMethods } from '../../admin/accounts.ts'
+import type { EventMethods } from '../../admin/events.ts'
+import type { KeyMethods } from '../../admin/keys.ts'
+import type { NodeMethods } from '../../admin/nodes.ts'
+import type { ReportMethods } from '../../admin/reports.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { type AccessNeeds, accessEndpoints } from './access.ts'
 import { accountEndpoints } from './accounts.ts'
 import { nothingHere, type OnBug, refusalOfError, replyRefusal, takeJsonOnly } from './answers.ts'
-import type { CatalogVerbs } from './catalog.ts'
+import type { CatalogMethods } from './catalog.ts'
 import { catalogEndpoints } from './catalog.ts'
 import { ADMIN_PREFIX } from './endpoint-table.ts'
 import { eventEndpoints } from './events.ts'
@@ -22,12 +22,12 @@ export type AdminNeeds = GuardNeeds &
   Omit<AccessNeeds, 'guard'> & {
     // The listener is open before the valid tokens are known.
     hasBegun(): boolean
-    readonly keys: KeyVerbs
-    readonly accounts: AccountVerbs
-    readonly reports: ReportVerbs
-    readonly events: EventVerbs
-    readonly nodes: NodeVerbs
-    readonly catalog: CatalogVerbs
+    readonly keys: KeyMethods
+    readonly accounts: AccountMethods
+    readonly reports: ReportMethods
+    readonly events: EventMethods
+    readonly nodes: NodeMethods
+    readonly catalog: CatalogMethods
     readonly jsonDepthMax: number
     readonly onBug: OnBug
   }

@@ -1,7 +1,7 @@
 // Errors of the admin API: every error, whatever raised it, in the standard shape, and bodies that are JSON objects only.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { errorBody, Refusal } from '../../domain/refusal.ts'
-import { StoreAway } from '../../store/contract/store.ts'
+import { StoreUnavailable } from '../../store/contract/store.ts'
 import { parseJsonObject } from '../json-body.ts'
 import { isAt } from './endpoint-table.ts'
 import { ADMIN_ENDPOINTS } from './schemas.ts'
@@ -23,7 +23,7 @@ export type OnBug = (error: unknown, requestId: string) => void
 // Converts an error of Fastify, the store or an unexpected one to a refusal. The last two are logged.
 export function refusalOfError(error: unknown, request: FastifyRequest, onBug: OnBug): Refusal {
   if (error instanceof Refusal) return error
-  if (error instanceof StoreAway) {
+  if (error instanceof StoreUnavailable) {
     onBug(error, request.id)
     return new Refusal('service_unavailable', { retryAfter: 1 })
   }

@@ -1,21 +1,21 @@
 // The endpoints of the catalog: providers, their credentials and health, models, the price list and the configuration file.
 import type { FastifyInstance } from 'fastify'
-import type { ApplyVerb } from '../../admin/catalog-apply.ts'
-import type { ImportVerb } from '../../admin/catalog-import.ts'
-import type { ModelVerbs } from '../../admin/catalog-models.ts'
-import type { ProviderVerbs } from '../../admin/catalog-providers.ts'
+import type { ApplyMethod } from '../../admin/catalog-apply.ts'
+import type { ImportMethod } from '../../admin/catalog-import.ts'
+import type { ModelMethods } from '../../admin/catalog-models.ts'
+import type { ProviderMethods } from '../../admin/catalog-providers.ts'
 import { ifMatchOf, pageOf, serve } from './endpoint.ts'
 import type { Guard } from './guard.ts'
 import { ADMIN } from './schemas.ts'
 
-export type CatalogVerbs = {
-  readonly providers: ProviderVerbs
-  readonly models: ModelVerbs
-  readonly importModels: ImportVerb
-  readonly apply: ApplyVerb
+export type CatalogMethods = {
+  readonly providers: ProviderMethods
+  readonly models: ModelMethods
+  readonly importModels: ImportMethod
+  readonly apply: ApplyMethod
 }
 
-type Needs = { readonly guard: Guard; readonly catalog: CatalogVerbs }
+type Needs = { readonly guard: Guard; readonly catalog: CatalogMethods }
 
 export function catalogEndpoints(app: FastifyInstance, needs: Needs): void {
   const { apply } = needs.catalog

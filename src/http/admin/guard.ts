@@ -5,7 +5,7 @@ import type { FastifyRequest } from 'fastify'
 import { isCsrfToken } from '../../admin/sessions.ts'
 import type { Operator, Session } from '../../domain/operator.ts'
 import { Refusal } from '../../domain/refusal.ts'
-import { gather } from '../../lib/batcher.ts'
+import { batcher } from '../../lib/batcher.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Actor } from '../../store/contract/operator.ts'
 import { bearerOf } from '../bearer-token.ts'
@@ -47,8 +47,8 @@ export function adminGuard(needs: GuardNeeds): Guard {
   const known = new WeakMap<FastifyRequest, Who>()
   const failed = failures(needs.clock)
   // A flood of unknown tokens neither keeps the store busy nor delays others.
-  const operatorOf = gather(needs.operatorsOf, LOOKED_UP_AT_ONCE_MAX)
-  const sessionOf = gather(needs.sessionsOf, LOOKED_UP_AT_ONCE_MAX)
+  const operatorOf = batcher(needs.operatorsOf, LOOKED_UP_AT_ONCE_MAX)
+  const sessionOf = batcher(needs.sessionsOf, LOOKED_UP_AT_ONCE_MAX)
 
   // Found by its hash and not compared, so that timing reveals nothing about it; a malformed token is hashed and looked up like
   // any other.

@@ -1,11 +1,11 @@
 // The endpoints of keys.
 import type { FastifyInstance } from 'fastify'
-import type { KeyVerbs } from '../../admin/keys.ts'
+import type { KeyMethods } from '../../admin/keys.ts'
 import { ifMatchOf, pageOf, serve } from './endpoint.ts'
 import type { Guard } from './guard.ts'
 import { ADMIN } from './schemas.ts'
 
-export function keyEndpoints(app: FastifyInstance, needs: { readonly guard: Guard; readonly keys: KeyVerbs }): void {
+export function keyEndpoints(app: FastifyInstance, needs: { readonly guard: Guard; readonly keys: KeyMethods }): void {
   const { keys } = needs
   serve(app, ADMIN.createKey, ({ body, actor }) => keys.create(body, actor), needs)
   serve(

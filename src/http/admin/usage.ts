@@ -1,7 +1,7 @@
 // The endpoints of usage rows and their sums, as JSON pages or as one CSV stream.
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import type { ReportVerbs, UsageQuery } from '../../admin/reports.ts'
+import type { ReportMethods, UsageQuery } from '../../admin/reports.ts'
 import type { UsageObject } from '../../domain/usage-wire.ts'
 import { CSV_HEADER, csvLine } from './csv.ts'
 import { pageOf, serve } from './endpoint.ts'
@@ -14,7 +14,7 @@ const CSV_ROWS_MAX = 5_000_000
 
 export function usageEndpoints(
   app: FastifyInstance,
-  needs: { readonly guard: Guard; readonly reports: ReportVerbs },
+  needs: { readonly guard: Guard; readonly reports: ReportMethods },
 ): void {
   const { reports } = needs
   serve(
@@ -37,7 +37,7 @@ export function usageEndpoints(
 type CsvRange = { readonly rowsMax: number; readonly after: string | undefined }
 
 // The first page is read before the headers are sent, so that a refusal is still possible.
-async function sendCsv(reply: FastifyReply, filter: UsageQuery, range: CsvRange, reports: ReportVerbs) {
+async function sendCsv(reply: FastifyReply, filter: UsageQuery, range: CsvRange, reports: ReportMethods) {
   const readPage = (left: number, after: string | undefined) =>
     reports.usage(filter, { limit: Math.min(CSV_PAGE, left), after })
   const first = await readPage(range.rowsMax, range.after)

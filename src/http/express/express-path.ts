@@ -5,7 +5,7 @@ import type { Socket } from 'node:net'
 import type { RefusalCode } from '../../domain/refusal.ts'
 import { byteQueue } from '../../lib/byte-queue.ts'
 import type { Clock } from '../../lib/clock.ts'
-import type { Alarm, Alarms } from '../../lib/coarse-timers.ts'
+import type { CoarseTimer, CoarseTimers } from '../../lib/coarse-timers.ts'
 import type { ExpressRequest } from '../http-types.ts'
 import { destroyUnlessRead } from '../response.ts'
 import { CHATS } from '../v1/endpoint.ts'
@@ -17,7 +17,7 @@ export type ExpressDeps = HeadBounds & {
   // With the bytes that have arrived on it.
   readonly handOver: (socket: Socket, arrived: Buffer) => void
   readonly refuse: (socket: Socket, code: RefusalCode) => void
-  readonly alarms: Alarms
+  readonly timers: CoarseTimers
   readonly clock: Clock
   // How long a new connection may send nothing.
   readonly headersTimeoutMs: number
@@ -72,15 +72,15 @@ export function expressPath(deps: ExpressDeps): ExpressPath {
 
 function enter(socket: Socket, state: State): void {
   const { deps, connections } = state
-  const { alarms } = deps
+  const { timers } = deps
   // A request that is not whole, or what followed one that is not answered.
   const kept = byteQueue()
   // The length of a request that has begun, once it is whole.
   let wholeBytes = 0
   let response: ExpressResponse | undefined
-  let bodyWait: Alarm | undefined
-  const fresh = alarms.set(deps.headersTimeoutMs, () => refuse('request_timeout'))
-  const idle = alarms.set(IDLE_MS, () => (response === undefined ? socket.destroy() : idle.again()))
+  let bodyWait: CoarseTimer | undefined
+  const fresh = timers.set(deps.headersTimeoutMs, () => refuse('request_timeout'))
+  const idle = timers.set(IDLE_MS, () => (response === undefined ? socket.destroy() : idle.again()))
   const events: ResponseEvents = { date: state.date, onEnd: onResponseEnd, onFinish }
   connections.set(socket, isIdle)
   socket.on('error', ignore).on('data', onData).on('end', onEnd).on('drain', onDrain).on('close', leave)
@@ -98,7 +98,7 @@ function enter(socket: Socket, state: State): void {
     else if (found === 'other') handOver()
     else {
       wholeBytes = found
-      bodyWait = alarms.set(BODY_WAIT_MS, handOver)
+      bodyWait = timers.set(BODY_WAIT_MS, handOver)
     }
   }
 

@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { parseChat } from '../../chat/parse-request.ts'
 import type { Chat } from '../../domain/chat.ts'
-import type { Alarms } from '../../lib/coarse-timers.ts'
+import type { CoarseTimers } from '../../lib/coarse-timers.ts'
 import { LARGE_BODY_BYTES, parseJsonObject, requireJson } from '../json-body.ts'
 import { readBody } from '../request.ts'
 import type { Case } from '../response.ts'
@@ -11,7 +11,7 @@ export type ChatBodyNeeds = {
   readonly bodyBytesMax: number
   readonly bodyTimeoutMs: number
   readonly jsonDepthMax: number
-  readonly alarms: Alarms
+  readonly timers: CoarseTimers
 }
 
 // A promise only if the body is one.
@@ -20,7 +20,7 @@ export function readChat(it: Case, reserve: (bytes: number) => void, needs: Chat
   const bytes = readBody(it.req, it.res, {
     bytesMax: needs.bodyBytesMax,
     timeoutMs: needs.bodyTimeoutMs,
-    alarms: needs.alarms,
+    timers: needs.timers,
     reserve,
   })
   if (bytes instanceof Promise) {

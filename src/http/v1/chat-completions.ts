@@ -6,7 +6,7 @@ import type { Nano } from '../../domain/credits.ts'
 import type { Pass } from '../../domain/handoff.ts'
 import { MODEL_NAME_MAX, storable } from '../../domain/usage.ts'
 import type { Served } from '../../telemetry/request-report.ts'
-import type { Bodies } from '../body-memory.ts'
+import type { BodyMemory } from '../body-memory.ts'
 import { jsonSink, type Pace } from '../json-sink.ts'
 import type { Case, ReplyNeeds } from '../response.ts'
 import { sseSink } from '../sse-sink.ts'
@@ -15,7 +15,7 @@ import { CHATS, exactly, type V1Endpoint } from './endpoint.ts'
 
 export type ChatNeeds = GatewayNeeds &
   ChatBodyNeeds & {
-    readonly bodies: Bodies
+    readonly bodies: BodyMemory
     readonly reply: ReplyNeeds
     readonly pace: Pace
     readonly streams: { delta(by: 1 | -1): void }
@@ -45,8 +45,8 @@ async function serve(it: Case, pass: Pass, needs: ChatNeeds): Promise<Served> {
     pass.stream = stream = chat.stream
     const connection = {
       sink(model: { readonly id: string }, outputCap: number | null) {
-        const { reply, pace, alarms } = needs
-        const setup = { it, model: model.id, explain: wantsExplanation(it, needs), outputCap, reply, pace, alarms }
+        const { reply, pace, timers } = needs
+        const setup = { it, model: model.id, explain: wantsExplanation(it, needs), outputCap, reply, pace, timers }
         return chat.stream ? sseSink(setup, chat.includeUsage) : jsonSink(setup)
       },
       booked(cost: Nano) {

@@ -7,12 +7,12 @@ import type { Pass } from '../../domain/handoff.ts'
 import { leastLeft } from '../../domain/hold.ts'
 import { isoSecond } from '../../domain/wire-time.ts'
 import type { Served } from '../../telemetry/request-report.ts'
-import type { Bodies } from '../body-memory.ts'
+import type { BodyMemory } from '../body-memory.ts'
 import { type Case, commonHeaders, costHeader, type ReplyNeeds, sendJson } from '../response.ts'
 import { type ChatBodyNeeds, readChat } from './chat-body.ts'
 import { exactly, type V1Endpoint } from './endpoint.ts'
 
-export type ChatQuoteNeeds = QuoteNeeds & ChatBodyNeeds & { readonly bodies: Bodies; readonly reply: ReplyNeeds }
+export type ChatQuoteNeeds = QuoteNeeds & ChatBodyNeeds & { readonly bodies: BodyMemory; readonly reply: ReplyNeeds }
 
 const rule: EndpointRule = {
   endpoint: 'chat.completions.quote',

@@ -2,48 +2,52 @@
 // knows how many nodes there are.
 
 import { wordsOf } from '../../lib/error-text.ts'
-import type { News } from '../../store/contract/nodes.ts'
-import type { Ground } from '../context.ts'
+import type { ClusterChanges } from '../../store/contract/nodes.ts'
+import type { ServerContext } from '../context.ts'
 import type { Drain } from '../drain.ts'
-import type { House } from '../open-store.ts'
+import type { OpenedStore } from '../open-store.ts'
 
-export type Neighbours = {
+export type PeerNodes = {
   // As of the last poll, including this one; at least 1.
   nodesAlive(): number
   stop(): void
 }
 
-const NOBODY: Neighbours = { nodesAlive: () => 1, stop: () => undefined }
+const NOBODY: PeerNodes = { nodesAlive: () => 1, stop: () => undefined }
 
 // The embedded store has one process, which knows its own changes.
-export function watchNodes(house: House, drain: Pick<Drain, 'cutKey'>, ground: Ground): Neighbours {
-  return ground.config.databaseUrl === undefined ? NOBODY : watch(house, drain, ground)
+export function watchNodes(opened: OpenedStore, drain: Pick<Drain, 'cutKey'>, context: ServerContext): PeerNodes {
+  return context.config.databaseUrl === undefined ? NOBODY : watch(opened, drain, context)
 }
 
-function watch({ store: { nodes }, keeper }: House, drain: Pick<Drain, 'cutKey'>, { config, log }: Ground): Neighbours {
-  const { newsEveryMs, nodesClearedEveryMs } = config.bounds
-  let heard: News = { catalogRevision: keeper.revision(), abortedKeys: [], nodesAlive: 1 }
-  let isAway = false
+function watch(
+  { store: { nodes }, catalogService }: OpenedStore,
+  drain: Pick<Drain, 'cutKey'>,
+  { config, log }: ServerContext,
+): PeerNodes {
+  const { clusterChangesEveryMs, nodesClearedEveryMs } = config.bounds
+  let heard: ClusterChanges = { catalogRevision: catalogService.revision(), abortedKeys: [], nodesAlive: 1 }
+  let isUnavailable = false
   let timer: NodeJS.Timeout | undefined
 
   async function hear(): Promise<void> {
     const before = heard
-    heard = await nodes.news()
+    heard = await nodes.changes()
     for (const keyId of heard.abortedKeys) if (!before.abortedKeys.includes(keyId)) drain.cutKey(keyId)
-    if (heard.catalogRevision !== keeper.revision()) await keeper.refresh()
+    if (heard.catalogRevision !== catalogService.revision()) await catalogService.refresh()
   }
 
   // The next poll starts only after this one: a slow or unavailable store finds no queue of them when it comes back.
   async function ask(): Promise<void> {
     try {
       await hear()
-      if (isAway) log.info({}, 'news of the other nodes are read again')
-      isAway = false
+      if (isUnavailable) log.info({}, 'news of the other nodes are read again')
+      isUnavailable = false
     } catch (error) {
-      if (!isAway) log.error({ err: wordsOf(error) }, 'news of the other nodes cannot be read; it is tried on')
-      isAway = true
+      if (!isUnavailable) log.error({ err: wordsOf(error) }, 'news of the other nodes cannot be read; it is tried on')
+      isUnavailable = true
     }
-    if (!stopped) timer = setTimeout(ask, newsEveryMs)
+    if (!stopped) timer = setTimeout(ask, clusterChangesEveryMs)
   }
 
   const clear = () =>

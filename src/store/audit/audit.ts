@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { APPLICATION_ID } from '../sqlite/migrate.ts'
 import { type AuditOptions, type AuditReport, auditPasses, NotAuditable, refuseOlder, reportOf } from './passes.ts'
 import { ROWS_IN_ALL, watched } from './progress.ts'
-import { openTally, type Pass, type PassRow, type Tally } from './tally.ts'
+import { type AuditCounts, auditCounts, type Pass, type PassRow } from './tally.ts'
 
 // The first one with everything that is checked.
 const SCHEMA_MIN = 9
@@ -17,17 +17,17 @@ export function auditDatabase(path: string, options: AuditOptions): AuditReport 
   try {
     db.exec('BEGIN')
     refuseForeign(db, path)
-    const tally = openTally(options.idle ? [] : ['I9'])
-    auditFile(db, tally)
-    for (const pass of passesOf(db, tally, options)) run(pass, db)
-    return reportOf(tally)
+    const counts = auditCounts(options.idle ? [] : ['I9'])
+    auditFile(db, counts)
+    for (const pass of passesOf(db, counts, options)) run(pass, db)
+    return reportOf(counts)
   } finally {
     db.close()
   }
 }
 
-function passesOf(db: DatabaseSync, tally: Tally, { now, onProgress }: AuditOptions): readonly Pass[] {
-  const passes = auditPasses(now, tally)
+function passesOf(db: DatabaseSync, counts: AuditCounts, { now, onProgress }: AuditOptions): readonly Pass[] {
+  const passes = auditPasses(now, counts)
   return onProgress === undefined ? passes : watched(passes, db.prepare(ROWS_IN_ALL).get()?.total, onProgress)
 }
 
@@ -50,12 +50,12 @@ function refuseForeign(db: DatabaseSync, path: string): void {
   refuseOlder(Number(schema), SCHEMA_MIN)
 }
 
-function auditFile(db: DatabaseSync, tally: Tally): void {
-  tally.checked('file')
+function auditFile(db: DatabaseSync, counts: AuditCounts): void {
+  counts.checked('file')
   for (const row of db.prepare('PRAGMA quick_check').iterate()) {
-    if (row.quick_check !== 'ok') tally.broken('file', String(row.quick_check))
+    if (row.quick_check !== 'ok') counts.broken('file', String(row.quick_check))
   }
   for (const row of db.prepare('PRAGMA foreign_key_check').iterate()) {
-    tally.broken('file', `a row of ${row.table} refers to a row of ${row.parent} that is not there`)
+    counts.broken('file', `a row of ${row.table} refers to a row of ${row.parent} that is not there`)
   }
 }

@@ -4,9 +4,9 @@ import { SECRETS_IN_GRACE_MAX } from '../../domain/key.ts'
 import { type DayBook, judgeDay } from './days.ts'
 import type { HourBook } from './hours.ts'
 import { accountSums, keySums, type Sums } from './sums.ts'
-import type { Pass, PassRow, Tally } from './tally.ts'
+import type { AuditCounts, Pass, PassRow } from './tally.ts'
 
-export function accountPass(sums: Sums, tally: Tally): Pass {
+export function accountPass(sums: Sums, counts: AuditCounts): Pass {
   const total = { owned: 0n, funded: 0n, spent: 0n }
   const seen = new Set<string>()
   return {
@@ -19,28 +19,28 @@ export function accountPass(sums: Sums, tally: Tally): Pass {
       seen.add(id)
       total.owned += owned
       total.spent += spent
-      tally.checked('I2', 'I3', 'I4', 'I9')
-      if (owned !== funded - charged) tally.broken('I2', `${id}: owns ${owned}, the ledger says ${funded - charged}`)
-      if (spent !== cost) tally.broken('I2', `${id}: spent ${spent}, its rows cost ${cost}`)
-      if ([available, held, spent, owed].some(amount => amount < 0n)) tally.broken('I3', `${id}: below zero`)
-      else if (available > 0n && owed > 0n) tally.broken('I3', `${id}: has ${available} and owes ${owed}`)
-      if (held !== holds) tally.broken('I4', `${id}: holds ${held}, its open rows ${holds}`)
-      if (held !== 0n) tally.broken('I9', `${id}: holds ${held}`)
+      counts.checked('I2', 'I3', 'I4', 'I9')
+      if (owned !== funded - charged) counts.broken('I2', `${id}: owns ${owned}, the ledger says ${funded - charged}`)
+      if (spent !== cost) counts.broken('I2', `${id}: spent ${spent}, its rows cost ${cost}`)
+      if ([available, held, spent, owed].some(amount => amount < 0n)) counts.broken('I3', `${id}: below zero`)
+      else if (available > 0n && owed > 0n) counts.broken('I3', `${id}: has ${available} and owes ${owed}`)
+      if (held !== holds) counts.broken('I4', `${id}: holds ${held}, its open rows ${holds}`)
+      if (held !== 0n) counts.broken('I9', `${id}: holds ${held}`)
     },
     end() {
       for (const [id, { funded, cost, held }] of sums.accounts) {
         total.funded += funded
         if (!seen.has(id) && (cost !== 0n || held !== 0n))
-          tally.broken('I2', `${id}: rows of an account that is not there`)
+          counts.broken('I2', `${id}: rows of an account that is not there`)
       }
-      tally.checked('I1')
+      counts.checked('I1')
       const expected = total.funded - total.spent
-      if (total.owned !== expected) tally.broken('I1', `accounts own ${total.owned}, funded − spent is ${expected}`)
+      if (total.owned !== expected) counts.broken('I1', `accounts own ${total.owned}, funded − spent is ${expected}`)
     },
   }
 }
 
-export function keyPass(books: { sums: Sums; days: DayBook; hours: HourBook }, now: number, tally: Tally): Pass {
+export function keyPass(books: { sums: Sums; days: DayBook; hours: HourBook }, now: number, counts: AuditCounts): Pass {
   const { sums, days, hours } = books
   return {
     statement: `SELECT k.id, k.account_id, k.credit_limit, k.daily_limit, k.revoked_at, b.spent, b.held, b.day, b.day_count,
@@ -51,16 +51,16 @@ export function keyPass(books: { sums: Sums; days: DayBook; hours: HourBook }, n
     look(row) {
       const id = String(row.id)
       const sum = keySums(sums, id)
-      tally.checked('I2', 'I8', 'I14', 'I15')
-      if (row.spent !== sum.cost) tally.broken('I2', `${id}: spent ${row.spent}, its rows cost ${sum.cost}`)
-      if (row.held !== sum.held) tally.broken('I2', `${id}: holds ${row.held}, its open rows ${sum.held}`)
+      counts.checked('I2', 'I8', 'I14', 'I15')
+      if (row.spent !== sum.cost) counts.broken('I2', `${id}: spent ${row.spent}, its rows cost ${sum.cost}`)
+      if (row.held !== sum.held) counts.broken('I2', `${id}: holds ${row.held}, its open rows ${sum.held}`)
       const past = sum.cost + sum.held - sum.overshoot
       const isKnown = !days.changes.has(id) && !sums.corrected.has(String(row.account_id))
-      if (isOver(past, row.credit_limit) && isKnown) tally.broken('I8', `${id}: past its limit at ${past}`)
-      judgeDay(row, days, hours, now, tally)
-      if (Number(row.live) > SECRETS_IN_GRACE_MAX + 1) tally.broken('I15', `${id}: ${row.live} secrets live`)
+      if (isOver(past, row.credit_limit) && isKnown) counts.broken('I8', `${id}: past its limit at ${past}`)
+      judgeDay(row, days, hours, now, counts)
+      if (Number(row.live) > SECRETS_IN_GRACE_MAX + 1) counts.broken('I15', `${id}: ${row.live} secrets live`)
       if (row.revoked_at !== null && row.not_ended !== 0n)
-        tally.broken('I15', `${id}: revoked, but a secret is not ended`)
+        counts.broken('I15', `${id}: revoked, but a secret is not ended`)
     },
   }
 }

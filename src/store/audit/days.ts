@@ -3,7 +3,7 @@
 import { DAY_MS, dayOf } from '../../domain/key.ts'
 import { DAY_HOURS } from '../../domain/usage-hours.ts'
 import type { HourBook } from './hours.ts'
-import type { Pass, PassRow, Tally } from './tally.ts'
+import type { AuditCounts, Pass, PassRow } from './tally.ts'
 
 export type DayBook = {
   // The rows that certainly count on the day of the key's counter, and those that may.
@@ -72,7 +72,7 @@ const DAYS = `SELECT key_id, day, CAST(SUM(CASE WHEN day = late_day THEN request
     CAST(SUM(CASE WHEN day = late_day THEN 0 ELSE requests END) AS BIGINT) AS edge
   FROM (${ROWS}) r GROUP BY key_id, day`
 
-export function dayPass({ recounts, changes }: DayBook, now: number, tally: Tally): Pass {
+export function dayPass({ recounts, changes }: DayBook, now: number, counts: AuditCounts): Pass {
   return {
     statement: `SELECT d.key_id, d.day, d.certain, d.edge, k.daily_limit, b.day AS counted_day
       FROM (${DAYS}) d JOIN api_key k ON k.id = d.key_id JOIN key_balance b ON b.key_id = d.key_id`,
@@ -86,12 +86,12 @@ export function dayPass({ recounts, changes }: DayBook, now: number, tally: Tall
         recount.most += day === countedDay ? certain + edge : edge
         recounts.set(id, recount)
       }
-      tally.checked('I14')
+      counts.checked('I14')
       const limit = row.daily_limit as bigint | null
       if (limit !== null && certain > limit && day > lastChange(changes.get(id)))
-        tally.broken('I14', `${id}: ${certain} rows on ${nameOf(day)}, its limit is ${limit}`)
+        counts.broken('I14', `${id}: ${certain} rows on ${nameOf(day)}, its limit is ${limit}`)
       if (certain > 0n && day > countedDay && day <= dayOf(now))
-        tally.broken('I14', `${id}: ${certain} rows on ${nameOf(day)}, counted last on ${nameOf(countedDay)}`)
+        counts.broken('I14', `${id}: ${certain} rows on ${nameOf(day)}, counted last on ${nameOf(countedDay)}`)
     },
   }
 }
@@ -107,7 +107,7 @@ export function judgeDay(
   { recounts, changes }: DayBook,
   hours: HourBook,
   now: number,
-  tally: Tally,
+  counts: AuditCounts,
 ): void {
   const id = String(row.id)
   const day = Number(row.day)
@@ -115,7 +115,7 @@ export function judgeDay(
   if (count === null) return
   const { limitDay, resetDay } = changes.get(id) ?? { limitDay: -1, resetDay: -1 }
   const limit = row.daily_limit as bigint | null
-  if (limit !== null && count > limit && day > limitDay) tally.broken('I14', `${id}: ${count} in a day`)
+  if (limit !== null && count > limit && day > limitDay) counts.broken('I14', `${id}: ${count} in a day`)
 
   if (isDropped(day, hours)) return
   const { least, most } = recounts.get(id) ?? { least: 0n, most: 0n }
@@ -124,7 +124,7 @@ export function judgeDay(
   const isMore = count > most && day <= dayOf(now)
   if (isLess || isMore) {
     const range = least === most ? `${least}` : `${least} to ${most}`
-    tally.broken('I14', `${id}: counts ${count} on ${nameOf(day)}, its rows are ${range}`)
+    counts.broken('I14', `${id}: counts ${count} on ${nameOf(day)}, its rows are ${range}`)
   }
 }
 

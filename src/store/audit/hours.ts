@@ -4,7 +4,7 @@ import { bucketOf, DAY_HOURS, HOUR_MS, hourOf } from '../../domain/usage-hours.t
 import { DIMENSIONS, SUM_COLUMNS } from '../sql/usage/hour-columns.ts'
 import { addSums, addTo, isSame, type Totals } from './fingerprint.ts'
 import { accountSums, keySums, type Sums } from './sums.ts'
-import type { Pass, PassRow, Tally } from './tally.ts'
+import type { AuditCounts, Pass, PassRow } from './tally.ts'
 import { type Beside, besidePasses, findName, judgeBeside, nothingBeside, TOTALLED_BY } from './totals.ts'
 
 // The state of each hour: whether its sums must be current, how far its rows are dropped, and the recomputed sums.
@@ -83,12 +83,12 @@ export function wasDropped(book: HourBook, idTime: number | undefined, slackMs: 
 }
 
 // Adds a row like the roll-up does, implemented a second time.
-export function findInHour(book: HourBook, row: PassRow, tally: Tally): void {
+export function findInHour(book: HourBook, row: PassRow, counts: AuditCounts): void {
   const at = hourOf(Number(row.created_at))
   const hour = book.hours.get(at)
   if (hour === undefined) {
     // A write to an hour before the last claimed one claims it too.
-    if (at < book.lastHour) tally.broken('sums', `hour ${nameOf(at)}: it has rows, but no sums`)
+    if (at < book.lastHour) counts.broken('sums', `hour ${nameOf(at)}: it has rows, but no sums`)
     return
   }
   const [cost, hold] = [row.cost as Nano, row.hold as Nano]
@@ -108,16 +108,16 @@ export function findInHour(book: HourBook, row: PassRow, tally: Tally): void {
   if (isTimed) addDurations(hour.found, { bucket: BigInt(bucketOf(took)), requests: 1n })
 }
 
-export function judgeHours(book: HourBook, tally: Tally): void {
+export function judgeHours(book: HourBook, counts: AuditCounts): void {
   for (const [at, { isTrue, rolledMark, dropped, beside }] of book.hours) {
     if (beside.mark !== rolledMark || (!isTrue && dropped === 0)) continue
-    judgeBeside(nameOf(at), beside, dropped > 0 ? 'dropped' : 'there', tally)
+    judgeBeside(nameOf(at), beside, dropped > 0 ? 'dropped' : 'there', counts)
   }
   for (const [at, { isTrue, dropped, kept, found }] of book.hours) {
     if (!isTrue || dropped > 0) continue
-    tally.checked('sums')
+    counts.checked('sums')
     if (!isSame(kept, found))
-      tally.broken('sums', `hour ${nameOf(at)}: ${wordsOf(kept)}, its rows say ${wordsOf(found)}`)
+      counts.broken('sums', `hour ${nameOf(at)}: ${wordsOf(kept)}, its rows say ${wordsOf(found)}`)
   }
   for (const [at, { marks, kept }] of book.days) {
     const hours = Array.from({ length: DAY_HOURS }, (_, i) => book.hours.get(at * DAY_HOURS + i)).filter(
@@ -125,13 +125,13 @@ export function judgeHours(book: HourBook, tally: Tally): void {
     )
     const marked = hours.reduce((sum, { mark }) => sum + mark, 0n)
     // Versions only grow: a lower sum than the day was made with means that an hour is gone.
-    if (marked < marks) tally.broken('sums', `day ${nameOf(at * DAY_HOURS).slice(0, 10)}: an hour of it is gone`)
+    if (marked < marks) counts.broken('sums', `day ${nameOf(at * DAY_HOURS).slice(0, 10)}: an hour of it is gone`)
     if (marked !== marks) continue
     const whole: Totals = []
     for (const hour of hours) addTo(whole, hour.kept)
-    tally.checked('sums')
+    counts.checked('sums')
     if (!isSame(kept, whole)) {
-      tally.broken(
+      counts.broken(
         'sums',
         `day ${nameOf(at * DAY_HOURS).slice(0, 10)}: ${wordsOf(kept)}, its hours say ${wordsOf(whole)}`,
       )

@@ -7,7 +7,7 @@ import { newPriceBook, pricePass } from './prices.ts'
 import type { OnProgress } from './progress.ts'
 import { rowPass } from './rows.ts'
 import { newSums } from './sums.ts'
-import type { Finding, Pass, Tally } from './tally.ts'
+import type { AuditCounts, Finding, Pass } from './tally.ts'
 
 export type AuditOptions = {
   // No request is in flight, so nothing may be held and no row may be open.
@@ -31,7 +31,7 @@ export function refuseOlder(schema: number, oldest: number): void {
   )
 }
 
-export function auditPasses(now: number, tally: Tally): readonly Pass[] {
+export function auditPasses(now: number, counts: AuditCounts): readonly Pass[] {
   const sums = newSums()
   const days = newDayBook()
   const hours = newHourBook()
@@ -39,16 +39,16 @@ export function auditPasses(now: number, tally: Tally): readonly Pass[] {
   return [
     ...hourPasses(hours, sums),
     pricePass(prices),
-    ledgerPass(sums, hours, tally),
-    rowPass({ sums, hours, prices }, tally),
-    accountPass(sums, tally),
+    ledgerPass(sums, hours, counts),
+    rowPass({ sums, hours, prices }, counts),
+    accountPass(sums, counts),
     limitChangesPass(days),
-    dayPass(days, now, tally),
-    keyPass({ sums, days, hours }, now, tally),
+    dayPass(days, now, counts),
+    keyPass({ sums, days, hours }, now, counts),
   ]
 }
 
-export function reportOf(tally: Tally): AuditReport {
-  const findings = tally.findings()
+export function reportOf(counts: AuditCounts): AuditReport {
+  const findings = counts.findings()
   return { ok: findings.every(finding => finding.broken === 0), findings }
 }

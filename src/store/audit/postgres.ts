@@ -5,7 +5,7 @@ import { SCHEMA_TABLE } from '../postgres/migrate.ts'
 import { openPostgresSql, POSTGRES_BOUNDS } from '../postgres/sql.ts'
 import { type AuditOptions, type AuditReport, auditPasses, NotAuditable, refuseOlder, reportOf } from './passes.ts'
 import { ROWS_IN_ALL, watched } from './progress.ts'
-import { openTally, type Pass, type PassRow, type Tally } from './tally.ts'
+import { type AuditCounts, auditCounts, type Pass, type PassRow } from './tally.ts'
 
 const ROWS_AT_ONCE = 2000
 // The first one with everything that is checked.
@@ -20,18 +20,18 @@ export async function auditPostgres(url: string, options: AuditOptions): Promise
       await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
       await refuseForeign(client)
       // Checks of the database file are left to Postgres itself.
-      const tally = openTally(options.idle ? ['file'] : ['file', 'I9'])
-      for (const pass of await passesOf(client, tally, options)) await run(pass, client)
+      const counts = auditCounts(options.idle ? ['file'] : ['file', 'I9'])
+      for (const pass of await passesOf(client, counts, options)) await run(pass, client)
       await client.query('COMMIT')
-      return reportOf(tally)
+      return reportOf(counts)
     })
   } finally {
     await sql.close()
   }
 }
 
-async function passesOf(client: PoolClient, tally: Tally, options: AuditOptions): Promise<readonly Pass[]> {
-  const passes = auditPasses(options.now, tally)
+async function passesOf(client: PoolClient, counts: AuditCounts, options: AuditOptions): Promise<readonly Pass[]> {
+  const passes = auditPasses(options.now, counts)
   if (options.onProgress === undefined) return passes
   const { rows } = await client.query<PassRow>(ROWS_IN_ALL)
   return watched(passes, rows[0]?.total, options.onProgress)

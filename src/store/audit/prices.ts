@@ -1,7 +1,7 @@
 // Compares the price on a usage row with the table of all prices that models ever had.
 import { priceSnapshot, readPriceSnapshot } from '../../domain/catalog.ts'
 import type { Prices } from '../../domain/credits.ts'
-import type { Pass, PassRow, Tally } from './tally.ts'
+import type { AuditCounts, Pass, PassRow } from './tally.ts'
 
 export type PriceBook = {
   // By version, then by model: the price in today's notation. Normally a version belongs to one model.
@@ -32,19 +32,19 @@ export function pricePass({ versions, write }: PriceBook): Pass {
 }
 
 // A row without a serving target has the price of one of the models that might have served.
-export function judgePrice(row: PassRow, { versions, write }: PriceBook, tally: Tally): void {
+export function judgePrice(row: PassRow, { versions, write }: PriceBook, counts: AuditCounts): void {
   if (row.price_version === null && row.price === null) return
-  tally.checked('prices')
+  counts.checked('prices')
   const models = versions.get(String(row.price_version))
   const id = String(row.request_id)
   if (models === undefined || (row.model_served !== null && !models.has(String(row.model_served)))) {
-    tally.broken('prices', `${id}: ${row.model_served ?? 'its model'} never had price version ${row.price_version}`)
+    counts.broken('prices', `${id}: ${row.model_served ?? 'its model'} never had price version ${row.price_version}`)
     return
   }
   const price = write(row.price)
   const listed = row.model_served === null ? [...models.values()] : [models.get(String(row.model_served))]
   if (price === undefined || !listed.includes(price))
-    tally.broken('prices', `${id}: its price is not that of version ${row.price_version}`)
+    counts.broken('prices', `${id}: its price is not that of version ${row.price_version}`)
 }
 
 // Millions of rows share a handful of snapshots; the last few are cached.

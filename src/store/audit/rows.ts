@@ -6,9 +6,9 @@ import { select, TOKEN_COLUMNS, type UsageColumnName } from '../billing/usage-co
 import { findInHour, type HourBook, isInSums, judgeHours } from './hours.ts'
 import { judgePrice, type PriceBook } from './prices.ts'
 import { accountSums, keySums, type Sums } from './sums.ts'
-import type { Pass, PassRow, Tally } from './tally.ts'
+import type { AuditCounts, Pass, PassRow } from './tally.ts'
 
-type RowBooks = { readonly sums: Sums; readonly hours: HourBook; readonly prices: PriceBook }
+type RowTotals = { readonly sums: Sums; readonly hours: HourBook; readonly prices: PriceBook }
 
 const JUDGED: readonly UsageColumnName[] = [
   ...(['request_id', 'account_id', 'key_id', 'endpoint', 'state', 'outcome', 'error_code'] as const),
@@ -17,7 +17,7 @@ const JUDGED: readonly UsageColumnName[] = [
   ...TOKEN_COLUMNS,
 ]
 
-export function rowPass({ sums, hours, prices }: RowBooks, tally: Tally): Pass {
+export function rowPass({ sums, hours, prices }: RowTotals, counts: AuditCounts): Pass {
   return {
     statement: `SELECT ${select(JUDGED, 'u')},
         c.amount AS charge, k.account_id AS key_account
@@ -26,21 +26,21 @@ export function rowPass({ sums, hours, prices }: RowBooks, tally: Tally): Pass {
     look(row) {
       const id = String(row.request_id)
       const cost = row.cost as Nano
-      findInHour(hours, row, tally)
+      findInHour(hours, row, counts)
       if (!isInSums(hours, Number(row.created_at))) addUp(row, id, sums)
-      tally.checked('I2', 'I5', 'I8', 'I9', 'I10', 'I12', 'I13')
-      if (row.key_account !== row.account_id) tally.broken('I2', `${id}: its key is not of its account`)
-      if (!stateFits(row)) tally.broken('I5', `${id}: ${row.state}, ${row.outcome ?? 'no outcome'}`)
-      if (cost < 0n) tally.broken('I8', `${id}: costs ${cost}`)
-      if (cost !== 0n && !mayCost(row)) tally.broken('I10', `${id}: ${row.endpoint}, ${row.outcome}, costs ${cost}`)
-      if (!costRecomputes(row, prices.read)) tally.broken('I12', `${id}: costs ${cost}`)
+      counts.checked('I2', 'I5', 'I8', 'I9', 'I10', 'I12', 'I13')
+      if (row.key_account !== row.account_id) counts.broken('I2', `${id}: its key is not of its account`)
+      if (!stateFits(row)) counts.broken('I5', `${id}: ${row.state}, ${row.outcome ?? 'no outcome'}`)
+      if (cost < 0n) counts.broken('I8', `${id}: costs ${cost}`)
+      if (cost !== 0n && !mayCost(row)) counts.broken('I10', `${id}: ${row.endpoint}, ${row.outcome}, costs ${cost}`)
+      if (!costRecomputes(row, prices.read)) counts.broken('I12', `${id}: costs ${cost}`)
       const booked = -((row.charge as Nano | null) ?? 0n) - (sums.corrections.get(id) ?? 0n)
-      if (booked !== cost) tally.broken('I13', `${id}: costs ${cost}, the ledger says ${booked}`)
-      if (row.state === 'open') tally.broken('I9', `${id}: open`)
-      if (row.price === null && row.hold !== 0n) tally.broken('I4', `${id}: holds ${row.hold} without a price`)
-      judgePrice(row, prices, tally)
+      if (booked !== cost) counts.broken('I13', `${id}: costs ${cost}, the ledger says ${booked}`)
+      if (row.state === 'open') counts.broken('I9', `${id}: open`)
+      if (row.price === null && row.hold !== 0n) counts.broken('I4', `${id}: holds ${row.hold} without a price`)
+      judgePrice(row, prices, counts)
     },
-    end: () => judgeHours(hours, tally),
+    end: () => judgeHours(hours, counts),
   }
 }
 

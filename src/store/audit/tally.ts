@@ -32,7 +32,7 @@ const PROMISES = {
 
 export type Invariant = keyof typeof PROMISES
 
-export type Tally = {
+export type AuditCounts = {
   checked(...invariants: readonly Invariant[]): void
   broken(invariant: Invariant, example: string): void
   findings(): readonly Finding[]
@@ -44,7 +44,7 @@ export type PassRow = Readonly<Record<string, string | number | bigint | null>>
 
 const EXAMPLES_MAX = 5
 
-export function openTally(skipped: readonly Invariant[]): Tally {
+export function auditCounts(skipped: readonly Invariant[]): AuditCounts {
   const invariants = (Object.keys(PROMISES) as Invariant[]).filter(invariant => !skipped.includes(invariant))
   const counts = new Map(invariants.map(invariant => [invariant, { checked: 0, broken: 0, examples: [] as string[] }]))
   return {

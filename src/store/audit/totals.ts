@@ -3,7 +3,7 @@ import type { Nano } from '../../domain/credits.ts'
 import { SUM_COLUMNS } from '../sql/usage/hour-columns.ts'
 import { NAMES_MAX, TOO_MANY } from '../sql/usage/hour-totals.ts'
 import { addSums, isSame, type Totals } from './fingerprint.ts'
-import type { Pass, Tally } from './tally.ts'
+import type { AuditCounts, Pass } from './tally.ts'
 
 export type Beside = {
   mark: Nano | undefined
@@ -48,12 +48,12 @@ export function findName({ foundNames }: Beside, name: unknown): void {
   if (name !== null && name !== '' && foundNames.size <= NAMES_MAX) foundNames.add(String(name))
 }
 
-export function judgeBeside(name: string, beside: Beside, rows: 'there' | 'dropped', tally: Tally): void {
-  tally.checked('sums')
-  if (!isSame(beside.kept, beside.wanted)) tally.broken('sums', `hour ${name}: its totals are not those of its sums`)
+export function judgeBeside(name: string, beside: Beside, rows: 'there' | 'dropped', counts: AuditCounts): void {
+  counts.checked('sums')
+  if (!isSame(beside.kept, beside.wanted)) counts.broken('sums', `hour ${name}: its totals are not those of its sums`)
   if (rows === 'dropped') return
   const wanted = beside.foundNames.size > NAMES_MAX ? new Set([TOO_MANY]) : beside.foundNames
   if (wanted.symmetricDifference(beside.keptNames).size > 0) {
-    tally.broken('sums', `hour ${name}: models that nobody offered are not those of its rows`)
+    counts.broken('sums', `hour ${name}: models that nobody offered are not those of its rows`)
   }
 }

@@ -5,13 +5,13 @@ export type Nodes = {
   // This node and the others, except those last seen long ago; this one is always included.
   list(): Promise<readonly NodeEntry[]>
   // Changes by the others since the last poll; some may be reported twice.
-  news(): Promise<News>
+  changes(): Promise<ClusterChanges>
   // Deletes nodes that have been silent for a day and left nothing open. Returns how many.
   clear(): Promise<number>
   // For this node, which has nothing open: others no longer wait for it.
   leave(): Promise<void>
   // While the work runs, no other node runs it.
-  inTurn<T>(work: () => Promise<T>): Promise<T>
+  withStartupLock<T>(work: () => Promise<T>): Promise<T>
 }
 
 // What a node reports about itself.
@@ -32,7 +32,7 @@ export type NodeEntry = Omit<NodeFacts, 'inFlight'> & {
   readonly inFlight: number
 }
 
-export type News = {
+export type ClusterChanges = {
   readonly catalogRevision: number
   // Keys whose streams an operator has ended.
   readonly abortedKeys: readonly string[]

@@ -6,7 +6,7 @@ import type { Balance, Bearer } from '../../domain/key.ts'
 import type { Outcome, RequestFacts, UsageSource } from '../../domain/usage.ts'
 import type { Operators, Sessions } from './access.ts'
 import type { CatalogStore } from './catalog.ts'
-import type { Upkeep } from './maintenance.ts'
+import type { Maintenance } from './maintenance.ts'
 import type { Nodes } from './nodes.ts'
 import type { Accounts, Events, Keys, Settings, UsageReports } from './operator.ts'
 
@@ -21,7 +21,7 @@ export type Store = {
   readonly nodes: Nodes
   readonly operators: Operators
   readonly sessions: Sessions
-  readonly upkeep: Upkeep
+  readonly maintenance: Maintenance
   // Resolves when the store answers; rejects when it is unavailable.
   ping(): Promise<void>
   // Flushes background writes.
@@ -172,4 +172,4 @@ export type RefusedRow = {
 }
 
 // The store could not do it now (unavailable, locked, full). Never the caller's fault: it becomes a 503.
-export class StoreAway extends Error {}
+export class StoreUnavailable extends Error {}

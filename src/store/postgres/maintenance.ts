@@ -1,7 +1,7 @@
 // Maintenance on Postgres: one node at a time, under a session lock; a node that finds it taken skips the run.
 import { DAY_MS } from '../../domain/key.ts'
 import { systemClock } from '../../lib/clock.ts'
-import type { Upkeep } from '../contract/maintenance.ts'
+import type { Maintenance } from '../contract/maintenance.ts'
 import { retentionClock } from '../retention-clock.ts'
 import { rollUp } from '../roll-up.ts'
 import { sqlRetention } from '../sql/retention.ts'
@@ -15,7 +15,7 @@ import { DATABASE_TIME, lockOf, type PostgresSql } from './sql.ts'
 // A node not seen for this long, and of a version that does not version hours, will not write any more.
 const SILENT_MS = 60_000
 
-export function postgresUpkeep(owner: string, sql: PostgresSql, reports: PostgresSql): Upkeep {
+export function postgresMaintenance(owner: string, sql: PostgresSql, reports: PostgresSql): Maintenance {
   const retention = sqlRetention(sql)
   const clock = retentionClock({
     settings: sqlSettings(sql),
@@ -27,7 +27,7 @@ export function postgresUpkeep(owner: string, sql: PostgresSql, reports: Postgre
 
   async function alone<T>(work: () => Promise<T>, otherwise: T): Promise<T> {
     return sql.withClient(async client => {
-      const { rows } = await client.query(`SELECT pg_try_advisory_lock(${lockOf('upkeep')})::int AS mine`)
+      const { rows } = await client.query(`SELECT pg_try_advisory_lock(${lockOf('maintenance')})::int AS mine`)
       if (Number(rows[0]?.mine) !== 1) return otherwise
       try {
         return await work()
@@ -36,7 +36,7 @@ export function postgresUpkeep(owner: string, sql: PostgresSql, reports: Postgre
         if (isLockTimeout(error)) return otherwise
         throw error
       } finally {
-        await client.query(`SELECT pg_advisory_unlock(${lockOf('upkeep')})`)
+        await client.query(`SELECT pg_advisory_unlock(${lockOf('maintenance')})`)
       }
     })
   }
@@ -56,8 +56,8 @@ export function postgresUpkeep(owner: string, sql: PostgresSql, reports: Postgre
       if (!(await allMark())) return nothing
       return alone(() => rollUp(overForMs, hours), nothing)
     },
-    makeRoom: () => alone(() => makePartitions(sql), undefined),
-    async dropOld(retentionDays) {
+    ensurePartitions: () => alone(() => makePartitions(sql), undefined),
+    async applyRetention(retentionDays) {
       const drop = async () => dropPartition(sql, (await clock.believed()) - retentionDays * DAY_MS)
       const dropped = await alone(drop, 0)
       return { dropped, more: dropped > 0 }

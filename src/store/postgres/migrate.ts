@@ -24,7 +24,7 @@ export async function migratePostgres(client: PoolClient, moving?: string): Prom
   await client.query('BEGIN ISOLATION LEVEL READ COMMITTED')
   try {
     await lockMigrations(client)
-    if (moving === undefined) await refuseHalfMoved(client)
+    if (moving === undefined) await refuseHalfTransferred(client)
     await bringUp(client, moving !== undefined)
     await client.query('COMMIT')
   } catch (error) {
@@ -40,7 +40,7 @@ export async function lockMigrations(client: PoolClient): Promise<void> {
   await ask(client, `SELECT pg_advisory_xact_lock(${lockOf('migrations')})`)
 }
 
-async function refuseHalfMoved(client: PoolClient): Promise<void> {
+async function refuseHalfTransferred(client: PoolClient): Promise<void> {
   const [table] = await ask(client, `SELECT to_regclass('${MOVE_TABLE}')::text AS found`)
   if (table?.found === null) return
   const halves = await ask(client, `SELECT source FROM ${MOVE_TABLE} WHERE state <> 'done'`)
@@ -79,12 +79,12 @@ export async function unsafeSettings(client: PoolClient): Promise<readonly strin
   return rows.map(row => String(row.name))
 }
 
-async function bringUp(client: PoolClient, isMove: boolean): Promise<void> {
+async function bringUp(client: PoolClient, isTransfer: boolean): Promise<void> {
   await client.query(`CREATE TABLE IF NOT EXISTS ${SCHEMA_TABLE} (version BIGINT PRIMARY KEY, migrated_at TIMESTAMPTZ)`)
   const [newest] = await ask(client, `SELECT COALESCE(MAX(version), 0) AS version FROM ${SCHEMA_TABLE}`)
   const version = Number(newest?.version)
   const migrations = migrationsIn(FOLDER)
-  if (version > migrations.length) return refuseNewer(client, version, migrations.length, isMove)
+  if (version > migrations.length) return refuseNewer(client, version, migrations.length, isTransfer)
   for (const [index, text] of migrations.entries()) {
     if (index < version) continue
     await ask(client, text)
@@ -106,12 +106,12 @@ export function servesFrom(migration: string): number {
 
 // A node of an older version may restart during a rolling update, unless a newer migration says that it is too old. A transfer
 // writes every column, and must know them all.
-async function refuseNewer(client: PoolClient, version: number, known: number, isMove: boolean): Promise<void> {
+async function refuseNewer(client: PoolClient, version: number, known: number, isTransfer: boolean): Promise<void> {
   const [since] = await ask(
     client,
     `SELECT MAX(COALESCE(serves_from, version)) AS oldest FROM ${SCHEMA_TABLE} WHERE version > ${known}`,
   )
-  if (!isMove && Number(since?.oldest) <= known) return
+  if (!isTransfer && Number(since?.oldest) <= known) return
   throw new UnfitDatabase(`the database is ${newerVersion(version, known)}`)
 }
 

@@ -39,7 +39,7 @@ export function postgresNodes(sql: PostgresSql, lease: Lease): Nodes {
       const rows = await sql.all(LIST)
       return rows.map(read)
     },
-    async news() {
+    async changes() {
       const since = timePrefix((heardAt ?? sql.now()) - OVERLAP_MS)
       const row = await sql.get(NEWS, [since, leaseMs])
       heardAt = int(row?.now)
@@ -51,7 +51,7 @@ export function postgresNodes(sql: PostgresSql, lease: Lease): Nodes {
     },
     clear: () => sql.run(CLEAR, [owner, DAY_MS]),
     leave: async () => void (await sql.run(END_LEASE, [owner])),
-    inTurn: work =>
+    withStartupLock: work =>
       sql.withClient(async client => {
         await client.query(BEGIN_TURN)
         await client.query({ text: TAKE_TURN, query_timeout: TURN_WAIT_MS } as { text: string })

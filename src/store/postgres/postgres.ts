@@ -1,18 +1,18 @@
 // The store on Postgres, which many nodes may share: group commit on each node, admin changes over a separate pool, lists and
 // reports over two more, so that neither a long list nor a long wait delays a commit.
 import type { Bearer } from '../../domain/key.ts'
-import { gather } from '../../lib/batcher.ts'
+import { batcher } from '../../lib/batcher.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { COMMIT_BOUNDS, type CommitBounds, gateSide } from '../billing/billing-client.ts'
 import type { BatchResult } from '../billing/group-commit.ts'
 import type { HotOp, HotResult } from '../billing/transitions.ts'
 import type { NodeFacts } from '../contract/nodes.ts'
-import { type Store, StoreAway } from '../contract/store.ts'
+import { type Store, StoreUnavailable } from '../contract/store.ts'
 import { findBearers } from '../sql/bearers.ts'
 import { REPORT_BOUNDS, readApart, usageApart } from '../sql/reads.ts'
-import { sqlRooms } from '../sql/repositories.ts'
+import { sqlRepositories } from '../sql/repositories.ts'
 import { postgresGates } from './billing.ts'
-import { postgresUpkeep } from './maintenance.ts'
+import { postgresMaintenance } from './maintenance.ts'
 import { migratePostgres, refuseReadOnly, unsafeSettings } from './migrate.ts'
 import { postgresNodes } from './nodes.ts'
 import { openPostgresSql, POSTGRES_BOUNDS } from './sql.ts'
@@ -52,13 +52,13 @@ const LISTS = { ...POSTGRES_BOUNDS, connectionsMax: 2 }
 
 export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const { url, owner, clock, leaseMs = LEASE_MS, onCommit } = options
-  const [hotSql, roomSql, listSql, reportSql] = await Promise.all([
+  const [hotSql, repositorySql, listSql, reportSql] = await Promise.all([
     openPostgresSql({ url, clock, bounds: HOT, isHot: true }),
     openPostgresSql({ url, clock }),
     openPostgresSql({ url, clock, bounds: LISTS }),
     openPostgresSql({ url, clock, bounds: REPORTS }),
   ])
-  const end = () => Promise.all([hotSql.close(), roomSql.close(), listSql.close(), reportSql.close()])
+  const end = () => Promise.all([hotSql.close(), repositorySql.close(), listSql.close(), reportSql.close()])
   await hotSql
     .withClient(async client => {
       const unsafe = await unsafeSettings(client)
@@ -77,28 +77,28 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     const started = clock.monotonic()
     const results = await commit(ops)
     onCommit?.(ops.length, clock.monotonic() - started)
-    return results.map(result => (result.ok ? result : { ok: false, error: away(result.error) }))
+    return results.map(result => (result.ok ? result : { ok: false, error: unavailable(result.error) }))
   }
   const { flush, drained, ...gates } = gateSide(commitOps, { ...COMMIT_BOUNDS, ...options.bounds })
-  const rooms = sqlRooms(roomSql)
-  const lists = sqlRooms(listSql)
+  const repositories = sqlRepositories(repositorySql)
+  const lists = sqlRepositories(listSql)
   // A flood of unknown keys costs a few statements, and no valid key among them waits for long (docs/decisions/key-lookups.md).
-  const bearer = gather<string, Bearer>(hashes => findBearers(hashes, roomSql), LOOKUPS_MAX)
-  const { inTurn, ...nodes } = postgresNodes(roomSql, lease)
+  const bearer = batcher<string, Bearer>(hashes => findBearers(hashes, repositorySql), LOOKUPS_MAX)
+  const { withStartupLock: inTurn, ...nodes } = postgresNodes(repositorySql, lease)
 
   return {
     gates: { ...gates, bearer: hash => bearer(hash).catch(throwAway) },
-    keys: readApart('keys', orAway(rooms.keys), orAway(lists.keys)),
-    accounts: readApart('accounts', orAway(rooms.accounts), orAway(lists.accounts)),
-    catalog: readApart('catalog', orAway(rooms.catalog), orAway(lists.catalog)),
-    settings: orAway(rooms.settings),
-    nodes: { ...orAway(nodes), inTurn },
-    operators: readApart('operators', orAway(rooms.operators), orAway(lists.operators)),
-    sessions: readApart('sessions', orAway(rooms.sessions), orAway(lists.sessions)),
-    events: orAway(lists.events),
-    usage: orAway(usageApart(lists.usage, sqlRooms(reportSql).usage)),
-    upkeep: orAway(postgresUpkeep(owner, roomSql, reportSql)),
-    ping: () => roomSql.withClient(refuseReadOnly).catch(throwAway),
+    keys: readApart('keys', orUnavailable(repositories.keys), orUnavailable(lists.keys)),
+    accounts: readApart('accounts', orUnavailable(repositories.accounts), orUnavailable(lists.accounts)),
+    catalog: readApart('catalog', orUnavailable(repositories.catalog), orUnavailable(lists.catalog)),
+    settings: orUnavailable(repositories.settings),
+    nodes: { ...orUnavailable(nodes), withStartupLock: inTurn },
+    operators: readApart('operators', orUnavailable(repositories.operators), orUnavailable(lists.operators)),
+    sessions: readApart('sessions', orUnavailable(repositories.sessions), orUnavailable(lists.sessions)),
+    events: orUnavailable(lists.events),
+    usage: orUnavailable(usageApart(lists.usage, sqlRepositories(reportSql).usage)),
+    maintenance: orUnavailable(postgresMaintenance(owner, repositorySql, reportSql)),
+    ping: () => repositorySql.withClient(refuseReadOnly).catch(throwAway),
     async close() {
       flush()
       await drained()
@@ -108,18 +108,21 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   }
 }
 
-type Verbs = Readonly<Record<string, (...args: never[]) => Promise<unknown>>>
+type Methods = Readonly<Record<string, (...args: never[]) => Promise<unknown>>>
 
 // A database error is never the caller's fault.
-function orAway<Room extends Verbs>(room: Room): Room {
-  const verbs = Object.entries(room).map(([name, verb]) => [name, (...args: never[]) => verb(...args).catch(throwAway)])
-  return Object.fromEntries(verbs) as Room
+function orUnavailable<Repository extends Methods>(repository: Repository): Repository {
+  const methods = Object.entries(repository).map(([name, method]) => [
+    name,
+    (...args: never[]) => method(...args).catch(throwAway),
+  ])
+  return Object.fromEntries(methods) as Repository
 }
 
 function throwAway(error: unknown): never {
-  throw away(error)
+  throw unavailable(error)
 }
 
-function away(error: unknown): Error {
-  return new StoreAway(error instanceof Error ? error.message : String(error), { cause: error })
+function unavailable(error: unknown): Error {
+  return new StoreUnavailable(error instanceof Error ? error.message : String(error), { cause: error })
 }

@@ -48,9 +48,9 @@ export const LOCKS = {
   catalog: 2,
   hours: 3,
   partitions: 4,
-  upkeep: 5,
+  maintenance: 5,
   turn: 6,
-  moves: 7,
+  transfers: 7,
 } as const satisfies Readonly<Record<Alone, number>> & Readonly<Record<string, number>>
 
 // The arguments of an advisory lock function. Such a lock applies to the whole database, which may contain several installations,

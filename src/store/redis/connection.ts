@@ -32,7 +32,7 @@ export type LinkNeeds = {
   // What a new connection must be able to do before it is used.
   begin(client: RedisClient): Promise<unknown>
   // Called once each, when it becomes unavailable and when it is available again.
-  onAway(why: string): void
+  onUnavailable(why: string): void
   onBack(): void
 }
 
@@ -54,7 +54,7 @@ export async function openRedisLink(needs: LinkNeeds): Promise<RedisLink> {
     })
   type Client = ReturnType<typeof newClient>
   let client: Client | undefined
-  let isAway = false
+  let isUnavailable = false
   let isClosed = false
   let failures = 0
   let tries = 0
@@ -69,32 +69,32 @@ export async function openRedisLink(needs: LinkNeeds): Promise<RedisLink> {
     try {
       await within(bounds.redisConnectMsMax, next.connect())
       // After an outage, a connection must first respond within the time limit.
-      await within(isAway ? bounds.redisCommandMsMax : bounds.redisConnectMsMax, needs.begin(next))
+      await within(isUnavailable ? bounds.redisCommandMsMax : bounds.redisConnectMsMax, needs.begin(next))
     } catch (error) {
       next.destroy()
-      return away(error)
+      return unavailable(error)
     }
     if (isClosed) return next.destroy()
     // It may have been lost again in the meantime.
-    if (!next.isReady) return away(new Error('the connection was closed'))
+    if (!next.isReady) return unavailable(new Error('the connection was closed'))
     client = next
     failures = 0
-    if (isAway) needs.onBack()
-    isAway = false
+    if (isUnavailable) needs.onBack()
+    isUnavailable = false
   }
 
   function lose(which: Client, error: unknown): void {
     if (which !== client) return
     client = undefined
     which.destroy()
-    away(error)
+    unavailable(error)
   }
 
   // With jitter, so that a recovering Redis does not meet all nodes at once.
-  function away(error: unknown): void {
+  function unavailable(error: unknown): void {
     if (isClosed) return
-    if (!isAway) needs.onAway(reasonOf(error))
-    isAway = true
+    if (!isUnavailable) needs.onUnavailable(reasonOf(error))
+    isUnavailable = true
     const ms = Math.min(bounds.redisRetryMsMax, bounds.redisRetryMsMin * 2 ** Math.min(tries++, 16))
     retry = setTimeout(connect, ms * (0.5 + needs.random() / 2)).unref()
   }

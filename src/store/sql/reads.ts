@@ -1,7 +1,7 @@
 // Which methods only read, and may run separately from the transactions that requests wait for: on SQLite in a thread, on
 // Postgres over separate connections. They read committed data, so an operator finds at once what a call just made.
 import type { UsageReports } from '../contract/operator.ts'
-import type { Rooms } from './repositories.ts'
+import type { Repositories } from './repositories.ts'
 
 export type ReportBounds = {
   // A report that is not done by then is abandoned.
@@ -13,7 +13,7 @@ export type ReportBounds = {
 
 export const REPORT_BOUNDS: ReportBounds = { msMax: 30_000, statementMsMax: 5_000, waitingMax: 256 }
 
-type ReadVerbs = { readonly [Name in keyof Rooms]?: readonly (keyof Rooms[Name])[] }
+type ReadMethods = { readonly [Name in keyof Repositories]?: readonly (keyof Repositories[Name])[] }
 
 // Not included: methods that also write (`bearers` records a use), and `catalog.load`, which must see the catalog as a whole.
 const READS = {
@@ -22,15 +22,15 @@ const READS = {
   catalog: ['provider', 'providers', 'model', 'models'],
   operators: ['get', 'list'],
   sessions: ['list'],
-} as const satisfies ReadVerbs
+} as const satisfies ReadMethods
 
 export function readApart<Name extends keyof typeof READS>(
   name: Name,
-  writing: Rooms[Name],
-  reading: Rooms[Name],
-): Rooms[Name] {
+  writing: Repositories[Name],
+  reading: Repositories[Name],
+): Repositories[Name] {
   const reads: readonly PropertyKey[] = READS[name]
-  return new Proxy(writing, { get: (_, verb) => Reflect.get(reads.includes(verb) ? reading : writing, verb) })
+  return new Proxy(writing, { get: (_, method) => Reflect.get(reads.includes(method) ? reading : writing, method) })
 }
 
 // A page with a row limit is a list; a sum or a filter over everything is a report.

@@ -12,12 +12,12 @@ import type { Sql } from './sql.ts'
 import { type Hours, sqlHours } from './usage/hours.ts'
 import { sqlUsage } from './usage/usage.ts'
 
-export type Rooms = Pick<
+export type Repositories = Pick<
   Store,
   'keys' | 'accounts' | 'usage' | 'catalog' | 'events' | 'settings' | 'operators' | 'sessions'
 > & { readonly hours: Hours; readonly retention: Retention }
 
-export function sqlRooms(sql: Sql): Rooms {
+export function sqlRepositories(sql: Sql): Repositories {
   return {
     keys: sqlKeys(sql),
     accounts: sqlAccounts(sql),

@@ -5,7 +5,7 @@ import { openRows } from '../billing/open-rows.ts'
 import { applyOp, type HotOp, type HotResult } from '../billing/transitions.ts'
 import type { SqliteSql } from './sql.ts'
 import { hotStatements } from './statements.ts'
-import { Misremembered, openDesk } from './unit-of-work.ts'
+import { openDesk, StaleCache } from './unit-of-work.ts'
 
 export function sqliteGates(sql: SqliteSql, owner: string) {
   const run = hotStatements(sql)
@@ -26,8 +26,8 @@ export function sqliteGates(sql: SqliteSql, owner: string) {
       return inTransaction(ops)
     } catch (error) {
       // Another process has changed the file. The cache is cleared, so rows are read this time and cannot differ.
-      if (error instanceof Misremembered) return commit(ops)
-      if (ops.length === 1 || isAway(error)) return ops.map(() => ({ ok: false, error: error as Error }))
+      if (error instanceof StaleCache) return commit(ops)
+      if (ops.length === 1 || isUnavailable(error)) return ops.map(() => ({ ok: false, error: error as Error }))
       const half = ops.length >> 1
       return [...commit(ops.slice(0, half)), ...commit(ops.slice(half))]
     }
@@ -55,7 +55,7 @@ export function sqliteGates(sql: SqliteSql, owner: string) {
 // SQLite's own codes: busy, locked, out of memory, read-only, I/O, corrupt, full, cannot open, not a database.
 const AWAY = new Set([5, 6, 7, 8, 10, 11, 13, 14, 26])
 
-function isAway(error: unknown): boolean {
+function isUnavailable(error: unknown): boolean {
   const { errcode } = error as { errcode?: unknown }
   return typeof errcode === 'number' && AWAY.has(errcode & 0xff)
 }

@@ -1,7 +1,7 @@
 // A read-only thread of the embedded store: opened with the first report, replaced when it exits, with a bounded queue.
 // node:sqlite cannot interrupt a statement, so a thread that is silent beyond the time limit is abandoned, and the next report
 // gets a new one.
-import { StoreAway } from '../contract/store.ts'
+import { StoreUnavailable } from '../contract/store.ts'
 import type { ReportBounds } from '../sql/reads.ts'
 import type { Request } from './sqlite-worker.ts'
 import type { Thread, ThreadReply } from './thread.ts'
@@ -24,14 +24,14 @@ export function sqliteReader({ open, bounds }: ReaderNeeds): SqliteReader {
     }
     const opened = open(forget).catch((error: Error) => {
       forget()
-      throw new StoreAway(error.message)
+      throw new StoreUnavailable(error.message)
     })
     current = opened
     return opened
   }
 
   async function ask(message: Request): Promise<ThreadReply> {
-    if (waiting >= bounds.waitingMax) throw new StoreAway('too many reports are waiting')
+    if (waiting >= bounds.waitingMax) throw new StoreUnavailable('too many reports are waiting')
     waiting += 1
     const opened = thread()
     let timer: NodeJS.Timeout | undefined

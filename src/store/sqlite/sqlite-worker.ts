@@ -6,7 +6,7 @@ import { systemClock } from '../../lib/clock.ts'
 import { threadData } from '../../lib/thread.ts'
 import { type FlatBatch, packResults, unpackOps } from '../billing/batch-codec.ts'
 import { findBearer } from '../sql/bearers.ts'
-import { type Rooms, sqlRooms } from '../sql/repositories.ts'
+import { type Repositories, sqlRepositories } from '../sql/repositories.ts'
 import { sqliteGates } from './billing.ts'
 import { createIfMissing } from './create.ts'
 import { migrate } from './migrate.ts'
@@ -24,7 +24,7 @@ export type Message = { readonly id: number; readonly request: Request }
 export type Request =
   | { readonly ops: FlatBatch }
   | { readonly hash: string }
-  | { readonly room: keyof Rooms; readonly verb: string; readonly args: readonly unknown[] }
+  | { readonly repository: keyof Repositories; readonly method: string; readonly args: readonly unknown[] }
   | { readonly close: true }
 export type Response = { readonly id: number } & (
   | { readonly value: unknown; readonly ms: number }
@@ -46,13 +46,13 @@ if (!setup.readOnly) {
 sql.db.exec('PRAGMA cache_size = -2000; PRAGMA temp_store = MEMORY')
 
 const gates = setup.readOnly ? undefined : sqliteGates(sql, setup.owner)
-const rooms = sqlRooms(sql)
+const repositories = sqlRepositories(sql)
 const readTurns = readerTurns(systemClock)
 // A report has its own deadline.
-const roomsFor = () => {
-  if (!setup.readOnly) return rooms
+const repositoriesFor = () => {
+  if (!setup.readOnly) return repositories
   const deadline = systemClock.monotonic() + (setup.reportMsMax ?? Number.POSITIVE_INFINITY)
-  return sqlRooms(inTurns(sql, deadline, readTurns))
+  return sqlRepositories(inTurns(sql, deadline, readTurns))
 }
 
 port.on('message', async ({ id, request }: Message) => {
@@ -78,10 +78,13 @@ function commitOps(ops: FlatBatch): FlatBatch {
 async function answer(request: Exclude<Request, { ops: FlatBatch }>): Promise<unknown> {
   if ('hash' in request) return findBearer(request.hash, sql)
   if ('close' in request) return sql.close()
-  const room = roomsFor()[request.room] as unknown as Record<string, (...args: readonly unknown[]) => Promise<unknown>>
-  const verb = room[request.verb]
-  if (verb === undefined) throw new Error(`no verb ${request.room}.${request.verb}`)
-  const value = await verb(...request.args)
-  if (request.room === 'hours') gates?.lookAtClaims()
+  const repository = repositoriesFor()[request.repository] as unknown as Record<
+    string,
+    (...args: readonly unknown[]) => Promise<unknown>
+  >
+  const method = repository[request.method]
+  if (method === undefined) throw new Error(`no verb ${request.repository}.${request.method}`)
+  const value = await method(...request.args)
+  if (request.repository === 'hours') gates?.lookAtClaims()
   return value
 }

@@ -5,13 +5,13 @@ import { type FlatBatch, packOps, unpackResults } from '../billing/batch-codec.t
 import { COMMIT_BOUNDS, type CommitBounds, gateSide } from '../billing/billing-client.ts'
 import type { BatchResult } from '../billing/group-commit.ts'
 import type { HotOp, HotResult } from '../billing/transitions.ts'
-import type { Upkeep } from '../contract/maintenance.ts'
+import type { Maintenance } from '../contract/maintenance.ts'
 import type { NodeFacts, Nodes } from '../contract/nodes.ts'
-import { type Store, StoreAway } from '../contract/store.ts'
+import { type Store, StoreUnavailable } from '../contract/store.ts'
 import { retentionClock } from '../retention-clock.ts'
 import { rollUp } from '../roll-up.ts'
 import { REPORT_BOUNDS, type ReportBounds, readApart, usageApart } from '../sql/reads.ts'
-import type { Rooms } from '../sql/repositories.ts'
+import type { Repositories } from '../sql/repositories.ts'
 import { dropHours } from '../sql/retention.ts'
 import { sqliteReader } from './reader.ts'
 import { openThread, type Thread } from './thread.ts'
@@ -47,19 +47,19 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     const { value, ms } = await writer.ask({ ops: packOps(ops) })
     options.onCommit?.(ops.length, ms)
     const results = unpackResults(value as FlatBatch)
-    return results.map(result => (result.ok ? result : { ok: false, error: away(result.error) }))
+    return results.map(result => (result.ok ? result : { ok: false, error: unavailable(result.error) }))
   }
 
   // Sums are read in parallel to the writer, and rows deleted a few at a time: commits run in between.
-  function sqliteUpkeep(): Upkeep {
-    const read = room('hours', reports.ask)
-    const write = room('hours', writer.ask)
-    const retention = room('retention', writer.ask)
-    const clock = retentionClock({ ...systemClock, settings: room('settings', writer.ask), retention })
+  function sqliteMaintenance(): Maintenance {
+    const read = repository('hours', reports.ask)
+    const write = repository('hours', writer.ask)
+    const retention = repository('retention', writer.ask)
+    const clock = retentionClock({ ...systemClock, settings: repository('settings', writer.ask), retention })
     return {
       rollUp: overForMs => rollUp(overForMs, { read, write }),
-      makeRoom: async () => {},
-      dropOld: async retentionDays => dropHours((await clock.believed()) - retentionDays * DAY_MS, retention),
+      ensurePartitions: async () => {},
+      applyRetention: async retentionDays => dropHours((await clock.believed()) - retentionDays * DAY_MS, retention),
     }
   }
 
@@ -69,18 +69,18 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
       ...gates,
       bearer: async hash => (await within(gateWaitMsMax, writer.ask({ hash }))).value as Bearer | undefined,
     },
-    keys: readApart('keys', room('keys', writer.ask), room('keys', lists.ask)),
-    accounts: readApart('accounts', room('accounts', writer.ask), room('accounts', lists.ask)),
-    catalog: readApart('catalog', room('catalog', writer.ask), room('catalog', lists.ask)),
-    settings: room('settings', writer.ask),
+    keys: readApart('keys', repository('keys', writer.ask), repository('keys', lists.ask)),
+    accounts: readApart('accounts', repository('accounts', writer.ask), repository('accounts', lists.ask)),
+    catalog: readApart('catalog', repository('catalog', writer.ask), repository('catalog', lists.ask)),
+    settings: repository('settings', writer.ask),
     nodes: onlyNode(options),
-    operators: readApart('operators', room('operators', writer.ask), room('operators', lists.ask)),
-    sessions: readApart('sessions', room('sessions', writer.ask), room('sessions', lists.ask)),
-    events: room('events', lists.ask),
-    usage: usageApart(room('usage', lists.ask), room('usage', reports.ask)),
-    upkeep: sqliteUpkeep(),
+    operators: readApart('operators', repository('operators', writer.ask), repository('operators', lists.ask)),
+    sessions: readApart('sessions', repository('sessions', writer.ask), repository('sessions', lists.ask)),
+    events: repository('events', lists.ask),
+    usage: usageApart(repository('usage', lists.ask), repository('usage', reports.ask)),
+    maintenance: sqliteMaintenance(),
     ping: async () => {
-      await within(gateWaitMsMax, writer.ask({ room: 'settings', verb: 'get', args: ['ping'] }))
+      await within(gateWaitMsMax, writer.ask({ repository: 'settings', method: 'get', args: ['ping'] }))
     },
     async close() {
       flush()
@@ -100,34 +100,34 @@ function onlyNode({ owner, node }: SqliteOptions): Nodes {
       const now = systemClock.now()
       return [{ id: owner, name, version, startedAt, renewedAt: now, state: 'alive', self: true, inFlight: inFlight() }]
     },
-    news: async () => ({ catalogRevision: 0, abortedKeys: [], nodesAlive: 1 }),
+    changes: async () => ({ catalogRevision: 0, abortedKeys: [], nodesAlive: 1 }),
     clear: async () => 0,
     leave: async () => {},
-    inTurn: work => work(),
+    withStartupLock: work => work(),
   }
 }
 
 // Waiters get an error after this time, whatever the thread does with the request.
 function within<T>(ms: number, answered: Promise<T>): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>()
-  const late = setTimeout(() => reject(new StoreAway('the store did not answer in time')), ms)
+  const late = setTimeout(() => reject(new StoreUnavailable('the store did not answer in time')), ms)
   answered.then(resolve, reject).finally(() => clearTimeout(late))
   return promise
 }
 
-function room<Name extends keyof Rooms>(name: Name, ask: Thread['ask']): Rooms[Name] {
-  const verbs = new Proxy(
+function repository<Name extends keyof Repositories>(name: Name, ask: Thread['ask']): Repositories[Name] {
+  const methods = new Proxy(
     {},
     {
-      get: (_, verb) =>
-        typeof verb === 'string' && verb !== 'then'
-          ? async (...args: unknown[]) => (await ask({ room: name, verb, args })).value
+      get: (_, method) =>
+        typeof method === 'string' && method !== 'then'
+          ? async (...args: unknown[]) => (await ask({ repository: name, method, args })).value
           : undefined,
     },
   )
-  return verbs as Rooms[Name]
+  return methods as Repositories[Name]
 }
 
-function away(error: unknown): Error {
-  return new StoreAway(error instanceof Error ? error.message : String(error))
+function unavailable(error: unknown): Error {
+  return new StoreUnavailable(error instanceof Error ? error.message : String(error))
 }

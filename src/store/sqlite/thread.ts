@@ -1,6 +1,6 @@
 // A thread of the embedded store: called by messages, each answered once; all waiters are notified when it ends.
 import { startThread } from '../../lib/thread.ts'
-import { StoreAway } from '../contract/store.ts'
+import { StoreUnavailable } from '../contract/store.ts'
 import type { Message, Request, Response, WorkerSetup } from './sqlite-worker.ts'
 
 export type ThreadReply = { readonly value: unknown; readonly ms: number }
@@ -23,7 +23,7 @@ export async function openThread(setup: WorkerSetup, onDeath: (error: Error) => 
   worker.on('message', (response: Response) => {
     const waiter = waiting.get(response.id)
     waiting.delete(response.id)
-    if ('error' in response) waiter?.reject(new StoreAway(response.error))
+    if ('error' in response) waiter?.reject(new StoreUnavailable(response.error))
     else waiter?.resolve(response)
   })
   let state: 'opening' | 'open' | 'closing' = 'opening'
@@ -33,7 +33,7 @@ export async function openThread(setup: WorkerSetup, onDeath: (error: Error) => 
   })
   // Emitted after an error, and also without one.
   worker.on('exit', () => {
-    dead = state === 'opening' ? cause : new StoreAway(cause.message)
+    dead = state === 'opening' ? cause : new StoreUnavailable(cause.message)
     for (const waiter of waiting.values()) waiter.reject(dead)
     waiting.clear()
     if (state === 'open') onDeath(cause)
@@ -53,7 +53,7 @@ export async function openThread(setup: WorkerSetup, onDeath: (error: Error) => 
     },
     kill() {
       state = 'closing'
-      dead = new StoreAway("the store's thread was given up")
+      dead = new StoreUnavailable("the store's thread was given up")
       for (const waiter of waiting.values()) waiter.reject(dead)
       waiting.clear()
       void worker.terminate()

@@ -13,7 +13,7 @@ import { closeOpened, type HotStatements, insertClosed, insertOpened } from './s
 
 export type SqliteDesk = Desk & { writeBack(): void }
 
-export class Misremembered extends Error {}
+export class StaleCache extends Error {}
 
 type DeskGround = { readonly run: HotStatements; readonly owner: string; readonly open: OpenRows }
 
@@ -43,7 +43,7 @@ export function openDesk({ run, owner, open }: DeskGround, now: number, claimedU
     insertClosed: row => insertClosed(run.insertClosed, row),
     closeRow(row, to, bill) {
       const isAsRemembered = closeOpened(run.closeRow, row.state, to, bill)
-      if (!isAsRemembered) throw new Misremembered(`usage row ${row.requestId} is no longer ${row.state}`)
+      if (!isAsRemembered) throw new StaleCache(`usage row ${row.requestId} is no longer ${row.state}`)
       open.forget(row.requestId)
     },
     // By `get`, as for every chat: it creates no result object.

@@ -6,7 +6,7 @@ import { syncFolder } from '../../lib/sync-to-disk.ts'
 
 const MOVE_FILE = 'turnpike.moved.json'
 
-export type MoveNote = {
+export type TransferMarker = {
   // Identifies the source, also in the target.
   readonly id: string
   readonly state: 'copying' | 'moved'
@@ -15,13 +15,13 @@ export type MoveNote = {
   readonly at: string
 }
 
-export function readMoveNote(dir: string): MoveNote | undefined {
+export function readMarker(dir: string): TransferMarker | undefined {
   const text = textOf(join(dir, MOVE_FILE))
-  return text === undefined ? undefined : parseNote(text, dir)
+  return text === undefined ? undefined : parseMarker(text, dir)
 }
 
 // Under its name only when complete, and on disk when this returns.
-export function writeMoveNote(dir: string, note: MoveNote): void {
+export function writeMarker(dir: string, note: TransferMarker): void {
   const path = join(dir, MOVE_FILE)
   const part = `${path}.part`
   writeFileSync(part, `${JSON.stringify(note, null, 2)}\n`, { mode: 0o600 })
@@ -36,16 +36,16 @@ export function writeMoveNote(dir: string, note: MoveNote): void {
 }
 
 // The data directory may be used again; that it has a copy elsewhere stays recorded.
-export function undoMoveNote(dir: string): MoveNote | undefined {
-  const note = readMoveNote(dir)
+export function removeMarker(dir: string): TransferMarker | undefined {
+  const note = readMarker(dir)
   if (note?.state !== 'moved') return undefined
-  writeMoveNote(dir, { ...note, state: 'copying' })
+  writeMarker(dir, { ...note, state: 'copying' })
   return note
 }
 
 // Why no gateway may start on this data directory; undefined where it may.
-export function movedAway(dir: string): string | undefined {
-  const note = readMoveNote(dir)
+export function transferredTo(dir: string): string | undefined {
+  const note = readMarker(dir)
   if (note?.state !== 'moved') return undefined
   return `the data directory ${dir} was moved to ${note.to} at ${note.at}: set DATABASE_URL to use that. To come back here without what was booked there: turnpike migrate --undo --from sqlite:${dir}`
 }
@@ -59,7 +59,7 @@ function textOf(path: string): string | undefined {
   }
 }
 
-function parseNote(text: string, dir: string): MoveNote {
+function parseMarker(text: string, dir: string): TransferMarker {
   try {
     const { id, state, to, at } = JSON.parse(text) as Record<string, unknown>
     if (typeof id === 'string' && typeof to === 'string' && typeof at === 'string') {

@@ -3,9 +3,9 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { PoolClient } from 'pg'
 
-export type MoveTable = {
+export type TransferTable = {
   readonly name: string
-  readonly columns: readonly MoveColumn[]
+  readonly columns: readonly TransferColumn[]
   readonly key: readonly string[]
   // `ahead`: long, and its rows hardly change once written, so most of it is copied while the gateway runs. `parent`: others
   // refer to it, so its rows are updated in place and never removed for a moment. `leaf`: all others.
@@ -14,10 +14,10 @@ export type MoveTable = {
   readonly first: boolean
 }
 
-export type MoveColumn = { readonly name: string; readonly kind: 'integer' | 'text' | 'bytes' }
+export type TransferColumn = { readonly name: string; readonly kind: 'integer' | 'text' | 'bytes' }
 
 // The schemas do not match; a plan would lose something.
-export class CannotMove extends Error {
+export class CannotTransfer extends Error {
   override readonly name = 'CannotMove'
 }
 
@@ -32,7 +32,7 @@ export const AHEAD: Readonly<Record<string, { readonly marks: readonly string[];
 // Live nodes of the source are meaningless in the target.
 export const STAYS: readonly string[] = ['node']
 
-const KINDS: Readonly<Record<string, MoveColumn['kind']>> = {
+const KINDS: Readonly<Record<string, TransferColumn['kind']>> = {
   INTEGER: 'integer',
   INT: 'integer',
   TEXT: 'text',
@@ -47,7 +47,7 @@ const KINDS: Readonly<Record<string, MoveColumn['kind']>> = {
 type Shape = Readonly<Record<string, readonly { readonly name: string; readonly type: string; readonly key: number }[]>>
 type Reference = { readonly child: string; readonly parent: string }
 
-export async function planMove(db: DatabaseSync, client: PoolClient): Promise<readonly MoveTable[]> {
+export async function planTransfer(db: DatabaseSync, client: PoolClient): Promise<readonly TransferTable[]> {
   const source = sourceShape(db)
   const target = await targetShape(client)
   const references = await targetReferences(client)
@@ -110,12 +110,12 @@ async function targetReferences(client: PoolClient): Promise<readonly Reference[
   return rows
 }
 
-function columnsOf(table: string, source: Shape, target: Shape): readonly MoveColumn[] {
+function columnsOf(table: string, source: Shape, target: Shape): readonly TransferColumn[] {
   const there = new Map(target[table]?.map(column => [column.name, KINDS[column.type]]))
   return (source[table] ?? []).map(({ name, type }) => {
     const kind = KINDS[type]
     if (kind === undefined || there.get(name) !== kind) {
-      throw new CannotMove(`the column ${table}.${name} (${type}) has no place in the target; nothing was moved`)
+      throw new CannotTransfer(`the column ${table}.${name} (${type}) has no place in the target; nothing was moved`)
     }
     return { name, kind }
   })
@@ -123,11 +123,11 @@ function columnsOf(table: string, source: Shape, target: Shape): readonly MoveCo
 
 function keyOf(columns: Shape[string], table: string): readonly string[] {
   const key = columns.filter(column => column.key > 0).sort((a, b) => a.key - b.key)
-  if (key.length === 0) throw new CannotMove(`the table ${table} has no primary key; nothing was moved`)
+  if (key.length === 0) throw new CannotTransfer(`the table ${table} has no primary key; nothing was moved`)
   return key.map(column => column.name)
 }
 
-function roleOf(name: string, references: readonly Reference[]): MoveTable['role'] {
+function roleOf(name: string, references: readonly Reference[]): TransferTable['role'] {
   if (Object.hasOwn(AHEAD, name)) return 'ahead'
   return references.some(({ parent }) => parent === name) ? 'parent' : 'leaf'
 }

@@ -1,19 +1,19 @@
 // Copies rows. Long tables are compared with the target page by page along the key, and only the difference is copied: an
 // interrupted transfer, or one with concurrent writes, just continues. Short ones are written whole, in the last transaction.
 import { copyLine } from './copy.ts'
-import type { MoveTable } from './plan.ts'
-import type { Key, Keyed, MoveSource, Range } from './source.ts'
-import type { MoveTarget } from './target.ts'
+import type { TransferTable } from './plan.ts'
+import type { Key, Keyed, Range, TransferSource } from './source.ts'
+import type { TransferTarget } from './target.ts'
 
-export type Ends = { readonly source: MoveSource; readonly target: MoveTarget }
+export type Ends = { readonly source: TransferSource; readonly target: TransferTarget }
 // The number of further rows of this table that were compared, and of those written.
-export type OnPage = (table: MoveTable, looked: number, copied: number) => void
+export type OnPage = (table: TransferTable, looked: number, copied: number) => void
 
 const ROWS_A_PAGE = 5000
 const NO_PARENT = '23503'
 
 // While the gateway runs: settled rows that are missing in the target, one transaction per page.
-export async function copyAhead(tables: readonly MoveTable[], ends: Ends, onPage: OnPage): Promise<void> {
+export async function copyAhead(tables: readonly TransferTable[], ends: Ends, onPage: OnPage): Promise<void> {
   await copyParents(tables, ends)
   for (const table of tables.filter(({ role }) => role === 'ahead')) {
     for await (const page of differences(table, ends, true)) {
@@ -31,9 +31,9 @@ export async function copyAhead(tables: readonly MoveTable[], ends: Ends, onPage
 
 // Nobody writes to the source any more: everything is copied as it is, in the caller's transaction. Children of a row are deleted
 // before it.
-export async function copyRest(tables: readonly MoveTable[], ends: Ends, onPage: OnPage): Promise<void> {
+export async function copyRest(tables: readonly TransferTable[], ends: Ends, onPage: OnPage): Promise<void> {
   const { source, target } = ends
-  const whole = (table: MoveTable) => Array.from(source.rows(table, EVERYTHING), copyLine)
+  const whole = (table: TransferTable) => Array.from(source.rows(table, EVERYTHING), copyLine)
   for (const table of tables.filter(({ role }) => role === 'parent')) await target.put(table, whole(table), 'update')
   for (const table of tables.filter(({ role }) => role === 'leaf')) {
     await target.empty(table)
@@ -54,14 +54,14 @@ export async function copyRest(tables: readonly MoveTable[], ends: Ends, onPage:
 const EVERYTHING: Range = { after: undefined, upTo: undefined }
 
 // Their balances are those of the moment and replaced at the end.
-async function copyParents(tables: readonly MoveTable[], { source, target }: Ends): Promise<void> {
+async function copyParents(tables: readonly TransferTable[], { source, target }: Ends): Promise<void> {
   for (const table of tables.filter(({ first }) => first)) {
     const lines = Array.from(source.rows(table, EVERYTHING), copyLine)
     await inTransaction(target, () => target.put(table, lines, 'keep'))
   }
 }
 
-async function inTransaction(target: MoveTarget, work: () => Promise<void>): Promise<void> {
+async function inTransaction(target: TransferTarget, work: () => Promise<void>): Promise<void> {
   await target.begin()
   try {
     await work()
@@ -81,7 +81,11 @@ type Page = {
   readonly surplus: readonly Key[]
 }
 
-async function* differences(table: MoveTable, { source, target }: Ends, settledOnly: boolean): AsyncGenerator<Page> {
+async function* differences(
+  table: TransferTable,
+  { source, target }: Ends,
+  settledOnly: boolean,
+): AsyncGenerator<Page> {
   for (let after: Key | undefined, isLast = false; !isLast; ) {
     const here = source.keys(table, after, ROWS_A_PAGE, settledOnly)
     isLast = here.length < ROWS_A_PAGE
@@ -91,7 +95,7 @@ async function* differences(table: MoveTable, { source, target }: Ends, settledO
   }
 }
 
-function difference(table: MoveTable, range: Range, here: readonly Keyed[], there: readonly Keyed[]): Page {
+function difference(table: TransferTable, range: Range, here: readonly Keyed[], there: readonly Keyed[]): Page {
   const marks = new Map(there.map(({ key, mark }) => [nameOf(key), mark]))
   const wanted = new Set<string>()
   let changed = false
@@ -107,11 +111,11 @@ function difference(table: MoveTable, range: Range, here: readonly Keyed[], ther
 }
 
 // A row that is not settled may have another checkpoint in the same state.
-function mayChange(table: MoveTable, mark: string): boolean {
+function mayChange(table: TransferTable, mark: string): boolean {
   return table.name === 'usage' && !mark.startsWith('settled ')
 }
 
-function linesOf(table: MoveTable, { range, wanted }: Page, source: MoveSource): readonly string[] {
+function linesOf(table: TransferTable, { range, wanted }: Page, source: TransferSource): readonly string[] {
   if (wanted.size === 0) return []
   const at = table.key.map(name => table.columns.findIndex(column => column.name === name))
   const lines: string[] = []

@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { newerVersion } from '../migration-files.ts'
 import { DATABASE_FILE } from '../sqlite/lock.ts'
 import { APPLICATION_ID, newestSchema } from '../sqlite/migrate.ts'
-import { AHEAD, CannotMove, type MoveTable } from './plan.ts'
+import { AHEAD, CannotTransfer, type TransferTable } from './plan.ts'
 import { storableText, sumsOf } from './sums.ts'
 
 export type Value = string | bigint | Uint8Array | null
@@ -14,19 +14,19 @@ export type Key = readonly Value[]
 export type Keyed = { readonly key: Key; readonly mark: string }
 export type Range = { readonly after: Key | undefined; readonly upTo: Key | undefined }
 
-export type MoveSource = {
+export type TransferSource = {
   readonly db: DatabaseSync
-  count(table: MoveTable): number
+  count(table: TransferTable): number
   // Keys, and what tells whether their rows are unchanged; `settledOnly` leaves out rows that may still change.
-  keys(table: MoveTable, after: Key | undefined, limit: number, settledOnly: boolean): readonly Keyed[]
-  rows(table: MoveTable, range: Range): Iterable<readonly Value[]>
-  sums(table: MoveTable): readonly string[]
+  keys(table: TransferTable, after: Key | undefined, limit: number, settledOnly: boolean): readonly Keyed[]
+  rows(table: TransferTable, range: Range): Iterable<readonly Value[]>
+  sums(table: TransferTable): readonly string[]
   close(): void
 }
 
-export function openMoveSource(dir: string): MoveSource {
+export function openTransferSource(dir: string): TransferSource {
   const path = join(dir, DATABASE_FILE)
-  if (!existsSync(path)) throw new CannotMove(`there is no database at ${path}`)
+  if (!existsSync(path)) throw new CannotTransfer(`there is no database at ${path}`)
   const db = new DatabaseSync(path, { readOnly: true, timeout: 5000 })
   try {
     refuseUnfit(db, path)
@@ -66,18 +66,18 @@ export function openMoveSource(dir: string): MoveSource {
 
 function refuseUnfit(db: DatabaseSync, path: string): void {
   const pragma = (name: string) => Number(db.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0)
-  if (pragma('application_id') !== APPLICATION_ID) throw new CannotMove(`${path} is not a database of Turnpike`)
+  if (pragma('application_id') !== APPLICATION_ID) throw new CannotTransfer(`${path} is not a database of Turnpike`)
   const version = pragma('user_version')
   if (version > newestSchema()) {
-    throw new CannotMove(`${path} is ${newerVersion(version, newestSchema())}`)
+    throw new CannotTransfer(`${path} is ${newerVersion(version, newestSchema())}`)
   }
   if (version < newestSchema()) {
-    throw new CannotMove(`${path} is of an older version of Turnpike: start this version on it once, then move it`)
+    throw new CannotTransfer(`${path} is of an older version of Turnpike: start this version on it once, then move it`)
   }
 }
 
 // Rows of the range, valid on both engines: row values compare from left to right.
-function within(table: MoveTable, { after, upTo }: Range): { readonly where: string; readonly values: Value[] } {
+function within(table: TransferTable, { after, upTo }: Range): { readonly where: string; readonly values: Value[] } {
   const key = `(${table.key.join(', ')})`
   const marks = `(${table.key.map(() => '?').join(', ')})`
   const conditions = [after && `${key} > ${marks}`, upTo && `${key} <= ${marks}`].filter(part => part !== undefined)

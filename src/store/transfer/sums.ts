@@ -1,23 +1,23 @@
 // What is compared of a table after the copy: the number of rows, and for every column the number of values and their sum, for
 // texts the sum of their bytes. Exact on both engines, whatever the sums.
-import type { MoveColumn, MoveTable } from './plan.ts'
+import type { TransferColumn, TransferTable } from './plan.ts'
 
 type Engine = 'sqlite' | 'postgres'
 
 // One expression after the other, in the same order on both engines.
-export function sumsOf(table: MoveTable, engine: Engine): readonly string[] {
+export function sumsOf(table: TransferTable, engine: Engine): readonly string[] {
   return ['COUNT(*) AS n', ...table.columns.flatMap((column, i) => columnSums(column, engine, `c${i}`))]
 }
 
 // Labels of the sums of `sumsOf`, for messages about differences.
-export function sumNames(table: MoveTable): readonly string[] {
+export function sumNames(table: TransferTable): readonly string[] {
   return ['rows', ...table.columns.flatMap(({ name, kind }) => Array(kind === 'integer' ? 3 : 2).fill(name))]
 }
 
 // In two halves: the sum of a million balances may exceed what SQLite can add.
 const HALF = 1_000_000_000
 
-function columnSums({ name, kind }: MoveColumn, engine: Engine, as: string): readonly string[] {
+function columnSums({ name, kind }: TransferColumn, engine: Engine, as: string): readonly string[] {
   const count = `COUNT(${name}) AS ${as}n`
   if (kind === 'integer') {
     return [count, `COALESCE(SUM(${name} / ${HALF}), 0) AS ${as}h`, `COALESCE(SUM(${name} % ${HALF}), 0) AS ${as}l`]

@@ -4,34 +4,34 @@ import type { PoolClient } from 'pg'
 import { lockMigrations, MOVE_TABLE, migratePostgres, SCHEMA_TABLE } from '../postgres/migrate.ts'
 import { lockOf } from '../postgres/sql.ts'
 import { copyInto } from './copy.ts'
-import { AHEAD, CannotMove, type MoveTable } from './plan.ts'
+import { AHEAD, CannotTransfer, type TransferTable } from './plan.ts'
 import { type Key, type Keyed, keyed, type Range, type Value } from './source.ts'
 import { sumsOf } from './sums.ts'
 
-export type MoveTarget = {
+export type TransferTarget = {
   readonly client: PoolClient
   readonly state: 'copying' | 'done'
   begin(): Promise<void>
   commit(): Promise<void>
   rollback(): Promise<void>
-  keys(table: MoveTable, range: Range): Promise<readonly Keyed[]>
-  insert(table: MoveTable, lines: readonly string[]): Promise<void>
+  keys(table: TransferTable, range: Range): Promise<readonly Keyed[]>
+  insert(table: TransferTable, lines: readonly string[]): Promise<void>
   // Rows that may already exist in another state.
-  put(table: MoveTable, lines: readonly string[], ifThere: 'update' | 'keep'): Promise<void>
-  remove(table: MoveTable, keys: readonly Key[]): Promise<void>
-  empty(table: MoveTable): Promise<void>
+  put(table: TransferTable, lines: readonly string[], ifThere: 'update' | 'keep'): Promise<void>
+  remove(table: TransferTable, keys: readonly Key[]): Promise<void>
+  empty(table: TransferTable): Promise<void>
   // Deletes everything that was not among the rows of the last `put`.
-  removeOthers(table: MoveTable): Promise<void>
-  sums(table: MoveTable): Promise<readonly string[]>
+  removeOthers(table: TransferTable): Promise<void>
+  sums(table: TransferTable): Promise<readonly string[]>
   refuseRunning(): Promise<void>
-  analyse(tables: readonly MoveTable[]): Promise<void>
+  analyse(tables: readonly TransferTable[]): Promise<void>
   finish(): Promise<void>
 }
 
 const LOCK_NOT_AVAILABLE = '55P03'
 
-export async function claimTarget(client: PoolClient, id: string, tables: readonly string[]): Promise<MoveTarget> {
-  await lockMoves(client)
+export async function claimTarget(client: PoolClient, id: string, tables: readonly string[]): Promise<TransferTarget> {
+  await lockTransfers(client)
   await refuseForeign(client)
   await migratePostgres(client, id)
   const state = await claim(client, id, tables)
@@ -39,10 +39,10 @@ export async function claimTarget(client: PoolClient, id: string, tables: readon
 }
 
 // For as long as the connection lives. A killed one may be busy for a while, in its last statement.
-async function lockMoves(client: PoolClient): Promise<void> {
-  await client.query(`SELECT pg_advisory_lock(${lockOf('moves')})`).catch((error: { code?: string }) => {
+async function lockTransfers(client: PoolClient): Promise<void> {
+  await client.query(`SELECT pg_advisory_lock(${lockOf('transfers')})`).catch((error: { code?: string }) => {
     if (error.code !== LOCK_NOT_AVAILABLE) throw error
-    throw new CannotMove('another move into the target is running')
+    throw new CannotTransfer('another move into the target is running')
   })
 }
 
@@ -57,7 +57,7 @@ async function refuseForeign(client: PoolClient): Promise<void> {
   )
   const [first] = rows
   if (first === undefined || rows.some(({ name }) => name === SCHEMA_TABLE)) return
-  throw new CannotMove(`the target is not empty (it has a table ${first.name}); give an empty database`)
+  throw new CannotTransfer(`the target is not empty (it has a table ${first.name}); give an empty database`)
 }
 
 // Under the lock of the migrations, which every starting gateway takes: it finds either an unclaimed empty database or our claim.
@@ -73,7 +73,7 @@ async function claim(client: PoolClient, id: string, tables: readonly string[]):
       await refuseUsed(client, tables)
       await client.query(`INSERT INTO ${MOVE_TABLE} VALUES ($1, 'copying', now())`, [id])
     } else if (rows[0]?.source !== id) {
-      throw new CannotMove('the target belongs to the move of another source; give an empty database')
+      throw new CannotTransfer('the target belongs to the move of another source; give an empty database')
     }
     await client.query('COMMIT')
     return rows[0]?.state === 'done' ? 'done' : 'copying'
@@ -87,14 +87,14 @@ async function refuseUsed(client: PoolClient, tables: readonly string[]): Promis
   for (const table of [...tables, 'node']) {
     const { used } = await one(client, `SELECT EXISTS (SELECT 1 FROM ${table}) AS used`)
     if (String(used) === 't') {
-      throw new CannotMove(`the target is not empty (it has rows in ${table}); give an empty database`)
+      throw new CannotTransfer(`the target is not empty (it has rows in ${table}); give an empty database`)
     }
   }
 }
 
-function openTarget(client: PoolClient, id: string, state: 'copying' | 'done'): MoveTarget {
-  const names = (table: MoveTable) => table.columns.map(column => column.name)
-  const stage = (table: MoveTable) => `move_${table.name}`
+function openTarget(client: PoolClient, id: string, state: 'copying' | 'done'): TransferTarget {
+  const names = (table: TransferTable) => table.columns.map(column => column.name)
+  const stage = (table: TransferTable) => `move_${table.name}`
   return {
     client,
     state,
@@ -148,7 +148,7 @@ function openTarget(client: PoolClient, id: string, state: 'copying' | 'done'): 
     },
     async refuseRunning() {
       const { used } = await one(client, 'SELECT EXISTS (SELECT 1 FROM node) AS used')
-      if (String(used) === 't') throw new CannotMove('a gateway has started on the target; give an empty database')
+      if (String(used) === 't') throw new CannotTransfer('a gateway has started on the target; give an empty database')
     },
     analyse: async tables => void (await client.query(`ANALYZE ${tables.map(table => table.name).join(', ')}`)),
     finish: async () =>
@@ -156,7 +156,7 @@ function openTarget(client: PoolClient, id: string, state: 'copying' | 'done'): 
   }
 }
 
-function within(table: MoveTable, { after, upTo }: Range): { readonly where: string; readonly values: Value[] } {
+function within(table: TransferTable, { after, upTo }: Range): { readonly where: string; readonly values: Value[] } {
   const values: Value[] = []
   const compared = (sign: string, key: Key) =>
     `(${table.key.join(', ')}) ${sign} (${key.map(value => `$${values.push(value)}`).join(', ')})`

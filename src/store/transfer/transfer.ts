@@ -7,14 +7,14 @@ import type { AuditReport } from '../audit/passes.ts'
 import { auditPostgres } from '../audit/postgres.ts'
 import { openPostgresSql, POSTGRES_BOUNDS } from '../postgres/sql.ts'
 import { type DataDirLock, lockDataDir } from '../sqlite/lock.ts'
-import { type MoveNote, readMoveNote, writeMoveNote } from './marker.ts'
-import { CannotMove, type MoveTable, planMove, STAYS, sourceShape } from './plan.ts'
+import { readMarker, type TransferMarker, writeMarker } from './marker.ts'
+import { CannotTransfer, planTransfer, STAYS, sourceShape, type TransferTable } from './plan.ts'
 import { copyAhead, copyRest, type Ends, type OnPage } from './rows.ts'
-import { type MoveSource, openMoveSource } from './source.ts'
+import { openTransferSource, type TransferSource } from './source.ts'
 import { sumNames } from './sums.ts'
-import { claimTarget, type MoveTarget } from './target.ts'
+import { claimTarget, type TransferTarget } from './target.ts'
 
-export type MoveOptions = {
+export type TransferOptions = {
   readonly dir: string
   readonly url: string
   // The target's address, without the user.
@@ -37,7 +37,7 @@ export type Tell = {
   readonly page: OnPage
 }
 
-export type Moved = {
+export type Transferred = {
   readonly outcome: 'moved' | 'already moved' | 'copied ahead'
   readonly tables: readonly { readonly table: string; readonly rows: number }[]
 }
@@ -53,17 +53,17 @@ const BOUNDS = {
   answerTimeoutMs: PATIENT_MS + 10_000,
 }
 
-export async function moveStore(options: MoveOptions): Promise<Moved> {
-  const source = openMoveSource(options.dir)
+export async function transferStore(options: TransferOptions): Promise<Transferred> {
+  const source = openTransferSource(options.dir)
   try {
-    const note = takeNote(options)
+    const note = takeMarker(options)
     const sql = await openPostgresSql({ url: options.url, clock: systemClock, bounds: BOUNDS })
     try {
       return await sql.withClient(async client => {
         const names = Object.keys(sourceShape(source.db)).filter(name => !STAYS.includes(name))
         const target = await claimTarget(client, note.id, names)
         if (target.state === 'done') return alreadyThere(note)
-        return move({ source, target }, await planMove(source.db, client), note, options)
+        return transfer({ source, target }, await planTransfer(source.db, client), note, options)
       })
     } finally {
       await sql.close()
@@ -74,25 +74,32 @@ export async function moveStore(options: MoveOptions): Promise<Moved> {
 }
 
 // The marker of an earlier run, or a new one. What was transferred elsewhere is not transferred again.
-function takeNote({ dir, to, newId }: MoveOptions): MoveNote {
-  const known = readMoveNote(dir)
+function takeMarker({ dir, to, newId }: TransferOptions): TransferMarker {
+  const known = readMarker(dir)
   if (known?.state === 'moved' && known.to !== to) {
-    throw new CannotMove(`${dir} was moved to ${known.to} at ${known.at}; with --undo it can be used and moved again`)
+    throw new CannotTransfer(
+      `${dir} was moved to ${known.to} at ${known.at}; with --undo it can be used and moved again`,
+    )
   }
   if (known?.to === to) return known
-  const note: MoveNote = { id: known?.id ?? newId(), state: 'copying', to, at: timeNow() }
-  writeMoveNote(dir, note)
+  const note: TransferMarker = { id: known?.id ?? newId(), state: 'copying', to, at: timeNow() }
+  writeMarker(dir, note)
   return note
 }
 
-function alreadyThere(note: MoveNote): Moved {
+function alreadyThere(note: TransferMarker): Transferred {
   if (note.state === 'moved') return { outcome: 'already moved', tables: [] }
-  throw new CannotMove(
+  throw new CannotTransfer(
     'the target has this source from an earlier move and may have been used since; give an empty one',
   )
 }
 
-async function move(ends: Ends, tables: readonly MoveTable[], note: MoveNote, options: MoveOptions): Promise<Moved> {
+async function transfer(
+  ends: Ends,
+  tables: readonly TransferTable[],
+  note: TransferMarker,
+  options: TransferOptions,
+): Promise<Transferred> {
   const { dir, url, to, wait, tell } = options
   const { source, target } = ends
   // One that was interrupted at its very end has stopped its gateway already.
@@ -109,7 +116,7 @@ async function move(ends: Ends, tables: readonly MoveTable[], note: MoveNote, op
     tell.stage('audit the target', 0)
     refuseBroken('target', await auditPostgres(url, { idle: false, now: systemClock.now() }))
     // In this order: between the two neither side can be started, and the same command continues from here.
-    writeMoveNote(dir, { ...note, state: 'moved', to, at: timeNow() })
+    writeMarker(dir, { ...note, state: 'moved', to, at: timeNow() })
     await target.finish()
     return { outcome: 'moved', tables: tables.map(table => ({ table: table.name, rows: source.count(table) })) }
   } finally {
@@ -117,7 +124,7 @@ async function move(ends: Ends, tables: readonly MoveTable[], note: MoveNote, op
   }
 }
 
-async function copyInOne(tables: readonly MoveTable[], ends: Ends, tell: Tell): Promise<void> {
+async function copyInOne(tables: readonly TransferTable[], ends: Ends, tell: Tell): Promise<void> {
   const { source, target } = ends
   await target.begin()
   try {
@@ -132,12 +139,12 @@ async function copyInOne(tables: readonly MoveTable[], ends: Ends, tell: Tell): 
   }
 }
 
-async function refuseDifferent(table: MoveTable, source: MoveSource, target: MoveTarget): Promise<void> {
+async function refuseDifferent(table: TransferTable, source: TransferSource, target: TransferTarget): Promise<void> {
   const here = source.sums(table)
   const there = await target.sums(table)
   const at = here.findIndex((sum, i) => sum !== there[i])
   if (at < 0 && here.length === there.length) return
-  throw new CannotMove(
+  throw new CannotTransfer(
     `the copy differs in ${table.name}, ${sumNames(table)[at]}: ${here[at]} in the source, ${there[at]} in the target; the source is as it was`,
   )
 }
@@ -145,7 +152,7 @@ async function refuseDifferent(table: MoveTable, source: MoveSource, target: Mov
 // While waiting, newly settled rows continue to be copied, so that little is left for the end.
 async function lockWhenFree(
   dir: string,
-  wait: MoveOptions['wait'],
+  wait: TransferOptions['wait'],
   catchUp: () => Promise<void>,
 ): Promise<DataDirLock | undefined> {
   for (;;) {
@@ -159,16 +166,16 @@ async function lockWhenFree(
 function refuseBroken(which: string, report: AuditReport): void {
   const broken = report.findings.filter(finding => finding.broken > 0).map(finding => finding.invariant)
   if (broken.length === 0) return
-  throw new CannotMove(
+  throw new CannotTransfer(
     `the books of the ${which} are broken (${broken.join(', ')}; see turnpike audit); nothing is in force there`,
   )
 }
 
-function rowsAhead(tables: readonly MoveTable[], source: MoveSource): number {
+function rowsAhead(tables: readonly TransferTable[], source: TransferSource): number {
   return tables.filter(({ role }) => role === 'ahead').reduce((sum, table) => sum + source.count(table), 0)
 }
 
-function databaseOf(source: MoveSource): string {
+function databaseOf(source: TransferSource): string {
   return source.db.location() ?? ''
 }
 

@@ -7,11 +7,11 @@ import { Failure } from '../../domain/failure.ts'
 import type { AnswerListener } from '../../domain/handoff.ts'
 import type { SdkKind } from '../../domain/presets.ts'
 import { storable } from '../../domain/usage.ts'
-import { remembered } from '../../lib/memoize.ts'
+import { memoize } from '../../lib/memoize.ts'
 import type { Adapter, UpstreamRequest } from '../adapter.ts'
 import type { WireBounds, WireNeeds } from '../openai/adapter.ts'
 import type { Unsaid } from '../openai/error.ts'
-import type { AnswerRoom } from '../response-memory.ts'
+import type { AnswerReservation } from '../response-memory.ts'
 import { failureOfSaying, failureOfSdk, isUnknownShape } from './error.ts'
 import { sdkModel } from './models.ts'
 import { callOptions, ignoredBy } from './request.ts'
@@ -21,7 +21,7 @@ import { sdkWire } from './wire.ts'
 export function sdkAdapter(provider: Provider, kind: SdkKind, bounds: WireBounds, needs: WireNeeds): Adapter {
   const wire = sdkWire(provider, kind, bounds, needs)
   // A package's warnings about settings that this model does not accept.
-  const warned = remembered((_: Chat): string[] => [])
+  const warned = memoize((_: Chat): string[] => [])
 
   return {
     provider,
@@ -33,14 +33,14 @@ export function sdkAdapter(provider: Provider, kind: SdkKind, bounds: WireBounds
         state.over = true
         listener.end(failure)
       }
-      const rooms: AnswerRoom[] = []
-      const openRoom = (resume: () => void) => {
-        const room = needs.memory.open(upstreamRequest.accountId, resume)
-        rooms.push(room)
-        return room
+      const reservations: AnswerReservation[] = []
+      const reserveMemory = (resume: () => void) => {
+        const reservation = needs.memory.open(upstreamRequest.accountId, resume)
+        reservations.push(reservation)
+        return reservation
       }
       const note = (warnings: readonly SharedV4Warning[]) => warned(upstreamRequest.chat).push(...unsupported(warnings))
-      speak(upstreamRequest, listener, state, { signal: stop.signal, note, openRoom })
+      speak(upstreamRequest, listener, state, { signal: stop.signal, note, reserveMemory })
         .then(
           () => end(undefined),
           error => {
@@ -50,7 +50,7 @@ export function sdkAdapter(provider: Provider, kind: SdkKind, bounds: WireBounds
         )
         .catch(needs.onBug)
         .finally(() => {
-          for (const room of rooms) room.release()
+          for (const reservation of reservations) reservation.release()
         })
       return {
         pause() {
@@ -77,11 +77,11 @@ export function sdkAdapter(provider: Provider, kind: SdkKind, bounds: WireBounds
     upstreamRequest: UpstreamRequest,
     listener: AnswerListener,
     state: Speaking,
-    { signal, note, openRoom }: CallNeeds,
+    { signal, note, reserveMemory }: CallNeeds,
   ): Promise<void> {
     const say = <Said>(work: () => Said) => sayable(work, state, wire.unsaid(upstreamRequest.credential))
     const options = await say(() => ({ ...callOptions(upstreamRequest, provider, kind), abortSignal: signal }))
-    const model = await modelFor(noting(upstreamRequest, state), signal, openRoom)
+    const model = await modelFor(noting(upstreamRequest, state), signal, reserveMemory)
     if (upstreamRequest.chat.stream) {
       const { stream } = await say(() => model.doStream(options))
       await readStream(stream, listener, state, note)
@@ -94,10 +94,14 @@ export function sdkAdapter(provider: Provider, kind: SdkKind, bounds: WireBounds
     listener.whole(wholeOf(result, kind))
   }
 
-  async function modelFor(upstreamRequest: UpstreamRequest, signal: AbortSignal, openRoom: CallNeeds['openRoom']) {
+  async function modelFor(
+    upstreamRequest: UpstreamRequest,
+    signal: AbortSignal,
+    reserveMemory: CallNeeds['reserveMemory'],
+  ) {
     const credential = needed(upstreamRequest.credential)
     signal.throwIfAborted()
-    const send = await wire.send(upstreamRequest, credential, signal, openRoom)
+    const send = await wire.send(upstreamRequest, credential, signal, reserveMemory)
     const model = await sdkModel(kind, { provider, credential, model: upstreamRequest.model, send })
     signal.throwIfAborted()
     return model
@@ -125,14 +129,14 @@ export function sdkAdapter(provider: Provider, kind: SdkKind, bounds: WireBounds
       finished ||= part.type === 'finish'
       while (state.paused && !state.over) await resumed(state)
     }
-    if (!finished) throw new Failure('broke', 'the stream ended without a finish')
+    if (!finished) throw new Failure('interrupted', 'the stream ended without a finish')
   }
 }
 
 type CallNeeds = {
   readonly signal: AbortSignal
   readonly note: (warnings: readonly SharedV4Warning[]) => void
-  readonly openRoom: (resume: () => void) => AnswerRoom
+  readonly reserveMemory: (resume: () => void) => AnswerReservation
 }
 
 type Speaking = { paused: boolean; over: boolean; isSent: boolean; upstreamId: string | null; go: () => void }

@@ -18,7 +18,7 @@ export function failureOfSdk(error: unknown, unsaid: Unsaid): Failure {
     return failureOfStatus({ status: statusCode, body: Buffer.from(String(responseBody ?? '')) }, unsaid)
   // An error within a stream, as read by the package.
   if (!(error instanceof Error)) return failureOfError({ status: statusCode, type, message }, unsaid)
-  return new Failure('nonsense', `the upstream sent something else than an answer: ${name.slice(0, 64)}`, {
+  return new Failure('invalid_response', `the upstream sent something else than an answer: ${name.slice(0, 64)}`, {
     status: 200,
   })
 }
@@ -27,7 +27,7 @@ export function failureOfSdk(error: unknown, unsaid: Unsaid): Failure {
 // packages make assumptions that a caller need not meet, and throw arbitrary errors.
 export function failureOfSaying(error: unknown, unsaid: Unsaid): Failure {
   const failure = failureOfSdk(error, unsaid)
-  if (failure.kind !== 'nonsense' && failure.kind !== 'status') return failure
+  if (failure.kind !== 'invalid_response' && failure.kind !== 'status') return failure
   return new Failure('rejected', `the wire cannot say it: ${fieldsOf(error).name.slice(0, 64)}`, { words: UNSAYABLE })
 }
 

@@ -4,7 +4,7 @@ import { createPrivateKey, sign } from 'node:crypto'
 import type { Credential } from '../../domain/catalog.ts'
 import { Failure } from '../../domain/failure.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { remembered } from '../../lib/memoize.ts'
+import { memoize } from '../../lib/memoize.ts'
 import type { FetchFunction } from '../fetch.ts'
 
 export type ServiceAccount = { readonly email: string; readonly key: string; readonly keyId: string | undefined }
@@ -17,11 +17,9 @@ const LIFE_S = 3600
 const RENEWED_BEFORE_S = 300
 
 // Undefined for an API key.
-export const serviceAccountOf = remembered(
-  ({ secret }: Credential): { readonly account: ServiceAccount | undefined } => ({
-    account: readAccount(secret.startsWith('{') ? secret : Buffer.from(secret, 'base64').toString()),
-  }),
-)
+export const serviceAccountOf = memoize(({ secret }: Credential): { readonly account: ServiceAccount | undefined } => ({
+  account: readAccount(secret.startsWith('{') ? secret : Buffer.from(secret, 'base64').toString()),
+}))
 
 export type Tokens = {
   get(credential: Credential, account: ServiceAccount): Promise<string>
@@ -33,7 +31,7 @@ export type TokenNeeds = { readonly url: string; readonly clock: Clock; readonly
 
 export function vertexTokens(needs: TokenNeeds): Tokens {
   type Kept = { token: string; untilMs: number; pending: Promise<string> | undefined }
-  const kept = remembered((_: Credential): Kept => ({ token: '', untilMs: 0, pending: undefined }))
+  const kept = memoize((_: Credential): Kept => ({ token: '', untilMs: 0, pending: undefined }))
 
   async function renew(state: Kept, account: ServiceAccount): Promise<string> {
     const now = needs.clock.now()

@@ -9,7 +9,7 @@ import type { HttpClient } from '../http-client.ts'
 import { openClient } from '../open-client.ts'
 import type { WireBounds, WireNeeds } from '../openai/adapter.ts'
 import type { Unsaid } from '../openai/error.ts'
-import type { AnswerRoom } from '../response-memory.ts'
+import type { AnswerReservation } from '../response-memory.ts'
 import { failureOfSdkStatus } from './error.ts'
 import { serviceAccountOf, TOKEN_URL, type Tokens, vertexTokens } from './vertex-token.ts'
 
@@ -19,7 +19,7 @@ export type SdkWire = {
     upstreamRequest: UpstreamRequest,
     credential: Credential,
     signal: AbortSignal,
-    openRoom: (resume: () => void) => AnswerRoom,
+    reserveMemory: (resume: () => void) => AnswerReservation,
   ): Promise<FetchFunction>
   unsaid(credential: Credential | undefined): Unsaid
   retire(): void
@@ -79,7 +79,7 @@ export function sdkWire(provider: Provider, kind: SdkKind, wireBounds: WireBound
   }
 
   return {
-    async send(upstreamRequest, credential, signal, openRoom) {
+    async send(upstreamRequest, credential, signal, reserveMemory) {
       const { stream } = upstreamRequest.chat
       const firstByteMs = stream ? timeouts.firstByteStreamMs : timeouts.firstByteJsonMs
       const totalMs = Math.min(timeouts.totalMs, upstreamRequest.totalMsMax)
@@ -96,7 +96,7 @@ export function sdkWire(provider: Provider, kind: SdkKind, wireBounds: WireBound
         headers: { ...provider.quirks.headers, ...headers },
         stream,
         bounds,
-        openRoom,
+        reserveMemory,
         firstByteMs,
         totalMs: totalMs - (needs.clock.monotonic() - startedMs),
         silence: upstreamRequest.silence,

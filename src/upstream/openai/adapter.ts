@@ -4,7 +4,7 @@ import type { Credential, Provider } from '../../domain/catalog.ts'
 import type { Failure } from '../../domain/failure.ts'
 import type { AnswerListener, Flow } from '../../domain/handoff.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { remembered } from '../../lib/memoize.ts'
+import { memoize } from '../../lib/memoize.ts'
 import { withoutTrailing } from '../../lib/trailing.ts'
 import type { Adapter, UpstreamRequest } from '../adapter.ts'
 import type { ConnectionLimit } from '../connection-limit.ts'
@@ -43,7 +43,7 @@ export function openaiAdapter(provider: Provider, bounds: WireBounds, needs: Wir
   }
   const connectionsMax = bounds.connectionsPerProviderMax
   const client = openClient(provider, { ...needs, url, headers, connectionsMax }, needs.network)
-  const known = remembered((credential: Credential) => ({
+  const known = memoize((credential: Credential) => ({
     head: headerLines({ [provider.quirks.authHeader]: authorization(credential, provider) }),
     setup: { ...bounds, unsaid: [url.host, credential.secret] },
   }))
@@ -95,7 +95,7 @@ export function openaiAdapter(provider: Provider, bounds: WireBounds, needs: Wir
         abort()
         reader.abandon()
       },
-      room: reader.room,
+      reservation: reader.reservation,
       upstreamId: () => state.upstreamId,
     }
   }

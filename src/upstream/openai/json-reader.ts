@@ -4,9 +4,9 @@ import { Failure } from '../../domain/failure.ts'
 import type { AnswerListener } from '../../domain/handoff.ts'
 import { guardText } from '../../lib/json-guard.ts'
 import type { LargeAnswers } from '../large-answers.ts'
-import type { AnswerMemory, AnswerRoom } from '../response-memory.ts'
+import type { AnswerMemory, AnswerReservation } from '../response-memory.ts'
 import type { Unsaid } from './error.ts'
-import { DEPTH_MAX, nonsense, readWhole } from './response.ts'
+import { DEPTH_MAX, invalidResponse, readWhole } from './response.ts'
 
 export type JsonReaderBounds = {
   readonly answerBytesMax: number
@@ -38,7 +38,7 @@ export type JsonReader = {
   // The remainder is not needed.
   abandon(): void
   // The memory of the answer that it has passed on, if it is a large one.
-  room(): { release(): void } | undefined
+  reservation(): { release(): void } | undefined
 }
 
 export function jsonReader(
@@ -47,7 +47,7 @@ export function jsonReader(
   state: { upstreamId: string | null },
   needs: JsonReaderNeeds,
 ): JsonReader {
-  let room: AnswerRoom | undefined
+  let reservation: AnswerReservation | undefined
   let roomBytes = 0
   let announced = 0
   let bytes = 0
@@ -65,18 +65,18 @@ export function jsonReader(
     listener.end(failure)
   }
   const release = () => {
-    if (room === undefined) return
+    if (reservation === undefined) return
     for (const { buffer } of pieces) free(buffer)
     for (const { buffer } of written) free(buffer)
     pieces = []
-    room.release()
-    room = undefined
+    reservation.release()
+    reservation = undefined
   }
 
   function needRoom(wanted: number): void {
-    room ??= needs.memory.open(needs.accountId, needs.resume)
+    reservation ??= needs.memory.open(needs.accountId, needs.resume)
     roomBytes += wanted
-    if (!room.take(wanted)) needs.pause()
+    if (!reservation.take(wanted)) needs.pause()
   }
 
   function append(chunk: Buffer): void {
@@ -85,7 +85,7 @@ export function jsonReader(
       if (last === undefined || filled === last.length) {
         const left = chunk.length - from
         // Without memory only the received bytes are kept, so that what is still to come takes no memory yet.
-        const space = room?.isWaiting ? 0 : announced === 0 ? SEGMENT_BYTES : announced - (bytes - left)
+        const space = reservation?.isWaiting ? 0 : announced === 0 ? SEGMENT_BYTES : announced - (bytes - left)
         last = Buffer.allocUnsafeSlow(Math.max(left, space))
         pieces.push(last)
         filled = 0
@@ -97,7 +97,7 @@ export function jsonReader(
   }
 
   function segments(): Buffer[] {
-    if (room === undefined) return [Buffer.concat(pieces)]
+    if (reservation === undefined) return [Buffer.concat(pieces)]
     const last = pieces.length - 1
     return pieces.map((piece, number) => (number === last ? piece.subarray(0, filled) : piece))
   }
@@ -130,14 +130,14 @@ export function jsonReader(
       if (bytes > setup.answerBytesMax) {
         needs.abort()
         const why = `the answer is over ${setup.answerBytesMax} bytes`
-        return end(new Failure('oversize', why, { producedBytes: bytes }))
+        return end(new Failure('too_large', why, { producedBytes: bytes }))
       }
-      if (room === undefined && bytes <= setup.answerUncountedBytesMax) {
+      if (reservation === undefined && bytes <= setup.answerUncountedBytesMax) {
         pieces.push(Buffer.from(chunk))
         return
       }
       if (bytes > roomBytes) {
-        const first = room === undefined
+        const first = reservation === undefined
         needRoom(Math.max(bytes - roomBytes, SEGMENT_BYTES))
         if (first) moveToSegment()
       }
@@ -147,31 +147,33 @@ export function jsonReader(
       if (over) return
       if (failure !== undefined) {
         // The gateway stopped reading. What was read had been produced.
-        const isOurs = failure.kind === 'timeout' && room?.isWaiting === true
-        return end(isOurs ? new Failure('cut', 'no memory for the answer in time', { producedBytes: bytes }) : failure)
+        const isOurs = failure.kind === 'timeout' && reservation?.isWaiting === true
+        return end(
+          isOurs ? new Failure('cancelled', 'no memory for the answer in time', { producedBytes: bytes }) : failure,
+        )
       }
-      room?.complete()
+      reservation?.complete()
       if (bytes > setup.answerInlineBytesMax) return readLarge()
       try {
-        const text = String(pieces.length === 1 && room === undefined ? pieces[0] : Buffer.concat(segments()))
+        const text = String(pieces.length === 1 && reservation === undefined ? pieces[0] : Buffer.concat(segments()))
         const verdict = guardText(text, { depthMax: DEPTH_MAX, membersMax: setup.answerInlineMembersMax })
         if (verdict === 'too_many') return readLarge()
-        if (verdict === 'too_deep') throw nonsense('nested too deeply')
+        if (verdict === 'too_deep') throw invalidResponse('nested too deeply')
         const answer = readWhole(text, setup.unsaid)
         pieces = []
         state.upstreamId = answer.id
         listener.whole(answer.whole)
         end(undefined)
       } catch (error) {
-        end(error instanceof Failure ? error : nonsense('not JSON'))
+        end(error instanceof Failure ? error : invalidResponse('not JSON'))
       }
     },
-    isWaiting: () => room?.isWaiting === true,
+    isWaiting: () => reservation?.isWaiting === true,
     abandon() {
       over = true
       if (!inThread) release()
     },
-    room: () => (room === undefined ? undefined : { release }),
+    reservation: () => (reservation === undefined ? undefined : { release }),
   }
 
   // What arrived before memory was granted.

@@ -80,7 +80,7 @@ export function streamReader(
     end(
       trouble instanceof Failure
         ? trouble
-        : new Failure('oversize', message, { producedBytes: setup.sseEventBytesMax }),
+        : new Failure('too_large', message, { producedBytes: setup.sseEventBytesMax }),
     )
   }
 
@@ -100,12 +100,12 @@ export function streamReader(
       if (done) return endDone()
       // Every choice has finished: at most a usage frame is missing.
       if (finished.size > 0 && speaking.size === 0) return end(undefined)
-      end(failure ?? new Failure('broke', 'the stream ended with neither finish_reason nor [DONE]'))
+      end(failure ?? new Failure('interrupted', 'the stream ended with neither finish_reason nor [DONE]'))
     },
   }
 
   function endDone(): void {
     const empty = finished.size === 0 && speaking.size === 0
-    end(empty ? new Failure('nonsense', 'the stream has no choices', { status: 200 }) : undefined)
+    end(empty ? new Failure('invalid_response', 'the stream has no choices', { status: 200 }) : undefined)
   }
 }

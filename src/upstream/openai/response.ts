@@ -14,7 +14,7 @@ const FRAME_BOUNDS = { depthMax: DEPTH_MAX, membersMax: 50_000 }
 
 export function readChunk(data: string, unsaid: Unsaid): { readonly id: string | null; readonly chunk: Chunk } {
   const verdict = guardText(data, FRAME_BOUNDS)
-  if (verdict !== 'ok') throw nonsense(verdict === 'too_deep' ? 'nested too deeply' : 'too many members')
+  if (verdict !== 'ok') throw invalidResponse(verdict === 'too_deep' ? 'nested too deeply' : 'too many members')
   const frame = object(parse(data), unsaid)
   const choices = Array.isArray(frame.choices) ? frame.choices.slice(0, CHOICES_MAX).map(chunkChoice) : []
   return { id: idOf(frame.id), chunk: { choices, usage: frame.usage ?? undefined, fingerprint: fingerprintOf(frame) } }
@@ -23,7 +23,7 @@ export function readChunk(data: string, unsaid: Unsaid): { readonly id: string |
 // For a text that was checked like a frame.
 export function readWhole(text: string, unsaid: Unsaid): { readonly id: string | null; readonly whole: Whole } {
   const body = object(parse(text), unsaid)
-  if (!Array.isArray(body.choices) || body.choices.length === 0) throw nonsense('the answer has no choices')
+  if (!Array.isArray(body.choices) || body.choices.length === 0) throw invalidResponse('the answer has no choices')
   return {
     id: idOf(body.id),
     whole: {
@@ -106,7 +106,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw nonsense('not JSON')
+    throw invalidResponse('not JSON')
   }
 }
 
@@ -118,11 +118,11 @@ function object(value: unknown, unsaid: Unsaid): Record<string, unknown> {
 
 function record(value: unknown): Record<string, unknown> {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
-  throw nonsense('not an object')
+  throw invalidResponse('not an object')
 }
 
-export function nonsense(what: string): Failure {
-  return new Failure('nonsense', `the upstream sent something else than an answer: ${what}`, { status: 200 })
+export function invalidResponse(what: string): Failure {
+  return new Failure('invalid_response', `the upstream sent something else than an answer: ${what}`, { status: 200 })
 }
 
 function idOf(value: unknown): string | null {

@@ -6,7 +6,7 @@ import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
 import type { Provider } from '../../../src/domain/catalog.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
-import { type Store, StoreAway } from '../../../src/store/contract/store.ts'
+import { type Store, StoreUnavailable } from '../../../src/store/contract/store.ts'
 import { openPostgres } from '../../../src/store/postgres/postgres.ts'
 import { openPostgresSql, POSTGRES_BOUNDS } from '../../../src/store/postgres/sql.ts'
 import { bill, GATE_ENGINES, newKey, openFixture } from '../../support/billing-stores.ts'
@@ -47,7 +47,7 @@ if (postgres !== undefined) {
   ] as const) {
     test(`a chat reads its own rows alone, also in tables that were ${tables} and have grown`, async () => {
       await using fixture = await openFixture(make, 1_000_000n)
-      const { gates, upkeep } = fixture.store
+      const { gates, maintenance: upkeep } = fixture.store
       // What a connection has read it tells with the end of a transaction, once a second at most.
       const told = async (work: Promise<unknown>) => {
         await work
@@ -57,7 +57,7 @@ if (postgres !== undefined) {
         await gates.gate(fixture.ask(id))
         await gates.settle(bill(id, {}))
       }
-      await upkeep.makeRoom()
+      await upkeep.ensurePartitions()
       await once('first')
       await fixture.tamper(statement)
       await once('second')
@@ -261,11 +261,11 @@ if (postgres !== undefined) {
     await node.ping()
     await cutter[Symbol.asyncDispose]()
 
-    await assert.rejects(node.gates.gate(fixture.ask('r1')), StoreAway)
-    await assert.rejects(node.gates.settle(bill('r1', {})), StoreAway)
-    await assert.rejects(node.gates.bearer(newKey().secret.hash), StoreAway)
-    await assert.rejects(node.keys.get('key'), StoreAway)
-    await assert.rejects(node.ping(), StoreAway)
+    await assert.rejects(node.gates.gate(fixture.ask('r1')), StoreUnavailable)
+    await assert.rejects(node.gates.settle(bill('r1', {})), StoreUnavailable)
+    await assert.rejects(node.gates.bearer(newKey().secret.hash), StoreUnavailable)
+    await assert.rejects(node.keys.get('key'), StoreUnavailable)
+    await assert.rejects(node.ping(), StoreUnavailable)
     await node.close()
   })
 
@@ -286,7 +286,7 @@ if (postgres !== undefined) {
     const waitedMs = systemClock.monotonic() - asked
     cutter.hang(false)
 
-    assert.ok(answers.every(answer => answer.status === 'rejected' && answer.reason instanceof StoreAway))
+    assert.ok(answers.every(answer => answer.status === 'rejected' && answer.reason instanceof StoreUnavailable))
     assert.ok(waitedMs < 10_000, `waited ${waitedMs} ms`)
     assert.equal(await node.gates.settle(bill('r1', { prompt: 10 })), 'settled')
     assert.deepEqual(await fixture.balance(), { available: 990n, held: 0n, spent: 10n, owed: 0n })

@@ -47,7 +47,7 @@ if (hasPostgres()) {
         [ids.ahead, 'usage_rest'],
       ]),
     )
-    await store.upkeep.makeRoom()
+    await store.maintenance.ensurePartitions()
     assert.match(String((await placed()).get(ids.ahead)), /^usage_\d{4}_\d\d$/)
     assert.equal(await store.gates.sweep([]), 1)
     assert.equal((await store.usage.get(ids.open))?.state, 'recovered')

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import pg from 'pg'
 import { systemClock } from '../../../src/lib/clock.ts'
-import { StoreAway } from '../../../src/store/contract/store.ts'
+import { StoreUnavailable } from '../../../src/store/contract/store.ts'
 import { openPostgres } from '../../../src/store/postgres/postgres.ts'
 import { bill, checkpoint, GATE_ENGINES, openFixture } from '../../support/billing-stores.ts'
 import { commitCutter } from '../../support/commit-cutter.ts'
@@ -87,7 +87,7 @@ if (postgres !== undefined) {
 
     await stranger.query(`BEGIN; UPDATE usage SET state = 'recovered' WHERE request_id = 'r1'`)
     const settling = gates.settle(bill('r1', { prompt: 10 }))
-    const settled = assert.rejects(settling, StoreAway)
+    const settled = assert.rejects(settling, StoreUnavailable)
     await until('the settlement waits for the row', async () => {
       const { rows } = await stranger.query('SELECT 1 FROM pg_locks WHERE NOT granted')
       return rows.length > 0

@@ -162,7 +162,7 @@ if (hasRedis()) {
       bounds,
       random: Math.random,
       begin: canCount,
-      onAway: nothing,
+      onUnavailable: nothing,
       onBack: nothing,
     })
     return { buckets: redisBuckets(link), [Symbol.asyncDispose]: async () => link.close() }

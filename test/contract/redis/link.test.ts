@@ -125,7 +125,7 @@ async function openLink(url: string) {
     bounds: BOUNDS,
     random: Math.random,
     begin: canCount,
-    onAway: why => told.push(`away: ${why}`),
+    onUnavailable: why => told.push(`away: ${why}`),
     onBack: () => told.push('back'),
   })
   return { link, told, [Symbol.asyncDispose]: async () => link.close() }

@@ -169,7 +169,7 @@ for (const { engine, make } of GATE_ENGINES) {
       const gated = fixture.store.gates.gate(late)
       await setTimeout(200)
 
-      assert.equal((await fixture.store.upkeep.rollUp(0)).rolled, 0)
+      assert.equal((await fixture.store.maintenance.rollUp(0)).rolled, 0)
       await other.query('COMMIT')
       await gated
       await fixture.store.gates.settle(bill(late.facts.requestId, { prompt: 1 }))
@@ -184,7 +184,7 @@ for (const { engine, make } of GATE_ENGINES) {
       await settleAt(fixture, SOME_HOUR * HOUR_MS)
       await batch.query(`BEGIN; ${SHARE_HOURS}`)
 
-      assert.equal((await fixture.store.upkeep.rollUp(0)).rolled, 0)
+      assert.equal((await fixture.store.maintenance.rollUp(0)).rolled, 0)
       await batch.query('COMMIT')
 
       assert.ok((await rollUpAll(fixture.store)) > 0)
@@ -199,7 +199,7 @@ for (const { engine, make } of GATE_ENGINES) {
       await noteAt(fixture, SOME_HOUR * HOUR_MS + 7)
       await batch.query(`BEGIN; ${SHARE_HOURS}`)
 
-      const { rolled } = await fixture.store.upkeep.rollUp(HOUR_MS)
+      const { rolled } = await fixture.store.maintenance.rollUp(HOUR_MS)
       await batch.query('COMMIT')
 
       assert.ok(rolled > 0)

@@ -24,8 +24,8 @@ test('on the embedded store there is one node, alive, and nothing to hear from o
 
   assert.deepEqual([others.length, node?.id, node?.name, node?.version], [0, 'me', 'here', '1.2.3'])
   assert.deepEqual([node?.state, node?.self, node?.inFlight], ['alive', true, 7])
-  assert.equal((await store.nodes.news()).nodesAlive, 1)
-  assert.equal(await store.nodes.inTurn(async () => 'done'), 'done')
+  assert.equal((await store.nodes.changes()).nodesAlive, 1)
+  assert.equal(await store.nodes.withStartupLock(async () => 'done'), 'done')
   await store.close()
 })
 
@@ -59,7 +59,7 @@ if (postgres !== undefined) {
         ['two', 'silent'],
       ],
     )
-    assert.deepEqual([(await one.nodes.news()).nodesAlive, (await two.nodes.news()).nodesAlive], [1, 1])
+    assert.deepEqual([(await one.nodes.changes()).nodesAlive, (await two.nodes.changes()).nodesAlive], [1, 1])
     await two.close()
     assert.deepEqual((await one.nodes.list()).map(ofId), ['one'])
     await one.close()
@@ -91,14 +91,14 @@ if (postgres !== undefined) {
   test('a node hears of a changed catalog and of keys whose streams are to end, and not of any other revoke', async () => {
     await using fixture = await openFixture(make, 0n)
     const node = await opened(fixture.url, 'one')
-    const before = await node.nodes.news()
+    const before = await node.nodes.changes()
 
     const input = { provider: provider('p'), entered: '{}', active: true, credentials: [] }
     await fixture.store.catalog.createProvider(input, 10, ACTOR)
     await fixture.store.keys.revoke('key', ACTOR)
-    const revoked = await node.nodes.news()
+    const revoked = await node.nodes.changes()
     await fixture.store.keys.revoke('key', ACTOR, true)
-    const aborted = await node.nodes.news()
+    const aborted = await node.nodes.changes()
 
     assert.ok(revoked.catalogRevision > before.catalogRevision)
     assert.equal(revoked.catalogRevision, (await node.catalog.load()).revision)
@@ -120,7 +120,7 @@ if (postgres !== undefined) {
     }
 
     const done = await Promise.allSettled(
-      ['one', 'two', 'three'].map((name, i) => nodes[i]!.nodes.inTurn(() => work(name))),
+      ['one', 'two', 'three'].map((name, i) => nodes[i]!.nodes.withStartupLock(() => work(name))),
     )
 
     assert.equal(most, 1)
@@ -135,10 +135,10 @@ if (postgres !== undefined) {
     await using fixture = await openFixture(make, 1000n)
     const starting = await opened(fixture.url, 'starting')
 
-    const done = await starting.nodes.inTurn(async () => [
+    const done = await starting.nodes.withStartupLock(async () => [
       (await fixture.store.gates.gate(fixture.ask('r1'))).kind,
       await fixture.store.gates.settle(bill('r1', {})),
-      await fixture.store.upkeep.rollUp(0),
+      await fixture.store.maintenance.rollUp(0),
     ])
 
     assert.deepEqual(done.slice(0, 2), ['granted', 'settled'])

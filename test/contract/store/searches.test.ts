@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { randomUUIDv7 } from 'node:crypto'
 import { test } from 'node:test'
-import { StoreAway } from '../../../src/store/contract/store.ts'
+import { StoreUnavailable } from '../../../src/store/contract/store.ts'
 import { openSqlite } from '../../../src/store/sqlite/sqlite.ts'
 import { bill, type Fixture, GATE_ENGINES, newKey, openFixture } from '../../support/billing-stores.ts'
 import { ENGINES, OPERATOR, openRooms } from '../../support/engines.ts'
@@ -75,7 +75,10 @@ test('sqlite: a report past its time limit is given up, and the next one is serv
   const store = await openSqlite({ path: fixture.url, owner: 'second', reports })
   const search = () => store.keys.list({ limit: 50, q: 'nobody has this name' })
 
-  await assert.rejects(search, (error: Error) => error instanceof StoreAway && /took too long/.test(error.message))
+  await assert.rejects(
+    search,
+    (error: Error) => error instanceof StoreUnavailable && /took too long/.test(error.message),
+  )
   const page = await store.keys.list({ limit: 2 })
   const answers = await Promise.allSettled([search(), search(), search(), search()])
   await store.close()
@@ -92,8 +95,8 @@ test('sqlite: a reader that is silent past the limit is replaced', async () => {
   const reports = { msMax: 0, statementMsMax: 1, waitingMax: 3 }
   const store = await openSqlite({ path: fixture.url, owner: 'second', reports })
 
-  await assert.rejects(store.keys.list({ limit: 50, q: 'nobody has this name' }), StoreAway)
-  await assert.rejects(store.keys.list({ limit: 50, q: 'nobody has this name' }), StoreAway)
+  await assert.rejects(store.keys.list({ limit: 50, q: 'nobody has this name' }), StoreUnavailable)
+  await assert.rejects(store.keys.list({ limit: 50, q: 'nobody has this name' }), StoreUnavailable)
   await store.keys.create(newKey('key_after'), OPERATOR)
   await store.close()
 })

@@ -81,7 +81,7 @@ function heldRow(): Held {
 // The one checkpoint that was written before the row was recovered.
 function markOnce(held: Held, model: Model, gates: Gates): void {
   const rings: (() => void)[] = []
-  const alarms = {
+  const timers = {
     set(_ms: number, ring: () => void) {
       rings.push(ring)
       return { again: () => undefined, cancel: () => undefined }
@@ -89,7 +89,7 @@ function markOnce(held: Held, model: Model, gates: Gates): void {
   }
   const seen = { usage: undefined, output: () => ({ any: true, texts: ['four'], bytesBeyond: 0 }) }
   const progress = () => ({ provider: 'up', model, at: Date.now() })
-  keepCheckpoints(held, seen, progress, { gates, alarms, checkpointFirstMs: 1, checkpointEveryMs: 1 })
+  keepCheckpoints(held, seen, progress, { gates, timers, checkpointFirstMs: 1, checkpointEveryMs: 1 })
   rings[0]?.()
 }
 
@@ -120,7 +120,7 @@ function settleNeeds(gates: Gates, odd: string[]) {
     counter: { count: () => assert.fail('nothing is estimated') },
     clock: systemClock,
     settleWaitMs: 60_000,
-    alarms: { set: () => ({ again: () => undefined, cancel: () => undefined }) },
+    timers: { set: () => ({ again: () => undefined, cancel: () => undefined }) },
     pauses: { rest: () => assert.fail('nothing fails') },
     live: roster<string>(),
     onClamped: () => assert.fail('nothing is clamped'),

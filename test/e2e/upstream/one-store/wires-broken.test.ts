@@ -128,7 +128,7 @@ for (const kind of SDK) {
 
       assertRefusal(answer, 'all_providers_failed')
       const row = await settledRow(gateway, answer.headers['x-request-id'])
-      assert.deepEqual([row.attempts[0]?.outcome, row.cost], ['nonsense', '0'])
+      assert.deepEqual([row.attempts[0]?.outcome, row.cost], ['invalid_response', '0'])
     }
   })
 
@@ -160,7 +160,7 @@ test('anthropic: a stream that ends before its first word was none', async () =>
   const answer = await ask('anthropic', { stream: true })
 
   assertRefusal(answer, 'all_providers_failed')
-  assert.equal((await settledRow(gateway, answer.headers['x-request-id'])).attempts[0]?.outcome, 'broke')
+  assert.equal((await settledRow(gateway, answer.headers['x-request-id'])).attempts[0]?.outcome, 'interrupted')
 })
 
 test("google: a wrong key is the operator's trouble, not the caller's", async () => {
