@@ -1,4 +1,4 @@
-// Reads the answers of one keep-alive connection and judges each: right status, whole body, nothing missing.
+// Reads the answers of one keep-alive connection and checks each: expected status, complete body, no missing frame.
 
 export type Form = 'json' | 'stream'
 
@@ -8,7 +8,7 @@ const DONE = Buffer.from('data: [DONE]\n\n')
 const FRAME_START = Buffer.from('data: ')
 const BLANK_LINE = '\r\n\r\n'
 
-// Feeds bytes in; tells of each complete answer, with the reason if it is not a good one.
+// Consumes bytes; reports each complete answer, with the reason if it is not a good one.
 export function answerReader(form: Form, onAnswer: (fault: string | undefined) => void): (bytes: Buffer) => void {
   let pending: Buffer = Buffer.alloc(0)
   let body: Buffer[] = []
@@ -21,7 +21,7 @@ export function answerReader(form: Form, onAnswer: (fault: string | undefined) =
     while (step());
   }
 
-  // Takes one piece off what is pending; false when more bytes are needed.
+  // Consumes one piece of the pending bytes; false when more are needed.
   function step(): boolean {
     if (state === 'head') return readHead()
     if (state === 'chunk-size') return readChunkSize()

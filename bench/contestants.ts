@@ -1,4 +1,4 @@
-// Who is measured, and how each is started; every one of them answers chats of the same upstream.
+// What is measured, and how each is started; all answer chats of the same upstream.
 
 import { join } from 'node:path'
 import type { Contestant } from './contestant.ts'

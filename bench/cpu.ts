@@ -1,13 +1,13 @@
-// What a process and everything below it has used, read from /proc: CPU time of all threads, ended children
-// included, and resident memory.
+// Resource usage of a process and its descendants, from /proc: CPU time of all threads, ended children included, and resident
+// memory.
 
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 
 const ticksPerSecond = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
 
-// User + system, to the nanosecond: in ticks of 10 ms a round of nginx is too short to be compared with. Threads that end
-// meanwhile are not counted, and under load none does; children that ended and were waited for are, in ticks.
+// User + system, to the nanosecond: in ticks of 10 ms a round of nginx is too short for a comparison. Threads that end meanwhile
+// are not counted, and under load none does; children that ended and were waited for are, in ticks.
 export function cpuSeconds(rootPid: number): number {
   let nanoseconds = 0
   let ticks = 0
@@ -16,7 +16,7 @@ export function cpuSeconds(rootPid: number): number {
       nanoseconds += Number(read(`${pid}/task/${thread}/schedstat`).split(' ')[0])
     }
     const stat = read(`${pid}/stat`)
-    // The command's name may hold spaces and brackets: fields are counted from the last bracket, cutime is the 14th.
+    // The command's name may contain spaces and brackets: fields are counted from the last bracket, cutime is the 14th.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     for (const field of fields.slice(13, 15)) ticks += Number(field)
   }
@@ -31,13 +31,13 @@ export function residentMb(rootPid: number): number {
   return (kib * 1024) / 1e6
 }
 
-// Of all cores, user + system, and what the host took away.
+// Of all cores, user + system, and stolen time.
 export function machineCpuSeconds(): number {
   const [, user, nice, system] = read('stat').split(/\s+/).map(Number)
   return (user! + nice! + system!) / ticksPerSecond + stolenCpuSeconds()
 }
 
-// What the host of a virtual machine took away, of all cores.
+// Stolen time of a virtual machine, over all cores.
 export function stolenCpuSeconds(): number {
   return Number(read('stat').split(/\s+/)[8]) / ticksPerSecond
 }
@@ -61,7 +61,7 @@ function threadsOf(pid: number): readonly string[] {
   }
 }
 
-// Empty of what has ended meanwhile.
+// Empty for a process that has ended meanwhile.
 function read(name: string): string {
   try {
     return readFileSync(`/proc/${name}`, 'latin1')

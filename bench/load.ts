@@ -1,5 +1,5 @@
-// The load generator, a process of its own: keeps a number of connections busy with one request each and reports
-// how long the answers took and whether any was not whole.
+// The load generator, a separate process: keeps a number of connections busy with one request each and reports how long the
+// answers took and whether any was incomplete.
 
 import { connect } from 'node:net'
 import { performance } from 'node:perf_hooks'

@@ -1,5 +1,5 @@
-// The upstream that every contestant is measured against: the least HTTP that answers a chat, on bare sockets with
-// ready-made bytes, so that it is never what the benchmark measures.
+// The upstream that every contestant is measured against: the minimal HTTP that answers a chat, on bare sockets with prepared
+// bytes, so that it is never the bottleneck.
 
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
@@ -49,7 +49,7 @@ function answer(socket: Socket, body: string): void {
   }
   const writes = /"include_usage": *true/.test(body) ? streamWithUsage : plainStream
   if (paceMs > 0) writePaced(socket, writes, 0)
-  // Unpaced: a write for every frame, all in one tick. What the contestant reads together is for the kernel to decide.
+  // Unpaced: one write per frame, all in one tick. The kernel decides what the contestant reads together.
   else for (const bytes of writes) socket.write(bytes)
 }
 
@@ -82,7 +82,7 @@ function completion(): Buffer {
   )
 }
 
-// As OpenAI does it: with usage asked, every frame but the usage frame says `usage: null`.
+// Like OpenAI: with usage requested, every frame except the usage frame has `usage: null`.
 function stream(withUsage: boolean): readonly Buffer[] {
   const frames = Array.from({ length: FRAMES_PER_STREAM }, (_, i) => frame(choice(i), withUsage ? null : undefined))
   const usage = { prompt_tokens: 24, completion_tokens: FRAMES_PER_STREAM - 2, total_tokens: 22 + FRAMES_PER_STREAM }

@@ -1,4 +1,4 @@
-// The floor of the benchmark: nginx as a plain reverse proxy, found or installed, run from a folder of its own.
+// The baseline of the benchmark: nginx as a plain reverse proxy, found or installed, run from its own folder.
 
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
@@ -33,7 +33,7 @@ export function findNginx(): string | undefined {
   return PLACES.find(place => existsSync(place))
 }
 
-// A machine of ours is equipped without asking; a person's laptop is not touched.
+// Installs it without asking only in an automated environment; a person's laptop is not touched.
 export function installNginx(): string {
   const root = process.getuid?.() === 0
   if (!root && process.env.CI === undefined) {

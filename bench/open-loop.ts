@@ -1,5 +1,5 @@
-// The load of an overload, a process of its own: sends requests at a fixed rate, whatever became of those before, as many callers
-// who know nothing of each other do. Counts the answers by status.
+// The load of an overload, a separate process: sends requests at a fixed rate, whatever happened to earlier ones, like many
+// independent callers. Counts the answers by status.
 
 import { connect, type Socket } from 'node:net'
 import { performance } from 'node:perf_hooks'
@@ -20,7 +20,7 @@ export type OfferReport = {
   // Requests that were due while every connection was waiting for an answer.
   readonly notOffered: number
   readonly byStatus: Readonly<Record<string, number>>
-  // Connections that ended with their answer outstanding.
+  // Connections that ended with an outstanding answer.
   readonly lost: number
   readonly p50Ms: number
   readonly p99Ms: number

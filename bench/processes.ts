@@ -1,5 +1,5 @@
-// Starts, asks and stops the benchmark's processes, each pinned to a core; whatever still runs when the benchmark
-// ends is told to stop, by its own id.
+// Starts, calls and stops the benchmark's processes, each pinned to a core; those still running when the benchmark ends are
+// stopped, by their own ids.
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -20,8 +20,8 @@ process.on('exit', () => {
 })
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1))
 
-// A pinned process whose output goes to a log file. taskset becomes the command, so the id is the command's own.
-// One of ours, which can be asked.
+// A pinned process whose output goes to a log file. taskset becomes the command, so the id is the command's own. One of our own
+// processes, which has a message channel.
 export function startPinned(core: Core, command: readonly string[], log: string, env: Env = {}): ChildProcess {
   return spawnPinned(core, command, log, env, ['ipc'])
 }
@@ -42,7 +42,7 @@ function spawnPinned(core: Core, command: readonly string[], log: string, env: E
   return child
 }
 
-// Of a server that somebody else started; what it starts from now on stays there too. One that has ended needs no core.
+// For a server that somebody else started; its later children stay on the core too. One that has ended needs no core.
 export function pin(core: Core, pid: number): void {
   try {
     execFileSync('taskset', ['-a', '-c', '-p', CORES[core], String(pid)], { stdio: 'ignore' })
@@ -51,22 +51,22 @@ export function pin(core: Core, pid: number): void {
   }
 }
 
-// Keeps both cores from halting, by a loop that yields to anything else. Waking a halted core of a virtual machine takes
-// so long that an upstream's frames pile up before they are read: the cost of a stream then varies threefold from run
-// to run with how often the core happened to halt, and most of all nginx's.
+// Keeps both cores from halting, by a loop that yields to anything else. Waking a halted core of a virtual machine takes so long
+// that an upstream's frames pile up before they are read: the cost of a stream then varies threefold from run to run with how
+// often the core halted, most of all for nginx.
 export function keepCoresAwake(log: string): readonly ChildProcess[] {
   const loop = 'const parent = process.ppid; while (process.ppid === parent) for (let i = 0; i < 1e6; i++);'
   const command = ['chrt', '--idle', '0', process.execPath, '-e', loop]
   return [startPinned('contestant', command, log), startPinned('others', command, log)]
 }
 
-// Nothing of the person's own settings may reach what is measured, nor npm's additions to the path.
+// None of the person's own settings may reach what is measured, nor npm's additions to the path.
 export function plainEnv(): Env {
   const folders = (process.env.PATH ?? '').split(':').filter(folder => !/node_modules|node-gyp-bin/.test(folder))
   return { PATH: folders.join(':'), HOME: process.env.HOME ?? '/', LANG: 'C.UTF-8' }
 }
 
-// The next message of a child, after telling it something.
+// The next message of a child, after sending it something.
 export async function ask<Answer>(child: ChildProcess, question?: object): Promise<Answer> {
   const gone = new AbortController()
   const onExit = () => gone.abort(new Error(`a process of the benchmark ended by itself: ${child.spawnargs.join(' ')}`))
@@ -82,7 +82,7 @@ export async function ask<Answer>(child: ChildProcess, question?: object): Promi
   }
 }
 
-// Signals once, and again a little later for those that drain slowly; never leaves a process behind.
+// Signals once, and again a little later for those that drain slowly; never leaves a process running.
 export async function stop(child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
   if (hasEnded(child)) return
   const ended = once(child, 'exit')
@@ -95,7 +95,7 @@ export async function stop(child: ChildProcess, signal: NodeJS.Signals = 'SIGTER
   if (child.signalCode === 'SIGKILL') throw new Error(`did not stop in ${STOP_MS_MAX} ms: ${child.spawnargs.join(' ')}`)
 }
 
-// Tries until it holds, while the child lives.
+// Retries until it holds, while the child lives.
 export async function until(holds: () => Promise<boolean>, child: ChildProcess, log: string): Promise<void> {
   const deadline = Date.now() + 15_000
   while (!(await holds())) {

@@ -1,4 +1,4 @@
-// Prints where the time went in the CPU profiles of a folder or file: the functions by their own time.
+// Prints where the time went in the CPU profiles of a folder or file: the functions by self time.
 
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -30,7 +30,7 @@ function printTop(file: string, top: number): void {
   const profile = JSON.parse(readFileSync(file, 'utf8')) as Profile
   const selfUs = selfTimes(profile)
   const total = [...selfUs.values()].reduce((sum, us) => sum + us, 0)
-  // Shares are of the time at work: an idle thread would hide everything else.
+  // Shares of the busy time: an idle thread would hide everything else.
   const busy = total - (selfUs.get('(idle)') ?? 0)
   console.log(`${basename(file)}: ${(busy / 1000).toFixed(0)} ms busy of ${(total / 1000).toFixed(0)} ms`)
   const ranked = [...selfUs].filter(([name]) => name !== '(idle)').sort((a, b) => b[1] - a[1])

@@ -1,4 +1,4 @@
-// The bare relay: what node:http and undici alone cost. It checks nothing and bills nobody.
+// The bare relay: the cost of node:http and undici alone. It checks and bills nothing.
 
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'

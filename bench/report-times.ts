@@ -1,4 +1,4 @@
-// How long the reports of a gateway on a seeded database take, each asked for once to warm it and then five times: the median,
+// How long the reports of a gateway on a seeded database take, each requested once as a warm-up and then five times: the median,
 // slowest first.
 import { DAY_MS } from '../src/domain/key.ts'
 
@@ -31,7 +31,7 @@ async function medianMs(path: string, ask: Ask): Promise<number> {
   return times.sort((a, b) => a - b)[TIMES >> 1] ?? 0
 }
 
-// A CSV has as many rows as there are; how long it takes to begin is what somebody waits for.
+// The length of a CSV depends on its rows; the time to its first byte is what a person waits for.
 async function firstPiece(response: Response): Promise<void> {
   if (response.headers.get('content-type')?.startsWith('text/csv')) {
     const reader = response.body?.getReader()

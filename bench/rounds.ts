@@ -1,5 +1,5 @@
-// Measures the contestants, round after round, in alternating order and against one upstream. Rounds are short and many, and
-// each thing is measured of one contestant after the other: on a shared machine only neighbours in time had the same machine.
+// Measures the contestants, round after round, in alternating order and against one upstream. Rounds are short and many, and each
+// figure is measured for one contestant after the other: on a shared machine only neighbouring windows are comparable.
 
 import type { ChildProcess } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
@@ -19,9 +19,9 @@ export type Plan = {
   readonly requests: Readonly<Record<Form, number>>
   readonly paced: boolean
   readonly halt: boolean
-  // Where the load and the upstream run.
+  // The cores of the load and the upstream.
   readonly drivers: Core
-  // Whether the delay at one connection is measured too.
+  // Whether the latency at one connection is measured too.
   readonly alone: boolean
   readonly folder: string
   readonly profileFolder: string | undefined
@@ -36,7 +36,7 @@ export async function measureRounds(plan: Plan): Promise<ReadonlyMap<string, rea
   const upstreamCommand = [...script('mock-upstream.ts'), ...(plan.paced ? ['--paced'] : [])]
   const upstream = startPinned(plan.drivers, upstreamCommand, join(plan.folder, 'upstream.log'))
   const { port: upstreamPort } = await ask<{ port: number }>(upstream)
-  // One for each process of a contestant: the bursts of a single one would be larger than any that callers make.
+  // One per process of a contestant: the bursts of a single one would be larger than those of real callers.
   const count = Math.max(...plan.contestants.map(({ processes = 1 }) => processes))
   const startGenerator = () => startPinned(plan.drivers, script('load.ts'), join(plan.folder, 'load.log'))
   const generators = Array.from({ length: count }, startGenerator)
@@ -48,7 +48,7 @@ export async function measureRounds(plan: Plan): Promise<ReadonlyMap<string, rea
   }
 }
 
-// All of them run throughout and take turns, so that an hour in which the machine is slow is slow for each of them.
+// All of them run throughout and take turns, so that a slow hour of the machine is slow for each of them.
 async function runRounds(bench: Bench): Promise<ReadonlyMap<string, readonly Sample[]>> {
   const { plan, upstreamPort } = bench
   const path = '/v1/chat/completions'
@@ -73,7 +73,7 @@ type Entrant = {
   readonly contestant: Contestant
   readonly running: Running
   readonly samples: Sample[]
-  // Since its start; what was answered is less where requests failed in a window that was measured again.
+  // Since its start; fewer were answered where requests failed in a window that was repeated.
   sent: number
   answered: number
 }
@@ -113,8 +113,8 @@ async function measureAlone(bench: Bench, entrant: Entrant, direct: Target): Pro
   return through.p50Us - directly.p50Us
 }
 
-// A contestant is warm when it gets no quicker. The compilers run on the same cores: seen in windows of five seconds they came to
-// rest after some 60,000 requests, and those of two workers after 180,000.
+// A contestant is warm when it gets no faster. The compilers run on the same cores: in windows of five seconds they settled after
+// about 60,000 requests, and those of two workers after 180,000.
 const WINDOW_ROUNDS = 2
 const WINDOWS_MIN = 3
 const WINDOWS_MAX = 20
@@ -132,8 +132,8 @@ async function warmUp(bench: Bench, entrant: Entrant, form: Form): Promise<void>
   }
 }
 
-// A window in which the host took this share of a core away is measured again, unless that has been done so often. So is one in
-// which requests were refused for it: a worker that stands still holds up the others, and they say so.
+// A window in which the host stole this share of a core is repeated, up to a limit. So is one in which requests were refused for
+// it: a worker that stands still holds up the others.
 const STOLEN_MAX = 0.1
 const TRIES_MAX = 5
 
@@ -156,7 +156,7 @@ async function measureForm(bench: Bench, entrant: Entrant, form: Form, each: num
 
 type Window = { readonly measure: Measure; readonly seconds: number; readonly fault: string | undefined }
 
-// As many requests for each process, so that the last ones, when connections run out of work, weigh the same.
+// The same number of requests for each process, so that the last ones, when connections run out of work, weigh the same.
 async function measureWindow(bench: Bench, entrant: Entrant, form: Form, each: number): Promise<Window> {
   const { running, contestant } = entrant
   const requests = each * (contestant.processes ?? 1)
@@ -175,7 +175,7 @@ async function measureWindow(bench: Bench, entrant: Entrant, form: Form, each: n
   return { measure, seconds, fault }
 }
 
-// What ran meanwhile and was none of ours.
+// Other processes that ran meanwhile.
 function othersCpuSeconds(): number {
   return machineCpuSeconds() - cpuSeconds(process.pid)
 }
@@ -192,7 +192,7 @@ async function drive(
   return driven
 }
 
-// Connections are those of each generator, requests those of all.
+// Connections are per generator, requests the total.
 async function tryToDrive(
   { generators }: Bench,
   target: Target,

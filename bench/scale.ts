@@ -1,5 +1,5 @@
-// The same gateway on the embedded store and as one node on Postgres and Redis, side by side; then, on slow cores, as one
-// node and as two workers. The databases have the settings of production and run beside the load.
+// The same gateway on the embedded store and as one node on Postgres and Redis, side by side; then, on slow cores, as one node
+// and as two workers. The databases have production settings and run on the cores of the load.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,14 +19,14 @@ export const ONE_SLOW = 'one node, one slow core'
 export const TWO_SLOW = 'two workers, two slow cores'
 
 export type Scale = {
-  // What sharing a store costs; the databases keep off the core of those that are measured.
+  // The cost of a shared store; the databases stay off the core of the measured processes.
   readonly stores: readonly Contestant[]
-  // What a second core brings.
+  // The gain of a second core.
   readonly workers: readonly Contestant[]
   placeDatabases(on: Core): void
 }
 
-// What a server has that is to lose nothing.
+// The settings of a server that must not lose anything.
 const POSTGRES = [
   'fsync=on',
   'synchronous_commit=on',
@@ -68,7 +68,7 @@ export async function startScale(): Promise<Scale> {
   }
 }
 
-// One for each worker; the parent of several shares the first one's.
+// One per worker; the primary of several shares the first one's.
 function onSlowCores(running: Running, processes = 1): Running {
   const cores: SlowCore[] = []
   const letGo = () => {
@@ -86,7 +86,7 @@ function onSlowCores(running: Running, processes = 1): Running {
       }
       cores[0]?.take(running.pid)
     },
-    // What is counted afterwards may be counted quickly.
+    // Later counts need not be durable.
     async verify(sent, answered) {
       letGo()
       await running.verify?.(sent, answered)

@@ -1,5 +1,5 @@
-// Usage as a gateway of some customers would have written it: the same rows for the same seed, over so many days, by day
-// more than by night, a few customers and models more than the others.
+// Usage as a gateway with some customers would have written it: the same rows for the same seed, over a number of days, more by
+// day than by night, with a few dominant customers and models.
 import { priceSnapshot } from '../src/domain/catalog.ts'
 import { costOf, type Nano, NO_TOKENS, type Prices, type Tokens } from '../src/domain/credits.ts'
 import { DAY_MS } from '../src/domain/key.ts'
@@ -58,7 +58,7 @@ const MODELS = [
   'demo/echo',
 ]
 const PROVIDERS = ['acme', 'bolt', 'cedar']
-// Little used, so that a filter on it has to look far.
+// Rarely used, so that a filter on it has to search far.
 const RARE_PROVIDER = 'spare'
 
 export const SEED_ACCOUNTS = Array.from({ length: ACCOUNTS }, (_, i) => `acct_seed${String(i).padStart(4, '0')}`)
@@ -75,7 +75,7 @@ const PRICES: readonly { readonly prices: Prices; readonly snapshot: string }[] 
   return { prices, snapshot: priceSnapshot(prices) }
 })
 
-// What the table of prices must hold for these rows.
+// The price history that these rows need.
 export const SEED_PRICES = MODELS.map((model, i) => ({ model, price: PRICES[i]?.snapshot ?? '' }))
 
 export function* seedRows({ rows, days, until, seed }: SeedPlan): Generator<SeedRow> {
@@ -83,7 +83,7 @@ export function* seedRows({ rows, days, until, seed }: SeedPlan): Generator<Seed
   for (let i = 0; i < rows; i++) {
     const day = Math.floor((i / rows) * days)
     const within = (i / rows) * days - day
-    // Slow at night: the sine moves rows towards noon.
+    // Slow at night: the sine shifts rows towards noon.
     const at = Math.floor(until - (days - day - within + Math.sin(within * 2 * Math.PI) / 9) * DAY_MS)
     yield seedRow(Math.min(at, until - 1), random)
   }

@@ -1,5 +1,5 @@
-// Fills a store with seeded usage so that the books agree: accounts and keys, what they were given, every row with its
-// charge, and what all of it comes to.
+// Fills a store with seeded usage so that the audit passes: accounts and keys, their top-ups, every row with its charge, and the
+// resulting balances.
 import { createHash } from 'node:crypto'
 import type { Nano } from '../src/domain/credits.ts'
 import { dayOf } from '../src/domain/key.ts'
@@ -18,7 +18,7 @@ import {
 } from './seed-rows.ts'
 
 const ACTOR = { name: 'seed', address: 'local' }
-// Statements are kept for their text: a few sizes, not one for every number of rows.
+// Statements are cached by their text: a few sizes, not one for every number of rows.
 const SIZES = [32, 1]
 const ROWS_IN_ONE_COMMIT = 10_000
 const FUNDS: Nano = 1_000_000_000_000n
@@ -60,7 +60,7 @@ async function makeAccounts(sql: Sql): Promise<void> {
   }
 }
 
-// Rows come in the order of their time, so the last day of a key is the one that its counter is of.
+// Rows come in the order of their time, so a key's counter has its last day.
 type Day = { readonly day: number; readonly count: number }
 
 function countDay(days: Map<string, Day>, keyId: string, row: Pick<SeedRow, 'created_at' | 'error_code'>): void {
@@ -82,7 +82,7 @@ async function writeRows(tx: Tx, rows: readonly SeedRow[]): Promise<void> {
   await insert(tx, 'ledger (account_id, id, kind, amount, request_id, created_at)', charges)
 }
 
-// Everybody was given what they spent and a little more, but for one who owes and one who is nearly out of credits.
+// Every account was given what it spent and a little more, except for one that owes and one that is nearly out of credits.
 async function settleUp(tx: Tx, spent: ReadonlyMap<string, Nano>, days: ReadonlyMap<string, Day>): Promise<void> {
   for (const [i, id] of SEED_ACCOUNTS.entries()) {
     const cost = spent.get(id) ?? 0n

@@ -1,5 +1,5 @@
-// Makes a database with real amounts of usage to try the dashboard, the reports and retention on:
-// `npm run seed -- --help` lists the options.
+// Creates a database with realistic amounts of usage to try the dashboard, the reports and retention on: `npm run seed -- --help`
+// lists the options.
 
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -74,7 +74,7 @@ async function seedSqlite(dir: string, plan: SeedPlan): Promise<Store> {
   createIfMissing(path)
   const sql = sqliteSql(path, systemClock)
   migrate(sql.db)
-  // Whoever cuts the power now seeds again.
+  // Not durable: after a power cut, seed again.
   sql.db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF')
   await seedStore(sql, plan, rows => show('rows', rows, plan.rows))
   sql.close()

@@ -1,9 +1,9 @@
-// The measured figures that the sizing table is computed from, each in this one place: replace them by your own machine's
-// with `npm run sizing -- --measure` and `npm run bench -- --scale`.
+// The measured figures of the sizing table, in one place: replace them by those of your own machine with `npm run sizing --
+// --measure` and `npm run bench -- --scale`.
 
-// What one chat costs the database, all of it: the gate, the settlement, and its share of balances, leases and vacuum.
+// The total database cost of one chat: reservation, settlement, and its share of balances, leases and vacuum.
 export type PostgresInputs = {
-  // Of a node under full load, where many share one.
+  // For a node under full load, where many share one.
   readonly transactions: number
   readonly rowsWritten: number
   readonly walBytes: number
@@ -12,18 +12,18 @@ export type PostgresInputs = {
 }
 
 export type Inputs = {
-  // Of one node, JSON chats, with Postgres and Redis.
+  // Per node, JSON chats, with Postgres and Redis.
   readonly nodeCpuUs: number
-  // Of one node, a stream of 50 chunks.
+  // Per node, a stream of 50 chunks.
   readonly nodeStreamCpuUs: number
   readonly postgres: PostgresInputs
-  // How long a node's transaction takes, with its fsync and the way there and back; the next gathers meanwhile.
+  // How long a node's transaction takes, with its fsync and the round trip; the next one collects meanwhile.
   readonly batchMs: number
   readonly redisOps: number
   readonly redisCpuUs: number
-  // How much of a core is planned with, so that a node may fail and a peak may come.
+  // The planned utilisation of a core, so that a node may fail and a peak may come.
   readonly utilisation: number
-  // What one Postgres and one Redis may have at most.
+  // The maximum for one Postgres and one Redis.
   readonly postgresCoresMax: number
   readonly postgresWalBytesMax: number
   readonly redisCoresMax: number
@@ -37,7 +37,7 @@ export const INPUTS: Inputs = {
   postgres: { transactions: 0.111, rowsWritten: 4.2, walBytes: 2650, diskBytes: 1200, cpuUs: 188 },
   batchMs: 3,
   redisOps: 1,
-  // redis-benchmark with the script of the buckets, while other programs kept both cores busy.
+  // redis-benchmark with the bucket script, while other programs kept both cores busy.
   redisCpuUs: 37,
   utilisation: 0.6,
   postgresCoresMax: 64,

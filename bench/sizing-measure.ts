@@ -1,5 +1,5 @@
-// Measures what one chat costs the database: rows, transactions, log and disk in a private Postgres with the settings of
-// production, and the CPU of both it and the gateway. CPU figures are only as good as the machine is quiet.
+// Measures the database cost of one chat: rows, transactions, log and disk in a private Postgres with production settings, and
+// the CPU of both it and the gateway. CPU figures are only as good as the machine is quiet.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -65,7 +65,7 @@ async function state(client: pg.Client, postmaster: number, gateway: number) {
       (SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()) AS commits,
       (SELECT SUM(n_tup_ins + n_tup_upd + n_tup_del) FROM pg_stat_user_tables) AS written,
       pg_current_wal_lsn() - '0/0'::pg_lsn AS wal`
-  // Connections tell their counts a second after they last did something.
+  // Connections report their counts up to a second late.
   await new Promise(resolve => setTimeout(resolve, 2000))
   const row = (await client.query<Record<string, string>>(figures)).rows[0] ?? {}
   return {
@@ -77,7 +77,7 @@ async function state(client: pg.Client, postmaster: number, gateway: number) {
   }
 }
 
-// Tables and indexes as vacuum leaves them; of a table in partitions only these have a size.
+// Tables and indexes as vacuum leaves them; of a partitioned table only the partitions have a size.
 async function bytesARequest(client: pg.Client): Promise<number> {
   const text = `SELECT (SELECT SUM(pg_total_relation_size(relid)) FROM (
       SELECT relid FROM pg_partition_tree('usage') UNION SELECT 'ledger'::regclass) parts)::float8

@@ -13,15 +13,15 @@ export type Size = {
   readonly walBytesPerSecond: number
   readonly redisOpsPerSecond: number
   readonly diskBytesPerDay: number
-  // How much of what one of its kind can have is used; above 1 one is not enough.
+  // The utilisation of one instance; above 1 one is not enough.
   readonly shares: { readonly 'Postgres CPU': number; readonly 'Postgres log': number; readonly Redis: number }
   readonly first: string
 }
 
 const SECONDS_A_DAY = 86_400
-// A node is one process on one core; one alone would be no service.
+// A node is one process on one core; a single node has no redundancy.
 const NODES_MIN = 2
-// The gate and the settlement.
+// The reservation and the settlement.
 const WRITES_A_REQUEST = 2
 
 export function sizeFor(rate: number, inputs: Inputs): Size {
@@ -40,7 +40,7 @@ export function sizeFor(rate: number, inputs: Inputs): Size {
     nodesForStreams: Math.max(NODES_MIN, Math.ceil(cores(inputs.nodeStreamCpuUs))),
     postgresCores: cores(postgres.cpuUs),
     postgresRowsPerSecond: rate * postgres.rowsWritten,
-    // Idle nodes commit each write by itself; busy ones one batch after the other, whatever is in it.
+    // Idle nodes commit each write separately; busy ones one batch after the other, whatever is in it.
     postgresTransactionsPerSecond: Math.min(rate * WRITES_A_REQUEST, (nodes * 1000) / inputs.batchMs),
     walBytesPerSecond,
     redisOpsPerSecond: rate * inputs.redisOps,
@@ -74,7 +74,7 @@ export function sizingTable(inputs: Inputs): string {
   return [COLUMNS.map(([title]) => title), ruler, ...rows].map(cells => `| ${cells.join(' | ')} |`).join('\n')
 }
 
-// The inputs, in the words of the document.
+// The inputs, labelled for the document.
 function inputTable(inputs: Inputs): string {
   const { postgres } = inputs
   const rows: readonly (readonly [string, string, string])[] = [
@@ -108,7 +108,7 @@ function inputTable(inputs: Inputs): string {
     .join('\n')
 }
 
-// The document with both tables in their places.
+// The document with both tables inserted.
 export function withTables(document: string, inputs: Inputs): string {
   return placed(placed(document, 'sizing', sizingTable(inputs)), 'inputs', inputTable(inputs))
 }

@@ -1,5 +1,5 @@
-// The sizing table: what a number of requests a second needs in nodes, Postgres, Redis and disk, computed from measured
-// costs. `npm run sizing -- --help` lists the options.
+// The sizing table: what a request rate needs in nodes, Postgres, Redis and disk, computed from measured costs. `npm run sizing
+// -- --help` lists the options.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'

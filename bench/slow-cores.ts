@@ -1,10 +1,10 @@
-// Slow cores: control groups whose processes get a fifth of a core's time. What runs on them is what limits the throughput,
-// on a machine that has no core to spare for each of them beside the load, the upstream and the databases.
+// Slow cores: control groups whose processes get a fifth of a core's time. They are then the bottleneck, on a machine that has no
+// spare core for each of them next to the load, the upstream and the databases. See docs/performance.md.
 
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-// The shortest turn that can be had, so that the answers of many requests are under way in every pause.
+// The shortest possible period, so that many requests are in flight in every pause.
 const TURN_US = 1000
 const PERIOD_US = 5000
 // Of a core.
@@ -13,13 +13,13 @@ export const SLOW_CORE = TURN_US / PERIOD_US
 const GROUPS = existsSync('/sys/fs/cgroup/cpu/tasks') ? '/sys/fs/cgroup/cpu' : '/sys/fs/cgroup'
 
 export type SlowCore = {
-  // All threads of the process, and whatever it starts from now on.
+  // All threads of the process, and its later children.
   take(pid: number): void
-  // What still runs on it is let go.
+  // Processes that still run on it are released.
   remove(): void
 }
 
-// Also of a run that is cut short nothing may stay: the system would keep it until it starts again.
+// Also after an interrupted run nothing may stay: the system would keep it until the next boot.
 const made = new Set<SlowCore>()
 process.on('exit', () => {
   for (const core of made) core.remove()
@@ -49,7 +49,7 @@ export function slowCore(name: string): SlowCore {
   return core
 }
 
-// Throws if there are none to be had.
+// Throws if there are none.
 export function checkSlowCores(): void {
   slowCore('check').remove()
 }

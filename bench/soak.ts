@@ -1,5 +1,5 @@
-// `npm run soak`: 5,000 streams at once, 100,000 chats, and three times the load that one core can serve. Memory must come back to
-// its level, what is too much must be refused by 429 and 503 alone, and every answered chat must have been charged.
+// `npm run soak`: 5,000 streams at once, 100,000 chats, and three times the load that one core can serve. Memory must return to
+// its level, the excess must be refused by 429 and 503 alone, and every answered chat must have been charged.
 
 import type { ChildProcess } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
@@ -20,7 +20,7 @@ const HELP = `npm run soak -- [options]
   --seconds N    duration of the overload (20)
   --help`
 
-// Above its level by less than this, memory has come back: the collector leaves what nobody asks for.
+// Memory within this of its level has returned: the collector leaves some garbage.
 const BACK_MB = 60
 const OVERLOAD = 3
 const RESTING_SECONDS = 40
@@ -115,7 +115,7 @@ function faultsOf(streams: LoadReport, chats: LoadReport, over: OfferReport, aft
   return faults
 }
 
-// Ten customers with a key each, which may have 100 requests in flight: what a core cannot serve in time is refused there.
+// Ten customers with a key each, with up to 100 requests in flight: what a core cannot serve in time is refused there.
 async function overload(gateway: Running, generator: ChildProcess, perSecond: number): Promise<Overloaded> {
   const admin = adminOf(gateway.port)
   const limits = { rpm_limit: 10_000_000, daily_limit: null, max_concurrent: 100 }
@@ -141,7 +141,7 @@ async function overload(gateway: Running, generator: ChildProcess, perSecond: nu
 type Overloaded = OfferReport & Watched & { readonly charged: number }
 type Watched = { readonly peakMb: number; readonly healthP50Ms: number; readonly healthMaxMs: number }
 
-// Asks /health five times a second, one after the other, and reads the memory.
+// Requests /health five times a second, one after the other, and reads the memory.
 function watch({ pid, port }: Running): { stop(): Promise<Watched> } {
   let going = true
   let peakMb = 0
@@ -165,8 +165,8 @@ function watch({ pid, port }: Running): { stop(): Promise<Watched> } {
   }
 }
 
-// Memory that is no longer used goes back some seconds after the load.
-// Connections to the upstream that nobody uses are kept for 20 s, and garbage is collected after that.
+// Unused memory is released some seconds after the load. Idle connections to the upstream are kept for 20 s, and garbage is
+// collected after that.
 async function restingMb({ pid }: Running): Promise<number> {
   let least = Number.POSITIVE_INFINITY
   for (let second = 0; second < RESTING_SECONDS; second++) {

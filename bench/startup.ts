@@ -1,4 +1,4 @@
-// How long a person waits: from `npm start` to the first answered chat, on a new data folder and on one that is there.
+// How long a person waits: from `npm start` to the first answered chat, on a new and on an existing data directory.
 
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -26,7 +26,7 @@ export async function measureStartup(folder: string): Promise<Startup> {
 async function timeStart(folder: string, knownKey: string | undefined): Promise<{ ms: number; key: string }> {
   const port = await freePort()
   const startedAt = performance.now()
-  // A group of its own, so that npm, its shell and the server can be stopped together.
+  // A separate process group, so that npm, its shell and the server can be stopped together.
   const child = spawn('npm', ['start'], {
     cwd: ROOT,
     detached: true,

@@ -1,4 +1,4 @@
-// Turns what was measured into figures with ratios, limits with a verdict, and Markdown to paste into a README.
+// Converts measurements to figures with ratios, limits with a verdict, and Markdown for the documentation.
 
 import type { Form } from './answer-reader.ts'
 import { ONE_NODE, ONE_SLOW, TWO_SLOW } from './scale.ts'
@@ -9,7 +9,7 @@ export type Measure = {
   readonly requestsPerSecond: number
   readonly p50Us: number
   readonly p99Us: number
-  // How much of its cores it used, where they are bounded; else NaN.
+  // The utilisation of its cores, where they are bounded; else NaN.
   readonly busy: number
 }
 
@@ -22,7 +22,7 @@ export type Sample = Readonly<Partial<Record<Form, Measure>>> & {
 export type Startup = { readonly firstMs: number; readonly secondMs: number }
 
 export type Results = {
-  // Whom the others are compared with.
+  // The contestant that the others are compared with.
   readonly floor: string
   readonly forms: readonly Form[]
   readonly connections: number
@@ -35,7 +35,7 @@ export type Limit = {
   readonly value: number
   readonly limit: number
   readonly unit: string
-  // Else the limit is the most that it may be.
+  // Otherwise the limit is a maximum.
   readonly isLeast?: boolean
 }
 
@@ -101,7 +101,7 @@ function storeLimitsOf(results: Results): readonly Limit[] {
 function workerLimitsOf(results: Results): readonly Limit[] {
   const perSecond = (name: string, form: Form) =>
     results.samples.get(name)?.map(sample => sample[form]?.requestsPerSecond ?? Number.NaN) ?? []
-  // Round by round: on a shared machine only neighbours in time had the same machine.
+  // Round by round: on a shared machine only neighbouring windows are comparable.
   const ratios = (form: Form) => {
     const ones = perSecond(ONE_SLOW, form)
     return perSecond(TWO_SLOW, form).map((two, round) => two / (ones[round] ?? Number.NaN))
@@ -114,7 +114,7 @@ function workerLimitsOf(results: Results): readonly Limit[] {
       unit: '× one',
       isLeast: true,
     },
-    // Else it was something else that kept one from doing more, and two would be flattered.
+    // Otherwise something else limited the single node, and two would look too good.
     {
       what: `Time of its core that one used, ${TITLES[form]}`,
       value: percentBusy(results, ONE_SLOW, form),
@@ -125,7 +125,7 @@ function workerLimitsOf(results: Results): readonly Limit[] {
   ])
 }
 
-// A figure that could not be had (NaN) is not within any limit.
+// A figure that is not available (NaN) is not within any limit.
 export function isWithin(limit: Limit): boolean {
   return limit.isLeast ? limit.value >= limit.limit : limit.value <= limit.limit
 }

@@ -1,5 +1,5 @@
-// Turnpike as it is deployed: every check, durable billing and the log switched on. After the load its books are
-// audited, and every request that was answered must have been charged.
+// Turnpike as it is deployed: every check, durable billing and the log switched on. After the load its database is audited, and
+// every answered request must have been charged.
 
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -19,12 +19,12 @@ export const turnpike: Contestant = { name: ON_DISK, start: place => startTurnpi
 
 export const BEFORE = 'Turnpike before'
 
-// Another checkout, with everything that belongs to it: what a change costs is seen only in turns with what was before it.
+// Another checkout, with everything that belongs to it: the cost of a change is visible only in turns with the version before it.
 export function turnpikeBefore(root: string): Contestant {
   return { name: BEFORE, start: place => startTurnpike(place, {}, 'contestant', root) }
 }
 
-// The same with its data where writing takes no time: what is left is the gateway's own. No limit is held against it.
+// The same with its data in memory: what is left is the gateway's own cost. It has no limit.
 export const turnpikeInMemory: Contestant = {
   name: 'Turnpike in memory',
   async start(place) {
@@ -63,7 +63,7 @@ export async function startTurnpike(
     port,
     paths: { json: '/v1/chat/completions', stream: '/v1/chat/completions' },
     headers: { authorization: `Bearer ${key.secret}` },
-    // Whoever got no whole answer may have been charged for what there was.
+    // A caller without a complete answer may have been charged for what there was.
     async verify(sent, answered) {
       const charged = await countCharged(admin, key.id)
       if (charged < answered || charged > sent)
@@ -132,7 +132,7 @@ export async function createKey(
   return { id: String(key.id), secret: String(key.secret) }
 }
 
-// A charged row is settled, completed and dearer than nothing.
+// A charged row is settled, completed and costs more than zero.
 export async function countCharged(admin: Admin, keyId: string): Promise<number> {
   let charged = 0
   let after: string | undefined
@@ -147,7 +147,7 @@ export async function countCharged(admin: Admin, keyId: string): Promise<number>
   }
 }
 
-// Throws, with what the audit said, unless it exits with 0.
+// Throws, with the audit's output, unless it exits with 0.
 function audit(root: string, env: Env): void {
   execFileSync(process.execPath, [join(root, 'bin/turnpike.js'), 'audit'], {
     env: { ...plainEnv(), ...env },

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The command `turnpike`. Plain JavaScript that an old Node can run too: where the machine's Node is older than we need,
-// it starts itself again under the one that was installed with us.
+// The command `turnpike`. Plain JavaScript that an old Node can run too: where the machine's Node is too old, it starts itself
+// again with the Node that was installed with the package.
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import * as nodeModule from 'node:module'
@@ -18,8 +18,8 @@ const PACKAGES = {
 }
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 
-// What a gateway's process must have from its beginning: a young generation in which most requests end before it is collected,
-// and two of the C library's heaps instead of one a thread, which saves 14 MB.
+// Settings that a gateway's process needs from its start: a young generation in which most requests end before it is collected,
+// and two malloc arenas instead of one per thread, which saves 14 MB. See docs/performance.md.
 const FLAGS = ['--max-semi-space-size=12']
 const HEAPS = { MALLOC_ARENA_MAX: '2' }
 const isGateway = process.argv[2] === 'serve'
@@ -30,17 +30,17 @@ else {
   await run()
 }
 
-// Not where another process speaks to this one, or on Windows, where none can become another.
+// Not with an IPC channel to another process, or on Windows, where a process cannot replace itself.
 function isUntuned() {
   return !isYoungChosen() && process.channel === undefined && process.platform !== 'win32'
 }
 
-// Somebody has said how large the young generation is to be, which is also how the process that we become knows that it is it.
+// The size of the young generation is already set, which is also how the replaced process recognises itself.
 function isYoungChosen() {
   return [...process.execArgv, process.env.NODE_OPTIONS ?? ''].some(words => /(?:max|min)[-_]semi[-_]space/.test(words))
 }
 
-// A process that may start no other, by Node's permissions, serves as it is.
+// A process that may start no other, by Node's permissions, continues unchanged.
 function startOver() {
   try {
     process.execve(process.execPath, commandOf(process.execPath), { ...HEAPS, ...process.env })
@@ -63,7 +63,7 @@ async function run() {
   endWithStarter()
   // A checkout whose build is stale runs its sources.
   const entry = isCurrent(ROOT, CODE) ? CODE.entry : 'src/cli/main.ts'
-  // Only where we are installed, never in a shared temporary directory: cached code is code, and others could plant it.
+  // Only in the installed package, never in a shared temporary directory: cached code is code, and others could plant it.
   nodeModule.enableCompileCache(join(ROOT, 'node_modules', '.cache', 'turnpike'))
   await import(pathToFileURL(join(ROOT, entry)).href)
 }
@@ -87,21 +87,21 @@ function installedNode() {
 }
 
 function runUnder(node) {
-  // The fourth channel tells the child when we die, also by kill -9: it must not live on alone, holding port and data.
+  // The fourth channel tells the child when we die, also by kill -9: it must not live on, holding port and data.
   const stdio = ['inherit', 'inherit', 'inherit', 'ipc']
   const env = isGateway ? { ...HEAPS, ...process.env } : process.env
   const child = spawn(node, commandOf(node).slice(1), { stdio, env })
   // A terminal sends these to the child as well; twice would mean "hurry".
   const atTerminal = process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY
   for (const signal of ['SIGINT', 'SIGQUIT']) process.on(signal, () => atTerminal || child.kill(signal))
-  // That a terminal closes, only the first process at it is told: the child must hear of it from us.
+  // Only the first process at a terminal is notified when it closes: we forward that to the child.
   for (const signal of ['SIGHUP', 'SIGTERM', 'SIGUSR2']) process.on(signal, () => child.kill(signal))
   child.on('error', error => {
     console.error(`${node} could not be started: ${error.message}`)
     process.exit(2)
   })
   child.on('exit', (code, signal) => {
-    // The loader has said which library it misses; since version 25 there is one that a plain Debian does not bring.
+    // The loader has named the missing library; since version 25 Node needs one that a plain Debian does not have.
     if (code === 127) console.error('If it is libatomic.so.1 that is missing: sudo apt-get install libatomic1')
     if (signal === null) process.exit(code ?? 1)
     process.removeAllListeners(signal)
@@ -109,7 +109,7 @@ function runUnder(node) {
   })
 }
 
-// Started as above: when the starter is gone, end as if told to.
+// Started as above: when the starter is gone, end like on SIGTERM.
 function endWithStarter() {
   if (process.channel === undefined) return
   process.on('disconnect', () => process.kill(process.pid, 'SIGTERM'))
