@@ -1,10 +1,12 @@
 // Builds what is stale in a checkout: the gateway into dist/ and the dashboard into web/dist. It does nothing where the sources or the
 // tools are missing, as in the published package, which holds both built.
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { cpSync, existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
 import { CODE, DASHBOARD, isCurrent, stateOf } from './freshness.js'
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -17,7 +19,9 @@ const ENTRIES = [
 // Folders that the code looks for next to itself.
 const COPIED = ['src/store/sqlite/migrations', 'src/store/postgres/migrations-postgres']
 // Packages of many small files that every start needs: a start reads some 30 files instead of 1,300, in half the time.
-const BUNDLED = ['fastify', 'typebox', 'ipaddr.js', '@prometheus-io/client']
+const BUNDLED = ['fastify', '@fastify/cookie', '@fastify/static', 'typebox', 'ipaddr.js', '@prometheus-io/client']
+
+const LOGO = /https:\/\/cdn\.redoc\.ly\/redoc\/logo-mini(?:-full)?\.svg/g
 
 // Holds the id of the process that builds. Two builds at once would delete each other's output: the second waits, then finds nothing stale.
 const LOCK = join(ROOT, 'node_modules', '.cache', 'turnpike-build')
@@ -72,8 +76,30 @@ function buildDashboard() {
   const vite = join(ROOT, 'node_modules', 'vite', 'bin', 'vite.js')
   const args = [vite, 'build', join(ROOT, 'web'), '--logLevel', 'error']
   const { status } = spawnSync(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] })
-  if (status === 0) writeFileSync(join(ROOT, DASHBOARD.stamp), state)
-  else process.exitCode = status ?? 1
+  if (status === 0) {
+    for (const file of globSync('**/*.{js,css,html,svg}', { cwd: join(ROOT, DASHBOARD.output) }))
+      compress(join(ROOT, DASHBOARD.output, file))
+    writeFileSync(join(ROOT, DASHBOARD.stamp), state)
+  } else process.exitCode = status ?? 1
+}
+
+// The server sends this to clients that accept it and compresses nothing itself.
+function compress(path) {
+  writeFileSync(`${path}.gz`, gzipSync(readFileSync(path), { level: 9 }))
+}
+
+// The script of the page at /docs: Redoc and the call that starts it. Its logo would be loaded from another host, so text replaces it.
+function buildReference(folder) {
+  const logo =
+    '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="12"><text y="10" font-size="11" font-family="sans-serif" fill="%23777">Redoc</text></svg>'
+  const source = readFileSync(fileURLToPath(import.meta.resolve('redoc/bundles/redoc.standalone.js')), 'utf8')
+  const start = `\ninit('/openapi.json', { disableTelemetry: true }, document.getElementById('reference'))\n`
+  const script = source.replace(LOGO, () => `data:image/svg+xml,${logo}`) + start
+  // Its name changes with its content, so that browsers may keep it.
+  const name = `reference-${createHash('sha256').update(script).digest('hex').slice(0, 8)}.js`
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, name), script)
+  compress(join(folder, name))
 }
 
 async function buildCode() {
@@ -99,6 +125,7 @@ async function buildCode() {
       codeSplitting: { groups: [{ name: 'limits', test: /config\/limits\.ts$/ }] },
       minify: false,
     })
+    buildReference(join(fresh, 'reference'))
     for (const folder of COPIED) cpSync(join(ROOT, folder), join(fresh, basename(folder)), { recursive: true })
     writeFileSync(join(fresh, basename(CODE.stamp)), state)
     rmSync(join(ROOT, CODE.output), { recursive: true, force: true })

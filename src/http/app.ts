@@ -4,11 +4,13 @@ import { type FastifyInstance, fastify } from 'fastify'
 import { errorBody, Refusal } from '../domain/refusal.ts'
 import { type AdminNeeds, adminApi } from './admin/admin-api.ts'
 import { hasLeft } from './admin/answers.ts'
+import { adminGuard } from './admin/guard.ts'
+import { sessionCookies } from './admin/session-cookie.ts'
 import type { Brand } from './openapi/document.ts'
 import { documents } from './openapi/documents.ts'
 import { type OperationsNeeds, operations } from './operations.ts'
 import { securityHeaders, sendSecurityHeaders } from './security-headers.ts'
-import { dashboard } from './static.ts'
+import { dashboard, staticFiles } from './static.ts'
 
 export type AppNeeds = OperationsNeeds & {
   readonly newRequestId: () => string
@@ -16,6 +18,10 @@ export type AppNeeds = OperationsNeeds & {
   readonly brand: Brand
   // The folder of the dashboard's files, if it is built.
   readonly dashboardFolder: string
+  // Where the script of the page at /docs is.
+  readonly referenceFolder: string
+  // A model that is served, for the examples of the API reference.
+  readonly exampleModel: () => string | undefined
   readonly bodyBytesMax: number
   // While draining every response asks the caller to use a new connection.
   readonly closing: () => boolean
@@ -62,7 +68,14 @@ export async function openApp(parts: { readonly admin: boolean }, needs: AppNeed
     return reply.code(refusal.status).send(errorBody(refusal, request.id))
   })
   operations(app, needs)
-  documents(app, needs.brand)
+  sessionCookies(app)
+  staticFiles(app)
+  const { isOperator } = adminGuard(needs.admin)
+  documents(app, {
+    ...needs,
+    cameByTls: needs.admin.cameByTls,
+    isOperator: async request => parts.admin && needs.admin.hasBegun() && isOperator(request),
+  })
   if (parts.admin) {
     adminApi(app, needs.admin)
     dashboard(app, needs.dashboardFolder)

@@ -15,7 +15,7 @@ export function rootPage(): string {
 <h1>Turnpike is running</h1>
 <p>This gateway takes OpenAI chat requests at <code>/v1/chat/completions</code> with one key, sends each to a provider, and
 bills it exactly.</p>
-<p>The dashboard is not built here: <code>npm run prepare</code> in the checkout builds it. Without it there are:</p>
+<p>The dashboard is not built here: <code>npm run build</code> in the checkout builds it. Without it there are:</p>
 <ul>
   <li><a href="/docs">API reference</a> and <a href="/openapi.json">OpenAPI document</a></li>
   <li>the command <code>turnpike --help</code> for keys, credits and usage</li>

@@ -23,6 +23,9 @@ export const DASHBOARD_CSP = [
   "object-src 'none'",
 ].join('; ')
 
+// The API reference is like the dashboard, with a font inside of its script.
+export const REFERENCE_CSP = DASHBOARD_CSP.replace("font-src 'self'", 'font-src data:')
+
 export const ALWAYS: Readonly<Record<string, string>> = {
   'content-security-policy': DATA_CSP,
   'cross-origin-opener-policy': 'same-origin',

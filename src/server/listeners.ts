@@ -39,6 +39,8 @@ export async function openListeners(
     admin: operator.admin,
     brand,
     dashboardFolder: join(packageRoot(), 'web/dist'),
+    referenceFolder: join(packageRoot(), 'dist/reference'),
+    exampleModel: operator.exampleModel,
     bodyBytesMax: bounds.adminBodyBytesMax,
     closing: drain.closing,
     onBug: context.onBug,

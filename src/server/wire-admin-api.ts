@@ -23,6 +23,7 @@ export type Operator = {
   readonly admin: AdminNeeds
   // The reason why not, or undefined.
   ready(): Promise<string | undefined>
+  exampleModel(): string | undefined
   // First-start secrets are created once the address is bound: a failed start leaves nothing whose secret nobody has seen.
   begin(): Promise<FirstStart>
 }
@@ -87,6 +88,7 @@ export function openOperator(
         () => 'the store does not answer',
       )
     },
+    exampleModel: () => catalog.current().models[0]?.id,
     async begin() {
       const first = await firstStart(config, { store, accounts, keys, newId })
       await store.operators.setRoot(first.adminTokenHash.toString('hex'))

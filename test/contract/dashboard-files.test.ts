@@ -5,10 +5,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { gunzipSync } from 'node:zlib'
+import { gunzipSync, gzipSync } from 'node:zlib'
 import { fastify } from 'fastify'
 import { sendSecurityHeaders } from '../../src/http/security-headers.ts'
-import { dashboard } from '../../src/http/static.ts'
+import { dashboard, staticFiles } from '../../src/http/static.ts'
 import { type Answer, httpCall } from '../support/http-call.ts'
 import { rawRequest } from '../support/raw-http.ts'
 
@@ -25,9 +25,9 @@ test('the page is at the root and under each of its views, and is asked for anew
     assert.equal(answer.headers['cache-control'], 'no-cache')
     assertStrict(answer)
   }
+  // npm gives every file of every version the same time, so a validator made of it would keep an old page alive.
   const { headers } = await site.get('/')
-  const again = await site.get('/', { 'if-none-match': String(headers.etag) })
-  assert.deepEqual([again.status, again.text], [304, ''])
+  assert.deepEqual([headers.etag, headers['last-modified']], [undefined, undefined])
 })
 
 test('assets are kept for a year, packed for whoever takes that, and have their types', async () => {
@@ -39,7 +39,7 @@ test('assets are kept for a year, packed for whoever takes that, and have their 
 
   assert.deepEqual([plain.status, plain.text], [200, SCRIPT])
   assert.equal(plain.headers['cache-control'], 'public, max-age=31536000, immutable')
-  assert.equal(plain.headers['content-type'], 'text/javascript; charset=utf-8')
+  assert.equal(plain.headers['content-type'], 'application/javascript; charset=utf-8')
   assert.equal(gunzipSync(packed).toString(), SCRIPT)
   assert.deepEqual(
     [icon.status, icon.headers['content-type'], icon.headers['cache-control']],
@@ -99,7 +99,7 @@ test('where it is not built, a plain page says how to build it, and a build is f
   const after = await site.get('/keys')
 
   assert.equal(before.status, 200)
-  assert.match(before.text, /npm run prepare/)
+  assert.match(before.text, /npm run build/)
   assert.doesNotMatch(before.text, /<script/)
   assert.match(String(before.headers['content-security-policy']), /^default-src 'none'; style-src 'unsafe-inline';/)
   assert.equal(after.text, INDEX)
@@ -151,12 +151,14 @@ async function openSite({ built = true } = {}) {
     writeFileSync(join(folder, 'favicon.svg'), '<svg/>')
     writeFileSync(join(folder, '.env'), 'TOP SECRET')
     writeFileSync(join(folder, 'assets', 'app-abc123.js'), SCRIPT)
+    writeFileSync(join(folder, 'assets', 'app-abc123.js.gz'), gzipSync(SCRIPT))
   }
   writeFileSync(join(root, 'secret.txt'), 'TOP SECRET')
   if (built) build()
 
   const app = fastify({ exposeHeadRoutes: false })
   sendSecurityHeaders(app, { cameByTls: request => request.headers['x-forwarded-proto'] === 'https' })
+  staticFiles(app)
   dashboard(app, folder)
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
   return {

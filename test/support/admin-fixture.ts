@@ -13,6 +13,7 @@ import { NO_FILE } from '../../src/config/file.ts'
 import { BOUNDS } from '../../src/config/limits.ts'
 import { priceSnapshot } from '../../src/domain/catalog.ts'
 import { adminApi } from '../../src/http/admin/admin-api.ts'
+import { sessionCookies } from '../../src/http/admin/session-cookie.ts'
 import { sealWith } from '../../src/lib/encryption.ts'
 import { catalogMethods } from '../../src/server/wire-catalog-api.ts'
 import { idAt } from '../../src/store/sql/time-order.ts'
@@ -51,6 +52,7 @@ export async function openAdminFixture() {
   const sessions = sessionMethods({ sessions: rooms.sessions, sessionsPerOperatorMax: 3, newId, randomBytes })
   await rooms.operators.setRoot(createHash('sha256').update(TOKEN).digest('hex'))
   const app = fastify({ genReqId: newId, exposeHeadRoutes: false })
+  sessionCookies(app)
   adminApi(app, {
     clock: rooms.clock,
     hasBegun: () => true,

@@ -54,7 +54,7 @@ function* literalsOf(node: unknown): Generator<{ source: string; flags: string }
 }
 
 function* inSchemas(): Generator<Pattern> {
-  const document = openApiDocument({ keyPrefix: 'svc_live_', headerPrefix: 'X-Svc-' })
+  const document = openApiDocument({ keyPrefix: 'svc_live_', headerPrefix: 'X-Svc-' }, 'operators')
   for (const source of new Set(patternsIn(document))) yield { where: 'schema', source, flags: 'u' }
 }
 

@@ -12,18 +12,20 @@ const RULES = {
   'no-invalid-media-type-examples': 'error',
   // Probes and documents are not refused.
   'operation-4xx-response': 'off',
-  // The page at /docs lists every header and every code, also those that no operation names.
+  // The introduction lists every header and every code, also those that no operation names.
   'no-unused-components': 'off',
 } as const
 
-test('the document has no problem that a linter finds', async () => {
-  const source = JSON.stringify(openApiDocument({ keyPrefix: 'svc_live_', headerPrefix: 'X-Svc-' }))
-  const config = await createConfig({ extends: ['recommended'], rules: RULES })
+for (const audience of ['customers', 'operators'] as const) {
+  test(`the document for ${audience} has no problem that a linter finds`, async () => {
+    const source = JSON.stringify(openApiDocument({ keyPrefix: 'svc_live_', headerPrefix: 'X-Svc-' }, audience))
+    const config = await createConfig({ extends: ['recommended'], rules: RULES })
 
-  const problems = await lintFromString({ source, absoluteRef: 'openapi.json', config })
+    const problems = await lintFromString({ source, absoluteRef: 'openapi.json', config })
 
-  assert.deepEqual(
-    problems.map(({ ruleId, message, location }) => `${ruleId}: ${message} at ${location[0]?.pointer}`),
-    [],
-  )
-})
+    assert.deepEqual(
+      problems.map(({ ruleId, message, location }) => `${ruleId}: ${message} at ${location[0]?.pointer}`),
+      [],
+    )
+  })
+}

@@ -1,5 +1,5 @@
-// The OpenAPI document, the page made from it and docs/api.md say what the code does: every schema compiles, every
-// reference resolves, every code of the table of refusals is told.
+// The OpenAPI document, its page and docs/api.md describe what the code does: every schema compiles, every reference resolves,
+// every code of the table of refusals is listed.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -12,21 +12,21 @@ import { ADMIN_ENDPOINTS } from '../../src/http/admin/schemas.ts'
 import { docsPage } from '../../src/http/openapi/docs-page.ts'
 import type { Operation, Response, Schema } from '../../src/http/openapi/document.ts'
 import { NOTES } from '../../src/http/openapi/notes.ts'
-import { openApiDocument } from '../../src/http/openapi/openapi.ts'
+import { openApiDocument, openApiText } from '../../src/http/openapi/openapi.ts'
 import { modelEntry } from '../../src/http/v1/models.ts'
 
 const CODES = Object.entries(REFUSALS)
 const BRAND = { keyPrefix: 'svc_live_', headerPrefix: 'X-Svc-' }
-const text = JSON.stringify(openApiDocument(BRAND))
+const text = JSON.stringify(openApiDocument(BRAND, 'operators'))
 const document = JSON.parse(text) as ReturnType<typeof openApiDocument>
-const page = docsPage(BRAND)
+const customers = openApiDocument(BRAND, 'customers')
 const ajv = new Ajv2020({ strict: true, strictTypes: false, allErrors: true })
 ajv.addVocabulary(['components'])
 ajv.addSchema({ $id: 'document', components: { schemas: document.components.schemas } })
 
 test('the document is built once and survives JSON unchanged', () => {
-  assert.equal(openApiDocument(BRAND), openApiDocument(BRAND))
-  assert.deepEqual(document, openApiDocument(BRAND))
+  assert.equal(openApiDocument(BRAND, 'operators'), openApiDocument(BRAND, 'operators'))
+  assert.deepEqual(document, openApiDocument(BRAND, 'operators'))
 })
 
 test('the document has the outline of OpenAPI 3.1', () => {
@@ -184,42 +184,79 @@ test('operations under /v1 name the errors they can meet, each under its own sta
 })
 
 test('the headers bear the prefix that the operator set', () => {
-  const { components } = openApiDocument({ keyPrefix: 'tp_', headerPrefix: 'X-Tp-' })
+  const document = openApiDocument({ keyPrefix: 'tp_', headerPrefix: 'X-Tp-' }, 'operators')
+  const { components } = document
 
   assert.ok('X-Tp-Cost' in components.headers && !('X-Svc-Cost' in components.headers))
-  assert.doesNotMatch(docsPage({ keyPrefix: 'tp_', headerPrefix: 'X-Tp-' }), /X-Svc-|svc_live_/)
+  assert.doesNotMatch(JSON.stringify(document), /X-Svc-|svc_live_/)
 })
 
-test('the page tells every code with its status, and every operation and schema', () => {
+test('the introduction lists every header, and every code with its status and type', () => {
+  const { description } = document.info
+
+  for (const name of Object.keys(document.components.headers)) assert.ok(description.includes(`| \`${name}\` |`), name)
   for (const [code, { status, type }] of CODES) {
-    const row = page.split('\n').find(line => line.includes(`id="error-${code}"`)) ?? assert.fail(`${code} has a row`)
-    assert.ok(row.includes(`>${status}<`) && row.includes(type), `${code} says ${status} ${type}`)
+    assert.ok(description.includes(`| \`${code}\` | ${status} | \`${type}\` |`), code)
   }
-  for (const { operation } of operations()) assert.ok(page.includes(`id="op-${operation.operationId}"`))
-  for (const name of Object.keys(document.components.schemas)) assert.ok(page.includes(`id="schema-${name}"`))
-  for (const name of Object.keys(document.components.headers)) assert.ok(page.includes(`id="header-${name}"`))
 })
 
-test('the page has no script and loads nothing', () => {
-  assert.doesNotMatch(page, /<(?:script|link|img|iframe|object|embed|form|base)\b/i)
-  assert.doesNotMatch(page, /\son\w+\s*=|javascript:|@import|\burl\(|\ssrc=|\ssrcset=/i)
-  for (const [, target = ''] of page.matchAll(/\shref="([^"]*)"/g)) assert.match(target, /^(?:#|\/openapi\.json$)/)
+test('every operation has a code sample that names its path', () => {
+  for (const { path, operation } of operations()) {
+    const samples = operation['x-codeSamples'] ?? []
+    assert.ok(samples.length > 0, path)
+    assert.match(samples[0]?.source ?? '', /^curl /)
+    assert.ok(samples[0]?.source.includes(path.split('{')[0] ?? ''), path)
+  }
 })
 
-test('ids on the page are unique, and every link inside it has its place', () => {
-  const ids = [...page.matchAll(/\sid="([^"]+)"/g)].map(found => found[1])
-  const links = [...page.matchAll(/\shref="#([^"]+)"/g)].map(found => found[1])
+test('customers get /v1 alone, with the components that it uses and no others', () => {
+  const shared = Object.keys(document.paths).filter(path => path.startsWith('/v1/'))
+  const names = ({ components }: typeof document) =>
+    Object.entries(components).flatMap(([kind, all]) => Object.keys(all).map(name => `${kind}/${name}`))
+  const all = JSON.stringify(customers)
+  const isUsed = (name: string) => all.includes(`"#/components/${name}"`) || all.includes(`"${name.split('/')[1]}":[]`)
 
-  assert.equal(new Set(ids).size, ids.length)
+  assert.deepEqual(Object.keys(customers.paths), shared)
   assert.deepEqual(
-    links.filter(link => !ids.includes(link)),
+    customers.tags.map(({ name }) => name),
+    ['Chat', 'Models', 'Key', 'Usage'],
+  )
+  assert.deepEqual(
+    names(customers).filter(name => !isUsed(name)),
     [],
   )
+  assert.ok(names(customers).length < names(document).length)
+  assert.deepEqual(Object.keys(customers.components.securitySchemes), ['apiKey'])
+  assert.doesNotMatch(JSON.stringify(customers.paths), /\/admin\/|TURNPIKE_/)
+  assert.doesNotMatch(customers.info.description, /operator_is_viewer|csrf_failed/)
 })
 
-test('text on the page is escaped', () => {
-  assert.ok(page.includes('Authorization: Bearer &lt;key&gt;'))
-  assert.doesNotMatch(page, /<key>|undefined|\[object Object\]/)
+test('the text names the gateway and the model that it is given, wherever an example does', () => {
+  const examples = { server: 'https://llm.example.com', model: 'acme/m1' }
+
+  const given = openApiText(BRAND, 'customers', examples)
+
+  assert.doesNotMatch(given, /127\.0\.0\.1|demo\/echo/)
+  const { servers, paths } = JSON.parse(given) as typeof document
+  const chat = paths['/v1/chat/completions']?.post
+  assert.equal(servers[0]?.url, examples.server)
+  const { example } = chat?.requestBody?.content['application/json'] ?? {}
+  assert.equal((example as { model: string } | undefined)?.model, examples.model)
+  for (const { source } of chat?.['x-codeSamples'] ?? []) {
+    assert.ok(source.includes(`${examples.server}/v1`) && source.includes(examples.model))
+  }
+})
+
+test('the page at /docs loads one script of its own, and says so where that is not built', () => {
+  const page = docsPage('reference-0123abcd.js')
+
+  assert.deepEqual(page.match(/(?:src|href)="[^"]*"/g), [
+    'href="data:,"',
+    'href="/openapi.json"',
+    'src="/docs/reference-0123abcd.js"',
+  ])
+  assert.match(docsPage(undefined), /npm run build/)
+  assert.doesNotMatch(docsPage(undefined), /<script/)
 })
 
 test('docs/api.md lists every code with its status and type, in the order of refusals', () => {

@@ -8,7 +8,7 @@ import { pageOf, serve } from './endpoint.ts'
 import { noToken } from './failures.ts'
 import type { Guard } from './guard.ts'
 import { ADMIN } from './schemas.ts'
-import { noSessionCookie, sessionCookie, sessionSecretOf } from './session-cookie.ts'
+import { clearSessionCookie, sessionSecretOf, setSessionCookie } from './session-cookie.ts'
 
 export type AccessNeeds = {
   readonly guard: Guard
@@ -44,7 +44,7 @@ function ownSessionEndpoints(app: FastifyInstance, needs: AccessNeeds): void {
       const opened = await sessions.open(body.token, addressOf(request), sessionSecretOf(request))
       // The token was valid a moment ago.
       if (opened === undefined) throw noToken()
-      reply.header('set-cookie', sessionCookie(opened.secret, cameByTls(request)))
+      setSessionCookie(reply, opened.secret, cameByTls(request))
       return opened.session
     },
     needs,
@@ -63,7 +63,7 @@ function ownSessionEndpoints(app: FastifyInstance, needs: AccessNeeds): void {
     ADMIN.endSession,
     async ({ request, reply, actor }) => {
       await sessions.end(sessionOf(request, guard).session.id, actor)
-      reply.header('set-cookie', noSessionCookie(cameByTls(request)))
+      clearSessionCookie(reply, cameByTls(request))
     },
     needs,
   )

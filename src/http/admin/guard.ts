@@ -26,6 +26,9 @@ export type Guard = {
   // For a token in a body: throws the refusal unless it is valid.
   checkToken(token: string, request: FastifyRequest): Promise<void>
   whoOf(request: FastifyRequest): Who
+  // For pages that are open to everyone and show operators more. Without credentials nothing is looked up; whoever cannot be
+  // recognised, also while the store is unavailable, is not an operator.
+  isOperator(request: FastifyRequest): Promise<boolean>
 }
 
 export type GuardNeeds = {
@@ -100,6 +103,14 @@ export function adminGuard(needs: GuardNeeds): Guard {
 
     async checkToken(token, request) {
       await byToken(token, needs.addressOf(request))
+    },
+
+    async isOperator(request) {
+      if (request.headers.authorization === undefined && sessionSecretOf(request) === undefined) return false
+      return find(request).then(
+        () => true,
+        () => false,
+      )
     },
 
     whoOf(request) {

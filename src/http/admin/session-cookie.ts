@@ -1,26 +1,27 @@
-// The session cookie: parsed from a browser's request, and set so that scripts and other sites cannot read it.
-import type { FastifyRequest } from 'fastify'
+// The cookie of a session: read from what a browser sends, and written so that scripts and other sites never have it.
+import fastifyCookie, { type CookieSerializeOptions } from '@fastify/cookie'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { SESSION_MS } from '../../domain/operator.ts'
 
 const NAME = 'turnpike_session'
 const SECRET = /^[0-9A-Za-z]{43}$/
 
-export function sessionSecretOf({ headers }: FastifyRequest): string | undefined {
-  for (const pair of headers.cookie?.split(';') ?? []) {
-    const [name, value = ''] = pair.trim().split('=', 2)
-    if (name === NAME && SECRET.test(value)) return value
-  }
-  return undefined
+// Adds the cookies of requests and replies; every listener that recognises operators needs it.
+export function sessionCookies(app: FastifyInstance): void {
+  app.register(fastifyCookie)
 }
 
-export function sessionCookie(secret: string, secure: boolean): string {
-  return cookie(secret, SESSION_MS / 1000, secure)
+export function sessionSecretOf({ cookies }: FastifyRequest): string | undefined {
+  const secret = cookies[NAME] ?? ''
+  return SECRET.test(secret) ? secret : undefined
 }
 
-export function noSessionCookie(secure: boolean): string {
-  return cookie('', 0, secure)
+export function setSessionCookie(reply: FastifyReply, secret: string, secure: boolean): void {
+  reply.setCookie(NAME, secret, { ...ATTRIBUTES, maxAge: SESSION_MS / 1000, secure })
 }
 
-function cookie(value: string, seconds: number, secure: boolean): string {
-  return `${NAME}=${value}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${seconds}${secure ? '; Secure' : ''}`
+export function clearSessionCookie(reply: FastifyReply, secure: boolean): void {
+  reply.setCookie(NAME, '', { ...ATTRIBUTES, maxAge: 0, secure })
 }
+
+const ATTRIBUTES: CookieSerializeOptions = { path: '/', httpOnly: true, sameSite: 'strict' }

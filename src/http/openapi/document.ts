@@ -1,4 +1,4 @@
-// The part of OpenAPI 3.1 that our document uses, as types: `openapi-*.ts` write it, and the page at /docs reads it.
+// The part of OpenAPI 3.1 that our document uses, as types. The extensions are those that the page at /docs reads.
 
 export type Ref = { readonly $ref: string }
 
@@ -58,7 +58,10 @@ export type Operation = {
   readonly parameters?: readonly Parameter[]
   readonly requestBody?: { readonly required: boolean; readonly content: Readonly<Record<string, Media>> }
   readonly responses: Readonly<Record<string, Response | Ref>>
+  readonly 'x-codeSamples'?: readonly CodeSample[]
 }
+
+export type CodeSample = { readonly lang: string; readonly label: string; readonly source: string }
 
 type Method = 'get' | 'post' | 'patch' | 'delete'
 export type PathItem = { readonly [method in Method]?: Operation }
@@ -71,6 +74,7 @@ export type OpenApi = {
   }
   readonly servers: readonly { readonly url: string; readonly description: string }[]
   readonly tags: readonly { readonly name: string; readonly description: string }[]
+  readonly 'x-tagGroups': readonly { readonly name: string; readonly tags: readonly string[] }[]
   readonly paths: Paths
   readonly components: {
     readonly schemas: Readonly<Record<string, Schema>>

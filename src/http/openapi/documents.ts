@@ -1,16 +1,47 @@
-// The API described: the OpenAPI document, made from the schemas that validate, and a page that shows it offline.
-import type { FastifyInstance } from 'fastify'
-import { PLAIN_PAGE_CSP } from '../security-headers.ts'
+// The API described: the OpenAPI document and the page at /docs that shows it. Customers get `/v1`, operators the admin API too.
+import { readdir } from 'node:fs/promises'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { REFERENCE_CSP } from '../security-headers.ts'
+import { FOR_A_YEAR, sendNamedFile } from '../static.ts'
 import type { Brand } from './document.ts'
+import { MODEL, SERVER } from './snippets.ts'
 
-export function documents(app: FastifyInstance, brand: Brand): void {
-  app.get('/openapi.json', async (_request, reply) => {
+export type DocumentsNeeds = {
+  readonly brand: Brand
+  // A model that is served, for the examples.
+  readonly exampleModel: () => string | undefined
+  // Where the script of the page is.
+  readonly referenceFolder: string
+  isOperator(request: FastifyRequest): Promise<boolean>
+  cameByTls(request: FastifyRequest): boolean
+}
+
+export function documents(app: FastifyInstance, needs: DocumentsNeeds): void {
+  app.get('/openapi.json', async (request, reply) => {
     const { openApiText } = await import('./openapi.ts')
-    return reply.type('application/json; charset=utf-8').send(openApiText(brand))
+    const audience = (await needs.isOperator(request)) ? 'operators' : 'customers'
+    const examples = { server: originOf(request, needs), model: needs.exampleModel() ?? MODEL }
+    // The answer depends on who asks and at which address.
+    reply.headers({ 'cache-control': 'private, no-cache', vary: 'authorization, cookie' })
+    return reply.type('application/json; charset=utf-8').send(openApiText(needs.brand, audience, examples))
   })
   app.get('/docs', async (_request, reply) => {
     const { docsPage } = await import('./docs-page.ts')
-    reply.header('content-security-policy', PLAIN_PAGE_CSP)
-    return reply.type('text/html; charset=utf-8').send(docsPage(brand))
+    reply.headers({ 'content-security-policy': REFERENCE_CSP, 'cache-control': 'no-cache' })
+    return reply.type('text/html; charset=utf-8').send(docsPage(await scriptIn(needs.referenceFolder)))
   })
+  app.get('/docs/:file', (request, reply) => sendNamedFile(request, reply, needs.referenceFolder, FOR_A_YEAR))
+}
+
+// Undefined in a checkout that was never built.
+async function scriptIn(folder: string): Promise<string | undefined> {
+  const names = await readdir(folder).catch(() => [])
+  return names.find(name => name.endsWith('.js'))
+}
+
+const HOST = /^(?:[a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i
+
+function originOf(request: FastifyRequest, { cameByTls }: Pick<DocumentsNeeds, 'cameByTls'>): string {
+  const { host = '' } = request.headers
+  return HOST.test(host) ? `${cameByTls(request) ? 'https' : 'http'}://${host}` : SERVER
 }

@@ -1,9 +1,10 @@
 // Examples of requests and responses, for the OpenAPI document and its page. Tests validate each against its schema.
+import { MODEL } from './snippets.ts'
 
 const REQUEST_ID = '019a8f3e-5b7c-7d21-9c44-1f0a6be2d731'
 
 export const CHAT_REQUEST = {
-  model: 'demo/echo',
+  model: MODEL,
   messages: [
     { role: 'system', content: 'Answer in one sentence.' },
     { role: 'user', content: 'What does a turnpike do?' },
@@ -15,7 +16,7 @@ export const CHAT_COMPLETION = {
   id: `chatcmpl-${REQUEST_ID}`,
   object: 'chat.completion',
   created: 1_767_225_600,
-  model: 'demo/echo',
+  model: MODEL,
   system_fingerprint: 'fp_turnpike',
   choices: [
     {
@@ -36,7 +37,7 @@ export const CHAT_COMPLETION = {
 } as const
 
 const chunk = (choices: string, usage: string) =>
-  `data: {"id":"chatcmpl-${REQUEST_ID}","object":"chat.completion.chunk","created":1767225600,"model":"demo/echo",` +
+  `data: {"id":"chatcmpl-${REQUEST_ID}","object":"chat.completion.chunk","created":1767225600,"model":"${MODEL}",` +
   `"system_fingerprint":"fp_turnpike","choices":${choices},"usage":${usage}}\n\n`
 
 // With `stream_options.include_usage`, as bytes on the wire.

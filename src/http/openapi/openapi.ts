@@ -1,88 +1,165 @@
-// The OpenAPI 3.1 document: the whole HTTP interface, made from the schemas that validate and the table of refusals.
+// The OpenAPI 3.1 document, made from the schemas that validate and the table of refusals: `/v1` for customers, everything for operators.
 import { adminPaths } from './admin.ts'
-import type { Brand, OpenApi } from './document.ts'
-import { errorExamples, sharedErrors } from './errors.ts'
+import type { Brand, OpenApi, Operation, PathItem, Paths } from './document.ts'
+import { ERROR_CODES, errorExamples, sharedErrors } from './errors.ts'
+import { guide } from './guide.ts'
 import { componentHeaders } from './headers.ts'
 import { operationsPaths } from './operations.ts'
 import { componentSchemas } from './schemas.ts'
+import { curlOf, MODEL, QUICK_START, SERVER } from './snippets.ts'
 import { v1Paths } from './v1.ts'
 
-const built = new Map<string, OpenApi>()
+export type Audience = 'customers' | 'operators'
 
-// Built once, since it never changes while the process runs.
-export function openApiDocument(brand: Brand): OpenApi {
-  const name = `${brand.keyPrefix} ${brand.headerPrefix}`
-  const known = built.get(name)
-  if (known !== undefined) return known
-  const document = build(brand)
-  built.set(name, document)
-  return document
+const built = new Map<string, { readonly document: OpenApi; readonly text: string }>()
+
+export function openApiDocument(brand: Brand, audience: Audience): OpenApi {
+  return known(brand, audience).document
 }
 
-const written = new WeakMap<OpenApi, Buffer>()
-
-// Serialised once too: it takes longer than serving a hundred chats.
-export function openApiText(brand: Brand): Buffer {
-  const document = openApiDocument(brand)
-  const text = written.get(document) ?? Buffer.from(JSON.stringify(document))
-  written.set(document, text)
-  return text
+// The examples name the gateway that is asked and a model that it serves. They are put into the finished text, since building the document
+// takes as long as a hundred chats.
+export function openApiText(brand: Brand, audience: Audience, examples: { server: string; model: string }): string {
+  const { text } = known(brand, audience)
+  return text.replaceAll(SERVER, examples.server).replaceAll(MODEL, examples.model)
 }
 
-function build(brand: Brand): OpenApi {
+function known(brand: Brand, audience: Audience) {
+  const name = `${audience} ${brand.keyPrefix} ${brand.headerPrefix}`
+  let found = built.get(name)
+  if (found === undefined) {
+    const document = build(brand, audience)
+    found = { document, text: JSON.stringify(document) }
+    built.set(name, found)
+  }
+  return found
+}
+
+function build(brand: Brand, audience: Audience): OpenApi {
+  const isOperator = audience === 'operators'
+  const paths = withSamples({ ...v1Paths(brand), ...(isOperator ? { ...adminPaths(), ...operationsPaths() } : {}) })
+  const groups = TAG_GROUPS.filter(({ name }) => isOperator || name === 'API')
+  const all = {
+    schemas: componentSchemas(),
+    headers: componentHeaders(brand),
+    responses: sharedErrors(brand),
+    examples: errorExamples(),
+    securitySchemes: securitySchemes(brand),
+  }
+  const components = isOperator ? all : usedBy(paths, all)
+  // The one code that no described operation has: it is about methods that are not described.
+  const codes = ERROR_CODES.filter(code => code in components.examples || code === 'method_not_allowed')
   return {
     openapi: '3.1.1',
     info: {
       title: 'Turnpike',
       license: { name: 'MIT', identifier: 'MIT' },
-      version: '1',
+      version: 'v1',
       summary: 'One OpenAI-compatible key in front of many providers, billed exactly.',
-      description:
-        "Send OpenAI's chat requests with one key; each goes to a provider that serves its model, and is billed in credits to the last digit. " +
-        '`/v1` only grows: new fields, new endpoints, new codes. Anything else would be `/v2`, announced by `Deprecation` and `Sunset` at least 180 days ahead.',
+      description: guide(brand, components.headers, codes),
     },
-    servers: [{ url: '/', description: 'The gateway that serves this document.' }],
-    tags: TAGS,
-    paths: { ...v1Paths(brand), ...adminPaths(), ...operationsPaths() },
-    components: {
-      schemas: componentSchemas(),
-      headers: componentHeaders(brand),
-      responses: sharedErrors(brand),
-      examples: errorExamples(),
-      securitySchemes: {
-        apiKey: bearer(`A key: \`${brand.keyPrefix}\` and 43 characters. Cookies are never read under \`/v1\`.`),
-        adminToken: bearer("The admin token (`TURNPIKE_ADMIN_TOKEN`), or an operator's own."),
-        adminSession: {
-          type: 'apiKey',
-          in: 'cookie',
-          name: 'turnpike_session',
-          description: 'The session of the dashboard. Every change needs its `csrf_token` as `X-CSRF-Token` too.',
-        },
-        metricsToken: bearer('The token for scraping (`TURNPIKE_METRICS_TOKEN`).'),
-      },
-    },
+    servers: [{ url: SERVER, description: 'The gateway that serves this document.' }],
+    tags: groups.flatMap(group => group.tags),
+    'x-tagGroups': groups.map(({ name, tags }) => ({ name, tags: tags.map(tag => tag.name) })),
+    paths,
+    components,
   }
 }
 
-const TAGS = [
-  { name: 'Chat', description: 'Chat completions, whole or streamed.' },
-  { name: 'Models', description: 'What can be asked, and at which price.' },
-  { name: 'Key', description: 'What the calling key is and has left.' },
-  { name: 'Usage', description: "The calling key's own requests, one record each." },
-  { name: 'Admin: keys', description: 'Keys: create, limit, rotate, revoke. A secret is shown once.' },
-  { name: 'Admin: accounts', description: 'Accounts, their credits and their ledger.' },
-  { name: 'Admin: providers', description: 'Upstreams, their credentials and their health.' },
-  { name: 'Admin: models', description: 'Models with their prices and targets.' },
-  { name: 'Admin: catalog', description: 'What the configuration file declares.' },
-  { name: 'Admin: overview', description: 'What is going on, at a glance.' },
-  { name: 'Admin: usage', description: 'Usage of all keys, row by row or summed.' },
-  { name: 'Admin: events', description: 'What operators did, when and from where.' },
-  { name: 'Admin: nodes', description: 'Who shares the database.' },
-  { name: 'Admin: session', description: 'Log in and out: a token makes a session cookie.' },
-  { name: 'Admin: sessions', description: 'Who is logged in, and from where.' },
-  { name: 'Admin: operators', description: 'People with tokens of their own: admins, and viewers who change nothing.' },
-  { name: 'Admin: settings', description: 'What the gateway was started with.' },
-  { name: 'Operations', description: 'Probes, metrics and documents; no key needed.' },
+function securitySchemes(brand: Brand): OpenApi['components']['securitySchemes'] {
+  return {
+    apiKey: bearer(`A key: \`${brand.keyPrefix}\` and 43 characters. Cookies are never read under \`/v1\`.`),
+    adminToken: bearer("The admin token (`TURNPIKE_ADMIN_TOKEN`), or an operator's own."),
+    adminSession: {
+      type: 'apiKey',
+      in: 'cookie',
+      name: 'turnpike_session',
+      description: 'The session of the dashboard. Every change needs its `csrf_token` as `X-CSRF-Token` too.',
+    },
+    metricsToken: bearer('The token for scraping (`TURNPIKE_METRICS_TOKEN`).'),
+  }
+}
+
+function withSamples(paths: Paths): Paths {
+  const sampled = ([method, operation]: [string, Operation], path: string) => [
+    method,
+    {
+      ...operation,
+      'x-codeSamples':
+        operation.operationId === 'createChatCompletion'
+          ? QUICK_START
+          : [{ lang: 'Shell', label: 'curl', source: curlOf(path, method, operation) }],
+    },
+  ]
+  const all = Object.entries(paths).map(([path, item]) => [
+    path,
+    Object.fromEntries(Object.entries<Operation>(item).map(entry => sampled(entry, path))) as PathItem,
+  ])
+  return Object.fromEntries(all)
+}
+
+// The components that the paths refer to, directly or through each other; the set grows while it is walked.
+function usedBy(paths: Paths, components: OpenApi['components']): OpenApi['components'] {
+  const refsIn = (value: unknown) =>
+    [...JSON.stringify(value).matchAll(/"#\/components\/([\w-]+\/[\w.-]+)"/g)].map(found => found[1] ?? '')
+  const used = new Set(refsIn(paths))
+  const named = new Map(
+    Object.entries(components).flatMap(([kind, all]) =>
+      Object.entries<unknown>(all).map(([name, part]) => [`${kind}/${name}`, part]),
+    ),
+  )
+  for (const name of used) for (const inner of refsIn(named.get(name) ?? null)) used.add(inner)
+  const schemes = new Set(
+    Object.values(paths).flatMap(item =>
+      Object.values<Operation>(item).flatMap(({ security }) => security.flatMap(scheme => Object.keys(scheme))),
+    ),
+  )
+  const kept = Object.entries(components).map(([kind, all]) => [
+    kind,
+    Object.fromEntries(
+      Object.entries<unknown>(all).filter(([name]) =>
+        kind === 'securitySchemes' ? schemes.has(name) : used.has(`${kind}/${name}`),
+      ),
+    ),
+  ])
+  return Object.fromEntries(kept) as OpenApi['components']
+}
+
+const TAG_GROUPS = [
+  {
+    name: 'API',
+    tags: [
+      { name: 'Chat', description: 'Chat completions, whole or streamed.' },
+      { name: 'Models', description: 'What can be asked, and at which price.' },
+      { name: 'Key', description: 'What the calling key is and has left.' },
+      { name: 'Usage', description: "The calling key's own requests, one record each." },
+    ],
+  },
+  {
+    name: 'Admin API',
+    tags: [
+      { name: 'Admin: keys', description: 'Keys: create, limit, rotate, revoke. A secret is shown once.' },
+      { name: 'Admin: accounts', description: 'Accounts, their credits and their ledger.' },
+      { name: 'Admin: providers', description: 'Upstreams, their credentials and their health.' },
+      { name: 'Admin: models', description: 'Models with their prices and targets.' },
+      { name: 'Admin: catalog', description: 'What the configuration file declares.' },
+      { name: 'Admin: overview', description: 'What is going on, at a glance.' },
+      { name: 'Admin: usage', description: 'Usage of all keys, row by row or summed.' },
+      { name: 'Admin: events', description: 'What operators did, when and from where.' },
+      { name: 'Admin: nodes', description: 'Who shares the database.' },
+      { name: 'Admin: session', description: 'Log in and out: a token makes a session cookie.' },
+      { name: 'Admin: sessions', description: 'Who is logged in, and from where.' },
+      {
+        name: 'Admin: operators',
+        description: 'People with tokens of their own: admins, and viewers who change nothing.',
+      },
+      { name: 'Admin: settings', description: 'What the gateway was started with.' },
+    ],
+  },
+  {
+    name: 'Operations',
+    tags: [{ name: 'Operations', description: 'Probes, metrics and documents; no key needed.' }],
+  },
 ]
 
 function bearer(description: string): Readonly<Record<string, string>> {

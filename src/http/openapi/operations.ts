@@ -28,11 +28,16 @@ export function operationsPaths(): Paths {
       // The empty one: a loopback peer without a forwarding header needs no token.
       [{ metricsToken: [] }, {}],
     ),
-    '/openapi.json': get('getOpenApi', 'This document', 'The same for everybody; it needs no key.', {
-      '200': answer('OpenAPI 3.1.', json({ type: 'object' })),
-    }),
-    '/docs': get('getDocs', 'This document as a page', 'Made from the OpenAPI document, without scripts.', {
-      '200': answer('One page without scripts.', { 'text/html': { schema: { type: 'string' } } }),
+    '/openapi.json': get(
+      'getOpenApi',
+      'This document',
+      '`/v1` for everyone; with an operator’s token or session the admin API and these operations too.',
+      {
+        '200': answer('OpenAPI 3.1.', json({ type: 'object' })),
+      },
+    ),
+    '/docs': get('getDocs', 'This document as a page', 'A reference with search; it loads nothing from other hosts.', {
+      '200': answer('The page.', { 'text/html': { schema: { type: 'string' } } }),
     }),
   }
 }

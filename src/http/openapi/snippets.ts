@@ -1,39 +1,43 @@
-// Snippets for the page at /docs: the first call in three languages, and a curl line for every operation.
-import type { Operation } from './document.ts'
+// Code samples of the OpenAPI document: the first call in three languages, and a curl command for every operation.
+import type { CodeSample, Operation } from './document.ts'
 
-const BASE = 'http://127.0.0.1:8080'
+// Samples and examples are written with these two; whoever asks for the document gets its own gateway and a model that it serves.
+export const SERVER = 'http://127.0.0.1:8080'
+export const MODEL = 'demo/echo'
 
-export const QUICK_START = [
+export const QUICK_START: readonly CodeSample[] = [
   {
-    language: 'curl',
-    code: `curl ${BASE}/v1/chat/completions \\
+    lang: 'Shell',
+    label: 'curl',
+    source: `curl ${SERVER}/v1/chat/completions \\
   -H "Authorization: Bearer $KEY" \\
   -H "Content-Type: application/json" \\
-  -d '{"model":"demo/echo","messages":[{"role":"user","content":"Hello"}]}'
+  -d '{"model":"${MODEL}","messages":[{"role":"user","content":"Hello"}]}'
 
-# The same as a stream; -N shows words as they come.
-curl -N ${BASE}/v1/chat/completions \\
+# The same as a stream; -N prints the chunks as they arrive.
+curl -N ${SERVER}/v1/chat/completions \\
   -H "Authorization: Bearer $KEY" \\
   -H "Content-Type: application/json" \\
-  -d '{"model":"demo/echo","stream":true,"stream_options":{"include_usage":true},
+  -d '{"model":"${MODEL}","stream":true,"stream_options":{"include_usage":true},
        "messages":[{"role":"user","content":"Hello"}]}'
 `,
   },
   {
-    language: 'Python',
-    code: `import os
+    lang: 'Python',
+    label: 'Python',
+    source: `import os
 from openai import OpenAI  # pip install openai
 
-client = OpenAI(base_url="${BASE}/v1", api_key=os.environ["KEY"])
+client = OpenAI(base_url="${SERVER}/v1", api_key=os.environ["KEY"])
 
 answer = client.chat.completions.create(
-    model="demo/echo",
+    model="${MODEL}",
     messages=[{"role": "user", "content": "Hello"}],
 )
 print(answer.choices[0].message.content, answer.usage.model_extra["cost"])
 
 stream = client.chat.completions.create(
-    model="demo/echo",
+    model="${MODEL}",
     messages=[{"role": "user", "content": "Hello"}],
     stream=True,
     stream_options={"include_usage": True},
@@ -44,22 +48,23 @@ for chunk in stream:
 `,
   },
   {
-    language: 'TypeScript',
-    code: `import OpenAI from 'openai' // npm install openai
+    lang: 'TypeScript',
+    label: 'TypeScript',
+    source: `import OpenAI from 'openai' // npm install openai
 
-const client = new OpenAI({ baseURL: '${BASE}/v1', apiKey: process.env.KEY })
+const client = new OpenAI({ baseURL: '${SERVER}/v1', apiKey: process.env.KEY })
 const messages = [{ role: 'user' as const, content: 'Hello' }]
 
 const { data, response } = await client.chat.completions
-  .create({ model: 'demo/echo', messages })
+  .create({ model: '${MODEL}', messages })
   .withResponse()
 console.log(data.choices[0]?.message.content, response.headers.get('x-request-id'))
 
-const stream = await client.chat.completions.create({ model: 'demo/echo', messages, stream: true })
+const stream = await client.chat.completions.create({ model: '${MODEL}', messages, stream: true })
 for await (const chunk of stream) process.stdout.write(chunk.choices[0]?.delta.content ?? '')
 `,
   },
-] as const
+]
 
 const TOKENS: Readonly<Record<string, string>> = {
   apiKey: '$KEY',
@@ -67,7 +72,7 @@ const TOKENS: Readonly<Record<string, string>> = {
   metricsToken: '$TURNPIKE_METRICS_TOKEN',
 }
 
-export function curlOf({ path, method, operation }: { path: string; method: string; operation: Operation }): string {
+export function curlOf(path: string, method: string, operation: Operation): string {
   const token = TOKENS[Object.keys(operation.security[0] ?? {})[0] ?? '']
   const parameters = operation.parameters ?? []
   const example = operation.requestBody?.content['application/json']?.example
@@ -79,7 +84,7 @@ export function curlOf({ path, method, operation }: { path: string; method: stri
   )
   const asked = query.map(({ name, schema }) => `${name}=${String(schema.enum?.[0] ?? placeholder(name))}`).join('&')
   const words = [
-    `curl ${method === 'get' || (method === 'post' && example !== undefined) ? '' : `-X ${method.toUpperCase()} `}${quoted(BASE + filled + (asked === '' ? '' : `?${asked}`))}`,
+    `curl ${method === 'get' || (method === 'post' && example !== undefined) ? '' : `-X ${method.toUpperCase()} `}${quoted(SERVER + filled + (asked === '' ? '' : `?${asked}`))}`,
     ...(token === undefined ? [] : [`-H "Authorization: Bearer ${token}"`]),
     ...headers.map(({ name }) => `-H "${name}: ${placeholder(name)}"`),
     ...(example === undefined ? [] : ['-H "Content-Type: application/json"', `-d '${written(example)}'`]),

@@ -10,6 +10,7 @@ import type { Brand, Parameter, Paths, Response } from './document.ts'
 import { v1Errors } from './errors.ts'
 import { v1Headers } from './headers.ts'
 import { described } from './schemas.ts'
+import { MODEL } from './snippets.ts'
 
 const NO_ENTRY: readonly RefusalCode[] = ['account_suspended']
 const NO_SCOPE: readonly RefusalCode[] = [...NO_ENTRY, 'insufficient_scope']
@@ -60,7 +61,7 @@ export function v1Paths(brand: Brand): Paths {
       ['getModel', 'Models', 'Read one model', 'Needs the scope `models.read`. An alias resolves to its model.'],
       { '200': json(ModelShape, 'The model.') },
       [...NO_SCOPE, 'model_not_found'],
-      [inPath('id', 'Id or alias; a slash in it may be sent as it is or as `%2F`.', 'demo/echo')],
+      [inPath('id', 'Id or alias; a slash in it may be sent as it is or as `%2F`.', MODEL)],
     ),
     '/v1/key/introspect': get(
       [

@@ -42,6 +42,39 @@ test('probes are open, metrics are not', async t => {
     assert.equal((await httpCall(`${gateway.url}/admin/v1/keys`, { method: 'HEAD', headers })).status, 405)
   })
 
+  await t.test(
+    'the document has /v1 for everyone and the admin API for operators, with this address in its examples',
+    async () => {
+      const { secret } = await gateway.createKey()
+      const read = async (token?: string) => {
+        const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` }
+        const { status, body, headers: answered } = await httpCall(`${gateway.url}/openapi.json`, { headers })
+        assert.deepEqual([status, answered['cache-control']], [200, 'private, no-cache'])
+        return body as unknown as { paths: object; servers: [{ url: string }] }
+      }
+      const hasAdmin = ({ paths }: { paths: object }) => Object.keys(paths).some(path => path.startsWith('/admin/v1'))
+
+      const open = await read()
+
+      assert.deepEqual([open, await read('wrong'), await read(secret), await read(ADMIN_TOKEN)].map(hasAdmin), [
+        false,
+        false,
+        false,
+        true,
+      ])
+      assert.equal(open.servers[0].url, gateway.url)
+    },
+  )
+
+  await t.test('an address that is no host name does not get into the document', async () => {
+    const call = openRaw(gateway.port)
+    using connection = await call
+    connection.send('GET /openapi.json HTTP/1.1\r\nHost: "><script>\r\nConnection: close\r\n\r\n')
+    const [answer] = await connection.answers(1)
+
+    assert.doesNotMatch(String(answer?.body), /<script>/)
+  })
+
   await t.test('metrics are there for a loopback peer, and for the token', async () => {
     const near = await scrape()
     const far = await scrape({ 'x-forwarded-for': '203.0.113.9', authorization: `Bearer ${TOKEN}` })

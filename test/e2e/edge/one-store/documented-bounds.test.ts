@@ -15,7 +15,7 @@ type Case = {
 }
 
 const { gateway } = await openFixture()
-const { body } = await gateway.get<OpenApi>('/openapi.json')
+const { body } = await gateway.get<OpenApi>('/openapi.json', gateway.adminToken)
 const document = body as unknown as OpenApi
 const { secret } = await gateway.createKey({ rpm_limit: 1_000_000, daily_limit: null })
 // Those that are changed.
