@@ -11,13 +11,13 @@ import { startUpstream } from '../../support/upstream.ts'
 
 const CHAT = JSON.stringify({ model: 'test/m1', messages: [{ role: 'user', content: 'Hello' }] })
 
-test('what is true when the row is committed decides, not what was true at admission', async t => {
+test('a request is decided by the state of its key when its row is committed, not at admission', async t => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })
   const patch = (key: NewKey, change: object) => gateway.admin('PATCH', `/keys/${key.id}`, change)
   const post = (key: NewKey, verb: string) => gateway.admin('POST', `/keys/${key.id}/${verb}`, {})
 
-  await t.test('a key that was revoked, or whose secret or term has ended, is a stranger', async () => {
+  await t.test('a key that was revoked or has expired, or whose secret has ended, gets 401', async () => {
     const ends: ((key: NewKey) => Promise<unknown>)[] = [
       key => post(key, 'revoke'),
       key => post(key, 'rotate').then(() => post(key, 'end-grace')),
@@ -61,7 +61,7 @@ test('what is true when the row is committed decides, not what was true at admis
     })
   }
 
-  await t.test('a secret that became an old one is served, and told so', async () => {
+  await t.test('a secret that was rotated meanwhile is served, with the grace header', async () => {
     const key = await gateway.createKey()
 
     const answer = await chatAcross(key, () => post(key, 'rotate'))
@@ -71,15 +71,18 @@ test('what is true when the row is committed decides, not what was true at admis
     assert.match(String(answer.header('deprecation')), /^@\d+$/)
   })
 
-  await t.test('a change that matters not to this request lets it through, with the new figures', async () => {
-    const key = await gateway.createKey({ rpm_limit: 10 })
+  await t.test(
+    'a change that does not concern the request lets it through, with the new limits in its headers',
+    async () => {
+      const key = await gateway.createKey({ rpm_limit: 10 })
 
-    const answer = await chatAcross(key, () => patch(key, { rpm_limit: 5, name: 'renamed' }))
+      const answer = await chatAcross(key, () => patch(key, { rpm_limit: 5, name: 'renamed' }))
 
-    assert.equal(answer.status, 200)
-    assert.equal(answer.header('ratelimit-limit'), '5')
-    assert.match(String(answer.header('ratelimit-policy')), /^"rpm";q=5;w=60/)
-  })
+      assert.equal(answer.status, 200)
+      assert.equal(answer.header('ratelimit-limit'), '5')
+      assert.match(String(answer.header('ratelimit-policy')), /^"rpm";q=5;w=60/)
+    },
+  )
 
   assert.equal(upstream.journal.length, 2)
   assert.ok((await gateway.audit()).ok)

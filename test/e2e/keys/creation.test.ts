@@ -9,11 +9,11 @@ import { startUpstream } from '../../support/upstream.ts'
 
 const FORMAT = /^svc_live_[0-9A-Za-z]{43}$/
 
-test('a key is made with its defaults, and its secret is shown this once', async t => {
+test('a new key has the defaults, and its secret is shown only once', async t => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })
 
-  await t.test('what was not said has its default', async () => {
+  await t.test('omitted fields have their defaults', async () => {
     const { status, body } = await gateway.admin('POST', '/keys', { name: 'plain' })
 
     const { secret, id, label, account_id, created_at, version, ...rest } = body
@@ -40,7 +40,7 @@ test('a key is made with its defaults, and its secret is shown this once', async
     })
   })
 
-  await t.test('no two secrets are alike', async () => {
+  await t.test('secrets are unique', async () => {
     const keys = await Promise.all(Array.from({ length: 50 }, () => gateway.admin('POST', '/keys', { name: 'many' })))
 
     const secrets = new Set(keys.map(({ body }) => String(body.secret)))
@@ -49,7 +49,7 @@ test('a key is made with its defaults, and its secret is shown this once', async
     for (const secret of secrets) assert.match(secret, FORMAT)
   })
 
-  await t.test('bounds are kept, and the parameter is named', async () => {
+  await t.test('values out of bounds are refused, and the error names the parameter', async () => {
     const wrong: readonly [field: string, value: unknown][] = [
       ['rpm_limit', 0],
       ['rpm_limit', 10_000_001],
@@ -81,37 +81,40 @@ test('a key is made with its defaults, and its secret is shown this once', async
     }
   })
 
-  await t.test('afterwards the secret is nowhere, and of it only hash, prefix and last four are kept', async () => {
-    const { secret, id } = await gateway.createKey()
-    const rotated = (await gateway.admin('POST', `/keys/${id}/rotate`, {})).body as Loose
-    const secrets = [secret, String(rotated.secret)]
-    await gateway.chat({}, { key: secret })
-    const shown = [
-      await gateway.admin('GET', `/keys/${id}`),
-      await gateway.admin('GET', '/keys?limit=1000'),
-      await gateway.admin('GET', '/events?limit=1000'),
-      await gateway.admin('GET', '/usage?endpoint=all'),
-      await gateway.get('/v1/key/introspect', secret),
-      await gateway.get('/metrics'),
-    ].map(answer => answer.text)
+  await t.test(
+    'the store, the log and all answers hold the hash, prefix and last four characters of a secret, never the secret',
+    async () => {
+      const { secret, id } = await gateway.createKey()
+      const rotated = (await gateway.admin('POST', `/keys/${id}/rotate`, {})).body as Loose
+      const secrets = [secret, String(rotated.secret)]
+      await gateway.chat({}, { key: secret })
+      const shown = [
+        await gateway.admin('GET', `/keys/${id}`),
+        await gateway.admin('GET', '/keys?limit=1000'),
+        await gateway.admin('GET', '/events?limit=1000'),
+        await gateway.admin('GET', '/usage?endpoint=all'),
+        await gateway.get('/v1/key/introspect', secret),
+        await gateway.get('/metrics'),
+      ].map(answer => answer.text)
 
-    await gateway.stop({ hurry: true })
-    const stored = await gateway.stored()
+      await gateway.stop({ hurry: true })
+      const stored = await gateway.stored()
 
-    for (const one of secrets) {
-      const hash = createHash('sha256').update(one).digest('hex')
-      for (const text of [...shown, ...gateway.lines, stored, ...upstream.journal.map(heard)]) {
-        assert.ok(!text.includes(one.slice(9, 40)), 'a secret was found')
+      for (const one of secrets) {
+        const hash = createHash('sha256').update(one).digest('hex')
+        for (const text of [...shown, ...gateway.lines, stored, ...upstream.journal.map(heard)]) {
+          assert.ok(!text.includes(one.slice(9, 40)), 'a secret was found')
+        }
+        for (const text of [...shown, ...gateway.lines]) assert.ok(!text.includes(hash), 'a hash was found')
+        assert.ok(stored.includes(hash))
       }
-      for (const text of [...shown, ...gateway.lines]) assert.ok(!text.includes(hash), 'a hash was found')
-      assert.ok(stored.includes(hash))
-    }
-  })
+    },
+  )
 
   assert.ok((await gateway.audit()).ok)
 })
 
-test('prefixes of keys and headers are settings, and so are the defaults', async () => {
+test('key prefix, header prefix and key defaults are configurable', async () => {
   await using upstream = await startUpstream()
   const config = standardConfig(upstream.url, {
     brand: { key_prefix: 'acme_', header_prefix: 'X-Acme-' },

@@ -8,7 +8,7 @@ import { startUpstream } from '../../support/upstream.ts'
 
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
 
-test('introspection tells a key all that the contract lists, as of now', async t => {
+test('introspection reports every field of the key, up to date', async t => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })
   const ask = async (secret: string) => {
@@ -19,7 +19,7 @@ test('introspection tells a key all that the contract lists, as of now', async t
     return answer
   }
 
-  await t.test('every field of the contract', async () => {
+  await t.test('it has every documented field', async () => {
     const expires_at = new Date(Date.now() + 3_600_000).toISOString()
     const ip_allowlist = ['127.0.0.0/8', '::1/128']
     const controls = {
@@ -62,7 +62,7 @@ test('introspection tells a key all that the contract lists, as of now', async t
     assert.equal(headers['ratelimit-policy'], '"rpm";q=7;w=60, "daily";q=50;w=86400')
   })
 
-  await t.test('no daily limit is null, and no policy', async () => {
+  await t.test('without a daily limit the field is null and there is no policy for it', async () => {
     const key = await gateway.createKey({ daily_limit: null })
 
     const { body, headers } = await ask(key.secret)
@@ -72,7 +72,7 @@ test('introspection tells a key all that the contract lists, as of now', async t
     assert.equal(headers['ratelimit-policy'], '"rpm";q=300;w=60')
   })
 
-  await t.test('an old secret is told that it is in its grace period', async () => {
+  await t.test('an old secret sees that it is in its grace period', async () => {
     const key = await gateway.createKey()
     const { body: rotated } = await gateway.admin('POST', `/keys/${key.id}/rotate`, {})
 
@@ -87,23 +87,26 @@ test('introspection tells a key all that the contract lists, as of now', async t
     assert.equal(current.body.label, `svc_live_…${String(rotated.secret).slice(-4)}`)
   })
 
-  await t.test("what remains is the account's, or the rest of the key's own limit if that is less", async () => {
-    const key = await gateway.createKey({ credits: '5', credit_limit: '0.001' })
-    const before = await ask(key.secret)
-    upstream.next({ usage: { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 } })
-    const { headers } = await gateway.chat({ max_tokens: 20 }, { key: key.secret })
+  await t.test(
+    "the remaining credits are the lesser of the account's balance and the rest of the key's own limit",
+    async () => {
+      const key = await gateway.createKey({ credits: '5', credit_limit: '0.001' })
+      const before = await ask(key.secret)
+      upstream.next({ usage: { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 } })
+      const { headers } = await gateway.chat({ max_tokens: 20 }, { key: key.secret })
 
-    const after = await ask(key.secret)
-    await gateway.admin('PATCH', `/keys/${key.id}`, { credit_limit: '100' })
-    const wide = await ask(key.secret)
+      const after = await ask(key.secret)
+      await gateway.admin('PATCH', `/keys/${key.id}`, { credit_limit: '100' })
+      const wide = await ask(key.secret)
 
-    assert.equal(headers['x-svc-cost'], '0.00035')
-    assert.equal(before.body.balance?.remaining, '0.001')
-    assert.equal(after.body.balance?.remaining, '0.00065')
-    assert.equal(wide.body.balance?.remaining, '4.99965')
-  })
+      assert.equal(headers['x-svc-cost'], '0.00035')
+      assert.equal(before.body.balance?.remaining, '0.001')
+      assert.equal(after.body.balance?.remaining, '0.00065')
+      assert.equal(wide.body.balance?.remaining, '4.99965')
+    },
+  )
 
-  await t.test('what requests in flight hold is not there to spend', async () => {
+  await t.test('credits held by requests in flight are not remaining credits', async () => {
     const key = await gateway.createKey({ credits: '1' })
     upstream.next({ stallAfterChunks: 1 })
     using stream = await gateway.openChat({ max_tokens: 100 }, { key: key.secret })
@@ -115,7 +118,7 @@ test('introspection tells a key all that the contract lists, as of now', async t
     assert.equal(body.limits?.concurrent?.in_use, 2)
   })
 
-  await t.test('without credits, scopes or an active account a key may still ask', async () => {
+  await t.test('a key without credits, scopes or an active account can still introspect itself', async () => {
     const key = await gateway.createKey({ credits: '0', scopes: [] })
     await gateway.admin('PATCH', `/accounts/${key.accountId}`, { status: 'suspended' })
 

@@ -80,7 +80,7 @@ const INVALID = [
   'any',
 ]
 
-test('a key may be used from the addresses of its allowlist only', async t => {
+test('a key works only from the addresses of its allowlist', async t => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({
     config: standardConfig(upstream.url),
@@ -103,18 +103,21 @@ test('a key may be used from the addresses of its allowlist only', async t => {
     })
   }
 
-  await t.test('the address is judged before account, path and scope, and counts against nothing', async () => {
-    const { secret, accountId } = await gateway.createKey({ ip_allowlist: ['192.0.2.1'], scopes: [], rpm_limit: 1 })
-    await gateway.admin('PATCH', `/accounts/${accountId}`, { status: 'suspended' })
+  await t.test(
+    'the address is checked before account, path and scope, and a refusal counts against no limit',
+    async () => {
+      const { secret, accountId } = await gateway.createKey({ ip_allowlist: ['192.0.2.1'], scopes: [], rpm_limit: 1 })
+      await gateway.admin('PATCH', `/accounts/${accountId}`, { status: 'suspended' })
 
-    for (const path of ['/v1/key/introspect', '/v1/models', '/v1/nothing']) {
-      assertRefusal(await gateway.get(path, secret), 'ip_not_allowed')
-    }
+      for (const path of ['/v1/key/introspect', '/v1/models', '/v1/nothing']) {
+        assertRefusal(await gateway.get(path, secret), 'ip_not_allowed')
+      }
 
-    assert.equal((await from(secret, '192.0.2.1')).status, 200)
-  })
+      assert.equal((await from(secret, '192.0.2.1')).status, 200)
+    },
+  )
 
-  await t.test('a change of the list is in force with the next request', async () => {
+  await t.test('a changed allowlist applies to the next request', async () => {
     const { secret, id } = await gateway.createKey({ ip_allowlist: ['192.0.2.1'] })
     assert.equal((await from(secret, '192.0.2.1')).status, 200)
 
@@ -124,7 +127,7 @@ test('a key may be used from the addresses of its allowlist only', async t => {
     assert.equal((await from(secret, '192.0.2.2')).status, 200)
   })
 
-  await t.test('a list with one invalid entry is refused by its place, and the old one stays in force', async () => {
+  await t.test('a list with an invalid entry is refused with its index, and the old list stays in force', async () => {
     const { secret, id } = await gateway.createKey({ ip_allowlist: ['192.0.2.1'] })
 
     for (const entry of INVALID) {

@@ -8,7 +8,7 @@ import { rawRequest } from '../../support/raw-http.ts'
 import { assertRefusal, seen } from '../../support/refusal.ts'
 import { startUpstream } from '../../support/upstream.ts'
 
-test('nothing but the whole secret of a living key opens the door', async t => {
+test('only the complete secret of an active key authenticates', async t => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })
   const { secret, id } = await gateway.createKey()
@@ -37,7 +37,7 @@ test('nothing but the whole secret of a living key opens the door', async t => {
     })
   }
 
-  await t.test('it under another scheme or in another place', async () => {
+  await t.test('the secret under another scheme or in another header is refused', async () => {
     for (const scheme of ['Basic', 'Token', 'Digest', 'Bearer,', 'Bearer:', 'Bear']) {
       await assertStranger({ authorization: `${scheme} ${secret}` })
     }
@@ -47,7 +47,7 @@ test('nothing but the whole secret of a living key opens the door', async t => {
     assertRefusal(await gateway.get(`/v1/models?key=${secret}&access_token=${secret}`), 'invalid_api_key')
   })
 
-  await t.test('bytes beyond ASCII, which nobody could have issued', async () => {
+  await t.test('a secret with non-ASCII bytes is refused', async () => {
     const request = `GET /v1/models HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer svc_live_${'\xe9'.repeat(43)}\r\n\r\n`
 
     const { answer } = await rawRequest(gateway.port, Buffer.from(request, 'latin1'), { expect: 1 })
@@ -55,7 +55,7 @@ test('nothing but the whole secret of a living key opens the door', async t => {
     assertRefusal(seen(answer), 'invalid_api_key')
   })
 
-  await t.test('the scheme may be written in any letters, with blanks around the secret', async () => {
+  await t.test('the scheme is case-insensitive, and spaces around the secret are ignored', async () => {
     for (const header of [`bearer ${secret}`, `BEARER ${secret}`, `Bearer   ${secret}`, `Bearer ${secret}  `]) {
       assert.equal((await gateway.get('/v1/models', undefined, { authorization: header })).status, 200)
     }

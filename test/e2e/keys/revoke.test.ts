@@ -10,12 +10,12 @@ import { until } from '../../support/until.ts'
 import { startUpstream } from '../../support/upstream.ts'
 import { settledRow } from '../../support/usage.ts'
 
-test('a revoked key starts nothing more, and its streams end only when told', async t => {
+test('a revoked key starts no new request; its open streams end only with abort_streams', async t => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })
   const revoke = (id: string, body: object = {}) => gateway.admin('POST', `/keys/${id}/revoke`, body)
 
-  await t.test('the very next request is refused, also on a connection that served the one before', async () => {
+  await t.test('the next request is refused, also on a connection that is already open', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     const { id, secret } = await gateway.createKey()
     const before = await on(agent, gateway, secret)
@@ -29,7 +29,7 @@ test('a revoked key starts nothing more, and its streams end only when told', as
     assert.equal(revoked.body.status, 'revoked')
   })
 
-  await t.test('it ends every secret, is final, and may be said twice', async () => {
+  await t.test('a revoke ends every secret, is final and idempotent', async () => {
     const { id, secret: old } = await gateway.createKey()
     const current = String((await gateway.admin('POST', `/keys/${id}/rotate`, {})).body.secret)
 
@@ -45,7 +45,7 @@ test('a revoked key starts nothing more, and its streams end only when told', as
     assert.deepEqual([patched.status, patched.body.error?.code], [409, 'conflict'])
   })
 
-  await t.test('a stream that was admitted before finishes', async () => {
+  await t.test('a stream that was admitted before the revoke finishes', async () => {
     upstream.script({ words: ['one', ' two', ' three', ' four'], chunkDelayMs: 100 })
     const { id, secret } = await gateway.createKey()
     using stream = await gateway.openChat({}, { key: secret })
@@ -59,7 +59,7 @@ test('a revoked key starts nothing more, and its streams end only when told', as
   })
 
   await t.test(
-    'with abort_streams it ends within a second, with an error event, and is billed for what came',
+    'abort_streams ends open streams with an error event, and they are billed for what was sent',
     async () => {
       upstream.script({ words: ['one', ' two', ' three'], stallAfterChunks: 2 })
       const { id, secret } = await gateway.createKey()
@@ -88,7 +88,7 @@ test('a revoked key starts nothing more, and its streams end only when told', as
     },
   )
 
-  await t.test('an expiry that has passed refuses like a revoke, also on an open connection', async () => {
+  await t.test('an expired key is refused like a revoked one, also on an open connection', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     const { id, secret } = await gateway.createKey({ expires_at: new Date(Date.now() + 1500).toISOString() })
     const before = await on(agent, gateway, secret)
@@ -102,7 +102,7 @@ test('a revoked key starts nothing more, and its streams end only when told', as
     assert.equal(body.status, 'expired')
   })
 
-  await t.test('an expired key that is given a new end works with the next request', async () => {
+  await t.test('an expired key with a new expiry works with the next request', async () => {
     const { id, secret } = await gateway.createKey({ expires_at: new Date(Date.now() + 500).toISOString() })
     await until('it has expired', async () => (await gateway.get('/v1/models', secret)).status === 401)
     const renamed = await gateway.admin('PATCH', `/keys/${id}`, { name: 'late' })
@@ -118,7 +118,7 @@ test('a revoked key starts nothing more, and its streams end only when told', as
   assert.ok((await gateway.audit()).ok)
 })
 
-test('a request between its row and its dispatch is ended by abort_streams as well', async () => {
+test('abort_streams also ends a request between its reservation and its dispatch', async () => {
   await using upstream = await startUpstream()
   upstream.script({ words: ['one', ' two'], stallAfterChunks: 1 })
   await using gateway = await startGateway({

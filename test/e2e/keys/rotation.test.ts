@@ -8,11 +8,11 @@ import { startUpstream } from '../../support/upstream.ts'
 
 const HOUR = 3_600_000
 
-test('a rotated key has one current secret and at most five old ones in their grace period', async t => {
+test('a rotated key has one current secret and at most five old ones in grace', async t => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })
 
-  await t.test('the old secret works on for sixty minutes, and every answer to it says until when', async () => {
+  await t.test('the old secret works for 60 minutes, and every answer to it has the end of its grace', async () => {
     const { id, secret: old } = await gateway.createKey()
     const startedAt = Date.now()
     const current = await rotate(gateway, id)
@@ -41,7 +41,7 @@ test('a rotated key has one current secret and at most five old ones in their gr
     assert.equal(fresh.headers.deprecation, undefined)
   })
 
-  await t.test('both secrets are one key: they share its limits, and its rows say which was used', async () => {
+  await t.test('both secrets share the limits of their key, and usage rows record which was used', async () => {
     const { id, secret: old } = await gateway.createKey({ rpm_limit: 2 })
     const current = await rotate(gateway, id)
 
@@ -55,7 +55,7 @@ test('a rotated key has one current secret and at most five old ones in their gr
     }
   })
 
-  await t.test('end-grace ends the one that is named, then all, and again changes nothing', async () => {
+  await t.test('end-grace ends one secret or all of them and is idempotent', async () => {
     const { id, secret: first } = await gateway.createKey()
     const second = await rotate(gateway, id)
     const third = await rotate(gateway, id)
@@ -84,7 +84,7 @@ test('a rotated key has one current secret and at most five old ones in their gr
     assert.deepEqual({ ...again.body, last_used_at: null }, { ...nobody.body, last_used_at: null })
   })
 
-  await t.test('a key has six secrets at most, until one of them has ended', async () => {
+  await t.test('a key has at most six secrets', async () => {
     const { id, secret } = await gateway.createKey()
     const secrets = [secret]
     for (let i = 0; i < 5; i++) secrets.push(await rotate(gateway, id))
@@ -98,7 +98,7 @@ test('a rotated key has one current secret and at most five old ones in their gr
     assert.equal(afterEnd.status, 200)
   })
 
-  await t.test('of a hundred rotations at once five are granted, and their secrets all work', async () => {
+  await t.test('of 100 concurrent rotations five succeed, and their secrets all work', async () => {
     const { id, secret } = await gateway.createKey({ rpm_limit: 1000 })
 
     const racing = Array.from({ length: 100 }, () => gateway.admin('POST', `/keys/${id}/rotate`, {}))

@@ -7,7 +7,7 @@ import { startUpstream } from '../../support/upstream.ts'
 
 const ALL = ['chat.completions', 'models.read']
 
-test('a key may call what its scopes allow, and always ask about itself', async t => {
+test('a key can call what its scopes allow, and always introspect itself', async t => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })
 
@@ -19,7 +19,7 @@ test('a key may call what its scopes allow, and always ask about itself', async 
     })
   }
 
-  await t.test('a missing scope is told, with its name, and counts against nothing', async () => {
+  await t.test('a missing scope is named in the error and counts against no limit', async () => {
     const { secret } = await gateway.createKey({ scopes: ['models.read'], rpm_limit: 1, daily_limit: 1 })
 
     const error = assertRefusal(await gateway.chat({}, { key: secret }), 'insufficient_scope')
@@ -29,14 +29,14 @@ test('a key may call what its scopes allow, and always ask about itself', async 
     assert.equal(allowed.status, 200)
   })
 
-  await t.test('path and method are judged before the scope', async () => {
+  await t.test('path and method are checked before the scope', async () => {
     const { secret } = await gateway.createKey({ scopes: [] })
 
     assertRefusal(await gateway.get('/v1/nothing', secret), 'not_found')
     assertRefusal(await gateway.get('/v1/chat/completions', secret), 'method_not_allowed')
   })
 
-  await t.test('a change of scopes is in force with the next request', async () => {
+  await t.test('changed scopes apply to the next request', async () => {
     const { secret, id } = await gateway.createKey({ scopes: ALL })
     await assertScopes(gateway, secret, ALL)
 
@@ -47,7 +47,7 @@ test('a key may call what its scopes allow, and always ask about itself', async 
     }
   })
 
-  await t.test('without credits, and with a suspended account, a key may still ask about itself', async () => {
+  await t.test('a key without credits or with a suspended account can still introspect itself', async () => {
     const { secret, accountId } = await gateway.createKey({ credits: '0' })
     const poor = await gateway.get('/v1/key/introspect', secret)
     await gateway.admin('PATCH', `/accounts/${accountId}`, { status: 'suspended' })

@@ -7,12 +7,12 @@ import { standardConfig, startGateway } from '../../support/gateway.ts'
 import { callAs, makeMany, shutOutUnderLoad } from '../../support/revocation-load.ts'
 import { startUpstream } from '../../support/upstream.ts'
 
-test('no request that starts after the operator has shut its bearer out is admitted', async t => {
+test('no request that starts after a revocation is answered to the operator is admitted', async t => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })
   const free = { rpm_limit: 1_000_000, daily_limit: null, max_concurrent: 1000 }
 
-  await t.test('a hundred revokes', async () => {
+  await t.test('100 revokes', async () => {
     const { id: accountId } = await gateway.createAccount()
     await gateway.addCredits(accountId, '1000')
     const keys = await makeMany(100, () => gateway.createKey({ account_id: accountId, ...free }))
@@ -23,7 +23,7 @@ test('no request that starts after the operator has shut its bearer out is admit
     )
   })
 
-  await t.test('thirty revokes of keys that are just being looked up for the first time', async () => {
+  await t.test('30 revokes of keys during their first lookup', async () => {
     const keys = await makeMany(30, () => gateway.createKey(free))
     const pool = new Pool(gateway.url, { connections: 8, pipelining: 1 })
 
@@ -42,7 +42,7 @@ test('no request that starts after the operator has shut its bearer out is admit
     await pool.close()
   })
 
-  await t.test('twenty ends of a grace period, while the current secret is served on', async () => {
+  await t.test('20 ends of a grace period, while the current secret is served', async () => {
     const keys = await makeMany(20, async () => {
       const { id, secret } = await gateway.createKey(free)
       const { body } = await gateway.admin('POST', `/keys/${id}/rotate`, {})
@@ -56,7 +56,7 @@ test('no request that starts after the operator has shut its bearer out is admit
     for (const { current } of keys) assert.equal((await gateway.get('/v1/models', current)).status, 200)
   })
 
-  await t.test('twenty suspensions of an account', async () => {
+  await t.test('20 suspensions of an account', async () => {
     const keys = await makeMany(20, () => gateway.createKey(free))
 
     await shutOutUnderLoad(

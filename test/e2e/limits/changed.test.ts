@@ -9,7 +9,7 @@ import { assertRefusal } from '../../support/refusal.ts'
 import { until } from '../../support/until.ts'
 import { startUpstream } from '../../support/upstream.ts'
 
-test('limits that change while a body is on its way leave no place in flight behind', async () => {
+test('a limit that changes while a body is uploaded leaks no slot', async () => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })
   const { secret, id } = await gateway.createKey({ rpm_limit: 100, max_concurrent: 10 })
@@ -45,12 +45,12 @@ test('limits that change while a body is on its way leave no place in flight beh
   assert.ok((await gateway.audit()).ok)
 })
 
-test('a changed limit is in force with the next request', async t => {
+test('a changed limit applies to the next request', async t => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })
   const patch = (id: string, change: object) => gateway.admin('PATCH', `/keys/${id}`, change)
 
-  await t.test('requests a minute: what was used stays used', async () => {
+  await t.test('requests per minute: used tokens stay used', async () => {
     const { secret, id } = await gateway.createKey({ rpm_limit: 6, daily_limit: null })
     const remaining = async () => Number((await gateway.get('/v1/models', secret)).headers['ratelimit-remaining'])
     for (let i = 0; i < 4; i++) await gateway.get('/v1/models', secret)
@@ -73,7 +73,7 @@ test('a changed limit is in force with the next request', async t => {
     assert.ok(about(raisedAgain, 30 - 5 - 1), `${raisedAgain}`)
   })
 
-  await t.test('requests a minute: what is refilled after the change is refilled at the new pace', async () => {
+  await t.test('requests per minute: the bucket refills at the new rate', async () => {
     const { secret, id } = await gateway.createKey({ rpm_limit: 600, daily_limit: null })
     const startedAt = performance.now()
     await Promise.all(Array.from({ length: 20 }, () => gateway.get('/v1/models', secret)))
@@ -88,7 +88,7 @@ test('a changed limit is in force with the next request', async t => {
     assert.ok(Number(headers['ratelimit-remaining']) < most, `${headers['ratelimit-remaining']} of ${most}`)
   })
 
-  await t.test('requests a minute: a request of the old limit that ends later changes nothing', async () => {
+  await t.test('requests per minute: a request from before the change that ends later changes nothing', async () => {
     const { secret, id } = await gateway.createKey({ rpm_limit: 6000, daily_limit: null })
     upstream.script({ delayMs: 800 })
     const slow = gateway.chat({}, { key: secret })
@@ -104,7 +104,7 @@ test('a changed limit is in force with the next request', async t => {
     upstream.reset()
   })
 
-  await t.test('the daily limit', async () => {
+  await t.test('requests per day', async () => {
     const { secret, id } = await gateway.createKey({ daily_limit: 3 })
     const call = () => gateway.get('/v1/models', secret)
     for (let i = 0; i < 3; i++) assert.equal((await call()).status, 200)
@@ -127,7 +127,7 @@ test('a changed limit is in force with the next request', async t => {
     assert.equal(lifted.headers['ratelimit-policy'], '"rpm";q=300;w=60')
   })
 
-  await t.test('the number in flight', async () => {
+  await t.test('requests in flight', async () => {
     const { secret, id } = await gateway.createKey({ max_concurrent: 1 })
     upstream.script({ words: ['one', ' two'], stallAfterChunks: 1 })
     using first = await gateway.openChat({}, { key: secret })
@@ -144,7 +144,7 @@ test('a changed limit is in force with the next request', async t => {
     upstream.reset()
   })
 
-  await t.test('the credit limit, and the date of expiry', async () => {
+  await t.test('credit limit and expiry', async () => {
     const { secret, id } = await gateway.createKey()
     assert.equal((await gateway.chat({}, { key: secret })).status, 200)
 

@@ -7,7 +7,7 @@ import { assertRefusal } from '../../support/refusal.ts'
 import { until } from '../../support/until.ts'
 import { startUpstream } from '../../support/upstream.ts'
 
-test('a key has at most its number of requests in flight', async t => {
+test('a key has at most max_concurrent requests in flight', async t => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })
   const inUse = async (secret: string) => {
@@ -15,7 +15,7 @@ test('a key has at most its number of requests in flight', async t => {
     return Number(body.limits?.concurrent?.in_use) - 1
   }
 
-  await t.test('one more is a 429, gives its rpm token back, and the neighbours notice nothing', async () => {
+  await t.test('one more request is a 429, returns its rpm token and affects no other key', async () => {
     upstream.script({ words: ['one', ' two'], stallAfterChunks: 1 })
     const { secret } = await gateway.createKey({ max_concurrent: 2, rpm_limit: 4 })
     const other = await gateway.createKey({ max_concurrent: 1 })
@@ -37,7 +37,7 @@ test('a key has at most its number of requests in flight', async t => {
     upstream.reset()
   })
 
-  await t.test('of sixty at once never more than five are under way', async () => {
+  await t.test('of 60 concurrent requests at most five run at a time', async () => {
     const { secret } = await gateway.createKey({ max_concurrent: 5 })
     let most = 0
     upstream.script(() => {
@@ -81,7 +81,7 @@ test('a key has at most its number of requests in flight', async t => {
     },
   }
   for (const [what, end] of Object.entries(endings)) {
-    await t.test(`the place is given back after ${what}`, async () => {
+    await t.test(`the slot is released after ${what}`, async () => {
       const { secret } = await gateway.createKey({ max_concurrent: 3 })
 
       for (let i = 0; i < 4; i++) await end(secret)

@@ -10,12 +10,12 @@ import { startUpstream } from '../../support/upstream.ts'
 
 const DAY = 86_400_000
 
-test('a key gets its requests a day, no more and no fewer', async t => {
+test('a key gets exactly its daily limit', async t => {
   await awayFromMidnight()
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })
 
-  await t.test('exactly, of many at once on every endpoint', async () => {
+  await t.test('the limit is exact under concurrency on every endpoint', async () => {
     const { secret } = await gateway.createKey({ daily_limit: 25, rpm_limit: 10_000 })
 
     const statuses = await Promise.all(Array.from({ length: 90 }, (_, i) => any(gateway, secret, i)))
@@ -24,7 +24,7 @@ test('a key gets its requests a day, no more and no fewer', async t => {
     assert.equal(statuses.filter(status => status === 429).length, 65)
   })
 
-  await t.test('past it the answer is a 429 that says not to retry before midnight', async () => {
+  await t.test('past the limit the answer is a 429 with Retry-After until midnight', async () => {
     const { secret } = await gateway.createKey({ daily_limit: 1 })
     await gateway.get('/v1/models', secret)
 
@@ -39,7 +39,7 @@ test('a key gets its requests a day, no more and no fewer', async t => {
     assert.equal(refused.headers['ratelimit-reset'], refused.headers['retry-after'])
   })
 
-  await t.test('a request it refuses gives its rpm token back', async () => {
+  await t.test('a refused request returns its rpm token', async () => {
     const { secret, id } = await gateway.createKey({ daily_limit: 1, rpm_limit: 3 })
     await gateway.get('/v1/models', secret)
 
@@ -51,7 +51,7 @@ test('a key gets its requests a day, no more and no fewer', async t => {
   })
 
   await t.test(
-    'what was refused before it, or for want of credits, is not counted; what was refused after is',
+    'requests refused before the limit or for credits are not counted; those refused after it are',
     async () => {
       const { secret } = await gateway.createKey({ credits: '0', daily_limit: 3, scopes: ['chat.completions'] })
       for (let i = 0; i < 4; i++) {
@@ -70,7 +70,7 @@ test('a key gets its requests a day, no more and no fewer', async t => {
     },
   )
 
-  await t.test('a kill -9 amid the load forgets none of them and counts none twice', async () => {
+  await t.test('kill -9 under load loses no count and counts nothing twice', async () => {
     const { secret, id } = await gateway.createKey({ daily_limit: 120, rpm_limit: 10_000, max_concurrent: 1000 })
 
     let served = 0
@@ -96,7 +96,7 @@ test('a key gets its requests a day, no more and no fewer', async t => {
     assert.equal(rows.data.filter(row => row.error_code !== 'daily_limit_exceeded').length, 120)
   })
 
-  await t.test('an operator can reset the day, in force with the next request', async () => {
+  await t.test('an operator can reset the day; it applies to the next request', async () => {
     const { secret, id } = await gateway.createKey({ daily_limit: 2 })
     const before = [await any(gateway, secret, 1), await any(gateway, secret, 2), await any(gateway, secret, 1)]
 

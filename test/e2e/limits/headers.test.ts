@@ -9,14 +9,14 @@ import { startUpstream } from '../../support/upstream.ts'
 
 const DAY_SECONDS = 86_400
 
-test('the RateLimit headers speak of the policy that is closest to its end', async t => {
+test('the RateLimit headers report the policy with the fewest requests left', async t => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })
   const figures = ({ headers }: Answer) => [headers['ratelimit-limit'], headers['ratelimit-remaining']].map(Number)
   const untilMidnight = () => DAY_SECONDS - (Math.floor(Date.now() / 1000) % DAY_SECONDS)
   const isDaily = ({ headers }: Answer) => Math.abs(Number(headers['ratelimit-reset']) - untilMidnight()) < 20
 
-  await t.test('the day, when less of it is left', async () => {
+  await t.test('the daily policy, if it has fewer left', async () => {
     const { secret } = await gateway.createKey({ rpm_limit: 100, daily_limit: 10 })
 
     const answer = await gateway.get('/v1/models', secret)
@@ -26,7 +26,7 @@ test('the RateLimit headers speak of the policy that is closest to its end', asy
     assert.equal(answer.headers['ratelimit-policy'], '"rpm";q=100;w=60, "daily";q=10;w=86400')
   })
 
-  await t.test('the minute, when less of it is left, or as much', async () => {
+  await t.test('the minute policy, if it has fewer or as many left', async () => {
     for (const daily_limit of [1000, 10]) {
       const { secret } = await gateway.createKey({ rpm_limit: 10, daily_limit })
 
@@ -38,7 +38,7 @@ test('the RateLimit headers speak of the policy that is closest to its end', asy
     }
   })
 
-  await t.test('the minute alone, when the day has no limit', async () => {
+  await t.test('the minute policy, if there is no daily limit', async () => {
     const { secret } = await gateway.createKey({ rpm_limit: 10, daily_limit: null })
 
     const answer = await gateway.get('/v1/models', secret)
@@ -47,7 +47,7 @@ test('the RateLimit headers speak of the policy that is closest to its end', asy
     assert.equal(answer.headers['ratelimit-policy'], '"rpm";q=10;w=60')
   })
 
-  await t.test('on a 429 the one that refused, even if the other is as spent', async () => {
+  await t.test('on a 429 the policy that refused, even if the other is exhausted too', async () => {
     const both = await gateway.createKey({ rpm_limit: 2, daily_limit: 2 })
     const day = await gateway.createKey({ rpm_limit: 4, daily_limit: 2 })
     for (const { secret } of [both, day]) {
@@ -65,7 +65,7 @@ test('the RateLimit headers speak of the policy that is closest to its end', asy
     assert.ok(isDaily(byDay))
   })
 
-  await t.test('they are on every answer, with the figures after it', async () => {
+  await t.test('they are on every answer and include that request', async () => {
     const { secret } = await gateway.createKey({ rpm_limit: 10_000, daily_limit: 1000, scopes: ['chat.completions'] })
     const poor = await gateway.createKey({ credits: '0', rpm_limit: 10_000, daily_limit: 1000 })
     let used = 0
@@ -82,7 +82,7 @@ test('the RateLimit headers speak of the policy that is closest to its end', asy
     }
   })
 
-  await t.test('introspection says the same of both', async () => {
+  await t.test('introspection reports the same figures', async () => {
     const { secret } = await gateway.createKey({ rpm_limit: 10, daily_limit: 50 })
     await gateway.get('/v1/models', secret)
 

@@ -10,7 +10,7 @@ import { assertRefusal } from '../../support/refusal.ts'
 import { until } from '../../support/until.ts'
 import { startUpstream } from '../../support/upstream.ts'
 
-test('a key gets its requests a minute, no more and no fewer', async t => {
+test('a key gets exactly its requests per minute', async t => {
   await using upstream = await startUpstream()
   // Refusals past ten a second share rows, which are written once a minute if not told otherwise.
   const bounds = withBounds({ refusalsCountedForMs: 500 })
@@ -44,7 +44,7 @@ test('a key gets its requests a minute, no more and no fewer', async t => {
     )
   }
 
-  await t.test('every answer says how the bucket stands', async () => {
+  await t.test('every answer reports the state of the bucket', async () => {
     const { secret } = await gateway.createKey({ rpm_limit: 3, daily_limit: null })
 
     for (const remaining of [2, 1, 0]) {
@@ -58,7 +58,7 @@ test('a key gets its requests a minute, no more and no fewer', async t => {
     }
   })
 
-  await t.test('an empty bucket refuses, and says when to come back', async () => {
+  await t.test('an empty bucket is a 429 with Retry-After', async () => {
     const { secret } = await gateway.createKey({ rpm_limit: 3 })
     for (let i = 0; i < 3; i++) await gateway.get('/v1/models', secret)
 
@@ -71,7 +71,7 @@ test('a key gets its requests a minute, no more and no fewer', async t => {
     assert.deepEqual([refused.headers['ratelimit-limit'], refused.headers['ratelimit-remaining']], ['3', '0'])
   })
 
-  await t.test('who comes back when told is served', async () => {
+  await t.test('a retry after Retry-After is served', async () => {
     const { secret } = await gateway.createKey({ rpm_limit: 60 })
     let refused = await gateway.get('/v1/models', secret)
     while (refused.status === 200) refused = await gateway.get('/v1/models', secret)
@@ -83,21 +83,24 @@ test('a key gets its requests a minute, no more and no fewer', async t => {
     assert.equal(served.status, 200)
   })
 
-  await t.test('refusals before the limit, and for want of credits, take nothing; those after it do', async () => {
-    const poor = await gateway.createKey({ credits: '0', rpm_limit: 2, scopes: ['chat.completions'] })
-    const call = (body?: object) => gateway.chat(body, { key: poor.secret })
+  await t.test(
+    'requests refused before the limit or for credits take no token; those refused after it do',
+    async () => {
+      const poor = await gateway.createKey({ credits: '0', rpm_limit: 2, scopes: ['chat.completions'] })
+      const call = (body?: object) => gateway.chat(body, { key: poor.secret })
 
-    for (let i = 0; i < 4; i++) {
-      assertRefusal(await gateway.get('/v1/nothing', poor.secret), 'not_found')
-      assertRefusal(await gateway.get('/v1/chat/completions', poor.secret), 'method_not_allowed')
-      assertRefusal(await gateway.get('/v1/models', poor.secret), 'insufficient_scope')
-      assertRefusal(await call(), 'insufficient_credits')
-    }
-    assertRefusal(await call({ messages: [] }), 'invalid_value', 'messages')
-    assertRefusal(await call({ model: 'nobody' }), 'model_not_found', 'model')
+      for (let i = 0; i < 4; i++) {
+        assertRefusal(await gateway.get('/v1/nothing', poor.secret), 'not_found')
+        assertRefusal(await gateway.get('/v1/chat/completions', poor.secret), 'method_not_allowed')
+        assertRefusal(await gateway.get('/v1/models', poor.secret), 'insufficient_scope')
+        assertRefusal(await call(), 'insufficient_credits')
+      }
+      assertRefusal(await call({ messages: [] }), 'invalid_value', 'messages')
+      assertRefusal(await call({ model: 'nobody' }), 'model_not_found', 'model')
 
-    assertRefusal(await call(), 'rate_limit_exceeded')
-  })
+      assertRefusal(await call(), 'rate_limit_exceeded')
+    },
+  )
 
   assert.ok((await gateway.audit()).ok)
 

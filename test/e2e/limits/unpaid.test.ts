@@ -18,19 +18,19 @@ const REFILL_MS = 60_000 / ALLOWED
 const bounds = withBounds({ unpaidPerMinuteMin: ALLOWED, refusalRowsPerSecond: 2, refusalsCountedForMs: 500 })
 const { gateway, upstream } = await openFixture(undefined, bounds)
 
-test('the real allowances are 6,000 refusals for credits a minute and 10 rows a second', () => {
+test('the default allowance is 6,000 refusals for credits per minute and 10 rows per second', () => {
   const { unpaidPerMinuteMin, refusalRowsPerSecond, refusalsCountedForMs } = BOUNDS
   assert.deepEqual([unpaidPerMinuteMin, refusalRowsPerSecond, refusalsCountedForMs], [6000, 10, 60_000])
 })
 
-test('what was refused for credits is no longer among the requests with an open row', async () => {
+test('a request refused for credits leaves no open row', async () => {
   const { secret } = await gateway.createKey({ credits: '0', rpm_limit: 100 })
   for (let i = 0; i < ALLOWED; i++) assertRefusal(await gateway.chat({}, { key: secret }), 'insufficient_credits')
 
   assert.match((await gateway.get('/metrics')).text, /^turnpike_open_rows 0$/m)
 })
 
-test('a key without credits may try so often and is then told to wait, before its body is read', async () => {
+test('a key without credits is rate limited after its allowance, before its body is read', async () => {
   const { secret, id } = await gateway.createKey({ credits: '0', rpm_limit: ALLOWED })
   for (let i = 0; i < ALLOWED; i++) assertRefusal(await gateway.chat({}, { key: secret }), 'insufficient_credits')
 
@@ -56,7 +56,7 @@ test('a key without credits may try so often and is then told to wait, before it
   await until('its row is there', async () => (await rows(id)).some(row => row.error_code === error.code))
 })
 
-test('requests that are refused for credits at the same time all count, and are waited for', async () => {
+test('concurrent refusals for credits all count', async () => {
   const { secret } = await gateway.createKey({ credits: '0', rpm_limit: ALLOWED })
   const first = await Promise.all(Array.from({ length: ALLOWED }, () => gateway.chat({}, { key: secret })))
 
@@ -67,7 +67,7 @@ test('requests that are refused for credits at the same time all count, and are 
   assert.ok(Number(headers['retry-after-ms']) > REFILL_MS - 5_000, `${headers['retry-after-ms']} ms`)
 })
 
-test('a key that may make more requests may be refused for credits as often', async () => {
+test("the allowance is at least the key's own requests per minute", async () => {
   const rpm_limit = 10 * ALLOWED
   const { secret } = await gateway.createKey({ credits: '0', rpm_limit })
 
@@ -79,7 +79,7 @@ test('a key that may make more requests may be refused for credits as often', as
   assert.deepEqual([next.status, next.headers['ratelimit-limit']], [429, String(rpm_limit)])
 })
 
-test('a top-up is in force at once for a key that has tries left, and its refusals do not count against what it pays', async () => {
+test('a top-up applies at once, and earlier refusals do not count against paid requests', async () => {
   const { secret, accountId } = await gateway.createKey({ credits: '0', rpm_limit: 2 * ALLOWED })
   for (let i = 0; i < 2 * ALLOWED - 1; i++) assert.equal((await gateway.chat({}, { key: secret })).status, 402)
   await gateway.addCredits(accountId, '1')
@@ -87,7 +87,7 @@ test('a top-up is in force at once for a key that has tries left, and its refusa
   for (let i = 0; i < 2 * ALLOWED; i++) assert.equal((await gateway.chat({}, { key: secret })).status, 200)
 })
 
-test('a key whose tries are used up still reads its balance, and others chat', async () => {
+test('a key past its allowance can still read its balance, and other keys can chat', async () => {
   const { secret } = await gateway.createKey({ credits: '0', rpm_limit: ALLOWED })
   for (let i = 0; i < ALLOWED; i++) await gateway.chat({}, { key: secret })
   assert.equal((await gateway.chat({}, { key: secret })).status, 429)
@@ -104,7 +104,7 @@ for (const [what, path, code] of [
   ['at or before the limits', '/v1/nothing', 'not_found'],
   ['for credits', '/v1/chat/completions', 'insufficient_credits'],
 ] as const) {
-  test(`a flood of refusals ${what} leaves few rows, which add up to all of them in every report`, async () => {
+  test(`a flood of refusals ${what} leaves few rows, which add up to the total in every report`, async () => {
     const { secret, id } = await gateway.createKey({ credits: '0', rpm_limit: 1000 })
     const other = await gateway.createKey()
     const refuse = () => (code === 'not_found' ? gateway.get(path, secret) : gateway.chat({}, { key: secret }))
@@ -137,7 +137,7 @@ for (const [what, path, code] of [
   })
 }
 
-test('what is counted is written when the gateway stops, long before its minute is over', async () => {
+test('counted refusals are written when the gateway stops', async () => {
   await using other = await startGateway({ config: standardConfig(upstream.url) })
   const { secret, id } = await other.createKey()
   for (let i = 0; i < FLOOD; i += 10)

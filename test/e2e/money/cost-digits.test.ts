@@ -19,7 +19,7 @@ const COSTS: readonly (readonly [pricing: Readonly<Record<string, string>>, prom
 // So that even its dearest request stays within the bound on prices.
 const SMALL = { context_length: 8, max_output_tokens: 1 }
 
-test('a cost is one number with exact digits, wherever it stands', async () => {
+test('a cost has the same exact digits everywhere', async () => {
   await using upstream = await startUpstream()
   const models = COSTS.map(([pricing], i) => standardModel({ id: `test/p${i}`, pricing, ...SMALL }))
   await using gateway = await startGateway({ config: standardConfig(upstream.url, { models }) })

@@ -36,7 +36,7 @@ const { gateway, upstream } = await openFixture(
   withBounds(PATIENT_COUNTS),
 )
 
-test('who affords the bytes is held for the bytes, and who does not for the count and half as much again', async () => {
+test('the hold is by bytes if the balance covers them, otherwise by the token count plus half', async () => {
   assert.ok(COUNTED * 2n < BYTES)
   const rich = await gateway.createKey({ credits: credits(BYTES) })
   const poor = await gateway.createKey({ credits: credits(COUNTED) })
@@ -51,7 +51,7 @@ test('who affords the bytes is held for the bytes, and who does not for the coun
   assert.equal(refused.body.error?.metadata?.affordable_max_tokens, MAX_TOKENS - 1)
 })
 
-test('a request that was counted and one that was refused then leave one row each', async () => {
+test('a counted request and a refused one leave one row each', async () => {
   const poor = await gateway.createKey({ credits: credits(COUNTED) })
   await ask(poor)
   const before = nano((await balanceOf(gateway, poor.accountId)).available)
@@ -74,7 +74,7 @@ for (const [model, count] of [
   ['test/own', countTokens],
   ['test/older', older],
 ] as const) {
-  test(`${model}: a tokenizer of OpenAI's own is counted by itself, without more`, async () => {
+  test(`${model}: a model of OpenAI is held by the exact count, without a margin`, async () => {
     const text = [{ role: 'user', content: HINDI }]
     const hold = BigInt(count(HINDI) + 1 + 16) * 2500n + OUTPUT
     const poor = await gateway.createKey({ credits: credits(hold) })
@@ -86,7 +86,7 @@ for (const [model, count] of [
   })
 }
 
-test("a key's own limit is measured in the same way", async () => {
+test("a key's own credit limit is checked in the same way", async () => {
   const limited = await gateway.createKey({ credits: '10', credit_limit: credits(COUNTED) })
   const less = await gateway.createKey({ credits: '10', credit_limit: credits(COUNTED - 1n) })
 
@@ -94,7 +94,7 @@ test("a key's own limit is measured in the same way", async () => {
   assert.equal((await ask(less)).body.error?.metadata?.limit, 'key')
 })
 
-test('a low balance without a maximum is capped by the count where half of it does not pay for the bytes', async () => {
+test('without max_tokens, a balance that does not cover the bytes is capped by the count', async () => {
   const prompt = BigInt(countedBound(messages)) * 2500n
   const poor = await gateway.createKey({ credits: credits(2n * (prompt + 300n * 10_000n)) })
   assert.ok(prompt + 300n * 10_000n < BYTES - OUTPUT + 256n * 10_000n)
@@ -111,7 +111,7 @@ test('a low balance without a maximum is capped by the count where half of it do
   assert.equal((upstream.journal.at(-1)?.body as Loose | undefined)?.max_tokens, 300)
 })
 
-test('the cap is that of the count, also where another of the listed models costs most by the bytes', async () => {
+test('the cap follows the count, also if another listed model costs more by bytes', async () => {
   const models = ['test/long-answers', 'test/dear-prompts']
   const half = 1_300_000_000n
   const poor = await gateway.createKey({ credits: credits(2n * half) })

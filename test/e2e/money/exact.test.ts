@@ -44,7 +44,7 @@ test('a hold is prompt bound times the dearest prompt price, output bound times 
   assert.equal(nano(row.hold), ceil(pico))
 })
 
-test('a picture counts what the model states for it, however long it is written', async () => {
+test('an image counts the tokens that the model declares, however long its URL is', async () => {
   const picture = { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(20_000)}` } }
   const seen = [{ role: 'user', content: [{ type: 'text', text: 'What is this?' }, picture] }]
 
@@ -55,7 +55,7 @@ test('a picture counts what the model states for it, however long it is written'
   assert.equal(nano(row.hold), BigInt(bytes + 16 + 1500) * 2500n + 10n * 10_000n)
 })
 
-test('without a maximum from the caller the hold is for the whole output of the model', async () => {
+test("without max_tokens the hold covers the model's maximum output", async () => {
   const answer = await gateway.chat({ messages }, { key: caller.secret })
 
   const row = await settledRow(gateway, answer.headers['x-request-id'])
@@ -79,7 +79,7 @@ test('a cost is every token at its own price and the request price, rounded up o
   assert.equal(nano(answer.headers['x-svc-cost']), ceil(pico))
 })
 
-test('with several choices every choice is paid for', async () => {
+test('every choice of n is billed', async () => {
   const answer = await gateway.chat({ messages, n: 3, max_tokens: 10 }, { key: caller.secret })
 
   const row = await settledRow(gateway, answer.headers['x-request-id'])

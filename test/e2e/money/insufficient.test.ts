@@ -20,7 +20,7 @@ const BYTES = BigInt(promptBound(messages)) * 2500n
 const PROMPT = BigInt(countedBound(messages)) * 2500n
 const COMPLETION = 10_000n
 
-test('too few credits are refused with what is there, what is needed, and what would fit', async () => {
+test('402 reports available credits, required credits and the affordable max_tokens', async () => {
   const caller = await gateway.createKey({ credits: credits(PROMPT + 40n * COMPLETION + 1n) })
 
   const refused = await gateway.chat({ messages, max_tokens: 41 }, { key: caller.secret })
@@ -48,7 +48,7 @@ test('too few credits are refused with what is there, what is needed, and what w
   assert.equal(taken.status, 200)
 })
 
-test('where output is free there is nothing to cap, and the last credits buy the last requests', async () => {
+test('with free output nothing is capped, and the last credits pay for the last requests', async () => {
   const caller = await gateway.createKey({ credits: '0.03' })
   const ask = () => gateway.chat({ model: 'test/flat' }, { key: caller.secret })
 
@@ -61,7 +61,7 @@ test('where output is free there is nothing to cap, and the last credits buy the
   assert.equal(answers[2]?.headers['x-svc-output-cap'], undefined)
 })
 
-test('credits that another request holds are a reason to wait, and they come back when it ends', async () => {
+test('credits held by another request are a retryable 402 and are released when it ends', async () => {
   const caller = await gateway.createKey({ credits: credits(PROMPT + 60n * COMPLETION) })
   const going = Promise.withResolvers<void>()
   upstream.next(async () => {
@@ -86,7 +86,7 @@ test('credits that another request holds are a reason to wait, and they come bac
   assert.equal(again.status, 200)
 })
 
-test('without a maximum from the caller, half of a low balance caps the output, and the cap goes upstream', async () => {
+test('without max_tokens, half of a low balance caps the output, and the cap is sent upstream', async () => {
   const caller = await gateway.createKey({ credits: credits(2n * (BYTES + 300n * COMPLETION)) })
 
   const json = await gateway.chat({ messages }, { key: caller.secret })
@@ -102,7 +102,7 @@ test('without a maximum from the caller, half of a low balance caps the output, 
   assert.equal(sentUpstream().max_tokens, cap)
 })
 
-test('a cap below 256 tokens is a refusal instead', async () => {
+test('a cap below 256 tokens is refused', async () => {
   const just = await gateway.createKey({ credits: credits(2n * (PROMPT + 256n * COMPLETION)) })
   const below = await gateway.createKey({ credits: credits(2n * (PROMPT + 256n * COMPLETION) - 1n) })
 
@@ -115,7 +115,7 @@ test('a cap below 256 tokens is a refusal instead', async () => {
   assert.equal(refused.body.error?.metadata?.required, credits(2n * (PROMPT + 256n * COMPLETION)))
 })
 
-test('a maximum that the caller named is never lowered, and none is sent where the balance suffices', async () => {
+test("the caller's max_tokens is never lowered, and none is added if the balance suffices", async () => {
   const caller = await gateway.createKey({ credits: '1' })
 
   const named = await gateway.chat({ messages, max_completion_tokens: 4096 }, { key: caller.secret })
@@ -127,7 +127,7 @@ test('a maximum that the caller named is never lowered, and none is sent where t
   assert.equal('max_tokens' in sentUpstream(), false)
 })
 
-test('a budget for thinking that is passed through is lowered to the cap', async () => {
+test('a reasoning budget is lowered to the cap', async () => {
   const caller = await gateway.createKey({ credits: '1' })
   const body = {
     thinking: { type: 'enabled', budget_tokens: 9000 },
@@ -142,7 +142,7 @@ test('a budget for thinking that is passed through is lowered to the cap', async
   assert.deepEqual([reasoning, thinking_budget], [{ max_tokens: 40 }, 50])
 })
 
-test('without a maximum from the caller a budget for thinking is lowered to what was held', async () => {
+test('without max_tokens a reasoning budget is lowered to what was held', async () => {
   const caller = await gateway.createKey({ credits: '1' })
 
   await gateway.chat({ messages, thinking: { budget_tokens: 1_000_000 } }, { key: caller.secret })
@@ -151,7 +151,7 @@ test('without a maximum from the caller a budget for thinking is lowered to what
   assert.equal('max_tokens' in sentUpstream(), false)
 })
 
-test("a key's own limit caps the output like a low balance does", async () => {
+test("a key's own credit limit caps the output as a low balance does", async () => {
   const limit = credits(2n * (BYTES + 280n * COMPLETION))
   const caller = await gateway.createKey({ credits: '100', credit_limit: limit })
 

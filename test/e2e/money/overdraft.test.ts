@@ -34,7 +34,7 @@ test('of 500 concurrent requests with credits for exactly 100, exactly 100 are a
   assert.equal(upstream.journal.length, 100)
 })
 
-test('one nano-credit less than a hundred requests need serves ninety-nine', async () => {
+test('one nano-credit less than 100 requests need serves 99', async () => {
   upstream.script({ usage })
   const caller = await gateway.createKey({ credits: credits(HOLD * 99n + LAST_HOLD - 1n), ...unlimited })
 
@@ -45,7 +45,7 @@ test('one nano-credit less than a hundred requests need serves ninety-nine', asy
   assert.equal(nano(balance.available), LAST_HOLD - 1n)
 })
 
-test("a key's own credit limit holds against racing requests, and leaves the rest of the account to its other keys", async () => {
+test("a key's own credit limit holds under concurrency and leaves the rest of the account to other keys", async () => {
   upstream.script({ usage, delayMs: 20 })
   const rich = await gateway.createKey({ credits: '10', ...unlimited })
   const limited = await gateway.createKey({

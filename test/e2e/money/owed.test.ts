@@ -8,7 +8,7 @@ import { balanceOf, credits, nano, settledRow } from '../../support/usage.ts'
 const { gateway, upstream } = await openFixture()
 const messages = [{ role: 'user', content: 'Say hello' }]
 
-test('an overshoot is taken from the hold, then from the balance, and the rest is owed until a top-up pays it', async () => {
+test('a cost above the hold is taken from the balance, and the rest is owed until a top-up pays it', async () => {
   const caller = await gateway.createKey({ credits: '0.1' })
   upstream.next({ usage: { prompt_tokens: 100_000, completion_tokens: 10 } })
 
@@ -43,7 +43,7 @@ test('an overshoot is taken from the hold, then from the balance, and the rest i
   assert.equal(after.status, 200)
 })
 
-test('a hold that is released pays the debt of another request first', async () => {
+test("a released hold pays the account's debt first", async () => {
   const caller = await gateway.createKey({ credits: '0.2' })
   const going = Promise.withResolvers<void>()
   upstream.journal.length = 0
@@ -67,7 +67,7 @@ test('a hold that is released pays the debt of another request first', async () 
   assert.deepEqual(settled, { available: credits(nano('0.2') - both), held: '0', spent: credits(both), owed: '0' })
 })
 
-test('an upstream that reports twice the maximum is clamped to it, and an alarm is raised', async () => {
+test('usage of twice the maximum is clamped, and an alarm is raised', async () => {
   const caller = await gateway.createKey({ credits: '1' })
   upstream.next({ usage: { prompt_tokens: 10, completion_tokens: 100 } })
 
@@ -81,7 +81,7 @@ test('an upstream that reports twice the maximum is clamped to it, and an alarm 
   assert.match(text, /turnpike_alarms_total\{alarm="usage_clamped"\} 1\b/)
 })
 
-test('a prompt count above the context is clamped to the context, and the cap counts once for each choice', async () => {
+test('a prompt count above the context is clamped to it, and the output cap applies per choice', async () => {
   const caller = await gateway.createKey({ credits: '10' })
   upstream.next({ usage: { prompt_tokens: 9_000_000, completion_tokens: 101 } })
 

@@ -12,7 +12,7 @@ const HOLD = '0.0011375'
 const COUNTED_HOLD = '0.0010525'
 const body = { messages: [{ role: 'user', content: 'Say hello' }], max_tokens: 100 }
 
-test('who cannot pay is told what is there, what is needed and what would fit', async t => {
+test('402 reports available credits, required credits and the affordable max_tokens', async t => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url), ...withBounds(PATIENT_COUNTS) })
 
@@ -31,7 +31,7 @@ test('who cannot pay is told what is there, what is needed and what would fit', 
     })
   })
 
-  await t.test('an account with too few, and how many tokens it could afford', async () => {
+  await t.test('an account with too few credits, with the tokens it could afford', async () => {
     const { secret } = await gateway.createKey({ credits: '0.0005525' })
 
     const error = assertRefusal(await gateway.chat(body, { key: secret }), 'insufficient_credits')
@@ -41,7 +41,7 @@ test('who cannot pay is told what is there, what is needed and what would fit', 
     assert.equal((await gateway.chat({ ...body, max_tokens: 50 }, { key: secret })).status, 200)
   })
 
-  await t.test("a key's own limit, below what its account has", async () => {
+  await t.test("a key's own limit below the balance of its account", async () => {
     const { secret } = await gateway.createKey({ credit_limit: '0.001' })
 
     const error = assertRefusal(await gateway.chat(body, { key: secret }), 'insufficient_credits')
@@ -50,7 +50,7 @@ test('who cannot pay is told what is there, what is needed and what would fit', 
     assert.equal(error.metadata?.available, '0.001')
   })
 
-  await t.test('credits that a request in flight holds are worth a second try', async () => {
+  await t.test('credits held by a request in flight make the refusal retryable', async () => {
     const { secret } = await gateway.createKey({ credits: '0.002' })
     upstream.next({ delayMs: 2000 })
     const first = gateway.chat(body, { key: secret })
@@ -63,7 +63,7 @@ test('who cannot pay is told what is there, what is needed and what would fit', 
     assert.equal((await gateway.chat(body, { key: secret })).status, 200)
   })
 
-  await t.test('an account that owes, until a top-up pays the debt', async () => {
+  await t.test('an account in debt, until a top-up pays it', async () => {
     const key = await gateway.createKey({ credits: '0.0003' })
     upstream.next({ usage: { prompt_tokens: 1000, completion_tokens: 10, total_tokens: 1010 } })
     const dear = await gateway.chat({ ...body, max_tokens: 10 }, { key: key.secret })

@@ -13,7 +13,7 @@ import { settledRow } from '../../support/usage.ts'
 
 const LATE = 'settlement failed and is tried again'
 
-test('sweeps leave a row alone whose settlement is still being tried', async () => {
+test('recovery skips a row whose settlement is still being retried', async () => {
   await using folder = await temporaryFolder()
   await using upstream = await startUpstream()
   await using gateway = await startGateway({
@@ -49,7 +49,7 @@ for (const [what, settled, words, strike] of [
   ['was recovered meanwhile', 'corrected', /recovered before its own settlement/, recoverAll],
   ['is gone', 'unknown', /not there, and nothing was booked/, deleteOpen],
 ] as const) {
-  test(`a settlement whose row ${what} is logged with its request and counted as an alarm`, async () => {
+  test(`a settlement whose row ${what} is logged with its request id and counted as an alarm`, async () => {
     await using folder = await temporaryFolder()
     await using upstream = await startUpstream()
     await using gateway = await startGateway({ config: standardConfig(upstream.url), dataDir: folder.path })

@@ -7,7 +7,7 @@ import { balanceOf, credits, ledgerOf, nano } from '../../support/usage.ts'
 const { gateway } = await openFixture()
 const messages = [{ role: 'user', content: 'Say hello' }]
 
-test('top-ups beside charges: what came in is what was spent and what is left, and no charge is missing', async () => {
+test('with concurrent top-ups and charges, credits added equal credits spent plus balance', async () => {
   const caller = await gateway.createKey({ credits: '1', rpm_limit: 100_000 })
   const chats = Array.from({ length: 80 }, () => gateway.chat({ messages, max_tokens: 20 }, { key: caller.secret }))
   const topUps = Array.from({ length: 40 }, () => gateway.addCredits(caller.accountId, '0.01'))
@@ -28,7 +28,7 @@ test('top-ups beside charges: what came in is what was spent and what is left, a
   )
 })
 
-test('the same credits sent again, one after another or all at once, are added once', async () => {
+test('a repeated top-up, in sequence or concurrently, is applied once', async () => {
   const account = await gateway.createAccount()
   const send = () => add(account.id, { amount: '3.50', note: 'invoice 7' }, 'pay-7')
 
@@ -40,7 +40,7 @@ test('the same credits sent again, one after another or all at once, are added o
   assert.equal((await ledgerOf(gateway, account.id)).length, 1)
 })
 
-test('the same idempotency key with another body is refused, and on another account it is another key', async () => {
+test('an idempotency key with another body is refused; on another account it is independent', async () => {
   const [one, other] = [await gateway.createAccount(), await gateway.createAccount()]
   await add(one.id, { amount: '1' }, 'once')
 
@@ -54,7 +54,7 @@ test('the same idempotency key with another body is refused, and on another acco
   assert.equal((await balanceOf(gateway, one.id)).available, '1')
 })
 
-test('a negative amount takes credits away, but never below nothing, and never what a request holds', async () => {
+test('a negative amount removes credits, never below zero and never held ones', async () => {
   const caller = await gateway.createKey({ credits: '1' })
 
   const tooMuch = await add(caller.accountId, { amount: '-1.000000001' }, 'a')

@@ -39,7 +39,7 @@ const caller = await gateway.createKey({ credits: '100' })
 for (const stream of [false, true]) {
   const form = stream ? 'a stream' : 'a JSON answer'
 
-  test(`${form}: the row has the cost of the target that served, exactly, and the caller pays the one price`, async () => {
+  test(`${form}: the row has the exact cost of the serving target, and the caller pays the list price`, async () => {
     const served = [
       await rowOf(stream),
       await rowOf(stream, ['dear']),
@@ -56,13 +56,13 @@ for (const stream of [false, true]) {
   })
 }
 
-test('where nothing was produced, nothing is known to have been paid', async () => {
+test('without output the upstream cost is unknown', async () => {
   const row = await rowOf(false, ['dear', 'cheap', 'silent'])
 
   assert.deepEqual([row.outcome, row.cost, row.upstream_cost], ['upstream_failed', '0', null])
 })
 
-test('a caller that leaves midway: the row has what its tokens cost the operator', async () => {
+test('a caller that disconnects midway: the row has the upstream cost of its tokens', async () => {
   upstream.reset()
   upstream.next({ chunks: 100_000, chunkDelayMs: 30 })
   const stream = await gateway.openChat({}, { key: caller.secret })
@@ -77,7 +77,7 @@ test('a caller that leaves midway: the row has what its tokens cost the operator
   assert.equal(nano((row as unknown as Loose).upstream_cost), ceil((tokens + 3n) * 25n, 2000n))
 })
 
-test('operators read it as JSON and as CSV, and a caller on its own row', async () => {
+test('operators read it as JSON and CSV, a caller on its own row', async () => {
   const { request_id: id, upstream_cost: told } = await rowOf(false)
 
   const own = await gateway.get(`/v1/usage/${String(id)}`, caller.secret)
@@ -90,7 +90,7 @@ test('operators read it as JSON and as CSV, and a caller on its own row', async 
   assert.equal(values.at(names.indexOf('upstream_cost') - names.length), told)
 })
 
-test('a target that changes its cost changes no price, and the next start takes it', async () => {
+test('a changed target cost changes no price and applies from the next start', async () => {
   const before = await rowOf(false)
   const [dear, ...others] = targets
 

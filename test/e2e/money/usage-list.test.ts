@@ -11,7 +11,7 @@ import { standardModel } from '../../support/standard-config.ts'
 import { startUpstream } from '../../support/upstream.ts'
 import { settledRow } from '../../support/usage.ts'
 
-test('a page looks at so many rows at most, and says where to go on', async () => {
+test('a page scans a bounded number of rows and has a cursor to continue', async () => {
   assert.equal(BOUNDS.usageRowsLookedAtMax, 10_000)
   await using upstream = await startUpstream()
   const config = standardConfig(upstream.url, { models: [standardModel(), standardModel({ id: 'b' })] })
@@ -28,7 +28,7 @@ test('a page looks at so many rows at most, and says where to go on', async () =
   assert.deepEqual([ids, second.has_more, second.next_after], [[rare.headers['x-request-id']], false, null])
 })
 
-test('lists that one account asks for all at once are refused past a few, at no cost, and others are served', async () => {
+test('concurrent lists of one account are limited at no cost, and other accounts are served', async () => {
   await using upstream = await startUpstream()
   // Each refusal has a row of its own.
   const bounds = withBounds({ refusalRowsPerSecond: 1000 })
@@ -55,7 +55,7 @@ test('lists that one account asks for all at once are refused past a few, at no 
   assert.ok((await gateway.audit()).ok)
 })
 
-test('a list that finds the line of all accounts full gets 503, counts, and leaves its row', async () => {
+test('a list that finds the shared queue full gets 503, counts and leaves a row', async () => {
   await using upstream = await startUpstream()
   const bounds = withBounds({ usageListsAtOnceMax: 1, usageListsWaitingMax: 0 })
   await using gateway = await startGateway({ config: standardConfig(upstream.url), ...bounds })
@@ -77,7 +77,7 @@ test('a list that finds the line of all accounts full gets 503, counts, and leav
   assert.ok((await gateway.audit()).ok)
 })
 
-test('usage records are listed newest first, page by page, by time, model and endpoint', async t => {
+test('usage records are listed newest first, with pages and filters by time, model and endpoint', async t => {
   await using upstream = await startUpstream()
   const config = standardConfig(upstream.url, {
     models: [standardModel({ aliases: ['nick'] }), standardModel({ id: 'b' })],
@@ -101,7 +101,7 @@ test('usage records are listed newest first, page by page, by time, model and en
   const [fifth, fourth, third, second, first] = made
   const { headers } = await gateway.get('/v1/models', secret)
 
-  await t.test('chat rows alone, unless another endpoint is asked for', async () => {
+  await t.test('only chat rows by default', async () => {
     const { rows, more } = await list('')
 
     assert.deepEqual(
@@ -124,7 +124,7 @@ test('usage records are listed newest first, page by page, by time, model and en
     )
   })
 
-  await t.test('pages follow each other without a gap or a double', async () => {
+  await t.test('pages have no gaps and no duplicates', async () => {
     const pages: unknown[] = []
     let after = ''
     for (const more of [true, true, false]) {
@@ -138,14 +138,14 @@ test('usage records are listed newest first, page by page, by time, model and en
     assert.deepEqual(await ids(`?after=${String(third).toUpperCase()}`), [second, first])
   })
 
-  await t.test('a model is found by the id that served, and by the name asked for where none did', async () => {
+  await t.test('the model filter matches the serving model, or the requested one if none served', async () => {
     assert.deepEqual(await ids('?model=test/m1'), [fifth, second, first])
     assert.deepEqual(await ids('?model=b'), [third])
     assert.deepEqual(await ids('?model=no/such'), [fourth])
     assert.deepEqual(await ids('?model=nick'), [])
   })
 
-  await t.test('from counts in, to counts out', async () => {
+  await t.test('from is inclusive, to is exclusive', async () => {
     const { rows } = await list('')
     const at = (index: number) => encodeURIComponent(String(rows[index]?.created_at))
 
@@ -155,7 +155,7 @@ test('usage records are listed newest first, page by page, by time, model and en
     assert.deepEqual(await ids('?from=2020-01-01&to=2020-01-02T00:00:00%2B02:00'), [])
   })
 
-  await t.test('what it does not understand is refused by name', async () => {
+  await t.test('unknown parameters are refused by name', async () => {
     const wrong: Record<string, readonly string[]> = {
       limit: ['0', '1001', '-1', '1.5', 'x', '', '1e2'],
       after: ['x', `${first}x`, ''],

@@ -21,7 +21,7 @@ const usage = {
   completion_tokens_details: { reasoning_tokens: 5 },
 }
 
-test('a usage record says all of a request but its words, at once', async t => {
+test('a usage record has everything about a request except its text, immediately', async t => {
   await using upstream = await startUpstream()
   const model = standardModel({ aliases: ['nick'], pricing })
   await using gateway = await startGateway({ config: standardConfig(upstream.url, { models: [model] }) })
@@ -33,7 +33,7 @@ test('a usage record says all of a request but its words, at once', async t => {
   }
 
   for (const stream of [false, true]) {
-    await t.test(`${stream ? 'a stream' : 'a JSON answer'}: every field of the contract`, async () => {
+    await t.test(`${stream ? 'a stream' : 'a JSON answer'}: every documented field`, async () => {
       upstream.next({ usage, words: ['answer-canary'] })
       const messages = [{ role: 'user', content: 'prompt-canary' }]
       const began = Date.now()
@@ -91,7 +91,7 @@ test('a usage record says all of a request but its words, at once', async t => {
     })
   }
 
-  await t.test('right after [DONE] the row is exact, also for the next hundred streams', async () => {
+  await t.test('the row is exact right after [DONE], for 100 streams in a row', async () => {
     await Promise.all(
       Array.from({ length: 100 }, async () => {
         const stream = await gateway.openChat({}, { key: key.secret })
@@ -106,7 +106,7 @@ test('a usage record says all of a request but its words, at once', async t => {
     )
   })
 
-  await t.test("a client's own id is kept only if it is visible ASCII of up to 128", async () => {
+  await t.test('a client request id is stored only if it is visible ASCII of at most 128 characters', async () => {
     const given: [string, string | null][] = [
       ['x'.repeat(128), 'x'.repeat(128)],
       ['x'.repeat(129), null],
@@ -121,7 +121,7 @@ test('a usage record says all of a request but its words, at once', async t => {
     }
   })
 
-  await t.test('every endpoint leaves its row before its answer leaves', async () => {
+  await t.test('every endpoint writes its row before it answers', async () => {
     const calls = {
       '/v1/models': 'models',
       '/v1/models/nick': 'models',
@@ -148,7 +148,7 @@ test('a usage record says all of a request but its words, at once', async t => {
     }
   })
 
-  await t.test("another key's row is not there, of the same account or not", async () => {
+  await t.test('the row of another key is not found, in the same account or another', async () => {
     const answer = await gateway.chat({}, { key: key.secret })
     const sibling = await gateway.createKey({ account_id: key.accountId })
     const stranger = await gateway.createKey()

@@ -77,7 +77,7 @@ const TROUBLES: Readonly<Record<string, Plan>> = {
 }
 
 for (const [trouble, plan] of Object.entries(TROUBLES)) {
-  test(`${trouble} before the first content is mended unseen, for JSON and streams`, async () => {
+  test(`${trouble} before the first content fails over invisibly, for JSON and streams`, async () => {
     upstream.reset()
     upstream.script(plan, 'troubled')
 
@@ -85,7 +85,7 @@ for (const [trouble, plan] of Object.entries(TROUBLES)) {
   })
 }
 
-test('after the first content nobody else is asked', async () => {
+test('after the first content there is no failover', async () => {
   for (const plan of [{ dieAfterChunks: 1 }, { stallAfterChunks: 1 }, { errorFrameAfterChunks: 1 }] as const) {
     upstream.reset()
     upstream.script(plan, 'troubled')

@@ -30,7 +30,7 @@ const body = { model: 'test/cheap', models: ['test/dear_prompt', 'test/long', 't
 for (const stream of [false, true]) {
   const form = stream ? 'a stream' : 'a JSON answer'
 
-  test(`${form}: half of the balance caps by the dearest model, and one that it does not cover is left out`, async () => {
+  test(`${form}: half of the balance caps by the most expensive model, and an unaffordable model is excluded`, async () => {
     upstream.reset()
     for (const name of ['cheap', 'long']) upstream.script({ status: 404 }, name)
     const hold = PROMPT * LONG.prompt + CAP * LONG.completion
@@ -56,7 +56,7 @@ for (const stream of [false, true]) {
   })
 }
 
-test('with enough credits nobody is left out and nothing is capped', async () => {
+test('with enough credits nothing is excluded or capped', async () => {
   upstream.reset()
   upstream.script({ status: 404 }, 'cheap')
 

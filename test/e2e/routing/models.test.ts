@@ -56,7 +56,7 @@ for (const stream of [false, true]) {
   })
 }
 
-test('a caller that leaves while a fallback model is asked pays for the prompt at the price of that one', async () => {
+test("a caller that disconnects while a fallback model is called pays for the prompt at that model's price", async () => {
   upstream.reset()
   upstream.script({ status: 404 }, 'cheap')
   upstream.script({ delayMs: 60_000 }, 'dear')
@@ -75,7 +75,7 @@ test('a caller that leaves while a fallback model is asked pays for the prompt a
   assert.ok(row.prompt_tokens > 0)
 })
 
-test('the hold covers the dearest model that may be tried, each with its own maximum', async () => {
+test('the hold covers the most expensive model that may be tried, each with its own maximum', async () => {
   upstream.reset()
   upstream.script({ usage })
 
@@ -87,7 +87,7 @@ test('the hold covers the dearest model that may be tried, each with its own max
   assert.equal(together, dear)
 })
 
-test('a cap that is above the maximum of the model that serves is lowered to it', async () => {
+test("a cap above the serving model's maximum is lowered to it", async () => {
   upstream.reset()
   upstream.script({ usage })
   upstream.script({ status: 404 }, 'cheap')
@@ -100,7 +100,7 @@ test('a cap that is above the maximum of the model that serves is lowered to it'
   )
 })
 
-test('a prompt that is too long for the model goes to a longer one, if the caller lists one', async () => {
+test('a prompt too long for the model goes to a listed model with a longer context', async () => {
   upstream.reset()
   upstream.script({ usage })
   const messages = [{ role: 'user', content: 'word '.repeat(100) }]
@@ -114,7 +114,7 @@ test('a prompt that is too long for the model goes to a longer one, if the calle
   assert.deepEqual([served.status, served.body.model], [200, 'test/cheap'])
 })
 
-test('who asks is told who was considered and why; who does not, or asks otherwise, is not', async () => {
+test('the explanation of a choice is returned only on request', async () => {
   upstream.reset()
   upstream.script({ usage })
   const body = { model: 'test/cheap', models: ['test/dear', 'test/none'] }
@@ -138,7 +138,7 @@ test('who asks is told who was considered and why; who does not, or asks otherwi
   }
 })
 
-test('operators find the explanation on every row; callers do not', async () => {
+test('operators see the explanation on every row; callers do not', async () => {
   upstream.reset()
   upstream.script({ usage })
   const key = await gateway.createKey()

@@ -16,7 +16,7 @@ const FLOODING = '203.0.113.5'
 const ELSEWHERE = '203.0.113.6'
 
 if (hasPostgres()) {
-  test('20 cold keys from a flooding address and 20 from another one are all served', async () => {
+  test('20 uncached keys from a flooding address and 20 from another one are all served', async () => {
     await using upstream = await startUpstream()
     await using nodes = await startNodes(1, {
       config: standardConfig(upstream.url),

@@ -11,7 +11,7 @@ import { startUpstream } from '../../../support/upstream.ts'
 
 const CAP = 4 * 1024 * 1024
 
-test('one account may have a quarter of the memory for bodies, and the room comes back', async t => {
+test('an account can use a quarter of the body memory, which is released afterwards', async t => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })
   const key = await gateway.createKey()
@@ -28,7 +28,7 @@ test('one account may have a quarter of the memory for bodies, and the room come
     return connection
   }
 
-  await t.test('past its share an account gets 503 before its body is read, whichever key it uses', async () => {
+  await t.test('past its share an account gets 503 before its body is read, with any of its keys', async () => {
     for (let i = 0; i < 16; i++) {
       const connection = await announce(i % 2 === 0 ? key.secret : sibling.secret)
       await until('it may send', () => connection.received.includes('HTTP/1.1 100'))
@@ -49,7 +49,7 @@ test('one account may have a quarter of the memory for bodies, and the room come
     assert.equal((await gateway.chat({}, { key: stranger.secret })).status, 200)
   })
 
-  await t.test('the room comes back when callers leave', async () => {
+  await t.test('memory is released when callers disconnect', async () => {
     for (const connection of announced) connection.reset()
 
     await until('it is served', async () => (await gateway.chat({}, { key: key.secret })).status === 200)
@@ -81,7 +81,7 @@ test('one account may have a quarter of the memory for bodies, and the room come
   }
 })
 
-test('where the heap is small, so is the room: each account may have one body', async () => {
+test('with a small heap each account can have one body in memory', async () => {
   await using upstream = await startUpstream()
   const env = { NODE_OPTIONS: '--max-old-space-size=128' }
   await using gateway = await startGateway({ config: standardConfig(upstream.url), env })

@@ -15,7 +15,7 @@ const MAX_OUTPUT = 4096
 // The cap on an estimate is 2 s, one for the prompt and one for the output; the rest is for a busy machine.
 const SOON_MS = 10_000
 
-test('an estimate of plain text is what the tokenizer says', async () => {
+test("an estimate of plain text is the tokenizer's count", async () => {
   const text = 'Der schnelle braune Fuchs springt über den faulen Hund. 你好，世界。 let x = a[i++] // 🙂\n'.repeat(20)
   upstream.next({ words: [text], usage: 'none' })
 
@@ -27,7 +27,7 @@ test('an estimate of plain text is what the tokenizer says', async () => {
   assert.ok(row.prompt_tokens >= countTokens(text) && row.prompt_tokens <= countTokens(text) + 16)
 })
 
-test('each choice is counted by itself, in JSON and in a stream whose choices take turns', async () => {
+test('each choice is counted separately, in JSON and in an interleaved stream', async () => {
   const said = ['The answer', ' is', ' 12.']
   const each = countTokens(said.join(''))
   const n = 4
@@ -87,7 +87,7 @@ const HIDING_PLACES: Readonly<Record<string, object>> = {
   'a part of a tool answer': { role: 'tool', tool_call_id: 'c', content: [{ type: 'text', text: WORDS }] },
 }
 for (const [place, message] of Object.entries(HIDING_PLACES)) {
-  test(`words in ${place} are counted, also for a caller that leaves before the usage comes`, async () => {
+  test(`text in ${place} is counted, also for a caller that disconnects before the usage arrives`, async () => {
     const user = { role: 'user', content: 'Hello' }
     upstream.next({ usage: 'none', chunks: 10_000, chunkDelayMs: 30 })
     upstream.next({ usage: 'none' })
@@ -106,7 +106,7 @@ for (const [place, message] of Object.entries(HIDING_PLACES)) {
   })
 }
 
-test('the bytes of a picture are not counted as text', async () => {
+test('the bytes of an image are not counted as text', async () => {
   const url = `data:image/png;base64,${'A'.repeat(100_000)}`
   upstream.next({ usage: 'none' })
 
@@ -119,7 +119,7 @@ test('the bytes of a picture are not counted as text', async () => {
   assert.ok(Number(row.prompt_tokens) >= 1000 && Number(row.prompt_tokens) < 1100, `${row.prompt_tokens}`)
 })
 
-test('four megabytes of one letter are answered soon, and nobody else waits for them', async () => {
+test('4 MB of one letter are answered quickly and delay nobody else', async () => {
   upstream.script(entry => (entry.rawBody.length > 100_000 ? { usage: 'none' } : {}))
   const hostile = ['a', ' ', 'ä', '\u{1f642}'].map(letter => letter.repeat(4_000_000 / Buffer.byteLength(letter)))
   await longestStallMs()
@@ -145,7 +145,7 @@ test('four megabytes of one letter are answered soon, and nobody else waits for 
   }
 })
 
-test('a stream of a megabyte of one letter is settled soon, within the cap that was held', async () => {
+test('a stream of 1 MB of one letter is settled quickly, within its hold', async () => {
   upstream.next({ usage: 'none', chunks: 250, chunkBytes: 4000 })
   const startedAt = Date.now()
 

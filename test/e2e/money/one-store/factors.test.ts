@@ -33,13 +33,13 @@ const PICO = { prompt: 1_714_681n, completion: 9_087_791n, read: 171_459n, write
 const { gateway, upstream } = await openFixture(url => configOf(url, FACTORS))
 const caller = await gateway.createKey({ credits: '100' })
 
-test('models are listed at what is saved: dollars times rate times markup, rounded up once', async () => {
+test('models are listed at the stored price: dollars times rate times markup, rounded up once', async () => {
   const model = await listed('test/m1')
 
   assert.deepEqual(model.pricing, { currency: 'credits', unit: 'token', ...SAVED })
 })
 
-test('hold, cost, header, body, row and ledger are all of the saved price', async () => {
+test('hold, cost, header, body, row and ledger all use the stored price', async () => {
   upstream.next({ usage })
 
   const answer = await gateway.chat({ messages, max_tokens: 77 }, { key: caller.secret })
@@ -56,7 +56,7 @@ test('hold, cost, header, body, row and ledger are all of the saved price', asyn
   assert.equal(nano(charge?.amount), -nano(cost))
 })
 
-test('a changed factor is a changed price, with a version of its own; the same factors leave it', async () => {
+test('a changed factor makes a new price version; unchanged factors do not', async () => {
   const before = await listed('test/m1')
 
   await gateway.restart()

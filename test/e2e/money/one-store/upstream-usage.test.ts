@@ -43,7 +43,7 @@ const CASES: readonly (readonly [what: string, plan: Plan, expected: Expected])[
 
 for (const [what, plan, expected] of CASES) {
   for (const stream of [false, true]) {
-    test(`usage that is ${what} is judged alike in ${stream ? 'a stream' : 'JSON'}`, async () => {
+    test(`usage that is ${what} is treated alike in ${stream ? 'a stream' : 'JSON'}`, async () => {
       upstream.next(plan)
 
       const answer = await gateway.chat({
@@ -66,7 +66,7 @@ for (const [what, plan, expected] of CASES) {
   }
 }
 
-test('of usage on every chunk the last word counts', async () => {
+test('with usage on every chunk the last one counts', async () => {
   const row = await rowOf({ usage: 'perChunk' }, true)
 
   assert.deepEqual([row.completion_tokens, row.usage_source], [WORDS, 'upstream'])
@@ -78,20 +78,20 @@ test('usage that comes with the finish reason counts', async () => {
   assert.deepEqual([row.completion_tokens, row.usage_source], [WORDS, 'upstream'])
 })
 
-test('more cached tokens than prompt tokens are no cached tokens', async () => {
+test('more cached tokens than prompt tokens count as none', async () => {
   const row = await rowOf({ usage: { ...counts(20, 5), prompt_tokens_details: { cached_tokens: 21 } } })
 
   assert.deepEqual([row.prompt_tokens, row.cached_tokens, row.cost], [20, 0, '0.0001'])
 })
 
-test('cached and written tokens that together pass the prompt count as neither', async () => {
+test('cached and written tokens that together exceed the prompt count as none', async () => {
   const details = { cached_tokens: 11, cache_write_tokens: 10 }
   const row = await rowOf({ usage: { ...counts(20, 5), prompt_tokens_details: details } })
 
   assert.deepEqual([row.cached_tokens, row.cache_write_tokens, row.cost], [0, 0, '0.0001'])
 })
 
-test('more reasoning tokens than output tokens are no reasoning tokens, and negative details count nothing', async () => {
+test('more reasoning tokens than output tokens, and negative details, count as none', async () => {
   const over = await rowOf({ usage: { ...counts(20, 5), completion_tokens_details: { reasoning_tokens: 6 } } })
   const negative = await rowOf({ usage: { ...counts(20, 5), prompt_tokens_details: { cached_tokens: -8 } } })
 
@@ -99,7 +99,7 @@ test('more reasoning tokens than output tokens are no reasoning tokens, and nega
   assert.deepEqual([negative.cached_tokens, negative.cost], [0, '0.0001'])
 })
 
-test('an answer of no words whose upstream counted none costs the prompt', async () => {
+test('an empty answer with zero completion tokens costs the prompt', async () => {
   const row = await rowOf({ words: [], usage: counts(20, 0) })
 
   assert.deepEqual([row.completion_tokens, row.usage_source, row.cost], [0, 'upstream', '0.00005'])

@@ -54,7 +54,7 @@ const { gateway, upstream } = await openFixture(
 const poisoner = await gateway.createKey({ rpm_limit: 10_000 })
 const neighbour = await gateway.createKey({ rpm_limit: 10_000 })
 
-test('a target that cannot be reached is called five times, then left alone, and used again when it is back', async () => {
+test('an unreachable target opens its breaker after five calls and is used again when it is back', async () => {
   await proxy.set({ kind: 'refuse' })
   for (let i = 0; i < 8; i++)
     assert.equal((await gateway.chat({ model: 'test/pair' })).headers['x-svc-provider'], 'spare')
@@ -70,7 +70,7 @@ test('a target that cannot be reached is called five times, then left alone, and
 })
 
 for (const status of [500, 403]) {
-  test(`one tenant's requests that end in ${status} switch nothing off for its neighbour`, async () => {
+  test(`one tenant's requests that end in ${status} open no breaker for another`, async () => {
     upstream.reset()
     upstream.script(entry => (JSON.stringify(entry.body).includes('poison') ? { status } : {}), 'shared')
     const messages = [{ role: 'user', content: 'poison' }]
@@ -96,7 +96,7 @@ for (const status of [500, 403]) {
   })
 }
 
-test('server errors of the only account open the breaker once a question of our own fails too', async () => {
+test('server errors of a single account open the breaker once a probe fails too', async () => {
   upstream.reset()
   upstream.script({ status: 500 }, 'alone')
   for (let i = 0; i < 5; i++) assert.equal((await gateway.chat({ model: 'test/alone' })).status, 502)
@@ -107,7 +107,7 @@ test('server errors of the only account open the breaker once a question of our 
   assert.deepEqual(statuses.toSorted(), [502, 503, 503, 503], 'one is tried all the same')
 })
 
-test('with every breaker open one request a second is tried and the others get 503 with a Retry-After and a row', async () => {
+test('with every breaker open one request a second is tried; the others get 503 with Retry-After and a row', async () => {
   upstream.reset()
   upstream.script({ status: 429, headers: { 'retry-after': '20' } }, 'last')
   const limited = []
@@ -129,7 +129,7 @@ test('with every breaker open one request a second is tried and the others get 5
   assert.equal((await gateway.chat({ model: 'test/last' })).status, 200, 'it answered: the limit is over')
 })
 
-test('a wait until a date is as long as the upstream, whose clock is wrong, means it to be', async () => {
+test("a Retry-After date is relative to the upstream's own clock", async () => {
   upstream.reset()
   const wrongClock = Math.floor(Date.now() / 1000) * 1000 - 3_600_000
   const headers = {
@@ -144,7 +144,7 @@ test('a wait until a date is as long as the upstream, whose clock is wrong, mean
   assert.equal(answer.headers['retry-after'], '20')
 })
 
-test('what an upstream asks us to wait is waited while another serves', async () => {
+test('Retry-After of an upstream is respected while another target serves', async () => {
   upstream.reset()
   upstream.script({ status: 429, headers: { 'retry-after': '1' } }, 'busy')
   const mended = await gateway.chat({ model: 'test/busy' })

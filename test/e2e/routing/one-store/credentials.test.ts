@@ -43,14 +43,14 @@ const { gateway, upstream } = await openFixture(
   }),
 )
 
-test('credentials take turns', async () => {
+test('credentials are used round-robin', async () => {
   upstream.reset()
   for (let i = 0; i < 4; i++) await gateway.chat({ model: 'test/dying' })
 
   assert.deepEqual(upstream.journal.map(numberOf), [1, 2, 1, 2])
 })
 
-test('a credential that the provider refuses is mended by the next, set aside with an alarm, and taken up again', async () => {
+test('a rejected credential fails over to the next, is set aside with an alarm and is used again later', async () => {
   upstream.reset()
   upstream.script(entry => (numberOf(entry) === 1 ? { status: 401 } : {}), 'dying')
   const mended = await gateway.chat({ model: 'test/dying' })
@@ -72,7 +72,7 @@ test('a credential that the provider refuses is mended by the next, set aside wi
   assert.ok(gateway.lines.every(line => !line.includes('credential-canary')))
 })
 
-test('a 401 for one tenant that the question does not confirm sets nothing aside', async () => {
+test('a 401 that the probe does not confirm sets no credential aside', async () => {
   upstream.reset()
   upstream.script(entry => (JSON.stringify(entry.body).includes('poison') ? { status: 401 } : {}), 'doubted')
   const messages = [{ role: 'user', content: 'poison' }]
@@ -86,7 +86,7 @@ test('a 401 for one tenant that the question does not confirm sets nothing aside
   assert.deepEqual(alarms(SET_ASIDE, 'doubted'), [])
 })
 
-test('a limited credential is passed over while the other serves', async () => {
+test('a rate-limited credential is skipped while another serves', async () => {
   upstream.reset()
   upstream.script(entry => (numberOf(entry) === 1 ? limitedFor(600) : {}), 'limited_for_long')
   const answers = []
@@ -99,7 +99,7 @@ test('a limited credential is passed over while the other serves', async () => {
   assert.deepEqual(upstream.journal.map(numberOf), [1, 2, 2, 2, 2])
 })
 
-test('a limited credential serves again once its time is over, and not before', async () => {
+test('a rate-limited credential serves again after its Retry-After, not before', async () => {
   upstream.reset()
   upstream.script(entry => (numberOf(entry) === 1 ? limitedFor(1) : {}), 'limited')
   const triedAt = () => upstream.journal.filter(entry => numberOf(entry) === 1).map(({ startedAt }) => startedAt)
@@ -116,7 +116,7 @@ test('a limited credential serves again once its time is over, and not before', 
   assert.ok(againAt - limitedAt >= 995, `after ${againAt - limitedAt} ms`)
 })
 
-test('a provider whose credentials are all dead is not called, and the next one serves', async () => {
+test('a provider without a valid credential is not called, and the next one serves', async () => {
   upstream.reset()
   upstream.script({ status: 401 }, 'all_dead')
   for (let i = 0; i < 2; i++) assert.equal((await gateway.chat({ model: 'test/all_dead' })).status, 200)
@@ -128,7 +128,7 @@ test('a provider whose credentials are all dead is not called, and the next one 
   assert.equal(answer.headers['x-svc-provider'], 'sound')
 })
 
-test('second tries are bounded: the reserve, and a fifth of the requests', async () => {
+test('retries are bounded by the reserve and a fifth of the requests', async () => {
   // What the tests before it took is given back.
   await sleep(10_500)
   upstream.reset()

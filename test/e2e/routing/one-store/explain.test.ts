@@ -10,7 +10,7 @@ const { gateway } = await openFixture(url => standardConfig(url, { explain: fals
 for (const stream of [false, true]) {
   const form = stream ? 'a stream' : 'a JSON answer'
 
-  test(`${form}: with explain: false who asks is told nothing, and operators find it on the row`, async () => {
+  test(`${form}: with explain: false callers get no explanation, and operators see it on the row`, async () => {
     const answer = await gateway.chat({ stream }, { headers: { 'X-Svc-Explain': '1' } })
     const row = await gateway.admin<{ routing: Loose[] }>('GET', `/usage/${answer.headers['x-request-id']}`)
 

@@ -51,7 +51,7 @@ const neighbour = await gateway.createKey({ rpm_limit: 100_000 })
 const POISON = [{ role: 'user', content: 'poison' }]
 
 for (const [i, name] of NAMES.entries()) {
-  test(`${name}: thirty times by one tenant, and its neighbour is served every time`, async () => {
+  test(`${name}: 30 times by one tenant, and another tenant is served every time`, async () => {
     const model = `test/m${i}`
     const bad = POISONS[name] as Plan
     upstream.script(({ body }) => (JSON.stringify(body).includes('poison') ? bad : {}), `m${i}`)
@@ -71,7 +71,7 @@ for (const [i, name] of NAMES.entries()) {
   })
 }
 
-test('a target that was down serves its neighbour again while one tenant sends nothing but requests that hang', async () => {
+test('a recovered target serves other tenants while one tenant sends only hanging requests', async () => {
   LOST.script(({ body }) => (JSON.stringify(body).includes('poison') ? { delayMs: 3_600_000 } : {}))
   await proxy.set({ kind: 'refuse' })
   const leaving = new AbortController()

@@ -45,7 +45,7 @@ const { gateway, upstream } = await openFixture(
   }),
 )
 
-test('a target has its calls, failures, success and first byte, and those that are under way', async () => {
+test('a target has calls, failures, success rate, first-byte time and requests in flight', async () => {
   const before = await metrics()
   for (let i = 0; i < 3; i++) await gateway.chat({ model: 'test/sound' })
   upstream.script({ status: 404 }, 'sound-up')
@@ -77,7 +77,7 @@ test('a target has its calls, failures, success and first byte, and those that a
   await until('nothing is under way', async () => of(await metrics(), 'in_flight') === 0)
 })
 
-test("a target's state is its breaker's, and its opening and closing are counted as alarms", async () => {
+test("a target's state is that of its breaker, and opening and closing count as alarms", async () => {
   const stateOf = (all: Metrics) => only(all, 'turnpike_target_state', labels('proxied', 'proxied-up'))
   const alarmsOf = (all: Metrics) => ['breaker_opened', 'breaker_closed'].map(alarm => alarms(all, alarm))
   const before = await metrics()
@@ -99,7 +99,7 @@ test("a target's state is its breaker's, and its opening and closing are counted
   assert.equal(open.get(`turnpike_target_failures_total${labels('proxied', 'proxied-up')}`), 3)
 })
 
-test('a credential is active, limited or dead, by its id and never by its secret; dying and coming back are alarms', async () => {
+test('a credential is active, limited or invalid, shown by id and never by secret; changes are alarms', async () => {
   const statesOf = (all: Metrics) =>
     ['file-1', 'file-2'].map(id => only(all, 'turnpike_credential_state', `{provider="keyed",credential="${id}"}`))
   const before = await metrics()

@@ -25,7 +25,7 @@ const NOBODY: Readonly<Record<string, object>> = {
 }
 
 for (const [wish, body] of Object.entries(NOBODY)) {
-  test(`${wish}: 400 for provider, a row, no hold and no call, for the chat and for its quote`, async () => {
+  test(`${wish}: 400 for provider with a row, without a hold or a call, for the chat and its quote`, async () => {
     upstream.reset()
     // Without a credit a hold would end in 402.
     const caller = await gateway.createKey({ credits: '0' })
@@ -50,7 +50,7 @@ for (const [wish, body] of Object.entries(NOBODY)) {
   })
 }
 
-test('a request is tried on three targets and on no fourth', async () => {
+test('a request is tried on at most three targets', async () => {
   upstream.reset()
   for (const id of PROVIDERS.slice(0, 3)) upstream.script({ status: 404 }, id)
 

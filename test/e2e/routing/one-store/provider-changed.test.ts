@@ -11,7 +11,7 @@ import { startUpstream, type Upstream } from '../../../support/upstream.ts'
 
 const WORDS = Array.from({ length: 40 }, (_, i) => `word-${i} `)
 
-test('a changed timeout closes the connections that rest, while a stream goes on to its end over the old one', async () => {
+test('a changed timeout closes idle connections, while an open stream continues to its end', async () => {
   await using upstream = await startUpstream()
   await using proxy = await startFaultProxy(upstream.port)
   await using gateway = await startGateway({ env: { TURNPIKE_ALLOW_PRIVATE_UPSTREAMS: '1' } })
@@ -32,7 +32,7 @@ test('a changed timeout closes the connections that rest, while a stream goes on
   assert.ok((await gateway.audit()).ok)
 })
 
-test('a deleted provider keeps no connection, with no request to remind of it, and its stream goes on to its end', async () => {
+test('a deleted provider keeps no idle connection, and its open stream continues to its end', async () => {
   await using upstream = await startUpstream()
   await using proxy = await startFaultProxy(upstream.port)
   await using gateway = await startGateway({ env: { TURNPIKE_ALLOW_PRIVATE_UPSTREAMS: '1' } })

@@ -12,7 +12,7 @@ const { gateway, upstream } = await openFixture(url =>
   standardConfig(url, { models: [standardModel()], allow_private_upstreams: true }),
 )
 
-test('a credential that is refused while its provider moves is not sent to the new address', async () => {
+test('a credential rejected while its provider moves is not sent to the new address', async () => {
   const secret = 'sk-only-for-the-old-address-0000'
   await gateway.admin('POST', '/providers', { id: 'own', kind: 'openai', base_url: upstream.url, api_key: secret })
   const { id: _id, targets: _targets, ...model } = standardModel() as Record<string, unknown>

@@ -37,7 +37,7 @@ type Quote = {
 }
 type Figures = { readonly estimated: number; readonly worst_case: number }
 
-test('candidates, tokens, costs and the verdict of every limit, and nobody is called', async () => {
+test('a quote has candidates, tokens, costs and the state of every limit, and calls no upstream', async () => {
   const key = await gateway.createKey({ rpm_limit: 7, daily_limit: 5 })
   const { status, headers, body } = await quote({ max_tokens: 20 }, key.secret)
 
@@ -67,7 +67,7 @@ test('candidates, tokens, costs and the verdict of every limit, and nobody is ca
   assert.equal(upstream.journal.length, 0)
 })
 
-test('what is quoted as the hold is what the same chat holds, alone and with dearer models behind it', async () => {
+test('the quoted hold is what the same chat holds, with and without more expensive fallbacks', async () => {
   const key = await gateway.createKey()
   for (const body of [
     { max_tokens: 20 },
@@ -84,7 +84,7 @@ test('what is quoted as the hold is what the same chat holds, alone and with dea
   }
 })
 
-test('a low balance caps the quoted answer as it would cap the real one', async () => {
+test('a low balance caps the quote as it caps the chat', async () => {
   const key = await gateway.createKey({ credits: '0.02' })
   const quoted = await quote({}, key.secret)
   const answer = await gateway.chat({ messages }, { key: key.secret })
@@ -93,7 +93,7 @@ test('a low balance caps the quoted answer as it would cap the real one', async 
   assert.equal(String(quoted.body.output_cap), answer.headers['x-svc-output-cap'])
 })
 
-test('the worst case is that of the dearest model that may serve', async () => {
+test('the worst case is that of the most expensive model that may serve', async () => {
   const rich = await gateway.createKey()
   const body = { models: ['test/dear'], max_tokens: 50 }
   const quoted = await quote(body, rich.secret)
@@ -107,7 +107,7 @@ test('the worst case is that of the dearest model that may serve', async () => {
   assert.equal(quoted.body.cost.worst_case, quoted.body.hold)
 })
 
-test('too few credits are a verdict of the quote, not a refusal of it', async () => {
+test('too few credits are reported by the quote, not refused', async () => {
   const key = await gateway.createKey({ credits: '0.0001' })
   const { status, body } = await quote({ max_tokens: 1000 }, key.secret)
   const refused = await gateway.chat({ messages, max_tokens: 1000 }, { key: key.secret })
@@ -119,7 +119,7 @@ test('too few credits are a verdict of the quote, not a refusal of it', async ()
   }
 })
 
-test('spent limits are told: the last token of a minute, the last request of a day', async () => {
+test('exhausted limits are reported: the last token of a minute, the last request of a day', async () => {
   const key = await gateway.createKey({ rpm_limit: 1, daily_limit: 1 })
   const { body } = await quote({}, key.secret)
 
@@ -131,7 +131,7 @@ test('spent limits are told: the last token of a minute, the last request of a d
   assert.equal(again.status, 429)
 })
 
-test('a quote is a request: it counts, has a row of its own, and refuses what the chat would refuse', async () => {
+test('a quote counts as a request, has its own row and refuses what the chat would refuse', async () => {
   const key = await gateway.createKey()
   const quoted = await quote({ stream: true }, key.secret)
   const row = await settledRow(gateway, quoted.headers['x-request-id'])

@@ -18,7 +18,7 @@ const alice = await gateway.createKey()
 const bob = await gateway.createKey()
 
 for (const field of ['session_id', 'prompt_cache_key']) {
-  test(`the same ${field} goes to the same target, others to others`, async () => {
+  test(`the same ${field} goes to the same target`, async () => {
     const first = await targetsOf(field, alice.secret)
     const again = await targetsOf(field, alice.secret)
     const onceMore = await targetsOf(field, alice.secret)
@@ -27,12 +27,12 @@ for (const field of ['session_id', 'prompt_cache_key']) {
     assert.ok(new Set(first).size > 1, 'all go to one target')
   })
 
-  test(`two accounts that send the same ${field} need not meet`, async () => {
+  test(`the same ${field} of two accounts is independent`, async () => {
     assert.notDeepEqual(await targetsOf(field, bob.secret), await targetsOf(field, alice.secret))
   })
 }
 
-test('session_id goes before prompt_cache_key', async () => {
+test('session_id takes precedence over prompt_cache_key', async () => {
   const bySession = await targetsOf('session_id', alice.secret)
   const byCache = await targetsOf('prompt_cache_key', alice.secret)
   const pairs = WORDS.flatMap((session_id, at) =>
@@ -45,7 +45,7 @@ test('session_id goes before prompt_cache_key', async () => {
   for (const { expected, ...body } of pairs) assert.equal(await targetOf(body, alice.secret), expected)
 })
 
-test('a session whose target is away moves to another, and its reason is told', async () => {
+test('a session whose target is unavailable moves to another, and the explanation says why', async () => {
   const home = await targetOf({ session_id: 'moves' }, alice.secret)
   const headers = { 'X-Svc-Explain': '1' }
   const told = await gateway.chat({ session_id: 'moves' }, { key: alice.secret, headers })
