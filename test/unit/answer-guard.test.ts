@@ -45,7 +45,7 @@ test("Amazon's frames within their bound pass, however they are cut; one that sa
   }
 })
 
-test('a content type in capitals is the same', () => {
+test('the content type is case-insensitive', () => {
   assert.match(first(guarded(SSE.toUpperCase(), [Buffer.from(`data: ${'x'.repeat(70)}`)])) ?? '', /over 64 bytes/)
   const { pieces } = amazonAnswer([{ bc: { d: 'e' } }])
   assert.match(

@@ -35,7 +35,7 @@ test('what came before a connection broke is read before the failure, even throu
   }
 })
 
-test('a content type in capitals is the same', async () => {
+test('the content type is case-insensitive', async () => {
   await using fixture = await openFixture(socket => socket.end(`${HEAD.toUpperCase()}5\r\nhello\r\n0\r\n\r\n`))
   const heard: string[] = []
 

@@ -16,7 +16,7 @@ const file = (name: string) => join(dirname(gateway.configFile), name)
 // By request id: what the callers of one request of each kind were told.
 const told = new Map<string, string>()
 
-test('every request has one line, with the cost that its caller was told', async () => {
+test('every request has one log line with the cost reported to its caller', async () => {
   const json = await gateway.chat({}, { key: secret })
   const stream = await gateway.openChat({}, { key: secret })
   await stream.rest()
@@ -45,7 +45,7 @@ test('every request has one line, with the cost that its caller was told', async
   assert.ok(Number(json.headers['x-svc-cost']) > 0 && Number(stream.trailers['x-svc-cost']) > 0)
 })
 
-test('a log that agrees with the rows passes, plain, packed and from standard input', async () => {
+test('a log that matches the rows passes, as text, compressed and from standard input', async () => {
   const journal = `${gateway.lines.join('\n')}\n`
   await writeFile(file('turnpike.log'), journal)
   await writeFile(file('turnpike.log.1.gz'), gzipSync(journal))
@@ -66,7 +66,7 @@ test('a log that agrees with the rows passes, plain, packed and from standard in
   assert.equal(logOf(piped).compared, told.size)
 })
 
-test('a line with another cost than its row is named, and so is one whose row is gone', async () => {
+test('a line whose cost differs from its row, or whose row is missing, is reported', async () => {
   const paid = lines().find(line => Number(line.cost) > 0)
   const free = lines().find(line => line.endpoint === 'models' && line.status === 200)
   const dearer = JSON.stringify({ ...paid, cost: '5' })
@@ -86,7 +86,7 @@ test('a line with another cost than its row is named, and so is one whose row is
   ])
 })
 
-test('lines that cannot be read are counted and skipped, however long; lines about something else are not compared', async () => {
+test('unreadable lines of any length are counted and skipped; lines that are not about requests are ignored', async () => {
   const junk = [
     '{"level":"info"',
     'Turnpike listens',
@@ -106,7 +106,7 @@ test('lines that cannot be read are counted and skipped, however long; lines abo
   assert.match(stdout, /logged costs match the usage rows \(1 compared of \d+ lines, 4 unreadable\)/)
 })
 
-test('a log in which nothing is about a request does not pass', async () => {
+test('a log without any request fails', async () => {
   await writeFile(file('other.log'), '{"level":"info","msg":"listening"}\nnot a log\n')
 
   const { code, stdout } = await cli(gateway, ['audit', '--log', file('other.log')])
@@ -116,7 +116,7 @@ test('a log in which nothing is about a request does not pass', async () => {
   assert.match(stdout, /BROKEN +log .*\(no requests found, 0 compared of 2 lines, 1 unreadable\)/)
 })
 
-test('a log that is not there, or is no log, is a wrong call', async () => {
+test('a missing file or a file that is not a log is a usage error', async () => {
   await writeFile(file('cut.gz'), gzipSync('x'.repeat(100_000)).subarray(0, 60))
   const wrong: readonly (readonly string[])[] = [
     [file('none.log')],

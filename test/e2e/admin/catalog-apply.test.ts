@@ -13,7 +13,7 @@ import { startUpstream } from '../../support/upstream.ts'
 
 const DEARER = { prompt: '0.000005', completion: '0.00002' }
 
-test('apply says what differs, does nothing when dry, and puts all of it in force at once', async () => {
+test('apply reports the differences, changes nothing with --dry-run, and applies all of them at once', async () => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })
   await gateway.writeConfig({
@@ -44,7 +44,7 @@ test('apply says what differs, does nothing when dry, and puts all of it in forc
   assert.ok((await gateway.audit()).ok)
 })
 
-test('every setting that is read at start only is named when it differs, and none that does not', async () => {
+test('a changed setting that needs a restart is named, and no other', async () => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })
   const other: Readonly<Record<string, unknown>> = {
@@ -71,11 +71,11 @@ test('every setting that is read at start only is named when it differs, and non
   assert.deepEqual(none, [])
 })
 
-test('SIGHUP does the same, and a bad file changes nothing by either way', async t => {
+test('SIGHUP does the same, and an invalid file changes nothing either way', async t => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })
 
-  await t.test('a good file', async () => {
+  await t.test('a valid file', async () => {
     await gateway.writeConfig(standardConfig(upstream.url, { models: [standardModel({ pricing: DEARER })] }))
     gateway.signal('SIGHUP')
     await until('the file is applied', () => gateway.logs.some(line => /was applied/.test(String(line.msg))))
@@ -88,7 +88,7 @@ test('SIGHUP does the same, and a bad file changes nothing by either way', async
     assert.equal((await listed(gateway, 'test/m1'))?.pricing.prompt, '0.000005')
   })
 
-  await t.test('a bad file', async () => {
+  await t.test('an invalid file', async () => {
     await writeFile(gateway.configFile, 'models:\n  - id: test/m1\n    context_length: 10\n')
     gateway.signal('SIGHUP')
     await until('it is refused', () => gateway.logs.some(line => /not applied/.test(String(line.msg))))
@@ -106,7 +106,7 @@ test('SIGHUP does the same, and a bad file changes nothing by either way', async
   assert.ok((await gateway.audit()).ok)
 })
 
-test('a stream that runs goes on to its end at the old address, and the next request goes to the new one', async () => {
+test('an open stream continues at the old address, and the next request goes to the new one', async () => {
   await using upstream = await startUpstream()
   await using other = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })
@@ -124,7 +124,7 @@ test('a stream that runs goes on to its end at the old address, and the next req
   assert.ok((await gateway.audit()).ok)
 })
 
-test('a gateway without a file has none to apply, and says so', async () => {
+test('apply on a gateway without a file is an error', async () => {
   await using gateway = await startGateway()
 
   const result = await cli(gateway, ['apply'])
@@ -136,7 +136,7 @@ test('a gateway without a file has none to apply, and says so', async () => {
   assert.equal((await gateway.chat({ model: 'demo/echo' })).status, 200)
 })
 
-test('a file that was superseded is not applied again at start, only by apply', async () => {
+test('a superseded file is not applied at start, only by apply', async () => {
   await using upstream = await startUpstream()
   const old = standardConfig(upstream.url)
   await using gateway = await startGateway({ config: old })
@@ -161,7 +161,7 @@ test('a file that was superseded is not applied again at start, only by apply', 
   assert.deepEqual([warnings(), (await gateway.chat()).status], [before, 200])
 })
 
-test('what a placeholder brings in is used and never stored', async () => {
+test('the value of a placeholder is used and never stored', async () => {
   await using upstream = await startUpstream()
   const secret = 'placeholder-canary-5512'
   const base = `${upstream.url}/${secret}`

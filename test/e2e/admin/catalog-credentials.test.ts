@@ -14,7 +14,7 @@ import { startUpstream, type Upstream } from '../../support/upstream.ts'
 const SECRET = 'sk-sealed-canary-4711-abcd'
 const PRIVATE = { TURNPIKE_ALLOW_PRIVATE_UPSTREAMS: '1' }
 
-test('a provider of the API serves at once, over restarts, and its secret is on no disk', async () => {
+test('a provider added by the API serves at once and after restarts, and its secret is never stored in plain text', async () => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ env: PRIVATE })
   await enter(gateway, upstream.url)
@@ -30,7 +30,7 @@ test('a provider of the API serves at once, over restarts, and its secret is on 
   assert.ok(!gateway.lines.join('\n').includes(SECRET))
 })
 
-test('a removed credential is not sent again, and another address gets none', async () => {
+test('a removed credential is not sent again, and a changed address gets none', async () => {
   await using upstream = await startUpstream()
   await using other = await startUpstream()
   await using gateway = await startGateway({ env: PRIVATE })
@@ -47,7 +47,7 @@ test('a removed credential is not sent again, and another address gets none', as
   assert.ok((await gateway.audit()).ok)
 })
 
-test('a wrong key refuses to start; with the previous one beside it everything is sealed anew', async t => {
+test('a wrong encryption key stops the start; with the previous key everything is re-encrypted', async t => {
   await using upstream = await startUpstream()
   const [old, next] = [randomBytes(32).toString('hex'), randomBytes(32).toString('base64')]
   await using gateway = await startGateway({ env: { ...PRIVATE, TURNPIKE_ENCRYPTION_KEY: old } })
@@ -84,7 +84,7 @@ test('a wrong key refuses to start; with the previous one beside it everything i
     assert.deepEqual(new Set(authorizations(upstream)), new Set([`Bearer ${SECRET}`]))
   })
 
-  await t.test('a key that is lost: the credentials are forgotten, everything else stays', async () => {
+  await t.test('with a lost encryption key the credentials are deleted and everything else stays', async () => {
     await gateway.stop({ hurry: true })
     const command = ['forget-credentials', '--yes', '--json']
     const forgotten = await runProcess(command, dirname(gateway.configFile), gateway.storeEnv)
@@ -96,7 +96,7 @@ test('a wrong key refuses to start; with the previous one beside it everything i
   })
 })
 
-test('an address that became private is not connected to, by number, by name or on another wire', async t => {
+test('an address that has become private is not connected to, by IP, by name or with any provider kind', async t => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ env: PRIVATE })
   await enter(gateway, upstream.url)

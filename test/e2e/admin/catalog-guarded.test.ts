@@ -9,7 +9,7 @@ import { standardConfig, standardModel, standardProvider } from '../../support/s
 import { until } from '../../support/until.ts'
 import { startUpstream } from '../../support/upstream.ts'
 
-test('a start with a superseded file sends its secret where the newer one would, and nothing elsewhere', async t => {
+test('a start with a superseded file sends its secret only to the address of the newer one', async t => {
   await using upstream = await startUpstream()
   await using other = await startUpstream()
   const old = standardConfig(upstream.url)
@@ -23,7 +23,7 @@ test('a start with a superseded file sends its secret where the newer one would,
     assert.equal((await gateway.admin('GET', '/providers/up')).body.timeouts?.idle, 7)
   })
 
-  await t.test('a provider that is elsewhere', async () => {
+  await t.test('a provider with another address', async () => {
     await using gateway = await startGateway({ config: old })
     const second = standardModel({ id: 'test/m2', targets: [{ provider: 'up2', model: 'm2' }] })
     await supersede(gateway, old, {
@@ -42,7 +42,7 @@ test('a start with a superseded file sends its secret where the newer one would,
   })
 })
 
-test('a file that says nothing of the catalog does not take it away from a running gateway', async t => {
+test('a file without a catalog does not remove the catalog of a running gateway', async t => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })
 
@@ -61,7 +61,7 @@ test('a file that says nothing of the catalog does not take it away from a runni
     })
   }
 
-  await t.test('unless it says so', async () => {
+  await t.test('unless it is explicit', async () => {
     await writeFile(gateway.configFile, 'providers: []\n')
 
     assert.equal((await cli(gateway, ['apply'])).code, 0)
@@ -69,7 +69,7 @@ test('a file that says nothing of the catalog does not take it away from a runni
   })
 })
 
-test("names of operators' models are theirs: apply refuses a file that wants one, a start goes without it", async () => {
+test("apply refuses a file that redefines an operator's model; a start ignores that model", async () => {
   await using upstream = await startUpstream()
   const config = standardConfig(upstream.url)
   await using gateway = await startGateway({ config })
@@ -109,7 +109,7 @@ test("names of operators' models are theirs: apply refuses a file that wants one
   }
 })
 
-test('an apply that is refused for a name leaves every secret as it was', async () => {
+test('an apply refused for a name leaves every secret unchanged', async () => {
   await using upstream = await startUpstream()
   const provider = (api_key: string) => [{ id: 'up', kind: 'openai', base_url: upstream.url, api_key }]
   const config = { providers: provider('first-secret'), models: [standardModel()] }
@@ -126,7 +126,7 @@ test('an apply that is refused for a name leaves every secret as it was', async 
   assert.deepEqual([...new Set(upstream.journal.map(({ headers }) => headers.authorization))], ['Bearer first-secret'])
 })
 
-test('what a placeholder brings in is used and not stored, however it is rewritten, in providers and in models', async () => {
+test('the value of a placeholder is used and not stored, in providers and in models, also when it is transformed', async () => {
   await using upstream = await startUpstream()
   const secret = 'placeholder-canary-5512'
   const name = (variable: string) => `$\{${variable}}`

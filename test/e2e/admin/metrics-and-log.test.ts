@@ -33,7 +33,7 @@ before(async () => {
   await until('every request has its line', () => ids.every(id => lineOf(id) !== undefined))
 })
 
-test('what is scraped is what happened', async () => {
+test('metrics match the requests', async () => {
   const { text } = await gateway.get('/metrics')
   const seen = seriesOf(text)
   const spent = rows.reduce((sum, row) => sum + Number(row.cost), 0)
@@ -78,7 +78,7 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
   'a failure': [...ALWAYS, ...BILLED, 'code', ...LAST],
 }
 
-test('the line of a request has its facts and no others, and bills what its row says', async t => {
+test('the log line of a request has the documented fields only, and the cost of its row', async t => {
   for (const [index, [what, keys]] of Object.entries(KEYS).entries()) {
     await t.test(what, () => {
       const line = lineOf(ids[index] ?? '')
@@ -94,7 +94,7 @@ test('the line of a request has its facts and no others, and bills what its row 
   }
 })
 
-test('on a terminal a line is for people', { skip: process.platform !== 'linux' }, async () => {
+test('on a terminal log lines are human-readable', { skip: process.platform !== 'linux' }, async () => {
   await using folder = await temporaryFolder()
   const port = await freePort()
   await using terminal = await atTerminal(folder.path, port)

@@ -9,7 +9,7 @@ import { announceTooMuch, assertRefusal, type Code, type Seen, seen } from '../.
 import { standardModel } from '../../support/standard-config.ts'
 import { startUpstream } from '../../support/upstream.ts'
 
-test('of several reasons to refuse, the first of the table is told', async t => {
+test('of several reasons to refuse, the first in the table is reported', async t => {
   await using upstream = await startUpstream()
   const small = standardModel({ id: 'test/small', context_length: 100, max_output_tokens: 50 })
   const config = standardConfig(upstream.url, { models: [standardModel(), small] })

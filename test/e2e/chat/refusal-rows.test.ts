@@ -9,7 +9,7 @@ import { startUpstream } from '../../support/upstream.ts'
 
 type Call = (key: NewKey) => Promise<Seen>
 
-test('a refusal counts or does not by its place in the table, and always leaves its row', async t => {
+test('whether a refusal counts depends on its place in the table, and it always leaves a row', async t => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })
   const post =
@@ -36,7 +36,7 @@ test('a refusal counts or does not by its place in the table, and always leaves 
     ['too few credits', chat({}), 'insufficient_credits', 'chat.completions'],
   ]
   for (const [what, call, code, endpoint] of free) {
-    await t.test(`${what} counts against nothing, and has its row`, async () => {
+    await t.test(`${what} counts against no limit and has a row`, async () => {
       const key = await gateway.createKey({ credits: '0', rpm_limit: 2, scopes: ['chat.completions'] })
       const refused = [await call(key), await call(key), await call(key)]
 
@@ -66,7 +66,7 @@ test('a refusal counts or does not by its place in the table, and always leaves 
     ['a bad filter', get('/v1/usage?limit=0'), 'invalid_value', 'usage'],
   ]
   for (const [what, call, code, endpoint] of counted) {
-    await t.test(`${what} counts against both limits, and has its row`, async () => {
+    await t.test(`${what} counts against both limits and has a row`, async () => {
       upstream.script({ status: 400 })
       const key = await gateway.createKey({ rpm_limit: 3 })
       const refused = [await call(key), await call(key)]
@@ -79,7 +79,7 @@ test('a refusal counts or does not by its place in the table, and always leaves 
     })
   }
 
-  await t.test('what the limits refuse counts against no other limit, and has its row', async () => {
+  await t.test('a request refused by a limit counts against no other limit and has a row', async () => {
     const key = await gateway.createKey({ rpm_limit: 3, daily_limit: 1 })
     await get('/v1/models')(key)
 

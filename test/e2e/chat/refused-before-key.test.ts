@@ -26,7 +26,7 @@ const together = (count: number, bearer: () => string) =>
   ).join('')
 const fillers = (count: number) => Array.from({ length: count }, (_, i) => `X-Filler-${i}: a`)
 
-test('the table in the code is the table of the contract', () => {
+test('the table in the code matches the documented one', () => {
   for (const [code, [status, type]] of Object.entries(CODES)) {
     const { status: ours, type: kind } = REFUSALS[code as Code]
 
@@ -34,14 +34,14 @@ test('the table in the code is the table of the contract', () => {
   }
 })
 
-test('who cannot be recognised is refused in the one shape, with the figures of the address', async t => {
+test('an unauthenticated request is refused in the usual shape, with the limits of its address', async t => {
   await using upstream = await startUpstream()
   const bounds = withBounds({ unknownKeyLookupsTogetherMax: 8, unknownKeyLookupsWaitingPerAddressMax: 16 })
   await using gateway = await startGateway({ config: standardConfig(upstream.url), ...bounds })
   const { secret, id } = await gateway.createKey()
   const authorization = `Authorization: Bearer ${secret}`
 
-  await t.test('HTTP that the parser rejects gets its answer, then the connection closes', async () => {
+  await t.test('invalid HTTP gets an answer, then the connection closes', async () => {
     const cases: [string, Code][] = [
       ['NONSENSE\r\n\r\n', 'malformed_request'],
       [get('/v1/models', authorization), 'malformed_request'],
@@ -61,7 +61,7 @@ test('who cannot be recognised is refused in the one shape, with the figures of 
     }
   })
 
-  await t.test('a hundred headers are not too many', async () => {
+  await t.test('100 headers are accepted', async () => {
     const { answer } = await rawRequest(gateway.port, get('/v1/models', 'Host: x', authorization, ...fillers(98)), {
       expect: 1,
     })
@@ -78,35 +78,38 @@ test('who cannot be recognised is refused in the one shape, with the figures of 
     assert.equal(answer.header('ratelimit-policy'), '"address";q=600;w=60')
   })
 
-  await t.test('no, malformed, unknown, expired, revoked keys and ended secrets get the very same words', async () => {
-    const revoked = await gateway.createKey()
-    await gateway.admin('POST', `/keys/${revoked.id}/revoke`, {})
-    const rotated = await gateway.createKey()
-    await gateway.admin('POST', `/keys/${rotated.id}/rotate`, {})
-    await gateway.admin('POST', `/keys/${rotated.id}/end-grace`, {})
-    const expired = await gateway.createKey({ expires_at: new Date(Date.now() + 300).toISOString() })
-    await new Promise(resolve => setTimeout(resolve, 350))
-    const bearers = [junkKey(), revoked.secret, rotated.secret, expired.secret, 'x', `${secret}x`, id]
-    const headers: Record<string, string>[] = [
-      {},
-      { authorization: secret },
-      { authorization: `Basic ${secret}` },
-      { authorization: 'Bearer ' },
-    ]
-    const words = new Set<unknown>()
+  await t.test(
+    'missing, malformed, unknown, expired and revoked keys and ended secrets get the same message',
+    async () => {
+      const revoked = await gateway.createKey()
+      await gateway.admin('POST', `/keys/${revoked.id}/revoke`, {})
+      const rotated = await gateway.createKey()
+      await gateway.admin('POST', `/keys/${rotated.id}/rotate`, {})
+      await gateway.admin('POST', `/keys/${rotated.id}/end-grace`, {})
+      const expired = await gateway.createKey({ expires_at: new Date(Date.now() + 300).toISOString() })
+      await new Promise(resolve => setTimeout(resolve, 350))
+      const bearers = [junkKey(), revoked.secret, rotated.secret, expired.secret, 'x', `${secret}x`, id]
+      const headers: Record<string, string>[] = [
+        {},
+        { authorization: secret },
+        { authorization: `Basic ${secret}` },
+        { authorization: 'Bearer ' },
+      ]
+      const words = new Set<unknown>()
 
-    for (const attempt of [...headers, ...bearers.map(bearer => ({ authorization: `Bearer ${bearer}` }))]) {
-      const answer = await gateway.get('/v1/key/introspect', undefined, attempt)
+      for (const attempt of [...headers, ...bearers.map(bearer => ({ authorization: `Bearer ${bearer}` }))]) {
+        const answer = await gateway.get('/v1/key/introspect', undefined, attempt)
 
-      const error = assertRefusal(answer, 'invalid_api_key')
-      assert.equal(answer.headers['ratelimit-policy'], '"address";q=600;w=60')
-      words.add(JSON.stringify([error.message, Object.keys(error.metadata ?? {})]))
-    }
+        const error = assertRefusal(answer, 'invalid_api_key')
+        assert.equal(answer.headers['ratelimit-policy'], '"address";q=600;w=60')
+        words.add(JSON.stringify([error.message, Object.keys(error.metadata ?? {})]))
+      }
 
-    assert.equal(words.size, 1)
-  })
+      assert.equal(words.size, 1)
+    },
+  )
 
-  await t.test('more unknown keys at once than may be looked up are a 503, never a 401', async () => {
+  await t.test('more concurrent unknown keys than can be looked up are a 503, never a 401', async () => {
     await using load = new AsyncDisposableStack()
     const connections = await Promise.all(Array.from({ length: 500 }, () => openRaw(gateway.port)))
     for (const connection of connections) load.use(connection)
@@ -125,7 +128,7 @@ test('who cannot be recognised is refused in the one shape, with the figures of 
     assert.equal(answers.filter(answer => answer.status === 401).length + busy.length, 500)
   })
 
-  await t.test('an address past its policy gets 429, and a valid key from it is served as ever', async () => {
+  await t.test('an address past its limit gets 429, and a valid key from it is served', async () => {
     const flood = together(FLOOD, () => 'junk')
     const startedAt = performance.now()
 

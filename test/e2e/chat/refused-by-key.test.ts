@@ -6,12 +6,12 @@ import { httpCall } from '../../support/http-call.ts'
 import { assertRefusal } from '../../support/refusal.ts'
 import { startUpstream } from '../../support/upstream.ts'
 
-test('a recognised key is refused for address, account, path, method, scope and limits, each by its own words', async t => {
+test('an authenticated key is refused for address, account, path, method, scope and limits with its own code', async t => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })
   const key = await gateway.createKey()
 
-  await t.test('an address outside of the allowlist', async () => {
+  await t.test('an address outside the allowlist', async () => {
     const elsewhere = await gateway.createKey({ ip_allowlist: ['10.0.0.0/8', '2001:db8::/32'] })
 
     const answer = await gateway.get('/v1/models', elsewhere.secret)
@@ -20,7 +20,7 @@ test('a recognised key is refused for address, account, path, method, scope and 
     assert.equal(answer.headers['ratelimit-policy'], '"rpm";q=300;w=60, "daily";q=10000;w=86400')
   })
 
-  await t.test('a suspended account, which may still ask what became of its key', async () => {
+  await t.test('a suspended account, which can still introspect its key', async () => {
     const idle = await gateway.createKey()
     await gateway.admin('PATCH', `/accounts/${idle.accountId}`, { status: 'suspended' })
 
@@ -33,14 +33,14 @@ test('a recognised key is refused for address, account, path, method, scope and 
     assert.equal(answer.body.account?.status, 'suspended')
   })
 
-  await t.test('a path where nothing is', async () => {
+  await t.test('an unknown path', async () => {
     const paths = ['/v1', '/v1/', '/v1/chat', '/v1/chat/completions/', '/v1/Models', '/v1/models/', '/v1/models/%zz']
     for (const path of [...paths, '/v1//models', '/v1/key/introspect/x']) {
       assertRefusal(await gateway.get(path, key.secret), 'not_found')
     }
   })
 
-  await t.test('a method that is not allowed, HEAD too, with the one that is', async () => {
+  await t.test('a method that is not allowed, including HEAD, with Allow', async () => {
     const wrong: [string, string, string][] = [
       ['GET', '/v1/chat/completions', 'POST'],
       ['POST', '/v1/models', 'GET'],
@@ -61,7 +61,7 @@ test('a recognised key is refused for address, account, path, method, scope and 
     assert.deepEqual([head.status, head.headers.allow, head.text], [405, 'GET', ''])
   })
 
-  await t.test('a scope that the key lacks, which is named', async () => {
+  await t.test('a missing scope, which is named', async () => {
     const reader = await gateway.createKey({ scopes: ['models.read'] })
     const writer = await gateway.createKey({ scopes: ['chat.completions'] })
 
@@ -72,7 +72,7 @@ test('a recognised key is refused for address, account, path, method, scope and 
     assert.equal(models.metadata?.required_scope, 'models.read')
   })
 
-  await t.test('a spent bucket, until one token is there', async () => {
+  await t.test('an empty bucket, until it has a token', async () => {
     const { secret } = await gateway.createKey({ rpm_limit: 2 })
     await gateway.get('/v1/models', secret)
     await gateway.get('/v1/models', secret)
@@ -87,7 +87,7 @@ test('a recognised key is refused for address, account, path, method, scope and 
     assert.equal(error.metadata?.limit, 'rpm')
   })
 
-  await t.test('a spent day, until midnight', async () => {
+  await t.test('an exhausted daily limit, until midnight', async () => {
     const { secret } = await gateway.createKey({ daily_limit: 1 })
     await gateway.get('/v1/models', secret)
 
@@ -101,7 +101,7 @@ test('a recognised key is refused for address, account, path, method, scope and 
     assert.equal(error.metadata?.limit, 'daily')
   })
 
-  await t.test('more requests in flight than the key may have', async () => {
+  await t.test('more requests in flight than max_concurrent', async () => {
     const { secret } = await gateway.createKey({ max_concurrent: 1 })
     upstream.next({ stallAfterChunks: 1 })
     using stream = await gateway.openChat({}, { key: secret })

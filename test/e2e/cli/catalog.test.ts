@@ -15,7 +15,7 @@ test.after(async () => {
 })
 const run = (...args: string[]) => cli(gateway, args)
 
-test('a provider and its model live their whole life from the command line', async () => {
+test('the CLI creates, changes and deletes a provider and its model', async () => {
   const made = await cli(
     gateway,
     ['providers', 'create', 'own', '--kind', 'openai', '--base-url', upstream.url, '--api-key-env', 'MY_KEY', '--json'],
@@ -75,7 +75,7 @@ test('a provider and its model live their whole life from the command line', asy
   for (const { stdout, stderr } of [made, added, removed]) assert.ok(!(stdout + stderr).includes(SECRET))
 })
 
-test('the price list is shown first and taken over with --apply', async () => {
+test('prices are shown first and imported with --apply', async () => {
   await run('providers', 'create', 'openai', '--kind', 'openai', '--base-url', upstream.url)
   const order = ['models', 'import', 'openai', '--match', 'gpt-4o-mini', '--markup', '1.2']
 
@@ -132,7 +132,7 @@ const WRONG: readonly (readonly [args: string, code: number, said: RegExp])[] = 
   ['apply now', 2, /usage: turnpike apply/],
 ]
 
-test('what is wrong is said on stderr: 2 for a wrong call, 1 for what could not be done', async t => {
+test('errors go to stderr with exit code 2 for usage errors and 1 for failures', async t => {
   await Promise.all(
     WRONG.map(([args, code, said]) =>
       t.test(`turnpike ${args}`, async () => {

@@ -13,7 +13,7 @@ type Rows<Row> = { readonly data: readonly Row[] }
 const { gateway, upstream } = await openFixture()
 const run = (...args: string[]) => cli(gateway, args)
 
-test('an account lives its whole life from the command line', async () => {
+test('the CLI creates, changes and closes an account', async () => {
   const made = await run('accounts', 'create', '=cmd "x"', '--json')
   const id = String(made.json.id)
   await run('credits', 'add', id, '10.5', '--note', 'first')
@@ -31,7 +31,7 @@ test('an account lives its whole life from the command line', async () => {
   assert.match(ledger.stdout, /\ttopup\t10\.5\t-\tfirst\t/)
 })
 
-test('operators get tokens that work and end, and sessions can be listed and ended', async () => {
+test('operator tokens work until they are revoked, and sessions can be listed and ended', async () => {
   const made = await run('operators', 'create', 'cli-alice', '--role', 'viewer')
   const fields = new Map(made.stdout.split('\n').map(line => line.split('\t') as [string, string]))
   const [id = '', token = ''] = [fields.get('id'), fields.get('token')]
@@ -77,7 +77,7 @@ test('operators get tokens that work and end, and sessions can be listed and end
   assert.ok(!events.stdout.includes(token))
 })
 
-test('settings say what the gateway was started with, and no secret', async () => {
+test('settings show the start configuration without secrets', async () => {
   const plain = await run('settings')
   const json = await run('settings', '--json')
 
@@ -86,7 +86,7 @@ test('settings say what the gateway was started with, and no secret', async () =
   assert.ok(!(plain.stdout + json.stdout).includes(gateway.adminToken))
 })
 
-test('usage is listed by what it is of, and exported whole to stdout or into a file', async () => {
+test('usage is listed by filter and exported to stdout or a file', async () => {
   const { id, secret } = await gateway.createKey()
   for (let i = 0; i < 3; i++) await gateway.chat({}, { key: secret })
   const folder = dirname(gateway.configFile)
@@ -119,7 +119,7 @@ test('usage is listed by what it is of, and exported whole to stdout or into a f
   assert.equal(existsSync(join(folder, 'none.csv.part')), false)
 })
 
-test('a chat from the shell streams words and says what they took and cost', async () => {
+test('a chat from the shell streams its answer and prints tokens and cost', async () => {
   const { id, secret } = await gateway.createKey()
   const env = { TURNPIKE_API_KEY: secret, TURNPIKE_ADMIN_TOKEN: undefined }
   upstream.next({ words: ['Good', ' day', '!'] })
@@ -185,7 +185,7 @@ const WRONG: readonly (readonly [args: string, code: number, said: RegExp, optio
   ['chat a', 2, /no message/, { env: KEY, stdin: '\n' }],
 ]
 
-test('what is wrong is said on stderr: 2 for a wrong call, 1 for what could not be done', async t => {
+test('errors go to stderr with exit code 2 for usage errors and 1 for failures', async t => {
   for (const [args, code, said, options] of WRONG) {
     await t.test(`turnpike ${args.slice(0, 80)}`, async () => {
       const result = await cli(gateway, args.split(' '), options)

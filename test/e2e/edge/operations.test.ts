@@ -10,7 +10,7 @@ import { startUpstream } from '../../support/upstream.ts'
 
 const TOKEN = 'metrics-token-0123456789'
 
-test('probes are open, metrics are not', async t => {
+test('probes are public, metrics are not', async t => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({
     config: standardConfig(upstream.url),
@@ -18,7 +18,7 @@ test('probes are open, metrics are not', async t => {
   })
   const scrape = (headers: Readonly<Record<string, string>> = {}) => httpCall(`${gateway.url}/metrics`, { headers })
 
-  await t.test('health and readiness answer anyone, whatever else is sent along', async () => {
+  await t.test('health and readiness answer any request', async () => {
     for (const path of ['/health', '/ready']) {
       const plain = await gateway.get(path)
       const odd = await gateway.get(path, 'svc_live_nobody', { cookie: 'a=b', 'x-forwarded-for': 'junk' })
@@ -28,7 +28,7 @@ test('probes are open, metrics are not', async t => {
     }
   })
 
-  await t.test('HEAD is answered like GET without the body, but not under /v1 and by the admin API', async () => {
+  await t.test('HEAD is answered like GET without a body, except under /v1 and by the admin API', async () => {
     for (const path of ['/health', '/ready', '/', '/keys', '/docs', '/openapi.json', '/nothing.js']) {
       const get = await httpCall(`${gateway.url}${path}`)
       const head = await httpCall(`${gateway.url}${path}`, { method: 'HEAD' })
@@ -75,7 +75,7 @@ test('probes are open, metrics are not', async t => {
     assert.doesNotMatch(String(answer?.body), /<script>/)
   })
 
-  await t.test('metrics are there for a loopback peer, and for the token', async () => {
+  await t.test('metrics are available to a loopback peer and with the token', async () => {
     const near = await scrape()
     const far = await scrape({ 'x-forwarded-for': '203.0.113.9', authorization: `Bearer ${TOKEN}` })
 
@@ -85,7 +85,7 @@ test('probes are open, metrics are not', async t => {
     }
   })
 
-  await t.test('a loopback peer that forwards for somebody has no right of its own', async () => {
+  await t.test('a loopback peer that forwards a request has no access', async () => {
     const marks = [
       'x-forwarded-for',
       'x-forwarded-host',
@@ -107,7 +107,7 @@ test('probes are open, metrics are not', async t => {
     }
   })
 
-  await t.test('a wrong token does not help, and neither does a key or the admin token', async () => {
+  await t.test('a wrong token, a key or the admin token gives no access', async () => {
     const { secret } = await gateway.createKey()
 
     for (const token of ['wrong', `${TOKEN}x`, secret, ADMIN_TOKEN]) {
@@ -117,7 +117,7 @@ test('probes are open, metrics are not', async t => {
     }
   })
 
-  await t.test('what is not there is a 404 in the one shape, with an id of its own', async () => {
+  await t.test('an unknown path is a 404 in the usual shape, with a request id', async () => {
     for (const path of ['/nothing', '/healthz', '/metrics/x', '/admin', '/%zz', '/docs/%', '/admin/v1/%zz']) {
       const answer = await gateway.get(path)
 
@@ -126,7 +126,7 @@ test('probes are open, metrics are not', async t => {
     }
   })
 
-  await t.test('a star is no path', async () => {
+  await t.test('* is not a path', async () => {
     for (const line of ['GET *', 'GET *?a=1', 'OPTIONS *', 'POST *']) {
       using connection = await openRaw(gateway.port)
       connection.send(`${line} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n`)
@@ -141,11 +141,11 @@ test('probes are open, metrics are not', async t => {
   assert.ok((await gateway.audit()).ok)
 })
 
-test('the admin API can stand on a listener of its own, or nowhere', async t => {
+test('the admin API can have its own listener or be switched off', async t => {
   const keys = (url: string) =>
     httpCall(`${url}/admin/v1/keys`, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } })
 
-  await t.test('on its own listener, and then not beside /v1', async () => {
+  await t.test('on its own listener it is not served next to /v1', async () => {
     const port = await freePort()
     await using gateway = await startGateway({ env: { TURNPIKE_ADMIN_LISTEN: `127.0.0.1:${port}` } })
 
@@ -157,7 +157,7 @@ test('the admin API can stand on a listener of its own, or nowhere', async t => 
     assert.deepEqual([apart.status, beside.status, v1.status, health.status], [200, 404, 404, 200])
   })
 
-  await t.test('of /v1 it has the chats alone, for the playground, by the same gates', async () => {
+  await t.test('the admin listener serves chats for the playground, with the same checks', async () => {
     const port = await freePort()
     await using gateway = await startGateway({ env: { TURNPIKE_ADMIN_LISTEN: `127.0.0.1:${port}` } })
     const secret = gateway.lines.flatMap(line => /First key +(\S+)/.exec(line)?.[1] ?? [])[0]
@@ -172,7 +172,7 @@ test('the admin API can stand on a listener of its own, or nowhere', async t => 
     assert.ok((await gateway.audit()).ok)
   })
 
-  await t.test('switched off, there is none', async () => {
+  await t.test('switched off, it is not served', async () => {
     await using gateway = await startGateway({ env: { TURNPIKE_ADMIN_LISTEN: 'off' } })
 
     const answer = await keys(gateway.url)

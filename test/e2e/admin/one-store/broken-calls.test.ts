@@ -16,7 +16,7 @@ for (const [what, headers] of Object.entries({
   'the right token twice': right + right,
   'the right token and an empty one': `${right}authorization:\r\n`,
 })) {
-  test(`${what} are refused: nobody may guess which of them counts`, async () => {
+  test(`${what} are refused as ambiguous`, async () => {
     const request = `GET /admin/v1/keys HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${headers}\r\n`
     const { answer } = await rawRequest(gateway.port, request)
 
@@ -25,7 +25,7 @@ for (const [what, headers] of Object.entries({
   })
 }
 
-test('a login, or any other call, whose body breaks off is no unexpected error', async () => {
+test('a call whose body is cut off is not an unexpected error', async () => {
   for (const target of ['POST /admin/v1/session', 'POST /admin/v1/keys', 'POST /nowhere']) {
     for (const framing of [
       'Content-Length: 100\r\n\r\n{"token":',

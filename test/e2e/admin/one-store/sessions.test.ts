@@ -10,7 +10,7 @@ import { startUpstream } from '../../../support/upstream.ts'
 
 const FORWARDED = { 'x-forwarded-for': '203.0.113.9', 'x-forwarded-proto': 'https' }
 
-test('answers to operators carry strict headers, those under /v1 do not', async () => {
+test('admin answers have security headers, those under /v1 do not', async () => {
   await using gateway = await startGateway()
   const { secret } = await gateway.createKey({ account_id: await defaultAccount(gateway) })
 
@@ -43,7 +43,7 @@ test('answers to operators carry strict headers, those under /v1 do not', async 
   assert.ok(!settings.text.includes(gateway.adminToken))
 })
 
-test('only a trusted proxy is believed that a request came by TLS', async () => {
+test('only a trusted proxy can state that a request came by TLS', async () => {
   await using trusting = await startGateway({ env: { TURNPIKE_TRUSTED_PROXIES: '127.0.0.1' } })
   await using plain = await startGateway()
   const login = (gateway: Gateway) =>
@@ -64,7 +64,7 @@ test('only a trusted proxy is believed that a request came by TLS', async () => 
   assert.equal(body.data[0]?.address, '203.0.113.9')
 })
 
-test('with a listener of its own the operator side is there, and the public one knows nothing of it', async () => {
+test('with its own listener the admin API is served there and not on the public one', async () => {
   const port = await freePort()
   await using gateway = await startGateway({ env: { TURNPIKE_ADMIN_LISTEN: `127.0.0.1:${port}` } })
   const own = `http://127.0.0.1:${port}`
@@ -82,7 +82,7 @@ test('with a listener of its own the operator side is there, and the public one 
   for (const { status } of missing) assert.equal(status, 404)
 })
 
-test('the cookie of a session is nothing under /v1, and neither is an operator token a key', async () => {
+test('under /v1 neither a session cookie nor an operator token is a key', async () => {
   await using gateway = await startGateway()
   const { cookie, csrf } = await logIn(gateway, gateway.adminToken)
   const headers = { cookie, 'x-csrf-token': csrf }
@@ -94,7 +94,7 @@ test('the cookie of a session is nothing under /v1, and neither is an operator t
   assert.equal(byCookie.headers['set-cookie'], undefined)
 })
 
-test('a new admin token at the next start replaces the old one and ends its sessions; the same one does not', async () => {
+test('a new admin token replaces the old one at the next start and ends its sessions; an unchanged one does not', async () => {
   await using gateway = await startGateway()
   const { cookie } = await logIn(gateway, gateway.adminToken)
   const status = async () => (await session(gateway, cookie)).status
@@ -111,7 +111,7 @@ test('a new admin token at the next start replaces the old one and ends its sess
 })
 
 if (hasPostgres()) {
-  test('a session opened on one node is known on the other, and ends on both at once', async () => {
+  test('a session opened on one node works on the other and ends on both at once', async () => {
     const postgres = await startServer()
     await using upstream = await startUpstream()
     const config = standardConfig(upstream.url)

@@ -69,7 +69,7 @@ const VARIANTS: Readonly<Record<string, readonly [upstream: object, wanted: obje
   'no finish reason': [{ index: 0, message: { role: 'assistant', content: 'hi' } }, { finish_reason: 'stop' }],
 }
 
-test('whatever the upstream sent, the caller gets the object that OpenAI documents', async t => {
+test('for any upstream answer the caller gets the object that OpenAI documents', async t => {
   await using upstream = await startUpstream()
   const config = standardConfig(upstream.url, { models: [standardModel({ aliases: ['nick/name'] })] })
   await using gateway = await startGateway({ config })
@@ -89,7 +89,7 @@ test('whatever the upstream sent, the caller gets the object that OpenAI documen
     })
   }
 
-  await t.test('id, time, names and headers are ours; strange fields of the upstream are not handed on', async () => {
+  await t.test("id, time, names and headers are the gateway's; unknown upstream fields are dropped", async () => {
     const strange = { provider: 'secret', x_groq: { id: 'req' }, cost: 99, service_tier: 'scale' }
     const usage = { ...USAGE, cost: 99, prompt_tokens_details: { cached_tokens: 2, audio_tokens: 0 } }
     const head = { id: 'theirs', object: 'text', created: 5, model: 'm1-2026', system_fingerprint: 'fp_theirs' }
@@ -114,7 +114,7 @@ test('whatever the upstream sent, the caller gets the object that OpenAI documen
     assert.deepEqual([type, provider, cost], [JSON_TYPE, 'up', '0.00006'])
   })
 
-  await t.test('n choices are n choices', async () => {
+  await t.test('n choices are returned as n choices', async () => {
     const { body } = await gateway.chat({ n: 3 }, { key: key.secret })
 
     assertChatCompletion(body)
@@ -124,7 +124,7 @@ test('whatever the upstream sent, the caller gets the object that OpenAI documen
     )
   })
 
-  await t.test('without a count from the upstream the usage is whole and says what the row says', async () => {
+  await t.test('without upstream usage the answer has complete usage, equal to the row', async () => {
     for (const usage of [undefined, null, 'none', { prompt_tokens: -1, completion_tokens: 0.5 }]) {
       upstream.next({ body: JSON.stringify({ choices: [VARIANTS['plain words']?.[0]], usage }) })
       const { body, headers } = await gateway.chat({}, { key: key.secret })

@@ -72,7 +72,7 @@ const MISSING: readonly (readonly [body: object, param: string])[] = [
   [{ messages: [{ role: 'user', content: [{ type: 'text', text: null }] }] }, 'messages.0.content.0.text'],
 ]
 
-test('a field on its bound is taken, one past it is refused by its name', async t => {
+test('a value on its bound is accepted, one past it is refused by name', async t => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })
   const refused = async (body: object, code: Code, param: string) =>
@@ -94,11 +94,11 @@ test('a field on its bound is taken, one past it is refused by its name', async 
     }
   })
 
-  await t.test('what must be there and is not is named', async () => {
+  await t.test('a missing required field is named', async () => {
     for (const [body, param] of MISSING) await refused(body, 'missing_field', param)
   })
 
-  await t.test('an explicit null means absent, for every field that may be absent', async () => {
+  await t.test('null means absent, for every optional field', async () => {
     const nulls = Object.fromEntries(Object.keys(TAKEN).map(field => [field, null]))
     upstream.reset()
 
@@ -115,7 +115,7 @@ test('a field on its bound is taken, one past it is refused by its name', async 
     assert.equal(answer.headers['x-svc-ignored-fields'], undefined)
   })
 
-  await t.test('so does one further in, except where the caller says what may be there', async () => {
+  await t.test('a nested null means absent too, except in caller-defined objects', async () => {
     const parameters = { type: 'object', $comment: null, properties: { a: { default: null } } }
     const given = { name: 'f', description: null, parameters, strict: null }
     upstream.reset()
@@ -132,7 +132,7 @@ test('a field on its bound is taken, one past it is refused by its name', async 
     assert.deepEqual(logit_bias, { 50257: -1 })
   })
 
-  await t.test('max_tokens and its alias may both be there if they agree', async () => {
+  await t.test('max_tokens and its alias can both be present if they agree', async () => {
     await refused({ max_tokens: 5, max_completion_tokens: 6 }, 'invalid_value', 'max_completion_tokens')
 
     const answer = await gateway.chat({ max_tokens: 5, max_completion_tokens: 5 })
@@ -140,7 +140,7 @@ test('a field on its bound is taken, one past it is refused by its name', async 
     assert.equal(answer.status, 200)
   })
 
-  await t.test('2,048 messages are not too many', async () => {
+  await t.test('2,048 messages are accepted', async () => {
     const messages = Array.from({ length: 2048 }, () => ({ role: 'user', content: 'x' }))
 
     assert.equal((await gateway.chat({ messages })).status, 200)

@@ -69,7 +69,7 @@ const HASHED = ['user', 'safety_identifier', 'prompt_cache_key']
 // Its findings would come in a field of the answer that we do not hand on: it is left out, and named.
 const NAMED_AS_IGNORED = ['moderation']
 
-test('an allowlist is forwarded as it was said, and nothing else', async t => {
+test('only allowlisted fields are forwarded, unchanged', async t => {
   await using upstream = await startUpstream()
   const newer = {
     id: 'newer',
@@ -84,7 +84,7 @@ test('an allowlist is forwarded as it was said, and nothing else', async t => {
   const messages = [{ role: 'user', content: 'hi', name: 'alice' }]
   const sent = () => upstream.journal.at(-1)?.body
 
-  await t.test('every allowlisted field arrives as it was said, and nothing is added', async () => {
+  await t.test('every allowlisted field arrives unchanged, and nothing is added', async () => {
     const answer = await gateway.chat({ ...FORWARDED, messages })
 
     assert.equal(answer.status, 200, answer.text)
@@ -92,13 +92,13 @@ test('an allowlist is forwarded as it was said, and nothing else', async t => {
     assert.equal(answer.headers['x-svc-ignored-fields'], undefined)
   })
 
-  await t.test('the smallest request stays the smallest', async () => {
+  await t.test('a minimal request stays minimal', async () => {
     await gateway.chat({ messages, stream: false })
 
     assert.equal(upstream.journal.at(-1)?.rawBody.toString(), JSON.stringify({ model: 'm1', messages }))
   })
 
-  await t.test('a stream asks for usage, whatever the caller asked', async () => {
+  await t.test('a stream always requests usage upstream', async () => {
     for (const stream_options of [undefined, null, {}, { include_usage: false }, { include_usage: true, other: 1 }]) {
       await gateway.chat({ messages, stream: true, stream_options })
 
@@ -112,7 +112,7 @@ test('an allowlist is forwarded as it was said, and nothing else', async t => {
     assert.equal(String(named).split(', ').length, 32)
   })
 
-  await t.test('unknown fields stay here and are named in a form that fits a header', async () => {
+  await t.test('unknown fields are dropped and named in a header', async () => {
     const unknown = { thinking: 1, 'a b': 1, naïve: 1, 'x,y\r\nX-Evil: 1': 1, transforms: [], api_base: 'http://evil' }
     const answer = await gateway.chat({ messages, ...unknown, models: ['a'], provider: { order: ['up2'] } })
 
@@ -123,14 +123,14 @@ test('an allowlist is forwarded as it was said, and nothing else', async t => {
     assert.equal(streamed.headers['x-svc-ignored-fields'], 'thinking')
   })
 
-  await t.test('a provider gets what its operator lists as passthrough, and no more', async () => {
+  await t.test('a provider gets exactly the passthrough fields that its operator lists', async () => {
     const answer = await gateway.chat({ model: 'test/newer', messages, thinking: { budget: 1 }, other: 1 })
 
     assert.deepEqual(sent(), { model: 'm2', thinking: { budget: 1 }, messages })
     assert.equal(answer.headers['x-svc-ignored-fields'], 'other')
   })
 
-  await t.test('the output cap goes under the name that the provider takes', async () => {
+  await t.test('the output cap uses the field name of the provider', async () => {
     for (const name of ['max_tokens', 'max_completion_tokens']) {
       await gateway.chat({ messages, [name]: 7 })
       assert.deepEqual(sent(), { model: 'm1', max_tokens: 7, messages })
@@ -140,7 +140,7 @@ test('an allowlist is forwarded as it was said, and nothing else', async t => {
     }
   })
 
-  await t.test('a cap that a low balance imposes is sent, and told', async () => {
+  await t.test('a cap from a low balance is sent upstream and reported to the caller', async () => {
     const { secret } = await gateway.createKey({ credits: '0.02' })
 
     const answer = await gateway.chat({ messages }, { key: secret })
@@ -150,7 +150,7 @@ test('an allowlist is forwarded as it was said, and nothing else', async t => {
     assert.deepEqual(sent(), { model: 'm1', max_tokens: cap, messages })
   })
 
-  await t.test('fields that cost extra or reach elsewhere are refused, unless their value is harmless', async () => {
+  await t.test('fields that cost extra or have side effects are refused, unless their value is harmless', async () => {
     for (const [field, bad, harmless] of REFUSED) {
       assertRefusal(await gateway.chat({ [field]: bad }), 'unsupported_value', field)
       if (harmless === undefined) continue
@@ -162,7 +162,7 @@ test('an allowlist is forwarded as it was said, and nothing else', async t => {
     }
   })
 
-  await t.test('what costs extra is refused on parts, on tools and inside of what is passed through', async () => {
+  await t.test('fields that cost extra are refused on parts, on tools and inside passthrough fields', async () => {
     const hour = { cache_control: { type: 'ephemeral', ttl: '1h' } }
     const part = { type: 'text', text: 'x', ...hour }
     const named = { type: 'function', function: { name: 'f' } }
@@ -208,7 +208,7 @@ test('an allowlist is forwarded as it was said, and nothing else', async t => {
     assert.equal(answer.status, 200, answer.text)
   })
 
-  await t.test('probabilities beyond what an answer may hold are refused', async () => {
+  await t.test('more logprobs than an answer may hold are refused', async () => {
     const asked = { messages, logprobs: true, top_logprobs: 20, n: 8 }
 
     assertRefusal(await gateway.chat({ ...asked, max_tokens: 1600 }), 'invalid_value', 'top_logprobs')
@@ -217,7 +217,7 @@ test('an allowlist is forwarded as it was said, and nothing else', async t => {
   })
 
   await t.test(
-    "the upstream sees our request id and the provider's key, and nothing of the caller's headers",
+    "the upstream gets the request id and the provider's key, and none of the caller's headers",
     async () => {
       const headers = {
         cookie: 'a=b',
@@ -242,7 +242,7 @@ test('an allowlist is forwarded as it was said, and nothing else', async t => {
     },
   )
 
-  await t.test('no field that OpenAI documents is dropped in silence', () => {
+  await t.test('no field that OpenAI documents is dropped silently', () => {
     const decided = [...Object.keys(FORWARDED), ...REFUSED.map(([field]) => field), ...WRITTEN_BY_US, ...HASHED]
 
     const forgotten = documentedFields().filter(name => !decided.includes(name))

@@ -6,7 +6,7 @@ import { startUpstream } from '../../../support/upstream.ts'
 
 const NAMES = ['user', 'prompt_cache_key', 'session_id', 'safety_identifier']
 
-test('identifiers leave as an HMAC with the account: stable, opaque, and apart for every account', async () => {
+test('identifiers are sent as an HMAC with the account: stable, opaque and different for every account', async () => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })
   const alice = await gateway.createKey()

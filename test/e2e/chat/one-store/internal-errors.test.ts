@@ -12,7 +12,7 @@ import { settledRow } from '../../../support/usage.ts'
 
 const MIB = 1024 * 1024
 
-test('a bug is a 500 that costs nothing and leaves nothing held', async () => {
+test('an unexpected error is a 500 without cost or hold', async () => {
   await using upstream = await startUpstream()
   const env = { TURNPIKE_FAILPOINTS: 'after_hold=throw' }
   await using gateway = await startGateway({ config: standardConfig(upstream.url), env })
@@ -35,7 +35,7 @@ test('a bug is a 500 that costs nothing and leaves nothing held', async () => {
   assert.ok((await gateway.audit()).ok)
 })
 
-test('a bug before anything is held has its row too', async () => {
+test('an unexpected error before the reservation has a row too', async () => {
   await using upstream = await startUpstream()
   const env = { TURNPIKE_FAILPOINTS: 'before_hold=throw*2' }
   await using gateway = await startGateway({ config: standardConfig(upstream.url), env })
@@ -56,7 +56,7 @@ test('a bug before anything is held has its row too', async () => {
   assert.ok((await gateway.audit()).ok)
 })
 
-test('bodies in memory, the store and the shutdown refuse with 503', async t => {
+test('body memory, the store and a shutdown refuse with 503', async t => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url, { drain_delay: 0 }) })
   const key = await gateway.createKey({ rpm_limit: 10_000 })
@@ -64,7 +64,7 @@ test('bodies in memory, the store and the shutdown refuse with 503', async t => 
     `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key.secret}\r\n` +
     `Content-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`
 
-  await t.test('one account may have a quarter of the room for bodies, and the others still have theirs', async () => {
+  await t.test('one account can use a quarter of the body memory, and others keep theirs', async () => {
     const load = await openMany(gateway, 16)
     for (const connection of load) connection.send(head(4 * MIB))
     await untilLoaded(gateway, 64 * MIB)
@@ -81,7 +81,7 @@ test('bodies in memory, the store and the shutdown refuse with 503', async t => 
     assert.equal((await gateway.chat({}, { key: key.secret })).status, 200)
   })
 
-  await t.test('a store that cannot write refuses before anybody is called, and recovers', async () => {
+  await t.test('a store that cannot write is a 503 before any upstream is called, and recovers', async () => {
     const calls = upstream.journal.length
     const few = await gateway.createKey({ rpm_limit: 16 })
     using locked = lock(gateway)
@@ -102,7 +102,7 @@ test('bodies in memory, the store and the shutdown refuse with 503', async t => 
     )
   })
 
-  await t.test('a server that drains refuses what comes late, and finishes what it has begun', async () => {
+  await t.test('a draining server refuses new requests and finishes open ones', async () => {
     upstream.next({ chunkDelayMs: 150 })
     using late = await openRaw(gateway.port)
     late.send('GET /v1/models HTTP/1.1\r\nHost: x\r\n')

@@ -117,7 +117,7 @@ const MEDIA_TAKEN: readonly object[] = [
   { type: 'file', file: { file_data: 'AAAA' }, cache_control: { type: 'ephemeral' } },
 ]
 
-test('messages are taken in every form that OpenAI documents, and what is wrong is named by its path', async t => {
+test('messages are accepted in every form that OpenAI documents, and errors name the path', async t => {
   await using upstream = await startUpstream()
   const seeing = standardModel({ id: 'test/eye', input_modalities: ['text', 'image'], media_max_tokens: 1000 })
   const kinds = ['text', 'image', 'audio', 'file']
@@ -126,7 +126,7 @@ test('messages are taken in every form that OpenAI documents, and what is wrong 
   const config = standardConfig(upstream.url, { providers, models: [standardModel(), seeing, open] })
   await using gateway = await startGateway({ config })
 
-  await t.test('every role and form reaches the upstream as it was sent, without its nulls', async () => {
+  await t.test('every role and form reaches the upstream unchanged, without nulls', async () => {
     for (const message of TAKEN) {
       upstream.reset()
       const answer = await gateway.chat({ messages: [user, message] })
@@ -137,7 +137,7 @@ test('messages are taken in every form that OpenAI documents, and what is wrong 
     }
   })
 
-  await t.test('fields that no message or part has are left out and named, each once', async () => {
+  await t.test('unknown fields of messages and parts are dropped and named once', async () => {
     const part = { ...text, mood: 'good', annotations: null }
     const odd = { role: 'user', content: [part, part], mood: 'bad', status: null }
 
@@ -149,13 +149,13 @@ test('messages are taken in every form that OpenAI documents, and what is wrong 
     assert.equal(answer.headers['x-svc-ignored-fields'], 'other, messages.mood, messages.content.mood, messages.id')
   })
 
-  await t.test('what is wrong in the second message is named with its place', async () => {
+  await t.test('an error in the second message is named with its index', async () => {
     for (const [message, code, path] of REFUSED) {
       assertRefusal(await gateway.chat({ messages: [user, message] }), code, `messages.1${path}`)
     }
   })
 
-  await t.test('a picture is for models that list pictures, any other kind is refused by the part', async () => {
+  await t.test('images are for models that accept them; any other kind of part is refused by its path', async () => {
     const messages = [user, { role: 'user', content: [text, image] }]
     const audio = { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }
 
@@ -168,25 +168,22 @@ test('messages are taken in every form that OpenAI documents, and what is wrong 
     )
   })
 
-  await t.test(
-    'a picture, a sound or a file is sent inline; only a picture may be an address, and only https',
-    async () => {
-      for (const part of MEDIA_TAKEN) {
-        upstream.reset()
-        const answer = await gateway.chat({ model: 'test/open', messages: [{ role: 'user', content: [part] }] })
-
-        assert.equal(answer.status, 200, `${JSON.stringify(part)}: ${answer.text}`)
-        const [entry] = upstream.journal
-        assert.deepEqual(entry?.body, { model: 'm1', messages: [{ role: 'user', content: [part] }] })
-      }
+  await t.test('images, audio and files are sent inline; only an image can be a URL, and only https', async () => {
+    for (const part of MEDIA_TAKEN) {
       upstream.reset()
-      for (const [part, code, path] of MEDIA_REFUSED) {
-        const messages = [user, { role: 'user', content: [text, part] }]
-        assertRefusal(await gateway.chat({ model: 'test/open', messages }), code, `messages.1.content.1${path}`)
-      }
-      assert.equal(upstream.journal.length, 0)
-    },
-  )
+      const answer = await gateway.chat({ model: 'test/open', messages: [{ role: 'user', content: [part] }] })
+
+      assert.equal(answer.status, 200, `${JSON.stringify(part)}: ${answer.text}`)
+      const [entry] = upstream.journal
+      assert.deepEqual(entry?.body, { model: 'm1', messages: [{ role: 'user', content: [part] }] })
+    }
+    upstream.reset()
+    for (const [part, code, path] of MEDIA_REFUSED) {
+      const messages = [user, { role: 'user', content: [text, part] }]
+      assertRefusal(await gateway.chat({ model: 'test/open', messages }), code, `messages.1.content.1${path}`)
+    }
+    assert.equal(upstream.journal.length, 0)
+  })
 
   assert.ok((await gateway.audit()).ok)
 })

@@ -35,7 +35,7 @@ const rich = {
 }
 const plain = standardModel({ id: 'zeta', pricing: { prompt: '1.50', completion: '0', request: '0.000000000001' } })
 
-test('models are listed with their prices, found by every name, and cached by their ETag', async t => {
+test('models are listed with prices, found by every name and cached by ETag', async t => {
   await using upstream = await startUpstream()
   const config = standardConfig(upstream.url, { models: [plain, standardModel({ id: 'beta' }), rich] })
   await using gateway = await startGateway({ config })
@@ -56,7 +56,7 @@ test('models are listed with their prices, found by every name, and cached by th
     assert.equal(answer.headers['x-svc-cost'], '0')
   })
 
-  await t.test('an entry has every field of the contract, prices as strings without a zero too many', async () => {
+  await t.test('an entry has every documented field, with prices as minimal decimal strings', async () => {
     const [entry, , other] = entries(await list())
 
     const { created, price_version, ...rest } = entry as Loose
@@ -87,7 +87,7 @@ test('models are listed with their prices, found by every name, and cached by th
     })
   })
 
-  await t.test('one is found by its id, plain or escaped, and by its aliases', async () => {
+  await t.test('a model is found by its id, plain or escaped, and by its aliases', async () => {
     const [entry] = entries(await list())
 
     for (const name of [rich.id, encodeURIComponent(rich.id), 'm1', 'old/m1', 'old%2Fm1']) {
@@ -101,7 +101,7 @@ test('models are listed with their prices, found by every name, and cached by th
     }
   })
 
-  await t.test('who has the list already gets 304 and no body, with all headers', async () => {
+  await t.test('a matching ETag gets 304 without a body, with all headers', async () => {
     const { etag } = (await list()).headers
     assert.match(String(etag), /^"[^"]+"$/)
 
@@ -115,7 +115,7 @@ test('models are listed with their prices, found by every name, and cached by th
     assert.equal((await list({ 'if-none-match': '"other"' })).status, 200)
   })
 
-  await t.test('a new price is a new version and a new ETag; what is declared no more is gone', async () => {
+  await t.test('a new price makes a new version and ETag; a model no longer declared is gone', async () => {
     const before = await list()
     const [, beta, zeta] = entries(before) as [Loose, Loose, Loose]
     const dearer = { prompt: '2', completion: '0', request: '0.000000000001' }

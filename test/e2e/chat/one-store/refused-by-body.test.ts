@@ -10,7 +10,7 @@ import { startUpstream } from '../../../support/upstream.ts'
 
 const CAP = 16 * 1024 * 1024
 
-test('a body is refused for its type, size, JSON, fields, model or length, and the upstream never hears of it', async t => {
+test('a body is refused for its type, size, JSON, fields, model or length before any upstream call', async t => {
   await using upstream = await startUpstream()
   const small = standardModel({ id: 'test/small', context_length: 100, max_output_tokens: 50 })
   const config = standardConfig(upstream.url, { models: [standardModel(), small] })
@@ -39,7 +39,7 @@ test('a body is refused for its type, size, JSON, fields, model or length, and t
     assertRefusal(encoded, 'unsupported_media_type')
   })
 
-  await t.test('JSON with parameters of its type is JSON', async () => {
+  await t.test('a JSON content type with parameters is accepted', async () => {
     for (const type of ['application/json; charset=utf-8', 'Application/JSON', 'application/json ;charset=UTF-8']) {
       const answer = await gateway.chat({}, { key: secret, headers: { 'content-type': type } })
 
@@ -47,7 +47,7 @@ test('a body is refused for its type, size, JSON, fields, model or length, and t
     }
   })
 
-  await t.test('an announced length over the cap is refused unread, also to one who asks first', async () => {
+  await t.test('a Content-Length over the cap is refused unread, also with Expect', async () => {
     const announced = head('Content-Type: application/json', `Content-Length: ${CAP + 1}`)
     const asking = head('Content-Type: application/json', `Content-Length: ${CAP + 1}`, 'Expect: 100-continue')
 
@@ -73,7 +73,7 @@ test('a body is refused for its type, size, JSON, fields, model or length, and t
     assert.equal(await connection.closed(), true)
   })
 
-  await t.test('a body of exactly the cap is read', async () => {
+  await t.test('a body of exactly the cap is accepted', async () => {
     const body = JSON.stringify({ model: 'no/such', messages: [{ role: 'user', content: '' }] })
 
     const answer = await httpCall(url, { body: body + ' '.repeat(CAP - body.length), headers: { authorization } })
@@ -81,7 +81,7 @@ test('a body is refused for its type, size, JSON, fields, model or length, and t
     assertRefusal(answer, 'model_not_found', 'model')
   })
 
-  await t.test('a wrong, a missing and a priced field, by their paths', async () => {
+  await t.test('an invalid, a missing and a priced field are named by path', async () => {
     const user = { role: 'user', content: 'x' }
     assertRefusal(
       await gateway.chat({ messages: [user, user, { role: 'user', content: 5 }] }, { key: secret }),
@@ -96,14 +96,14 @@ test('a body is refused for its type, size, JSON, fields, model or length, and t
     )
   })
 
-  await t.test('a model that is unknown', async () => {
+  await t.test('an unknown model', async () => {
     const answer = await gateway.chat({ model: 'test/none' }, { key: secret })
 
     const error = assertRefusal(answer, 'model_not_found', 'model')
     assert.match(String(error.message), /test\/none/)
   })
 
-  await t.test('a prompt that is certainly longer than the context', async () => {
+  await t.test('a prompt certainly longer than the context', async () => {
     const content = 'word '.repeat(101)
 
     const answer = await gateway.chat({ model: 'test/small', messages: [{ role: 'user', content }] }, { key: secret })
@@ -111,7 +111,7 @@ test('a body is refused for its type, size, JSON, fields, model or length, and t
     assertRefusal(answer, 'context_length_exceeded', 'messages')
   })
 
-  await t.test('a prompt that may just fit is let through', async () => {
+  await t.test('a prompt that may fit is accepted', async () => {
     const content = 'x'.repeat(300)
 
     const answer = await gateway.chat({ model: 'test/small', messages: [{ role: 'user', content }] }, { key: secret })

@@ -10,7 +10,7 @@ import { standardModel, standardProvider } from '../../../support/standard-confi
 import { startUpstream } from '../../../support/upstream.ts'
 import type { Plan } from '../../../support/upstream-plan.ts'
 
-test('failures of upstreams are told by kind, cost nothing, and name no provider', async t => {
+test('upstream failures are reported by kind, cost nothing and name no provider', async t => {
   await using upstream = await startUpstream()
   const timeouts = { first_byte_json: 0.3, first_byte_stream: 0.3 }
   const both = [
@@ -61,7 +61,7 @@ test('failures of upstreams are told by kind, cost nothing, and name no provider
     })
   }
 
-  await t.test('of several waits the smallest is told', async () => {
+  await t.test('Retry-After is the smallest of several', async () => {
     const limited = (seconds: string): Plan => ({ status: 429, headers: { 'retry-after': seconds } })
     upstream.script(limited('40'), 'm1')
     upstream.script(limited('20'), 'm2')
@@ -77,7 +77,7 @@ test('failures of upstreams are told by kind, cost nothing, and name no provider
     ])
   })
 
-  await t.test('one that is limited and one that fails are no matter of waiting', async () => {
+  await t.test('a rate-limited and a failing target together give no Retry-After', async () => {
     upstream.script({ status: 429 }, 'm1')
     upstream.script({ status: 500 }, 'm2')
 

@@ -19,7 +19,7 @@ const eye = (id: string, targets: readonly string[]) =>
   })
 const shown = (url: string) => [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }]
 
-test('pictures by address', async t => {
+test('images by URL', async t => {
   await using upstream = await startUpstream()
   const config = standardConfig(upstream.url, {
     providers: [
@@ -30,7 +30,7 @@ test('pictures by address', async t => {
   })
   await using gateway = await startGateway({ config })
 
-  await t.test('an address that is not public is refused by its path, and nobody is called', async () => {
+  await t.test('a URL that is not public is refused by path without an upstream call', async () => {
     for (const host of [
       '169.254.169.254',
       '127.0.0.1:8080',
@@ -45,7 +45,7 @@ test('pictures by address', async t => {
     assert.equal(upstream.journal.length, 0)
   })
 
-  await t.test('a model whose providers fetch nothing says so, and takes the picture inline', async () => {
+  await t.test('a model whose providers do not fetch says so and accepts an inline image', async () => {
     for (const stream of [false, true]) {
       const answer = await gateway.chat({ model: 'test/inside', messages: shown(PUBLIC), stream })
       const { message } = assertRefusal(answer, 'unsupported_value', PARAM)
@@ -63,7 +63,7 @@ test('pictures by address', async t => {
     assert.deepEqual([inline.status, inline.headers['x-svc-provider']], [200, 'inside'])
   })
 
-  await t.test('operators see and set who fetches', async () => {
+  await t.test('operators see and set which providers fetch', async () => {
     const made = await gateway.admin('POST', '/providers', {
       id: 'mine',
       kind: 'openai',
@@ -76,7 +76,7 @@ test('pictures by address', async t => {
   })
 })
 
-test('a prompt cache is partitioned by account where the provider has a field for it', async () => {
+test('prompt caches are partitioned by account if the provider has a field for it', async () => {
   await using upstream = await startUpstream()
   const salted = standardProvider(upstream.url, {
     id: 'salted',

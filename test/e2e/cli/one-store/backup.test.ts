@@ -13,7 +13,7 @@ import { until } from '../../../support/until.ts'
 import { startUpstream } from '../../../support/upstream.ts'
 import { balanceOf } from '../../../support/usage.ts'
 
-test('a backup of a busy gateway is sound, and restored it is the installation as it was', async t => {
+test('a backup of a busy gateway is consistent and restores the installation', async t => {
   await using upstream = await startUpstream()
   await using folder = await temporaryFolder()
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })
@@ -30,14 +30,14 @@ test('a backup of a busy gateway is sound, and restored it is the installation a
   await gateway.kill()
   await load.ended
 
-  await t.test('both work beside the writer, and the copy is for its owner alone', () => {
+  await t.test('audit and backup work while the gateway writes, and only the owner can read the copy', () => {
     assert.deepEqual([audit.code, audit.json.ok], [0, true])
     assert.deepEqual([backup.code, backup.json.ok], [0, true], backup.stderr)
     assert.equal(statSync(file).mode & 0o077, 0)
     assert.deepEqual(readdirSync(folder.path), ['backup.db'])
   })
 
-  await t.test('a backup never replaces a file', async () => {
+  await t.test('a backup never overwrites a file', async () => {
     const before = readFileSync(file)
 
     const again = await cli(gateway, ['backup', file])
@@ -47,7 +47,7 @@ test('a backup of a busy gateway is sound, and restored it is the installation a
     assert.deepEqual(readFileSync(file), before)
   })
 
-  await t.test('restore takes an empty data dir only, and only a sound backup', async () => {
+  await t.test('restore needs an empty data dir and a valid backup', async () => {
     const torn = join(folder.path, 'torn.db')
     writeFileSync(torn, readFileSync(file).subarray(0, 30_000))
     const empty = join(folder.path, 'empty')
@@ -63,7 +63,7 @@ test('a backup of a busy gateway is sound, and restored it is the installation a
     assert.ok(!existsSync(join(empty, 'turnpike.db')))
   })
 
-  await t.test('a gateway on the restored data knows the key, its balance and its rows', async () => {
+  await t.test('a gateway on the restored data has the key, its balance and its rows', async () => {
     const dataDir = join(folder.path, 'restored')
     const restored = await cli(gateway, ['restore', file, '--json'], { env: { TURNPIKE_DATA_DIR: dataDir } })
     await using second = await startGateway({ config: standardConfig(upstream.url), dataDir })
@@ -76,7 +76,7 @@ test('a backup of a busy gateway is sound, and restored it is the installation a
   })
 })
 
-test('audit says which promise is broken and exits with 1', async () => {
+test('audit names the violated invariant and exits with 1', async () => {
   await using gateway = await startGateway()
   await gateway.stop({ hurry: true })
   const db = new DatabaseSync(join(gateway.dataDir, 'turnpike.db'))
@@ -93,7 +93,7 @@ test('audit says which promise is broken and exits with 1', async () => {
   assert.match(nowhere.stderr, /no database at/)
 })
 
-test('config check says what a file means, or what is wrong with it, and makes nothing', async () => {
+test('config check reports the meaning or the errors of a file and creates nothing', async () => {
   await using gateway = await startGateway({ config: standardConfig('http://127.0.0.1:9/v1') })
   await using folder = await temporaryFolder()
   const bad = join(folder.path, 'bad.yaml')

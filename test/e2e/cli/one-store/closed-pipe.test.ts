@@ -11,7 +11,7 @@ import { freePort } from '../../../support/free-port.ts'
 
 const COMMAND = join(import.meta.dirname, '../../../../bin/turnpike.js')
 
-test('a command whose output is not read ends quietly, whichever it is', async t => {
+test('a command whose output is closed ends quietly', async t => {
   await using folder = await temporaryFolder()
   for (const args of ['--help', 'version', 'keys --help', 'keys create --help', 'config check']) {
     await t.test(`turnpike ${args}`, async () => {
@@ -22,7 +22,7 @@ test('a command whose output is not read ends quietly, whichever it is', async t
     })
   }
 
-  await t.test('a complaint', async () => {
+  await t.test('an error message', async () => {
     const child = start(['nonsense'], folder.path)
     child.stderr?.destroy()
 
@@ -30,7 +30,7 @@ test('a command whose output is not read ends quietly, whichever it is', async t
   })
 })
 
-test('output that finds no room on its disk is explained, and the command has failed', async () => {
+test('a full disk for the output is reported, and the command fails', async () => {
   await using folder = await temporaryFolder()
   const full = openSync('/dev/full', 'w')
 
@@ -46,7 +46,7 @@ test('output that finds no room on its disk is explained, and the command has fa
   assert.match(said, /^turnpike: cannot write output: .*ENOSPC.*\n$/)
 })
 
-test('a first start that nobody can read ends, and the next one shows its secrets', async () => {
+test('a first start whose output is closed ends, and the next one shows the secrets', async () => {
   await using folder = await temporaryFolder()
   const env = { TURNPIKE_PORT: String(await freePort()) }
 

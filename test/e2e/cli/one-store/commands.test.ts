@@ -8,7 +8,7 @@ import { freePort } from '../../../support/free-port.ts'
 
 const { gateway } = await openFixture()
 
-test('a key lives its whole life from the command line', async () => {
+test('the CLI creates, changes and revokes a key', async () => {
   const controls = [
     '--rpm',
     '60',
@@ -60,7 +60,7 @@ test('a key lives its whole life from the command line', async () => {
   assert.ok(!listed.stdout.includes(String(key.secret)) && !listed.stdout.includes(String(rotated.json.secret)))
 })
 
-test('without --json it prints lines that cut and awk can read, and the secret once', async () => {
+test('without --json it prints tab-separated lines, and the secret once', async () => {
   const created = await cli(gateway, ['keys', 'create', 'plain name'])
   const fields = new Map(created.stdout.split('\n').map(line => line.split('\t') as [string, string]))
   const secret = fields.get('secret') ?? ''
@@ -74,7 +74,7 @@ test('without --json it prints lines that cut and awk can read, and the secret o
   assert.ok(!list.stdout.includes(secret))
 })
 
-test('the admin token comes from the environment or from stdin, never from an argument', async () => {
+test('the admin token is read from the environment or stdin, never from an argument', async () => {
   const unset = { TURNPIKE_ADMIN_TOKEN: undefined }
 
   const byStdin = await cli(gateway, ['keys', 'list', '--token-stdin'], {
@@ -118,7 +118,7 @@ const WRONG: readonly (readonly [args: string, code: number, said: RegExp])[] = 
   ['forget-credentials --yes', 1, /a gateway is running/],
 ]
 
-test('what is wrong is said on stderr in a line or two: 2 for a wrong call, 1 for what could not be done', async t => {
+test('errors are one or two lines on stderr with exit code 2 for usage errors and 1 for failures', async t => {
   await Promise.all(
     WRONG.map(([args, code, said]) =>
       t.test(`turnpike ${args}`, async () => {
@@ -135,7 +135,7 @@ test('what is wrong is said on stderr in a line or two: 2 for a wrong call, 1 fo
 
 const COMMANDS = `serve|keys create|keys list|keys show|keys update|keys rotate|keys end-grace|keys reset-day|keys revoke|accounts list|accounts show|accounts create|accounts update|accounts ledger|credits add|providers list|providers show|providers create|providers update|providers delete|providers add-credential|providers remove-credential|providers health|models list|models show|models create|models update|models delete|models import|apply|usage list|usage show|usage export|chat|operators list|operators create|operators update|operators rotate|operators remove|sessions list|sessions end|events list|settings|config check|audit|backup|forget-credentials|restore`
 
-test('every command has --help, which does nothing else', async t => {
+test('every command has --help', async t => {
   const nowhere = { TURNPIKE_URL: 'http://127.0.0.1:9', TURNPIKE_DATA_DIR: '/nowhere', TURNPIKE_ADMIN_TOKEN: undefined }
   await Promise.all(
     COMMANDS.split('|').map(command =>
@@ -152,7 +152,7 @@ test('every command has --help, which does nothing else', async t => {
   )
 })
 
-test('a gateway that is not there is named', async () => {
+test('an unreachable gateway is named', async () => {
   const nowhere = `http://127.0.0.1:${await freePort()}`
 
   const result = await cli(gateway, ['keys', 'list'], { env: { TURNPIKE_URL: nowhere } })

@@ -20,7 +20,7 @@ const FLOOD = 100
 const SEALED_CANARY = 'sealed-provider-secret-canary'
 
 if (hasPostgres()) {
-  test('a busy installation is moved and served from Postgres as it was', async t => {
+  test('a busy installation is migrated to Postgres and served from there', async t => {
     await using upstream = await startUpstream()
     await using schema = await freshSchema()
     const config = standardConfig(upstream.url, { allow_private_upstreams: true })
@@ -39,7 +39,7 @@ if (hasPostgres()) {
     await until('the gateway is busy', () => load.responses.length > 20)
     const from = `sqlite:${gateway.dataDir}`
 
-    await t.test('beside the gateway, what is settled is copied and the rest is put off', async () => {
+    await t.test('while the gateway runs, settled rows are copied and the rest is deferred', async () => {
       const ahead = await move(gateway, [from, '--json'], { DATABASE_URL: schema.url })
 
       assert.equal(ahead.code, 1)
@@ -48,7 +48,7 @@ if (hasPostgres()) {
       assert.equal((await gateway.chat({}, { key: key.secret })).status, 200)
     })
 
-    await t.test('half a move is no database to start on', async () => {
+    await t.test('a gateway does not start on a partial migration', async () => {
       await using early = await startGateway({ env: onPostgres(gateway, schema.url), awaitReady: false })
 
       assert.equal(await early.exited, 2)
@@ -64,7 +64,7 @@ if (hasPostgres()) {
     for (let i = 0; i < FLOOD; i += 10)
       await Promise.all(Array.from({ length: 10 }, () => gateway.get('/v1/nothing', flooding.secret)))
 
-    await t.test('with --wait it finishes as soon as the gateway has stopped', async () => {
+    await t.test('with --wait it finishes once the gateway has stopped', async () => {
       const waiting = move(gateway, [from, '--wait'], { DATABASE_URL: schema.url })
       // Rows that are younger than those of its first pass: it waits, and catches up meanwhile.
       for (const _pass of [1, 2]) {
@@ -83,12 +83,15 @@ if (hasPostgres()) {
       assert.ok((await assertSameRows(gateway.dataDir, schema.url)) > 100)
     })
 
-    await t.test('no gateway starts on the old data by accident, and moving again says that it was moved', async () => {
-      await assert.rejects(gateway.restart(), /was moved to .*: set DATABASE_URL .*--undo --from sqlite:/)
-      const again = await move(gateway, [from, '--json'], { DATABASE_URL: schema.url })
+    await t.test(
+      'no gateway starts on the old data by accident, and a second migration reports the first',
+      async () => {
+        await assert.rejects(gateway.restart(), /was moved to .*: set DATABASE_URL .*--undo --from sqlite:/)
+        const again = await move(gateway, [from, '--json'], { DATABASE_URL: schema.url })
 
-      assert.deepEqual([again.code, again.json.outcome], [0, 'already_moved'], again.stderr)
-    })
+        assert.deepEqual([again.code, again.json.outcome], [0, 'already_moved'], again.stderr)
+      },
+    )
 
     await t.test('a gateway on Postgres has the same keys, balances, rows and credentials', async () => {
       const response = load.responses.find(seen => seen.requestId !== undefined)
@@ -115,7 +118,7 @@ if (hasPostgres()) {
       assert.ok(report.ok, JSON.stringify(report.output))
     })
 
-    await t.test('what was moved and used since is not overwritten', async () => {
+    await t.test('migrated data in use is not overwritten', async () => {
       await cli(gateway, ['migrate', '--undo', '--from', from])
       const again = await move(gateway, [from], { DATABASE_URL: schema.url })
 
@@ -130,7 +133,7 @@ if (hasPostgres()) {
     })
   })
 
-  test('a kill between the last two steps is made good by the same call', async () => {
+  test('a kill between the last two steps is repaired by the same command', async () => {
     await using upstream = await startUpstream()
     await using schema = await freshSchema()
     await using gateway = await startGateway({ config: standardConfig(upstream.url) })
@@ -147,7 +150,7 @@ if (hasPostgres()) {
     assert.equal((await ask(schema.url, 'SELECT state FROM turnpike_move'))[0]?.state, 'done')
   })
 
-  test('a move that was cut short at its end, after which the old gateway went on, takes over what changed', async () => {
+  test('a migration interrupted at its end, after which the old gateway continued, copies what changed', async () => {
     await using upstream = await startUpstream()
     await using schema = await freshSchema()
     await using gateway = await startGateway({ config: standardConfig(upstream.url) })
@@ -185,7 +188,7 @@ if (hasPostgres()) {
     )
   })
 
-  test('a move that could lose or mix something is refused, and both sides stay as they are', async t => {
+  test('a migration that could lose or mix data is refused, and both sides stay unchanged', async t => {
     await using upstream = await startUpstream()
     await using gateway = await startGateway({ config: standardConfig(upstream.url) })
     await gateway.chat()
@@ -193,7 +196,7 @@ if (hasPostgres()) {
     const from = `sqlite:${gateway.dataDir}`
     const file = join(gateway.dataDir, 'turnpike.db')
 
-    await t.test('a target that is in use', async () => {
+    await t.test('a target in use', async () => {
       await using schema = await freshSchema()
       await using used = await startGateway({
         config: standardConfig(upstream.url),
@@ -207,7 +210,7 @@ if (hasPostgres()) {
       assert.equal((await used.get('/ready')).status, 200)
     })
 
-    await t.test("a target that holds somebody else's tables", async () => {
+    await t.test('a target with tables of another program', async () => {
       await using schema = await freshSchema()
       await ask(schema.url, 'CREATE TABLE billing (id INT)')
 
@@ -219,7 +222,7 @@ if (hasPostgres()) {
       assert.deepEqual(tables, [{ tablename: 'billing' }])
     })
 
-    await t.test('a target that another source was moved to', async () => {
+    await t.test('a target of another source', async () => {
       await using schema = await freshSchema()
       await using other = await startGateway({ config: standardConfig(upstream.url) })
       await move(other, [`sqlite:${other.dataDir}`], { DATABASE_URL: schema.url })
@@ -230,7 +233,7 @@ if (hasPostgres()) {
       assert.match(stderr, /the target belongs to the move of another source/)
     })
 
-    await t.test('a source of another version, or of another program, or none', async () => {
+    await t.test('a source of another version or program, or no source', async () => {
       await using schema = await freshSchema()
       await using folder = await temporaryFolder()
       const env = { DATABASE_URL: schema.url }
@@ -251,7 +254,7 @@ if (hasPostgres()) {
       assert.match(none.stderr, /there is no database at/)
     })
 
-    await t.test('a source whose books are broken', async () => {
+    await t.test('a source that fails the audit', async () => {
       await using schema = await freshSchema()
       change(file, 'UPDATE account SET available = available + 1')
       const broken = await move(gateway, [from], { DATABASE_URL: schema.url })
@@ -261,7 +264,7 @@ if (hasPostgres()) {
       assert.match(broken.stderr, /the books of the source are broken \(I1, I2; see turnpike audit\)/)
     })
 
-    await t.test('a target on which a gateway has started since rows were copied ahead', async () => {
+    await t.test('a target on which a gateway has started since rows were copied', async () => {
       await using schema = await freshSchema()
       const lock = holdLock(gateway.dataDir)
       await move(gateway, [from], { DATABASE_URL: schema.url })
@@ -275,7 +278,7 @@ if (hasPostgres()) {
       assert.equal((await ask(schema.url, 'SELECT state FROM turnpike_move'))[0]?.state, 'copying')
     })
 
-    await t.test('a target in which a copied row is not what it was in the source', async () => {
+    await t.test('a target in which a copied row differs from the source', async () => {
       await using schema = await freshSchema()
       const lock = holdLock(gateway.dataDir)
       await move(gateway, [from], { DATABASE_URL: schema.url })
@@ -294,7 +297,7 @@ if (hasPostgres()) {
       assert.equal((await ask(schema.url, 'SELECT state FROM turnpike_move'))[0]?.state, 'copying')
     })
 
-    await t.test('a call that makes no sense', async () => {
+    await t.test('invalid arguments', async () => {
       const calls = [
         [['--from', from], {}, /no target/],
         [['--to', 'postgres://localhost/x'], {}, /--from sqlite:DIR is required/],
@@ -324,7 +327,7 @@ if (hasPostgres()) {
       assert.match(undone.stderr, /is not marked as migrated; nothing was changed/)
     })
 
-    await t.test('a password is never repeated, wherever it was given', async () => {
+    await t.test('a password is never printed, wherever it was given', async () => {
       const url = 'postgres://someone:hush%2Dhush@127.0.0.1:9/db'
       const results = [
         await cli(gateway, ['migrate', '--from', from], { env: { DATABASE_URL: url } }),
@@ -337,7 +340,7 @@ if (hasPostgres()) {
       }
     })
 
-    await t.test('a password that is a part of other words leaves the words as they are', async () => {
+    await t.test('a password that is part of other words does not redact them', async () => {
       const env = { DATABASE_URL: 'postgres://someone:CONN@127.0.0.1:9/db' }
 
       const { stderr } = await cli(gateway, ['migrate', '--from', from], { env })
@@ -349,7 +352,7 @@ if (hasPostgres()) {
     assert.ok((await gateway.audit()).ok)
   })
 
-  test('many rows go across exactly, with every awkward text, and what was deleted meanwhile is gone there too', async () => {
+  test('many rows are copied exactly, with unusual text, and rows deleted meanwhile are deleted there too', async () => {
     await using upstream = await startUpstream()
     await using schema = await freshSchema()
     await using gateway = await startGateway({ config: standardConfig(upstream.url) })

@@ -73,7 +73,7 @@ async function startOnTerminal(upstream: Upstream, prefix: string, env: Readonly
 
 for (const workers of hasPostgres() ? [1, 2] : [1]) {
   const name = workers === 1 ? 'the terminal closes' : 'the terminal of two workers closes'
-  test(`${name}: an open stream is finished, and all processes end`, async () => {
+  test(`${name}: the open stream finishes, and all processes end`, async () => {
     await using upstream = await startUpstream()
     await using schema = workers === 1 ? undefined : await freshSchema()
     const shared = {
@@ -101,7 +101,7 @@ for (const workers of hasPostgres() ? [1, 2] : [1]) {
 }
 
 // The first process at the terminal is then not the gateway, and is the only one that the kernel tells.
-test('the terminal closes: a gateway that a Node too old for it has started ends too', async () => {
+test('the terminal closes: a gateway started by an older Node ends too', async () => {
   await using upstream = await startUpstream()
   const old = "Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.0.0'}})"
   const pretence = `--import=data:text/javascript,${encodeURIComponent(`if(!process.connected)${old}`)}`
@@ -115,7 +115,7 @@ test('the terminal closes: a gateway that a Node too old for it has started ends
   assert.ok(startedBy.includes('turnpike.js'), startedBy)
 })
 
-test('where the end of the terminal is not for it, it serves on without output, rests, and ends when told to', async () => {
+test('a gateway that ignores SIGHUP continues without output and stops on SIGTERM', async () => {
   await using upstream = await startUpstream()
   // In a session of its own it hears nothing of the terminal's end, though it writes there.
   await using it = await startOnTerminal(upstream, 'setsid -w')
@@ -141,7 +141,7 @@ for (const [what, path] of [
   ['a full disk', '/dev/full'],
   ['a pipe that nobody reads any more', undefined],
 ] as const) {
-  test(`output into ${what} is lost, and requests are served`, async () => {
+  test(`output into ${what} is lost, and requests are still served`, async () => {
     await using folder = await temporaryFolder()
     await using upstream = await startUpstream()
     const port = await freePort()
@@ -169,7 +169,7 @@ for (const [what, path] of [
   })
 }
 
-test('without a configuration file SIGHUP is no error, and the gateway serves on', async () => {
+test('without a configuration file SIGHUP is not an error', async () => {
   await using gateway = await startGateway()
   gateway.signal('SIGHUP')
   await until('it is told', () => gateway.lines.some(line => line.includes('SIGHUP ignored')))

@@ -11,7 +11,7 @@ import { openFixture } from '../../../support/fixture.ts'
 const ENTRY = join(import.meta.dirname, '../../../../bin/turnpike.js')
 const { gateway, upstream } = await openFixture()
 
-test('a table is aligned, coloured and as wide as the terminal', async () => {
+test('a table is aligned, coloured and fits the terminal', async () => {
   await gateway.createAccount({ name: `a very long name ${'x'.repeat(120)}` })
 
   const wide = await onTerminal('accounts list', { columns: 400 })
@@ -29,7 +29,7 @@ test('a table is aligned, coloured and as wide as the terminal', async () => {
   assert.match(piped.stdout, /x{120}\tactive\t/)
 })
 
-test('an export says on the terminal how far it is, and not in its output', async () => {
+test('an export shows its progress on the terminal, not in its output', async () => {
   await gateway.chat()
 
   const seen = await onTerminal('usage export > rows.csv')
@@ -38,7 +38,7 @@ test('an export says on the terminal how far it is, and not in its output', asyn
   assert.match(visible(await onTerminal('audit')), /^ok +I1 /m)
 })
 
-test('an export whose reader has seen enough ends without a word', async () => {
+test('an export whose reader closes the pipe ends quietly', async () => {
   const { secret } = await gateway.createKey({ rpm_limit: 1000 })
   // More than a pipe holds.
   await Promise.all(Array.from({ length: 500 }, () => gateway.get('/v1/models', secret)))
@@ -53,7 +53,7 @@ test('an export whose reader has seen enough ends without a word', async () => {
   assert.equal(stderr, '')
 })
 
-test('a conversation goes on until Ctrl-D, remembers what was said, and tells what each answer cost', async () => {
+test('a conversation continues until Ctrl-D, keeps its history and prints the cost of each answer', async () => {
   const { secret } = await gateway.createKey()
   upstream.next({ words: ['First', ' answer'] })
   upstream.next({ words: ['Second', ' answer'] })

@@ -38,7 +38,7 @@ if (binary !== undefined && hasPostgres()) {
     assert.ok(ok, JSON.stringify(output))
   })
 
-  test('a JSON answer comes with its cost, and so do refusals', async () => {
+  test('a JSON answer has its cost, and so have refusals', async () => {
     const answer = await httpCall(url, { body, headers })
     const stranger = await httpCall(url, { body })
 
@@ -49,14 +49,14 @@ if (binary !== undefined && hasPostgres()) {
     assert.match(String(stranger.headers['x-request-id']), /^[0-9a-f-]{36}$/)
   })
 
-  test('a body that is too large is refused by the gateway, in its own words', async () => {
+  test('a body that is too large is refused by the gateway, not by nginx', async () => {
     const large = await httpCall(url, { body: JSON.stringify({ ...body, user: 'x'.repeat(17_000_000) }), headers })
 
     assert.equal(large.status, 413)
     assert.equal(large.body.error?.code, 'request_too_large')
   })
 
-  test('a stream comes chunk by chunk while the provider is still speaking', async () => {
+  test('a stream arrives chunk by chunk', async () => {
     upstream.next({ words: ['one', ' two', ' three'], chunkDelayMs: 400 })
     const stream = await openStream(url, { body: { ...body, stream: true }, key: key.secret })
     await stream.nextChunk()
@@ -71,7 +71,7 @@ if (binary !== undefined && hasPostgres()) {
     assert.ok(Number(row.body.cost) > 0)
   })
 
-  test('a caller that leaves is noticed at the provider, in the middle of a stream and while it waits', async () => {
+  test('a disconnect reaches the provider, during a stream and before the first byte', async () => {
     const streamed = upstream.journal.length
     upstream.next({ words: Array.from({ length: 100 }, () => ' word'), chunkDelayMs: 100 })
     const stream = await openStream(url, { body: { ...body, stream: true }, key: key.secret })
@@ -91,7 +91,7 @@ if (binary !== undefined && hasPostgres()) {
     assert.match(String(await answer), /AbortError/)
   })
 
-  test("the row has the caller's address, whatever the caller claims", async () => {
+  test("the row has the caller's address, whatever headers it sends", async () => {
     for (const claimed of [undefined, '6.6.6.6', 'nonsense']) {
       const id = await modelsFrom('127.0.0.2', claimed)
 
@@ -100,7 +100,7 @@ if (binary !== undefined && hasPostgres()) {
     }
   })
 
-  test("a session's cookie is for TLS alone where TLS ends in front of nginx", async () => {
+  test('a session cookie is Secure if TLS ends in front of nginx', async () => {
     const signIn = async (proto: string | undefined) => {
       const forwarded: Record<string, string> = proto === undefined ? {} : { 'x-forwarded-proto': proto }
       const answer = await httpCall(`${nginx.url}/admin/v1/session`, {
@@ -115,11 +115,11 @@ if (binary !== undefined && hasPostgres()) {
     assert.deepEqual([await signIn('http'), await signIn(undefined)], [false, false])
   })
 
-  test('metrics are not to be had through the proxy', async () => {
+  test('metrics are not available through the proxy', async () => {
     assert.equal((await httpCall(`${nginx.url}/metrics`)).status, 404)
   })
 
-  test('a chat whose node dies is not sent again, and the caller is told in the usual shape', async () => {
+  test('a chat whose node dies is not retried, and the caller gets an error in the usual shape', async () => {
     upstream.script({ delayMs: 3000 })
     const from = upstream.journal.length
     const [answer] = await Promise.all([
@@ -138,7 +138,7 @@ if (binary !== undefined && hasPostgres()) {
     assert.equal(upstream.journal.length, from + 1)
   })
 
-  test('a node that is away is not noticed, and two are in the shape of an error', async () => {
+  test('one unavailable node is invisible; two give an error in the usual shape', async () => {
     await second.stop({ hurry: true })
 
     const answers = await Promise.all(Array.from({ length: 20 }, () => httpCall(url, { body, headers })))

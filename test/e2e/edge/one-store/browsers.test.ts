@@ -26,7 +26,7 @@ test('without listed origins there is no CORS, and never a cookie', async t => {
     }
   })
 
-  await t.test('no answer sets a cookie or speaks of origins, also not one with a cookie from upstream', async () => {
+  await t.test('no answer sets a cookie or a CORS header, also with a cookie from upstream', async () => {
     upstream.script({ setCookie: 'upstream=1', extraHeaders: { 'access-control-allow-origin': '*' } })
     const headers = { origin: ORIGIN, cookie: 'a=b' }
 
@@ -51,7 +51,7 @@ test('without listed origins there is no CORS, and never a cookie', async t => {
     }
   })
 
-  await t.test('a preflight is a request without a key like any other', async () => {
+  await t.test('a preflight is a request without a key', async () => {
     const answer = await preflight(gateway.url, ORIGIN)
 
     assertRefusal(answer, 'invalid_api_key')
@@ -61,13 +61,13 @@ test('without listed origins there is no CORS, and never a cookie', async t => {
   assert.ok((await gateway.audit()).ok)
 })
 
-test('a listed origin may read every answer, and no other may', async t => {
+test('only a listed origin can read answers', async t => {
   await using upstream = await startUpstream()
   const config = standardConfig(upstream.url, { cors_origins: [ORIGIN, 'http://localhost:3000'] })
   await using gateway = await startGateway({ config })
   const { secret } = await gateway.createKey()
 
-  await t.test('its preflight says what it may send', async () => {
+  await t.test('its preflight has the allowed methods and headers', async () => {
     const answer = await preflight(gateway.url, ORIGIN)
 
     assert.equal(answer.status, 204)
@@ -80,7 +80,7 @@ test('a listed origin may read every answer, and no other may', async t => {
     assertCommonHeaders(answer.headers)
   })
 
-  await t.test('its client may send headers of its own', async () => {
+  await t.test('its client can send its own headers', async () => {
     const asked = ['authorization', 'x-stainless-lang', 'x-stainless-retry-count']
     for (const between of [',', ', ']) {
       const { headers } = await preflight(gateway.url, ORIGIN, asked.join(between))
@@ -93,7 +93,7 @@ test('a listed origin may read every answer, and no other may', async t => {
     }
   })
 
-  await t.test('its preflight has its line in the log and is counted, like every request', async () => {
+  await t.test('its preflight is logged and counted', async () => {
     const before = await preflightsCounted(gateway)
     const { headers } = await preflight(gateway.url, ORIGIN)
     const line = () => gateway.logs.find(each => String(each.id) === headers['x-request-id'])
@@ -103,7 +103,7 @@ test('a listed origin may read every answer, and no other may', async t => {
     assert.equal(await preflightsCounted(gateway), before + 1)
   })
 
-  await t.test('its answers, refusals and streams say so too, with the headers it may read', async () => {
+  await t.test('its answers, refusals and streams have the CORS headers too', async () => {
     const headers = { origin: ORIGIN }
     const answers = [
       await gateway.get('/v1/models', secret, headers),
@@ -118,7 +118,7 @@ test('a listed origin may read every answer, and no other may', async t => {
     }
   })
 
-  await t.test('any other origin gets nothing of it', async () => {
+  await t.test('any other origin gets no CORS header', async () => {
     for (const origin of ['https://evil.example', 'null', `${ORIGIN}.evil.example`, 'http://app.example.com', '*']) {
       const asked = await preflight(gateway.url, origin)
       const answer = await gateway.get('/v1/models', secret, { origin })

@@ -14,7 +14,7 @@ test('no single request ends the process', async t => {
   const body = JSON.stringify({ model: 'test/m1', stream: true, messages: [{ role: 'user', content: 'Hello' }] })
 
   for (const more of ['', 'Content-Length: 5\r\n']) {
-    await t.test(`CONNECT ${more.trim()} and a reset`, async () => {
+    await t.test(`CONNECT ${more.trim()} followed by a reset`, async () => {
       for (let i = 0; i < 20; i++) {
         using socket = await openRaw(gateway.port)
         await socket.send(`CONNECT x:1 HTTP/1.1\r\nHost: x\r\n${more}\r\nhello`)
@@ -39,7 +39,7 @@ test('no single request ends the process', async t => {
     assert.ok(Number(row.body.cost) > 0)
   })
 
-  await t.test('a stream over HTTP/1.0 to a caller that takes chunks is framed as its head says', async () => {
+  await t.test('a stream over HTTP/1.0 to a caller that accepts chunks is framed as its headers say', async () => {
     const answer = await rawRequest(
       gateway.port,
       `POST /v1/chat/completions HTTP/1.0\r\nTE: chunked\r\nAuthorization: Bearer ${key.secret}\r\n` +
@@ -51,7 +51,7 @@ test('no single request ends the process', async t => {
     assert.match(answer.text, /data: \[DONE\]\n\n\r\n0\r\n\r\n$/)
   })
 
-  await t.test('three hundred thousand members are refused before they are parsed', async () => {
+  await t.test('300,000 members are refused before they are parsed', async () => {
     const members = Array.from({ length: 300_000 }, (_, i) => `"${i}":1`).join(',')
     const answer = await rawRequest(
       gateway.port,

@@ -9,7 +9,7 @@ import { startUpstream } from '../../../support/upstream.ts'
 
 const MIB = 1024 * 1024
 
-test("a refused request's body is discarded, or ends the connection", async t => {
+test('the body of a refused request is discarded, or the connection is closed', async t => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })
   const { secret } = await gateway.createKey()
@@ -33,7 +33,7 @@ test("a refused request's body is discarded, or ends the connection", async t =>
   ]
 
   for (const [what, head, code] of refusals) {
-    await t.test(`${what}: a short body is discarded, and the connection serves on`, async () => {
+    await t.test(`${what}: a short body is discarded, and the connection stays usable`, async () => {
       const body = poison.padEnd(MIB, 'x')
       using connection = await openRaw(gateway.port)
 
@@ -60,7 +60,7 @@ test("a refused request's body is discarded, or ends the connection", async t =>
     })
   }
 
-  await t.test('a longer body, or one in chunks, gets its answer and the end of the connection', async () => {
+  await t.test('a longer or chunked body gets its answer, and the connection closes', async () => {
     const framings = [
       `Content-Length: ${16 * MIB + 1}\r\n`,
       'Transfer-Encoding: chunked\r\n',
@@ -85,7 +85,7 @@ test("a refused request's body is discarded, or ends the connection", async t =>
     )
   })
 
-  await t.test('one in chunks that is all there ends the connection too', async () => {
+  await t.test('a complete chunked body closes the connection too', async () => {
     for (const [, head, code] of refusals) {
       using connection = await openRaw(gateway.port)
 
@@ -98,7 +98,7 @@ test("a refused request's body is discarded, or ends the connection", async t =>
     }
   })
 
-  await t.test('one in chunks that was read before it was found wrong does not', async () => {
+  await t.test('a chunked body that was read before it was refused does not', async () => {
     using connection = await openRaw(gateway.port)
 
     connection.send(`${post(secret, 'Transfer-Encoding: chunked\r\n')}2\r\n{}\r\n0\r\n\r\n${next}`)
@@ -108,23 +108,26 @@ test("a refused request's body is discarded, or ends the connection", async t =>
     assert.equal(answers[1]?.status, 200)
   })
 
-  await t.test('who sends on is cut off after a mebibyte, and nothing of it is taken for a request', async () => {
-    using connection = await openRaw(gateway.port)
-    const piece = `${(64 * 1024).toString(16)}\r\n${poison.padEnd(64 * 1024, ' ')}\r\n`
+  await t.test(
+    'a caller that keeps sending is cut off after 1 MiB, and nothing of it is read as a request',
+    async () => {
+      using connection = await openRaw(gateway.port)
+      const piece = `${(64 * 1024).toString(16)}\r\n${poison.padEnd(64 * 1024, ' ')}\r\n`
 
-    connection.send(post('svc_live_nobody', 'Transfer-Encoding: chunked\r\n'))
-    const [answer] = await connection.answers(1)
-    const startedAt = performance.now()
-    for (let sent = 0; sent < 64 * MIB && connection.closedBy === 'open'; sent += MIB) {
-      for (let i = 0; i < 16; i++) connection.send(piece)
-      await new Promise(resolve => setTimeout(resolve, 5))
-    }
+      connection.send(post('svc_live_nobody', 'Transfer-Encoding: chunked\r\n'))
+      const [answer] = await connection.answers(1)
+      const startedAt = performance.now()
+      for (let sent = 0; sent < 64 * MIB && connection.closedBy === 'open'; sent += MIB) {
+        for (let i = 0; i < 16; i++) connection.send(piece)
+        await new Promise(resolve => setTimeout(resolve, 5))
+      }
 
-    assertRefusal(seen(answer as NonNullable<typeof answer>), 'invalid_api_key')
-    assert.equal(await connection.closed(), true)
-    assert.ok(performance.now() - startedAt < 1900, 'waited for time and not for bytes')
-    assert.equal((connection.received.toString().match(/HTTP\/1\.1/g) ?? []).length, 1)
-  })
+      assertRefusal(seen(answer as NonNullable<typeof answer>), 'invalid_api_key')
+      assert.equal(await connection.closed(), true)
+      assert.ok(performance.now() - startedAt < 1900, 'waited for time and not for bytes')
+      assert.equal((connection.received.toString().match(/HTTP\/1\.1/g) ?? []).length, 1)
+    },
+  )
 
   assert.ok((await gateway.audit()).ok)
 })

@@ -45,7 +45,7 @@ const cases = Object.entries(document.paths).flatMap(([path, item]) =>
   ),
 )
 
-test('there are bounds of parameters, headers and bodies to try', () => {
+test('there are bounds of parameters, headers and bodies to test', () => {
   const places = (word: string) => cases.filter(({ name }) => name.includes(` ${word} `)).length
   assert.ok(
     places('query') > 50 && places('header') > 5 && places('body') > 60,
@@ -66,7 +66,7 @@ for (const { name, param, probe, send } of cases) {
   })
 }
 
-test('what is told of headers without bounds holds: any value is accepted, and kept or read only as documented', async () => {
+test('headers without bounds accept any value, and store or use it only as documented', async () => {
   for (const [length, kept] of [
     [128, true],
     [129, false],

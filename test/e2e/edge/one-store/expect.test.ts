@@ -18,7 +18,7 @@ test('Expect: 100-continue gets its 100 only after admission', async t => {
   const auth = `Authorization: Bearer ${secret}\r\n`
   const wait = `Content-Length: ${chat.length}\r\nExpect: 100-continue\r\n`
 
-  await t.test('an admitted caller is told to go on, and then answered', async () => {
+  await t.test('an admitted caller gets 100, then the answer', async () => {
     using connection = await openRaw(gateway.port)
 
     connection.send(head(auth + wait))
@@ -32,13 +32,13 @@ test('Expect: 100-continue gets its 100 only after admission', async t => {
     )
   })
 
-  await t.test('a caller that does not wait for it is answered too', async () => {
+  await t.test('a caller that does not wait for the 100 is answered too', async () => {
     const { answer } = await rawRequest(gateway.port, head(auth + wait) + chat, { expect: 1 })
 
     assert.equal(answer.status, 200)
   })
 
-  await t.test('a stranger is refused without a 100, and the connection closes', async () => {
+  await t.test('an unauthenticated caller is refused without a 100, and the connection closes', async () => {
     const { answers, answer, ended } = await rawRequest(gateway.port, head(wait))
 
     assertRefusal(seen(answer), 'invalid_api_key')
@@ -61,7 +61,7 @@ test('Expect: 100-continue gets its 100 only after admission', async t => {
     }
   })
 
-  await t.test('the admin API gives its 100 to the right token only', async () => {
+  await t.test('the admin API sends 100 only to a valid token', async () => {
     const body = JSON.stringify({ name: 'patient' })
     const ask = (token: string) =>
       `POST /admin/v1/accounts HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAuthorization: Bearer ${token}\r\n` +
@@ -84,7 +84,7 @@ test('Expect: 100-continue gets its 100 only after admission', async t => {
     )
   })
 
-  await t.test('any other expectation is a 417 and the end of the connection, on every path', async () => {
+  await t.test('any other expectation is a 417 and closes the connection, on every path', async () => {
     for (const target of ['/v1/chat/completions', '/admin/v1/accounts', '/health']) {
       const request = head(`${auth}Content-Length: 0\r\nExpect: foo\r\n`).replace('/v1/chat/completions', target)
 

@@ -10,7 +10,7 @@ import { until } from '../../../support/until.ts'
 import { startUpstream } from '../../../support/upstream.ts'
 import { settledRow } from '../../../support/usage.ts'
 
-test('the express path and Node serve one and the same gateway', async t => {
+test("the express path and Node's HTTP server behave the same", async t => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })
   const { secret } = await gateway.createKey()
@@ -35,14 +35,14 @@ test('the express path and Node serve one and the same gateway', async t => {
     'an empty account': [hello, broke.secret],
   }
   for (const [what, [body, key]] of Object.entries(stories)) {
-    await t.test(`${what} has the same status, headers and fields on both ways`, async () => {
+    await t.test(`${what} has the same status, headers and fields on both paths`, async () => {
       const express = (await rawRequest(gateway.port, plain(body, key), { expect: 1 })).answer
       const node = (await rawRequest(gateway.port, strange(body, key), { expect: 1 })).answer
 
       assert.deepEqual(likeness(express), likeness(node))
     })
 
-    await t.test(`${what} ends the connection on both ways if the caller wants that`, async () => {
+    await t.test(`${what} closes the connection on both paths if the caller asks for it`, async () => {
       const more = 'Connection: close\r\n'
       const express = await rawRequest(gateway.port, plain(body, key, more))
       const node = await rawRequest(gateway.port, strange(body, key, more))
@@ -52,7 +52,7 @@ test('the express path and Node serve one and the same gateway', async t => {
     })
   }
 
-  await t.test('chats, lists and chats again share one connection', async () => {
+  await t.test('chats and lists can share one connection', async () => {
     using connection = await openRaw(gateway.port)
     const list = `GET /v1/models HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}\r\n\r\n`
 
@@ -68,7 +68,7 @@ test('the express path and Node serve one and the same gateway', async t => {
   })
 
   await t.test(
-    'a request in two pieces is answered, wherever it is cut and however late the second comes',
+    'a request in two pieces is answered, wherever it is split and however late the second arrives',
     async () => {
       const text = plain(hello)
       const body = text.indexOf('\r\n\r\n') + 4
@@ -86,7 +86,7 @@ test('the express path and Node serve one and the same gateway', async t => {
     },
   )
 
-  await t.test('a body of which the rest never comes is no request: nothing is held and nobody is called', async () => {
+  await t.test('an incomplete body holds nothing and calls no upstream', async () => {
     upstream.reset()
     const { answer } = await rawRequest(gateway.port, plain(hello).slice(0, -1), { halfClose: true })
 
@@ -94,31 +94,34 @@ test('the express path and Node serve one and the same gateway', async t => {
     assert.equal(upstream.journal.length, 0)
   })
 
-  await t.test('what comes behind an unfinished answer waits for it, and is then judged for itself', async () => {
-    for (const [tail, status] of [
-      ['garbage\r\n\r\n', 400],
-      [plain(hello), 200],
-      [strange(hello), 200],
-      [`GET /v1/models HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}\r\n\r\n`, 200],
-    ] as const) {
-      upstream.reset()
-      upstream.script({ words: ['one', ' two'], chunkDelayMs: 100 })
-      using connection = await openRaw(gateway.port)
-      connection.send(plain({ ...hello, stream: true }))
-      await until('the stream has begun', () => connection.received.includes('one'))
-      connection.send(tail)
-      const [first, second] = await connection.answers(2)
+  await t.test(
+    'a request sent before the last answer has ended waits for it and is then handled on its own',
+    async () => {
+      for (const [tail, status] of [
+        ['garbage\r\n\r\n', 400],
+        [plain(hello), 200],
+        [strange(hello), 200],
+        [`GET /v1/models HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}\r\n\r\n`, 200],
+      ] as const) {
+        upstream.reset()
+        upstream.script({ words: ['one', ' two'], chunkDelayMs: 100 })
+        using connection = await openRaw(gateway.port)
+        connection.send(plain({ ...hello, stream: true }))
+        await until('the stream has begun', () => connection.received.includes('one'))
+        connection.send(tail)
+        const [first, second] = await connection.answers(2)
 
-      assert.match(first?.text ?? '', / two.*data: \[DONE\]\n\n$/s)
-      assert.equal(second?.status, status)
-      if (status === 400) assert.equal(await connection.closed(), true)
-    }
-    upstream.reset()
-  })
+        assert.match(first?.text ?? '', / two.*data: \[DONE\]\n\n$/s)
+        assert.equal(second?.status, status)
+        if (status === 400) assert.equal(await connection.closed(), true)
+      }
+      upstream.reset()
+    },
+  )
 
   for (const behind of ['', plain(hello)]) {
     const what = behind === '' ? 'amid a stream' : 'amid a stream, with another request sent already,'
-    await t.test(`a caller that half-closes ${what} has left`, async () => {
+    await t.test(`a caller that half-closes ${what} has disconnected`, async () => {
       upstream.reset()
       upstream.script({ words: ['one', ' two'], stallAfterChunks: 1 })
       using connection = await openRaw(gateway.port)

@@ -19,7 +19,7 @@ const ENDPOINTS: Readonly<Record<string, string>> = {
 }
 const UNKNOWN = ['/v1', '/v1/', '/v1/nothing', '/v1/%zz', '/v1/models/%zz', '/v1/chat', '/v1/chat/completions/']
 
-test('nobody passes the guard of /v1 without a key, and with one only what exists is served', async t => {
+test('without a key /v1 answers only 401; with one it serves only existing endpoints', async t => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })
   const { secret } = await gateway.createKey({ rpm_limit: 100_000 })
@@ -46,7 +46,7 @@ test('nobody passes the guard of /v1 without a key, and with one only what exist
     }
   })
 
-  await t.test('with a key, every other method is a 405 that names the right one, HEAD too', async () => {
+  await t.test('with a key, every other method including HEAD is a 405 with Allow', async () => {
     for (const [path, allowed] of Object.entries(ENDPOINTS)) {
       for (const method of METHODS.filter(name => name !== allowed)) {
         const answer = await call(method, path, secret)
@@ -67,7 +67,7 @@ test('nobody passes the guard of /v1 without a key, and with one only what exist
     }
   })
 
-  await t.test('no other way of writing a path leads past the guard', async () => {
+  await t.test('no other spelling of a path bypasses authentication', async () => {
     const tricks = [
       '//v1/models',
       '/./v1/models',
@@ -111,7 +111,7 @@ test('nobody passes the guard of /v1 without a key, and with one only what exist
     }
   })
 
-  await t.test('the absolute form of a target is the same as its path', async () => {
+  await t.test('the absolute form of a request target equals its path', async () => {
     const { answer } = await raw('http://elsewhere.example/v1/models', secret)
     const stranger = await raw('http://elsewhere.example/v1/models')
 
@@ -120,7 +120,7 @@ test('nobody passes the guard of /v1 without a key, and with one only what exist
     assertRefusal(seen(stranger.answer), 'invalid_api_key')
   })
 
-  await t.test("an operator's token is no key, and a key is no operator's token", async () => {
+  await t.test('an operator token is not a key, and a key is not an operator token', async () => {
     assertRefusal(await call('GET', '/v1/models', gateway.adminToken), 'invalid_api_key')
 
     const answer = await call('GET', '/admin/v1/keys', secret)

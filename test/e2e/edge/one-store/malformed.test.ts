@@ -8,7 +8,7 @@ import { assertRefusal, seen } from '../../../support/refusal.ts'
 import { startUpstream } from '../../../support/upstream.ts'
 import { balanceOf } from '../../../support/usage.ts'
 
-test('malformed HTTP is a 400 and the end of its connection, and nothing of it is admitted', async t => {
+test('malformed HTTP is a 400, closes the connection and admits nothing', async t => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })
   const key = await gateway.createKey()
@@ -66,7 +66,7 @@ test('malformed HTTP is a 400 and the end of its connection, and nothing of it i
     'a thousand trailers': post('Transfer-Encoding: chunked\r\n', `${wrapped.slice(0, -2)}${fillers(1000)}\r\n`),
   })
 
-  await t.test('what a browser may have asked for bears the headers for browsers', async () => {
+  await t.test('answers that a browser may have requested have the CORS headers', async () => {
     const ask = async (text: string) => (await rawRequest(gateway.port, Buffer.from(text))).answer
     const theirs = [await ask('GET /keys HTTP/1.1\r\n\r\n'), await ask('GET /ke ys HTTP/1.1\r\n\r\n')]
     const callers = await ask('GET /v1/models HTTP/1.1\r\n\r\n')

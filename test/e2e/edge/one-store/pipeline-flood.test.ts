@@ -34,7 +34,7 @@ const floods: Readonly<Record<string, string>> = {
   'a chat that is refused': chat({ temperature: 'hot' }),
 }
 for (const [what, request] of Object.entries(floods)) {
-  test(`60,000 times ${what} on one connection: /health is answered after a few of them`, async () => {
+  test(`60,000 × ${what} on one connection: /health is answered after a few of them`, async () => {
     using flood = openFlood(request.repeat(REQUESTS))
     await until('the flood is being answered', () => flood.answers() > 10)
     const seen: { ms: number; answers: number }[] = []
@@ -55,7 +55,7 @@ for (const [what, request] of Object.entries(floods)) {
 }
 
 for (const framing of ['sized', 'chunked'] as const) {
-  test(`a caller that half-closes after pipelined requests leaves the stream before them (${framing})`, async () => {
+  test(`a caller that half-closes after pipelined requests disconnects from the stream before them (${framing})`, async () => {
     upstream.reset()
     upstream.script({ words: ['one', ' two'], stallAfterChunks: 1 })
     using connection = await openRaw(gateway.port)

@@ -29,7 +29,7 @@ test('pipelined requests are answered in order and never mixed', async t => {
     return `POST /v1/chat/completions HTTP/1.1\r\n${head}\r\n\r\n${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n0\r\n\r\n`
   }
 
-  await t.test('each key sees itself, strangers between them are refused', async () => {
+  await t.test('each key gets its own answer, and unknown keys between them are refused', async () => {
     const order = Array.from({ length: 60 }, (_, i) => (i % 5 === 4 ? undefined : keys[i % 4]))
     const requests = order.map(key => get('/v1/key/introspect', key?.secret ?? 'svc_live_nobody'))
 
@@ -42,7 +42,7 @@ test('pipelined requests are answered in order and never mixed', async t => {
     }
   })
 
-  await t.test('behind a refused body in chunks, which ends the connection, nothing begins', async () => {
+  await t.test('after a refused chunked body, which closes the connection, nothing starts', async () => {
     const key = await gateway.createKey()
     const messages = [{ role: 'user', content: 'Hello' }]
     upstream.reset()
@@ -59,7 +59,7 @@ test('pipelined requests are answered in order and never mixed', async t => {
     assert.equal((body.data as unknown as unknown[]).length, 1)
   })
 
-  await t.test('each prompt gets its own answer, whichever is ready first, as JSON and as a stream', async () => {
+  await t.test('each prompt gets its own answer in order, as JSON and as a stream', async () => {
     upstream.script(({ body }) => {
       const { content } = (body as { messages: [{ content: string }] }).messages[0]
       return { words: [content], delayMs: content.endsWith('0') ? 150 : 0 }
@@ -79,7 +79,7 @@ test('pipelined requests are answered in order and never mixed', async t => {
     upstream.reset()
   })
 
-  await t.test('garbage behind a finished answer is a 400 of its own', async () => {
+  await t.test('garbage after a finished answer is a separate 400', async () => {
     using connection = await openRaw(gateway.port)
 
     connection.send(get('/v1/models', secret))
@@ -92,7 +92,7 @@ test('pipelined requests are answered in order and never mixed', async t => {
     assert.equal(await connection.closed(), true)
   })
 
-  await t.test('a CONNECT is a 400 and the end of the connection', async () => {
+  await t.test('CONNECT is a 400 and closes the connection', async () => {
     for (const target of ['example.com:443', '127.0.0.1:80', '/v1/models']) {
       const { answer, ended } = await rawRequest(gateway.port, `CONNECT ${target} HTTP/1.1\r\nHost: x\r\n\r\n`)
 
@@ -108,7 +108,7 @@ test('pipelined requests are answered in order and never mixed', async t => {
     'a body that cannot be read': `${post({}, secret).replace(/Content-Length: \d+/, 'Transfer-Encoding: chunked')}zz`,
   }
   for (const [what, tail] of Object.entries(tails)) {
-    await t.test(`after an unfinished answer ${what} waits for its end, and is then a 400 of its own`, async () => {
+    await t.test(`${what} during an unfinished answer waits for its end and is then a separate 400`, async () => {
       upstream.reset()
       upstream.script({ words: ['one', ' two'], chunkDelayMs: 100 })
       using connection = await openRaw(gateway.port)
@@ -125,19 +125,16 @@ test('pipelined requests are answered in order and never mixed', async t => {
     })
   }
 
-  await t.test(
-    'garbage that the parser meets with the end of a body in chunks just closes the connection',
-    async () => {
-      upstream.reset()
-      upstream.script({ words: ['one', ' two'], stallAfterChunks: 1 })
-      const body = { messages: [{ role: 'user', content: 'Hello' }], stream: true }
-      const { answers, ended } = await rawRequest(gateway.port, `${chunked(body, secret)}garbage\r\n\r\n`)
+  await t.test('garbage directly after a chunked body closes the connection', async () => {
+    upstream.reset()
+    upstream.script({ words: ['one', ' two'], stallAfterChunks: 1 })
+    const body = { messages: [{ role: 'user', content: 'Hello' }], stream: true }
+    const { answers, ended } = await rawRequest(gateway.port, `${chunked(body, secret)}garbage\r\n\r\n`)
 
-      assert.equal(ended, 'peer')
-      assert.ok(answers.every(({ complete }) => !complete))
-      upstream.reset()
-    },
-  )
+    assert.equal(ended, 'peer')
+    assert.ok(answers.every(({ complete }) => !complete))
+    upstream.reset()
+  })
 
   assert.ok((await gateway.audit()).ok)
 })

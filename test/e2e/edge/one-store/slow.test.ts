@@ -8,7 +8,7 @@ import { assertRefusal, seen } from '../../../support/refusal.ts'
 import { startUpstream } from '../../../support/upstream.ts'
 import { balanceOf } from '../../../support/usage.ts'
 
-test('slow headers are given up after ten seconds and slow bodies after thirty, with nothing held', async t => {
+test('slow headers time out after 10 seconds and slow bodies after 30, without a hold', async t => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })
   const key = await gateway.createKey()
@@ -33,7 +33,7 @@ test('slow headers are given up after ten seconds and slow bodies after thirty, 
   const operator = rawRequest(gateway.port, post(ADMIN_TOKEN, 'Content-Length: 1000', '/admin/v1/keys'), patience)
   const stranger = rawRequest(gateway.port, post(refused.secret, 'Content-Length: 1000'), patience)
 
-  await t.test('headers that do not come to an end, however they come, are a 408 after ten seconds', async () => {
+  await t.test('headers that never end are a 408 after 10 seconds', async () => {
     for (const { answer, ended, ms } of await Promise.all(heads)) {
       assertRefusal(seen(answer), 'request_timeout')
       assert.equal(answer.header('connection'), 'close')
@@ -42,19 +42,19 @@ test('slow headers are given up after ten seconds and slow bodies after thirty, 
     }
   })
 
-  await t.test('a connection that says nothing at all is closed as well', async () => {
+  await t.test('a silent connection is closed as well', async () => {
     const { ended, ms } = await silent
 
     assert.notEqual(ended, 'timeout')
     assert.ok(ms < 20_000, `${ms} ms`)
   })
 
-  await t.test('while bodies are on their way nothing is held and nobody is called', async () => {
+  await t.test('while bodies are uploaded nothing is held and no upstream is called', async () => {
     assert.equal((await balanceOf(gateway, key.accountId)).held, '0')
     assert.equal(upstream.journal.length, 0)
   })
 
-  await t.test('a body that does not come to an end, however it comes, is a 408 after thirty seconds', async () => {
+  await t.test('a body that never ends is a 408 after 30 seconds', async () => {
     for (const { answers, answer, ended, ms } of await Promise.all(bodies)) {
       assertRefusal(seen(answer), 'request_timeout')
       assert.equal(answer.header('connection'), 'close')
@@ -64,21 +64,21 @@ test('slow headers are given up after ten seconds and slow bodies after thirty, 
     }
   })
 
-  await t.test('so is one for the admin API', async () => {
+  await t.test('so is a body for the admin API', async () => {
     const { answer, ended } = await operator
 
     assert.equal(answer.status, 408)
     assert.notEqual(ended, 'timeout')
   })
 
-  await t.test('who was refused and never sends the rest is not kept for ever', async () => {
+  await t.test('a refused caller that never sends the rest of its body is disconnected', async () => {
     const { answer, ended } = await stranger
 
     assertRefusal(seen(answer), 'insufficient_scope')
     assert.notEqual(ended, 'timeout')
   })
 
-  await t.test('each slow body was counted with a row of its own, held nothing and cost nothing', async () => {
+  await t.test('each slow body has its own row, without hold or cost', async () => {
     const { body } = await gateway.get<{ data: { error_code: string; hold: string; cost: string }[] }>(
       '/v1/usage',
       key.secret,

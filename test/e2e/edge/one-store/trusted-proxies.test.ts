@@ -43,7 +43,7 @@ const UNREADABLE = [
   ' ',
 ]
 
-test('behind trusted proxies, the client is the first hop from the right that is not one of them', async t => {
+test('behind trusted proxies the client is the rightmost hop that is not one of them', async t => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({
     config: standardConfig(upstream.url),
@@ -58,7 +58,7 @@ test('behind trusted proxies, the client is the first hop from the right that is
       { expect: 1 },
     )
 
-  await t.test('whatever stands left of it', async () => {
+  await t.test('whatever is left of it', async () => {
     for (const [hops, client] of HOPS) {
       const { answer } = await send(hops, secret, 'X-Real-IP: 6.6.6.6\r\nForwarded: for=6.6.6.6\r\n')
 
@@ -68,7 +68,7 @@ test('behind trusted proxies, the client is the first hop from the right that is
     }
   })
 
-  await t.test('it is the one that an allowlist judges', async () => {
+  await t.test('an allowlist checks that address', async () => {
     const { secret: key } = await gateway.createKey({ ip_allowlist: ['198.51.100.7'] })
 
     const inside = await send(['1.2.3.4, 198.51.100.7, 10.1.1.1'], key)
@@ -78,31 +78,23 @@ test('behind trusted proxies, the client is the first hop from the right that is
     assertRefusal(seen(outside.answer), 'ip_not_allowed')
   })
 
-  await t.test(
-    'a hop on the way that cannot be read is refused, also for a key that may come from anywhere',
-    async () => {
-      for (const hop of UNREADABLE) {
-        for (const hops of [
-          [hop],
-          [`198.51.100.7, ${hop}`],
-          [`198.51.100.7, ${hop}, 10.1.1.1`],
-          ['198.51.100.7', hop],
-        ]) {
-          const { answer } = await send(hops)
+  await t.test('an unreadable hop is refused, also for a key without an allowlist', async () => {
+    for (const hop of UNREADABLE) {
+      for (const hops of [[hop], [`198.51.100.7, ${hop}`], [`198.51.100.7, ${hop}, 10.1.1.1`], ['198.51.100.7', hop]]) {
+        const { answer } = await send(hops)
 
-          assertRefusal(seen(answer), 'ip_not_allowed')
-        }
+        assertRefusal(seen(answer), 'ip_not_allowed')
       }
-    },
-  )
+    }
+  })
 
-  await t.test('without a key an unreadable hop is a stranger like any other', async () => {
+  await t.test('without a key an unreadable hop is a 401', async () => {
     const { answer } = await send(['unknown'], 'junk')
 
     assertRefusal(seen(answer), 'invalid_api_key')
   })
 
-  await t.test("an operator's action is written down with the client's address", async () => {
+  await t.test("an operator's action is recorded with the client's address", async () => {
     const forwarded = { 'x-forwarded-for': '1.2.3.4, 198.51.100.9, 10.1.1.1' }
     await gateway.admin('POST', '/accounts', { name: 'far' }, forwarded)
     const unreadable = await gateway.admin('POST', '/accounts', { name: 'far' }, { 'x-forwarded-for': 'unknown' })
@@ -116,7 +108,7 @@ test('behind trusted proxies, the client is the first hop from the right that is
   assert.ok((await gateway.audit()).ok)
 })
 
-test('a list of proxies with a slip in it stops the start, by name', async () => {
+test('an invalid list of proxies stops the start and is named', async () => {
   for (const list of ['10.0.0.0/33', '10.0.0.1/8', 'proxy.local', '10.0.0.0/8,,', 'all']) {
     const { code, stderr } = await runProcess(['serve'], '/tmp', { TURNPIKE_TRUSTED_PROXIES: list })
 
