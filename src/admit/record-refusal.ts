@@ -16,8 +16,8 @@ export type RefusedRequest = {
   readonly rule: EndpointRule | undefined
 }
 
-// Gives the refusal that the caller is told. It is another one where a counted refusal finds at the gate that the key has changed, or
-// that its day is spent.
+// Returns the refusal for the caller. It differs where a counted refusal finds, at the reservation, that the key has changed or
+// that its daily limit is used up.
 export async function recordRefusal(refusal: Refusal, request: RefusedRequest, needs: RecordNeeds): Promise<Refusal> {
   const { known, pass, rule } = request
   const { counts, row } = REFUSALS[refusal.code]

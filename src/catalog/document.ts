@@ -1,5 +1,5 @@
-// Reads a provider or a model as an operator sends it, or as a list of known ones offers it: by the schema first, then by the
-// rules of the configuration file.
+// Reads a provider or a model from an operator's input or a list of known ones: by the schema first, then by the rules of the
+// configuration file.
 import type { TSchema } from 'typebox'
 import { type Fault, faultFinder } from '../lib/schema-fault.ts'
 import { type ModelDeclaration, modelOf } from './model.ts'
@@ -33,7 +33,7 @@ export function readModel(document: object, known: Omit<Known, 'unknownProvider'
   return modelOf(input, known.exchange)
 }
 
-// Rules may rely on those before them, so that none is asked after the first fault.
+// Rules may rely on those before them, so none is evaluated after the first fault.
 export function first(faults: Faults): Fault | undefined {
   for (const fault of faults) return fault
   return undefined

@@ -1,4 +1,4 @@
-// Makes a model of its checked document, with its prices in credits: US dollars per token times the factors of the operator.
+// Creates a model from its validated document, with its prices in credits: US dollars per token times the operator's factors.
 import type { Model, Target } from '../domain/catalog.ts'
 import { type Prices, parsePrice, type Rates } from '../domain/credits.ts'
 import { costInCredits, type Exchange, priceInCredits, type TargetCost } from '../domain/dollars.ts'
@@ -19,7 +19,7 @@ export function modelOf(input: ModelInput, exchange: Exchange): ModelDeclaration
     inputModalities: input.input_modalities ?? ['text'],
     mediaMaxTokens: input.media_max_tokens ?? 0,
     hiddenReasoning: hidden ?? false,
-    // Where nothing is stated, the name decides whenever the catalog is read.
+    // If not stated, the name decides whenever the catalog is read.
     ...(hidden === undefined ? {} : { hiddenReasoningStated: true }),
     supportedParameters: input.supported_parameters ?? [],
     strategy: input.strategy ?? 'priority',
@@ -33,7 +33,7 @@ export function pricesOf(pricing: RatesInput, exchange: Exchange): Prices {
   return ratesOf(pricing, usd => priceInCredits(usd, exchange) ?? beyond())
 }
 
-// What the operator pays to one target.
+// What the operator pays for one target.
 export function costsOf(cost: RatesInput, exchange: Exchange): TargetCost {
   return ratesOf(cost, usd => costInCredits(usd, exchange))
 }
@@ -46,7 +46,7 @@ function targetOf(
   return cost === undefined ? target : { ...target, cost: costsOf(cost, exchange) }
 }
 
-// A missing price is never zero: prompt and completion are required, the cache prices follow the prompt's.
+// A missing price is never zero: prompt and completion are required, cache prices default to the prompt's.
 function ratesOf<T extends bigint>(rates: RatesInput, convert: (usd: bigint) => T): Rates<T> {
   const read = (text: string) => convert(parsePrice(text) ?? beyond())
   const prompt = read(rates.prompt)

@@ -1,4 +1,4 @@
-// Makes a provider of its checked document: what its preset or kind says, and over it each field of its own.
+// Creates a provider from its validated document: the values of its preset or kind, overridden by each field of the document.
 import { TIMEOUTS } from '../config/limits.ts'
 import {
   type Credential,
@@ -21,7 +21,7 @@ import { usuallyFetches } from '../domain/remote-media.ts'
 import { withoutTrailing } from '../lib/trailing.ts'
 import type { ProviderInput } from './schema.ts'
 
-// Credentials stay in memory: they are no part of what is stored of a provider that a file declares.
+// Credentials stay in memory: they are not stored for a provider that a file declares.
 export type ProviderDeclaration = Provider & { readonly credentials: readonly Credential[] }
 
 export function declarationOf(input: ProviderInput): ProviderDeclaration {
@@ -29,7 +29,7 @@ export function declarationOf(input: ProviderInput): ProviderDeclaration {
   return { ...providerOf(input), credentials }
 }
 
-// Of a raw document, whose placeholders stay as they are written, the resolved one decides what follows from the address.
+// For a raw document with unresolved placeholders, the resolved one determines what follows from the address.
 export function providerOf(input: ProviderInput, resolved: ProviderInput = input): Provider {
   const { id, kind } = input
   const isRaw = input !== resolved
@@ -41,7 +41,7 @@ export function secretsOf({ api_key: one, api_keys: several = [] }: ProviderInpu
   return one === undefined ? several : [one, ...several]
 }
 
-// Undefined where its document does not say.
+// Undefined where its document does not state it.
 export function addressOf(
   kind: ProviderKind,
   { base_url: own, preset }: Pick<ProviderInput, 'base_url' | 'preset'>,
@@ -113,12 +113,12 @@ function quirksOf(input: ProviderInput, usual: Quirks): Quirks {
     leavesOut: input.leaves_out ?? usual.leavesOut,
     streamOptions: input.stream_options ?? usual.streamOptions,
     developerRole: input.developer_role ?? usual.developerRole,
-    // Null says that there is none, also where the preset has one.
+    // Null means none, also where the preset has one.
     cacheKeyField: input.cache_key_field === undefined ? usual.cacheKeyField : input.cache_key_field,
   }
 }
 
-// OpenAI's own newer models refuse `max_tokens`; everybody else knows that name.
+// OpenAI's own newer models refuse `max_tokens`; all others know that name.
 function usualMaxTokensField({ base_url: baseUrl = '' }: ProviderInput): Provider['maxTokensField'] {
   const host = URL.parse(baseUrl)?.hostname ?? ''
   return host === 'api.openai.com' || host.endsWith('.openai.azure.com') ? 'max_completion_tokens' : 'max_tokens'

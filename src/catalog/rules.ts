@@ -1,5 +1,5 @@
-// The rules of providers and models that a schema cannot say: what a kind needs, what refers to what, which names are taken,
-// and prices that stay countable. Each gives its faults in the order of the document; the first one is reported.
+// Rules of providers and models that a schema cannot express: what a kind needs, references, unique names, and prices within
+// bounds. Each returns its faults in document order; the first one is reported.
 import { CHOICES_MAX } from '../domain/catalog.ts'
 import { COST_MAX, ceilNano, formatCredits, type Nano, parsePrice, worstSum } from '../domain/credits.ts'
 import { type Exchange, nanoOf, priceInCredits } from '../domain/dollars.ts'
@@ -11,7 +11,7 @@ import { type ModelInput, type ProviderInput, type RatesInput, USD_WORDS } from 
 
 export type Faults = Generator<Fault, void, undefined>
 
-// In a file a provider that needs a key has one; one that an operator enters may get its key later.
+// In a file a provider that needs a key must have one; a provider that an operator enters may get its key later.
 export type KeyRule = 'now' | 'later'
 
 export function* providerFaults(input: ProviderInput, keys: KeyRule): Faults {
@@ -22,11 +22,11 @@ export function* providerFaults(input: ProviderInput, keys: KeyRule): Faults {
   if (keys === 'now' && needsKey(input) && secretsOf(input).length === 0) yield missingField('api_key')
 }
 
-// What a model refers to besides itself.
+// What a model refers to.
 export type Known = {
   readonly providers: ReadonlySet<string>
   readonly exchange: Exchange
-  // What is wrong with a target whose provider is not among them.
+  // The problem of a target whose provider does not exist.
   readonly unknownProvider: string
 }
 
@@ -35,7 +35,7 @@ export function* modelFaults(input: ModelInput, { providers, exchange, unknownPr
   for (const [name] of repetitions([input.id, ...(input.aliases ?? [])])) yield invalidField(['aliases'], taken(name))
   if (output > context) yield invalidField(['max_output_tokens'], `must be a whole number from 1 to ${context}`)
   if (!modalities.includes('text')) yield invalidField(['input_modalities'], 'must list text')
-  // What an image may cost must be known before it is accepted.
+  // The price of an image must be known before it is accepted.
   if (modalities.some(each => each !== 'text') && input.media_max_tokens === undefined)
     yield missingField('media_max_tokens')
   yield* priceFaults(input, exchange)
@@ -65,7 +65,7 @@ export function* modelNameFaults(models: readonly ModelInput[]): Faults {
   }
 }
 
-// Every text of a document. Placeholders are resolved in the configuration file and nowhere else.
+// Every string of a document. Placeholders are resolved only in the configuration file.
 export function* textFaults(value: unknown, placeholders: 'resolved' | 'refused', path: Path = []): Faults {
   if (typeof value === 'string') {
     if (placeholders === 'refused' && /\$\{[^{}]*\}/.test(value))
@@ -79,7 +79,7 @@ export function* textFaults(value: unknown, placeholders: 'resolved' | 'refused'
 }
 
 const SETTINGS = ['region', 'project', 'location', 'token_url'] as const
-// Of the openai kind.
+// For the openai kind.
 const QUIRKS = [
   'auth_header',
   'path',
@@ -169,14 +169,14 @@ function* secretFaults({ kind, api_key: one, api_keys: several = [] }: ProviderI
   }
 }
 
-// At another address than the usual one somebody else may ask for the key.
+// At another address than the usual one somebody else would receive the key.
 function needsKey({ kind, preset, base_url: baseUrl }: ProviderInput): boolean {
   if (isSdkKind(kind)) return true
   const known = preset === undefined ? undefined : PRESETS[preset]
   return known?.needsKey === true && (baseUrl === undefined || known.baseUrl === null)
 }
 
-// What callers pay. The bound is on credits, whatever the figures in dollars are.
+// What callers pay. The bound applies to credits, whatever the figures in dollars are.
 function* priceFaults(input: ModelInput, exchange: Exchange): Faults {
   for (const [name, text] of Object.entries(input.pricing)) {
     const usd = parsePrice(text)
@@ -188,7 +188,7 @@ function* priceFaults(input: ModelInput, exchange: Exchange): Faults {
   if (worst > COST_MAX) yield invalidField(['pricing'], tooHigh(worst))
 }
 
-// What the operator pays to one target.
+// What the operator pays for one target.
 function* costFaults(cost: RatesInput, path: Path, input: ModelInput, exchange: Exchange): Faults {
   for (const [name, text] of Object.entries(cost))
     if (parsePrice(text) === undefined) yield invalidField([...path, name], `must be ${USD_WORDS}`)
@@ -209,7 +209,7 @@ function taken(name: string): string {
   return `"${name}" is taken already`
 }
 
-// What stood in the list before, with its index.
+// Earlier entries of the list, with their index.
 function* repetitions(names: readonly string[]): Generator<readonly [name: string, index: number]> {
   const seen = new Set<string>()
   for (const [index, name] of names.entries()) {

@@ -1,5 +1,5 @@
-// The shape of a provider and of a model: the configuration file and the admin API are checked by these schemas, and the
-// OpenAPI document publishes them.
+// The schemas of a provider and of a model: the configuration file and the admin API are validated by them, and the OpenAPI
+// document publishes them.
 import { type Static, Type } from 'typebox'
 import { BOUNDS } from '../config/limits.ts'
 import { MODALITIES, PROVIDER_KINDS } from '../domain/catalog.ts'
@@ -26,7 +26,7 @@ export const USD_WORDS =
   'US dollars per token as a plain decimal such as "0.0000025": not negative, no exponent, at most 12 decimals'
 export const FACTOR_WORDS = 'a plain decimal such as "1.25": above 0, at most 1000000, no exponent, at most 6 decimals'
 
-// What a text of each pattern is, as it reads after "must be".
+// The description of each pattern, as it reads after "must be".
 export const PATTERN_WORDS: Readonly<Record<string, string>> = {
   [PROVIDER_ID]: '1 to 64 letters, digits, dots, dashes or underscores, starting with a letter or digit',
   [MODEL_ID]: '1 to 256 letters, digits or . _ : @ / + -, starting with a letter or digit',
@@ -44,8 +44,8 @@ export const PATTERN_WORDS: Readonly<Record<string, string>> = {
 
 const DECIMALS: ReadonlySet<unknown> = new Set([USD, FACTOR, CREDITS])
 
-// Money and factors are strings, since a number would be a float before anybody could look at it. In a file they may stand
-// without quotes: the text is taken as it is written.
+// Money and factors are strings, since a number would be a float before anybody could check it. In a file they may be unquoted:
+// the text is used as written.
 export function isDecimal({ pattern }: { readonly pattern?: string }): boolean {
   return DECIMALS.has(pattern)
 }

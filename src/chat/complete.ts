@@ -61,7 +61,7 @@ export async function complete(
   connection: Connection,
   needs: GatewayNeeds,
 ): Promise<Completed> {
-  // Admission is behind it: its pass stands for the key, the address, the scope and the limits.
+  // Already admitted: the pass covers key, address, scope and limits.
   const { steps } = needs
   const identifiers = identifiersOf(chat, pass.bearer.account.id, needs.hmacKey)
   const planned = plan(chat, stickyWord(identifiers), needs)

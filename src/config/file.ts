@@ -51,7 +51,7 @@ export type FileCatalog = {
   readonly exchange: Exchange
   // It names neither providers nor models.
   readonly isSilent: boolean
-  // Of the file's text.
+  // The digest of the file's text.
   readonly digest: string
   // What may be stored of it: values from the environment stay in memory. Names of providers and models, choices and prices
   // are public and stored resolved.
@@ -178,7 +178,7 @@ function catalogOf(file: FileInput, raw: FileInput): Omit<FileCatalog, 'digest'>
   }
 }
 
-// Names, choices and prices are resolved in what is stored too.
+// Names, choices and prices are resolved in the stored form too.
 function rawProvider(raw: ProviderInput | undefined, resolved: ProviderInput): ProviderInput {
   return { ...resolved, ...raw, ...picked(resolved, ['id', 'kind', 'preset', 'auth_header', 'max_tokens_field']) }
 }
@@ -232,7 +232,7 @@ function exchangeOf({ credits_per_usd: rate, markup }: FileInput): Exchange {
   }
 }
 
-// What the schema cannot say.
+// Rules that the schema cannot express.
 function* fileFaults(file: FileInput): Faults {
   yield* textFaults(file, 'resolved')
   for (const name of ['credits_per_usd', 'markup'] as const)

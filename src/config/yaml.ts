@@ -1,4 +1,4 @@
-// Parses YAML into plain values, with `${VAR}` replaced from the environment and as written, and gives every fault its file,
+// Parses YAML into plain values, with `${VAR}` resolved from the environment and also as written, and gives every fault its file,
 // line and column. A message repeats no value that may be a secret, only ids, names and address ranges.
 import { createRequire } from 'node:module'
 import type * as Yaml from 'yaml'
@@ -9,7 +9,7 @@ import { BOUNDS } from './limits.ts'
 export type YamlFile = {
   // With each placeholder replaced by its variable.
   readonly resolved: unknown
-  // With placeholders as they are written: what may be stored.
+  // With placeholders unresolved: what may be stored.
   readonly raw: unknown
   // Throws the fault with its position.
   refuse(fault: Fault): never
@@ -18,7 +18,7 @@ export type YamlFile = {
 type YamlOptions = {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly schema: JsonSchema
-  // Whether numbers there are taken as text, digit by digit as they are written.
+  // Whether numbers there are read as text, with the digits as written.
   isDecimal(schema: JsonSchema): boolean
 }
 
@@ -41,7 +41,7 @@ type Pair = Yaml.Pair<Yaml.Node, YamlNode>
 type Source = {
   readonly yaml: typeof Yaml
   readonly root: YamlNode
-  // What an alias stands for; any other node is itself.
+  // The node that an alias refers to; any other node is itself.
   follow(node: YamlNode): YamlNode
   // `file:line:column` of the value, of the name where that is not known, and of the parent where it is missing.
   positionOf(fault: Pick<Fault, 'path' | 'kind'>): string
@@ -54,7 +54,7 @@ function parse(name: string, text: string): Source {
     const { line, col } = lines.linePos(offset)
     return `${name}:${Math.max(1, line)}:${Math.max(1, col)}`
   }
-  // The parser's own check for keys that stand twice compares each with all others.
+  // The parser's own check for duplicate keys compares each with all others.
   const document = yaml.parseDocument(text, {
     lineCounter: lines,
     prettyErrors: false,
@@ -151,7 +151,7 @@ function resolvePlaceholders(
   })
 }
 
-// What each alias stands for: the last node of that name before it. One pass for all of them.
+// The node that each alias refers to: the last one of that name before it. One pass for all of them.
 function meaningsOf(
   document: Yaml.Document,
   yaml: typeof Yaml,

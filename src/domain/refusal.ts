@@ -9,9 +9,9 @@ export type ErrorType =
   | 'upstream_error'
   | 'api_error'
 
-// What a refusal leaves behind when its key is known. `counts`: against the key's requests a minute and a day. `row`: its usage row
-// is written in the transaction of the gate before the answer leaves, or behind the answer, or not at all. A request that is refused
-// before it was admitted counts against nothing, and its row is written behind.
+// What a refusal records when its key is known. `counts`: against the key's requests per minute and day. `row`: its usage row is
+// written in the reservation's transaction before the response is sent, in the background after it, or not at all. A request
+// refused before admission counts against nothing, and its row is written in the background.
 type RefusalRecord = { readonly counts: boolean; readonly row: 'gate' | 'behind' | 'none' }
 
 type Entry = RefusalRecord & { readonly status: number; readonly type: ErrorType; readonly message: string }

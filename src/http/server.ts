@@ -1,5 +1,5 @@
-// The listener: the express path in front where it is on, then node:http with every bound set, the router of /v1, Fastify after
-// it for everything else, and answers in our shape to what the HTTP parser itself rejects.
+// The listener: the express path first where it is on, then node:http with every bound set, the router of /v1, Fastify for
+// everything else, and error responses for what the HTTP parser rejects.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { RefusalCode } from '../domain/refusal.ts'
@@ -30,17 +30,17 @@ export type ServerNeeds = BareNeeds & {
   readonly headersTimeoutMs: number
   readonly requestTimeoutMs: number
   readonly connectionsCheckMs: number
-  // Connections past a bound that are told so at once; beyond it they are just closed.
+  // How many connections beyond a bound get a response; further ones are just closed.
   readonly refusedConnectionsMax: number
   readonly writeStallMs: number
-  // Whether chats that come in plainly are served off the bare socket.
+  // Whether plain chats are served from the bare socket.
   readonly fastPath: boolean
   readonly onParserError: (code: RefusalCode) => void
 }
 
 export type HttpServer = {
   readonly server: Server
-  // No new connections, and those end that have nothing to do.
+  // No new connections, and idle ones end.
   stop(): void
   closeAll(): void
 }
@@ -48,13 +48,13 @@ export type HttpServer = {
 type Listener = {
   readonly needs: ServerNeeds
   readonly server: Server
-  // Of connections that Node has.
+  // Connections that Node owns.
   readonly feeds: Map<Socket, Feed>
-  // Who has its answer and sends on: the parser complains about every further piece, and the answer must not be cut off.
+  // Clients that have their answer and keep sending: the parser fails on every further piece, and the answer must not be cut off.
   readonly refused: WeakSet<Socket>
-  // Undefined: Node has every connection.
+  // Undefined: Node owns every connection.
   express: ExpressPath | undefined
-  // Connections past a bound that are being told so.
+  // Connections beyond a bound that are being refused.
   turnedAway: number
 }
 
@@ -73,7 +73,7 @@ export function httpServer(needs: ServerNeeds): HttpServer {
   // Node's own listener gets what the express path hands over.
   const [toNode] = server.listeners('connection') as ((socket: Socket) => void)[]
   const handOver = (socket: Socket, arrived: Buffer) => {
-    // An error without a listener would end the process; what it means is told by the close that follows.
+    // An error without a listener would end the process; the close event that follows is sufficient.
     socket.on('error', () => undefined)
     toNode?.call(server, socket)
     const feed = requestFeed(socket)
@@ -97,7 +97,7 @@ export function httpServer(needs: ServerNeeds): HttpServer {
       server.close()
       server.closeIdleConnections()
       listener.express?.closeIdle()
-      // Node leaves those open on which nothing has come yet.
+      // Node leaves those open that have not sent anything yet.
       for (const [socket, feed] of listener.feeds) if (feed.isIdle()) socket.destroy()
     },
     closeAll() {
@@ -111,11 +111,11 @@ const NOTHING = Buffer.alloc(0)
 
 function serverOptions(needs: ServerNeeds) {
   return {
-    // Our own check answers in our own shape.
+    // Our own check answers in the standard shape.
     requireHostHeader: false,
     maxHeaderSize: needs.headerBytesMax,
     headersTimeout: needs.headersTimeoutMs,
-    // The router has a timer of its own for the body; this one is the backstop.
+    // The router has its own timer for the body; this one is the backstop.
     requestTimeout: needs.requestTimeoutMs + 5_000,
     connectionsCheckingInterval: needs.connectionsCheckMs,
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -131,17 +131,17 @@ function takeRequests(listener: Listener): void {
     else needs.others(req, res)
   }
   const handle = (req: IncomingMessage, res: ServerResponse) => {
-    // Whoever answers: a response that is not read must not be kept for ever.
+    // For every responder: a response that is not read must not be kept for ever.
     res.on('prefinish', () => destroyUnlessRead(res, needs.writeStallMs))
     feeds.get(req.socket)?.take(req, res, () => begin(req, res))
   }
   server.on('request', handle)
-  // The 100 is sent by whoever reads the body, after admission.
+  // The 100 is sent by the reader of the body, after admission.
   server.on('checkContinue', handle)
   server.on('checkExpectation', (req, res) => {
     feeds.get(req.socket)?.take(req, res, () => reject(listener, res, 'expectation_failed'))
   })
-  // For CONNECT Node hands over a stream of its own and takes its error handlers off the socket.
+  // For CONNECT Node passes a stream of its own and removes its error handlers from the socket.
   server.on('connect', (req, stream) => {
     stream.on('error', () => undefined)
     refuse(listener, req.socket, 'malformed_request')
@@ -171,8 +171,7 @@ function reject({ needs }: Listener, res: ServerResponse, code: RefusalCode): vo
   rejectBare(res, code, needs)
 }
 
-// A body that cannot be read is the fault of the one request it belongs to; after any other unfinished answer the
-// connection is just closed.
+// A body that cannot be parsed is the fault of its own request; after any other unfinished answer the connection is just closed.
 function refuse({ needs, feeds, refused }: Listener, socket: Socket, code: RefusalCode): void {
   if (refused.has(socket)) return
   refused.add(socket)
@@ -186,7 +185,7 @@ function refuse({ needs, feeds, refused }: Listener, socket: Socket, code: Refus
   } else socket.destroy()
 }
 
-// Exactly one Host; HTTP/1.0 may do without. The parser lets HTTP/0.9 through, which has no headers to speak of.
+// Exactly one Host; HTTP/1.0 may omit it. The parser accepts HTTP/0.9, which has no headers.
 function isHttp1({ httpVersion, headers, rawHeaders }: IncomingMessage): boolean {
   if (headers.host === undefined) return httpVersion === '1.0'
   let hosts = 0

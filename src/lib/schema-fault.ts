@@ -1,20 +1,20 @@
-// Checks a value by a TypeBox schema and describes the first fault: where it is, of which kind, and what is expected there.
+// Validates a value by a TypeBox schema and describes the first fault: its path, its kind, and what is expected there.
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 
 export type Path = readonly (string | number)[]
 
-// Codes of errors follow from the kind; the problem is for people only and reads on after the name of the field.
+// Error codes follow from the kind; the problem is for people only and continues after the name of the field.
 export type Fault = {
   readonly path: Path
   readonly kind: 'missing' | 'unknown' | 'invalid'
   readonly problem: string
 }
 
-// Of a pattern: what a text that matches it is, as it reads after "must be".
+// The description of a pattern, as it reads after "must be".
 export type PatternWords = (pattern: string) => string
 
-// Compiled on first use: a start does not pay for schemas that nothing is checked by.
+// Compiled on first use: a start does not pay for schemas that are not used.
 export function faultFinder(schema: TSchema, words: PatternWords): (value: unknown) => Fault | undefined {
   let compiled: ReturnType<typeof Compile> | undefined
   return value => {
@@ -60,7 +60,7 @@ export function schemaBelow(schema: JsonSchema | undefined, step: string | numbe
   return Object.hasOwn(properties, step) ? properties[step] : Object.values(patternProperties)[0]
 }
 
-// Of a schema or null, the schema; of any other choice, the choice itself.
+// For a schema or null, the schema; for any other choice, the choice itself.
 export function withoutNull(schema: JsonSchema): JsonSchema | undefined {
   const others = schema.anyOf?.filter(({ type }) => type !== 'null')
   return others === undefined ? schema : others.length === 1 ? others[0] : undefined
@@ -69,7 +69,7 @@ export function withoutNull(schema: JsonSchema): JsonSchema | undefined {
 type Complaint = ReturnType<ReturnType<typeof Compile>['Errors']>[number]
 type Checked = { readonly schema: JsonSchema; readonly value: unknown; readonly words: PatternWords }
 
-// A field that is not known comes before one that is missing: it may be the same one, misspelled.
+// An unknown field is reported before a missing one: it may be the same one, misspelled.
 function describe(complaints: readonly Complaint[], { schema, value, words }: Checked): Fault {
   const [first] = complaints
   if (first === undefined) return invalidField([], 'is not valid')

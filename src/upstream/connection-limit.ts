@@ -2,7 +2,7 @@
 // callers and the store need. At the bound, an idle connection is closed for a new one.
 
 export type ConnectionLimit = {
-  // Whether one more may be opened. Each that was is given back once, when it is closed.
+  // Whether one more may be opened. Each is released once, when it is closed.
   take(): boolean
   giveBack(): void
   // `closeIdle` closes one idle connection, if there is one.

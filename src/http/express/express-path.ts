@@ -26,24 +26,24 @@ export type ExpressDeps = HeadBounds & {
 
 export type ExpressPath = {
   enter(socket: Socket): void
-  // Whether nothing is under way on a connection that is here.
+  // Whether a connection of this path is idle.
   isIdle(socket: Socket): boolean
-  // From now on connections end when they have nothing to do.
+  // From now on connections end when they are idle.
   closeIdle(): void
   closeAll(): void
 }
 
-// How long the remainder of a body is waited for here; slow bodies are Node's, which watches their time.
+// How long the remainder of a body is waited for here; slow bodies go to Node, which has timeouts for them.
 const BODY_WAIT_MS = 200
 const BYTES_MAX = 64 * 1024
-// More than the caller is told, so that it never sends into a connection that is just being closed.
+// Longer than announced to the caller, so that it never sends into a connection that is being closed.
 const IDLE_MS = KEEP_ALIVE_MS + 1_000
 
 type State = {
   readonly deps: ExpressDeps
   readonly date: () => string
   readonly read: RequestReader
-  // Each with whether nothing is under way on it.
+  // Each with a function that tells whether it is idle.
   readonly connections: Map<Socket, () => boolean>
   isClosing: boolean
 }
@@ -75,7 +75,7 @@ function enter(socket: Socket, state: State): void {
   const { timers } = deps
   // A request that is not whole, or what followed one that is not answered.
   const kept = byteQueue()
-  // The length of a request that has begun, once it is whole.
+  // The total length of an incomplete request.
   let wholeBytes = 0
   let response: ExpressResponse | undefined
   let bodyWait: CoarseTimer | undefined
@@ -122,7 +122,7 @@ function enter(socket: Socket, state: State): void {
     else idle.again()
   }
 
-  // What still arrives, or arrived after the last answer, is dropped.
+  // Input during or after the last answer is dropped.
   function close(): void {
     leave()
     kept.clear()

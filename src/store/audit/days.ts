@@ -39,8 +39,8 @@ export function limitChangesPass({ changes }: DayBook): Pass {
   }
 }
 
-// These count against nothing: refusals at or before the limits, those for lack of credits, and unexpected errors before
-// the gate. An unknown path does not count either, an unknown row or model does.
+// These count against nothing: refusals at or before the limits, those for lack of credits, and unexpected errors before the
+// reservation. An unknown path does not count either, an unknown row or model does.
 const UNCOUNTED = [
   'ip_not_allowed',
   'account_suspended',

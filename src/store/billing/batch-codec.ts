@@ -84,7 +84,7 @@ function isHold(value: HotResult): value is GrantedHold {
   return typeof value === 'object' && value !== null && value.kind === 'granted' && value.purse === null
 }
 
-// Beside the facts of its request, written and read by position: what comes out must be what went in, field by field.
+// In addition to the facts of its request, written and read by position: decoding must give what was encoded, field by field.
 const GATE_SIZE = FACTS_SIZE + 14
 
 function packGate(flat: unknown[], ask: GateAsk): void {

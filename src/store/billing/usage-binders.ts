@@ -1,5 +1,5 @@
-// Functions over the columns of a usage row, compiled once from their table: the source of each names every field, as code that is
-// written out would. Every chat passes here several times, and a loop over names would be slower.
+// Functions over the columns of a usage row, compiled once from their table: the generated source names every field, like
+// hand-written code. Every chat passes here several times, and a loop over names would be slower.
 import type { Tokens } from '../../domain/credits.ts'
 import type { RequestFacts, UsageRow } from '../../domain/usage.ts'
 import type { Settlement } from '../contract/store.ts'
@@ -10,12 +10,12 @@ type Columns = readonly FieldColumn[]
 // The expression that gives the value of a column.
 type Source = (column: FieldColumn, index: number) => string
 
-// `scope` is what the source may name beside its own parameters.
+// `scope` is what the source may refer to in addition to its own parameters.
 export function compile<F>(source: string, scope: Readonly<Record<string, unknown>> = {}): F {
   return new Function(...Object.keys(scope), `'use strict'; return ${source}`)(...Object.values(scope)) as F
 }
 
-// In a row that is inserted, called `row`: the facts of its request are an object of their own.
+// In an inserted row, called `row`: the facts of its request are a nested object.
 export const inRow: Source = ({ field, written }) => (written === 'request' ? `row.facts.${field}` : `row.${field}`)
 
 // In a settlement, called `bill`.
@@ -28,7 +28,7 @@ export function sqliteValues(columns: Columns, source: Source): string {
     .join(', ')
 }
 
-// Members of an object that crosses to Postgres as JSON, which has no integers of 64 bits.
+// Members of an object that is sent to Postgres as JSON, which has no 64-bit integers.
 export function jsonMembers(columns: Columns, source: Source): string {
   return columns.map((column, i) => `${column.column}: ${jsonValue(column.type, source(column, i))}`).join(', ')
 }
@@ -39,7 +39,7 @@ function jsonValue(type: ColumnType, value: string): string {
   return type === 'credits?' ? `${value} === null ? null : String(${value})` : value
 }
 
-// To the store's thread and back: a flat list is cheaper to clone than an object, whose every field is written by its name.
+// To the store's thread and back: a flat list is cheaper to clone than an object, whose field names are all written.
 export const FACTS_SIZE = REQUEST_COLUMNS.length
 export const packFacts = packer<RequestFacts>(REQUEST_COLUMNS)
 export const unpackFacts = unpacker<RequestFacts>(REQUEST_COLUMNS)
@@ -75,7 +75,7 @@ export const readUsageRow = compile<(row: Row) => UsageRow>(
   READ,
 )
 
-// The tokens of a row that was read by itself.
+// The tokens of a row that was read separately.
 export function readTokens(row: Row): Tokens {
   return readTokensOf(row).tokens
 }
@@ -85,7 +85,7 @@ const readTokensOf = compile<(row: Row) => { readonly tokens: Tokens }>(
   READ,
 )
 
-// An object literal of the fields; those of one object inside it (`tokens.prompt`) follow each other in the table.
+// An object literal of the fields; those of a nested object (`tokens.prompt`) are adjacent in the table.
 function objectOf(columns: Columns, source: Source): string {
   const members: string[] = []
   const inner = new Map<string, string[]>()

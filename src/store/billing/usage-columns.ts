@@ -9,16 +9,17 @@ export type ColumnType =
   | 'credits'
   | 'credits?'
   | 'boolean'
-  // Text that holds JSON; a row that has none reads as an empty list.
+  // Text that contains JSON; a row without it reads as an empty list.
   | 'json?'
 
 export type UsageColumn = {
   readonly column: string
-  // Where its value is in the records of a row. Null: the column is for the store alone.
+  // Where its value is in the records of a row. Null: the column is only used by the store.
   readonly field: string | null
   readonly type: ColumnType
-  // `request`: known before the gate, and a field of the request's facts. `open`: written with the row. `close`: written by its
-  // settlement. `open, close`: a settlement replaces it where it has a value. `state`: written by the statements themselves.
+  // `request`: known before the reservation, and a field of the request's facts. `open`: written with the row. `close`: written
+  // by its settlement. `open, close`: a settlement replaces it where it has a value. `state`: written by the statements
+  // themselves.
   readonly written: 'request' | 'open' | 'close' | 'open, close' | 'state'
 }
 
@@ -72,7 +73,7 @@ const isRequest = ({ written }: FieldColumn) => written === 'request'
 const isBody = ({ column }: FieldColumn) => column === 'model_requested' || column === 'stream'
 const isPrice = ({ written }: FieldColumn) => written === 'open, close'
 
-// What the gate knows of every request, and the two columns that its body adds.
+// What the reservation knows of every request, and the two columns that its body adds.
 export const REQUEST_COLUMNS = REPORTED.filter(isRequest)
 
 // A row that is opened with a hold.

@@ -12,7 +12,7 @@ import { type HttpProxy, openTunnel, ProxyRefused } from './tunnel.ts'
 
 const HEAD_BYTES_MAX = 32_768
 const INTERIM_MAX = 8
-// Read from one connection before others have their turn.
+// Bytes read from one connection before others have their turn.
 const TURN_BYTES = 65_536
 // Longer than the pool keeps an idle connection: the pool closes them.
 const KEEP_ALIVE_MS = 600_000
@@ -25,7 +25,7 @@ type Shared = {
   readonly proxy: HttpProxy | undefined
   // Names and values of the headers of every request, alternating.
   readonly headers: readonly string[]
-  // Of the last TLS connection, to resume it.
+  // The session of the last TLS connection, to resume it.
   session: Buffer | undefined
 }
 
@@ -81,7 +81,7 @@ function openFirst({ options: { url, publicOnly }, proxy, session }: Shared): So
   return openSocket({ url: proxy.url, publicOnly: proxy.publicOnly })
 }
 
-// The socket that carries HTTP with the upstream, once it stands.
+// The socket that carries HTTP with the upstream, once connected.
 async function connected(shared: Shared, first: Socket, fail: (error: unknown) => void): Promise<Socket> {
   const { options, proxy } = shared
   const remember = (session: Buffer) => {
@@ -120,10 +120,10 @@ function httpConnection(
   let controller: Dispatcher.DispatchController | undefined
   let isPaused = false
   let isUsed = false
-  // Read since others had their turn.
+  // Bytes read since others had their turn.
   let burstBytes = 0
   const client = new UndiciClient(options.url.origin, {
-    // The socket is there already. Undici would open another one after it has closed: then this connection is over.
+    // The socket exists already. Undici would open another one after it has closed: then this connection is over.
     connect(_options, callback) {
       const closed = isUsed
       isUsed = true
@@ -132,7 +132,7 @@ function httpConnection(
     pipelining: 1,
     allowH2: false,
     maxHeaderSize: HEAD_BYTES_MAX,
-    // The pool has timeouts of its own.
+    // The pool has its own timeouts.
     headersTimeout: 0,
     bodyTimeout: 0,
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -171,7 +171,7 @@ function httpConnection(
       isPaused = true
       controller?.pause()
     },
-    // Later, since undici would hand over what waits before this call returns.
+    // Later, since undici would deliver waiting data before this call returns.
     resume() {
       if (!isPaused) return
       isPaused = false
@@ -208,7 +208,7 @@ function responseHandler(
   }
 }
 
-// Of header lines, as `headerLines` makes them.
+// From header lines, as `headerLines` makes them.
 function headerPairs(lines: string): readonly string[] {
   return lines.split('\r\n').flatMap(line => {
     const colon = line.indexOf(': ')
@@ -225,8 +225,8 @@ function headersOf(headers: Readonly<Record<string, string | string[] | undefine
   return map
 }
 
-// Undici's errors as the pool knows them: undefined for a connection that the upstream closed, a BadResponse for what cannot
-// be parsed.
+// Converts undici's errors for the pool: undefined for a connection that the upstream closed, a BadResponse for what cannot be
+// parsed.
 function poolError(error: Error | undefined, socket: Socket): Error | undefined {
   const { code = '', message = '' } = (error ?? {}) as { readonly code?: unknown; readonly message?: string }
   if (typeof code !== 'string' || !/^(HPE_|UND_ERR_)/.test(code)) return error

@@ -1,5 +1,5 @@
-// A tunnel through an HTTP proxy: the proxy is asked by CONNECT for a connection to the upstream. A proxy that refuses is a
-// failure to connect, so nothing was sent and another target may be tried.
+// A tunnel through an HTTP proxy, opened by CONNECT. A proxy that refuses is a failure to connect, so nothing was sent and
+// another target may be tried.
 import type { LookupAddress } from 'node:dns'
 import type { Socket } from 'node:net'
 import type { Client } from 'undici'
@@ -31,7 +31,7 @@ export async function openTunnel(
     connect: (_options, callback) => queueMicrotask(() => callback(null, socket)),
     allowH2: false,
     maxHeaderSize: HEAD_BYTES_MAX,
-    // The pool bounds the time until the connection stands.
+    // The pool bounds the time until it is connected.
     headersTimeout: 0,
   })
   try {
@@ -42,7 +42,7 @@ export async function openTunnel(
     const { statusCode } = await client.connect({ path: authority, headers })
     if (statusCode < 200 || statusCode > 299) throw new ProxyRefused(`the proxy answered ${statusCode} to CONNECT`)
   } finally {
-    // The socket is no longer its own.
+    // The socket no longer belongs to it.
     client.destroy().catch(onBug)
   }
 }
