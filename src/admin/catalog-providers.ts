@@ -1,6 +1,6 @@
 // Admin operations on providers and their credentials. A secret is encrypted on input and never shown again.
 import type { Credential, Provider } from '../domain/catalog.ts'
-import type { Seal } from '../lib/encryption.ts'
+import type { Encryption } from '../lib/encryption.ts'
 import type { NewCredential, ProviderEntry } from '../store/contract/catalog.ts'
 import type { Actor } from '../store/contract/operator.ts'
 import { type CatalogNeeds, type EntryMethods, merged, splitStatus, staleness, thenRefresh } from './catalog-input.ts'
@@ -22,7 +22,7 @@ export type ProviderMethods = EntryMethods<'provider', ProviderObject> & {
 }
 
 export type ProviderNeeds = CatalogNeeds & {
-  readonly seal: Seal
+  readonly encryption: Encryption
   readonly credentialsMax: number
   // Throws the refusal of an address that is not public, where only those are allowed.
   checkAddress(url: string, param: string): Promise<void>
@@ -44,16 +44,16 @@ export function providerMethods(needs: ProviderNeeds): ProviderMethods {
     return { provider: { ...provider, publicOnly: true } satisfies Provider, credentials }
   }
 
-  function sealed(providerId: string, secret: string): NewCredential {
+  function encrypted(providerId: string, secret: string): NewCredential {
     const id = `cred_${needs.newId().replaceAll('-', '')}`
-    return { providerId, id, sealed: needs.seal.seal(secret, [providerId, id]), last4: last4Of(secret) }
+    return { providerId, id, ciphertext: needs.encryption.encrypt(secret, [providerId, id]), last4: last4Of(secret) }
   }
 
   return {
     async create(input, actor) {
       const { active = true, document } = splitStatus(input)
       const { provider, credentials } = await read(document)
-      const secrets = credentials.map(({ secret }) => sealed(provider.id, secret))
+      const secrets = credentials.map(({ secret }) => encrypted(provider.id, secret))
       const made = { provider, entered: JSON.stringify(withoutSecrets(document)), active, credentials: secrets }
       const entry = await thenRefresh(needs, catalog.createProvider(made, needs.providersMax, actor))
       if (entry === 'exists') throw conflict(`There is a provider ${provider.id} already.`, 'id')
@@ -107,7 +107,7 @@ export function providerMethods(needs: ProviderNeeds): ProviderMethods {
       const [credential] = needs.reader.provider({ ...merged(before.entered, {}), api_key: apiKey }).credentials
       if (credential === undefined) throw wrong('api_key', 'a secret: this kind takes none')
       const when = { basedOn: asked ?? before.version, max: needs.credentialsMax }
-      const added = catalog.addCredential(sealed(id, credential.secret), when, actor)
+      const added = catalog.addCredential(encrypted(id, credential.secret), when, actor)
       const entry = await thenRefresh(needs, added)
       if (entry === 'too_many') throw conflict(`A provider has at most ${needs.credentialsMax} credentials.`)
       if (entry === 'changed' || entry === 'provisioned') throw staleness('provider', id, entry)

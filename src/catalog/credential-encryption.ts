@@ -5,60 +5,64 @@ import { BadConfig } from '../config/bad-config.ts'
 import type { Config } from '../config/config.ts'
 import { installationKey } from '../config/installation-key.ts'
 import type { Credential } from '../domain/catalog.ts'
-import { type Seal, sealWith } from '../lib/encryption.ts'
+import { type Encryption, encryptionWith } from '../lib/encryption.ts'
 import { lru } from '../lib/lru.ts'
-import type { CatalogStore, ResealedCredential, SealedCredential } from '../store/contract/catalog.ts'
+import type { CatalogStore, EncryptedCredential, ReencryptedCredential } from '../store/contract/catalog.ts'
 
-export type Seals = {
+export type CredentialEncryption = {
   // For credentials entered from now on.
-  readonly seal: Seal
+  readonly encryption: Encryption
   // The credentials that can be decrypted, by provider; the others are left out. Those under the previous key are encrypted again
   // in the store.
-  open(credentials: readonly SealedCredential[]): Promise<ReadonlyMap<string, readonly Credential[]>>
+  decrypt(credentials: readonly EncryptedCredential[]): Promise<ReadonlyMap<string, readonly Credential[]>>
 }
 
 const REMEMBERED_MAX = 10_000
 
 // A credential that no key decrypts ends the start.
-export async function openSeals(catalog: CatalogStore, config: Config): Promise<Seals> {
-  const seal = sealWith(installationKey(config), 'credentials')
+export async function openCredentialEncryption(catalog: CatalogStore, config: Config): Promise<CredentialEncryption> {
+  const encryption = encryptionWith(installationKey(config), 'credentials')
   const { encryptionKeyPrevious: previous } = config
-  const before = previous === undefined ? undefined : sealWith(Buffer.from(previous, 'hex'), 'credentials')
+  const before = previous === undefined ? undefined : encryptionWith(Buffer.from(previous, 'hex'), 'credentials')
   // A credential's secret never changes, whichever key encrypts it: one that another node has encrypted with a key we do not have
   // yet continues to be used.
   const known = lru<string, string>(REMEMBERED_MAX)
 
-  async function open(credentials: readonly SealedCredential[]): Promise<ReadonlyMap<string, readonly Credential[]>> {
+  async function decrypt(
+    credentials: readonly EncryptedCredential[],
+  ): Promise<ReadonlyMap<string, readonly Credential[]>> {
     const opened = new Map<string, readonly Credential[]>()
-    const moved: ResealedCredential[] = []
+    const moved: ReencryptedCredential[] = []
     for (const credential of credentials) {
-      const { providerId, id, sealed } = credential
+      const { providerId, id, ciphertext } = credential
       const context = [providerId, id]
-      const ours = opening(seal, credential)
-      const theirs = ours === undefined && before !== undefined ? opening(before, credential) : undefined
-      if (theirs !== undefined) moved.push({ ...credential, sealed: seal.seal(theirs, context), before: sealed })
+      const ours = decrypted(encryption, credential)
+      const theirs = ours === undefined && before !== undefined ? decrypted(before, credential) : undefined
+      if (theirs !== undefined)
+        moved.push({ ...credential, ciphertext: encryption.encrypt(theirs, context), before: ciphertext })
       const secret = ours ?? theirs ?? known.get(context.join(' '))
       if (secret === undefined) continue
       known.set(context.join(' '), secret)
       opened.set(providerId, [...(opened.get(providerId) ?? []), { id, secret }])
     }
-    if (moved.length > 0) await catalog.reseal(moved)
+    if (moved.length > 0) await catalog.replaceCredentials(moved)
     return opened
   }
 
-  const stored = await catalog.sealed()
-  const opened = await open(stored)
+  const stored = await catalog.credentials()
+  const opened = await decrypt(stored)
   if ([...opened.values()].flat().length < stored.length) {
     const key = config.encryptionKey === undefined ? 'the key file encryption.key' : 'TURNPIKE_ENCRYPTION_KEY'
-    const way = 'give the key that sealed them, or that one as TURNPIKE_ENCRYPTION_KEY_PREVIOUS to change to a new one'
+    const way =
+      'give the key that encrypted them, or that one as TURNPIKE_ENCRYPTION_KEY_PREVIOUS to change to a new one'
     throw new BadConfig(`${key} does not open the stored provider credentials: ${way}`)
   }
-  return { seal, open }
+  return { encryption, decrypt }
 }
 
-function opening(seal: Seal, { providerId, id, sealed }: SealedCredential): string | undefined {
+function decrypted(encryption: Encryption, { providerId, id, ciphertext }: EncryptedCredential): string | undefined {
   try {
-    return seal.open(sealed, [providerId, id])
+    return encryption.decrypt(ciphertext, [providerId, id])
   } catch {
     return undefined
   }

@@ -4,7 +4,7 @@ import { BadConfig, NoConfigFile } from '../config/bad-config.ts'
 import { type Config, loadConfig } from '../config/config.ts'
 import type { Credential, Provider } from '../domain/catalog.ts'
 import type { Exchange } from '../domain/dollars.ts'
-import type { Seal } from '../lib/encryption.ts'
+import type { Encryption } from '../lib/encryption.ts'
 import { wordsOf } from '../lib/error-text.ts'
 import { type Catalog, catalogOf, type LiveCatalog, liveCatalog } from '../route/catalog.ts'
 import type { NameClash, Provisioned, StoredCatalog } from '../store/contract/catalog.ts'
@@ -12,12 +12,12 @@ import type { Actor } from '../store/contract/operator.ts'
 import type { Store } from '../store/contract/store.ts'
 import type { Log } from '../telemetry/log.ts'
 import { missingPackages } from '../upstream/ai-sdk/models.ts'
-import { openSeals, type Seals } from './credential-encryption.ts'
+import { type CredentialEncryption, openCredentialEncryption } from './credential-encryption.ts'
 import { type Declared, declaredBy } from './declared.ts'
 
 export type CatalogService = {
   readonly live: LiveCatalog
-  readonly seal: Seal
+  readonly encryption: Encryption
   exchange(): Exchange
   // The credentials declared by the file or environment.
   credentialsOf(providerId: string): readonly Credential[]
@@ -37,7 +37,7 @@ export type CatalogContext = { readonly config: Config; readonly newId: () => st
 
 export async function openCatalog(store: Store, ground: CatalogContext): Promise<CatalogService> {
   const { config, newId } = ground
-  const seals = await openSeals(store.catalog, config)
+  const credentialEncryption = await openCredentialEncryption(store.catalog, config)
   let declared = await withoutOwned(declaredBy(config, newId), store)
   const first = await store.catalog.provision(declared.catalog, {
     digest: declared.digest,
@@ -54,7 +54,7 @@ export async function openCatalog(store: Store, ground: CatalogContext): Promise
   async function current(): Promise<Catalog> {
     const stored = await store.catalog.load()
     if (stored.digest !== declared.digest) readFileAgain(stored.digest)
-    const catalog = await inForce(stored, declared, { seals, config, leaveOut })
+    const catalog = await inForce(stored, declared, { credentialEncryption, config, leaveOut })
     revision = stored.revision
     return catalog
   }
@@ -104,7 +104,7 @@ export async function openCatalog(store: Store, ground: CatalogContext): Promise
 
   return {
     live,
-    seal: seals.seal,
+    encryption: credentialEncryption.encryption,
     revision: () => revision,
     exchange: () => declared.exchange,
     credentialsOf: id => declared.credentialsOf(id),
@@ -176,27 +176,28 @@ function sayStart({ superseded, clashes }: Provisioned, { config, log }: Catalog
 }
 
 type InForceNeeds = {
-  readonly seals: Seals
+  readonly credentialEncryption: CredentialEncryption
   readonly config: Config
   leaveOut(what: 'provider' | 'model', id: string, why: string): void
 }
 
 const NOT_DECLARED = 'the configuration file does not declare it as it was applied'
-const NOT_OPENED = 'another key than TURNPIKE_ENCRYPTION_KEY and the one before it has sealed its credentials'
+const NOT_DECRYPTED =
+  'its credentials were encrypted with another key than TURNPIKE_ENCRYPTION_KEY and the one before it'
 
 // No provider is called without the secret that was declared for it, or with an unresolved placeholder.
 async function inForce(stored: StoredCatalog, declared: Declared, needs: InForceNeeds): Promise<Catalog> {
-  const credentials = new Map(await needs.seals.open(stored.credentials))
+  const credentials = new Map(await needs.credentialEncryption.decrypt(stored.credentials))
   const left = (what: 'provider' | 'model', id: string, why: string): [] => {
     needs.leaveOut(what, id, why)
     return []
   }
   const isDeclared = new Set(stored.provisioned)
-  const isSealed = new Set(stored.credentials.map(({ providerId }) => providerId))
+  const hasCredentials = new Set(stored.credentials.map(({ providerId }) => providerId))
   const providers = stored.providers.flatMap(provider => {
     const { id } = provider
     if (!isDeclared.has(id)) {
-      if (isSealed.has(id) && !credentials.has(id)) return left('provider', id, NOT_OPENED)
+      if (hasCredentials.has(id) && !credentials.has(id)) return left('provider', id, NOT_DECRYPTED)
       return [needs.config.allowPrivateUpstreams ? anywhere(provider) : provider]
     }
     const used = declared.providerBehind(provider)

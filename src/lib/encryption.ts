@@ -2,12 +2,12 @@
 // cannot be moved to another row, and names its key.
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 
-export type Seal = {
+export type Encryption = {
   // Identifies the key without revealing it.
   readonly keyId: string
-  seal(secret: string, context: readonly string[]): string
+  encrypt(secret: string, context: readonly string[]): string
   // Throws if it was encrypted with another key, for another context, or was modified.
-  open(sealed: string, context: readonly string[]): string
+  decrypt(ciphertext: string, context: readonly string[]): string
 }
 
 const CIPHER = 'aes-256-gcm'
@@ -15,28 +15,29 @@ const FORM = 'v1'
 const IV_BYTES = 12
 const TAG_BYTES = 16
 
-export function sealWith(master: Buffer, purpose: string): Seal {
+export function encryptionWith(master: Buffer, purpose: string): Encryption {
+  // These texts are part of the keys and never change.
   const key = derived(master, `turnpike seal ${purpose}`, 32)
   const keyId = derived(master, `turnpike key id ${purpose}`, 6).toString('hex')
 
   return {
     keyId,
-    seal(secret, context) {
+    encrypt(secret, context) {
       const iv = randomBytes(IV_BYTES)
       const cipher = createCipheriv(CIPHER, key, iv, { authTagLength: TAG_BYTES })
       cipher.setAAD(bound(context))
       const bytes = Buffer.concat([iv, cipher.update(secret, 'utf8'), cipher.final(), cipher.getAuthTag()])
       return `${FORM}.${keyId}.${bytes.toString('base64url')}`
     },
-    open(sealed, context) {
-      const [form, by, text = ''] = sealed.split('.')
-      if (form !== FORM || by !== keyId) throw new Error('it was sealed with another key')
+    decrypt(ciphertext, context) {
+      const [form, by, text = ''] = ciphertext.split('.')
+      if (form !== FORM || by !== keyId) throw new Error('it was encrypted with another key')
       const bytes = Buffer.from(text, 'base64url')
       if (bytes.length < IV_BYTES + TAG_BYTES) throw new Error('it is cut short')
-      const opener = createDecipheriv(CIPHER, key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })
-      opener.setAAD(bound(context))
-      opener.setAuthTag(bytes.subarray(-TAG_BYTES))
-      return Buffer.concat([opener.update(bytes.subarray(IV_BYTES, -TAG_BYTES)), opener.final()]).toString('utf8')
+      const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })
+      decipher.setAAD(bound(context))
+      decipher.setAuthTag(bytes.subarray(-TAG_BYTES))
+      return Buffer.concat([decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES)), decipher.final()]).toString('utf8')
     },
   }
 }

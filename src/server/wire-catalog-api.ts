@@ -55,7 +55,7 @@ export function catalogMethods({
   return {
     providers: providerMethods({
       ...needs,
-      seal: catalogService.seal,
+      encryption: catalogService.encryption,
       credentialsMax: config.bounds.credentialsPerProviderMax,
       checkAddress: config.allowPrivateUpstreams ? async () => undefined : checkAddress,
       healthOf,

@@ -14,7 +14,7 @@ import { BOUNDS } from '../../src/config/limits.ts'
 import { priceSnapshot } from '../../src/domain/catalog.ts'
 import { adminApi } from '../../src/http/admin/admin-api.ts'
 import { sessionCookies } from '../../src/http/admin/session-cookie.ts'
-import { sealWith } from '../../src/lib/encryption.ts'
+import { encryptionWith } from '../../src/lib/encryption.ts'
 import { catalogMethods } from '../../src/server/wire-catalog-api.ts'
 import { idAt } from '../../src/store/sql/time-order.ts'
 import { ENGINES, openRooms } from './engines.ts'
@@ -47,7 +47,7 @@ export async function openAdminFixture() {
   const aborted: string[] = []
   const refreshed: number[] = []
   const money = { exchange: EXCHANGE }
-  const seal = sealWith(randomBytes(32), 'credentials')
+  const encryption = encryptionWith(randomBytes(32), 'credentials')
   const newId = () => randomUUIDv7()
   const sessions = sessionMethods({ sessions: rooms.sessions, sessionsPerOperatorMax: 3, newId, randomBytes })
   await rooms.operators.setRoot(createHash('sha256').update(TOKEN).digest('hex'))
@@ -84,7 +84,7 @@ export async function openAdminFixture() {
     catalog: catalogMethods({
       catalog: rooms.catalog,
       catalogService: {
-        seal,
+        encryption,
         exchange: () => money.exchange,
         credentialsOf: () => [],
         refresh: async () => void refreshed.push(rooms.clock.now()),
@@ -106,7 +106,7 @@ export async function openAdminFixture() {
     aborted,
     refreshed,
     money,
-    seal,
+    encryption,
     base,
     async call(method: string, path: string, body?: unknown, headers: Record<string, string | undefined> = {}) {
       const sent = body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }

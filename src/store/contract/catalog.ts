@@ -29,8 +29,8 @@ export type CatalogStore = {
   removeCredential(providerId: string, id: string, actor: Actor): Promise<ProviderEntry | undefined>
   // Replaces every credential by these texts in one transaction, for another key. One that another node has encrypted again
   // meanwhile stays.
-  sealed(): Promise<readonly SealedCredential[]>
-  reseal(credentials: readonly ResealedCredential[]): Promise<void>
+  credentials(): Promise<readonly EncryptedCredential[]>
+  replaceCredentials(credentials: readonly ReencryptedCredential[]): Promise<void>
 
   model(id: string): Promise<ModelEntry | undefined>
   models(page: Page): Promise<Paged<ModelEntry>>
@@ -47,7 +47,7 @@ export type DeclaredCatalog = { readonly providers: readonly Provider[]; readonl
 export type StoredCatalog = {
   readonly providers: readonly Provider[]
   readonly models: readonly Model[]
-  readonly credentials: readonly SealedCredential[]
+  readonly credentials: readonly EncryptedCredential[]
   // Ids of the providers that a file declares.
   readonly provisioned: readonly string[]
   // The digest of the file applied last, by any node; null if there is none.
@@ -101,9 +101,9 @@ export type ProviderEntry = Standing & {
 }
 export type ModelEntry = Standing & { readonly model: Model }
 
-export type SealedCredential = { readonly providerId: string; readonly id: string; readonly sealed: string }
-export type ResealedCredential = SealedCredential & { readonly before: string }
-export type NewCredential = SealedCredential & { readonly last4: string }
+export type EncryptedCredential = { readonly providerId: string; readonly id: string; readonly ciphertext: string }
+export type ReencryptedCredential = EncryptedCredential & { readonly before: string }
+export type NewCredential = EncryptedCredential & { readonly last4: string }
 
 export type NewProvider = {
   readonly provider: Provider

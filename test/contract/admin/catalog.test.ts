@@ -46,7 +46,7 @@ test('a provider is added, changed, made inactive and deleted, and each change i
   assertShape(ADMIN.deleteProvider, gone.body)
 })
 
-test('a secret goes in, is sealed in its row, and is in no answer and no event', async () => {
+test('a secret goes in, is encrypted in its row, and is in no response and no event', async () => {
   await using fixture = await openAdminFixture()
 
   const made = await fixture.call('POST', '/providers', { ...ACME, api_key: SECRET })
@@ -67,12 +67,12 @@ test('a secret goes in, is sealed in its row, and is in no answer and no event',
     ],
   )
   for (const { text } of [made, added, short, removed, events, await fixture.call('GET', '/providers')]) {
-    assert.ok(!text.includes(SECRET) && !text.includes('sealed'))
+    assert.ok(!text.includes(SECRET) && !text.includes('ciphertext'))
   }
   const everything = JSON.stringify(await fixture.rooms.sql.all('SELECT spec, entered FROM provider'))
   assert.ok(!everything.includes(SECRET))
-  const [row] = (await fixture.rooms.catalog.sealed()).filter(({ id }) => id === first.id)
-  assert.equal(fixture.seal.open(row?.sealed ?? '', ['acme', first.id]), SECRET)
+  const [row] = (await fixture.rooms.catalog.credentials()).filter(({ id }) => id === first.id)
+  assert.equal(fixture.encryption.decrypt(row?.ciphertext ?? '', ['acme', first.id]), SECRET)
   assertShape(ADMIN.addCredential, added.body)
 })
 
@@ -85,7 +85,7 @@ test('another address forgets the credentials, and a secret cannot come in by a 
 
   assert.deepEqual([slipped.status, slipped.body.error.param], [400, 'api_key'])
   assert.deepEqual([moved.status, moved.body.credentials], [200, []])
-  assert.deepEqual(await fixture.rooms.catalog.sealed(), [])
+  assert.deepEqual(await fixture.rooms.catalog.credentials(), [])
 })
 
 test('addresses that are not public are refused by name when they are saved, however they are written', async () => {
@@ -184,7 +184,7 @@ test('a secret that was meant for one address is not stored when the provider ha
     fixture.call('POST', '/providers/acme/credentials', { api_key: SECRET }, { 'if-match': version })
 
   const late = await add(`"${body.version}"`)
-  const none = await fixture.rooms.catalog.sealed()
+  const none = await fixture.rooms.catalog.credentials()
   const anew = await add('"2"')
 
   assert.deepEqual([late.status, late.body.error.code, none], [409, 'conflict', []])

@@ -88,7 +88,7 @@ for (const { engine, open } of ENGINES) {
     assert.deepEqual([taken.provisioned, taken.credentials.length, taken.models[0]?.name], [[], 1, 'taken up'])
     // The file brings its own credentials.
     assert.deepEqual([back.provisioned, back.credentials.length, back.models[0]?.name], [['a'], 0, 'm'])
-    assert.deepEqual(await rooms.catalog.sealed(), [])
+    assert.deepEqual(await rooms.catalog.credentials(), [])
   })
 
   test(`${engine}: a name that an operator's model has is refused to a file, or left out of it`, async () => {
@@ -161,29 +161,29 @@ for (const { engine, open } of ENGINES) {
       await add(rooms, provider('own'), ['s1', 's2'])
 
       await update(rooms, provider('own', { passthrough: ['x'] }))
-      const kept = await rooms.catalog.sealed()
+      const kept = await rooms.catalog.credentials()
       rooms.clock.advance(1)
       await update(rooms, provider('own', change))
 
-      assert.deepEqual([kept.length, (await rooms.catalog.sealed()).length], [2, 0], JSON.stringify(change))
+      assert.deepEqual([kept.length, (await rooms.catalog.credentials()).length], [2, 0], JSON.stringify(change))
       const [last] = (await rooms.events.list({ limit: 1 })).data
       assert.equal(JSON.parse(last?.detail ?? '{}').credentialsForgotten, 2)
     }
   })
 
-  test(`${engine}: credentials are added, listed without their secret, bounded, removed and sealed anew`, async () => {
+  test(`${engine}: credentials are added, listed without their secret, bounded, removed and encrypted again`, async () => {
     await using rooms = await openRooms(open)
     const { catalog } = rooms
     await add(rooms, provider('own'), ['s1'])
 
     const two = await catalog.addCredential(credential('own', 's2'), { basedOn: 1, max: 2 }, OPERATOR)
     const three = await catalog.addCredential(credential('own', 's3'), { basedOn: 2, max: 2 }, OPERATOR)
-    const { sealed: before } = credential('own', 's1')
-    await catalog.reseal([
-      { providerId: 'own', id: 's1', sealed: 'anew', before },
-      { providerId: 'own', id: 's2', sealed: 'too late', before: 'of another key' },
+    const { ciphertext: before } = credential('own', 's1')
+    await catalog.replaceCredentials([
+      { providerId: 'own', id: 's1', ciphertext: 'new', before },
+      { providerId: 'own', id: 's2', ciphertext: 'too late', before: 'of another key' },
     ])
-    const all = await catalog.sealed()
+    const all = await catalog.credentials()
     const one = await catalog.removeCredential('own', 's2', OPERATOR)
 
     assert.ok(typeof two === 'object')
@@ -196,10 +196,10 @@ for (const { engine, open } of ENGINES) {
     )
     assert.equal(three, 'too_many')
     assert.deepEqual(
-      all.map(each => [each.id, each.sealed]),
+      all.map(each => [each.id, each.ciphertext]),
       [
-        ['s1', 'anew'],
-        ['s2', 'sealed-s2'],
+        ['s1', 'new'],
+        ['s2', 'encrypted-s2'],
       ],
     )
     assert.deepEqual(
@@ -285,7 +285,7 @@ function targetAt(providerId: string) {
 }
 
 function credential(providerId: string, id: string) {
-  return { providerId, id, sealed: `sealed-${id}`, last4: 'abcd' }
+  return { providerId, id, ciphertext: `encrypted-${id}`, last4: 'abcd' }
 }
 
 function newOne(one: Provider, credentials: readonly string[] = []) {

@@ -8,7 +8,7 @@ import type { Sql, Tx } from '../../../src/store/sql/sql.ts'
 import { model, provider } from '../../support/catalog.ts'
 import { ENGINES, OPERATOR, openRooms, type Rooms } from '../../support/engines.ts'
 
-const CREDENTIAL = { providerId: 'a', id: 's1', sealed: 'sealed', last4: 'abcd' }
+const CREDENTIAL = { providerId: 'a', id: 's1', ciphertext: 'encrypted', last4: 'abcd' }
 const FILE = { digest: null, evenSuperseded: false, clashes: 'refuse', dryRun: false, actor: OPERATOR } as const
 
 for (const { engine, open } of ENGINES) {
@@ -40,7 +40,7 @@ for (const { engine, open } of ENGINES) {
     assert.deepEqual(await late.deleteProvider('a', undefined, OPERATOR), 'changed')
 
     const kept = await rooms.catalog.provider('a')
-    assert.deepEqual([kept?.provider.kind, kept?.provisioned, await rooms.catalog.sealed()], ['openai', false, []])
+    assert.deepEqual([kept?.provider.kind, kept?.provisioned, await rooms.catalog.credentials()], ['openai', false, []])
   })
 
   test(`${engine}: the catalog is read as it was at one moment`, async () => {

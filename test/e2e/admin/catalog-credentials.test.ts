@@ -52,7 +52,7 @@ test('a wrong encryption key stops the start; with the previous key everything i
   const [old, next] = [randomBytes(32).toString('hex'), randomBytes(32).toString('base64')]
   await using gateway = await startGateway({ env: { ...PRIVATE, TURNPIKE_ENCRYPTION_KEY: old } })
   await enter(gateway, upstream.url)
-  const before = await sealedOf(gateway)
+  const before = await ciphertextsOf(gateway)
   await gateway.stop({ hurry: true })
 
   await t.test('a wrong key', async () => {
@@ -74,7 +74,7 @@ test('a wrong encryption key stops the start; with the previous key everything i
     await gateway.restart({ TURNPIKE_ENCRYPTION_KEY: next, TURNPIKE_ENCRYPTION_KEY_PREVIOUS: old })
 
     assert.equal((await gateway.chat()).status, 200)
-    assert.notDeepEqual(await sealedOf(gateway), before)
+    assert.notDeepEqual(await ciphertextsOf(gateway), before)
   })
 
   await t.test('the new key alone', async () => {
@@ -141,6 +141,6 @@ function authorizations(upstream: Upstream): (string | string[] | undefined)[] {
   return upstream.journal.map(({ headers }) => headers.authorization)
 }
 
-async function sealedOf(gateway: Gateway): Promise<readonly string[]> {
+async function ciphertextsOf(gateway: Gateway): Promise<readonly string[]> {
   return [...new Set((await gateway.stored()).match(/v1\.[0-9a-f]{12}\./g) ?? [])].slice(-1)
 }

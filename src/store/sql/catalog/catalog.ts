@@ -5,7 +5,7 @@ import { addCredential, createProvider, deleteProvider, removeCredential, update
 import { deleteModel, saveModels } from './edit-models.ts'
 import { provisioning } from './provision.ts'
 import { stepRevision } from './revision.ts'
-import { listModels, listProviders, load, readModelById, readProviderById, readSealed } from './rows.ts'
+import { listModels, listProviders, load, readCredentials, readModelById, readProviderById } from './rows.ts'
 
 export function sqlCatalog(sql: Sql): CatalogStore {
   const alone = <T>(work: (tx: Tx) => Promise<T>) => sql.transaction(work, 'catalog')
@@ -26,12 +26,12 @@ export function sqlCatalog(sql: Sql): CatalogStore {
     deleteProvider: (id, basedOn, actor) => changing(tx => deleteProvider(tx, id, basedOn, actor)),
     addCredential: (credential, when, actor) => changing(tx => addCredential(tx, credential, when, actor)),
     removeCredential: (providerId, id, actor) => changing(tx => removeCredential(tx, providerId, id, actor)),
-    sealed: () => readSealed(sql),
-    reseal: credentials =>
+    credentials: () => readCredentials(sql),
+    replaceCredentials: credentials =>
       alone(async tx => {
-        for (const { providerId, id, sealed, before } of credentials) {
-          const reseal = 'UPDATE credential SET sealed = $1 WHERE provider_id = $2 AND id = $3 AND sealed = $4'
-          await tx.run(reseal, [sealed, providerId, id, before])
+        for (const { providerId, id, ciphertext, before } of credentials) {
+          const statement = 'UPDATE credential SET sealed = $1 WHERE provider_id = $2 AND id = $3 AND sealed = $4'
+          await tx.run(statement, [ciphertext, providerId, id, before])
         }
       }),
 

@@ -112,11 +112,11 @@ async function stepOn(tx: Tx, id: string, version: number): Promise<boolean> {
   return (await tx.run(stepped, [id, version])) === 1
 }
 
-async function insertCredential(tx: Tx, { providerId, id, sealed, last4 }: NewCredential): Promise<void> {
+async function insertCredential(tx: Tx, { providerId, id, ciphertext, last4 }: NewCredential): Promise<void> {
   await tx.run('INSERT INTO credential (provider_id, id, sealed, last4, created_at) VALUES ($1, $2, $3, $4, $5)', [
     providerId,
     id,
-    sealed,
+    ciphertext,
     last4,
     tx.now(),
   ])

@@ -11,9 +11,9 @@ import {
 import { isKnownToReason } from '../../../domain/reasoning.ts'
 import type {
   DeclaredModel,
+  EncryptedCredential,
   ModelEntry,
   ProviderEntry,
-  SealedCredential,
   StoredCatalog,
 } from '../../contract/catalog.ts'
 import type { Page, Paged } from '../../contract/operator.ts'
@@ -34,7 +34,7 @@ export async function load(tx: Tx): Promise<StoredCatalog> {
   return {
     providers: providers.map(readProvider).sort(byId),
     models: models.map(readModel).sort(byId),
-    credentials: credentials.map(readSealedRow).sort(byId),
+    credentials: credentials.map(readCredentialRow).sort(byId),
     provisioned: providers.filter(row => int(row.provisioned) === 1).map(row => text(row.id)),
     digest: textOrNull((await lastApplied(tx))?.digest),
     revision: await readRevision(tx),
@@ -46,8 +46,10 @@ export function lastApplied(tx: Tx): Promise<Row | undefined> {
   return tx.get('SELECT digest, turn FROM applied_file ORDER BY turn DESC LIMIT 1')
 }
 
-export async function readSealed(tx: Tx): Promise<readonly SealedCredential[]> {
-  return (await tx.all('SELECT provider_id, id, sealed FROM credential ORDER BY provider_id, id')).map(readSealedRow)
+export async function readCredentials(tx: Tx): Promise<readonly EncryptedCredential[]> {
+  return (await tx.all('SELECT provider_id, id, sealed FROM credential ORDER BY provider_id, id')).map(
+    readCredentialRow,
+  )
 }
 
 export async function readProviderById(tx: Tx, id: string): Promise<ProviderEntry | undefined> {
@@ -140,8 +142,8 @@ function standingOf(row: Row) {
   }
 }
 
-function readSealedRow(row: Row): SealedCredential {
-  return { providerId: text(row.provider_id), id: text(row.id), sealed: text(row.sealed) }
+function readCredentialRow(row: Row): EncryptedCredential {
+  return { providerId: text(row.provider_id), id: text(row.id), ciphertext: text(row.sealed) }
 }
 
 // JSON has no bigint.
