@@ -172,7 +172,7 @@ test('changes meet versions: what was changed meanwhile is a 409, by If-Match to
     const stale = await fixture.call('DELETE', path, undefined, { 'if-match': '"1"' })
     assert.deepEqual([stale.status, stale.body.error.code], [409, 'conflict'])
     assert.equal(stale.body.error.metadata.reason, 'version_changed')
-    assert.match(stale.body.error.message, /read it again/)
+    assert.match(stale.body.error.message, /read it again/i)
   }
 })
 
