@@ -15,17 +15,17 @@ export type Declared = {
   readonly exchange: Exchange
   // A stored provider with its placeholders resolved and its credentials. Undefined if they are not known: no provider of this
   // name is declared, or one with another address.
-  providerBehind(stored: Provider): Used | undefined
+  resolveProvider(stored: Provider): ResolvedProvider | undefined
   // Undefined if it has a placeholder that is not declared here.
-  modelBehind(stored: Model): Model | undefined
+  resolveModel(stored: Model): Model | undefined
   // Empty for a provider that is not declared.
   credentialsOf(providerId: string): readonly Credential[]
 }
-type Used = { readonly provider: Provider; readonly credentials: readonly Credential[] }
+type ResolvedProvider = { readonly provider: Provider; readonly credentials: readonly Credential[] }
 
 export function declaredBy(config: Config, newId: () => string): Declared {
   const { providers, models, raw, digest, exchange } = config.catalog ?? withoutFile(config, newId)
-  const used = { providers: byId(providers.map(withoutCredentials)), models: byId(models) }
+  const resolved = { providers: byId(providers.map(withoutCredentials)), models: byId(models) }
   const stored = { providers: byId(raw.providers), models: byId(raw.models) }
   const credentialsOf = (id: string) => providers.find(provider => provider.id === id)?.credentials ?? []
   return {
@@ -35,23 +35,25 @@ export function declaredBy(config: Config, newId: () => string): Declared {
     },
     digest,
     exchange,
-    providerBehind(provider) {
+    resolveProvider(provider) {
       const declared = stored.providers.get(provider.id)
       if (declared === undefined || isElsewhere(declared, provider)) return undefined
-      const whole = filledIn(provider, declared, used.providers.get(provider.id) ?? {})
+      const whole = resolveFields(provider, declared, resolved.providers.get(provider.id) ?? {})
       return whole && { provider: whole, credentials: credentialsOf(provider.id) }
     },
-    modelBehind: model => filledIn(model, stored.models.get(model.id) ?? {}, used.models.get(model.id) ?? {}),
+    resolveModel: model => resolveFields(model, stored.models.get(model.id) ?? {}, resolved.models.get(model.id) ?? {}),
     credentialsOf,
   }
 }
 
 // Field by field: where the stored value equals the declared one, the resolved value is used. An unresolved placeholder is not
 // usable.
-function filledIn<T extends object>(stored: T, declared: Partial<T>, used: Partial<T>): T | undefined {
+function resolveFields<T extends object>(stored: T, declared: Partial<T>, resolved: Partial<T>): T | undefined {
   const fields = (Object.keys(stored) as (keyof T)[]).map(name => {
     const isDeclared = name in declared && isDeepStrictEqual(stored[name], declared[name])
-    return isDeclared ? ([name, used[name]] as const) : ([name, stored[name], hasPlaceholder(stored[name])] as const)
+    return isDeclared
+      ? ([name, resolved[name]] as const)
+      : ([name, stored[name], hasPlaceholder(stored[name])] as const)
   })
   return fields.some(([, , isLeft]) => isLeft) ? undefined : (Object.fromEntries(fields) as T)
 }

@@ -35,8 +35,8 @@ const START: Actor = { name: 'start', address: 'local' }
 
 export type CatalogContext = { readonly config: Config; readonly newId: () => string; readonly log: Log }
 
-export async function openCatalog(store: Store, ground: CatalogContext): Promise<CatalogService> {
-  const { config, newId } = ground
+export async function openCatalog(store: Store, context: CatalogContext): Promise<CatalogService> {
+  const { config, newId } = context
   const credentialEncryption = await openCredentialEncryption(store.catalog, config)
   let declared = await withoutOwned(declaredBy(config, newId), store)
   const first = await store.catalog.provision(declared.catalog, {
@@ -46,8 +46,8 @@ export async function openCatalog(store: Store, ground: CatalogContext): Promise
     dryRun: false,
     actor: START,
   })
-  sayStart(first, ground)
-  const told = new Set<string>()
+  logStart(first, context)
+  const reported = new Set<string>()
   let revision = 0
   const live = liveCatalog(await current())
 
@@ -61,28 +61,28 @@ export async function openCatalog(store: Store, ground: CatalogContext): Promise
 
   // Logged once for each: this runs with every change of the catalog.
   function leaveOut(what: 'provider' | 'model', id: string, why: string): void {
-    if (told.has(`${what} ${id}`)) return
-    told.add(`${what} ${id}`)
-    ground.log.warn({ [what]: id }, `a ${what} is left out: ${why}`)
+    if (reported.has(`${what} ${id}`)) return
+    reported.add(`${what} ${id}`)
+    context.log.warn({ [what]: id }, `a ${what} is left out: ${why}`)
   }
 
   // Another node has applied a file. If ours is now the same, its declarations are ours too: its credentials are stored nowhere
   // else. A start that found its file superseded is not warned again.
   function readFileAgain(applied: string | null): void {
     if (config.catalog === undefined || applied === null) return
-    const isNews = !told.has(applied) && !first.superseded
-    told.add(applied)
+    const isNews = !reported.has(applied) && !first.superseded
+    reported.add(applied)
     try {
       const again = loadConfig()
       if (again.catalog?.digest === applied) {
         requirePackages(again.catalog.providers)
         declared = declaredBy(again, newId)
-        ground.log.info(
+        context.log.info(
           { file: again.configFile },
           'another node has applied the configuration file: it was read again',
         )
       } else if (isNews) {
-        ground.log.warn(
+        context.log.warn(
           { file: config.configFile },
           'another node has applied another configuration file than this one',
         )
@@ -90,7 +90,7 @@ export async function openCatalog(store: Store, ground: CatalogContext): Promise
     } catch (error) {
       const why = error instanceof BadConfig ? error.message : wordsOf(error)
       if (isNews)
-        ground.log.error({ err: why }, 'another node has applied a configuration file; this one cannot be read')
+        context.log.error({ err: why }, 'another node has applied a configuration file; this one cannot be read')
     }
   }
 
@@ -161,7 +161,7 @@ async function withoutOwned(declared: Declared, { catalog }: Store): Promise<Dec
   return { ...declared, catalog: { providers: declared.catalog.providers.filter(({ id }) => !owned.has(id)), models } }
 }
 
-function sayStart({ superseded, clashes }: Provisioned, { config, log }: CatalogContext): void {
+function logStart({ superseded, clashes }: Provisioned, { config, log }: CatalogContext): void {
   // What the environment offers is optional.
   for (const clash of config.catalog === undefined ? [] : clashes) {
     log.error(clash, "a name in the configuration file is an operator's already: the operator's model keeps it")
@@ -200,12 +200,12 @@ async function inForce(stored: StoredCatalog, declared: Declared, needs: InForce
       if (hasCredentials.has(id) && !credentials.has(id)) return left('provider', id, NOT_DECRYPTED)
       return [needs.config.allowPrivateUpstreams ? anywhere(provider) : provider]
     }
-    const used = declared.providerBehind(provider)
+    const used = declared.resolveProvider(provider)
     if (used === undefined) return left('provider', id, NOT_DECLARED)
     credentials.set(id, used.credentials)
     return [used.provider]
   })
-  const models = stored.models.flatMap(model => declared.modelBehind(model) ?? left('model', model.id, NOT_DECLARED))
+  const models = stored.models.flatMap(model => declared.resolveModel(model) ?? left('model', model.id, NOT_DECLARED))
   return catalogOf({ providers, models }, credentials)
 }
 
