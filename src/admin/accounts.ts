@@ -91,14 +91,14 @@ export function accountMethods(needs: AccountNeeds): AccountMethods {
 
     async addCredits(accountId, input, idempotencyKey, actor) {
       const amount = readCredits('amount', input.amount)
-      if (amount === 0n) throw wrong('amount', 'anything but zero')
+      if (amount === 0n) throw wrong('amount', 'a nonzero amount')
       const once = readIdempotencyKey(idempotencyKey)
       const credits = { id: needs.newId(), accountId, amount, note: readNote(input.note), idempotencyKey: once }
       const entry = await accounts.addCredits(credits, actor)
       if (entry === undefined) throw unknown('account')
       if (entry === 'mismatch') throw new Refusal('idempotency_mismatch')
-      if (entry === 'too_low') throw conflict('The account has less than this available.', 'amount')
-      if (entry === 'too_high') throw conflict('The account would hold more than can be counted.', 'amount')
+      if (entry === 'too_low') throw conflict('The account does not have this many credits available.', 'amount')
+      if (entry === 'too_high') throw conflict('The balance would exceed the maximum.', 'amount')
       return ledgerObject(entry)
     },
 

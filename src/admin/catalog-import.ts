@@ -51,11 +51,10 @@ export function importMethod(needs: CatalogNeeds & { readonly clock: Clock }): I
   return async (order, actor) => {
     const list = priceListOf(order.list, needs.clock.now())
     if (list === undefined)
-      throw wrong('list', 'a vendor of the price list, such as openai, anthropic, google, groq or mistral')
+      throw wrong('list', 'a vendor in the price list, such as openai, anthropic, google, groq or mistral')
     const provider = order.provider ?? list.id
     const providers = await providerIds(needs)
-    if (!providers.has(provider))
-      throw wrong('provider', `the id of a provider of the catalog (there is no ${provider})`)
+    if (!providers.has(provider)) throw wrong('provider', `the id of an existing provider (there is no ${provider})`)
     const weighed = await weigh(list, { ...order, provider, markup: readMarkup(order.markup), providers }, needs)
 
     const saves = weighed.flatMap(({ save }) => (save === undefined ? [] : [save]))
@@ -114,7 +113,7 @@ function weighOne(listed: ListedModel, { order, names, served }: Known, needs: C
     const after = pricingOf(model)
     const { notes } = listed
     if (there === undefined) {
-      if (names.has(model.id)) return skipped(model.id, "the id is another model's: state another prefix")
+      if (names.has(model.id)) return skipped(model.id, 'another model has this id; use a different prefix')
       for (const name of [model.id, ...alias]) names.add(name)
       const said = { model: model.id, change: 'new' as const, before: null, after, notes }
       return { said, save: { model, entered: JSON.stringify(wanted), active: true, basedOn: null } }
@@ -123,7 +122,7 @@ function weighOne(listed: ListedModel, { order, names, served }: Known, needs: C
     const said = { model: there.model.id, change: 'changed' as const, before, after, notes }
     if (isDeepStrictEqual(before, after)) return { said: { ...said, change: 'same' } }
     if (there.provisioned) {
-      return { said: { ...said, change: 'skipped', notes: [...notes, 'the configuration file declares it'] } }
+      return { said: { ...said, change: 'skipped', notes: [...notes, 'declared in the configuration file'] } }
     }
     const entered = JSON.stringify(merged(there.entered, { pricing: document.pricing }))
     const dearer = { ...there.model, prices: model.prices, newPriceVersion: model.newPriceVersion }
@@ -148,7 +147,7 @@ function withoutOrigin<T extends { createdAt: number; priceVersion: string }>(
 function readMarkup(text: string | undefined): Factor | undefined {
   if (text === undefined) return undefined
   const factor = parseFactor(text)
-  if (factor === undefined) throw wrong('markup', 'a decimal such as "1.2": above 0, at most 6 decimals')
+  if (factor === undefined) throw wrong('markup', 'a decimal number above 0 with at most 6 decimals, such as "1.2"')
   return factor
 }
 

@@ -41,7 +41,7 @@ export function modelMethods(needs: CatalogNeeds): ModelMethods {
       if (before.provisioned) throw staleness('model', id, 'provisioned')
       const basedOn = readIfMatch(ifMatch) ?? before.version
       const { active = before.active, document: given } = splitStatus(change)
-      if (given.id !== undefined && given.id !== id) throw wrong('id', 'the id it has: an id never changes')
+      if (given.id !== undefined && given.id !== id) throw wrong('id', 'the current id; ids cannot be changed')
       const document = merged(before.entered, given)
       const read = reader.model(document, await providerIds(needs))
       const model = {
@@ -93,13 +93,13 @@ export async function* everyEntry<T>(
 export function refusalOf({ id, refused, which }: Unsaved): Refusal {
   switch (refused) {
     case 'exists':
-      return conflict(`There is a model ${id} already.`, 'id')
+      return conflict(`A model ${id} already exists.`, 'id')
     case 'name':
-      return conflict(`The name ${which} is the id or an alias of another model.`, which === id ? 'id' : 'aliases')
+      return conflict(`${which} is already the id or an alias of another model.`, which === id ? 'id' : 'aliases')
     case 'provider':
-      return conflict(`There is no provider ${which} any more.`, 'targets')
+      return conflict(`The provider ${which} no longer exists.`, 'targets')
     case 'too_many':
-      return conflict('There are as many models as there may be.')
+      return conflict('The maximum number of models is reached.')
     case 'unknown':
       return unknown('model')
     default:

@@ -56,8 +56,8 @@ export function providerMethods(needs: ProviderNeeds): ProviderMethods {
       const secrets = credentials.map(({ secret }) => encrypted(provider.id, secret))
       const made = { provider, entered: JSON.stringify(withoutSecrets(document)), active, credentials: secrets }
       const entry = await thenRefresh(needs, catalog.createProvider(made, needs.providersMax, actor))
-      if (entry === 'exists') throw conflict(`There is a provider ${provider.id} already.`, 'id')
-      if (entry === 'too_many') throw conflict(`There are ${needs.providersMax} providers, and no more may be.`)
+      if (entry === 'exists') throw conflict(`A provider ${provider.id} already exists.`, 'id')
+      if (entry === 'too_many') throw conflict(`The maximum number of providers (${needs.providersMax}) is reached.`)
       return write(entry)
     },
 
@@ -74,9 +74,9 @@ export function providerMethods(needs: ProviderNeeds): ProviderMethods {
       if (before.provisioned) throw staleness('provider', id, 'provisioned')
       const basedOn = readIfMatch(ifMatch) ?? before.version
       const { active = before.active, document: given } = splitStatus(change)
-      if (given.id !== undefined && given.id !== id) throw wrong('id', 'the id it has: an id never changes')
+      if (given.id !== undefined && given.id !== id) throw wrong('id', 'the current id; ids cannot be changed')
       for (const name of SECRETS) {
-        if (name in given) throw wrong(name, 'nothing here: credentials are added and removed one by one')
+        if (name in given) throw wrong(name, 'no value here; add and remove credentials with their own endpoints')
       }
       const document = merged(before.entered, given)
       const { provider } = await read(document, before.provider)
@@ -93,7 +93,7 @@ export function providerMethods(needs: ProviderNeeds): ProviderMethods {
       if (done !== 'deleted') {
         const names = done.usedBy.slice(0, 5).join(', ') + (done.usedBy.length > 5 ? ', …' : '')
         throw conflict(
-          `Models name this provider as a target: ${names}. Change or delete them first, or make it inactive.`,
+          `These models use the provider as a target: ${names}. Change or delete them first, or set the provider to inactive.`,
         )
       }
       return { object: 'provider', id, deleted: true }
@@ -105,11 +105,11 @@ export function providerMethods(needs: ProviderNeeds): ProviderMethods {
       if (before.provisioned) throw staleness('provider', id, 'provisioned')
       // By the rules of its kind.
       const [credential] = needs.reader.provider({ ...merged(before.entered, {}), api_key: apiKey }).credentials
-      if (credential === undefined) throw wrong('api_key', 'a secret: this kind takes none')
+      if (credential === undefined) throw wrong('api_key', 'no api_key; providers of this kind do not use one')
       const when = { basedOn: asked ?? before.version, max: needs.credentialsMax }
       const added = catalog.addCredential(encrypted(id, credential.secret), when, actor)
       const entry = await thenRefresh(needs, added)
-      if (entry === 'too_many') throw conflict(`A provider has at most ${needs.credentialsMax} credentials.`)
+      if (entry === 'too_many') throw conflict(`A provider can have at most ${needs.credentialsMax} credentials.`)
       if (entry === 'changed' || entry === 'provisioned') throw staleness('provider', id, entry)
       return write(found(entry))
     },

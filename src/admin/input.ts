@@ -21,8 +21,9 @@ export function listOf<T, U>(page: Paged<T>, write: (item: T) => U): List<U> {
 }
 
 export function readName(text: string): string {
-  if (text.trim() === '' || text.length > NAME_MAX) throw wrong('name', `1 to ${NAME_MAX} characters, not all blank`)
-  if (/\p{Cc}/u.test(text) || !text.isWellFormed()) throw wrong('name', 'no control characters or broken surrogates')
+  if (text.trim() === '' || text.length > NAME_MAX)
+    throw wrong('name', `1 to ${NAME_MAX} characters, not only whitespace`)
+  if (/\p{Cc}/u.test(text) || !text.isWellFormed()) throw wrong('name', 'no control characters or unpaired surrogates')
   return text
 }
 
@@ -40,7 +41,7 @@ export function readCidrs(texts: readonly string[]): readonly string[] {
     parseCidrs(texts)
   } catch (error) {
     if (!(error instanceof BadCidr)) throw error
-    throw wrong(`ip_allowlist.${error.index}`, 'an address or range like 10.0.0.0/8')
+    throw wrong(`ip_allowlist.${error.index}`, 'an IP address or CIDR range such as 10.0.0.0/8')
   }
   return texts
 }
@@ -54,7 +55,7 @@ export function readFuture(param: string, text: string | null, now: number): num
 
 function readTime(param: string, text: string): number {
   const at = parseIsoTime(text)
-  if (at === undefined) throw wrong(param, 'an ISO 8601 date, or a time with its zone')
+  if (at === undefined) throw wrong(param, 'an ISO 8601 date, or a date and time with a time zone')
   return at
 }
 
@@ -64,14 +65,14 @@ export function readRange({ from, to }: { readonly from?: string; readonly to?: 
     from: from === undefined ? undefined : readTime('from', from),
     to: to === undefined ? undefined : readTime('to', to),
   }
-  if ((range.from ?? 0) > (range.to ?? TIME_MAX)) throw wrong('from', 'a time that is not after `to`')
+  if ((range.from ?? 0) > (range.to ?? TIME_MAX)) throw wrong('from', 'a time before `to`')
   return range
 }
 
 export function readCredits(param: string, text: string): Nano {
   const amount = parseCredits(text)
   if (isBeyondCredits(text)) throw wrong(param, `at most ${formatCredits(NANO_MAX)} credits`)
-  if (amount === undefined) throw wrong(param, 'a decimal string with at most nine decimals, like "10.00"')
+  if (amount === undefined) throw wrong(param, 'a decimal string with at most nine decimals, such as "10.00"')
   return amount
 }
 
@@ -110,6 +111,6 @@ export function conflict(message: string, param?: string): Refusal {
 export function readIfMatch(text: string | undefined): number | undefined {
   if (text === undefined || text === '*') return undefined
   const match = /^"?(\d{1,15})"?$/.exec(text)
-  if (match === null) throw wrong('If-Match', 'the version of what is changed, like "3"')
+  if (match === null) throw wrong('If-Match', 'a version such as "3"')
   return Number(match[1])
 }

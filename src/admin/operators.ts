@@ -50,7 +50,7 @@ export function operatorMethods(needs: OperatorNeeds): OperatorMethods {
       const { token, tokenHash } = newToken()
       const made = { id, name: readOperatorName(input.name), role: input.role, tokenHash }
       const operator = await operators.create(made, operatorsMax, actor)
-      if (operator === 'too_many') throw conflict(`There are ${operatorsMax} operators, and no more may be.`)
+      if (operator === 'too_many') throw conflict(`The maximum number of operators (${operatorsMax}) is reached.`)
       return { ...operatorObject(changed(operator)), token }
     },
 
@@ -82,13 +82,13 @@ export function operatorMethods(needs: OperatorNeeds): OperatorMethods {
 
 function changed(done: Operator | 'root' | 'name_taken' | undefined): Operator {
   if (done === 'root') throw rootStays()
-  if (done === 'name_taken') throw conflict('Another operator has this name.', 'name')
+  if (done === 'name_taken') throw conflict('Another operator already has this name.', 'name')
   return found(done)
 }
 
 function rootStays() {
   return conflict(
-    'This is the operator of TURNPIKE_ADMIN_TOKEN, the last admin there is: only the configuration changes it.',
+    'This is the operator of TURNPIKE_ADMIN_TOKEN, the last admin. It can be changed only through the configuration.',
   )
 }
 
@@ -103,7 +103,7 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]
 function readOperatorName(text: string): string {
   if (UNSEEN.test(text)) throw wrong('name', 'no invisible or control characters')
   const name = readName(text.normalize('NFKC').replace(/\s+/g, ' ').trim())
-  if (RESERVED_NAMES.includes(name.toLowerCase())) throw wrong('name', `another name than ${name}`)
+  if (RESERVED_NAMES.includes(name.toLowerCase())) throw wrong('name', `a name other than ${name}`)
   return name
 }
 

@@ -19,19 +19,19 @@ export function permit(call: Call, bearer: Bearer, rule: EndpointRule | undefine
   const allowlist = allowlistOf(bearer.key)
   // Also for a key without an allowlist: its rows and failures could not be attributed to an address.
   if (call.address === undefined)
-    throw new Refusal('ip_not_allowed', { message: "The caller's address cannot be read from X-Forwarded-For." })
+    throw new Refusal('ip_not_allowed', { message: 'The client address in X-Forwarded-For is invalid.' })
   if (!allowlist.isEmpty && !allowlist.has(call.address)) throw new Refusal('ip_not_allowed')
   if (bearer.account.status === 'suspended' && rule?.evenIfSuspended !== true) throw new Refusal('account_suspended')
   if (rule === undefined) throw new Refusal('not_found')
   if (call.method !== rule.method) {
     throw new Refusal('method_not_allowed', {
-      message: `Use ${rule.method} here, not ${/^[A-Z-]{1,20}$/.test(call.method) ? call.method : 'this method'}.`,
+      message: `Use ${rule.method} for this endpoint, not ${/^[A-Z-]{1,20}$/.test(call.method) ? call.method : 'this method'}.`,
       headers: { Allow: rule.method },
     })
   }
   if (rule.scope !== null && !bearer.key.scopes.includes(rule.scope)) {
     throw new Refusal('insufficient_scope', {
-      message: `This key lacks the scope ${rule.scope}.`,
+      message: `This key does not have the scope ${rule.scope}.`,
       metadata: { required_scope: rule.scope },
     })
   }

@@ -109,7 +109,7 @@ export function keyLimits({ clock, unpaidPerMinuteMin }: LimitNeeds): LocalLimit
     const bucket = unpaid.get(key.id)
     if (bucket === undefined || unpaidSpent(key) === undefined) return
     throw new Refusal('rate_limit_exceeded', {
-      message: 'Too many requests of this key were refused for lack of credits; add credits, or come more slowly.',
+      message: 'Too many requests with this key were rejected for insufficient credits; add credits or slow down.',
       retryAfter: waitSeconds(bucket),
       metadata: { limit: 'unpaid' },
     })

@@ -66,7 +66,10 @@ export async function enter(pass: Pass, ticket: EntryTicket, needs: EnterNeeds):
     permit(pass.call, pass.bearer, ticket.rule)
     if (hasOtherLimits(bearer.key, pass.bearer.key)) await limitAgain(pass, needs)
   }
-  throw new Refusal('service_unavailable', { retryAfter: 1, message: 'The key is changing too quickly; try again.' })
+  throw new Refusal('service_unavailable', {
+    retryAfter: 1,
+    message: 'The key was changed several times during this request; try again.',
+  })
 }
 
 async function countedOf({ counted }: EntryTicket): Promise<HoldEntry> {
@@ -136,10 +139,10 @@ function short(verdict: Extract<Verdict, { kind: 'short' }>): Refusal {
   if (verdict.heldByOthers) {
     return new Refusal('credits_held', { metadata, retryAfter: 2, headers: { 'x-should-retry': 'true' } })
   }
-  const whose = verdict.limit === 'key' ? "the key's own credit limit" : 'the account'
+  const whose = verdict.limit === 'key' ? "the key's credit limit" : 'the account'
   const message =
     verdict.owed > 0n
-      ? `The account owes ${formatCredits(verdict.owed)} credits; add credits first.`
-      : `This request needs up to ${metadata.required} credits, ${whose} has ${metadata.available}.`
+      ? `The account is overdrawn by ${formatCredits(verdict.owed)} credits; add credits first.`
+      : `This request needs up to ${metadata.required} credits; ${whose} has ${metadata.available} available.`
   return new Refusal('insufficient_credits', { message, metadata })
 }

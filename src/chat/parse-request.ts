@@ -123,7 +123,7 @@ function checkMessage(message: Message, path: string, leftOut: string[]): Media[
   if (check === undefined) {
     throw new Refusal('invalid_value', {
       param: `${path}.role`,
-      message: `${path}.role is one of ${Object.keys(MESSAGES).join(', ')}.`,
+      message: `${path}.role must be one of ${Object.keys(MESSAGES).join(', ')}.`,
     })
   }
   keepOnly(fieldsOf(MESSAGES[message.role as Role]), record, path, 'messages', leftOut)
@@ -141,7 +141,7 @@ function checkAssistant(message: Message, path: string): void {
     message.function_call === undefined &&
     message.refusal === undefined
   ) {
-    throw new Refusal('missing_field', { param: `${path}.content`, message: `${path}.content is missing.` })
+    throw new Refusal('missing_field', { param: `${path}.content`, message: `${path}.content is required.` })
   }
   for (const [index, call] of ((message.tool_calls as Part[] | undefined) ?? []).entries()) {
     if (call[call.type] === undefined) throw missing(`${path}.tool_calls.${index}.${call.type}`)
@@ -156,7 +156,7 @@ function checkPart(part: Part, path: string, leftOut: string[]): Media[] {
   if (check === undefined) {
     throw new Refusal('invalid_value', {
       param: `${path}.type`,
-      message: `${path}.type is one of ${Object.keys(PARTS).join(', ')}.`,
+      message: `${path}.type must be one of ${Object.keys(PARTS).join(', ')}.`,
     })
   }
   const kind = { image_url: 'image', input_audio: 'audio', file: 'file' }[part.type] as MediaKind | undefined
@@ -189,7 +189,7 @@ function checkAddress(image: { url: string }, param: string): boolean {
   if (isDataUrl(image.url)) return false
   const address = publicUrl(image.url)
   if (address === undefined) {
-    const message = `${param} must be a data: URL, or an https: URL of a host on the public internet.`
+    const message = `${param} must be a data: URL, or an https: URL of a public host.`
     throw new Refusal('invalid_value', { param, message })
   }
   image.url = address
@@ -215,7 +215,7 @@ function checkInline(part: Part, path: string): void {
   const name = part.type === 'file' ? 'file_data' : 'data'
   if (isInline(media[name] ?? '')) return
   const param = `${path}.${part.type}.${name}`
-  const message = `${param} must be the bytes themselves, in base64 or as a data: URL.`
+  const message = `${param} must contain the data itself, as base64 or a data: URL.`
   throw new Refusal('invalid_value', { param, message })
 }
 
@@ -250,11 +250,11 @@ const LEFT_OUT_NAMED_MAX = 32
 
 // Only a seed and fields that are not read here may have one.
 function unsafeInteger(param: string): Refusal {
-  return new Refusal('invalid_value', { param, message: `${param} is not a safe integer.` })
+  return new Refusal('invalid_value', { param, message: `${param} exceeds the range of safe integers.` })
 }
 
 function outOfPlace(param: string): Refusal {
-  return new Refusal('unsupported_value', { param, message: `${param} is not offered here; send the content itself.` })
+  return new Refusal('unsupported_value', { param, message: `${param} is not supported; send the content itself.` })
 }
 
 // The field names of a schema, looked up for every message and part.
@@ -290,7 +290,7 @@ function maxTokensOf(body: Record<string, unknown>): number | null {
   if (one !== undefined && other !== undefined && one !== other) {
     throw new Refusal('invalid_value', {
       param: 'max_completion_tokens',
-      message: 'max_tokens and max_completion_tokens say different things; send one of them.',
+      message: 'max_tokens and max_completion_tokens have different values; send only one of them.',
     })
   }
   return one ?? other ?? null

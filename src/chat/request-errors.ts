@@ -24,7 +24,7 @@ export function wrongField(errors: readonly SchemaError[], prefix: string): Refu
       ? (first.params as { requiredProperties?: readonly string[] }).requiredProperties?.[0]
       : undefined
   if (absent !== undefined) return missing(fieldBelow(path, absent))
-  const message = isChoice && first === top ? 'has a wrong type or value' : (wordsFor(first) ?? first.message)
+  const message = isChoice && first === top ? 'has an invalid type or value' : (wordsFor(first) ?? first.message)
   return new Refusal('invalid_value', { param: path, message: `${path} ${message}.` })
 }
 
@@ -34,7 +34,7 @@ function wordsFor({ keyword, params }: SchemaError): string | undefined {
 
 export function notKnown(path: string): Refusal {
   const param = fieldPath('', path)
-  return new Refusal('invalid_value', { param, message: `${param} is not a field that is known here.` })
+  return new Refusal('invalid_value', { param, message: `${param} is not a known field.` })
 }
 
 export function missing(param: string): Refusal {

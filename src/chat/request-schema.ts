@@ -18,7 +18,7 @@ const safe = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGE
 const ADDRESS = '^([Hh][Tt][Tt][Pp][Ss]://|[Dd][Aa][Tt][Aa]:)'
 const Address = Type.String({ pattern: ADDRESS, description: 'An `https:` or `data:` URL.' })
 // Checked by `isInline`: a pattern takes many times as long on megabytes.
-const Inline = Type.String({ description: 'The bytes themselves, in base64 or as a `data:` URL.' })
+const Inline = Type.String({ description: 'The data itself, as base64 or a `data:` URL.' })
 // A description of the pattern.
 export const PATTERNS: ReadonlyMap<unknown, string> = new Map([[ADDRESS, 'must be an https: or data: URL']])
 
@@ -162,7 +162,7 @@ const fields = {
   response_format: Type.Object({ type: Type.Enum(['text', 'json_object', 'json_schema']) }),
   safety_identifier: Type.String({ maxLength: 1024 }),
   // No bounds: past 2⁵³ it is forwarded with its digits.
-  seed: Type.Integer({ description: 'Of any length; its digits are passed on as they are.' }),
+  seed: Type.Integer({ description: 'An integer of any length, forwarded digit by digit.' }),
   service_tier: Text,
   session_id: Type.String({ maxLength: 1024 }),
   stop: Stop,

@@ -71,7 +71,7 @@ function priceOf(given: GivenPreferences, name: 'prompt' | 'completion' | 'reque
   const price = readPrice(value, decimals)
   if (price === undefined) {
     const param = `provider.max_price.${name}`
-    throw new Refusal('invalid_value', { param, message: `${param} must be a price, such as "2.5".` })
+    throw new Refusal('invalid_value', { param, message: `${param} must be a price such as "2.5".` })
   }
   return { [name]: price }
 }
@@ -89,5 +89,5 @@ function readPrice(value: number | string, decimals: number): Pico | undefined {
 }
 
 function unkept(param: string): Refusal {
-  return new Refusal('unsupported_value', { param, message: `${param} with this value cannot be promised here.` })
+  return new Refusal('unsupported_value', { param, message: `${param} with this value is not supported.` })
 }

@@ -58,7 +58,7 @@ const PRICED_ELSEWHERE: ReadonlyMap<string, Harmless> = new Map<string, Harmless
 export function checkPriced(name: string, value: unknown, under: string): void {
   if (PRICED_ELSEWHERE.get(name)?.(value) !== false) return
   const param = fieldBelow(under, name).slice(0, 256).toWellFormed()
-  throw new Refusal('unsupported_value', { param, message: `${param} with this value is not offered here.` })
+  throw new Refusal('unsupported_value', { param, message: `${param} with this value is not supported.` })
 }
 
 // The fields of one object, without nested ones such as a caller's own schema.

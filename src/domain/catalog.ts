@@ -150,7 +150,7 @@ function written<T extends bigint>(rates: Rates<T>, format: (rate: T) => string)
 function readWritten<T extends bigint>(given: WrittenRates, parse: (text: string) => T | undefined): Rates<T> {
   const read = (name: string): T => {
     const rate = parse(String(given[name]))
-    if (rate === undefined) throw new Error(`the stored price "${name}" cannot be read`)
+    if (rate === undefined) throw new Error(`the stored price "${name}" is invalid`)
     return rate
   }
   return {

@@ -58,13 +58,13 @@ function checkLimits(chat: Chat, model: Model): void {
   if (chat.maxTokens !== null && chat.maxTokens > model.maxOutputTokens) {
     throw new Refusal('invalid_value', {
       param: chat.maxTokensName,
-      message: `${chat.maxTokensName} is at most ${model.maxOutputTokens} for this model.`,
+      message: `${chat.maxTokensName} must be at most ${model.maxOutputTokens} for this model.`,
     })
   }
   checkLogprobs(chat, model)
   for (const { kind, param } of chat.media) {
     if (!model.inputModalities.includes(kind)) {
-      throw new Refusal('unsupported_value', { param, message: `The model takes no ${kind} input.` })
+      throw new Refusal('unsupported_value', { param, message: `The model does not support ${kind} input.` })
     }
   }
 }
@@ -78,7 +78,7 @@ function checkLogprobs(chat: Chat, model: Model): void {
   const param = chat.forwarded.top_logprobs === undefined ? 'logprobs' : 'top_logprobs'
   throw new Refusal('invalid_value', {
     param,
-    message: `${param} for ${tokens * chat.n} tokens is more than an answer may hold (16 MiB); ask for fewer tokens.`,
+    message: `${param} for ${tokens * chat.n} tokens would exceed the maximum response size (16 MiB); request fewer tokens.`,
   })
 }
 
@@ -92,6 +92,6 @@ function takesMedia(chat: Chat, model: Model): boolean {
 function tooLong(model: Model): Refusal {
   return new Refusal('context_length_exceeded', {
     param: 'messages',
-    message: `The prompt is longer than the model's context of ${model.contextLength} tokens.`,
+    message: `The prompt exceeds the model's context length of ${model.contextLength} tokens.`,
   })
 }

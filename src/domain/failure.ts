@@ -88,6 +88,6 @@ export function refusalFor(all: readonly Failure[]): Refusal {
   return new Refusal('all_providers_failed')
 }
 
-const TOO_LARGE = "The provider's answer is larger than this gateway accepts; ask for less, or for a stream."
+const TOO_LARGE = "The provider's response is larger than this gateway accepts; request fewer tokens or use streaming."
 
 export const RETRY_AFTER_SECONDS_MAX = 300

@@ -24,13 +24,13 @@ export type ModelDocument = Readonly<Record<string, unknown>> & {
 // The document, or the reason why there is none.
 export function documentOf(listed: ListedModel, how: ListedAs): ModelDocument | string {
   const { input, output } = listed.dollars
-  if (input === undefined || output === undefined) return 'the list has no price for text in and out'
+  if (input === undefined || output === undefined) return 'no text prices in the list'
   const facts = factsOf(listed.id)
   const contextLength = listed.contextLength ?? facts?.contextLength ?? how.contextLength
-  if (contextLength === undefined) return 'the list does not say how long its context is: state a context length'
+  if (contextLength === undefined) return 'the list has no context length; specify one'
   const isBounded = facts !== undefined && facts.maxOutputTokens === null
   const maxOutputTokens = isBounded ? contextLength : (facts?.maxOutputTokens ?? how.maxOutputTokens)
-  if (maxOutputTokens === undefined) return 'how much it can put out is not known: state a maximum of output tokens'
+  if (maxOutputTokens === undefined) return 'the maximum number of output tokens is unknown; specify one'
   return {
     id: how.prefix + listed.id,
     name: listed.name,
@@ -46,7 +46,7 @@ export function documentOf(listed: ListedModel, how: ListedAs): ModelDocument | 
 // Exact except for digits beyond a pico-dollar, which are rounded up.
 export function perToken(dollarsPerMillion: number): string {
   const match = /^(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(dollarsPerMillion))
-  if (match === null) throw new Error('a listed price is not a number of dollars')
+  if (match === null) throw new Error('a listed price is not a number')
   const [, whole = '', fraction = '', exponent = '0'] = match
   // A price per million tokens in pico-dollars per token: the digits shift by six places, not by twelve.
   const places = 6 + Number(exponent) - fraction.length

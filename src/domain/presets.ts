@@ -60,7 +60,7 @@ export const PRESETS = {
     quirks: { ...NO_QUIRKS, authHeader: 'api-key', leavesOut: BEYOND_OPENAI, cacheKeyField: 'prompt_cache_key' },
     limitations: [
       'base_url is https://RESOURCE.openai.azure.com/openai/v1',
-      "a target's model is the deployment's name",
+      'the model of a target is the name of the deployment',
     ],
   },
   'azure-deployments': {
@@ -75,7 +75,7 @@ export const PRESETS = {
     },
     limitations: [
       'base_url is https://RESOURCE.openai.azure.com',
-      "a target's model is the deployment's name",
+      'the model of a target is the name of the deployment',
       'models newer than the api-version need a newer one in query',
     ],
   },

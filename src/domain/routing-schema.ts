@@ -14,7 +14,7 @@ const PriceBound = Type.Optional(
 
 export const ROUTING = {
   models: Type.Optional(
-    Type.Array(ModelName, { maxItems: 16, description: 'To fall back to, in this order, after `model`.' }),
+    Type.Array(ModelName, { maxItems: 16, description: 'Fallback models, tried in this order after `model`.' }),
   ),
   provider: Type.Optional(
     Type.Object({

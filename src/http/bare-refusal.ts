@@ -33,7 +33,7 @@ export function endBare(socket: Socket, code: RefusalCode, url: string | undefin
   setTimeout(() => socket.destroy(), needs.refusedBodyWaitMs).unref()
 }
 
-const TOO_MANY = { message: 'Too many connections are open.', retryAfter: 1 }
+const TOO_MANY = { message: 'Too many open connections.', retryAfter: 1 }
 
 const SECURITY = Object.entries(ALWAYS).flat()
 

@@ -10,7 +10,7 @@ export function addressOfRequest(trusted: CidrSet): (request: FastifyRequest) =>
   return request => {
     const forwarded = request.raw.headersDistinct['x-forwarded-for'] ?? []
     const address = clientAddress(request.socket.remoteAddress, forwarded, trusted)
-    if (address === undefined) throw new Refusal('malformed_request', { message: 'X-Forwarded-For cannot be read.' })
+    if (address === undefined) throw new Refusal('malformed_request', { message: 'X-Forwarded-For is invalid.' })
     return address.text
   }
 }

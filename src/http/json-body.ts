@@ -25,11 +25,14 @@ export function parseJsonObject(
   if (verdict !== 'ok') throw new Refusal('invalid_json', { message: WORDS[verdict] })
   const value = parse(bytes, suspicious && longIntegers === 'kept')
   if (typeof value !== 'object' || value === null || Array.isArray(value) || isRawJson(value)) {
-    throw new Refusal('invalid_json', { message: 'The body is JSON, but not an object.' })
+    throw new Refusal('invalid_json', { message: 'The body must be a JSON object.' })
   }
   const odd = suspicious ? oddNumberPath(value) : undefined
   if (odd !== undefined) {
-    throw new Refusal('invalid_value', { param: odd, message: `${odd} is not a finite number or not a safe integer.` })
+    throw new Refusal('invalid_value', {
+      param: odd,
+      message: `${odd} is not a finite number or exceeds the range of safe integers.`,
+    })
   }
   return value as Record<string, unknown>
 }
@@ -38,7 +41,7 @@ export function parseJsonObject(
 export const LARGE_BODY_BYTES = 1024 * 1024
 
 const WORDS = {
-  bom: 'The body begins with a byte order mark; send plain UTF-8.',
+  bom: 'The body starts with a byte order mark; send UTF-8 without one.',
   bad_utf8: 'The body is not valid UTF-8.',
   too_deep: 'The body is nested too deeply.',
   too_many: 'The body has too many members.',

@@ -39,7 +39,7 @@ export function isPublicAddress(text: string): boolean {
 export class NotPublic extends Error {
   readonly code = 'ENOTPUBLIC'
   constructor(host: string) {
-    super(`${host} is not an address on the public internet`)
+    super(`${host} is not a public address`)
   }
 }
 

@@ -20,7 +20,7 @@ export class QueueFull extends Error {
   readonly of: 'owner' | 'all'
 
   constructor(of: 'owner' | 'all') {
-    super('too many jobs are waiting already')
+    super('too many queued jobs')
     this.of = of
   }
 }

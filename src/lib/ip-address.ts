@@ -17,7 +17,7 @@ export class BadCidr extends Error {
   readonly entry: string
   readonly index: number
   constructor(entry: string, index: number, why: string) {
-    super(`entry ${index} (${JSON.stringify(entry.slice(0, 64))}) is not an address or range: ${why}`)
+    super(`entry ${index} (${JSON.stringify(entry.slice(0, 64))}) is not an IP address or CIDR range: ${why}`)
     this.entry = entry
     this.index = index
   }
@@ -107,16 +107,16 @@ type Range = { readonly address: Address; readonly prefix: number }
 function parseRange(entry: string, index: number): Range {
   const slash = entry.indexOf('/')
   const address = parseAddress(slash < 0 ? entry : entry.slice(0, slash))
-  if (address === undefined) throw new BadCidr(entry, index, 'the address cannot be read')
+  if (address === undefined) throw new BadCidr(entry, index, 'invalid address')
   const bits = address.family === 4 ? 32 : 128
   if (slash < 0) return { address, prefix: bits }
 
   const written = entry.slice(slash + 1)
-  if (!/^(0|[1-9][0-9]{0,2})$/.test(written)) throw new BadCidr(entry, index, 'the prefix must be a plain number')
+  if (!/^(0|[1-9][0-9]{0,2})$/.test(written)) throw new BadCidr(entry, index, 'the prefix must be a number')
   // A mapped range is written with a prefix of IPv6: its first 96 bits are the mapping.
   const isMapped = address.family === 4 && entry.includes(':')
   const prefix = Number(written) - (isMapped ? 96 : 0)
-  if (prefix < 0) throw new BadCidr(entry, index, 'an IPv4-mapped range needs a prefix of 96 or more')
+  if (prefix < 0) throw new BadCidr(entry, index, 'an IPv4-mapped range must have a prefix of at least 96')
   if (prefix > bits) throw new BadCidr(entry, index, `the prefix is longer than ${isMapped ? 128 : bits}`)
   if (network(address, prefix) !== address.text) throw new BadCidr(entry, index, 'bits are set beyond the prefix')
   return { address, prefix }

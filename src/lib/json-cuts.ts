@@ -203,7 +203,7 @@ const WORDS = ['true', 'false', 'null'].map(word => Buffer.from(word))
 
 function endOfWord(bytes: Uint8Array, from: number): number {
   for (const word of WORDS) if (isAt(bytes, from, word)) return from + word.length
-  throw new NotJson('it has a value that is none')
+  throw new NotJson('it has an invalid value')
 }
 
 function malformed(): NotJson {

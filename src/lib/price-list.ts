@@ -45,7 +45,7 @@ function readModel(model: GenaiPrices.ModelInfo, now: number): ListedModel {
     contextLength: model.context_window,
     isDeprecated: model.deprecated ?? false,
     dollars,
-    notes: isTiered ? [...notes, 'priced by the length of the prompt: the dearest tier'] : notes,
+    notes: isTiered ? [...notes, 'priced by prompt length; the most expensive tier is used'] : notes,
   }
 }
 
@@ -62,9 +62,12 @@ function inForce(prices: GenaiPrices.ModelInfo['prices'], now: number): InForce 
   const coming = prices.flatMap(({ constraint }) =>
     constraint?.type === 'start_date' && beginOf(constraint) > now ? [constraint.start_date] : [],
   )
-  const notes = coming.map(date => `another price from ${date} on`)
+  const notes = coming.map(date => `the price changes on ${date}`)
   if (begun.some(({ constraint }) => constraint?.type === 'time_of_date')) {
-    return { prices: begun.map(each => each.prices), notes: ['priced by the time of day: the dearest', ...notes] }
+    return {
+      prices: begun.map(each => each.prices),
+      notes: ['priced by time of day; the highest price is used', ...notes],
+    }
   }
   const last = begun.at(-1)
   return { prices: last === undefined ? [] : [last.prices], notes }

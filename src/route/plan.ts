@@ -52,11 +52,11 @@ function modelsOf({ queue }: Choice, otherwise: Models): Models {
 
 function nobodyWanted({ remoteMedia }: Chat, { considered }: Choice): Refusal {
   if (remoteMedia !== undefined && considered.some(({ reason }) => reason === 'no_remote_media')) {
-    const message = 'No provider of this model fetches pictures from an address; send them as data: URLs.'
+    const message = 'No provider of this model fetches images by URL; send them as data: URLs.'
     return new Refusal('unsupported_value', { param: remoteMedia, message })
   }
   return new Refusal('unsupported_value', {
     param: 'provider',
-    message: 'No provider of this model meets what provider asks.',
+    message: 'No provider of this model meets the requirements in `provider`.',
   })
 }

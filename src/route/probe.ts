@@ -78,7 +78,7 @@ export function probes(needs: ProbeNeeds): Probes {
       for (const { sinceMs, flow, end } of underWay.values()) {
         if (sinceMs >= before) continue
         flow?.abort()
-        end(new Failure('timeout', 'no answer to a question of ours'))
+        end(new Failure('timeout', 'no response to a probe'))
       }
     },
     close() {

@@ -183,5 +183,5 @@ function twoServerErrors(failures: readonly Failure[]): boolean {
 
 // Every breaker is open, every credential limited or rejected, or the request's own preferences leave no candidate.
 function nobody({ waitMs }: Choice): Failure {
-  return new Failure('limited', 'no target can be called now', { retryAfter: Math.max(1, Math.ceil(waitMs / 1000)) })
+  return new Failure('limited', 'no target is available', { retryAfter: Math.max(1, Math.ceil(waitMs / 1000)) })
 }

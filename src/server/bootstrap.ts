@@ -91,12 +91,12 @@ export function welcome(
   if (adminToken !== undefined) lines.push(`  Admin token  ${adminToken}`)
   if (secret !== undefined) lines.push(`  First key    ${secret}`)
   const both = adminToken !== undefined && secret !== undefined
-  lines.push('', both ? 'Both are shown this once.' : 'It is shown this once.')
+  lines.push('', both ? 'These are shown only once.' : 'This is shown only once.')
   if (secret !== undefined)
-    lines.push('Try it, whole or word by word:', '', ...[false, true].map(stream => curl(url, secret, model, stream)))
+    lines.push('Try it, as JSON or as a stream:', '', ...[false, true].map(stream => curl(url, secret, model, stream)))
   else if (adminUrl !== undefined && adminToken !== undefined)
     lines.push(
-      'Make a key and give its account credits, in this folder:',
+      'Create a key and add credits to its account, in this folder:',
       '',
       ...keyLines(adminUrl, adminToken, accountId),
     )

@@ -97,7 +97,7 @@ function listen(server: Server, at: Listen, variable: string, backlogMax: number
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const isTaken = error.code === 'EADDRINUSE'
-      const why = isTaken ? 'is in use by another process' : `cannot be listened on: ${error.code ?? error.message}`
+      const why = isTaken ? 'is in use by another process' : `cannot be used: ${error.code ?? error.message}`
       reject(new BadConfig(`${at.host}:${at.port} ${why} (${variable})`))
     })
     server.listen(at.port, at.host, backlogMax, resolve)

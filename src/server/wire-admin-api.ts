@@ -82,10 +82,10 @@ export function openOperator(
     async ready() {
       if (begun === undefined) return 'starting'
       if (drain.closing()) return 'draining'
-      if (catalog.current().models.length === 0) return 'no model is active'
+      if (catalog.current().models.length === 0) return 'no active model'
       return store.ping().then(
         () => undefined,
-        () => 'the store does not answer',
+        () => 'database unavailable',
       )
     },
     exampleModel: () => catalog.current().models[0]?.id,

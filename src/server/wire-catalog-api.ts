@@ -89,8 +89,8 @@ async function checkAddress(url: string, param: string): Promise<void> {
   try {
     await requirePublic(host)
   } catch (error) {
-    const why = error instanceof NotPublic ? 'is not on the public internet' : 'cannot be looked up'
-    const way = 'declare it in the configuration file, or set allow_private_upstreams'
+    const why = error instanceof NotPublic ? 'is not a public address' : 'cannot be resolved'
+    const way = 'declare the provider in the configuration file, or set allow_private_upstreams'
     throw new Refusal('invalid_value', { param, message: `${param}: ${host} ${why}; ${way}.` })
   }
 }

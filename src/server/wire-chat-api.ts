@@ -249,15 +249,15 @@ export async function openV1(
 }
 
 const ALARMS: Readonly<Record<TargetAlarm['kind'], string>> = {
-  breaker_opened: 'a target fails and is not called for a while',
-  breaker_closed: 'a target is well again',
-  credential_dead: 'a provider refuses a credential, which is set aside',
-  credential_alive: 'a provider takes a credential again',
+  breaker_opened: 'circuit breaker opened',
+  breaker_closed: 'circuit breaker closed',
+  credential_dead: 'credential rejected by the provider; no longer used',
+  credential_alive: 'credential accepted by the provider again',
 }
 
 const ODD_SETTLEMENTS = {
-  corrected: 'a row was recovered before its own settlement came, which is booked as a correction',
-  unknown: 'the row of a settlement is not there, and nothing was booked',
+  corrected: 'row was recovered before it was settled; applied as a correction',
+  unknown: 'row to settle not found; nothing was charged',
 } as const
 
 // What a request reports to the operator when something goes wrong.
@@ -269,7 +269,7 @@ function warnings({ metrics, log }: ServerContext) {
     },
     onClamped(id: string) {
       metrics.clamped()
-      log.warn({ id }, 'upstream usage was above what could be and was clamped')
+      log.warn({ id }, 'upstream reported impossible usage; clamped')
     },
     onOddlySettled(id: string, settled: 'corrected' | 'unknown') {
       metrics.oddSettlement(settled)
@@ -277,7 +277,7 @@ function warnings({ metrics, log }: ServerContext) {
     },
     onLate(id: string, error: unknown) {
       metrics.lateSettlement()
-      log.error({ id, err: wordsOf(error) }, 'settlement failed and is tried again')
+      log.error({ id, err: wordsOf(error) }, 'settlement failed; retrying')
     },
   }
 }

@@ -26,7 +26,8 @@ export async function forgetOnPostgres(url: string, clock: Clock): Promise<numbe
   const sql = await openPostgresSql({ url, clock })
   try {
     const nodes = int((await sql.get(LIVE_NODES))?.nodes)
-    if (nodes > 0) throw new GatewaysRun(`${nodes} ${nodes === 1 ? 'gateway runs' : 'gateways run'} on this database`)
+    if (nodes > 0)
+      throw new GatewaysRun(`${nodes} ${nodes === 1 ? 'gateway is' : 'gateways are'} running on this database`)
     return await forget(sql)
   } finally {
     await sql.close()

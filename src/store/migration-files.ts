@@ -11,5 +11,5 @@ export function migrationsIn(folder: URL): readonly string[] {
 }
 
 export function newerVersion(schema: number, known: number): string {
-  return `of a newer version of Turnpike (schema ${schema}, this one knows ${known})`
+  return `from a newer version of Turnpike (schema ${schema}, this version supports ${known})`
 }

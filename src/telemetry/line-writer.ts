@@ -70,7 +70,7 @@ export function lineWriter(fd: number): LineWriter {
       if (dropped > 0) {
         const lost = dropped
         dropped = 0
-        filled += filling.write(`{"level":"warn","msg":"log lines were dropped","lines":${lost}}\n`, filled)
+        filled += filling.write(`{"level":"warn","msg":"log lines dropped","lines":${lost}}\n`, filled)
       }
       filled += isText ? filling.write(lines, filled) : lines.copy(filling, filled)
       if (filled >= FLUSH_BYTES) send()

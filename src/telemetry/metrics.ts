@@ -51,7 +51,7 @@ export function gatewayMetrics(
   processMetrics(registry)
   gauge(registry, 'turnpike_requests_in_flight', 'Requests being served.', live.inFlight)
   gauge(registry, 'turnpike_body_bytes', 'Request bodies in memory.', live.bodyBytes)
-  gauge(registry, 'turnpike_answer_bytes', 'Memory reserved for large JSON answers.', live.answerBytes)
+  gauge(registry, 'turnpike_answer_bytes', 'Memory reserved for large JSON responses.', live.answerBytes)
   let streamsNow = 0
   gauge(registry, 'turnpike_streams_in_flight', 'Streams being served.', () => streamsNow)
 
@@ -59,7 +59,7 @@ export function gatewayMetrics(
     ...requests,
     ...commits,
     ...counters,
-    watchConnections: open => gauge(registry, 'turnpike_connections', 'Open connections of callers.', open),
+    watchConnections: open => gauge(registry, 'turnpike_connections', 'Open client connections.', open),
     watchOpenRows: open =>
       gauge(registry, 'turnpike_open_rows', 'Requests whose usage row is being opened or is open.', open),
     watch: targets => targetMetrics(registry, targets),
@@ -96,7 +96,7 @@ function commitMetrics(registry: Registry): Pick<Metrics, 'commit'> {
   })
   const commits = new Histogram({
     name: 'turnpike_commit_seconds',
-    help: 'Time of one transaction.',
+    help: 'Duration of a transaction.',
     buckets: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 1],
     registers,
   })
@@ -129,21 +129,21 @@ function eventCounters(registry: Registry): EventCounters {
   const rejected = counter('turnpike_rejected_http_total', 'Requests that the HTTP parser rejected.', 'code')
   const refusedConnections = counter(
     'turnpike_connections_refused_total',
-    'Connections refused because of a bound: of all connections, or of those of one address.',
+    'Connections refused because of a limit: in total, or per client address.',
     'bound',
   )
   const evictedConnections = counter(
     'turnpike_connections_evicted_total',
-    'Idle connections that were closed to make room for a new one.',
+    'Idle connections closed to make room for new ones.',
     'bound',
   )
   const unwritten = counter(
     'turnpike_refusal_rows_unwritten_total',
-    'Refusals without a row, since their key had used up its allowance of such rows.',
+    'Rejected requests without a usage row, because their key exceeded the limit of such rows.',
   )
   const alarms = counter(
     'turnpike_alarms_total',
-    'Things an operator should look at: clamped usage, late settlements, recovered rows, breakers, credentials.',
+    'Events that need attention: clamped usage, late settlements, recovered rows, circuit breakers, credentials.',
     'alarm',
   )
   return {

@@ -5,7 +5,7 @@ export function redisMetrics(registry: Registry, isUp: () => boolean): () => voi
   const registers = [registry]
   new Gauge({
     name: 'turnpike_redis_up',
-    help: 'Whether Redis counts the requests a minute (1), or each node its own share (0).',
+    help: '1 if Redis counts requests per minute, 0 if each node enforces its own share.',
     registers,
     collect() {
       this.set(isUp() ? 1 : 0)
@@ -13,7 +13,7 @@ export function redisMetrics(registry: Registry, isUp: () => boolean): () => voi
   })
   const local = new Counter({
     name: 'turnpike_limited_locally_total',
-    help: 'Requests that were counted against the share of this node, since Redis was away.',
+    help: 'Requests counted against the share of this node while Redis was unavailable.',
     registers,
   })
   return () => local.inc()

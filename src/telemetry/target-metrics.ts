@@ -38,21 +38,25 @@ export function targetMetrics(registry: Registry, look: () => TargetsView): void
   }
   target(
     'turnpike_target_success_ratio',
-    'Share of recent calls of a target that succeeded.',
+    'Success rate of recent calls to a target.',
     'average',
     each => each.successRate,
   )
-  target('turnpike_target_first_byte_seconds', 'Usual time to the first content of a target.', 'average', each =>
+  target('turnpike_target_first_byte_seconds', 'Average time to the first content of a target.', 'average', each =>
     each.firstByteMs === null ? null : each.firstByteMs / 1000,
   )
-  target('turnpike_target_in_flight', 'Calls of a target that are under way.', 'sum', each => each.inFlight)
-  count('turnpike_target_requests_total', 'Calls of a target.', each => each.requests)
-  count('turnpike_target_failures_total', 'Failed calls of a target.', each => each.failures)
+  target('turnpike_target_in_flight', 'Running calls to a target.', 'sum', each => each.inFlight)
+  count('turnpike_target_requests_total', 'Calls to a target.', each => each.requests)
+  count('turnpike_target_failures_total', 'Failed calls to a target.', each => each.failures)
 
-  states('turnpike_target_state', "1 for the state that a target's breaker is in.", TARGET_STATES, 'model', () =>
-    view().targets.map(({ provider, model, state }) => ({ provider, model, state })),
+  states(
+    'turnpike_target_state',
+    "1 for the current state of a target's circuit breaker.",
+    TARGET_STATES,
+    'model',
+    () => view().targets.map(({ provider, model, state }) => ({ provider, model, state })),
   )
-  states('turnpike_credential_state', '1 for the state that a credential is in.', CREDENTIAL_STATES, 'credential', () =>
+  states('turnpike_credential_state', '1 for the current state of a credential.', CREDENTIAL_STATES, 'credential', () =>
     view().credentials.map(({ provider, id, state }) => ({ provider, credential: id, state })),
   )
 

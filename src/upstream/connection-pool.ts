@@ -263,5 +263,5 @@ function turnOfLoop(): number {
 
 // Our own bound: the upstream may be healthy.
 function tooManyConnections(): Failure {
-  return new Failure('refused', 'too many connections to this upstream are open', { ours: true })
+  return new Failure('refused', 'too many open connections to this upstream', { ours: true })
 }

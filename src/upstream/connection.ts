@@ -75,10 +75,10 @@ export function dueMs({ exchange, idleSinceMs, idleMs }: Connection, silenceMs: 
 
 // Which timeout has passed, for the log.
 export function timeoutMessage({ request, startedMs, sentMs, heardMs }: Exchange, now: number): string {
-  if (now - startedMs >= request.totalMs) return `no end after ${Math.round(request.totalMs)} ms`
+  if (now - startedMs >= request.totalMs) return `incomplete after ${Math.round(request.totalMs)} ms`
   return heardMs === undefined
-    ? `no answer after ${Math.round(now - sentMs)} ms`
-    : `nothing more for ${Math.round(now - heardMs)} ms`
+    ? `no response after ${Math.round(now - sentMs)} ms`
+    : `no data for ${Math.round(now - heardMs)} ms`
 }
 
 // A connection is closed a little before the upstream would close it.

@@ -17,7 +17,7 @@ function wholeGuard(max: number): Guard {
   let bytes = 0
   return chunk => {
     bytes += chunk.length
-    return bytes > max ? `the answer is over ${max} bytes` : undefined
+    return bytes > max ? `the response is over ${max} bytes` : undefined
   }
 }
 

@@ -27,7 +27,7 @@ if (hasPostgres()) {
     const key = await first.createKey({ credits: '100' })
     const recoveredBy = (node: Gateway) =>
       node.logs
-        .filter(line => String(line.msg) === 'rows of a dead process were recovered')
+        .filter(line => String(line.msg) === 'recovered open rows of a crashed process')
         .reduce((sum, line) => sum + Number(line.rows), 0)
     const recovered = () => survivors.reduce((sum, node) => sum + recoveredBy(node), 0)
 

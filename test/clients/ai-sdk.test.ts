@@ -72,7 +72,7 @@ test('the AI SDK works unchanged', async t => {
 
     assert.ok(APICallError.isInstance(unauthorized) && APICallError.isInstance(tooHot))
     assert.deepEqual([unauthorized.statusCode, unauthorized.isRetryable], [401, false])
-    assert.match(unauthorized.message, /No valid API key/)
+    assert.match(unauthorized.message, /Invalid or missing API key/)
     assert.deepEqual([tooHot.statusCode, tooHot.isRetryable], [400, false])
     assert.equal(errorOf(tooHot).param, 'top_p')
     assert.deepEqual(counted.statuses, [401, 400])

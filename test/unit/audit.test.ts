@@ -287,7 +287,7 @@ test('a file that is missing, foreign or no database is refused by name', () => 
 test('books of a schema that lacks what is looked at are refused with what to do', () => {
   using books = openBooks('PRAGMA user_version = 8')
 
-  assert.throws(() => auditDatabase(books.path, { idle: false, now: NOW }), /older version .*start this one on it once/)
+  assert.throws(() => auditDatabase(books.path, { idle: false, now: NOW }), /older version .*start this version once/)
 })
 
 test('a data dir is locked by one holder at a time, and free after its release', () => {

@@ -47,14 +47,14 @@ test('addresses of the public internet are, up to the very edges of what is not'
 test('a host of a URL is looked at as the connection will see it, however it was written', async () => {
   const written = ['2130706433', '0x7f000001', '0177.0.0.1', '127.1', '0', '[::ffff:10.0.0.1]', '[::1]', '①②⑦.⓪.⓪.①']
   for (const host of written) {
-    await assert.rejects(requirePublic(hostOf(new URL(`http://${host}/v1`))), /public internet/, host)
+    await assert.rejects(requirePublic(hostOf(new URL(`http://${host}/v1`))), /not a public address/, host)
   }
   await requirePublic(hostOf(new URL('https://[2606:4700:4700::1111]/v1')))
 })
 
 test('a name is as public as what it leads to, at the moment of connecting too', async () => {
-  await assert.rejects(requirePublic('localhost'), /public internet/)
-  await assert.rejects(requirePublic('localhost.'), /public internet|ENOTFOUND|EAI_AGAIN/)
+  await assert.rejects(requirePublic('localhost'), /not a public address/)
+  await assert.rejects(requirePublic('localhost.'), /not a public address|ENOTFOUND|EAI_AGAIN/)
   await assert.rejects(requirePublic('no-such-name.invalid'), /ENOTFOUND|EAI_AGAIN/)
 
   for (const all of [true, false]) {

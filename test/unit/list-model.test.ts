@@ -56,7 +56,7 @@ test('of tiers and of hours of the day the dearest is taken, and it says so', ()
   const hourly = find('deepseek', 'deepseek-chat')
 
   assert.deepEqual([tiered.dollars.input, tiered.dollars.output], [2.5, 15])
-  assert.match(tiered.notes.join(), /dearest tier/)
+  assert.match(tiered.notes.join(), /most expensive tier/)
   assert.deepEqual([hourly.dollars.input, hourly.dollars.output], [0.27, 1.1])
   assert.match(hourly.notes.join(), /time of day/)
 })
@@ -70,10 +70,10 @@ test('of dated prices the one in force is taken, and one to come is named', () =
 })
 
 test('what is not known is asked for and never guessed', () => {
-  assert.match(String(documentOf(find('openai', 'text-embedding-3-small'), AS)), /no price for text/)
+  assert.match(String(documentOf(find('openai', 'text-embedding-3-small'), AS)), /no text prices/)
   const bare: ListedModel = { ...find('openai', 'gpt-4o'), id: 'surprise-9', contextLength: undefined }
   assert.match(String(documentOf(bare, AS)), /context length/)
-  assert.match(String(documentOf({ ...bare, contextLength: 1000 }, AS)), /maximum of output/)
+  assert.match(String(documentOf({ ...bare, contextLength: 1000 }, AS)), /maximum number of output/)
   const stated = documentOf(bare, { ...AS, contextLength: 1000, maxOutputTokens: 5000 })
   assert.ok(typeof stated === 'object')
   assert.deepEqual([stated.context_length, stated.max_output_tokens], [1000, 1000])

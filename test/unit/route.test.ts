@@ -80,7 +80,7 @@ test('server errors that two accounts see open it without a question', async () 
 })
 
 const DISPATCHED: readonly Failure[] = [
-  new Failure('reset', 'the upstream closed the connection before its answer was complete'),
+  new Failure('reset', 'the upstream closed the connection before the response was complete'),
   new Failure('timeout', 'no answer after 60000 ms'),
   new Failure('connect_timeout', 'ETIMEDOUT: the kernel gave the connection up'),
   new Failure('tls', 'EPROTO: bad record'),

@@ -72,6 +72,7 @@ function ownSessionEndpoints(app: FastifyInstance, needs: AccessNeeds): void {
 // A token alone is not a session.
 function sessionOf(request: FastifyRequest, guard: Guard) {
   const { session } = guard.whoOf(request)
-  if (session === undefined) throw new Refusal('not_found', { message: 'There is no session: a token was used.' })
+  if (session === undefined)
+    throw new Refusal('not_found', { message: 'There is no session; the request used a token.' })
   return session
 }

@@ -20,7 +20,7 @@ export function checkQuery<T extends TObject>(schema: T | undefined): (query: un
     const unprintable = given.find(([, value]) => /\p{Cc}/u.test(String(value)))
     if (unprintable !== undefined) {
       const [param] = unprintable
-      throw new Refusal('invalid_value', { param, message: `${param} must have no control characters.` })
+      throw new Refusal('invalid_value', { param, message: `${param} must not contain control characters.` })
     }
     return Object.fromEntries(
       given.map(([name, value]) => {

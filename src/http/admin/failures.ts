@@ -52,7 +52,7 @@ export function failures(clock: Clock): Failures {
 
 export function noToken(): Refusal {
   return new Refusal('invalid_api_key', {
-    message: 'No valid admin token was given. Send it as "Authorization: Bearer <token>", or log in.',
+    message: 'Invalid or missing admin token. Send it as "Authorization: Bearer <token>", or sign in.',
     headers: { 'www-authenticate': 'Bearer' },
   })
 }

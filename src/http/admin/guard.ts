@@ -115,7 +115,7 @@ export function adminGuard(needs: GuardNeeds): Guard {
 
     whoOf(request) {
       const who = known.get(request)
-      if (who === undefined) throw new Error('an admin endpoint was reached past its guard')
+      if (who === undefined) throw new Error('an admin endpoint was called without authentication')
       return who
     },
   }

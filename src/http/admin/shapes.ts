@@ -16,8 +16,8 @@ export const TIME_PATTERN = '^\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}(:\\d{2}(\\.\\d
 export const Time = Type.String({ description: 'ISO 8601', maxLength: 40, pattern: TIME_PATTERN })
 // The description of a pattern in a refusal. Others are ids.
 export const PATTERN_WORDS: Readonly<Record<string, string>> = {
-  [CREDITS_PATTERN]: 'a decimal string with at most nine decimals, like "10.00"',
-  [TIME_PATTERN]: 'an ISO 8601 date, or a time with its zone',
+  [CREDITS_PATTERN]: 'a decimal string with at most nine decimals, such as "10.00"',
+  [TIME_PATTERN]: 'an ISO 8601 date, or a date and time with a time zone',
 }
 export const ScopeName = Type.Enum([...SCOPES])
 export const Status = Type.Enum([...KEY_STATUSES])

@@ -50,7 +50,7 @@ async function sendCsv(reply: FastifyReply, filter: UsageQuery, range: CsvRange,
       written += page.data.length
       const last: UsageObject | undefined = page.data.at(-1)
       if (!page.has_more || last === undefined || written >= range.rowsMax) return
-      if (written >= CSV_ROWS_MAX) throw new Error(`a CSV export passed ${CSV_ROWS_MAX} rows`)
+      if (written >= CSV_ROWS_MAX) throw new Error(`a CSV export exceeded ${CSV_ROWS_MAX} rows`)
       page = await readPage(range.rowsMax - written, last.request_id)
     }
   }

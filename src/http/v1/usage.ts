@@ -36,7 +36,7 @@ export function listUsage(needs: UsageListNeeds): V1Endpoint {
 export function oneUsage(needs: UsageNeeds): V1Endpoint {
   const work: FreeWork = async (_it, pass, id) => {
     const row = REQUEST_ID.test(id) ? await needs.usage.get(id.toLowerCase(), pass.bearer.key.id) : undefined
-    if (row === undefined) throw new Refusal('not_found', { message: 'This key has no request with this id.' })
+    if (row === undefined) throw new Refusal('not_found', { message: 'No request of this key has this id.' })
     return { status: 200, body: () => usageObject(row) }
   }
   return freeEndpoint(rule, below('/v1/usage/'), work, needs)
@@ -45,7 +45,7 @@ export function oneUsage(needs: UsageNeeds): V1Endpoint {
 function refuseIfFull(error: unknown): never {
   if (!(error instanceof QueueFull)) throw error
   if (error.of === 'all') throw new Refusal('service_unavailable', { retryAfter: 1 })
-  const message = 'Too many lists of usage are being read for this account; wait for one of them.'
+  const message = 'Too many usage queries are running for this account; try again when one has finished.'
   throw new Refusal('concurrency_exceeded', { retryAfter: 1, message, metadata: { limit: 'usage_lists' } })
 }
 
@@ -54,9 +54,9 @@ const PARAMS = ['limit', 'after', 'from', 'to', 'model', 'endpoint'] as const
 function filterOf(pass: Pass): UsageFilter {
   const given = new URLSearchParams(pass.call.query)
   for (const name of given.keys()) {
-    if (!(PARAMS as readonly string[]).includes(name)) throw wrong(name, `is not one of ${PARAMS.join(', ')}`)
-    if (given.getAll(name).length > 1) throw wrong(name, 'is given twice')
-    if (/\p{Cc}/u.test(given.get(name) ?? '')) throw wrong(name, 'has no control characters')
+    if (!(PARAMS as readonly string[]).includes(name)) throw wrong(name, `must be one of ${PARAMS.join(', ')}`)
+    if (given.getAll(name).length > 1) throw wrong(name, 'must be given only once')
+    if (/\p{Cc}/u.test(given.get(name) ?? '')) throw wrong(name, 'must not contain control characters')
   }
   const text = (name: (typeof PARAMS)[number]) => given.get(name) ?? undefined
   return {
@@ -74,32 +74,32 @@ function limitOf(text: string | undefined): number {
   if (text === undefined) return PAGE_DEFAULT
   const limit = Number(text)
   if (!/^\d+$/.test(text) || limit < 1 || limit > PAGE_MAX)
-    throw wrong('limit', `is a whole number from 1 to ${PAGE_MAX}`)
+    throw wrong('limit', `must be an integer from 1 to ${PAGE_MAX}`)
   return limit
 }
 
 function afterOf(text: string | undefined): string | undefined {
-  if (text !== undefined && !REQUEST_ID.test(text)) throw wrong('after', 'is a request id')
+  if (text !== undefined && !REQUEST_ID.test(text)) throw wrong('after', 'must be a request id')
   return text?.toLowerCase()
 }
 
 function modelOf(text: string | undefined): string | undefined {
   if (text !== undefined && [...text].length > MODEL_NAME_MAX)
-    throw wrong('model', `has at most ${MODEL_NAME_MAX} characters`)
+    throw wrong('model', `must have at most ${MODEL_NAME_MAX} characters`)
   return text
 }
 
 function timeOf(name: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   const at = parseIsoTime(text)
-  if (at === undefined) throw wrong(name, 'is an ISO 8601 time such as 2026-01-31T00:00:00Z')
+  if (at === undefined) throw wrong(name, 'must be an ISO 8601 time such as 2026-01-31T00:00:00Z')
   return at
 }
 
 function endpointOf(text: string | undefined): Endpoint | 'all' {
   if (text === undefined) return 'chat.completions'
   if (text === 'all' || (ENDPOINTS as readonly string[]).includes(text)) return text as Endpoint | 'all'
-  throw wrong('endpoint', `is one of all, ${ENDPOINTS.join(', ')}`)
+  throw wrong('endpoint', `must be one of all, ${ENDPOINTS.join(', ')}`)
 }
 
 function wrong(param: string, what: string): Refusal {

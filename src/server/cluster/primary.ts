@@ -68,7 +68,7 @@ export async function superviseWorkers(config: Config): Promise<number> {
 
   function startAgain(isFirstStart: boolean, inARow: number, facts: object): Promise<void> {
     const restartMs = backOff.waitMs(inARow)
-    log.error({ ...facts, restartMs }, 'a worker has ended and is started again')
+    log.error({ ...facts, restartMs }, 'worker exited; restarting')
     return new Promise(resolve => {
       setTimeout(() => resolve(signals === 0 ? start(isFirstStart, inARow) : undefined), restartMs)
     })
@@ -108,11 +108,11 @@ export async function superviseWorkers(config: Config): Promise<number> {
   await start(true, 0)
   isServing = alive.size > 0
   if (isServing && config.redisUrl === undefined) {
-    log.warn({ workers: config.workers }, 'without REDIS_URL each worker has rpm buckets of its own')
+    log.warn({ workers: config.workers }, 'REDIS_URL is not set; each worker counts requests per minute on its own')
   }
   for (let i = 1; i < config.workers && signals === 0; i++) void start(true, 0)
   const code = await over.promise
-  log.info({ code }, 'all workers have ended')
+  log.info({ code }, 'all workers exited')
   await log.end()
   return code
 }

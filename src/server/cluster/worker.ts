@@ -46,7 +46,7 @@ export function joinTree(): WorkerTree | undefined {
   }
 
   const orphaned = new Promise<never>((_, reject) => {
-    process.once('disconnect', () => reject(new Error('the parent process has ended')))
+    process.once('disconnect', () => reject(new Error('the parent process exited')))
   })
   orphaned.catch(ignore)
 

@@ -89,9 +89,9 @@ function readTold(line: string): Told | 'other' | 'unreadable' {
 function problemOf(told: Told, row: BookedRow | undefined): string | undefined {
   if (row === undefined) {
     const needsRow = told.cost !== 0n || (told.hasKey && told.outcome !== 'refused')
-    return needsRow ? `told ${formatCredits(told.cost)}, has no row` : undefined
+    return needsRow ? `logged ${formatCredits(told.cost)}, row missing` : undefined
   }
-  if (row.state === 'open') return `told ${formatCredits(told.cost)}, its row is still open`
+  if (row.state === 'open') return `logged ${formatCredits(told.cost)}, row still open`
   if (row.cost === told.cost) return undefined
-  return `told ${formatCredits(told.cost)}, its row costs ${formatCredits(row.cost)}`
+  return `logged ${formatCredits(told.cost)}, row has ${formatCredits(row.cost)}`
 }

@@ -27,7 +27,7 @@ export class NotAuditable extends Error {
 export function refuseOlder(schema: number, oldest: number): void {
   if (schema >= oldest) return
   throw new NotAuditable(
-    `the database is of an older version of Turnpike (schema ${schema}, looked at from ${oldest} on): start this one on it once`,
+    `the database was created by an older version of Turnpike (schema ${schema}, supported from ${oldest}); start this version once to migrate it`,
   )
 }
 

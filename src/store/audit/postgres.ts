@@ -50,7 +50,7 @@ async function run({ statement, look, end }: Pass, client: PoolClient): Promise<
 
 async function refuseForeign(client: PoolClient): Promise<void> {
   const { rows } = await client.query<PassRow>(`SELECT to_regclass('${SCHEMA_TABLE}')::text AS found`)
-  if (rows[0]?.found === null) throw new NotAuditable('the database is not one of Turnpike')
+  if (rows[0]?.found === null) throw new NotAuditable('not a Turnpike database')
   const { rows: schemas } = await client.query<PassRow>(`SELECT MAX(version) AS newest FROM ${SCHEMA_TABLE}`)
   refuseOlder(Number(schemas[0]?.newest), SCHEMA_MIN)
 }

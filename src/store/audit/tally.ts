@@ -11,23 +11,23 @@ export type Finding = {
 
 // The numbers are those of the project's list of invariants; SQL alone cannot check the missing ones.
 const PROMISES = {
-  file: 'the file is sound: no damaged page, no dangling reference',
+  file: 'file integrity: no damaged page, no dangling reference',
   I1: 'over all accounts, available + held − owed = funded − spent',
-  I2: "every account's balance equals its ledger, every key's spent and held equal its rows",
-  I3: 'available, held, spent and owed are not negative, and nobody owes while credits are available',
-  I4: 'what an account holds is the sum of the holds of its open rows, and only requests with a price hold',
-  I5: 'a row is open, settled or recovered, and its outcome, end and corrections fit that',
+  I2: 'every account balance equals its ledger; spent and held of every key equal its rows',
+  I3: 'available, held, spent and owed are not negative; no account owes while it has credits available',
+  I4: 'held credits equal the holds of open rows; only priced requests have a hold',
+  I5: 'a row is open, settled or recovered, with a matching outcome, end time and corrections',
   I7: 'at most one charge per request, on the account of its row',
-  I8: "no cost is negative, and no key is past its credit limit but by its rows' overshoot",
+  I8: 'no cost is negative; no key exceeds its credit limit by more than the overshoot of its rows',
   I9: 'with no request in flight, no row is open and nothing is held',
-  I10: 'what failed or was refused, and what is not chat, costs nothing',
-  I12: 'the cost of a row is its tokens × its price snapshot',
-  I13: 'the ledger charges exactly what the row costs',
-  I14: "a key's count of a day is that of its rows, and within the daily limit",
-  prices: 'the price of a row is the one that its model had under that version',
-  signs: 'top-ups add credits, charges take them, and nothing is booked that changes nothing',
-  sums: 'the sums that are kept of hours and days are those of their rows',
-  I15: 'at most six secrets of a key live, and none of a revoked key',
+  I10: 'failed, rejected and non-chat requests cost nothing',
+  I12: 'the cost of a row equals its tokens × its price snapshot',
+  I13: 'the ledger charge equals the cost of the row',
+  I14: 'the daily count of a key equals its rows and is within the daily limit',
+  prices: 'the price of a row equals the price version of its model',
+  signs: 'top-ups are positive, charges are negative, and no ledger entry is zero',
+  sums: 'hourly and daily sums equal their rows',
+  I15: 'a key has at most six valid secrets, and a revoked key none',
 } as const
 
 export type Invariant = keyof typeof PROMISES

@@ -70,7 +70,7 @@ export function groupCommit<Op, Result>(
   function answer(entry: Waiting<Op, Result>, result: BatchResult<Result> | undefined): void {
     if (entry.isGivenUp) {
       if (result?.ok) patience?.onLate(entry.op, result.value)
-    } else if (result === undefined) entry.reject(new Error('the batch gave no answer for this operation'))
+    } else if (result === undefined) entry.reject(new Error('the batch returned no result for this operation'))
     else if (result.ok) entry.resolve(result.value)
     else entry.reject(result.error)
   }

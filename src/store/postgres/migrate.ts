@@ -45,7 +45,7 @@ async function refuseHalfTransferred(client: PoolClient): Promise<void> {
   if (table?.found === null) return
   const halves = await ask(client, `SELECT source FROM ${MOVE_TABLE} WHERE state <> 'done'`)
   if (halves.length > 0) {
-    throw new UnfitDatabase('a move into it is not finished: run the same "turnpike migrate" again')
+    throw new UnfitDatabase('a migration into it is unfinished; run the same "turnpike migrate" again')
   }
 }
 
@@ -54,9 +54,10 @@ async function refuseUnfit(client: PoolClient): Promise<void> {
     client,
     `SELECT current_setting('server_version_num')::int AS version, current_setting('server_encoding') AS encoding`,
   )
-  if (Number(server?.version) < SERVER_VERSION_MIN) throw new UnfitDatabase('Postgres 15 or newer is needed')
+  if (Number(server?.version) < SERVER_VERSION_MIN) throw new UnfitDatabase('Postgres 15 or newer is required')
   await refuseReadOnly(client)
-  if (server?.encoding !== 'UTF8') throw new UnfitDatabase(`the database is in ${server?.encoding}; it must be in UTF8`)
+  if (server?.encoding !== 'UTF8')
+    throw new UnfitDatabase(`the database encoding is ${server?.encoding}; it must be UTF8`)
 }
 
 // A server that has become read-only reports it with the code of a refused write (25006), so the connection is discarded: the
@@ -66,7 +67,7 @@ export async function refuseReadOnly(client: PoolClient): Promise<void> {
     `SELECT (current_setting('transaction_read_only') = 'off' AND NOT pg_is_in_recovery())::int AS writable`,
   )
   if (Number(rows[0]?.writable) === 1) return
-  const error = new UnfitDatabase('the server is read-only: nothing could be booked there')
+  const error = new UnfitDatabase('the server is read-only')
   throw Object.assign(error, { code: '25006', severity: 'ERROR' })
 }
 

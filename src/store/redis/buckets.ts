@@ -100,7 +100,7 @@ async function run(link: RedisLink, script: Script, args: readonly string[]): Pr
 function said(answer: unknown): BucketSaid {
   const [isTaken, tokens, limit, version] = (Array.isArray(answer) ? answer : []).map(Number)
   if (tokens === undefined || limit === undefined || version === undefined || !Number.isFinite(tokens + limit)) {
-    throw new Error('Redis answers the script with something else')
+    throw new Error('unexpected result of the Redis script')
   }
   return { isTaken: isTaken === 1, tokens, limit, version }
 }

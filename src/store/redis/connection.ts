@@ -101,7 +101,7 @@ export async function openRedisLink(needs: LinkNeeds): Promise<RedisLink> {
 
   async function send(args: readonly string[]): Promise<unknown> {
     const now = client
-    if (now === undefined) throw new Error('Redis is away')
+    if (now === undefined) throw new Error('Redis is unavailable')
     try {
       const answer = await within(bounds.redisCommandMsMax, now.sendCommand(args as string[]))
       failures = 0
@@ -144,7 +144,7 @@ export function isUnknownScript(error: unknown): boolean {
 function within<T>(ms: number, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     // An answer that arrived while this process was busy is in the socket, and is read before the timeout applies.
-    const late = () => setImmediate(reject, new Error(`no answer within ${ms} ms`))
+    const late = () => setImmediate(reject, new Error(`no response within ${ms} ms`))
     const timer = setTimeout(late, ms)
     work.then(
       answer => {

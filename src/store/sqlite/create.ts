@@ -10,10 +10,10 @@ export function createIfMissing(path: string): void {
   const size = sizeOf(path)
   // SQLite itself treats an empty file as a new database, and deletes a log without one.
   if (size === 0) {
-    throw new Error('it is empty (0 bytes): restore it from a backup, or delete it to start over')
+    throw new Error('the file is empty (0 bytes); restore it from a backup, or delete it to start over')
   }
   if (size === undefined && sizeOf(`${path}-wal`)) {
-    throw new Error('it is missing, but its log (-wal) is there: restore it from a backup')
+    throw new Error('the file is missing, but its WAL (-wal) exists; restore it from a backup')
   }
   if (size === undefined) create(path)
 }

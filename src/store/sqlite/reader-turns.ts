@@ -17,7 +17,7 @@ export function readerTurns(clock: Pick<Clock, 'monotonic'>): ReaderTurns {
         await nextTurn()
         turnBegan = clock.monotonic()
       }
-      if (clock.monotonic() > deadline) throw new Error('the report took too long; narrow it down')
+      if (clock.monotonic() > deadline) throw new Error('the report took too long; narrow the time range or filter')
     },
   }
 }

@@ -47,7 +47,7 @@ export function removeMarker(dir: string): TransferMarker | undefined {
 export function transferredTo(dir: string): string | undefined {
   const note = readMarker(dir)
   if (note?.state !== 'moved') return undefined
-  return `the data directory ${dir} was moved to ${note.to} at ${note.at}: set DATABASE_URL to use that. To come back here without what was booked there: turnpike migrate --undo --from sqlite:${dir}`
+  return `the data directory ${dir} was migrated to ${note.to} at ${note.at}; set DATABASE_URL to use it. To return to this directory without the data written there since: turnpike migrate --undo --from sqlite:${dir}`
 }
 
 function textOf(path: string): string | undefined {
@@ -68,5 +68,5 @@ function parseMarker(text: string, dir: string): TransferMarker {
   } catch {
     // Reported below.
   }
-  throw new Error(`${join(dir, MOVE_FILE)} cannot be read: was this data moved? Delete the file only if it was not`)
+  throw new Error(`${join(dir, MOVE_FILE)} cannot be read. Delete this file only if the data was never migrated`)
 }

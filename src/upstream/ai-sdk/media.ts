@@ -16,20 +16,19 @@ export function mediaPart(part: Part, kind: SdkKind): LanguageModelV4FilePart {
 
 // The caller's fault: reported with our message, before anything is called.
 export function cannot(words: string): Failure {
-  return new Failure('rejected', 'the wire cannot say it', { words })
+  return new Failure('rejected', 'the request cannot be converted', { words })
 }
 
 function picture({ url, detail }: { url: string; detail?: string }, kind: SdkKind): LanguageModelV4FilePart {
   const details = kind === 'cohere' && detail !== undefined ? { providerOptions: { cohere: { detail } } } : {}
   if (/^data:/i.test(url)) return { type: 'file', ...inline(url, 'image/*'), ...details }
-  if (!FETCHES_PICTURES.has(kind))
-    throw cannot("This model's provider takes pictures only as data: URLs, not by their address.")
-  if (!URL.canParse(url)) throw cannot('The address of a picture in the messages cannot be read.')
+  if (!FETCHES_PICTURES.has(kind)) throw cannot("This model's provider accepts images only as data: URLs.")
+  if (!URL.canParse(url)) throw cannot('An image URL in the messages is invalid.')
   return { type: 'file', mediaType: 'image/*', data: { type: 'url', url: new URL(url) }, ...details }
 }
 
 function sound({ data, format }: { data: string; format: string }, kind: SdkKind): LanguageModelV4FilePart {
-  if (!HEARS.has(kind)) throw cannot("This model's provider takes no sounds.")
+  if (!HEARS.has(kind)) throw cannot("This model's provider does not support audio.")
   return { type: 'file', ...inline(data, format === 'mp3' ? 'audio/mpeg' : 'audio/wav') }
 }
 
@@ -38,7 +37,7 @@ function file(given: { file_data: string; filename?: string }, kind: SdkKind): L
   const { mediaType, data } = inline(given.file_data, typeByName(given.filename))
   if (kind !== 'cohere') return { type: 'file', mediaType, data, ...named }
   // Its documents are texts.
-  if (!mediaType.startsWith('text/')) throw cannot("This model's provider takes files of text only.")
+  if (!mediaType.startsWith('text/')) throw cannot("This model's provider supports text files only.")
   return {
     type: 'file',
     mediaType,
@@ -69,7 +68,7 @@ function base64Of(text: string): string {
   const odd = bare.search(/[^\w+/-]/)
   const digits = odd < 0 ? bare.length : odd
   if (digits % 4 === 1 || !PADDINGS.has(bare.slice(digits)))
-    throw cannot('The bytes of a picture, sound or file in the messages are not base64.')
+    throw cannot('The data of an image, audio or file in the messages is not valid base64.')
   return bare
 }
 
@@ -85,7 +84,7 @@ function unescaped(text: string): string {
 }
 
 function unreadable(): Failure {
-  return cannot('A data: URL in the messages cannot be read.')
+  return cannot('A data: URL in the messages is invalid.')
 }
 
 const TYPES: Readonly<Record<string, string>> = {

@@ -26,7 +26,7 @@ export function missingPackages(
   const missing = [...kinds].filter(kind => !isThere(SDK_PRESETS[kind].package, resolve))
   if (missing.length === 0) return undefined
   const packages = missing.map(kind => SDK_PRESETS[kind].package)
-  return `providers of kind ${missing.join(', ')} need a package that is not installed: npm install ${packages.join(' ')}`
+  return `providers of kind ${missing.join(', ')} require a package that is not installed: npm install ${packages.join(' ')}`
 }
 
 function isThere(name: string, resolve: (name: string) => unknown): boolean {

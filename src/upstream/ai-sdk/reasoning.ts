@@ -46,7 +46,7 @@ function reasoningOf({ forwarded, extras }: Chat, passthrough: readonly string[]
   const effort = off ? 'none' : (forwarded.reasoning_effort ?? reasoning.effort ?? (on ? 'medium' : undefined))
   if (effort === undefined && budget === undefined) return undefined
   if (effort !== undefined && !EFFORTS.includes(String(effort)))
-    throw cannot(`reasoning_effort is one of ${EFFORTS.join(', ')} for this model's provider.`)
+    throw cannot(`reasoning_effort must be one of ${EFFORTS.join(', ')} for this model's provider.`)
   return { effort: effort as Effort | undefined, budget: off ? undefined : (budget as number | undefined) }
 }
 

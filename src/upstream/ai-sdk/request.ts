@@ -17,8 +17,9 @@ export function callOptions(
   kind: SdkKind,
 ): LanguageModelV4CallOptions {
   const { forwarded, messages, n } = upstreamRequest.chat
-  if (n > 1) throw cannot("n is 1 for this model's provider.")
-  if (forwarded.functions !== undefined) throw cannot("functions are tools for this model's provider: send tools.")
+  if (n > 1) throw cannot("n must be 1 for this model's provider.")
+  if (forwarded.functions !== undefined)
+    throw cannot("This model's provider does not support functions; send tools instead.")
   const { own, ...thinking } = thinkingOf(upstreamRequest, provider, kind)
   const tools = toolsOf(forwarded.tools as readonly Part[] | undefined)
   return {
@@ -115,7 +116,7 @@ function responseFormat(format: unknown): LanguageModelV4CallOptions['responseFo
 
 function toolsOf(tools: readonly Part[] | undefined): LanguageModelV4FunctionTool[] | undefined {
   return tools?.map(tool => {
-    if (tool.type !== 'function') throw cannot(`Tools of type ${tool.type} are not offered by this model's provider.`)
+    if (tool.type !== 'function') throw cannot(`Tools of type ${tool.type} are not supported by this model's provider.`)
     const { name, description, parameters, strict } = tool.function as {
       name: string
       description?: string
@@ -137,7 +138,7 @@ function toolChoice(choice: unknown): LanguageModelV4CallOptions['toolChoice'] |
   if (choice === 'auto' || choice === 'none' || choice === 'required') return { type: choice }
   const name = (choice as { function?: { name?: unknown } }).function?.name
   if (typeof name === 'string') return { type: 'tool', toolName: name }
-  throw cannot("tool_choice is auto, none, required or one function for this model's provider.")
+  throw cannot("tool_choice must be auto, none, required or one function for this model's provider.")
 }
 
 function given<Name extends keyof LanguageModelV4CallOptions>(

@@ -61,7 +61,7 @@ async function ask(jwt: string, { url, send }: TokenNeeds): Promise<{ token: str
   const answer = await send(url, { method: 'POST', headers, body: body.toString() })
   const { access_token: token, expires_in: seconds } = (await answer.json()) as Record<string, unknown>
   if (typeof token !== 'string' || !/^[\x21-\x7e]+$/.test(token))
-    throw new Failure('credential', 'the token service gave no token')
+    throw new Failure('credential', 'the token service returned no token')
   return { token, seconds: typeof seconds === 'number' ? seconds : LIFE_S }
 }
 
@@ -73,7 +73,7 @@ function assertion({ email, key, keyId }: ServiceAccount, now: number): string {
   try {
     return `${signed}.${sign('RSA-SHA256', Buffer.from(signed), createPrivateKey(key)).toString('base64url')}`
   } catch {
-    throw new Failure('credential', "the service account's private key cannot be used")
+    throw new Failure('credential', "the service account's private key is invalid")
   }
 }
 

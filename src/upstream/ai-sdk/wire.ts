@@ -66,7 +66,7 @@ export function sdkWire(provider: Provider, kind: SdkKind, wireBounds: WireBound
       totalMs: patienceMs,
       onSent: () => undefined,
       failure: ({ status }) =>
-        new Failure(status < 500 ? 'credential' : 'status', `the token service answered ${status}`, { status }),
+        new Failure(status < 500 ? 'credential' : 'status', `the token service returned ${status}`, { status }),
     })
     tokens ??= vertexTokens({ url: tokenUrl.href, clock: needs.clock, send })
     return tokens

@@ -142,7 +142,7 @@ function readBody(state: State, bytes: Buffer, from: number): void {
   } else if (state.next === 'until_close') {
     if (from < bytes.length) state.listener.data(bytes.subarray(from))
   } else if (state.next === 'nothing') {
-    if (from < bytes.length) throw new BadResponse('something came that nobody asked for')
+    if (from < bytes.length) throw new BadResponse('unsolicited data')
   } else {
     readChunks(state, bytes, from)
   }
@@ -256,13 +256,13 @@ function parseHead(text: string): Head {
 }
 
 function parseHeaders(text: string): ResponseHeaders {
-  if (/\0|\r(?!\n)|(?:^|[^\r])\n/.test(text)) throw new BadResponse('a header holds an odd control character')
+  if (/\0|\r(?!\n)|(?:^|[^\r])\n/.test(text)) throw new BadResponse('a header contains a control character')
   const headers = new Map<string, string>()
   for (let from = 0; from < text.length; ) {
     const to = text.indexOf('\r\n', from)
     const colon = text.indexOf(':', from)
     const name = colon < to ? text.slice(from, Math.max(from, colon)).toLowerCase() : ''
-    if (!TOKEN.test(name)) throw new BadResponse('a header has no proper name')
+    if (!TOKEN.test(name)) throw new BadResponse('a header has an invalid name')
     const value = text.slice(colon + 1, to).trim()
     const before = headers.get(name)
     if (before === undefined) headers.set(name, value)

@@ -21,7 +21,7 @@ export function failureOfStatus(error: UpstreamError, unsaid: Unsaid): Failure {
 export function failureOfError(error: unknown, unsaid: Unsaid): Failure {
   const fields = record(typeof error === 'string' ? { message: error } : error)
   const number = [fields.status, fields.code].map(Number).find(value => Number.isInteger(value) && isError(value))
-  if (number === undefined) return new Failure('status', note('an error inside a 200 answer', fields), { status: 200 })
+  if (number === undefined) return new Failure('status', note('an error in a 200 response', fields), { status: 200 })
   return failureOf({ status: number, body: NO_BODY }, fields, unsaid)
 }
 

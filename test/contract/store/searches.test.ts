@@ -85,7 +85,7 @@ test('sqlite: a report past its time limit is given up, and the next one is serv
 
   assert.equal(page.data.length, 2)
   const words = answers.map(answer => answer.status === 'rejected' && (answer.reason as Error).message)
-  assert.match(String(words[3]), /too many reports/)
+  assert.match(String(words[3]), /too many queued reports/)
 })
 
 test('sqlite: a reader that is silent past the limit is replaced', async () => {

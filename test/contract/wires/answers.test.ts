@@ -249,7 +249,7 @@ for (const { kind, model } of WIRES) {
       const answer = await ask('say it', { n: 2 })
 
       assertRefusal(answer, 'upstream_rejected')
-      assert.match(answer.text, /n is 1 for this model's provider/)
+      assert.match(answer.text, /n must be 1 for this model's provider/)
       assert.equal(aimock.requests.length, before)
     })
   }

@@ -261,9 +261,9 @@ const REFUSED: readonly (readonly [what: string, kinds: readonly string[], reque
     'a choice of tools that it does not know',
     ['cohere'],
     { ...pick('tools'), tool_choice: { type: 'allowed_tools' } },
-    /tool_choice is/,
+    /tool_choice must be/,
   ],
-  ['an effort that nobody knows', ['bedrock'], { reasoning_effort: 'heroic' }, /reasoning_effort is one of/],
+  ['an effort that nobody knows', ['bedrock'], { reasoning_effort: 'heroic' }, /reasoning_effort must be one of/],
   ['a form without its schema', ['vertex'], { response_format: { type: 'json_schema' } }, /must be a JSON schema/],
   [
     'a picture by its address',
@@ -271,8 +271,8 @@ const REFUSED: readonly (readonly [what: string, kinds: readonly string[], reque
     picture('https://pictures.example/a.png'),
     /data: URLs/,
   ],
-  ['a sound', ['anthropic', 'bedrock', 'cohere'], sound(), /takes no sounds/],
-  ['a file that is no text', ['cohere'], file('a.pdf'), /files of text/],
+  ['a sound', ['anthropic', 'bedrock', 'cohere'], sound(), /does not support audio/],
+  ['a file that is no text', ['cohere'], file('a.pdf'), /text files only/],
   ['a file that it cannot read', ['anthropic'], file('a.html'), /not supported/],
 ]
 for (const [what, kinds, request, words] of REFUSED) {

@@ -91,11 +91,11 @@ test('SIGHUP does the same, and an invalid file changes nothing either way', asy
   await t.test('an invalid file', async () => {
     await writeFile(gateway.configFile, 'models:\n  - id: test/m1\n    context_length: 10\n')
     gateway.signal('SIGHUP')
-    await until('it is refused', () => gateway.logs.some(line => /not applied/.test(String(line.msg))))
+    await until('it is refused', () => gateway.logs.some(line => /rejected/.test(String(line.msg))))
     const byCommand = await cli(gateway, ['apply'])
     const byApi = await gateway.admin('POST', '/catalog/apply', {})
 
-    const line = gateway.logs.find(each => /not applied/.test(String(each.msg)))
+    const line = gateway.logs.find(each => /rejected/.test(String(each.msg)))
     assert.deepEqual([line?.level, /turnpike\.yaml:2/.test(String(line?.err))], ['error', true])
     assert.deepEqual([byCommand.code, byApi.status], [2, 400])
     assert.match(byCommand.stderr, /turnpike\.yaml:2:\d+: .*models\[0\]\.max_output_tokens: is missing/)

@@ -49,7 +49,7 @@ test('a file without a catalog does not remove the catalog of a running gateway'
   for (const text of ['', '# providers:\n', '---\n', 'explain: false\n']) {
     await t.test(JSON.stringify(text), async () => {
       await writeFile(gateway.configFile, text)
-      const refusals = () => gateway.logs.filter(line => /not applied/.test(String(line.msg))).length
+      const refusals = () => gateway.logs.filter(line => /rejected/.test(String(line.msg))).length
       const before = refusals()
       gateway.signal('SIGHUP')
       await until('it is refused', () => refusals() > before)

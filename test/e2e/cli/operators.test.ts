@@ -42,7 +42,7 @@ test('operator tokens work until they are revoked, and sessions can be listed an
   const refused = await cli(gateway, ['accounts', 'create', 'x'], as)
   const reads = await cli(gateway, ['accounts', 'list', '--json'], as)
   assert.deepEqual([refused.code, reads.code], [1, 0])
-  assert.match(refused.stderr, /change nothing/)
+  assert.match(refused.stderr, /read-only access/)
 
   const promoted = await run('operators', 'update', id, '--role', 'admin', '--json')
   assert.equal(promoted.json.role, 'admin')

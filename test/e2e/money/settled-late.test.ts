@@ -11,7 +11,7 @@ import { until } from '../../support/until.ts'
 import { startUpstream } from '../../support/upstream.ts'
 import { settledRow } from '../../support/usage.ts'
 
-const LATE = 'settlement failed and is tried again'
+const LATE = 'settlement failed; retrying'
 
 test('recovery skips a row whose settlement is still being retried', async () => {
   await using folder = await temporaryFolder()
@@ -41,13 +41,13 @@ test('recovery skips a row whose settlement is still being retried', async () =>
   const row = await settledRow(gateway, headers['x-request-id'])
 
   assert.deepEqual([row.state, row.cost], ['settled', headers['x-svc-cost']])
-  assert.equal(said('rows of a dead process were recovered'), 0)
+  assert.equal(said('recovered open rows of a crashed process'), 0)
   assert.ok((await gateway.audit()).ok)
 })
 
 for (const [what, settled, words, strike] of [
-  ['was recovered meanwhile', 'corrected', /recovered before its own settlement/, recoverAll],
-  ['is gone', 'unknown', /not there, and nothing was booked/, deleteOpen],
+  ['was recovered meanwhile', 'corrected', /recovered before it was settled/, recoverAll],
+  ['is gone', 'unknown', /not found; nothing was charged/, deleteOpen],
 ] as const) {
   test(`a settlement whose row ${what} is logged with its request id and counted as an alarm`, async () => {
     await using folder = await temporaryFolder()

@@ -122,7 +122,7 @@ async function letGo(tx: Tx, table: CatalogChange['what'], { id, version }: Row)
 
 // Rolls everything back: the rows have changed since they were read.
 function changedMeanwhile(what: CatalogChange['what'], id: string): Error {
-  return new Error(`the ${what} ${id} was changed while the file was applied: apply it again`)
+  return new Error(`the ${what} ${id} was changed while the file was applied; apply it again`)
 }
 
 function modelChange(model: DeclaredModel, stored: Row | undefined): CatalogChange {

@@ -90,7 +90,7 @@ test('audit names the violated invariant and exits with 1', async () => {
   assert.match(plain.stdout, /BROKEN +I1 /)
   const nowhere = await cli(gateway, ['audit'], { env: { TURNPIKE_DATA_DIR: '/nowhere' } })
   assert.equal(nowhere.code, 1)
-  assert.match(nowhere.stderr, /no database at/)
+  assert.match(nowhere.stderr, /database not found/)
 })
 
 test('config check reports the meaning or the errors of a file and creates nothing', async () => {

@@ -62,7 +62,7 @@ test('a first start whose output is closed ends, and the next one shows the secr
 
   assert.deepEqual([code, said], [1, 'turnpike: write EPIPE\n'])
   assert.match(shown, /svc_live_\w+/)
-  assert.match(shown, /shown this once/)
+  assert.match(shown, /shown only once/)
 })
 
 function start(args: readonly string[], cwd: string, env: Readonly<Record<string, string>> = {}): ChildProcess {

@@ -36,16 +36,16 @@ if (hasPostgres()) {
     const said = (node: Gateway, words: RegExp) => node.logs.filter(line => words.test(String(line.msg))).length
 
     await postgres.stop()
-    await until('it is noticed', () => said(first, /news of the other nodes cannot be read/) > 0)
+    await until('it is noticed', () => said(first, /cannot poll cluster changes/) > 0)
     await new Promise(resolve => setTimeout(resolve, 1500))
     await postgres.start()
-    await until('it is back', () => said(first, /news of the other nodes are read again/) === 1, 20_000)
+    await until('it is back', () => said(first, /polling cluster changes again/) === 1, 20_000)
     await until('both are ready', async () => (await second.get('/ready')).status === 200, 20_000)
     const model = standardModel({ id: 'late/m1' })
     assert.equal((await second.admin('POST', '/models', model)).status, 201)
     await new Promise(resolve => setTimeout(resolve, 1000))
 
-    assert.equal(said(first, /news of the other nodes cannot be read/), 1)
+    assert.equal(said(first, /cannot poll cluster changes/), 1)
     assert.equal((await first.chat({ model: 'late/m1' })).status, 200)
     assert.ok((await first.audit()).ok)
   })

@@ -43,7 +43,7 @@ const WEATHER: Readonly<Record<string, (redis: RedisServer) => unknown>> = {
   'Redis is there': () => undefined,
   'Redis hangs': redis => redis.freeze(),
   'Redis was killed': redis => redis.kill(),
-  'Redis is back': redis => redis.start(),
+  'Redis is available again': redis => redis.start(),
 }
 
 if (hasPostgres() && hasRedis()) {

@@ -68,7 +68,7 @@ if (hasPostgres()) {
       await postgres.start()
 
       assert.equal(done, true)
-      assert.ok(gateway.lines.some(line => line.includes('settlement failed and is tried again')))
+      assert.ok(gateway.lines.some(line => line.includes('settlement failed; retrying')))
       await until('nothing is held', async () => Number((await balance()).held) === 0)
     })
 

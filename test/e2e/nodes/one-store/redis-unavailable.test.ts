@@ -27,8 +27,8 @@ import { startUpstream } from '../../../support/upstream.ts'
 // On a machine that is busy with tests an answer may take longer than the product waits for it.
 const PATIENT = withBounds({ redisCommandMsMax: 1000 })
 
-const AWAY = 'Redis is away: each node counts its share of the requests a minute'
-const BACK = 'Redis is back: requests a minute are counted for all nodes again'
+const AWAY = 'Redis is unavailable; each node enforces its share of the requests per minute'
+const BACK = 'Redis is available again; requests per minute are shared between nodes'
 
 if (hasPostgres() && hasRedis()) {
   test('two nodes whose Redis comes and goes', async t => {

@@ -19,7 +19,7 @@ if (hasPostgres()) {
     })
     const gateway = nodes.all[0]!
     const listening = () => gateway.logs.filter(line => String(line.msg) === 'listening')
-    const failures = () => gateway.logs.filter(line => String(line.msg) === 'a worker has ended and is started again')
+    const failures = () => gateway.logs.filter(line => String(line.msg) === 'worker exited; restarting')
     await until('both listen', () => listening().length === 2, 30_000)
 
     // As it is told where there are too many processes, and then as where there is no memory.

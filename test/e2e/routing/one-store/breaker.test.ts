@@ -12,7 +12,7 @@ import { startUpstream } from '../../../support/upstream.ts'
 import { settledRow } from '../../../support/usage.ts'
 
 const OPEN_MS = 700
-const OPENED = 'a target fails and is not called for a while'
+const OPENED = 'circuit breaker opened'
 const reached = await startUpstream()
 const proxy = await startFaultProxy(reached.port)
 after(async () => {
@@ -63,7 +63,7 @@ test('an unreachable target opens its breaker after five calls and is used again
   await until('the log tells that it is down', () => warnings(OPENED, 'proxied') === 1)
 
   await proxy.set({ kind: 'pass' })
-  await until('the log tells that it is back', () => warnings('a target is well again', 'proxied') === 1)
+  await until('the log tells that it is back', () => warnings('circuit breaker closed', 'proxied') === 1)
   const back = await gateway.chat({ model: 'test/pair' })
 
   assert.equal(back.headers['x-svc-provider'], 'proxied')

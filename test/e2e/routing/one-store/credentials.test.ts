@@ -11,7 +11,7 @@ import type { JournalEntry } from '../../../support/upstream-journal.ts'
 import type { Plan } from '../../../support/upstream-plan.ts'
 import { settledRow } from '../../../support/usage.ts'
 
-const SET_ASIDE = 'a provider refuses a credential, which is set aside'
+const SET_ASIDE = 'credential rejected by the provider; no longer used'
 const KEYS = { api_key: undefined, api_keys: ['credential-canary-1', 'credential-canary-2'] }
 const { gateway, upstream } = await openFixture(
   url =>
@@ -65,7 +65,7 @@ test('a rejected credential fails over to the next, is set aside with an alarm a
   )
 
   upstream.reset()
-  await until('it is back', () => alarms('a provider takes a credential again', 'dying').length > 0)
+  await until('it is back', () => alarms('credential accepted by the provider again', 'dying').length > 0)
   upstream.journal.length = 0
   for (let i = 0; i < 2; i++) await gateway.chat({ model: 'test/dying' })
   assert.deepEqual(upstream.journal.map(numberOf).toSorted(), [1, 2])

@@ -19,7 +19,7 @@ const DAMAGES: readonly Damage[] = [
   { what: 'a file cut inside its first page', said: /malformed|corrupt|not a database/, harm: cutInFirstPage },
   { what: 'a page of garbage', said: /malformed|corrupt/, harm: file => overwrite(file, pageOf('model', file), 4096) },
   { what: 'a file of 0 bytes', said: /empty \(0 bytes\)/, harm: file => truncateSync(file, 0) },
-  { what: 'a log without its database', said: /missing, but its log/, harm: loseAllButLog },
+  { what: 'a log without its database', said: /missing, but its WAL/, harm: loseAllButLog },
   { what: 'a database of another program', said: /another program/, harm: file => replace(file, 'CREATE TABLE a (b)') },
   {
     what: 'a schema of a newer version',

@@ -14,8 +14,8 @@ import { until } from '../../../support/until.ts'
 import { startUpstream, type Upstream } from '../../../support/upstream.ts'
 import { settledRow } from '../../../support/usage.ts'
 
-const LATE = 'settlement failed and is tried again'
-const NOT_DRAINED = 'not drained: the store did not take these settlements'
+const LATE = 'settlement failed; retrying'
+const NOT_DRAINED = 'exiting with unsettled requests: the database did not accept them'
 // The eighth failure in a row is followed by a pause of 5 s, as is every one after it.
 const LONG_PAUSE_AFTER = 8
 
