@@ -69,7 +69,7 @@ export function keyMethods(needs: KeyNeeds): KeyMethods {
       const controls = { ...needs.defaults, ...readChange(input, clock.now()), name: readName(input.name) }
       const { secret, stored } = newSecret(needs)
       const key = await keys.create({ id, accountId, ...controls, secret: stored }, actor)
-      if (key === 'no_account') throw wrong('account_id', 'the id of an account')
+      if (key === 'no_account') throw wrong('account_id', 'the id of an existing account')
       return { ...write(key), secret }
     },
 
@@ -85,7 +85,7 @@ export function keyMethods(needs: KeyNeeds): KeyMethods {
       const patch = readChange(change, clock.now())
       const key = await thenForget(id, keys.update(id, patch, actor, readIfMatch(ifMatch)))
       if (key === 'changed') throw versionMismatch('key', id)
-      if (key === 'revoked') throw new Refusal('conflict', { message: 'The key is revoked; that is final.' })
+      if (key === 'revoked') throw new Refusal('conflict', { message: 'The key is revoked and cannot be changed.' })
       if (key !== undefined) await needs.onKeyChanged(key)
       return write(found(key))
     },

@@ -13,9 +13,9 @@ export function rootPage(): string {
   a { color: inherit }
 </style>
 <h1>Turnpike is running</h1>
-<p>This gateway takes OpenAI chat requests at <code>/v1/chat/completions</code> with one key, sends each to a provider, and
+<p>This gateway accepts OpenAI chat requests at <code>/v1/chat/completions</code>, routes each to a provider, and
 bills it exactly.</p>
-<p>The dashboard is not built here: <code>npm run build</code> in the checkout builds it. Without it there are:</p>
+<p>The dashboard is not built. Run <code>npm run build</code> in the checkout to build it. Also available:</p>
 <ul>
   <li><a href="/docs">API reference</a> and <a href="/openapi.json">OpenAPI document</a></li>
   <li>the command <code>turnpike --help</code> for keys, credits and usage</li>

@@ -33,7 +33,7 @@ export function encryptionWith(master: Buffer, purpose: string): Encryption {
       const [form, by, text = ''] = ciphertext.split('.')
       if (form !== FORM || by !== keyId) throw new Error('it was encrypted with another key')
       const bytes = Buffer.from(text, 'base64url')
-      if (bytes.length < IV_BYTES + TAG_BYTES) throw new Error('it is cut short')
+      if (bytes.length < IV_BYTES + TAG_BYTES) throw new Error('truncated')
       const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })
       decipher.setAAD(bound(context))
       decipher.setAuthTag(bytes.subarray(-TAG_BYTES))

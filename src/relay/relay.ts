@@ -69,7 +69,7 @@ export function relay(answer: Answer, sink: Sink, client: Client, meter: Meter, 
     const unfit = (error: unknown) => {
       if (!(error instanceof RangeError)) throw error
       served.flow.abort()
-      finish('upstream_broke', new Failure('invalid_response', `the answer cannot be passed on: ${error.message}`))
+      finish('upstream_broke', new Failure('invalid_response', `the response cannot be forwarded: ${error.message}`))
     }
 
     sink.served({

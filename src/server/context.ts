@@ -67,8 +67,8 @@ export function openContext(config: Config, tree?: WorkerTree): ServerContext {
   })
   metrics.watchConnections(() => connections.open)
   const onBug = (error: unknown, requestId?: string) => {
-    if (error instanceof StoreUnavailable) log.error({ id: requestId, err: error.message }, 'the store could not do it')
-    else log.error({ id: requestId, err: wordsOf(error) }, 'a bug of ours')
+    if (error instanceof StoreUnavailable) log.error({ id: requestId, err: error.message }, 'database operation failed')
+    else log.error({ id: requestId, err: wordsOf(error) }, 'unexpected error')
   }
   return {
     config,

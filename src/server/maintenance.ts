@@ -13,7 +13,7 @@ export async function startMaintenance(maintenance: Maintenance, context: Server
   let running: Promise<void> = Promise.resolve()
 
   function failed(error: unknown): false {
-    log.error({ err: wordsOf(error) }, 'the upkeep of the store failed; it is tried again')
+    log.error({ err: wordsOf(error) }, 'database maintenance failed; retrying')
     return false
   }
 
@@ -22,7 +22,7 @@ export async function startMaintenance(maintenance: Maintenance, context: Server
     const { more: moreToSum } = await maintenance.rollUp(rolledUpAfterMs)
     if (stopped || config.usageRetentionDays === null) return moreToSum
     const { dropped, more } = await maintenance.applyRetention(config.usageRetentionDays)
-    if (dropped > 0) log.info({ hours: dropped }, 'old usage rows were dropped')
+    if (dropped > 0) log.info({ hours: dropped }, 'deleted expired usage rows')
     return moreToSum || more
   }
 

@@ -18,7 +18,7 @@ export async function openRedis(context: ServerContext, hear: (hint: Hint) => vo
   const { redisUrl: url, bounds } = config
   if (url === undefined) {
     if (config.databaseUrl !== undefined) {
-      log.warn({}, 'REDIS_URL is not set: requests a minute are counted by each node for itself')
+      log.warn({}, 'REDIS_URL is not set; each node counts requests per minute on its own')
     }
     return undefined
   }
@@ -29,8 +29,9 @@ export async function openRedis(context: ServerContext, hear: (hint: Hint) => vo
       bounds,
       random,
       begin: canCount,
-      onUnavailable: why => log.warn({ why }, 'Redis is away: each node counts its share of the requests a minute'),
-      onBack: () => log.info({}, 'Redis is back: requests a minute are counted for all nodes again'),
+      onUnavailable: why =>
+        log.warn({ why }, 'Redis is unavailable; each node enforces its share of the requests per minute'),
+      onBack: () => log.info({}, 'Redis is available again; requests per minute are shared between nodes'),
     }),
     // A node without hints only reads more often; the other connection already reports the outage.
     openRedisLink({

@@ -65,9 +65,9 @@ async function openShared(url: string, context: ServerContext): Promise<Store> {
 
 // What was acknowledged as booked must survive a crash of the server too.
 function refuseUnsafe(settings: readonly string[], { config, log }: ServerContext): void {
-  const why = `${settings.map(name => `${name} = off`).join(', ')}: the server may lose commits that it has answered`
+  const why = `${settings.map(name => `${name} = off`).join(', ')}: the server may lose acknowledged commits`
   if (!config.allowUnsafeDatabase) {
-    throw new Error(`${why}; turn it on, or set TURNPIKE_ALLOW_UNSAFE_DATABASE=1 to accept losses`)
+    throw new Error(`${why}; turn it on, or set TURNPIKE_ALLOW_UNSAFE_DATABASE=1 to accept data loss`)
   }
   log.warn({}, `${why} (TURNPIKE_ALLOW_UNSAFE_DATABASE)`)
 }

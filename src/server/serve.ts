@@ -83,11 +83,11 @@ async function closeUnwell(
   { config, log }: ServerContext,
 ): Promise<void> {
   const ids = unsettled.slice(0, IDS_IN_A_LINE)
-  log.error({ unsettled: unsettled.length, ids }, 'not drained: the store did not take these settlements')
+  log.error({ unsettled: unsettled.length, ids }, 'exiting with unsettled requests: the database did not accept them')
   for (let at = IDS_IN_A_LINE; at < unsettled.length; at += IDS_IN_A_LINE) {
-    log.error({ ids: unsettled.slice(at, at + IDS_IN_A_LINE) }, 'not drained: more settlements that were not taken')
+    log.error({ ids: unsettled.slice(at, at + IDS_IN_A_LINE) }, 'more unsettled requests')
   }
-  const closing = store.close().catch(error => log.error({ err: wordsOf(error) }, 'the store could not be closed'))
+  const closing = store.close().catch(error => log.error({ err: wordsOf(error) }, 'cannot close the database'))
   await Promise.race([closing, setTimeout(config.bounds.drainCloseMsMax)])
 }
 
@@ -130,9 +130,9 @@ async function startSweeping(
     forget: v1.authenticator.forget,
     onSwept(rows: number) {
       metrics.swept(rows)
-      log.warn({ rows }, 'rows of a dead process were recovered')
+      log.warn({ rows }, 'recovered open rows of a crashed process')
     },
-    onError: (error: unknown) => log.error({ err: wordsOf(error) }, 'the sweep failed'),
+    onError: (error: unknown) => log.error({ err: wordsOf(error) }, 'recovery of open rows failed'),
   }
   await firstSweep(needs, config.bounds)
   return keepSweeping(needs, config.bounds)
@@ -155,11 +155,11 @@ async function firstSweep(needs: SweepNeeds, bounds: Config['bounds']): Promise<
 async function applyFile({ catalogService }: OpenedStore, { log }: ServerContext): Promise<void> {
   try {
     const { changes, atNextStart } = await catalogService.apply(false, { name: 'SIGHUP', address: 'local' })
-    log.info({ changes, atNextStart }, 'the configuration file was applied')
+    log.info({ changes, atNextStart }, 'configuration file applied')
   } catch (error) {
-    if (error instanceof NoConfigFile) return log.info({}, 'SIGHUP ignored: there is no configuration file')
+    if (error instanceof NoConfigFile) return log.info({}, 'SIGHUP ignored: no configuration file')
     const why = error instanceof BadConfig ? error.message : wordsOf(error)
-    log.error({ err: why }, 'the configuration file was not applied: nothing has changed')
+    log.error({ err: why }, 'configuration file rejected; nothing was changed')
   }
 }
 

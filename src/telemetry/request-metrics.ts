@@ -17,10 +17,14 @@ export function requestMetrics(registry: Registry): RequestMetrics {
   const tokens = hot(fastCounter('turnpike_tokens_total', 'Tokens billed.'))
   const credits = hot(fastCounter('turnpike_credits_total', 'Credits charged (rounded for display).')).count({})
   const duration = hot(
-    fastHistogram('turnpike_request_duration_seconds', 'From the request to the end of its answer.', SECONDS),
+    fastHistogram('turnpike_request_duration_seconds', 'Time from the request to the end of the response.', SECONDS),
   )
   const firstByte = hot(
-    fastHistogram('turnpike_first_byte_seconds', 'From the request to the first content of its answer.', SECONDS),
+    fastHistogram(
+      'turnpike_first_byte_seconds',
+      'Time from the request to the first content of the response.',
+      SECONDS,
+    ),
   ).spread({})
   const cache = hot(fastCounter('turnpike_key_cache_total', 'Key look-ups.'))
   const hits = cache.count({ result: 'hit' })

@@ -43,19 +43,19 @@ export type Circumstances = { readonly connected: boolean; readonly stale: boole
 export function failureOf(error: Error | undefined, at: Circumstances): Failure {
   const { connected, stale } = at
   if (error === undefined)
-    return new Failure('reset', 'the upstream closed the connection before its answer was complete', { stale })
+    return new Failure('reset', 'the upstream closed the connection before the response was complete', { stale })
   if (error instanceof AggregateError && error.errors[0] instanceof Error) {
     const ours = error.errors.find(one => EXHAUSTED.has((one as { code?: unknown }).code))
     return failureOf(ours ?? error.errors[0], at)
   }
   if (error instanceof BadResponse)
-    return new Failure('invalid_response', `the upstream's answer cannot be read: ${error.message}`)
+    return new Failure('invalid_response', `invalid upstream response: ${error.message}`)
   const { code } = error as { code?: unknown }
   if (typeof code !== 'string') return new Failure('reset', error.message, { stale })
   if (EXHAUSTED.has(code) && !connected) return new Failure('refused', `${code}: ${error.message}`, { ours: true })
   // Without a descriptor no name can be resolved, and the resolver only reports a failure.
   if (KINDS[code] === 'dns' && areDescriptorsOut())
-    return new Failure('refused', `${code}: no descriptors are left`, { ours: true })
+    return new Failure('refused', `${code}: no file descriptors left`, { ours: true })
   // Unknown errors before the connection is established are about certificates: OpenSSL has many codes for them.
   const kind = KINDS[code] ?? (connected ? 'reset' : 'tls')
   return new Failure(kind, `${code}: ${error.message}`, { stale: stale && kind === 'reset' })

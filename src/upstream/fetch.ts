@@ -36,8 +36,8 @@ export function upstreamFetch(client: HttpClient, setup: FetchSetup): FetchFunct
     new Promise((resolve, reject) => {
       const url = new URL(input instanceof Request ? input.url : input)
       const { body, signal } = init
-      if (url.origin !== setup.origin) throw new Failure('refused', 'a call to another host than the one configured')
-      if (typeof body !== 'string') throw new TypeError('only a text can be sent')
+      if (url.origin !== setup.origin) throw new Failure('refused', 'a request to a host other than the configured one')
+      if (typeof body !== 'string') throw new TypeError('only a string body can be sent')
       signal?.throwIfAborted()
 
       let response: ResponseStream | undefined
@@ -144,7 +144,7 @@ function answerOf(setup: FetchSetup, ends: Ends): ResponseHandler & { fail(reaso
       if (excess !== undefined) return fail(new Failure('too_large', excess, { producedBytes }))
       const trouble = shape?.(chunk)
       if (trouble !== undefined)
-        return fail(new Failure('invalid_response', `the answer is ${trouble}`, { status: 200 }))
+        return fail(new Failure('invalid_response', `the response is ${trouble}`, { status: 200 }))
       // The bytes are only valid during the call: copy them.
       body?.push(new Uint8Array(chunk))
       count(chunk.length)
@@ -154,7 +154,7 @@ function answerOf(setup: FetchSetup, ends: Ends): ResponseHandler & { fail(reaso
       if (refused !== undefined) return fail(setup.failure(refused.whole()))
       // The gateway stopped reading. What was read had been produced.
       if (failure?.kind === 'timeout' && reservation?.isWaiting === true)
-        return fail(new Failure('cancelled', 'no memory for the answer in time', { producedBytes: bytes }))
+        return fail(new Failure('cancelled', 'no memory for the response in time', { producedBytes: bytes }))
       if (failure !== undefined) return fail(failure)
       reservation?.complete()
       over = true

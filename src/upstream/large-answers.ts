@@ -60,7 +60,7 @@ export function largeAnswers({ answerReadMsMax }: { readonly answerReadMsMax: nu
     })
     started.on('error', () => {}) // an exit follows
     started.on('exit', () => {
-      if (started === worker) dropWorker('the thread ended')
+      if (started === worker) dropWorker('the thread exited')
     })
     started.unref()
     return started
@@ -70,7 +70,7 @@ export function largeAnswers({ answerReadMsMax }: { readonly answerReadMsMax: nu
   function dropWorker(why: string): void {
     void worker?.terminate()
     worker = undefined
-    finish(new Failure('too_large', `the answer could not be read: ${why}`, { producedBytes: inHand?.bytes ?? 0 }))
+    finish(new Failure('too_large', `the response could not be parsed: ${why}`, { producedBytes: inHand?.bytes ?? 0 }))
   }
 
   function finish(read: LargeAnswerRead | Failure): void {

@@ -39,8 +39,10 @@ export function errorBody(status: number, headers: ResponseHeaders): ErrorBody |
 export function unlikeAnswer(headers: ResponseHeaders, stream: RegExp | undefined): Failure | undefined {
   const encoding = headers.get('content-encoding')
   if (encoding !== undefined && encoding !== 'identity')
-    return new Failure('invalid_response', 'the answer is encoded although identity was asked for', { status: 200 })
+    return new Failure('invalid_response', 'the response has a content encoding although identity was requested', {
+      status: 200,
+    })
   if (stream !== undefined && !stream.test(headers.get('content-type') ?? ''))
-    return new Failure('invalid_response', 'a stream was asked for, something else came', { status: 200 })
+    return new Failure('invalid_response', 'a stream was requested, but the response is not one', { status: 200 })
   return undefined
 }

@@ -11,7 +11,7 @@ const REMOVE = [204, 400, 401, 403, 404, 409, 429, 503] as const
 
 const Name = Type.String({ minLength: 1, maxLength: NAME_MAX })
 const Role = Type.Enum([...ROLES])
-const Token = Type.String({ description: 'The whole token, shown this once.' })
+const Token = Type.String({ description: 'The token, shown only once.' })
 
 const OPERATOR = {
   object: Type.Literal('operator'),
@@ -28,16 +28,16 @@ const SESSION = {
   object: Type.Literal('session'),
   id: Type.String(),
   operator: Type.Object({ id: Type.String(), name: Type.String(), role: Role }),
-  address: Type.String({ description: 'Where it was opened from.' }),
+  address: Type.String({ description: 'Client IP address at sign-in.' }),
   created_at: Time,
   last_used_at: Time,
   expires_at: Time,
-  idle_expires_at: Type.String({ description: 'When it ends unless it is used before. ISO 8601' }),
+  idle_expires_at: Type.String({ description: 'When the session ends unless it is used. ISO 8601' }),
 }
 const SessionShape = Type.Object(SESSION)
 const OwnSessionShape = Type.Object({
   ...SESSION,
-  csrf_token: Type.String({ description: 'To be sent as `X-CSRF-Token` with every change.' }),
+  csrf_token: Type.String({ description: 'Send it as `X-CSRF-Token` with every change.' }),
 })
 
 const SettingsShape = Type.Object({
@@ -46,10 +46,7 @@ const SettingsShape = Type.Object({
   engine: Type.Enum(['sqlite', 'postgres']),
   redis: Type.Enum(['none', 'ok', 'away']),
   brand: Type.Object({ key_prefix: Type.String(), header_prefix: Type.String() }),
-  defaults: Type.Object(
-    {},
-    { additionalProperties: true, description: 'What a new key gets when nothing else is said.' },
-  ),
+  defaults: Type.Object({}, { additionalProperties: true, description: 'Defaults for new keys.' }),
   usage_retention_days: nullable(Type.Integer()),
   trusted_proxies: Type.Array(Type.String()),
   cors_origins: Type.Array(Type.String()),
@@ -63,21 +60,21 @@ export const ACCESS = {
   openSession: endpoint(
     'POST',
     '/session',
-    'Log in: a token makes a session, whose cookie and CSRF token stand for it',
+    'Sign in with a token; returns a session cookie and a CSRF token',
     OPEN,
     OwnSessionShape,
     { access: 'open', body: Type.Object({ token: Type.String({ maxLength: 1024 }) }, strict) },
   ),
-  getSession: endpoint('GET', '/session', 'The own session', [200, 401, 404, 429, 503], OwnSessionShape, {}),
+  getSession: endpoint('GET', '/session', 'Read the current session', [200, 401, 404, 429, 503], OwnSessionShape, {}),
   endSession: endpoint('DELETE', '/session', 'Log out', DELETE, Nothing, { access: 'viewer' }),
-  listSessions: endpoint('GET', '/sessions', 'Sessions that are open, newest first', READ, listOf(SessionShape), {
+  listSessions: endpoint('GET', '/sessions', 'List open sessions, newest first', READ, listOf(SessionShape), {
     query: Type.Object(paging('session'), strict),
   }),
   endOtherSession: endpoint('DELETE', '/sessions/{id}', "End anybody's session", DELETE, Nothing, {}),
   createOperator: endpoint(
     'POST',
     '/operators',
-    'Add an operator; the token is shown this once',
+    'Create an operator; the token is shown only once',
     CREATE_NAMED,
     OperatorWithTokenShape,
     {
@@ -91,7 +88,7 @@ export const ACCESS = {
   updateOperator: endpoint(
     'PATCH',
     '/operators/{id}',
-    'Rename, or change the role; in force at once',
+    'Update the name or role of an operator',
     CHANGE,
     OperatorShape,
     {
@@ -101,18 +98,25 @@ export const ACCESS = {
   rotateOperator: endpoint(
     'POST',
     '/operators/{id}/rotate',
-    'Issue a new token; ends the sessions of the old one',
+    'Rotate the token; ends the sessions of the old one',
     CHANGE,
     OperatorWithTokenShape,
     {
       body: Type.Object({}, strict),
     },
   ),
-  removeOperator: endpoint('DELETE', '/operators/{id}', 'Remove an operator and end the sessions', REMOVE, Nothing, {}),
+  removeOperator: endpoint(
+    'DELETE',
+    '/operators/{id}',
+    'Delete an operator and end their sessions',
+    REMOVE,
+    Nothing,
+    {},
+  ),
   getSettings: endpoint(
     'GET',
     '/settings',
-    'What the gateway was started with, without secrets',
+    'Read the settings of the gateway, without secrets',
     READ,
     SettingsShape,
     {},

@@ -34,14 +34,14 @@ export const CATALOG = {
   createProvider: endpoint('POST', '/providers', 'Add a provider', CREATE_NAMED, ProviderShape, {
     body: Type.Object({ ...ProviderSchema.properties, status }, strict),
   }),
-  listProviders: endpoint('GET', '/providers', 'List providers by id', READ, listOf(ProviderShape), {
+  listProviders: endpoint('GET', '/providers', 'List providers, sorted by id', READ, listOf(ProviderShape), {
     query: Type.Object(paging('words'), strict),
   }),
   getProvider: endpoint('GET', '/providers/{id}', 'Read a provider', READ, ProviderShape, {}),
   updateProvider: endpoint(
     'PATCH',
     '/providers/{id}',
-    'Change a provider; null takes a field out, another kind or address forgets the credentials',
+    'Update a provider; null removes a field, a new kind or base URL deletes the credentials',
     CHANGE,
     ProviderShape,
     { ...ifMatch, body: changes(providerChanges) },
@@ -63,14 +63,21 @@ export const CATALOG = {
     ProviderShape,
     {},
   ),
-  getProviderHealth: endpoint('GET', '/providers/{id}/health', 'How its targets do', READ, HealthShape, {}),
+  getProviderHealth: endpoint(
+    'GET',
+    '/providers/{id}/health',
+    'Read the health of the targets of a provider',
+    READ,
+    HealthShape,
+    {},
+  ),
   createModel: endpoint('POST', '/models', 'Add a model', CREATE_NAMED, CatalogModelShape, {
     body: Type.Object({ ...ModelSchema.properties, status }, strict),
   }),
   importModels: endpoint(
     'POST',
     '/models/import',
-    'Take models and prices over from the installed price list',
+    'Import models and prices from the bundled price list',
     [200, ...CREATE_NAMED.slice(1)],
     ImportShape,
     {
@@ -90,25 +97,25 @@ export const CATALOG = {
       ),
     },
   ),
-  listModels: endpoint('GET', '/models', 'List models by id', READ, listOf(CatalogModelShape), {
+  listModels: endpoint('GET', '/models', 'List models, sorted by id', READ, listOf(CatalogModelShape), {
     query: Type.Object(paging('words'), strict),
   }),
   getModel: endpoint(
     'GET',
     '/models/{id}',
-    'Read a model (a / in its id as it is, or as %2F)',
+    'Read a model (a slash in the id may be sent as / or %2F)',
     READ,
     CatalogModelShape,
     {},
   ),
-  updateModel: endpoint('PATCH', '/models/{id}', 'Change a model; null takes a field out', CHANGE, CatalogModelShape, {
+  updateModel: endpoint('PATCH', '/models/{id}', 'Update a model; null removes a field', CHANGE, CatalogModelShape, {
     ...ifMatch,
     body: changes(ModelSchema.properties),
   }),
   deleteModel: endpoint(
     'DELETE',
     '/models/{id}',
-    'Delete a model; its prices are kept',
+    'Delete a model; its price history is kept',
     CHANGE,
     deleted('model'),
     ifMatch,
@@ -116,7 +123,7 @@ export const CATALOG = {
   applyCatalog: endpoint(
     'POST',
     '/catalog/apply',
-    'Read the configuration file again; a bad one changes nothing',
+    'Apply the configuration file; an invalid file changes nothing',
     CHANGE.filter(each => each !== 404),
     AppliedShape,
     { body: Type.Object({ dry_run: Type.Optional(Type.Boolean()) }, strict) },

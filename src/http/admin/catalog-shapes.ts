@@ -11,17 +11,17 @@ export const CatalogStatus = Type.Enum(['active', 'inactive'])
 
 const standing = {
   status: CatalogStatus,
-  provisioned: Type.Boolean({ description: 'Declared by the configuration file, and read-only here.' }),
-  version: Type.Integer({ description: 'Grows with every change; send it as `If-Match`.' }),
+  provisioned: Type.Boolean({ description: 'Declared in the configuration file and read-only here.' }),
+  version: Type.Integer({ description: 'Increases with every change; send it as `If-Match`.' }),
   created_at: Time,
 }
 
 export const CredentialShape = Type.Object({
   object: Type.Literal('credential'),
   id: Type.String(),
-  last4: Type.String({ description: 'The last four characters; empty where the secret is short.' }),
+  last4: Type.String({ description: 'The last four characters; empty for short secrets.' }),
   created_at: nullable(Time),
-  state: Type.String({ description: '`active`, or what routing found out.' }),
+  state: Type.String({ description: '`active`, or the state found by routing.' }),
 })
 
 export const ProviderShape = Type.Object({
@@ -30,7 +30,7 @@ export const ProviderShape = Type.Object({
   kind: Type.Enum([...PROVIDER_KINDS]),
   base_url: Type.String(),
   passthrough: Texts,
-  remote_media: Type.Boolean({ description: 'Whether pictures by address are forwarded to it.' }),
+  remote_media: Type.Boolean({ description: 'Whether image URLs are forwarded to this provider.' }),
   max_tokens_field: Type.String(),
   timeouts: Type.Record(Type.String(), Type.Number()),
   quirks: Type.Record(Type.String(), Type.Unknown()),

@@ -53,7 +53,7 @@ const ID_FORMS = {
   event: `^${UUID}$`,
   'ledger entry': `^${UUID}(-correction)?$`,
 }
-const AFTER = { description: 'The last id of the page before.', minLength: 1 }
+const AFTER = { description: 'The last id of the previous page.', minLength: 1 }
 // Ids of models and providers are chosen by operators.
 export function paging(of: keyof typeof ID_FORMS | 'words') {
   const form = of === 'words' ? { maxLength: 256 } : { maxLength: 200, pattern: ID_FORMS[of] }

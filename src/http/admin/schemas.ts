@@ -28,7 +28,7 @@ import {
 
 const Name = Type.String({ minLength: 1, maxLength: NAME_MAX })
 const Search = Type.Optional(
-  Type.String({ description: 'Part of a name or id; of keys also of the last four.', maxLength: NAME_MAX }),
+  Type.String({ description: 'Part of the name or id; for keys also the last four characters.', maxLength: NAME_MAX }),
 )
 
 const controls = {
@@ -55,11 +55,11 @@ const usageFilter = {
 }
 
 const UsageFormat = Type.Enum(['json', 'csv'], {
-  description: 'In place of the header `Accept`, which a link in a browser cannot set.',
+  description: 'Instead of the `Accept` header, which links in a browser cannot set.',
 })
 
 export const ADMIN = {
-  createKey: endpoint('POST', '/keys', 'Create a key; its secret is shown this once', CREATE, KeyWithSecretShape, {
+  createKey: endpoint('POST', '/keys', 'Create a key; its secret is shown only once', CREATE, KeyWithSecretShape, {
     body: Type.Object({ name: Name, account_id: Type.Optional(Id), ...controls }, strict),
   }),
   listKeys: endpoint('GET', '/keys', 'List keys, newest first', READ, listOf(KeyShape), {
@@ -74,20 +74,20 @@ export const ADMIN = {
     ),
   }),
   getKey: endpoint('GET', '/keys/{id}', 'Read a key', READ, KeyShape, {}),
-  updateKey: endpoint('PATCH', '/keys/{id}', 'Change a key; in force with the next request', CHANGE, KeyShape, {
+  updateKey: endpoint('PATCH', '/keys/{id}', 'Update a key; takes effect with the next request', CHANGE, KeyShape, {
     ...ifMatch,
     body: Type.Object({ name: Type.Optional(Name), ...controls }, strict),
   }),
-  rotateKey: endpoint('POST', '/keys/{id}/rotate', 'Issue a new secret', CHANGE, KeyWithSecretShape, {
+  rotateKey: endpoint('POST', '/keys/{id}/rotate', 'Rotate a key', CHANGE, KeyWithSecretShape, {
     body: Type.Object({}, strict),
   }),
-  endGrace: endpoint('POST', '/keys/{id}/end-grace', 'End old secrets now', CHANGE, KeyShape, {
+  endGrace: endpoint('POST', '/keys/{id}/end-grace', 'End the grace period of old secrets', CHANGE, KeyShape, {
     body: Type.Object({ last4: Type.Optional(Type.String({ minLength: 4, maxLength: 4 })) }, strict),
   }),
-  resetDay: endpoint('POST', '/keys/{id}/reset-day', "Count the day's requests from zero again", CHANGE, KeyShape, {
+  resetDay: endpoint('POST', '/keys/{id}/reset-day', 'Reset the daily request count of a key', CHANGE, KeyShape, {
     body: Type.Object({}, strict),
   }),
-  revokeKey: endpoint('POST', '/keys/{id}/revoke', 'Revoke a key for good', CHANGE, KeyShape, {
+  revokeKey: endpoint('POST', '/keys/{id}/revoke', 'Revoke a key permanently', CHANGE, KeyShape, {
     body: Type.Object({ abort_streams: Type.Optional(Type.Boolean()) }, strict),
   }),
   createAccount: endpoint('POST', '/accounts', 'Create an account', CREATE, AccountShape, {
@@ -97,14 +97,14 @@ export const ADMIN = {
     query: Type.Object({ status: Type.Optional(AccountState), q: Search, ...paging('account') }, strict),
   }),
   getAccount: endpoint('GET', '/accounts/{id}', 'Read an account', READ, AccountShape, {}),
-  updateAccount: endpoint('PATCH', '/accounts/{id}', 'Rename, suspend or reactivate', CHANGE, AccountShape, {
+  updateAccount: endpoint('PATCH', '/accounts/{id}', 'Rename, suspend or reactivate an account', CHANGE, AccountShape, {
     ...ifMatch,
     body: Type.Object({ name: Type.Optional(Name), status: Type.Optional(AccountState) }, strict),
   }),
   addCredits: endpoint(
     'POST',
     '/accounts/{id}/credits',
-    'Add credits, or take them away with a negative amount',
+    'Add credits, or deduct them with a negative amount',
     [201, 400, 401, 403, 404, 409, 413, 415, 422, 429, 503],
     LedgerEntryShape,
     {
@@ -118,19 +118,33 @@ export const ADMIN = {
       ),
     },
   ),
-  listLedger: endpoint('GET', '/accounts/{id}/ledger', 'The ledger, newest first', READ, listOf(LedgerEntryShape), {
-    query: Type.Object(paging('ledger entry'), strict),
-  }),
-  listUsage: endpoint('GET', '/usage', 'Usage rows, newest first; also as text/csv', READ, listOf(OperatorUsageShape), {
-    query: Type.Object({ ...usageFilter, format: Type.Optional(UsageFormat), ...paging('request') }, strict),
-  }),
-  summariseUsage: endpoint('GET', '/usage/summary', 'Sums over usage rows', READ, listOf(SummaryShape), {
+  listLedger: endpoint(
+    'GET',
+    '/accounts/{id}/ledger',
+    'List the ledger of an account, newest first',
+    READ,
+    listOf(LedgerEntryShape),
+    {
+      query: Type.Object(paging('ledger entry'), strict),
+    },
+  ),
+  listUsage: endpoint(
+    'GET',
+    '/usage',
+    'List usage rows, newest first, as JSON or CSV',
+    READ,
+    listOf(OperatorUsageShape),
+    {
+      query: Type.Object({ ...usageFilter, format: Type.Optional(UsageFormat), ...paging('request') }, strict),
+    },
+  ),
+  summariseUsage: endpoint('GET', '/usage/summary', 'Summarize usage rows', READ, listOf(SummaryShape), {
     query: Type.Object({ ...usageFilter, group_by: Type.Enum([...SUMMARY_GROUPS]) }, strict),
   }),
   overview: endpoint(
     'GET',
     '/overview',
-    'What was going on: sums, series, top lists, low balances',
+    'Read the overview: totals, series, top spenders and low balances',
     READ,
     OverviewShape,
     {
@@ -140,15 +154,18 @@ export const ADMIN = {
       ),
     },
   ),
-  getUsage: endpoint('GET', '/usage/{request_id}', 'One usage row', READ, OperatorUsageShape, {}),
-  listEvents: endpoint('GET', '/events', "Operators' actions, newest first", READ, listOf(EventShape), {
+  getUsage: endpoint('GET', '/usage/{request_id}', 'Read a usage row', READ, OperatorUsageShape, {}),
+  listEvents: endpoint('GET', '/events', 'List the audit log, newest first', READ, listOf(EventShape), {
     query: Type.Object(
       {
         actor: Type.Optional(Type.String({ description: "The operator's name.", maxLength: NAME_MAX })),
         action: Type.Optional(
-          Type.String({ description: 'Such as `key.revoke`, or `key` for all on keys.', maxLength: NAME_MAX }),
+          Type.String({
+            description: 'An action such as `key.revoke`, or `key` for all actions on keys.',
+            maxLength: NAME_MAX,
+          }),
         ),
-        subject: Type.Optional(Type.String({ description: 'Id of what it was done to.', maxLength: NAME_MAX })),
+        subject: Type.Optional(Type.String({ description: 'Id of the affected object.', maxLength: NAME_MAX })),
         from: Type.Optional(Time),
         to: Type.Optional(Time),
         ...paging('event'),
@@ -156,7 +173,7 @@ export const ADMIN = {
       strict,
     ),
   }),
-  listNodes: endpoint('GET', '/nodes', 'The nodes that share the database', READ, listOf(NodeShape), {
+  listNodes: endpoint('GET', '/nodes', 'List the nodes that share the database', READ, listOf(NodeShape), {
     query: Type.Object({}, strict),
   }),
   ...CATALOG,

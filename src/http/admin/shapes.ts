@@ -24,7 +24,7 @@ export const Status = Type.Enum([...KEY_STATUSES])
 export const AccountState = Type.Enum([...ACCOUNT_STATUSES])
 
 export const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) => Type.Union([type, Type.Null()])
-const Version = Type.Integer({ minimum: 1, description: 'Grows with every change; send it as `If-Match`.' })
+const Version = Type.Integer({ minimum: 1, description: 'Increases with every change; send it as `If-Match`.' })
 const Tokens = Type.Integer({ minimum: 0 })
 
 const KEY = {
@@ -52,7 +52,7 @@ const KEY = {
 export const KeyShape = Type.Object(KEY)
 export const KeyWithSecretShape = Type.Object({
   ...KEY,
-  secret: Type.String({ description: 'The whole secret, shown this once.' }),
+  secret: Type.String({ description: 'The secret, shown only once.' }),
 })
 
 export const AccountShape = Type.Object({
@@ -79,7 +79,7 @@ export const LedgerEntryShape = Type.Object({
 export const ConsideredShape = Type.Object({
   model: Type.String({ description: 'Catalog id of the model.' }),
   provider: nullable(Type.String()),
-  position: nullable(Type.Integer({ minimum: 0, description: 'From 0; null if it was not to be tried.' })),
+  position: nullable(Type.Integer({ minimum: 0, description: 'Starts at 0; null if it was not a candidate.' })),
   reason: Type.Enum([...REASONS]),
 })
 
@@ -138,7 +138,7 @@ export const UsageShape = Type.Object({
 
 export const OperatorUsageShape = Type.Object({
   ...UsageShape.properties,
-  routing: Type.Array(ConsideredShape, { description: 'Who was considered, in which order and why.' }),
+  routing: Type.Array(ConsideredShape, { description: 'The candidates, their order and the reason for each.' }),
 })
 
 export const SummaryShape = Type.Object({
@@ -165,7 +165,7 @@ export const OVERVIEW_STEPS = ['hour', 'day'] as const
 
 const EffectiveTime = Type.String({
   maxLength: 40,
-  description: 'ISO 8601: what was asked for, or the edge of its hour where only the sums of that hour are left.',
+  description: 'ISO 8601. Rounded to the hour where only hourly sums are left.',
 })
 
 export const OverviewShape = Type.Object({
@@ -188,9 +188,9 @@ export const EventShape = Type.Object({
   object: Type.Literal('event'),
   id: Type.String(),
   at: Time,
-  actor: Type.String({ description: "The operator's name at that time." }),
+  actor: Type.String({ description: 'The name of the operator at that time.' }),
   actor_id: nullable(
-    Type.String({ description: "The operator's id; null where no operator did it, or it was not kept." }),
+    Type.String({ description: 'The id of the operator; null if it was not an operator or not recorded.' }),
   ),
   address: Type.String(),
   action: Type.String(),
@@ -206,6 +206,6 @@ export const NodeShape = Type.Object({
   started_at: Time,
   renewed_at: Time,
   state: Type.Enum(['alive', 'silent']),
-  self: Type.Boolean({ description: 'Whether it is the node that answers.' }),
+  self: Type.Boolean({ description: 'Whether this node served the response.' }),
   requests_in_flight: Type.Integer({ minimum: 0 }),
 })

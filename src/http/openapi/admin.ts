@@ -67,21 +67,21 @@ const PATH_NOTES: Readonly<Record<string, string>> = {
 }
 
 const NOTES: Readonly<Record<string, string>> = {
-  'if-match': 'The `version` that the change is based on, such as `"3"`; if it is another one by now: 409.',
+  'if-match': 'The `version` that the change is based on, such as `"3"`. Returns 409 if the version has changed.',
   'idempotency-key':
-    'Kept for ever, per account: with the same body it gives the same entry again, with another one 422.',
-  from: 'Not before this time (ISO 8601).',
+    'Unique per account and kept permanently. The same body returns the same entry; a different body returns 422.',
+  from: 'At or after this time (ISO 8601).',
   to: 'Before this time (ISO 8601).',
-  endpoint: 'Chats only, unless it says otherwise.',
-  status: 'Only those with this status.',
-  account_id: 'Only of this account.',
-  key_id: 'Only of this key.',
-  model: 'Only of this model, by the id that served or was asked for.',
-  provider: 'Only of this provider.',
-  outcome: 'Only with this outcome.',
-  group_by: 'What the sums are grouped by.',
-  step: 'The length of one point of the series.',
-  limit: 'Entries in the page.',
+  endpoint: 'Default: chat requests only.',
+  status: 'Only objects with this status.',
+  account_id: 'Only this account.',
+  key_id: 'Only this key.',
+  model: 'Only this model, as requested or as served.',
+  provider: 'Only this provider.',
+  outcome: 'Only this outcome.',
+  group_by: 'The column to group by.',
+  step: 'The interval of the series.',
+  limit: 'Maximum number of entries per page.',
 }
 
 function fieldsOf(place: 'query' | 'header', object: TObject | undefined): Parameter[] {
@@ -106,7 +106,7 @@ function bodyOf(name: string, body: TObject): NonNullable<Operation['requestBody
 
 function answerOf(name: string, { method, statuses, response }: Endpoint): Operation['responses'][string] {
   const csv: Record<string, Media> = name === 'listUsage' ? { 'text/csv': { schema: { type: 'string' } } } : {}
-  const description = method === 'GET' ? 'What was asked for.' : statuses[0] === 201 ? 'Created.' : 'Done.'
+  const description = method === 'GET' ? 'Success.' : statuses[0] === 201 ? 'Created.' : 'Done.'
   if (statuses[0] === 204) return { description, headers: headerRefs(HEADERS) }
   return {
     description,

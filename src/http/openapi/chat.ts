@@ -31,7 +31,7 @@ const CODES: readonly RefusalCode[] = [
 // The body is text; the schema is that of one event's data.
 const STREAM: Schema = {
   type: 'string',
-  description: 'Server-sent events: each has one chunk as its `data`; the last one is `data: [DONE]`.',
+  description: 'Server-sent events with one chunk each; the last one is `data: [DONE]`.',
   contentMediaType: 'application/json',
   contentSchema: described(ChatChunkShape),
 }
@@ -40,12 +40,12 @@ export function chatOperation(brand: Brand): Operation {
   const about: About = [
     'createChatCompletion',
     'Chat',
-    'Answer a chat, as JSON or as a stream',
-    'Needs the scope `chat.completions`. The model decides which providers are tried; one that fails before any content came is followed by the next, unseen. ' +
-      'The cost is booked before the last byte leaves, and header, trailer, `usage.cost`, usage record and ledger all say the same number.',
+    'Create a chat completion, as JSON or as a stream',
+    'Requires the scope `chat.completions`. The model determines which providers are tried. If a provider fails before sending content, the next one is tried. ' +
+      'The cost is charged before the last byte is sent; header, trailer, `usage.cost`, usage record and ledger have the same value.',
   ]
   const answer: Response = {
-    description: 'The answer: one JSON object, or with `stream: true` server-sent events that end with `data: [DONE]`.',
+    description: 'One JSON object, or with `stream: true` server-sent events that end with `data: [DONE]`.',
     headers: chatHeaders(brand),
     content: {
       'application/json': { schema: described(ChatCompletionShape), example: CHAT_COMPLETION },
@@ -67,7 +67,7 @@ function explainHeader({ headerPrefix }: Brand): Parameter {
     in: 'header',
     required: false,
     description:
-      '`1` adds to the answer, or to the first chunk, who was considered, in which order and why (`metadata.candidates`), unless the operator forbids it. Any other value adds nothing.',
+      '`1` adds the routing decisions (`metadata.candidates`) to the response or the first chunk, unless the operator has disabled it. Other values are ignored.',
     schema: { type: 'string' },
     example: '1',
   }
@@ -80,9 +80,9 @@ export function quoteOperation(brand: Brand): Operation {
   const about: About = [
     'quoteChatCompletion',
     'Chat',
-    'What a chat would cost and who would serve it, without calling anybody',
-    'The same body, the same scope. The estimate takes the prompt as the tokenizer counts it, and an answer of `max_tokens`, or of 512 tokens where that is absent; ' +
-      'the worst case is what no answer can exceed. It counts as a request, and costs nothing.',
+    'Estimate the cost and provider of a chat without calling a provider',
+    'Takes the same body and scope as a chat. The estimate uses the prompt tokens counted by the tokenizer and a response of `max_tokens`, or 512 tokens by default; ' +
+      'the worst case is an upper bound. A quote counts as a request and is free.',
   ]
   const answer: Response = {
     description: 'The quote.',
@@ -113,6 +113,6 @@ export const CLIENT_REQUEST_ID: Parameter = {
   name: 'X-Client-Request-Id',
   in: 'header',
   required: false,
-  description: `The caller's own id, kept on the usage record if it is 1 to ${CLIENT_REQUEST_ID_MAX} visible ASCII characters without blanks; anything else is accepted and not kept.`,
+  description: `An id of the client, stored on the usage record if it has 1 to ${CLIENT_REQUEST_ID_MAX} visible ASCII characters without spaces; other values are ignored.`,
   schema: { type: 'string' },
 }

@@ -6,8 +6,8 @@ import { QUICK_START } from './snippets.ts'
 
 export function guide(brand: Brand, headers: Readonly<Record<string, Header>>, codes: readonly RefusalCode[]): string {
   return [
-    "Send OpenAI's chat requests with one key; each goes to a provider that serves its model, and is billed in credits to the last digit. " +
-      '`/v1` only grows: new fields, new endpoints, new codes. Anything else would be `/v2`, announced by `Deprecation` and `Sunset` at least 180 days ahead.',
+    'Send OpenAI chat requests with one key. Each request is routed to a provider of its model and billed exactly, in credits. ' +
+      '`/v1` may gain fields, endpoints and error codes. Breaking changes will be released as `/v2` and announced with `Deprecation` and `Sunset` headers at least 180 days ahead.',
     chapter('Quick start', [
       "Any OpenAI client works: set its base URL to this gateway's `/v1` and its key to yours. The samples read the key from `$KEY`.",
       ...QUICK_START.map(({ label, lang, source }) => `**${label}**\n\n\`\`\`${lang.toLowerCase()}\n${source}\`\`\``),
@@ -42,7 +42,7 @@ export function guide(brand: Brand, headers: Readonly<Record<string, Header>>, c
 function rules({ keyPrefix, headerPrefix }: Brand): Readonly<Record<string, readonly string[]>> {
   return {
     Keys: [
-      `Send \`Authorization: Bearer ${keyPrefix}…\`, exactly once. Cookies are never read under \`/v1\`.`,
+      `Send exactly one \`Authorization: Bearer ${keyPrefix}…\` header. Cookies are never read under \`/v1\`.`,
       'Chats need the scope `chat.completions`, models need `models.read`; introspection and usage accept any valid key.',
       'A secret is shown once, when it is created. Only its SHA-256, its prefix and its last four characters are stored.',
       `Rotation creates a new secret. The old one works for ${GRACE_MS / 60_000} more minutes, and its responses carry \`Deprecation\` and \`Sunset\`. At most ${SECRETS_IN_GRACE_MAX} old secrets are in their grace period at the same time; an operator can end it at any time.`,

@@ -55,7 +55,7 @@ function build(brand: Brand, audience: Audience): OpenApi {
       title: 'Turnpike',
       license: { name: 'MIT', identifier: 'MIT' },
       version: 'v1',
-      summary: 'One OpenAI-compatible key in front of many providers, billed exactly.',
+      summary: 'One OpenAI-compatible API for many providers, with exact billing.',
       description: guide(brand, components.headers, codes),
     },
     servers: [{ url: SERVER, description: 'The gateway that serves this document.' }],
@@ -68,15 +68,17 @@ function build(brand: Brand, audience: Audience): OpenApi {
 
 function securitySchemes(brand: Brand): OpenApi['components']['securitySchemes'] {
   return {
-    apiKey: bearer(`A key: \`${brand.keyPrefix}\` and 43 characters. Cookies are never read under \`/v1\`.`),
-    adminToken: bearer("The admin token (`TURNPIKE_ADMIN_TOKEN`), or an operator's own."),
+    apiKey: bearer(
+      `An API key: \`${brand.keyPrefix}\` followed by 43 characters. Cookies are never read under \`/v1\`.`,
+    ),
+    adminToken: bearer('The admin token (`TURNPIKE_ADMIN_TOKEN`) or the token of an operator.'),
     adminSession: {
       type: 'apiKey',
       in: 'cookie',
       name: 'turnpike_session',
-      description: 'The session of the dashboard. Every change needs its `csrf_token` as `X-CSRF-Token` too.',
+      description: 'The dashboard session. Changes also require its `csrf_token` as `X-CSRF-Token`.',
     },
-    metricsToken: bearer('The token for scraping (`TURNPIKE_METRICS_TOKEN`).'),
+    metricsToken: bearer('The metrics token (`TURNPIKE_METRICS_TOKEN`).'),
   }
 }
 
@@ -129,36 +131,36 @@ const TAG_GROUPS = [
   {
     name: 'API',
     tags: [
-      { name: 'Chat', description: 'Chat completions, whole or streamed.' },
-      { name: 'Models', description: 'What can be asked, and at which price.' },
-      { name: 'Key', description: 'What the calling key is and has left.' },
-      { name: 'Usage', description: "The calling key's own requests, one record each." },
+      { name: 'Chat', description: 'Chat completions, as JSON or as a stream.' },
+      { name: 'Models', description: 'Available models and their prices.' },
+      { name: 'Key', description: 'Status, limits and balance of the API key.' },
+      { name: 'Usage', description: 'Usage records of the API key.' },
     ],
   },
   {
     name: 'Admin API',
     tags: [
-      { name: 'Admin: keys', description: 'Keys: create, limit, rotate, revoke. A secret is shown once.' },
+      { name: 'Admin: keys', description: 'Create, limit, rotate and revoke API keys.' },
       { name: 'Admin: accounts', description: 'Accounts, their credits and their ledger.' },
-      { name: 'Admin: providers', description: 'Upstreams, their credentials and their health.' },
+      { name: 'Admin: providers', description: 'Providers, their credentials and their health.' },
       { name: 'Admin: models', description: 'Models with their prices and targets.' },
-      { name: 'Admin: catalog', description: 'What the configuration file declares.' },
-      { name: 'Admin: overview', description: 'What is going on, at a glance.' },
-      { name: 'Admin: usage', description: 'Usage of all keys, row by row or summed.' },
-      { name: 'Admin: events', description: 'What operators did, when and from where.' },
-      { name: 'Admin: nodes', description: 'Who shares the database.' },
-      { name: 'Admin: session', description: 'Log in and out: a token makes a session cookie.' },
-      { name: 'Admin: sessions', description: 'Who is logged in, and from where.' },
+      { name: 'Admin: catalog', description: 'Apply the configuration file.' },
+      { name: 'Admin: overview', description: 'Totals, series and rankings of a time range.' },
+      { name: 'Admin: usage', description: 'Usage records and sums of all keys.' },
+      { name: 'Admin: events', description: 'The audit log.' },
+      { name: 'Admin: nodes', description: 'The nodes that share the database.' },
+      { name: 'Admin: session', description: 'Sign in and out of the dashboard.' },
+      { name: 'Admin: sessions', description: 'Open dashboard sessions.' },
       {
         name: 'Admin: operators',
-        description: 'People with tokens of their own: admins, and viewers who change nothing.',
+        description: 'Operators with their own tokens, as admins or viewers.',
       },
-      { name: 'Admin: settings', description: 'What the gateway was started with.' },
+      { name: 'Admin: settings', description: 'Settings of the gateway.' },
     ],
   },
   {
     name: 'Operations',
-    tags: [{ name: 'Operations', description: 'Probes, metrics and documents; no key needed.' }],
+    tags: [{ name: 'Operations', description: 'Health checks, metrics and documentation; no API key required.' }],
   },
 ]
 

@@ -5,22 +5,19 @@ import { headerRefs } from './headers.ts'
 
 export function operationsPaths(): Paths {
   return {
-    '/health': get(
-      'getHealth',
-      'Whether the process lives',
-      'For liveness probes: 200 while the process answers at all.',
-      {
-        '200': answer('It does.', json(status('ok'))),
-      },
-    ),
-    '/ready': get('getReadiness', 'Whether it may be sent traffic', 'For readiness probes and load balancers.', {
-      '200': answer('The store answers, migrations are done and a model is active.', json(status('ready'))),
-      '503': answer('Not now; `reason` says why. While draining it stays so.', json(NOT_READY), ['Retry-After']),
+    '/health': get('getHealth', 'Liveness check', 'Returns 200 while the process is running.', {
+      '200': answer('It does.', json(status('ok'))),
+    }),
+    '/ready': get('getReadiness', 'Readiness check', 'For readiness probes and load balancers.', {
+      '200': answer('The database is available, migrations are done and a model is active.', json(status('ready'))),
+      '503': answer('Not ready; `reason` gives the cause. Also returned while draining.', json(NOT_READY), [
+        'Retry-After',
+      ]),
     }),
     '/metrics': get(
       'getMetrics',
-      'Metrics in the format of Prometheus',
-      'With the metrics token, or without one from a loopback peer that sends no forwarding header.',
+      'Metrics in Prometheus format',
+      'Requires the metrics token, except from a loopback address without a forwarding header.',
       {
         '200': answer('The metrics.', { 'text/plain': { schema: { type: 'string' } } }),
         ...plainErrors(['invalid_api_key'], ['X-Request-Id']),

@@ -33,16 +33,11 @@ export function v1Paths(brand: Brand): Paths {
     '/v1/chat/completions': { post: chatOperation(brand) },
     '/v1/chat/completions/quote': { post: quoteOperation(brand) },
     '/v1/models': get(
-      [
-        'listModels',
-        'Models',
-        'List the active models with their prices',
-        'Needs the scope `models.read`. Sorted by id.',
-      ],
+      ['listModels', 'Models', 'List active models with prices', 'Requires the scope `models.read`. Sorted by id.'],
       {
         '200': json(ModelListShape, 'The active models.', ['ETag', 'Cache-Control']),
         '304': {
-          description: 'Nothing changed since that ETag.',
+          description: 'Not modified since that ETag.',
           headers: v1Headers(brand, ['ETag', 'Cache-Control']),
         },
       },
@@ -52,33 +47,33 @@ export function v1Paths(brand: Brand): Paths {
           name: 'If-None-Match',
           in: 'header',
           required: false,
-          description: 'An ETag from before.',
+          description: 'The ETag of an earlier response.',
           schema: { type: 'string' },
         },
       ],
     ),
     '/v1/models/{id}': get(
-      ['getModel', 'Models', 'Read one model', 'Needs the scope `models.read`. An alias resolves to its model.'],
+      ['getModel', 'Models', 'Read a model', 'Requires the scope `models.read`. Aliases are resolved.'],
       { '200': json(ModelShape, 'The model.') },
       [...NO_SCOPE, 'model_not_found'],
-      [inPath('id', 'Id or alias; a slash in it may be sent as it is or as `%2F`.', MODEL)],
+      [inPath('id', 'Id or alias; a slash may be sent as `/` or `%2F`.', MODEL)],
     ),
     '/v1/key/introspect': get(
       [
         'introspectKey',
         'Key',
-        'What this key is, may do and could still spend',
-        'Any valid key, whatever its scopes, its balance or the state of its account.',
+        'Read the status, limits and balance of this key',
+        'Works with any valid key, regardless of scopes, balance and account status.',
       ],
-      { '200': json(KeyIntrospectionShape, 'The key that made the call.') },
+      { '200': json(KeyIntrospectionShape, 'The key of the request.') },
       [],
     ),
     '/v1/usage': get(
       [
         'listUsage',
         'Usage',
-        "List this key's own requests",
-        'Newest first; chats only, unless `endpoint` says otherwise.',
+        'List the requests of this key',
+        'Newest first. Only chat requests unless `endpoint` is set.',
       ],
       { '200': json(UsageListShape, 'A page of usage records.') },
       [...NO_ENTRY, 'invalid_value'],
@@ -88,8 +83,8 @@ export function v1Paths(brand: Brand): Paths {
       [
         'getUsage',
         'Usage',
-        'Read one request of this key',
-        'After `[DONE]` of a stream, or the JSON answer, it is already exact.',
+        'Read a request of this key',
+        'Final as soon as the JSON response or the `[DONE]` of a stream has been received.',
       ],
       { '200': json(UsageShape, 'The usage record.') },
       [...NO_ENTRY, 'not_found'],
@@ -101,12 +96,20 @@ export function v1Paths(brand: Brand): Paths {
 const REQUEST_ID = '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$'
 
 const USAGE_QUERY: Parameter[] = [
-  inQuery('limit', 'Rows in the page.', Type.Integer({ minimum: 1, maximum: PAGE_MAX, default: PAGE_DEFAULT })),
-  inQuery('after', '`next_after` of the page before.', Type.String({ pattern: REQUEST_ID, maxLength: 36 })),
-  inQuery('from', 'Not before this time (ISO 8601).', Type.String({ pattern: TIME_PATTERN })),
+  inQuery(
+    'limit',
+    'Maximum number of rows per page.',
+    Type.Integer({ minimum: 1, maximum: PAGE_MAX, default: PAGE_DEFAULT }),
+  ),
+  inQuery('after', '`next_after` of the previous page.', Type.String({ pattern: REQUEST_ID, maxLength: 36 })),
+  inQuery('from', 'At or after this time (ISO 8601).', Type.String({ pattern: TIME_PATTERN })),
   inQuery('to', 'Before this time (ISO 8601).', Type.String({ pattern: TIME_PATTERN })),
-  inQuery('model', 'Of this model only.', Type.String({ maxLength: MODEL_NAME_MAX })),
-  inQuery('endpoint', 'Of this endpoint, or `all`.', Type.Enum([...ENDPOINTS, 'all'], { default: 'chat.completions' })),
+  inQuery('model', 'Only this model.', Type.String({ maxLength: MODEL_NAME_MAX })),
+  inQuery(
+    'endpoint',
+    'Only this endpoint, or `all`.',
+    Type.Enum([...ENDPOINTS, 'all'], { default: 'chat.completions' }),
+  ),
 ]
 
 function inQuery(name: string, description: string, schema: TSchema): Parameter {

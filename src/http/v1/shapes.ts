@@ -7,18 +7,18 @@ import { ConsideredShape, Credits, ScopeName, Time, UsageShape } from '../admin/
 const nullable = <T extends TSchema>(type: T) => Type.Union([type, Type.Null()])
 const said = (description: string) => ({ description })
 const Count = Type.Integer({ minimum: 0 })
-const Id = Type.String(said('`chatcmpl-` and the request id.'))
-const Created = Type.Integer(said('When the request came, in seconds since 1970.'))
-const Fingerprint = Type.String(said("The provider's, or ours where it sends none."))
+const Id = Type.String(said('`chatcmpl-` followed by the request id.'))
+const Created = Type.Integer(said('Time of the request, in seconds since 1970.'))
+const Fingerprint = Type.String(said("The provider's fingerprint, or one of the gateway."))
 const ServedModel = Type.String(said('The catalog id of the model that served.'))
 const Logprobs = nullable(Type.Record(Type.String(), Type.Unknown()))
 
 export const ErrorShape = Type.Object({
   error: Type.Object({
-    message: Type.String(said('For people; its wording may change.')),
+    message: Type.String(said('Human-readable; the wording may change.')),
     type: Type.Enum([...new Set(Object.values(REFUSALS).map(({ type }) => type))]),
-    param: nullable(Type.String(said('Path of the field at fault, such as `messages.2.content`.'))),
-    code: Type.Enum(Object.keys(REFUSALS), said('For programs. New codes may come.')),
+    param: nullable(Type.String(said('Path of the invalid field, such as `messages.2.content`.'))),
+    code: Type.Enum(Object.keys(REFUSALS), said('Machine-readable. New codes may be added.')),
     metadata: Type.Record(Type.String(), Type.Unknown(), said('Always `request_id`; the rest depends on the code.')),
   }),
 })
@@ -31,7 +31,7 @@ export const CompletionUsageShape = Type.Object({
   completion_tokens_details: Type.Object({ reasoning_tokens: Count }),
   cost: Type.Number({
     minimum: 0,
-    description: 'Credits, in exact decimal digits: the number of the header and the row.',
+    description: 'Credits, exact; equal to the header and the usage record.',
   }),
 })
 
@@ -43,7 +43,7 @@ const AnsweredToolCall = Type.Object({
 
 const Metadata = Type.Object(
   { candidates: Type.Array(ConsideredShape) },
-  said('Only where the request asked for an explanation; in a stream on the first chunk.'),
+  said('Only if routing decisions were requested; on the first chunk of a stream.'),
 )
 
 export const ChatCompletionShape = Type.Object({
@@ -137,7 +137,7 @@ export const KeyIntrospectionShape = Type.Object({
     grace_expires_at: nullable(Time),
   }),
   scopes: Type.Array(ScopeName),
-  ip_allowlist: Type.Array(Type.String(), said('CIDR ranges; empty means every address.')),
+  ip_allowlist: Type.Array(Type.String(), said('CIDR ranges; empty allows any address.')),
   limits: Type.Object({
     rpm: Type.Object({
       limit: Count,
@@ -150,7 +150,7 @@ export const KeyIntrospectionShape = Type.Object({
   balance: Type.Object({
     currency: Type.Literal('credits'),
     remaining: Type.String(
-      said("What a request could spend now: the account's, or what is left of the key's own limit."),
+      said("Credits that a request can spend now: the account's balance or the rest of the key's credit limit."),
     ),
     held: Credits,
     owed: Credits,
@@ -161,22 +161,22 @@ export const KeyIntrospectionShape = Type.Object({
   last_used_at: nullable(Time),
 })
 
-const Verdict = Type.String(said('`ok`, or the code that a chat would be refused with.'))
+const Verdict = Type.String(said('`ok`, or the error code of the chat request.'))
 const Figures = Type.Object({ estimated: Count, worst_case: Count })
 
 export const ChatQuoteShape = Type.Object({
   object: Type.Literal('chat.completion.quote'),
   model: Type.String(
     said(
-      'The model that would be tried first; the estimate is of this one, the worst case of the dearest that may serve.',
+      'The model that would be tried first. The estimate is for this model, the worst case for the most expensive candidate.',
     ),
   ),
-  allowed: Type.Boolean(said('Whether every limit would let the same chat through now.')),
+  allowed: Type.Boolean(said('Whether the chat would pass all limits now.')),
   candidates: Type.Array(ConsideredShape),
   tokens: Type.Object({ prompt: Figures, completion: Figures }),
   cost: Type.Object({ currency: Type.Literal('credits'), estimated: Credits, worst_case: Credits }),
-  hold: Type.String(said('Credits that would be set aside: of all models that may be tried, for the dearest.')),
-  output_cap: nullable(Type.Integer(said('Tokens that a low balance would cap each choice at.'))),
+  hold: Type.String(said('Credits that would be held, for the most expensive candidate.')),
+  output_cap: nullable(Type.Integer(said('Token limit per choice caused by a low balance.'))),
   limits: Type.Object({
     rpm: Type.Object({ verdict: Verdict, limit: Count, remaining: Count, reset: Count }),
     daily: Type.Object({
@@ -189,7 +189,7 @@ export const ChatQuoteShape = Type.Object({
     concurrent: Type.Object({ verdict: Verdict, limit: Count, in_use: Count }),
     credits: Type.Object({
       verdict: Verdict,
-      limit: nullable(Type.Enum(['account', 'key'], said('Whose credits do not suffice.'))),
+      limit: nullable(Type.Enum(['account', 'key'], said('The balance or limit that is insufficient.'))),
       available: Credits,
       owed: Credits,
       required: Credits,
@@ -202,7 +202,7 @@ export const UsageListShape = Type.Object({
   object: Type.Literal('list'),
   data: Type.Array(UsageShape),
   has_more: Type.Boolean(
-    said('There may be more. A page that has looked at 10,000 rows ends there, even if it found none.'),
+    said('Whether there may be more rows. A page ends after scanning 10,000 rows, even if none matched.'),
   ),
-  next_after: nullable(Type.String(said('What to send as `after` for the next page.'))),
+  next_after: nullable(Type.String(said('The value of `after` for the next page.'))),
 })

@@ -41,10 +41,10 @@ function watch(
   async function ask(): Promise<void> {
     try {
       await hear()
-      if (isUnavailable) log.info({}, 'news of the other nodes are read again')
+      if (isUnavailable) log.info({}, 'polling cluster changes again')
       isUnavailable = false
     } catch (error) {
-      if (!isUnavailable) log.error({ err: wordsOf(error) }, 'news of the other nodes cannot be read; it is tried on')
+      if (!isUnavailable) log.error({ err: wordsOf(error) }, 'cannot poll cluster changes; retrying')
       isUnavailable = true
     }
     if (!stopped) timer = setTimeout(ask, clusterChangesEveryMs)
@@ -52,8 +52,8 @@ function watch(
 
   const clear = () =>
     nodes.clear().then(
-      cleared => cleared > 0 && log.info({ cleared }, 'nodes that were silent for a day are forgotten'),
-      error => log.error({ err: wordsOf(error) }, 'silent nodes could not be cleared away'),
+      cleared => cleared > 0 && log.info({ cleared }, 'removed nodes without a heartbeat for a day'),
+      error => log.error({ err: wordsOf(error) }, 'cannot remove nodes without a heartbeat'),
     )
 
   let stopped = false

@@ -12,7 +12,7 @@ import { type AuditCounts, auditCounts, type Pass, type PassRow } from './tally.
 const SCHEMA_MIN = 9
 
 export function auditDatabase(path: string, options: AuditOptions): AuditReport {
-  if (!existsSync(path)) throw new NotAuditable(`there is no database at ${path}`)
+  if (!existsSync(path)) throw new NotAuditable(`database not found: ${path}`)
   const db = new DatabaseSync(path, { readOnly: true, timeout: 5000 })
   try {
     db.exec('BEGIN')
@@ -43,9 +43,9 @@ function refuseForeign(db: DatabaseSync, path: string): void {
   try {
     applicationId = db.prepare('PRAGMA application_id').get()?.application_id
   } catch (error) {
-    throw new NotAuditable(`${path} cannot be read: ${(error as Error).message}`)
+    throw new NotAuditable(`cannot read ${path}: ${(error as Error).message}`)
   }
-  if (applicationId !== APPLICATION_ID) throw new NotAuditable(`${path} is not a database of Turnpike`)
+  if (applicationId !== APPLICATION_ID) throw new NotAuditable(`${path} is not a Turnpike database`)
   const { user_version: schema } = db.prepare('PRAGMA user_version').get() ?? {}
   refuseOlder(Number(schema), SCHEMA_MIN)
 }
@@ -56,6 +56,6 @@ function auditFile(db: DatabaseSync, counts: AuditCounts): void {
     if (row.quick_check !== 'ok') counts.broken('file', String(row.quick_check))
   }
   for (const row of db.prepare('PRAGMA foreign_key_check').iterate()) {
-    counts.broken('file', `a row of ${row.table} refers to a row of ${row.parent} that is not there`)
+    counts.broken('file', `a row of ${row.table} refers to a missing row of ${row.parent}`)
   }
 }

@@ -20,18 +20,17 @@ export function accountPass(sums: Sums, counts: AuditCounts): Pass {
       total.owned += owned
       total.spent += spent
       counts.checked('I2', 'I3', 'I4', 'I9')
-      if (owned !== funded - charged) counts.broken('I2', `${id}: owns ${owned}, the ledger says ${funded - charged}`)
+      if (owned !== funded - charged) counts.broken('I2', `${id}: owns ${owned}, the ledger has ${funded - charged}`)
       if (spent !== cost) counts.broken('I2', `${id}: spent ${spent}, its rows cost ${cost}`)
       if ([available, held, spent, owed].some(amount => amount < 0n)) counts.broken('I3', `${id}: below zero`)
-      else if (available > 0n && owed > 0n) counts.broken('I3', `${id}: has ${available} and owes ${owed}`)
+      else if (available > 0n && owed > 0n) counts.broken('I3', `${id}: has ${available} available and owes ${owed}`)
       if (held !== holds) counts.broken('I4', `${id}: holds ${held}, its open rows ${holds}`)
       if (held !== 0n) counts.broken('I9', `${id}: holds ${held}`)
     },
     end() {
       for (const [id, { funded, cost, held }] of sums.accounts) {
         total.funded += funded
-        if (!seen.has(id) && (cost !== 0n || held !== 0n))
-          counts.broken('I2', `${id}: rows of an account that is not there`)
+        if (!seen.has(id) && (cost !== 0n || held !== 0n)) counts.broken('I2', `${id}: rows of a missing account`)
       }
       counts.checked('I1')
       const expected = total.funded - total.spent
@@ -56,11 +55,11 @@ export function keyPass(books: { sums: Sums; days: DayBook; hours: HourBook }, n
       if (row.held !== sum.held) counts.broken('I2', `${id}: holds ${row.held}, its open rows ${sum.held}`)
       const past = sum.cost + sum.held - sum.overshoot
       const isKnown = !days.changes.has(id) && !sums.corrected.has(String(row.account_id))
-      if (isOver(past, row.credit_limit) && isKnown) counts.broken('I8', `${id}: past its limit at ${past}`)
+      if (isOver(past, row.credit_limit) && isKnown) counts.broken('I8', `${id}: exceeds its limit at ${past}`)
       judgeDay(row, days, hours, now, counts)
       if (Number(row.live) > SECRETS_IN_GRACE_MAX + 1) counts.broken('I15', `${id}: ${row.live} secrets live`)
       if (row.revoked_at !== null && row.not_ended !== 0n)
-        counts.broken('I15', `${id}: revoked, but a secret is not ended`)
+        counts.broken('I15', `${id}: revoked, but a secret is still valid`)
     },
   }
 }

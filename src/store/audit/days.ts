@@ -89,7 +89,7 @@ export function dayPass({ recounts, changes }: DayBook, now: number, counts: Aud
       counts.checked('I14')
       const limit = row.daily_limit as bigint | null
       if (limit !== null && certain > limit && day > lastChange(changes.get(id)))
-        counts.broken('I14', `${id}: ${certain} rows on ${nameOf(day)}, its limit is ${limit}`)
+        counts.broken('I14', `${id}: ${certain} rows on ${nameOf(day)}, daily limit ${limit}`)
       if (certain > 0n && day > countedDay && day <= dayOf(now))
         counts.broken('I14', `${id}: ${certain} rows on ${nameOf(day)}, counted last on ${nameOf(countedDay)}`)
     },

@@ -88,7 +88,7 @@ export function findInHour(book: HourBook, row: PassRow, counts: AuditCounts): v
   const hour = book.hours.get(at)
   if (hour === undefined) {
     // A write to an hour before the last claimed one claims it too.
-    if (at < book.lastHour) counts.broken('sums', `hour ${nameOf(at)}: it has rows, but no sums`)
+    if (at < book.lastHour) counts.broken('sums', `hour ${nameOf(at)}: has rows, but no sums`)
     return
   }
   const [cost, hold] = [row.cost as Nano, row.hold as Nano]
@@ -117,7 +117,7 @@ export function judgeHours(book: HourBook, counts: AuditCounts): void {
     if (!isTrue || dropped > 0) continue
     counts.checked('sums')
     if (!isSame(kept, found))
-      counts.broken('sums', `hour ${nameOf(at)}: ${wordsOf(kept)}, its rows say ${wordsOf(found)}`)
+      counts.broken('sums', `hour ${nameOf(at)}: ${wordsOf(kept)}, its rows have ${wordsOf(found)}`)
   }
   for (const [at, { marks, kept }] of book.days) {
     const hours = Array.from({ length: DAY_HOURS }, (_, i) => book.hours.get(at * DAY_HOURS + i)).filter(
@@ -125,7 +125,7 @@ export function judgeHours(book: HourBook, counts: AuditCounts): void {
     )
     const marked = hours.reduce((sum, { mark }) => sum + mark, 0n)
     // Versions only grow: a lower sum than the day was made with means that an hour is gone.
-    if (marked < marks) counts.broken('sums', `day ${nameOf(at * DAY_HOURS).slice(0, 10)}: an hour of it is gone`)
+    if (marked < marks) counts.broken('sums', `day ${nameOf(at * DAY_HOURS).slice(0, 10)}: an hour is missing`)
     if (marked !== marks) continue
     const whole: Totals = []
     for (const hour of hours) addTo(whole, hour.kept)
@@ -133,7 +133,7 @@ export function judgeHours(book: HourBook, counts: AuditCounts): void {
     if (!isSame(kept, whole)) {
       counts.broken(
         'sums',
-        `day ${nameOf(at * DAY_HOURS).slice(0, 10)}: ${wordsOf(kept)}, its hours say ${wordsOf(whole)}`,
+        `day ${nameOf(at * DAY_HOURS).slice(0, 10)}: ${wordsOf(kept)}, its hours have ${wordsOf(whole)}`,
       )
     }
   }

@@ -29,7 +29,8 @@ export function ledgerPass(sums: Sums, book: HourBook, counts: AuditCounts): Pas
       }
       if (entry.row_account !== entry.account_id) counts.broken('I7', `${requestId}: no row of this account`)
       // Entries are unique by account and id, so a charge under its request's id is the only one.
-      if (entry.kind === 'charge' && entry.id !== requestId) counts.broken('I7', `${requestId}: a charge of another id`)
+      if (entry.kind === 'charge' && entry.id !== requestId)
+        counts.broken('I7', `${requestId}: a charge with a different id`)
       if (entry.kind === 'correction') noteCorrection(requestId, amount, entry.state, sums, counts)
     },
   }

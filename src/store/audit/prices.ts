@@ -44,7 +44,7 @@ export function judgePrice(row: PassRow, { versions, write }: PriceBook, counts:
   const price = write(row.price)
   const listed = row.model_served === null ? [...models.values()] : [models.get(String(row.model_served))]
   if (price === undefined || !listed.includes(price))
-    counts.broken('prices', `${id}: its price is not that of version ${row.price_version}`)
+    counts.broken('prices', `${id}: its price differs from version ${row.price_version}`)
 }
 
 // Millions of rows share a handful of snapshots; the last few are cached.

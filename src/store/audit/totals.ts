@@ -50,10 +50,10 @@ export function findName({ foundNames }: Beside, name: unknown): void {
 
 export function judgeBeside(name: string, beside: Beside, rows: 'there' | 'dropped', counts: AuditCounts): void {
   counts.checked('sums')
-  if (!isSame(beside.kept, beside.wanted)) counts.broken('sums', `hour ${name}: its totals are not those of its sums`)
+  if (!isSame(beside.kept, beside.wanted)) counts.broken('sums', `hour ${name}: its totals differ from its sums`)
   if (rows === 'dropped') return
   const wanted = beside.foundNames.size > NAMES_MAX ? new Set([TOO_MANY]) : beside.foundNames
   if (wanted.symmetricDifference(beside.keptNames).size > 0) {
-    counts.broken('sums', `hour ${name}: models that nobody offered are not those of its rows`)
+    counts.broken('sums', `hour ${name}: unknown models differ from its rows`)
   }
 }

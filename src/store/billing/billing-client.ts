@@ -37,7 +37,7 @@ export function gateSide(commit: Commit, bounds: CommitBounds): GateSide {
   const { submit, drained } = groupCommit<HotOp, HotResult>(commit, bounds, tooMany, {
     waitMsMax: bounds.gateWaitMsMax,
     isBounded: op => op.do === 'gate',
-    error: () => new StoreUnavailable('the store did not answer in time'),
+    error: () => new StoreUnavailable('the database did not respond in time'),
     onLate(op, verdict) {
       // If this fails too, a sweep finds a row without a live request.
       if (op.do !== 'gate' || op.ask.entry.kind !== 'hold' || !isGranted(verdict)) return
@@ -83,7 +83,7 @@ export function gateSide(commit: Commit, bounds: CommitBounds): GateSide {
 }
 
 function tooMany(): Error {
-  return new StoreUnavailable('too many writes are waiting for the store')
+  return new StoreUnavailable('too many queued database writes')
 }
 
 function isGranted(verdict: HotResult): boolean {

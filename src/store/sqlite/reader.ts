@@ -31,7 +31,7 @@ export function sqliteReader({ open, bounds }: ReaderNeeds): SqliteReader {
   }
 
   async function ask(message: Request): Promise<ThreadReply> {
-    if (waiting >= bounds.waitingMax) throw new StoreUnavailable('too many reports are waiting')
+    if (waiting >= bounds.waitingMax) throw new StoreUnavailable('too many queued reports')
     waiting += 1
     const opened = thread()
     let timer: NodeJS.Timeout | undefined

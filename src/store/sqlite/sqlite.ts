@@ -110,7 +110,7 @@ function onlyNode({ owner, node }: SqliteOptions): Nodes {
 // Waiters get an error after this time, whatever the thread does with the request.
 function within<T>(ms: number, answered: Promise<T>): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>()
-  const late = setTimeout(() => reject(new StoreUnavailable('the store did not answer in time')), ms)
+  const late = setTimeout(() => reject(new StoreUnavailable('the database did not respond in time')), ms)
   answered.then(resolve, reject).finally(() => clearTimeout(late))
   return promise
 }

@@ -27,7 +27,7 @@ export async function openThread(setup: WorkerSetup, onDeath: (error: Error) => 
     else waiter?.resolve(response)
   })
   let state: 'opening' | 'open' | 'closing' = 'opening'
-  let cause = new Error("the store's thread has ended")
+  let cause = new Error('the database thread exited')
   worker.on('error', (reason: unknown) => {
     cause = reason instanceof Error ? reason : new Error(String(reason))
   })
@@ -53,7 +53,7 @@ export async function openThread(setup: WorkerSetup, onDeath: (error: Error) => 
     },
     kill() {
       state = 'closing'
-      dead = new StoreUnavailable("the store's thread was given up")
+      dead = new StoreUnavailable('the database thread was terminated')
       for (const waiter of waiting.values()) waiter.reject(dead)
       waiting.clear()
       void worker.terminate()

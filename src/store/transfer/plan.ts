@@ -115,7 +115,9 @@ function columnsOf(table: string, source: Shape, target: Shape): readonly Transf
   return (source[table] ?? []).map(({ name, type }) => {
     const kind = KINDS[type]
     if (kind === undefined || there.get(name) !== kind) {
-      throw new CannotTransfer(`the column ${table}.${name} (${type}) has no place in the target; nothing was moved`)
+      throw new CannotTransfer(
+        `the column ${table}.${name} (${type}) does not exist in the target; nothing was migrated`,
+      )
     }
     return { name, kind }
   })
@@ -123,7 +125,7 @@ function columnsOf(table: string, source: Shape, target: Shape): readonly Transf
 
 function keyOf(columns: Shape[string], table: string): readonly string[] {
   const key = columns.filter(column => column.key > 0).sort((a, b) => a.key - b.key)
-  if (key.length === 0) throw new CannotTransfer(`the table ${table} has no primary key; nothing was moved`)
+  if (key.length === 0) throw new CannotTransfer(`the table ${table} has no primary key; nothing was migrated`)
   return key.map(column => column.name)
 }
 

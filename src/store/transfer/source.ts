@@ -26,7 +26,7 @@ export type TransferSource = {
 
 export function openTransferSource(dir: string): TransferSource {
   const path = join(dir, DATABASE_FILE)
-  if (!existsSync(path)) throw new CannotTransfer(`there is no database at ${path}`)
+  if (!existsSync(path)) throw new CannotTransfer(`database not found: ${path}`)
   const db = new DatabaseSync(path, { readOnly: true, timeout: 5000 })
   try {
     refuseUnfit(db, path)
@@ -66,13 +66,15 @@ export function openTransferSource(dir: string): TransferSource {
 
 function refuseUnfit(db: DatabaseSync, path: string): void {
   const pragma = (name: string) => Number(db.prepare(`PRAGMA ${name}`).get()?.[name] ?? 0)
-  if (pragma('application_id') !== APPLICATION_ID) throw new CannotTransfer(`${path} is not a database of Turnpike`)
+  if (pragma('application_id') !== APPLICATION_ID) throw new CannotTransfer(`${path} is not a Turnpike database`)
   const version = pragma('user_version')
   if (version > newestSchema()) {
     throw new CannotTransfer(`${path} is ${newerVersion(version, newestSchema())}`)
   }
   if (version < newestSchema()) {
-    throw new CannotTransfer(`${path} is of an older version of Turnpike: start this version on it once, then move it`)
+    throw new CannotTransfer(
+      `${path} is from an older version of Turnpike; start this version on it once, then migrate`,
+    )
   }
 }
 

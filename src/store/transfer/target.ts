@@ -42,7 +42,7 @@ export async function claimTarget(client: PoolClient, id: string, tables: readon
 async function lockTransfers(client: PoolClient): Promise<void> {
   await client.query(`SELECT pg_advisory_lock(${lockOf('transfers')})`).catch((error: { code?: string }) => {
     if (error.code !== LOCK_NOT_AVAILABLE) throw error
-    throw new CannotTransfer('another move into the target is running')
+    throw new CannotTransfer('another migration into the target is running')
   })
 }
 
@@ -57,7 +57,7 @@ async function refuseForeign(client: PoolClient): Promise<void> {
   )
   const [first] = rows
   if (first === undefined || rows.some(({ name }) => name === SCHEMA_TABLE)) return
-  throw new CannotTransfer(`the target is not empty (it has a table ${first.name}); give an empty database`)
+  throw new CannotTransfer(`the target is not empty (it has a table ${first.name}); use an empty database`)
 }
 
 // Under the lock of the migrations, which every starting gateway takes: it finds either an unclaimed empty database or our claim.
@@ -73,7 +73,7 @@ async function claim(client: PoolClient, id: string, tables: readonly string[]):
       await refuseUsed(client, tables)
       await client.query(`INSERT INTO ${MOVE_TABLE} VALUES ($1, 'copying', now())`, [id])
     } else if (rows[0]?.source !== id) {
-      throw new CannotTransfer('the target belongs to the move of another source; give an empty database')
+      throw new CannotTransfer('the target belongs to the migration of another source; use an empty database')
     }
     await client.query('COMMIT')
     return rows[0]?.state === 'done' ? 'done' : 'copying'
@@ -87,7 +87,7 @@ async function refuseUsed(client: PoolClient, tables: readonly string[]): Promis
   for (const table of [...tables, 'node']) {
     const { used } = await one(client, `SELECT EXISTS (SELECT 1 FROM ${table}) AS used`)
     if (String(used) === 't') {
-      throw new CannotTransfer(`the target is not empty (it has rows in ${table}); give an empty database`)
+      throw new CannotTransfer(`the target is not empty (it has rows in ${table}); use an empty database`)
     }
   }
 }
@@ -148,7 +148,7 @@ function openTarget(client: PoolClient, id: string, state: 'copying' | 'done'): 
     },
     async refuseRunning() {
       const { used } = await one(client, 'SELECT EXISTS (SELECT 1 FROM node) AS used')
-      if (String(used) === 't') throw new CannotTransfer('a gateway has started on the target; give an empty database')
+      if (String(used) === 't') throw new CannotTransfer('a gateway has started on the target; use an empty database')
     },
     analyse: async tables => void (await client.query(`ANALYZE ${tables.map(table => table.name).join(', ')}`)),
     finish: async () =>

@@ -78,7 +78,7 @@ function takeMarker({ dir, to, newId }: TransferOptions): TransferMarker {
   const known = readMarker(dir)
   if (known?.state === 'moved' && known.to !== to) {
     throw new CannotTransfer(
-      `${dir} was moved to ${known.to} at ${known.at}; with --undo it can be used and moved again`,
+      `${dir} was migrated to ${known.to} at ${known.at}; run with --undo to use and migrate it again`,
     )
   }
   if (known?.to === to) return known
@@ -90,7 +90,7 @@ function takeMarker({ dir, to, newId }: TransferOptions): TransferMarker {
 function alreadyThere(note: TransferMarker): Transferred {
   if (note.state === 'moved') return { outcome: 'already moved', tables: [] }
   throw new CannotTransfer(
-    'the target has this source from an earlier move and may have been used since; give an empty one',
+    'the target has this source from an earlier migration and may have been used since; use an empty database',
   )
 }
 
@@ -145,7 +145,7 @@ async function refuseDifferent(table: TransferTable, source: TransferSource, tar
   const at = here.findIndex((sum, i) => sum !== there[i])
   if (at < 0 && here.length === there.length) return
   throw new CannotTransfer(
-    `the copy differs in ${table.name}, ${sumNames(table)[at]}: ${here[at]} in the source, ${there[at]} in the target; the source is as it was`,
+    `the copy differs in ${table.name}, ${sumNames(table)[at]}: ${here[at]} in the source, ${there[at]} in the target; the source is unchanged`,
   )
 }
 
@@ -167,7 +167,7 @@ function refuseBroken(which: string, report: AuditReport): void {
   const broken = report.findings.filter(finding => finding.broken > 0).map(finding => finding.invariant)
   if (broken.length === 0) return
   throw new CannotTransfer(
-    `the books of the ${which} are broken (${broken.join(', ')}; see turnpike audit); nothing is in force there`,
+    `the ${which} violates billing invariants (${broken.join(', ')}); run "turnpike audit" for details`,
   )
 }
 

@@ -129,7 +129,7 @@ export function sdkAdapter(provider: Provider, kind: SdkKind, bounds: WireBounds
       finished ||= part.type === 'finish'
       while (state.paused && !state.over) await resumed(state)
     }
-    if (!finished) throw new Failure('interrupted', 'the stream ended without a finish')
+    if (!finished) throw new Failure('interrupted', 'the stream ended without a finish reason')
   }
 }
 

@@ -9,16 +9,16 @@ export function failureOfSdk(error: unknown, unsaid: Unsaid): Failure {
   const known = failureWithin(error)
   if (known !== undefined) return known
   const { name, message, statusCode, type, code, responseBody } = fieldsOf(error)
-  if (code === 'ERR_MODULE_NOT_FOUND') return new Failure('refused', "the wire's package is not installed")
+  if (code === 'ERR_MODULE_NOT_FOUND') return new Failure('refused', 'the provider package is not installed')
   // The package does not support what the caller requested.
   if (CALLERS_DOING.has(name)) return failureOfError({ status: 400, message }, unsaid)
-  if (CREDENTIALS.has(name)) return new Failure('credential', 'the credential cannot be used for this wire')
+  if (CREDENTIALS.has(name)) return new Failure('credential', 'the credential is not valid for this kind of provider')
   // An error at the start of a stream, which the package treats as the status.
   if (typeof statusCode === 'number' && statusCode >= 400 && error instanceof Error)
     return failureOfStatus({ status: statusCode, body: Buffer.from(String(responseBody ?? '')) }, unsaid)
   // An error within a stream, as read by the package.
   if (!(error instanceof Error)) return failureOfError({ status: statusCode, type, message }, unsaid)
-  return new Failure('invalid_response', `the upstream sent something else than an answer: ${name.slice(0, 64)}`, {
+  return new Failure('invalid_response', `unexpected upstream response: ${name.slice(0, 64)}`, {
     status: 200,
   })
 }
@@ -28,11 +28,13 @@ export function failureOfSdk(error: unknown, unsaid: Unsaid): Failure {
 export function failureOfSaying(error: unknown, unsaid: Unsaid): Failure {
   const failure = failureOfSdk(error, unsaid)
   if (failure.kind !== 'invalid_response' && failure.kind !== 'status') return failure
-  return new Failure('rejected', `the wire cannot say it: ${fieldsOf(error).name.slice(0, 64)}`, { words: UNSAYABLE })
+  return new Failure('rejected', `the request cannot be converted: ${fieldsOf(error).name.slice(0, 64)}`, {
+    words: UNSAYABLE,
+  })
 }
 
 const UNSAYABLE =
-  "This request cannot be put into the words of this model's provider: messages, tools or response_format are malformed."
+  "The request cannot be converted for this model's provider: messages, tools or response_format are malformed."
 
 // An event that is JSON but unknown to the package: upstreams add new ones, which must not break an answer. If it mattered, the
 // answer ends without a finish reason, and that is noticed.

@@ -137,8 +137,8 @@ const REASONS = {
 function finishReason({ unified, raw }: LanguageModelV4FinishReason, hasCalls: boolean): string {
   // The packages close an interrupted stream as if it had ended, but without the upstream's finish reason.
   if (unified === 'interrupted' || (unified === 'other' && raw === undefined))
-    throw new Failure('interrupted', 'the answer ended without a reason')
-  if (unified === 'error') throw new Failure('interrupted', 'the upstream ended the answer with an error')
+    throw new Failure('interrupted', 'the response ended without a finish reason')
+  if (unified === 'error') throw new Failure('interrupted', 'the upstream ended the response with an error')
   // A finish with tool calls is reported as such, whatever the upstream's name for it.
   return hasCalls && REASONS[unified] === 'stop' ? 'tool_calls' : REASONS[unified]
 }

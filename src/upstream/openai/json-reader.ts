@@ -129,7 +129,7 @@ export function jsonReader(
       bytes += chunk.length
       if (bytes > setup.answerBytesMax) {
         needs.abort()
-        const why = `the answer is over ${setup.answerBytesMax} bytes`
+        const why = `the response is over ${setup.answerBytesMax} bytes`
         return end(new Failure('too_large', why, { producedBytes: bytes }))
       }
       if (reservation === undefined && bytes <= setup.answerUncountedBytesMax) {
@@ -149,7 +149,7 @@ export function jsonReader(
         // The gateway stopped reading. What was read had been produced.
         const isOurs = failure.kind === 'timeout' && reservation?.isWaiting === true
         return end(
-          isOurs ? new Failure('cancelled', 'no memory for the answer in time', { producedBytes: bytes }) : failure,
+          isOurs ? new Failure('cancelled', 'no memory for the response in time', { producedBytes: bytes }) : failure,
         )
       }
       reservation?.complete()

@@ -23,7 +23,7 @@ export function readChunk(data: string, unsaid: Unsaid): { readonly id: string |
 // For a text that was checked like a frame.
 export function readWhole(text: string, unsaid: Unsaid): { readonly id: string | null; readonly whole: Whole } {
   const body = object(parse(text), unsaid)
-  if (!Array.isArray(body.choices) || body.choices.length === 0) throw invalidResponse('the answer has no choices')
+  if (!Array.isArray(body.choices) || body.choices.length === 0) throw invalidResponse('the response has no choices')
   return {
     id: idOf(body.id),
     whole: {
@@ -122,7 +122,7 @@ function record(value: unknown): Record<string, unknown> {
 }
 
 export function invalidResponse(what: string): Failure {
-  return new Failure('invalid_response', `the upstream sent something else than an answer: ${what}`, { status: 200 })
+  return new Failure('invalid_response', `unexpected upstream response: ${what}`, { status: 200 })
 }
 
 function idOf(value: unknown): string | null {

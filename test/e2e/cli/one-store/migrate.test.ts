@@ -52,7 +52,7 @@ if (hasPostgres()) {
       await using early = await startGateway({ env: onPostgres(gateway, schema.url), awaitReady: false })
 
       assert.equal(await early.exited, 2)
-      assert.match(early.lines.join('\n'), /a move into it is not finished/)
+      assert.match(early.lines.join('\n'), /a migration into it is unfinished/)
     })
 
     // What changes between the two phases: a rotated and a revoked key, more rows, more credits.
@@ -86,7 +86,7 @@ if (hasPostgres()) {
     await t.test(
       'no gateway starts on the old data by accident, and a second migration reports the first',
       async () => {
-        await assert.rejects(gateway.restart(), /was moved to .*: set DATABASE_URL .*--undo --from sqlite:/)
+        await assert.rejects(gateway.restart(), /was migrated to .*; set DATABASE_URL .*--undo --from sqlite:/)
         const again = await move(gateway, [from, '--json'], { DATABASE_URL: schema.url })
 
         assert.deepEqual([again.code, again.json.outcome], [0, 'already_moved'], again.stderr)
@@ -123,7 +123,7 @@ if (hasPostgres()) {
       const again = await move(gateway, [from], { DATABASE_URL: schema.url })
 
       assert.equal(again.code, 1)
-      assert.match(again.stderr, /the target has this source from an earlier move and may have been used since/)
+      assert.match(again.stderr, /the target has this source from an earlier migration and may have been used since/)
     })
 
     await t.test('--undo lets the old gateway start again', async () => {
@@ -206,7 +206,7 @@ if (hasPostgres()) {
       const { code, stderr } = await move(gateway, [from], { DATABASE_URL: schema.url })
 
       assert.equal(code, 1)
-      assert.match(stderr, /the target is not empty \(it has rows in \w+\); give an empty database/)
+      assert.match(stderr, /the target is not empty \(it has rows in \w+\); use an empty database/)
       assert.equal((await used.get('/ready')).status, 200)
     })
 
@@ -218,7 +218,7 @@ if (hasPostgres()) {
       const tables = await ask(schema.url, 'SELECT tablename FROM pg_tables WHERE schemaname = current_schema()')
 
       assert.equal(code, 1)
-      assert.match(stderr, /the target is not empty \(it has a table billing\); give an empty database/)
+      assert.match(stderr, /the target is not empty \(it has a table billing\); use an empty database/)
       assert.deepEqual(tables, [{ tablename: 'billing' }])
     })
 
@@ -230,7 +230,7 @@ if (hasPostgres()) {
       const { code, stderr } = await move(gateway, [from], { DATABASE_URL: schema.url })
 
       assert.equal(code, 1)
-      assert.match(stderr, /the target belongs to the move of another source/)
+      assert.match(stderr, /the target belongs to the migration of another source/)
     })
 
     await t.test('a source of another version or program, or no source', async () => {
@@ -248,10 +248,10 @@ if (hasPostgres()) {
       const none = await move(gateway, ['sqlite:./nowhere'], env)
 
       assert.deepEqual([older.code, newer.code, foreign.code, none.code], [1, 1, 1, 1])
-      assert.match(older.stderr, /of an older version of Turnpike: start this version on it once/)
-      assert.match(newer.stderr, /of a newer version of Turnpike \(schema 999/)
-      assert.match(foreign.stderr, /is not a database of Turnpike/)
-      assert.match(none.stderr, /there is no database at/)
+      assert.match(older.stderr, /from an older version of Turnpike; start this version on it once/)
+      assert.match(newer.stderr, /from a newer version of Turnpike \(schema 999/)
+      assert.match(foreign.stderr, /is not a Turnpike database/)
+      assert.match(none.stderr, /database not found/)
     })
 
     await t.test('a source that fails the audit', async () => {
@@ -261,7 +261,7 @@ if (hasPostgres()) {
       change(file, 'UPDATE account SET available = available - 1')
 
       assert.equal(broken.code, 1)
-      assert.match(broken.stderr, /the books of the source are broken \(I1, I2; see turnpike audit\)/)
+      assert.match(broken.stderr, /the source violates billing invariants \(I1, I2\)/)
     })
 
     await t.test('a target on which a gateway has started since rows were copied', async () => {
@@ -274,7 +274,7 @@ if (hasPostgres()) {
       const { code, stderr } = await move(gateway, [from], { DATABASE_URL: schema.url })
 
       assert.equal(code, 1)
-      assert.match(stderr, /a gateway has started on the target; give an empty database/)
+      assert.match(stderr, /a gateway has started on the target; use an empty database/)
       assert.equal((await ask(schema.url, 'SELECT state FROM turnpike_move'))[0]?.state, 'copying')
     })
 
