@@ -10,7 +10,7 @@ import type { Brand } from './openapi/document.ts'
 import { documents } from './openapi/documents.ts'
 import { type OperationsNeeds, operations } from './operations.ts'
 import { securityHeaders, sendSecurityHeaders } from './security-headers.ts'
-import { dashboard, staticFiles } from './static.ts'
+import { dashboard } from './static.ts'
 
 export type AppNeeds = OperationsNeeds & {
   readonly newRequestId: () => string
@@ -69,7 +69,6 @@ export async function openApp(parts: { readonly admin: boolean }, needs: AppNeed
   })
   operations(app, needs)
   sessionCookies(app)
-  staticFiles(app)
   const { isOperator } = adminGuard(needs.admin)
   documents(app, {
     ...needs,

@@ -2,7 +2,6 @@
 // up, in two folders, so that no notation of a path leads elsewhere; nothing is ever listed.
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import fastifyStatic from '@fastify/static'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { rootPage } from './root-page.ts'
 import { DASHBOARD_CSP, PLAIN_PAGE_CSP } from './security-headers.ts'
@@ -25,20 +24,6 @@ const VIEWS = [
 export const FOR_A_YEAR = 'public, max-age=31536000, immutable'
 const NAME = /^\w[\w.-]{0,199}\.(?:css|html|ico|js|json|png|svg|txt|webmanifest|woff2)$/
 
-// Adds `reply.sendFile`. A file with `.gz` next to it, made by the build, is sent compressed to clients that accept it. No validators
-// are sent: they would be made of size and time, and npm gives every file of every version the same time.
-export function staticFiles(app: FastifyInstance): void {
-  app.register(fastifyStatic, {
-    serve: false,
-    preCompressed: true,
-    cacheControl: false,
-    etag: false,
-    lastModified: false,
-    dotfiles: 'ignore',
-    index: false,
-  })
-}
-
 export async function sendNamedFile(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -48,15 +33,15 @@ export async function sendNamedFile(
   const { file } = request.params as { readonly file: string }
   const isThere = NAME.test(file) && statSync(join(folder, file), { throwIfNoEntry: false })?.isFile()
   if (!isThere) return reply.callNotFound()
-  return reply.headers({ 'cache-control': caching, vary: 'accept-encoding' }).sendFile(file, folder)
+  return sendFile(file, folder, request, reply.header('cache-control', caching))
 }
 
 export function dashboard(app: FastifyInstance, folder: string): void {
-  async function sendView(_request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+  async function sendView(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const isBuilt = existsSync(join(folder, 'index.html'))
     reply.headers({ 'content-security-policy': isBuilt ? DASHBOARD_CSP : PLAIN_PAGE_CSP, 'cache-control': 'no-cache' })
     if (!isBuilt) return reply.type('text/html; charset=utf-8').send(rootPage())
-    return reply.header('vary', 'accept-encoding').sendFile('index.html', folder)
+    return sendFile('index.html', folder, request, reply)
   }
 
   app.get('/', sendView)
@@ -67,4 +52,31 @@ export function dashboard(app: FastifyInstance, folder: string): void {
   }
   app.get('/:file', (request, reply) => sendNamedFile(request, reply, folder, 'no-cache'))
   app.get('/assets/:file', (request, reply) => sendNamedFile(request, reply, join(folder, 'assets'), FOR_A_YEAR))
+}
+
+// A file with `.gz` next to it, made by the build, is sent compressed to clients that accept it. No validators are sent: they would be
+// made of size and time, and npm gives every file of every version the same time. The library is loaded with the first file, since a
+// start must not wait for it.
+async function sendFile(file: string, folder: string, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+  const { send } = await import('@fastify/send')
+  const accepts = /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''))
+  const isCompressed = accepts && existsSync(join(folder, `${file}.gz`))
+  const options = {
+    root: folder,
+    dotfiles: 'ignore',
+    index: false,
+    etag: false,
+    lastModified: false,
+    cacheControl: false,
+  } as const
+  const found = await send(request.raw, isCompressed ? `${file}.gz` : file, options)
+  if (found.type !== 'file') return reply.header('cache-control', 'no-store').callNotFound()
+  reply.code(found.statusCode).headers({ ...found.headers, vary: 'accept-encoding' })
+  if (isCompressed) reply.headers({ 'content-encoding': 'gzip', 'content-type': typeOf(file, send.mime) })
+  return reply.send(found.stream)
+}
+
+function typeOf(file: string, mime: { getType(path: string): string | null }): string {
+  const type = mime.getType(file) ?? 'application/octet-stream'
+  return /^text\/|javascript|json/.test(type) ? `${type}; charset=utf-8` : type
 }
