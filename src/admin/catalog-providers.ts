@@ -1,5 +1,5 @@
 // Admin operations on providers and their credentials. A secret is encrypted on input and never shown again.
-import type { Credential, Provider } from '../domain/catalog.ts'
+import { type Credential, PROXY_CREDENTIAL, type Provider } from '../domain/catalog.ts'
 import type { Encryption } from '../lib/encryption.ts'
 import type { NewCredential, ProviderEntry } from '../store/contract/catalog.ts'
 import type { Actor } from '../store/contract/operator.ts'
@@ -49,12 +49,18 @@ export function providerMethods(needs: ProviderNeeds): ProviderMethods {
     return { providerId, id, ciphertext: needs.encryption.encrypt(secret, [providerId, id]), last4: last4Of(secret) }
   }
 
+  // Nothing of a proxy's user and password is shown.
+  function encryptedCredential(providerId: string, { id, secret }: Credential): NewCredential {
+    if (id !== PROXY_CREDENTIAL) return encrypted(providerId, secret)
+    return { providerId, id, ciphertext: needs.encryption.encrypt(secret, [providerId, id]), last4: '' }
+  }
+
   return {
     async create(input, actor) {
       const { active = true, document } = splitStatus(input)
       const { provider, credentials } = await read(document)
-      const secrets = credentials.map(({ secret }) => encrypted(provider.id, secret))
-      const made = { provider, entered: JSON.stringify(withoutSecrets(document)), active, credentials: secrets }
+      const secrets = credentials.map(credential => encryptedCredential(provider.id, credential))
+      const made = { provider, entered: writtenOf(document, provider), active, credentials: secrets }
       const entry = await thenRefresh(needs, catalog.createProvider(made, needs.providersMax, actor))
       if (entry === 'exists') throw conflict(`A provider ${provider.id} already exists.`, 'id')
       if (entry === 'too_many') throw conflict(`The maximum number of providers (${needs.providersMax}) is reached.`)
@@ -79,8 +85,10 @@ export function providerMethods(needs: ProviderNeeds): ProviderMethods {
         if (name in given) throw wrong(name, 'no value here; add and remove credentials with their own endpoints')
       }
       const document = merged(before.entered, given)
-      const { provider } = await read(document, before.provider)
-      const changed = { provider, entered: JSON.stringify(document), active, basedOn }
+      const { provider, credentials } = await read(document, before.provider)
+      const [ofProxy = null] = credentials.map(credential => encryptedCredential(id, credential))
+      const proxy = 'proxy' in given ? { proxyCredential: ofProxy } : {}
+      const changed = { provider, entered: writtenOf(document, provider), active, basedOn, ...proxy }
       const entry = await thenRefresh(needs, catalog.updateProvider(id, changed, actor))
       if (entry === 'changed' || entry === 'provisioned') throw staleness('provider', id, entry)
       return write(found(entry))
@@ -117,6 +125,7 @@ export function providerMethods(needs: ProviderNeeds): ProviderMethods {
     async removeCredential(id, credentialId, actor) {
       const before = found(await catalog.provider(id))
       if (before.provisioned) throw staleness('provider', id, 'provisioned')
+      if (credentialId === PROXY_CREDENTIAL) throw unknown('credential')
       const entry = await thenRefresh(needs, catalog.removeCredential(id, credentialId, actor))
       if (entry === undefined) throw unknown('credential')
       return write(entry)
@@ -132,13 +141,14 @@ export function providerMethods(needs: ProviderNeeds): ProviderMethods {
 const SECRETS = ['api_key', 'api_keys'] as const
 
 // A setting may be an address too.
-function addressesOf({ baseUrl, settings }: Provider): readonly (readonly [param: string, url: string])[] {
-  const all = [['base_url', baseUrl] as const, ...Object.entries(settings)]
+function addressesOf({ baseUrl, proxy = '', settings }: Provider): readonly (readonly [param: string, url: string])[] {
+  const all = [['base_url', baseUrl] as const, ['proxy', proxy] as const, ...Object.entries(settings)]
   return all.filter(([, value]) => /^https?:/i.test(value))
 }
 
-function withoutSecrets({ api_key: _one, api_keys: _several, ...document }: Document): Document {
-  return document
+// What the operator sent, as it is stored: without any secret.
+function writtenOf({ api_key: _one, api_keys: _several, ...document }: Document, { proxy }: Provider): string {
+  return JSON.stringify(proxy === undefined ? document : { ...document, proxy })
 }
 
 function found(entry: ProviderEntry | undefined): ProviderEntry {

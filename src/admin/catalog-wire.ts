@@ -36,6 +36,7 @@ export function providerObject(entry: ProviderEntry, declared: readonly Credenti
     id: provider.id,
     kind: provider.kind,
     base_url: provider.baseUrl,
+    proxy: provider.proxy ?? null,
     passthrough: provider.passthrough,
     remote_media: fetchesMedia(provider),
     max_tokens_field: provider.maxTokensField,

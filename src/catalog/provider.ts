@@ -3,6 +3,7 @@ import { TIMEOUTS } from '../config/limits.ts'
 import {
   type Credential,
   NO_QUIRKS,
+  PROXY_CREDENTIAL,
   type Provider,
   type ProviderKind,
   type Quirks,
@@ -26,6 +27,8 @@ export type ProviderDeclaration = Provider & { readonly credentials: readonly Cr
 
 export function declarationOf(input: ProviderInput): ProviderDeclaration {
   const credentials = secretsOf(input).map((secret, index) => ({ id: `file-${index + 1}`, secret }))
+  const ofProxy = proxySecret(input)
+  if (ofProxy !== undefined) credentials.push({ id: PROXY_CREDENTIAL, secret: ofProxy })
   return { ...providerOf(input), credentials }
 }
 
@@ -34,7 +37,19 @@ export function providerOf(input: ProviderInput, resolved: ProviderInput = input
   const { id, kind } = input
   const isRaw = input !== resolved
   const wire = isSdkKind(kind) ? sdkWire(input, kind, isRaw) : openaiWire(input, resolved, isRaw)
-  return { id, kind, timeouts: timeoutsOf(input), ...wire }
+  const proxy = input.proxy === undefined ? undefined : withoutUser(input.proxy, isRaw)
+  return { id, kind, timeouts: timeoutsOf(input), ...wire, ...(proxy === undefined ? {} : { proxy }) }
+}
+
+// User and password, as they stand in the address.
+function proxySecret({ proxy = '' }: ProviderInput): string | undefined {
+  const { username = '', password = '' } = URL.parse(proxy) ?? {}
+  return username === '' && password === '' ? undefined : `${username}:${password}`
+}
+
+function withoutUser(proxy: string, isRaw: boolean): string {
+  const address = proxy.trim().replace(/^(https?:\/\/).*@/i, '$1')
+  return normalUrl(address, isRaw)
 }
 
 export function secretsOf({ api_key: one, api_keys: several = [] }: ProviderInput): readonly string[] {

@@ -1,5 +1,6 @@
 // Rules of providers and models that a schema cannot express: what a kind needs, references, unique names, and prices within
 // bounds. Each returns its faults in document order; the first one is reported.
+import { PROXY_RULE, proxyAddress } from '../config/network.ts'
 import { CHOICES_MAX } from '../domain/catalog.ts'
 import { COST_MAX, ceilNano, formatCredits, type Nano, parsePrice, worstSum } from '../domain/credits.ts'
 import { type Exchange, nanoOf, priceInCredits } from '../domain/dollars.ts'
@@ -96,7 +97,7 @@ function* fieldsOfOtherKinds(input: ProviderInput): Faults {
   const settings: readonly string[] = isSdkKind(kind) ? SDK_PRESETS[kind].settings : []
   const wrong: (keyof ProviderInput)[] = SETTINGS.filter(name => !settings.includes(name))
   if (kind !== 'openai') wrong.push('preset', ...QUIRKS)
-  if (kind === 'demo') wrong.push('api_key', 'api_keys')
+  if (kind === 'demo') wrong.push('api_key', 'api_keys', 'proxy')
   for (const name of wrong) if (input[name] !== undefined) yield invalidField([name], `does not apply to kind ${kind}`)
 }
 
@@ -110,6 +111,8 @@ function* addressFaults(input: ProviderInput): Faults {
     const problem = input[name] === undefined ? undefined : problemOfAddress(input[name])
     if (problem !== undefined) yield invalidField([name], problem)
   }
+  if (input.proxy !== undefined && proxyAddress(input.proxy) === undefined)
+    yield invalidField(['proxy'], `must be ${PROXY_RULE}`)
   if (kind === 'demo' || input.base_url !== undefined) return
   const address = addressOf(kind, input, settingsOf(input))
   if (address === undefined) yield missingField('base_url')

@@ -86,6 +86,11 @@ export const ProviderSchema = Type.Object(
       Type.Enum([...PRESET_NAMES], { description: 'Defaults for a known provider of kind `openai`.' }),
     ),
     base_url: Type.Optional(address('Required for kind `openai` unless its preset has one.')),
+    proxy: Type.Optional(
+      address(
+        'The HTTP proxy that it is called through, instead of the one in the environment: `http://user:password@host:port`. User and password are encrypted when they arrive, and never shown.',
+      ),
+    ),
     api_key: Type.Optional(Secret),
     api_keys: Type.Optional(
       Type.Array(Secret, {

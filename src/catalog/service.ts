@@ -2,7 +2,7 @@
 // loaded from the store after every change.
 import { BadConfig, NoConfigFile } from '../config/bad-config.ts'
 import { type Config, loadConfig } from '../config/config.ts'
-import type { Credential, Provider } from '../domain/catalog.ts'
+import { type Credential, PROXY_CREDENTIAL, type Provider } from '../domain/catalog.ts'
 import type { Exchange } from '../domain/dollars.ts'
 import type { Encryption } from '../lib/encryption.ts'
 import { wordsOf } from '../lib/error-text.ts'
@@ -107,7 +107,7 @@ export async function openCatalog(store: Store, context: CatalogContext): Promis
     encryption: credentialEncryption.encryption,
     revision: () => revision,
     exchange: () => declared.exchange,
-    credentialsOf: id => declared.credentialsOf(id),
+    credentialsOf: id => declared.credentialsOf(id).filter(isOfProvider),
     refresh: () => next(async () => live.replace(await current())),
     apply: (dryRun, actor) =>
       next(async () => {
@@ -206,7 +206,19 @@ async function inForce(stored: StoredCatalog, declared: Declared, needs: InForce
     return [used.provider]
   })
   const models = stored.models.flatMap(model => declared.resolveModel(model) ?? left('model', model.id, NOT_DECLARED))
-  return catalogOf({ providers, models }, credentials)
+  return catalogOf(
+    { providers: providers.map(provider => withProxy(provider, credentials.get(provider.id))), models },
+    new Map([...credentials].map(([id, all]) => [id, all.filter(isOfProvider)])),
+  )
+}
+
+function isOfProvider({ id }: Credential): boolean {
+  return id !== PROXY_CREDENTIAL
+}
+
+function withProxy(provider: Provider, credentials: readonly Credential[] = []): Provider {
+  const secret = credentials.find(credential => !isOfProvider(credential))?.secret
+  return provider.proxy === undefined || secret === undefined ? provider : { ...provider, proxyCredentials: secret }
 }
 
 function anywhere({ publicOnly: _, ...provider }: Provider): Provider {

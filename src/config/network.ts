@@ -45,10 +45,10 @@ function eitherCase(env: Environment, name: string): string | undefined {
   return read(env, name) ?? read(env, name.toUpperCase())
 }
 
-const PROXY_RULE = 'the http:// or https:// address of a proxy, with or without user and password'
+export const PROXY_RULE = 'the http:// or https:// address of a proxy, with or without user and password'
 
 // Undefined for what is no address of a proxy. Nothing of it is ever repeated: it may hold a password.
-function proxyAddress(text: string): string | undefined {
+export function proxyAddress(text: string): string | undefined {
   const url = URL.parse(text)
   if (url === null || !/^https?:$/.test(url.protocol) || url.pathname !== '/' || url.search + url.hash !== '')
     return undefined

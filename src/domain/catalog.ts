@@ -39,7 +39,9 @@ export type Provider = {
 export function isElsewhere(before: Provider, after: Provider): boolean {
   const [old, next] = [Object.entries(before.settings), Object.entries(after.settings)]
   const isSame = old.length === next.length && old.every(([name, value]) => after.settings[name] === value)
-  return before.kind !== after.kind || before.baseUrl !== after.baseUrl || !isSame
+  // A proxy sees what is sent to an http:// address.
+  const isSeen = /^http:/i.test(after.baseUrl) && before.proxy !== after.proxy
+  return before.kind !== after.kind || before.baseUrl !== after.baseUrl || !isSame || isSeen
 }
 
 // How a provider of the openai kind differs from OpenAI's protocol: data, so that a new provider needs no code.
@@ -71,6 +73,9 @@ export const NO_QUIRKS: Quirks = {
   developerRole: true,
   cacheKeyField: null,
 }
+
+// The id under which user and password of a provider's proxy are kept among its credentials. It is never listed with them.
+export const PROXY_CREDENTIAL = 'proxy'
 
 // One of the secrets that identify this gateway to a provider. Its id may be shown, the secret never.
 export type Credential = { readonly id: string; readonly secret: string }

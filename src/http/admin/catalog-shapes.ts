@@ -29,6 +29,7 @@ export const ProviderShape = Type.Object({
   id: Type.String(),
   kind: Type.Enum([...PROVIDER_KINDS]),
   base_url: Type.String(),
+  proxy: Type.Union([Type.String(), Type.Null()], { description: 'Its own proxy, without user and password.' }),
   passthrough: Texts,
   remote_media: Type.Boolean({ description: 'Whether image URLs are forwarded to this provider.' }),
   max_tokens_field: Type.String(),

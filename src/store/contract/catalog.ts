@@ -117,6 +117,8 @@ export type ProviderChange = {
   readonly entered: string
   readonly active: boolean
   readonly basedOn: number
+  // In place of the one before; null: without. Undefined: it stays.
+  readonly proxyCredential?: NewCredential | null
 }
 
 export type ModelSave = {

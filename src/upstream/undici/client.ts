@@ -47,9 +47,9 @@ function openTransport(shared: Shared, events: TransportEvents): Transport {
   first.on('close', () => {
     isClosed = true
     connection?.close()
-    if (connection === undefined && shared.proxy !== undefined)
-      trouble ??= new ProxyRefused('the proxy closed the connection')
-    events.closed(poolError(trouble, connection?.socket ?? first))
+    const error = poolError(trouble, connection?.socket ?? first)
+    const isTunnelling = connection === undefined && shared.proxy !== undefined
+    events.closed(isTunnelling && isUnnamed(error) ? new ProxyRefused('the proxy did not open a tunnel') : error)
   })
   connected(shared, first, fail).then(async socket => {
     const { Client } = await loadUndici()
@@ -225,11 +225,18 @@ function headersOf(headers: Readonly<Record<string, string | string[] | undefine
   return map
 }
 
+function isUnnamed(error: Error | undefined): boolean {
+  return error === undefined || error instanceof BadResponse
+}
+
 // Converts undici's errors for the pool: undefined for a connection that the upstream closed, a BadResponse for what cannot be
 // parsed.
 function poolError(error: Error | undefined, socket: Socket): Error | undefined {
-  const { code = '', message = '' } = (error ?? {}) as { readonly code?: unknown; readonly message?: string }
-  if (typeof code !== 'string' || !/^(HPE_|UND_ERR_)/.test(code)) return error
+  if (error === undefined) return undefined
+  const { code, name, message } = error as Error & { readonly code?: unknown }
+  // Some errors of the parser have no code.
+  const isUndici = name === 'HTTPParserError' || (typeof code === 'string' && /^(HPE_|UND_ERR_)/.test(code))
+  if (!isUndici) return error
   if (code === 'UND_ERR_SOCKET' && !/^bad /.test(message)) return undefined
   if (socket.readableEnded && code !== 'UND_ERR_HEADERS_OVERFLOW') return undefined
   return new BadResponse(message)

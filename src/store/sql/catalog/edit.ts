@@ -1,6 +1,6 @@
 // Operators' changes of providers and their credentials: each checks the version that it is based on, leaves an event without any
 // secret, and is one transaction.
-import { isElsewhere } from '../../../domain/catalog.ts'
+import { isElsewhere, PROXY_CREDENTIAL } from '../../../domain/catalog.ts'
 import type { NewCredential, NewProvider, ProviderChange, ProviderEntry, Stale } from '../../contract/catalog.ts'
 import type { Actor } from '../../contract/operator.ts'
 import { appendEvent } from '../events.ts'
@@ -52,8 +52,11 @@ export async function updateProvider(
   )
   if (written === 0) return 'changed'
   const forgotten = isElsewhere(stored.provider, change.provider)
-    ? await tx.run('DELETE FROM credential WHERE provider_id = $1', [id])
+    ? await tx.run('DELETE FROM credential WHERE provider_id = $1 AND id <> $2', [id, PROXY_CREDENTIAL])
     : 0
+  if (change.proxyCredential !== undefined)
+    await tx.run('DELETE FROM credential WHERE provider_id = $1 AND id = $2', [id, PROXY_CREDENTIAL])
+  if (change.proxyCredential) await insertCredential(tx, change.proxyCredential)
   await appendEvent(tx, actor, 'provider.update', id, { fields, credentialsForgotten: forgotten })
   return readProviderById(tx, id)
 }

@@ -1,6 +1,7 @@
 // Reads and writes providers, models and credentials as SQL rows.
 import {
   type Model,
+  PROXY_CREDENTIAL,
   type Provider,
   readCost,
   readPriceSnapshot,
@@ -112,8 +113,8 @@ async function withCredentials(tx: Tx, rows: readonly Row[]): Promise<readonly P
   const entries: ProviderEntry[] = []
   for (const row of rows) {
     const credentials = await tx.all(
-      'SELECT id, last4, created_at FROM credential WHERE provider_id = $1 ORDER BY created_at, id',
-      [text(row.id)],
+      'SELECT id, last4, created_at FROM credential WHERE provider_id = $1 AND id <> $2 ORDER BY created_at, id',
+      [text(row.id), PROXY_CREDENTIAL],
     )
     entries.push({
       ...standingOf(row),
