@@ -109,7 +109,14 @@ async function jobs(): Promise<readonly Job[]> {
   const onShared = inOrder(again)
     .filter(file => !only.some(name => resolve(name) === resolve(file)))
     .map(file => ({ file, slots: slotsOf(file), env: shared, note: ' on Postgres and Redis' }))
-  return [...once, ...onShared]
+  // Families that touch HTTP are run once more without the fast path, where Node's HTTP server and undici do all of the work.
+  const withoutFastPath = inOrder(isAll ? found('e2e/{edge,streams,upstream}/**/*') : []).map(file => ({
+    file,
+    slots: slotsOf(file),
+    env: { ...env, TURNPIKE_FAST_PATH: '0' },
+    note: ' without the fast path',
+  }))
+  return [...once, ...onShared, ...withoutFastPath]
 }
 
 function found(pattern: string): string[] {

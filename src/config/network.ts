@@ -1,5 +1,5 @@
 // How the process uses the network: whether the fast path is on, and which proxies the environment names.
-
+import { PROXY_RULE, proxyAddress } from '../lib/proxy-address.ts'
 import { BadConfig } from './bad-config.ts'
 import { type Environment, flag, read } from './env.ts'
 
@@ -43,19 +43,4 @@ function environmentProxy(env: Environment, name: string): string | undefined {
 // As curl and others do: the name in lower case comes first.
 function eitherCase(env: Environment, name: string): string | undefined {
   return read(env, name) ?? read(env, name.toUpperCase())
-}
-
-export const PROXY_RULE = 'the http:// or https:// address of a proxy, with or without user and password'
-
-// Undefined for what is no address of a proxy. Nothing of it is ever repeated: it may hold a password.
-export function proxyAddress(text: string): string | undefined {
-  const url = URL.parse(text)
-  if (url === null || !/^https?:$/.test(url.protocol) || url.pathname !== '/' || url.search + url.hash !== '')
-    return undefined
-  try {
-    decodeURIComponent(url.username + url.password)
-    return url.href
-  } catch {
-    return undefined
-  }
 }
