@@ -31,7 +31,7 @@ export function encryptionWith(master: Buffer, purpose: string): Encryption {
     },
     decrypt(ciphertext, context) {
       const [form, by, text = ''] = ciphertext.split('.')
-      if (form !== FORM || by !== keyId) throw new Error('it was encrypted with another key')
+      if (form !== FORM || by !== keyId) throw new Error('encrypted with a different key')
       const bytes = Buffer.from(text, 'base64url')
       if (bytes.length < IV_BYTES + TAG_BYTES) throw new Error('truncated')
       const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })
