@@ -10,7 +10,7 @@ const skip = !hasBrowser()
 
 type Listed<T> = { readonly data: readonly T[] }
 
-test('a wrong token is told so, and an ended session leads back to where one was', { skip }, async () => {
+test('a wrong token is reported, and an ended session returns to the same page after login', { skip }, async () => {
   await using gateway = await startGateway()
   await using browser = await openBrowser()
   const { page, open, signIn } = await visit(browser, gateway.url)
@@ -60,7 +60,7 @@ test('a tab whose session was replaced by another tab still makes its change', {
   }
 })
 
-test('a viewer sees every page and no button that changes anything', { skip }, async () => {
+test('a viewer sees every page and no button that changes something', { skip }, async () => {
   await using gateway = await startGateway()
   await using browser = await openBrowser()
   const { page, complaints, open, signIn } = await visit(browser, gateway.url)
@@ -98,7 +98,7 @@ test('a viewer sees every page and no button that changes anything', { skip }, a
   assert.deepEqual(complaints, [])
 })
 
-test('while the server restarts the page says so, and goes on by itself when it is back', { skip }, async () => {
+test('while the server restarts the page says so and reconnects', { skip }, async () => {
   await using gateway = await startGateway()
   await using browser = await openBrowser()
   const { page, open, signIn } = await visit(browser, gateway.url)
@@ -116,7 +116,7 @@ test('while the server restarts the page says so, and goes on by itself when it 
   await page.getByRole('row', { name: /after the restart/ }).waitFor()
 })
 
-test('whoever saves a model that a colleague has changed meanwhile is told so and overwrites nothing', {
+test('saving a model that was changed meanwhile is refused and overwrites nothing', {
   skip,
 }, async () => {
   await using gateway = await startGateway()
@@ -153,7 +153,7 @@ test('whoever saves a model that a colleague has changed meanwhile is told so an
   )
 })
 
-test('whoever saves a key that a colleague has changed meanwhile is told so and overwrites nothing', {
+test('saving a key that was changed meanwhile is refused and overwrites nothing', {
   skip,
 }, async () => {
   await using gateway = await startGateway()
@@ -177,7 +177,7 @@ test('whoever saves a key that a colleague has changed meanwhile is told so and 
   assert.equal(await dialog.getByLabel('Requests per minute').inputValue(), '55')
 })
 
-test('what a page asks while nobody touches it is marked, so that it keeps no session alive', { skip }, async () => {
+test('background requests of a page are marked and keep no session alive', { skip }, async () => {
   await using gateway = await startGateway()
   await using browser = await openBrowser()
   const { page, open, signIn } = await visit(browser, gateway.url)
@@ -194,7 +194,7 @@ test('what a page asks while nobody touches it is marked, so that it keeps no se
   await asked(false)
 })
 
-test('list prices are shown as a difference first, and only then saved', { skip }, async () => {
+test('list prices are shown as a difference before they are saved', { skip }, async () => {
   await using gateway = await startGateway()
   await using browser = await openBrowser()
   const { page, complaints, open, signIn } = await visit(browser, gateway.url)
@@ -220,7 +220,7 @@ test('list prices are shown as a difference first, and only then saved', { skip 
   assert.deepEqual(complaints, [])
 })
 
-test('an id that no request has is said to be unknown, and why that may be', { skip }, async () => {
+test('an unknown request id is reported with possible reasons', { skip }, async () => {
   await using gateway = await startGateway()
   await using browser = await openBrowser()
   const { page, open, signIn } = await visit(browser, gateway.url)

@@ -15,7 +15,7 @@ type Dialog = {
   readonly stays?: boolean
 }
 
-test('every dialog is accessible and silent', { skip: !hasBrowser() }, async t => {
+test('every dialog is accessible and logs no error', { skip: !hasBrowser() }, async t => {
   await using gateway = await startGateway()
   await using browser = await openBrowser()
   const dialogs = await furnish(gateway)

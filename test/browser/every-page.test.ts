@@ -24,7 +24,7 @@ const NAMES = [
   'مرحبا \u202egnp.exe',
 ]
 
-test('every page is whole, accessible and silent', { skip: !hasBrowser() }, async t => {
+test('every page is complete, accessible and logs no error', { skip: !hasBrowser() }, async t => {
   await using gateway = await startGateway()
   await using browser = await openBrowser()
   const pages = await furnish(gateway)

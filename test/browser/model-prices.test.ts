@@ -17,7 +17,7 @@ const OWN = {
   targets: [{ provider: 'up', model: 'x' }],
 }
 
-test('prices in the dialog bear the currency they are in', { skip: !hasBrowser() }, async t => {
+test('prices in the dialog have their currency', { skip: !hasBrowser() }, async t => {
   await using upstream = await startUpstream()
   // A credit is a cent, and callers pay a quarter on top.
   await using gateway = await startGateway({
@@ -30,7 +30,7 @@ test('prices in the dialog bear the currency they are in', { skip: !hasBrowser()
   await signIn(gateway.adminToken)
   await mkdir(SCREENSHOTS, { recursive: true })
 
-  await t.test("an operator's own: dollars as they were entered, and what callers pay", async () => {
+  await t.test("an operator's model: dollars as entered, and what callers pay", async () => {
     await openModel('own/model')
 
     assert.deepEqual(await pricesOf(page), ['Prices, US dollars per million tokens', '2', '10'])
@@ -38,7 +38,7 @@ test('prices in the dialog bear the currency they are in', { skip: !hasBrowser()
     await page.screenshot({ path: join(SCREENSHOTS, 'model-prices-own.png') })
   })
 
-  await t.test('saved with another name, its price stays what it was', async () => {
+  await t.test('saved with another name, its price is unchanged', async () => {
     await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Renamed')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('dialog').first().waitFor({ state: 'detached' })
@@ -48,7 +48,7 @@ test('prices in the dialog bear the currency they are in', { skip: !hasBrowser()
     assert.deepEqual([body.pricing?.prompt, body.price_version], ['0.00025', made.body.price_version])
   })
 
-  await t.test("the file's: the credits that callers pay, and not to be changed", async () => {
+  await t.test('a model of the file: the credits that callers pay, read-only', async () => {
     const { body } = await gateway.admin('GET', '/models/test/m1')
     const million = (price: unknown) => String(Number(price) * 1_000_000)
     await openModel('test/m1')

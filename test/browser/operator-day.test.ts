@@ -10,7 +10,7 @@ import { until } from '../support/until.ts'
 
 const skip = !hasBrowser()
 
-test('an operator makes a key, sees it used, rotates it, ends the old secret and revokes it', { skip }, async () => {
+test('an operator creates a key, sees it used, rotates it, ends the old secret and revokes it', { skip }, async () => {
   await using gateway = await startGateway()
   await using browser = await openBrowser()
   const { page, complaints, open, signIn } = await visit(browser, gateway.url)
@@ -116,7 +116,7 @@ test('a request is found by its pasted id and shown in full, and usage is export
   assert.deepEqual(complaints, [])
 })
 
-test('usage is narrowed to a key by its name, and to one that is not listed by its id', { skip }, async () => {
+test('usage is filtered by key name, and by id for an unlisted key', { skip }, async () => {
   await using gateway = await startGateway()
   await using browser = await openBrowser()
   const { page, complaints, open, signIn } = await visit(browser, gateway.url)
@@ -141,7 +141,7 @@ test('usage is narrowed to a key by its name, and to one that is not listed by i
   assert.deepEqual(complaints, [])
 })
 
-test('what a model can do is entered where its prices are', { skip }, async () => {
+test('the features of a model are entered next to its prices', { skip }, async () => {
   await using gateway = await startGateway()
   await using browser = await openBrowser()
   const { page, complaints, open, signIn } = await visit(browser, gateway.url)
@@ -202,7 +202,7 @@ test('the playground streams an answer and shows its provider, tokens and exact 
   assert.deepEqual(complaints, [])
 })
 
-test('the playground chats also where the dashboard has a listener of its own', { skip }, async () => {
+test('the playground also works with a separate admin listener', { skip }, async () => {
   const port = await freePort()
   await using gateway = await startGateway({ env: { TURNPIKE_ADMIN_LISTEN: `127.0.0.1:${port}` } })
   await using browser = await openBrowser()

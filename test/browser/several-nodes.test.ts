@@ -5,7 +5,7 @@ import { hasBrowser, openBrowser, visit } from '../support/browser.ts'
 import { startNodes } from '../support/nodes.ts'
 import { hasPostgres } from '../support/postgres.ts'
 
-test('the health of providers says which of several nodes has seen it', {
+test('the health of providers names the node it was seen from', {
   skip: !hasBrowser() || !hasPostgres(),
 }, async () => {
   await using nodes = await startNodes(2)

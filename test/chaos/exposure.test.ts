@@ -14,7 +14,7 @@ import { startUpstream } from '../support/upstream.ts'
 const METRICS_TOKEN = 'metrics-token-canary-91c2'
 const TEXTS = [PROMPT, ANSWER, USER]
 
-test('no canary leaves its cage in a busy run', async t => {
+test('no canary leaks in a busy run', async t => {
   await using upstream = await startUpstream()
   const env = {
     TURNPIKE_LOG_LEVEL: 'info',
@@ -33,7 +33,7 @@ test('no canary leaves its cage in a busy run', async t => {
   const hashes = secrets.map(secret => createHash('sha256').update(secret).digest('hex'))
   const errors = said.filter(answer => answer.status >= 400)
 
-  await t.test('the log tells of every request, and holds none', () => {
+  await t.test('the log has every request and no canary', () => {
     assert.ok(gateway.logs.filter(line => String(line.msg) === 'request').length > 30)
     const log = gateway.lines.join('\n')
     assertNone('the log', log, [...secrets, ...hashes, ...TEXTS, upstream.url, 'forged'])
@@ -43,12 +43,12 @@ test('no canary leaves its cage in a busy run', async t => {
     for (const line of gateway.lines) assert.equal(JSON.parse(line)?.constructor, Object, line)
   })
 
-  await t.test('the metrics hold none, and no word of a caller', () => {
+  await t.test('the metrics hold no canary and no text of a caller', () => {
     assert.match(metrics, /turnpike_requests_total/)
     assertNone('the metrics', metrics, [...secrets, ...hashes, ...TEXTS, 'test/m1', 'nasty', id, accountId])
   })
 
-  await t.test('no error holds one, nor a stack, SQL or an upstream address', () => {
+  await t.test('no error holds a canary, a stack, SQL or an upstream address', () => {
     const statuses = new Set(errors.map(error => error.status))
     assert.deepEqual(
       [400, 401, 402, 403, 404, 415, 500, 502, 503].filter(status => !statuses.has(status)),
@@ -60,7 +60,7 @@ test('no canary leaves its cage in a busy run', async t => {
     }
   })
 
-  await t.test('the files of the store hold none; the hash of a key stands in its own table alone', () => {
+  await t.test('the store holds no canary, and the hash of a key only in its own table', () => {
     for (const name of ['turnpike.db', 'turnpike.db-wal', 'turnpike.lock']) {
       const file = join(gateway.dataDir, name)
       if (existsSync(file)) assertNone(name, readFileSync(file, 'latin1'), [...secrets, ...TEXTS])

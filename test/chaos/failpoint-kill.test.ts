@@ -10,7 +10,7 @@ import { balanceOf, type UsageRow } from '../support/usage.ts'
 type Death = { readonly point: Point; readonly stream: boolean }
 const DEATHS: readonly Death[] = POINTS.flatMap(point => [false, true].map(stream => ({ point, stream })))
 
-test('at whatever instruction it dies, the next start has one row for it and holds nothing', async t => {
+test('after a kill at any failpoint the next start has one row and nothing held', async t => {
   await using upstream = await startUpstream()
   const config = standardConfig(upstream.url)
   await using gateway = await startGateway({ config, env: failpointOf(DEATHS[0]) })

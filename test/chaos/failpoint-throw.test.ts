@@ -9,7 +9,7 @@ import { until } from '../support/until.ts'
 import { startUpstream } from '../support/upstream.ts'
 import { balanceOf, settledRow } from '../support/usage.ts'
 
-test('a bug at any point of the life is told to the caller, and the books stay right', async t => {
+test('an unexpected error at any failpoint is reported to the caller, and the audit passes', async t => {
   await using upstream = await startUpstream()
   // Each throws for the first two requests that come by: one JSON, one stream.
   const names = ['before_hold', ...POINTS.map(({ name }) => name)]
@@ -17,7 +17,7 @@ test('a bug at any point of the life is told to the caller, and the books stay r
   await using gateway = await startGateway({ config: standardConfig(upstream.url), env })
   const { secret, accountId } = await gateway.createKey()
 
-  await t.test('before anything is held there is only a place in flight to give back', async () => {
+  await t.test('before the reservation only a slot has to be released', async () => {
     const answers = [await gateway.chat({}, { key: secret }), await gateway.chat({ stream: true }, { key: secret })]
 
     for (const answer of answers) assertRefusal(answer, 'internal_error')
@@ -53,7 +53,7 @@ test('a bug at any point of the life is told to the caller, and the books stay r
     })
   }
 
-  await t.test('afterwards nothing is held, no call is left open, and chats are served', async () => {
+  await t.test('afterwards nothing is held, no upstream call is open, and chats are served', async () => {
     await until('no upstream call is open', () => upstream.inFlight === 0)
 
     assert.equal((await balanceOf(gateway, accountId)).held, '0')

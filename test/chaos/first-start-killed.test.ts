@@ -8,7 +8,7 @@ import { temporaryFolder } from '../support/folder.ts'
 import { startGateway } from '../support/gateway.ts'
 import { until } from '../support/until.ts'
 
-test('a first start that is killed again and again gives in the end one account, one key and one token', async () => {
+test('a first start that is killed repeatedly ends with one account, one key and one token', async () => {
   await using folder = await temporaryFolder()
   const dataDir = join(folder.path, 'data')
   const file = join(dataDir, 'turnpike.db')

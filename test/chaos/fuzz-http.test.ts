@@ -16,7 +16,7 @@ const AT_ONCE = 16
 const BATCHES_MAX = 1000
 const MS_MAX = 12_000
 
-test('no input makes a 5xx, a crash or an answer that is not of the contract', async t => {
+test('no input causes a 5xx, a crash or an undocumented answer', async t => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })
   const { secret } = await gateway.createKey({ credits: '1000000', rpm_limit: 10_000_000, daily_limit: null })

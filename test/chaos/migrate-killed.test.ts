@@ -19,7 +19,7 @@ const STARTS_AFTER_MS = 250
 const TAKES_MS = 2500
 
 if (hasPostgres()) {
-  test(`a move that is killed up to ${KILLS_MAX} times ends as if it had never been`, async t => {
+  test(`a migration killed up to ${KILLS_MAX} times ends as if it had not been interrupted`, async t => {
     const seed = Number(process.env.TURNPIKE_TEST_SEED ?? Date.now() % 1_000_000)
     t.diagnostic(`seed ${seed}`)
     const random = chance(seed)

@@ -17,7 +17,7 @@ const STREAMS = 12
 const ROUNDS = 3
 
 if (hasPostgres()) {
-  test('rows of a node that was killed are recovered by the others, once, at what their last checkpoint says', async () => {
+  test('rows of a killed node are recovered once by the others, at their last checkpoint', async () => {
     await using upstream = await startUpstream()
     const bounds = withBounds({ nodeLeaseMs: 2500, sweepEveryMs: 300 })
     await using nodes = await startNodes(3, { config: standardConfig(upstream.url), ...bounds })

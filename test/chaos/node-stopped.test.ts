@@ -21,7 +21,7 @@ const LEASE_MS = 3000
 const GATE_WAIT_MS = LEASE_MS / 2
 
 if (hasPostgres()) {
-  test('a node that stands still under load, and whose commits are cut, costs nobody anything', async () => {
+  test('a paused node with interrupted commits under load causes no wrong charge', async () => {
     const random = chance(7)
     await using upstream = await startUpstream()
     const bounds = withBounds({ nodeLeaseMs: LEASE_MS, sweepEveryMs: 300, gateWaitMsMax: GATE_WAIT_MS })

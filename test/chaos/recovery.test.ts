@@ -14,7 +14,7 @@ import { balanceOf, credits, ledgerOf, nano, settledRow } from '../support/usage
 const PROMPT_PRICE = nano('0.0000025')
 const COMPLETION_PRICE = nano('0.00001')
 
-test('a killed gateway bills what its checkpoints say and nothing else, within 5 s of the next start', async t => {
+test('a killed gateway bills by its checkpoints, within 5 s of the next start', async t => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })
   const { secret, accountId } = await gateway.createKey({ credits: '50' })
@@ -38,7 +38,7 @@ test('a killed gateway bills what its checkpoints say and nothing else, within 5
     ),
   )
 
-  await t.test('a stream is billed for its prompt and the output that was seen until its checkpoint', () => {
+  await t.test('a stream is billed for its prompt and the output up to its checkpoint', () => {
     assert.deepEqual([longRow?.state, longRow?.outcome, longRow?.provider], ['recovered', 'recovered', 'up'])
     assert.equal(longRow?.usage_source, 'estimate')
     assert.ok(longRow.prompt_tokens > 0)
@@ -63,7 +63,7 @@ test('a killed gateway bills what its checkpoints say and nothing else, within 5
     assert.equal(shortRow?.http_status, null, 'nobody knows what its caller saw')
   })
 
-  await t.test('balance and ledger say the same, and nothing is held', async () => {
+  await t.test('balance and ledger agree, and nothing is held', async () => {
     const spent = nano(longRow?.cost) + nano(silentRow?.cost)
     const balance = { available: credits(nano('50') - spent), held: '0', spent: credits(spent), owed: '0' }
 
@@ -88,7 +88,7 @@ function costOf(row: { readonly prompt_tokens: number; readonly completion_token
   return credits(BigInt(row.prompt_tokens) * PROMPT_PRICE + BigInt(row.completion_tokens) * COMPLETION_PRICE)
 }
 
-test('a killed gateway bills what a fallback model was saying at the price of that model', async () => {
+test('a killed gateway bills a fallback model at its own price', async () => {
   await using upstream = await startUpstream()
   const dear = { prompt: '0.00001', completion: '0.00005' }
   const models = [
@@ -112,7 +112,7 @@ test('a killed gateway bills what a fallback model was saying at the price of th
   assert.ok((await gateway.audit()).ok)
 })
 
-test('a killed gateway bills nothing for an attempt that had failed by then', async () => {
+test('a killed gateway bills nothing for a failed attempt', async () => {
   await using upstream = await startUpstream()
   const targets = ['up', 'up2'].map(provider => ({ provider, model: provider }))
   await using gateway = await startGateway({

@@ -13,14 +13,14 @@ const PRELOAD = new URL('../support/thread-death-preload.ts', import.meta.url).h
 // In the order in which the gateway starts them.
 const [WRITER, READER] = [1, 2]
 
-test('a gateway that lost a thread of its store goes on or ends, and is never a living corpse', async t => {
+test('a gateway that lost a store thread recovers or exits', async t => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url), nodeArgs: ['--import', PRELOAD] })
   const { secret } = await gateway.createKey()
   const chat = await gateway.chat({}, { key: secret })
   const usage = async () => (await gateway.get(`/v1/usage/${chat.headers['x-request-id']}`, secret)).status
 
-  await t.test('a dead reader is replaced when it is needed again', async () => {
+  await t.test('a dead reader thread is replaced when it is needed', async () => {
     assert.equal(await usage(), 200)
     await endThread(gateway, READER)
 
@@ -28,7 +28,7 @@ test('a gateway that lost a thread of its store goes on or ends, and is never a 
     assert.equal((await gateway.chat({}, { key: secret })).status, 200)
   })
 
-  await t.test('a dead writer ends the process with code 1, and the next start recovers', async () => {
+  await t.test('a dead writer thread ends the process with exit code 1, and the next start recovers', async () => {
     upstream.next({ stallAfterChunks: 2 })
     const stream = await gateway.openChat({}, { key: secret })
     await stream.nextChunk()

@@ -62,7 +62,7 @@ test('the AI SDK works unchanged', async t => {
     }
   })
 
-  await t.test('refusals are errors with their status and our words, and are not retried', async () => {
+  await t.test('refusals are errors with their status and message, and are not retried', async () => {
     const counted = countingFetch()
 
     const unauthorized = await failureOf(generateText({ model: provider(WRONG_KEY, counted.fetch)(MODEL), prompt }))
@@ -78,7 +78,7 @@ test('the AI SDK works unchanged', async t => {
     assert.deepEqual(counted.statuses, [401, 400])
   })
 
-  await t.test('a spent limit is retried as often as it was told to and no more', async () => {
+  await t.test('an exhausted limit is retried as often as configured', async () => {
     const counted = countingFetch()
     const spent = provider(await fixture.spentKey('daily'), counted.fetch)(MODEL)
 
@@ -90,7 +90,7 @@ test('the AI SDK works unchanged', async t => {
     assert.deepEqual(counted.statuses, [429, 429])
   })
 
-  await t.test('an upstream that breaks midway is an error of the stream, after what had come', async () => {
+  await t.test('an upstream that breaks midway is an error in the stream, after what arrived', async () => {
     fixture.upstream.next({ dieAfterChunks: 3 })
     const errors: unknown[] = []
 

@@ -19,7 +19,7 @@ test('LangChain works unchanged', async t => {
     new ChatOpenAI({ model: MODEL, apiKey, maxRetries, configuration: { baseURL: fixture.baseUrl, fetch } })
   const model = chat(fixture.key)
 
-  await t.test('invoke gives the text, the usage and our id', async () => {
+  await t.test('invoke returns the text, the usage and the request id', async () => {
     const answer = await model.invoke('Say hello')
 
     const row = await fixture.row(answer.id?.replace(/^chatcmpl-/, ''))
@@ -71,7 +71,7 @@ test('LangChain works unchanged', async t => {
     assert.deepEqual(counted.statuses, [401, 400])
   })
 
-  await t.test('a spent limit is a 429 that names its wait and is not asked again and again', async () => {
+  await t.test('an exhausted limit is a 429 with Retry-After and is not retried repeatedly', async () => {
     const counted = countingFetch()
     const daily = chat(await fixture.spentKey('daily'), counted.fetch)
 
@@ -82,7 +82,7 @@ test('LangChain works unchanged', async t => {
     assert.deepEqual(counted.statuses, [429])
   })
 
-  await t.test('an upstream that breaks midway breaks the stream, after what had come', async () => {
+  await t.test('an upstream that breaks midway breaks the stream, after what arrived', async () => {
     fixture.upstream.next({ dieAfterChunks: 3 })
     let heard = ''
 

@@ -53,7 +53,7 @@ test("OpenAI's client for Node works unchanged", async t => {
     assert.equal(row.completion_tokens, 10)
   })
 
-  await t.test('its tool runner goes from the tool call over the result to the answer', async () => {
+  await t.test('its tool runner handles the tool call, the result and the answer', async () => {
     for (const stream of [false, true]) {
       fixture.upstream.reset()
       fixture.upstream.next(...WEATHER.turns)
@@ -86,7 +86,7 @@ test("OpenAI's client for Node works unchanged", async t => {
     assert.equal((one as { pricing?: { prompt?: string } }).pricing?.prompt, '0.0000025')
   })
 
-  await t.test('every refusal becomes the typed error that it stands for', async () => {
+  await t.test('every refusal becomes its typed error', async () => {
     const stranger = new OpenAI({ baseURL: fixture.baseUrl, apiKey: WRONG_KEY })
     const unauthorized = await failure(stranger.chat.completions.create({ model: MODEL, messages }))
     const tooHot = await failure(client.chat.completions.create({ model: MODEL, messages, temperature: 3 }))
@@ -101,7 +101,7 @@ test("OpenAI's client for Node works unchanged", async t => {
     assert.deepEqual([unknown.param, unknown.code], ['model', 'model_not_found'])
   })
 
-  await t.test('a spent day is a RateLimitError that the client does not retry', async () => {
+  await t.test('an exhausted daily limit is a RateLimitError that the client does not retry', async () => {
     const counted = countingFetch()
     const apiKey = await fixture.spentKey('daily')
     const spent = new OpenAI({ baseURL: fixture.baseUrl, apiKey, fetch: counted.fetch })
@@ -114,7 +114,7 @@ test("OpenAI's client for Node works unchanged", async t => {
     assert.deepEqual(counted.statuses, [429])
   })
 
-  await t.test('an empty bucket is retried after the time that Retry-After names, and then served', async () => {
+  await t.test('an empty bucket is retried after Retry-After and then served', async () => {
     const counted = countingFetch()
     const { secret: apiKey } = await fixture.gateway.createKey({ rpm_limit: 20 })
     while ((await fixture.gateway.get('/v1/models', apiKey)).status !== 429);
@@ -126,7 +126,7 @@ test("OpenAI's client for Node works unchanged", async t => {
     assert.deepEqual([counted.statuses[0], counted.statuses.at(-1)], [429, 200])
   })
 
-  await t.test('an upstream that breaks midway raises an error in the stream, after what had come', async () => {
+  await t.test('an upstream that breaks midway raises an error in the stream, after what arrived', async () => {
     fixture.upstream.next({ dieAfterChunks: 3 })
     let heard = ''
 

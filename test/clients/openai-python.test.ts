@@ -56,7 +56,7 @@ test("OpenAI's client for Python works unchanged", { skip }, async t => {
     assert.deepEqual([one.id, one.pricing.prompt], [MODEL, '0.0000025'])
   })
 
-  await t.test('refusals raise the typed errors that they stand for, each after one attempt', () => {
+  await t.test('refusals raise their typed errors, each after one attempt', () => {
     const { unauthorized, too_hot, unknown_model, spent_day } = seen
     assert.deepEqual(brief(unauthorized), ['AuthenticationError', 'invalid_api_key', null, [401]])
     assert.deepEqual(brief(too_hot), ['BadRequestError', 'invalid_value', 'temperature', [400]])

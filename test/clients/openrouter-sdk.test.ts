@@ -48,7 +48,7 @@ test("OpenRouter's SDK takes every answer that its own schemas allow", async t =
     assert.ok(chunks.every(chunk => chunk.usage === undefined))
   })
 
-  await t.test('usage in a stream comes as OpenAI asks, though the SDK has no null in its schema', async () => {
+  await t.test("usage in a stream follows OpenAI, although the SDK's schema has no null", async () => {
     const counted = countingFetch()
 
     // OpenAI: "All other chunks will also include a usage field, but with a null value." The SDK takes an object only.
@@ -86,7 +86,7 @@ test("OpenRouter's SDK takes every answer that its own schemas allow", async t =
     WEATHER.assertTurns(fixture.upstream)
   })
 
-  await t.test("models come as OpenAI lists them, though the SDK demands OpenRouter's own fields", async () => {
+  await t.test("models follow OpenAI's format, although the SDK requires OpenRouter's own fields", async () => {
     const counted = countingFetch()
 
     // The SDK refuses a model without canonical_slug, top_provider, links and more, none of which OpenAI knows.
@@ -100,7 +100,7 @@ test("OpenRouter's SDK takes every answer that its own schemas allow", async t =
 
   // The SDK wants the HTTP status as a number in `error.code`; OpenAI's codes are words, and OpenAI's clients raise their
   // errors by them. The SDK's error still has the status, the headers and the body, which is what is checked.
-  await t.test('refusals keep their status, their headers and our words, and are asked once', async () => {
+  await t.test('refusals keep status, headers and message, and are sent once', async () => {
     const counted = countingFetch()
 
     const unauthorized = await refused(whole({}, client(WRONG_KEY, counted.fetch)))

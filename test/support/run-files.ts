@@ -30,6 +30,8 @@ const running = new Set<ChildProcess>()
 process.once('exit', () => {
   for (const child of running) child.kill('SIGTERM')
 })
+// Without a listener a signal ends the process and leaves the children running.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1))
 
 // In the order in which they are given; a job that needs more slots than are free lets smaller ones pass.
 export async function runJobs(

@@ -10,7 +10,7 @@ import { until } from '../../support/until.ts'
 import { startUpstream } from '../../support/upstream.ts'
 import { settledRow } from '../../support/usage.ts'
 
-test('SIGTERM serves for a moment, then refuses, finishes open streams and exits with 0', async t => {
+test('SIGTERM: serve for the drain delay, then refuse, finish open streams, exit with 0', async t => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url, { drain_delay: 2 }) })
   const { secret } = await gateway.createKey()
@@ -31,7 +31,7 @@ test('SIGTERM serves for a moment, then refuses, finishes open streams and exits
   gateway.signal('SIGTERM')
   await until('readiness says no', async () => (await gateway.get('/ready')).status === 503)
 
-  await t.test('meanwhile it lives, serves, and asks its callers to come back elsewhere', async () => {
+  await t.test('during the drain delay it is alive, serves and closes connections', async () => {
     const headers = { connection: 'keep-alive' }
     const answers = await Promise.all([
       gateway.chat({}, { key: secret, headers }),
@@ -46,7 +46,7 @@ test('SIGTERM serves for a moment, then refuses, finishes open streams and exits
     for (const answer of answers) assert.equal(answer.headers.connection, 'close')
   })
 
-  await t.test('behind an answer that ends its connection nothing begins', async () => {
+  await t.test('after an answer that closes its connection nothing starts', async () => {
     const before = upstream.journal.length
     using connection = await openRaw(gateway.port)
     const one =
@@ -61,7 +61,7 @@ test('SIGTERM serves for a moment, then refuses, finishes open streams and exits
     )
   })
 
-  await t.test('then the listener is closed, and who is still connected is refused with 503', async () => {
+  await t.test('then the listener is closed, and open connections get 503', async () => {
     await until('the listener is closed', () => isClosed(gateway))
     kept.send(request.slice(30))
     const [answer] = await kept.answers(1)
@@ -72,11 +72,11 @@ test('SIGTERM serves for a moment, then refuses, finishes open streams and exits
     assert.equal(await kept.closed(), true)
   })
 
-  await t.test('a connection that had nothing to do is closed', async () => {
+  await t.test('an idle connection is closed', async () => {
     assert.equal(await rested.closed(1_000), true)
   })
 
-  await t.test('the open stream is whole, and the process ends as soon as it is', async () => {
+  await t.test('the open stream completes, and the process ends right after it', async () => {
     const { done, chunks } = await stream.rest()
 
     assert.ok(done && chunks.length >= 20)
@@ -87,7 +87,7 @@ test('SIGTERM serves for a moment, then refuses, finishes open streams and exits
   assert.ok((await gateway.audit()).ok)
 })
 
-test('a second SIGTERM hurries: what is open ends with an error in band and is settled', async () => {
+test('a second SIGTERM ends open streams with an error event, and they are settled', async () => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({
     ...withBounds(PATIENT_COUNTS),
@@ -124,7 +124,7 @@ test('a second SIGTERM hurries: what is open ends with an error in band and is s
   assert.ok((await gateway.audit()).ok)
 })
 
-test('who is still open when the time is over is cut and settled, and the exit code is 0', async () => {
+test('streams open at the end of the drain time are cut and settled, with exit code 0', async () => {
   await using upstream = await startUpstream()
   const config = standardConfig(upstream.url, { drain_delay: 0, drain_max: 1 })
   await using gateway = await startGateway({ config })

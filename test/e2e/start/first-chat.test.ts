@@ -5,7 +5,7 @@ import { standardConfig, startGateway } from '../../support/gateway.ts'
 import { assertChatCompletion, assertChunk } from '../../support/schemas.ts'
 import { startUpstream } from '../../support/upstream.ts'
 
-test('a chat is answered as JSON and as a stream, and both say what they cost', async t => {
+test('a chat is answered as JSON and as a stream, both with their cost', async t => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })
   const body = { model: 'test/m1', messages: [{ role: 'user', content: 'Hello' }] }

@@ -12,7 +12,7 @@ const PROMPT_ESTIMATE = 2 + 4 + 3
 // So slow that a machine which is busy with other things does not make two chunks of one.
 const CHUNK_MS = 120
 
-test('forty disconnects are billed for what the upstream produced, give or take one chunk', async () => {
+test('40 disconnects are billed for what the upstream produced, within one chunk', async () => {
   upstream.script({ chunks: 10_000, chunkDelayMs: CHUNK_MS, usage: 'none' })
   const chance = seeded(19)
   const ends = Array.from({ length: 40 }, () => ({ words: Math.ceil(chance() * 8), ms: chance() * CHUNK_MS }))

@@ -18,7 +18,7 @@ const PROMPT_ESTIMATE = 2 + 4 + 3
 // The contract says 100 ms; a machine that runs other things at the same time gets more.
 const AT_ONCE_MS = 1_000
 
-test('before the first byte: the upstream is let go at once, and the prompt is paid for', async () => {
+test('before the first byte: the upstream call is cancelled at once, and the prompt is billed', async () => {
   const { entry, leave } = await unanswered()
 
   const leftAt = Date.now()
@@ -29,7 +29,7 @@ test('before the first byte: the upstream is let go at once, and the prompt is p
   assertLeft(row, 0)
 })
 
-test('midway: the upstream is let go at once, and what was produced is paid for', async () => {
+test('midway: the upstream call is cancelled at once, and the output so far is billed', async () => {
   upstream.next({ chunks: 100_000, chunkDelayMs: 30 })
   const stream = await gateway.openChat(body, { key: caller.secret })
   for (let i = 0; i < 5; i++) await stream.nextChunk()
@@ -44,7 +44,7 @@ test('midway: the upstream is let go at once, and what was produced is paid for'
   assertLeft(row, row.completion_tokens)
 })
 
-test('a half-closed connection and a reset one are callers that left', async () => {
+test('a half-closed or reset connection is a disconnect', async () => {
   for (const end of ['halfClose', 'reset'] as const) {
     upstream.next({ chunks: 100_000, chunkDelayMs: 30 })
     using connection = await openRaw(gateway.port)
@@ -62,7 +62,7 @@ test('a half-closed connection and a reset one are callers that left', async () 
   }
 })
 
-test('a caller that does not read and then half-closes has left too', async () => {
+test('a caller that does not read and then half-closes has disconnected too', async () => {
   upstream.next({ chunks: 100_000, chunkBytes: 4000 })
   using connection = await openRaw(gateway.port)
   connection.pause()
@@ -77,7 +77,7 @@ test('a caller that does not read and then half-closes has left too', async () =
   assert.equal(row.outcome, 'client_left')
 })
 
-test('a caller that leaves after the end of its answer changes nothing', async () => {
+test('a disconnect after the end of the answer changes nothing', async () => {
   const stream = await gateway.openChat(body, { key: caller.secret })
   const { done } = await stream.rest()
   stream.abort()
@@ -86,7 +86,7 @@ test('a caller that leaves after the end of its answer changes nothing', async (
   assert.deepEqual([done, row.outcome, row.completion_tokens], [true, 'completed', 10])
 })
 
-test('before dispatch nobody is called and nothing is paid', async () => {
+test('before dispatch no upstream is called and nothing is billed', async () => {
   await using slow = await startGateway({
     config: standardConfig(upstream.url),
     env: { TURNPIKE_FAILPOINTS: 'after_hold=sleep:400' },

@@ -37,7 +37,7 @@ async function assertNobodyBlamed(): Promise<void> {
   )
 }
 
-test('where there is no descriptor for an upstream, callers get our 503, and all is served once there is one', async () => {
+test('without a free descriptor callers get 503, and are served once there is one', async () => {
   const secret = await newKey()
   const callers = await Promise.all(Array.from({ length: 20 }, () => openRaw(gateway.port)))
   for (const caller of callers)
@@ -68,7 +68,7 @@ test('where there is no descriptor for an upstream, callers get our 503, and all
   await assertNobodyBlamed()
 })
 
-test('callers that leave their chats behind use up no descriptors that others need', async () => {
+test('abandoned chats do not exhaust descriptors', async () => {
   const secret = await newKey()
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
   upstream.script(() => released.then(() => ({})))

@@ -46,7 +46,7 @@ const UNSEEN: readonly (readonly [what: string, plan: Plan, outcome: string])[] 
 ]
 
 for (const [what, plan, outcome] of UNSEEN) {
-  test(`${what} from the first target is mended by the second, for JSON and streams`, async () => {
+  test(`${what} from the first target fails over to the second, for JSON and streams`, async () => {
     upstream.reset()
     upstream.script(plan, 'first')
 
@@ -69,7 +69,7 @@ for (const [what, plan, outcome] of UNSEEN) {
   })
 }
 
-test('a stream that breaks after its role and before its first word is mended unseen', async () => {
+test('a stream that breaks before its first content fails over invisibly', async () => {
   for (const plan of [
     { dieAfterChunks: 0 },
     { errorFrameAfterChunks: 0 },
@@ -87,7 +87,7 @@ test('a stream that breaks after its role and before its first word is mended un
   }
 })
 
-test('after the first content there is no second target: the stream ends with an error, and one was called', async () => {
+test('after the first content there is no failover: the stream ends with an error', async () => {
   upstream.reset()
   upstream.script({ dieAfterChunks: 1 }, 'first')
 
@@ -99,7 +99,7 @@ test('after the first content there is no second target: the stream ends with an
   assert.deepEqual(callsOf(stream.headers['x-request-id']), ['first'])
 })
 
-test('a request that an upstream rejects as invalid is not tried on another', async () => {
+test('a request that an upstream rejects as invalid is not retried', async () => {
   upstream.reset()
   upstream.script({ status: 400 }, 'first')
 
@@ -109,7 +109,7 @@ test('a request that an upstream rejects as invalid is not tried on another', as
   assert.deepEqual(callsOf(answer.headers['x-request-id']), ['first'])
 })
 
-test('what made two servers fall over is not tried on a third', async () => {
+test('a request that crashed two servers is not tried on a third', async () => {
   upstream.reset()
   upstream.script({ status: 500 })
 
@@ -119,7 +119,7 @@ test('what made two servers fall over is not tried on a third', async () => {
   assert.deepEqual(callsOf(answer.headers['x-request-id']), ['first', 'second'])
 })
 
-test('when every target is limited the smallest wait is told', async () => {
+test('if every target is rate limited the smallest Retry-After is reported', async () => {
   upstream.reset()
   upstream.script({ status: 429, headers: { 'retry-after': '90' } }, 'first')
   upstream.script({ status: 503, headers: { 'retry-after': '20' } }, 'second')

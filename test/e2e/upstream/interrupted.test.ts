@@ -34,7 +34,7 @@ const CASES: readonly (readonly [what: string, plan: Plan, code: string])[] = [
 ]
 
 for (const [what, plan, code] of CASES) {
-  test(`an upstream that ${what} after four words: they are kept and paid for, the error is told and is not`, async () => {
+  test(`an upstream that ${what} after four words: the words are billed, the error is reported and free`, async () => {
     upstream.next(plan)
 
     const stream = await gateway.openChat({ stream_options: { include_usage: true } })
@@ -62,7 +62,7 @@ for (const [what, plan, code] of CASES) {
   })
 }
 
-test('a count that the upstream gave before it broke is believed where it is the higher one', async () => {
+test('usage reported before the interruption is used if it is higher', async () => {
   upstream.next({ usage: 'perChunk', dieAfterChunks: 4 })
   const same = await broken()
   upstream.next({ rawFrames: [frame({ content: 'Hi' }, { usage: { prompt_tokens: 40, completion_tokens: 900 } })] })
@@ -91,7 +91,7 @@ test('reasoning, refusals and the names and arguments of tools are output too', 
   assert.deepEqual([reasoned.completion_tokens, refused.completion_tokens, called.completion_tokens], [4, 2, 2])
 })
 
-test('a reset may swallow the last words, and only those that arrived are paid for', async () => {
+test('a reset may drop the last words, and only those that arrived are billed', async () => {
   upstream.next({ dieAfterChunks: 4, dieBy: 'reset', chunkDelayMs: 50 })
 
   const stream = await gateway.openChat()

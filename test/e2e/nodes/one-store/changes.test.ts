@@ -39,7 +39,7 @@ if (hasPostgres()) {
       assert.ok(called.length >= 3, `${called.length}`)
     })
 
-    await t.test('a file that is applied at one node is in force at all that have the same one', async () => {
+    await t.test('a file applied at one node takes effect at all nodes that have the same file', async () => {
       const next = standardConfig(upstream.url, {
         providers: [
           standardProvider(upstream.url),
@@ -57,7 +57,7 @@ if (hasPostgres()) {
       assert.ok(called.length >= 3, `${called.length}`)
     })
 
-    await t.test('a node that has another file says so, and leaves out what it has no credentials for', async () => {
+    await t.test('a node with another file logs it and omits what it has no credentials for', async () => {
       const more = { id: 'third', base_url: `${upstream.url}/third` }
       const other = standardConfig(upstream.url, {
         providers: [standardProvider(upstream.url), standardProvider(upstream.url, more)],
@@ -102,7 +102,7 @@ if (hasPostgres()) {
       upstream.reset()
     })
 
-    await t.test('each node lists all of them, and the command prints the list', async () => {
+    await t.test('each node lists all nodes, and the CLI prints the list', async () => {
       await until('nothing runs', isServed('test/m1'))
       const lists = await Promise.all(
         nodes.all.map(async node => (await node.admin<NodeList>('GET', '/nodes')).body.data),
@@ -123,7 +123,7 @@ if (hasPostgres()) {
       assert.match(printed.stdout, /^id\tname\tversion\tstate/)
     })
 
-    await t.test('a node that ends well is gone from the list at once', async () => {
+    await t.test('a node that stops cleanly leaves the list at once', async () => {
       await third.stop({ hurry: true })
 
       const { data } = (await first.admin<NodeList>('GET', '/nodes')).body

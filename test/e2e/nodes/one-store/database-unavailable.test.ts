@@ -11,7 +11,7 @@ import { startUpstream } from '../../../support/upstream.ts'
 
 type NodeList = { readonly data: readonly { readonly name: string; readonly state: string; readonly self: boolean }[] }
 
-test('on the embedded store the list of nodes has one entry, by the name that it was given', async () => {
+test('on SQLite the list of nodes has one entry with the configured name', async () => {
   await using gateway = await startGateway({ env: { TURNPIKE_NODE_NAME: 'gw-7' } })
 
   const { data } = (await gateway.admin<NodeList>('GET', '/nodes')).body
@@ -26,7 +26,7 @@ test('on the embedded store the list of nodes has one entry, by the name that it
 })
 
 if (hasPostgres()) {
-  test('a database that is away is said once, the gateway lives on, and a change after it is in force again', async () => {
+  test('an unavailable database is logged once, the gateway keeps running, and later changes take effect', async () => {
     const postgres = await startServer()
     await using upstream = await startUpstream()
     const env = { DATABASE_URL: postgres.url, TURNPIKE_ENCRYPTION_KEY: ENCRYPTION_KEY }
@@ -50,7 +50,7 @@ if (hasPostgres()) {
     assert.ok((await first.audit()).ok)
   })
 
-  test('a node whose database has become read-only is not ready, and is again once it can write', async () => {
+  test('a node with a read-only database is not ready until it can write', async () => {
     const postgres = await startServer()
     await using upstream = await startUpstream()
     const env = { DATABASE_URL: postgres.url, TURNPIKE_ENCRYPTION_KEY: 'ab'.repeat(32) }

@@ -12,7 +12,7 @@ const OLD = ENCRYPTION_KEY
 const NEXT = 'cd'.repeat(32)
 
 if (hasPostgres()) {
-  test('while nodes change to a new key one by one, each serves what it can open, and in the end all do', async t => {
+  test('during a rolling change of the encryption key each node serves what it can decrypt, and in the end all do', async t => {
     await using upstream = await startUpstream()
     const env = { TURNPIKE_ALLOW_PRIVATE_UPSTREAMS: '1', TURNPIKE_ENCRYPTION_KEY: OLD }
     await using nodes = await startNodes(2, { env })
@@ -22,7 +22,7 @@ if (hasPostgres()) {
     const served = (node: Gateway, ...providers: readonly string[]) =>
       Promise.all(providers.map(async id => (await node.chat({ model: `${id}/m` }, { key: key.secret })).status))
 
-    await t.test('the node that still has the old key only goes on with what it had opened', async () => {
+    await t.test('a node with only the old key continues with what it has decrypted', async () => {
       await early.restart({ TURNPIKE_ENCRYPTION_KEY: NEXT, TURNPIKE_ENCRYPTION_KEY_PREVIOUS: OLD })
       await early.admin('POST', '/models', { ...modelOf('first'), id: 'first/again' })
       await setTimeout(1000)
@@ -31,34 +31,31 @@ if (hasPostgres()) {
       assert.equal((await late.chat({ model: 'first/again' }, { key: key.secret })).status, 200)
     })
 
-    await t.test(
-      'what is entered under the new key is left out there, with a warning, and nothing else is',
-      async () => {
-        await enter(early, 'second', upstream.url)
-        await setTimeout(1000)
+    await t.test('it omits what was encrypted with the new key, with a warning, and nothing else', async () => {
+      await enter(early, 'second', upstream.url)
+      await setTimeout(1000)
 
-        assert.deepEqual(await served(early, 'first', 'second'), [200, 200])
-        assert.deepEqual(await served(late, 'first', 'second'), [200, 404])
-        const warned = late.logs.filter(line => String(line.provider) === 'second' && String(line.level) === 'warn')
-        assert.equal(warned.length, 1)
-      },
-    )
+      assert.deepEqual(await served(early, 'first', 'second'), [200, 200])
+      assert.deepEqual(await served(late, 'first', 'second'), [200, 404])
+      const warned = late.logs.filter(line => String(line.provider) === 'second' && String(line.level) === 'warn')
+      assert.equal(warned.length, 1)
+    })
 
-    await t.test('what is entered under the old key is opened by those who have it as the previous one', async () => {
+    await t.test('nodes with the old key as the previous one decrypt what was encrypted with it', async () => {
       await enter(late, 'third', upstream.url)
       await setTimeout(1000)
 
       assert.deepEqual(await served(early, 'first', 'second', 'third'), [200, 200, 200])
     })
 
-    await t.test('a start with the old key alone is refused by now', async () => {
+    await t.test('a start with only the old key is refused', async () => {
       const stray = await nodes.start({ awaitReady: false })
 
       assert.equal(await stray.exited, 2)
       assert.match(stray.lines.join('\n'), /TURNPIKE_ENCRYPTION_KEY does not open/)
     })
 
-    await t.test('when all have the new key, the old one is needed no more', async () => {
+    await t.test('once all nodes have the new key, the old one is not needed', async () => {
       await late.restart({ TURNPIKE_ENCRYPTION_KEY: NEXT, TURNPIKE_ENCRYPTION_KEY_PREVIOUS: OLD })
       assert.deepEqual(await served(late, 'first', 'second', 'third'), [200, 200, 200])
 

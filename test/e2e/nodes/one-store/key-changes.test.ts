@@ -47,7 +47,7 @@ const WEATHER: Readonly<Record<string, (redis: RedisServer) => unknown>> = {
 }
 
 if (hasPostgres() && hasRedis()) {
-  test('what one node changes is in force on the other with its next request', async t => {
+  test('a change on one node applies to the next request on the other', async t => {
     await using fixture = await startRedisNodes(2)
     const [here, there] = fixture.nodes as [Gateway, Gateway]
 
@@ -56,28 +56,28 @@ if (hasPostgres() && hasRedis()) {
       for (const [what, changes] of Object.entries(CHANGES)) {
         await t.test(`${weather}: ${what}`, () => changedBothWays(here, there, changes))
       }
-      await t.test(`${weather}: an account suspended and set free`, () => suspendedAndFreed(here, there))
+      await t.test(`${weather}: an account suspended and reactivated`, () => suspendedAndFreed(here, there))
       await t.test(`${weather}: 25 revokes under load`, () => revoked(here, there))
       await t.test(`${weather}: an old secret that is ended`, () => ended(here, there))
     }
     for (const node of fixture.nodes) assert.ok((await node.audit()).ok)
   })
 
-  test('the same without any Redis, and the start warns that requests a minute are not shared', async t => {
+  test('the same without Redis, and the start warns that requests per minute are not shared', async t => {
     await using fixture = await startRedisNodes(2, { withoutRedis: true })
     const [here, there] = fixture.nodes as [Gateway, Gateway]
 
     for (const [what, changes] of Object.entries(CHANGES)) {
       await t.test(what, () => changedBothWays(here, there, changes))
     }
-    await t.test('an account suspended and set free', () => suspendedAndFreed(here, there))
+    await t.test('an account suspended and reactivated', () => suspendedAndFreed(here, there))
     await t.test('25 revokes under load', () => revoked(here, there))
 
     const warnings = here.logs.filter(line => String(line.msg).startsWith('REDIS_URL is not set'))
     assert.equal(warnings.length, 1)
   })
 
-  test('of requests in flight: the limit that is in force is the newest, on the node where they are', async () => {
+  test('the newest limit applies to requests in flight on another node', async () => {
     await using fixture = await startRedisNodes(2)
     const [here, there] = fixture.nodes as [Gateway, Gateway]
     const key = await here.createKey({ rpm_limit: 6000, max_concurrent: 5 })
@@ -94,7 +94,7 @@ if (hasPostgres() && hasRedis()) {
     assert.deepEqual([lowered.status, raised.status, (await slow).status], [429, 200, 200])
   })
 
-  test('a revoke that ends streams ends them on the other node too', async () => {
+  test('abort_streams ends streams on the other node too', async () => {
     await using fixture = await startRedisNodes(2, PATIENT)
     const [here, there] = fixture.nodes as [Gateway, Gateway]
     const key = await here.createKey()
@@ -110,7 +110,7 @@ if (hasPostgres() && hasRedis()) {
     assert.ok((await there.audit()).ok)
   })
 
-  test('nodes tell each other which keys changed, by their ids and nothing else', async () => {
+  test('nodes announce changed keys by id and nothing else', async () => {
     await using fixture = await startRedisNodes(2, PATIENT)
     const [here, there] = fixture.nodes as [Gateway, Gateway]
     const heard: string[] = []

@@ -11,7 +11,7 @@ const BACK_WITHIN_MS = 5000
 const ANSWERED_WITHIN_MS = 15_000
 
 if (hasPostgres()) {
-  test('a database that is read-only for a while, or hangs, costs 503s and nothing else', async t => {
+  test('a database that is read-only or hangs for a while causes 503s and nothing else', async t => {
     const postgres = await startServer()
     await using upstream = await startUpstream()
     const env = { DATABASE_URL: postgres.url, TURNPIKE_ENCRYPTION_KEY: 'ab'.repeat(32) }

@@ -12,7 +12,7 @@ import { startUpstream } from '../../../support/upstream.ts'
 const ENV = { TURNPIKE_ENCRYPTION_KEY: 'ab'.repeat(32), TURNPIKE_ADMIN_TOKEN: 'a-token-of-the-operator' }
 
 if (hasPostgres()) {
-  test('a server, a database or a role that answers before it has written is refused', async t => {
+  test('a server, database or role without synchronous commits is refused', async t => {
     const safe = await startServer(['jit=off'])
     const unsafe = await startServer(['fsync=off', 'jit=off'])
     await using upstream = await startUpstream()
@@ -40,7 +40,7 @@ if (hasPostgres()) {
       assert.deepEqual(await tables(unsafe.url), [])
     })
 
-    await t.test('a safe one is served on without a word', async () => {
+    await t.test('a safe one is accepted without a warning', async () => {
       await using gateway = await started(safe.url, '0')
 
       assert.ok(!gateway.logs.some(line => String(line.msg).includes('lose')))
@@ -60,7 +60,7 @@ if (hasPostgres()) {
       })
     }
 
-    await t.test('where the operator insists it is warned of', async () => {
+    await t.test('with the override it is accepted with a warning', async () => {
       await using gateway = await started(safe.url, '1')
 
       const warned = gateway.logs.filter(line => String(line.msg).includes('synchronous_commit = off'))

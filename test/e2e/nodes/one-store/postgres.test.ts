@@ -11,7 +11,7 @@ type UsagePage = { readonly data: readonly { readonly state: string; readonly ou
 type HeldAccount = { readonly balance: { readonly held: string } }
 
 if (hasPostgres()) {
-  test('chats are billed on Postgres, before and after it was away, and a revoke is in force at once', async t => {
+  test('chats are billed on Postgres, before and after an outage, and a revoke applies at once', async t => {
     const postgres = await startServer()
     await using upstream = await startUpstream()
     const env = { DATABASE_URL: postgres.url, TURNPIKE_ENCRYPTION_KEY: ENCRYPTION_KEY }
@@ -37,7 +37,7 @@ if (hasPostgres()) {
       )
     })
 
-    await t.test('a database that is away means 503, never 401, and nothing goes upstream', async () => {
+    await t.test('an unavailable database means 503, never 401, and no upstream call', async () => {
       await postgres.stop()
       const sent = upstream.journal.length
 
@@ -52,14 +52,14 @@ if (hasPostgres()) {
       assert.equal(upstream.journal.length, sent)
     })
 
-    await t.test('once it is back, everything goes on as it was', async () => {
+    await t.test('once it is back, requests are served again', async () => {
       await postgres.start()
       await until('the gateway is ready again', async () => (await gateway.get('/ready')).status === 200)
 
       assert.equal((await chat()).status, 200)
     })
 
-    await t.test('a stream that ends while the database is away is settled when it is back', async () => {
+    await t.test('a stream that ends during the outage is settled afterwards', async () => {
       upstream.next({ words: ['one', ' two', ' three', ' four'], chunkDelayMs: 700 })
       const stream = await gateway.openChat({}, { key: key.secret })
       await stream.nextChunk()
@@ -72,7 +72,7 @@ if (hasPostgres()) {
       await until('nothing is held', async () => Number((await balance()).held) === 0)
     })
 
-    await t.test('a revoked key is refused by the very next request, also after a restart', async () => {
+    await t.test('a revoked key is refused with the next request, also after a restart', async () => {
       assert.equal((await gateway.admin('POST', `/keys/${key.id}/revoke`, {})).status, 200)
       assert.equal((await chat()).status, 401)
       await gateway.restart()

@@ -20,7 +20,7 @@ if (hasPostgres() && hasRedis()) {
     const { nodes, redis } = fixture
     const [a, b] = nodes as [Gateway, Gateway]
 
-    await t.test('of 1,000 tries on all of them, none is let through over the limit and its refill', async () => {
+    await t.test('of 1,000 requests on all nodes no more than the limit and its refill are admitted', async () => {
       const limit = 100
       const key = await a.createKey({ rpm_limit: limit, daily_limit: null, max_concurrent: 1000 })
 
@@ -36,7 +36,7 @@ if (hasPostgres() && hasRedis()) {
       assert.equal(body.limits.daily.used, admitted + 1)
     })
 
-    await t.test('each answer knows what was used on the others, also one that took nothing', async () => {
+    await t.test('each answer includes what was used on other nodes', async () => {
       const key = await a.createKey({ rpm_limit: 10, daily_limit: null, scopes: ['models.read'] })
       const remaining = (answer: Pick<Answer, 'headers'>) =>
         [answer.headers['ratelimit-limit'], answer.headers['ratelimit-remaining']].join()
@@ -56,7 +56,7 @@ if (hasPostgres() && hasRedis()) {
     })
 
     await t.test(
-      'an empty bucket refuses on every node, and who comes back when told is served on another',
+      'an empty bucket refuses on every node, and a retry after Retry-After is served on another',
       async () => {
         const key = await a.createKey({ rpm_limit: 60 })
         let refused = await a.get('/v1/models', key.secret)
@@ -74,43 +74,43 @@ if (hasPostgres() && hasRedis()) {
       },
     )
 
-    await t.test('refusals for credits, the day and those in flight give their token back for all', async () => {
-      const poor = await a.createKey({ credits: '0', rpm_limit: 5, daily_limit: 1 })
-      for (let i = 0; i < 6; i++) {
-        assertRefusal(await (nodes[i % 4] as Gateway).chat({}, { key: poor.secret }), 'insufficient_credits')
-      }
-      assert.equal((await a.get('/v1/models', poor.secret)).status, 200)
-      for (let i = 0; i < 6; i++) {
-        assertRefusal(await (nodes[i % 4] as Gateway).get('/v1/models', poor.secret), 'daily_limit_exceeded')
-      }
-      await a.admin('PATCH', `/keys/${poor.id}`, { daily_limit: null })
-
-      assert.equal((await b.get('/v1/models', poor.secret)).headers['ratelimit-remaining'], '3')
-    })
-
     await t.test(
-      'a changed limit keeps what was used on all nodes, and an old record does not bring it back',
+      'requests refused for credits, daily limit or concurrency return their token for all nodes',
       async () => {
-        const key = await a.createKey({ rpm_limit: 10, daily_limit: null })
-        for (const node of nodes) await node.get('/v1/models', key.secret)
+        const poor = await a.createKey({ credits: '0', rpm_limit: 5, daily_limit: 1 })
+        for (let i = 0; i < 6; i++) {
+          assertRefusal(await (nodes[i % 4] as Gateway).chat({}, { key: poor.secret }), 'insufficient_credits')
+        }
+        assert.equal((await a.get('/v1/models', poor.secret)).status, 200)
+        for (let i = 0; i < 6; i++) {
+          assertRefusal(await (nodes[i % 4] as Gateway).get('/v1/models', poor.secret), 'daily_limit_exceeded')
+        }
+        await a.admin('PATCH', `/keys/${poor.id}`, { daily_limit: null })
 
-        await a.admin('PATCH', `/keys/${key.id}`, { rpm_limit: 20 })
-        const raised = await b.get('/v1/models', key.secret)
-        await a.admin('PATCH', `/keys/${key.id}`, { rpm_limit: 6 })
-        const lowered = await b.get('/v1/models', key.secret)
-
-        const figures = [raised, lowered].map(({ headers }) => [
-          headers['ratelimit-limit'],
-          headers['ratelimit-remaining'],
-        ])
-        assert.deepEqual(figures, [
-          ['20', '15'],
-          ['6', '0'],
-        ])
+        assert.equal((await b.get('/v1/models', poor.secret)).headers['ratelimit-remaining'], '3')
       },
     )
 
-    await t.test('the limits of a restored database are in force, though Redis has heard of newer ones', async () => {
+    await t.test('a changed limit keeps what was used on all nodes, and an old record does not revert it', async () => {
+      const key = await a.createKey({ rpm_limit: 10, daily_limit: null })
+      for (const node of nodes) await node.get('/v1/models', key.secret)
+
+      await a.admin('PATCH', `/keys/${key.id}`, { rpm_limit: 20 })
+      const raised = await b.get('/v1/models', key.secret)
+      await a.admin('PATCH', `/keys/${key.id}`, { rpm_limit: 6 })
+      const lowered = await b.get('/v1/models', key.secret)
+
+      const figures = [raised, lowered].map(({ headers }) => [
+        headers['ratelimit-limit'],
+        headers['ratelimit-remaining'],
+      ])
+      assert.deepEqual(figures, [
+        ['20', '15'],
+        ['6', '0'],
+      ])
+    })
+
+    await t.test('the limits of a restored database apply, although Redis has newer ones', async () => {
       const key = await a.createKey({ rpm_limit: 5, daily_limit: null })
       await a.admin('PATCH', `/keys/${key.id}`, { rpm_limit: 20 })
       const startedAt = performance.now()
@@ -129,7 +129,7 @@ if (hasPostgres() && hasRedis()) {
       assert.deepEqual([changed.status, changed.headers['ratelimit-limit']], [200, '200'])
     })
 
-    await t.test('what is refilled after a change is refilled at the new pace on all nodes', async () => {
+    await t.test('after a change the bucket refills at the new rate on all nodes', async () => {
       const key = await a.createKey({ rpm_limit: 600, daily_limit: null })
       const startedAt = performance.now()
       await Promise.all(Array.from({ length: 20 }, (_, i) => nodes[i % nodes.length]!.get('/v1/models', key.secret)))
@@ -162,19 +162,16 @@ if (hasPostgres() && hasRedis()) {
       assert.equal((await a.get('/v1/models', small.secret)).headers['ratelimit-remaining'], '3')
     })
 
-    await t.test(
-      'what is in Redis are names of keys and figures, no secret and no hash, and all of it ends',
-      async () => {
-        const names = (await redis.command('KEYS', '*')) as string[]
+    await t.test('Redis holds key ids and numbers, no secret and no hash, and everything expires', async () => {
+      const names = (await redis.command('KEYS', '*')) as string[]
 
-        assert.ok(names.length > 0)
-        for (const name of names) {
-          assert.match(name, /^turnpike:rpm:(key_[0-9a-f]{32}|probe)$/)
-          assert.match(String(await redis.command('GET', name)), /^[\d.e+-]+ \d+ \d+ [\d.]+$/)
-          assert.ok(Number(await redis.command('PTTL', name)) > 0)
-        }
-      },
-    )
+      assert.ok(names.length > 0)
+      for (const name of names) {
+        assert.match(name, /^turnpike:rpm:(key_[0-9a-f]{32}|probe)$/)
+        assert.match(String(await redis.command('GET', name)), /^[\d.e+-]+ \d+ \d+ [\d.]+$/)
+        assert.ok(Number(await redis.command('PTTL', name)) > 0)
+      }
+    })
 
     assert.ok((await a.audit()).ok)
   })

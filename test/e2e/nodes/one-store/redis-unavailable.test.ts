@@ -31,7 +31,7 @@ const AWAY = 'Redis is unavailable; each node enforces its share of the requests
 const BACK = 'Redis is available again; requests per minute are shared between nodes'
 
 if (hasPostgres() && hasRedis()) {
-  test('two nodes whose Redis comes and goes', async t => {
+  test('two nodes with an unreliable Redis', async t => {
     await using fixture = await startRedisNodes(2, PATIENT)
     const { nodes, redis } = fixture
     const [a, b] = nodes as [Gateway, Gateway]
@@ -42,7 +42,7 @@ if (hasPostgres() && hasRedis()) {
     }
 
     for (const [trouble, { begin, end }] of Object.entries(troubles)) {
-      await t.test(`it ${trouble}: requests go on, quickly, and it is told once`, async () => {
+      await t.test(`it ${trouble}: requests continue without delay, and it is logged once`, async () => {
         const [lines, local] = [toldOf(a).length, await metric(a, 'turnpike_limited_locally_total')]
         await begin()
         const first = await Promise.all(Array.from({ length: 20 }, () => a.get('/v1/models', key.secret)))
@@ -68,7 +68,7 @@ if (hasPostgres() && hasRedis()) {
       })
     }
 
-    await t.test('a share begins with what Redis last said, and is not filled up by a Redis that flaps', async () => {
+    await t.test('a local share starts from the last state of Redis and is not refilled when Redis flaps', async () => {
       const low = await a.createKey({ rpm_limit: 6, daily_limit: null })
       for (let i = 0; i < 4; i++) await a.get('/v1/models', low.secret)
 
@@ -97,7 +97,7 @@ if (hasPostgres() && hasRedis()) {
       assert.ok(first + others.reduce((a, b) => a + b) <= 2 + seconds / 10, `${admitted} in ${seconds} s`)
     })
 
-    await t.test('what the gate decides is exact meanwhile: the day and the credits', async () => {
+    await t.test('daily limits and credits stay exact meanwhile', async () => {
       await redis.kill()
       const daily = await a.createKey({ daily_limit: 10 })
       const poor = await a.createKey({ credits: '0' })
@@ -115,7 +115,7 @@ if (hasPostgres() && hasRedis()) {
 }
 
 if (hasRedis()) {
-  test('a gateway whose Redis is away at the start serves, and uses it once it is there', async () => {
+  test('a gateway starts without Redis and uses it once it is available', async () => {
     await using redis = await startRedis({ password: 'canary-of-redis' })
     await redis.kill()
     await using upstream = await startUpstream()
@@ -134,7 +134,7 @@ if (hasRedis()) {
     assert.equal(await gateway.stop({ hurry: true }), 0)
   })
 
-  test('a network that swallows everything, resets, or is slow is survived, each, and drained out of', async () => {
+  test('requests survive a network that drops, resets or delays, and the gateway drains', async () => {
     await using redis = await startRedis()
     await using proxy = await startFaultProxy(redis.port)
     await using upstream = await startUpstream()
@@ -165,7 +165,7 @@ if (hasRedis()) {
     assert.equal(await gateway.stop({ hurry: true }), 0)
   })
 
-  test('rediss:// is TLS, and a certificate that nobody vouches for is not taken', async () => {
+  test('rediss:// uses TLS and rejects an untrusted certificate', async () => {
     await using redis = await startRedis({ password: 'secret' })
     const server = createServer({ key: PRIVATE_KEY, cert: CERTIFICATE }, secure => {
       const plain = connect(redis.port, '127.0.0.1')
@@ -188,7 +188,9 @@ if (hasRedis()) {
     await until('it says why', () => wary.logs.some(({ why }) => String(why).startsWith('self-signed certificate')))
   })
 
-  test('with the database away too it is a 503, and with both back all is well', { skip: !hasPostgres() }, async () => {
+  test('without Redis and database requests get 503, and with both back they are served', {
+    skip: !hasPostgres(),
+  }, async () => {
     await using redis = await startRedis()
     const postgres = await startServer()
     await using upstream = await startUpstream()
@@ -225,7 +227,7 @@ if (hasRedis()) {
     await postgres.stop()
   })
 
-  test('a REDIS_URL that is none ends the start with its name and exit code 2', async () => {
+  test('an invalid REDIS_URL stops the start with its name and exit code 2', async () => {
     await using gateway = await startGateway({ env: { REDIS_URL: 'localhost:6379' }, awaitReady: false })
 
     assert.equal(await gateway.exited, 2)

@@ -14,7 +14,7 @@ import { until } from '../../../support/until.ts'
 import { startUpstream } from '../../../support/upstream.ts'
 
 if (hasPostgres()) {
-  test('of four nodes that make a first start at once, one makes an account with credits and a key, and shows it', async () => {
+  test('of four nodes on a concurrent first start one creates and shows the account and key', async () => {
     await using nodes = await startNodes(4)
 
     const secrets = nodes.all.flatMap(node => node.lines).flatMap(line => /First key +(\S+)/.exec(line)?.[1] ?? [])
@@ -35,7 +35,7 @@ if (hasPostgres()) {
     )
   })
 
-  test('a start that fails leaves no node behind', async () => {
+  test('a failed start leaves no node in the list', async () => {
     await using nodes = await startNodes(1)
     const [first] = nodes.all
     const env = {
@@ -53,7 +53,7 @@ if (hasPostgres()) {
     assert.deepEqual(await counts(nodes, { nodes: 'SELECT COUNT(*) FROM node' }), { nodes: 1 })
   })
 
-  test('of four nodes that start at once with the same file, one applies it, and all serve what it declares', async () => {
+  test('of four nodes that start concurrently with the same file one applies it, and all serve it', async () => {
     await using upstream = await startUpstream()
     await using nodes = await startNodes(4, { config: standardConfig(upstream.url) })
     const key = await nodes.all[0]!.createKey()
@@ -75,7 +75,7 @@ if (hasPostgres()) {
     )
   })
 
-  test('an admin token and a session are never refused by a node that starts: it says 503 until it has begun', async () => {
+  test('a starting node answers 503, never 401, to an admin token or a session', async () => {
     await using nodes = await startNodes(1)
     const opened = await fetch(`${nodes.all[0]!.url}/admin/v1/session`, {
       method: 'POST',

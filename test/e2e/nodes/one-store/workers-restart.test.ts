@@ -10,7 +10,7 @@ import { hasPostgres } from '../../../support/postgres.ts'
 import { until } from '../../../support/until.ts'
 
 if (hasPostgres()) {
-  test('a parent that cannot start a worker tries again, ever more rarely, and serves on meanwhile', async () => {
+  test('a primary that cannot start a worker retries with backoff and serves meanwhile', async () => {
     await using folder = await temporaryFolder()
     const how = join(folder.path, 'how')
     await using nodes = await startNodes(1, {

@@ -29,7 +29,7 @@ test('workers on the embedded store are refused, naming both variables', async (
   assert.match(gateway.lines.join('\n'), /TURNPIKE_WORKERS.*DATABASE_URL/)
 })
 
-test('what keeps workers from starting is said once and ends everything with 2', async () => {
+test('an error that keeps workers from starting is logged once, with exit code 2', async () => {
   const env = {
     ...WORKERS,
     DATABASE_URL: 'postgres://127.0.0.1:1/nowhere',
@@ -58,14 +58,14 @@ if (hasPostgres()) {
     const listening = () => gateway.logs.filter(line => String(line.msg) === 'listening')
     await until('all listen', () => listening().length === 3, 30_000)
 
-    await t.test('each is a node of its own, and it is warned of rpm buckets that are not shared', async () => {
+    await t.test('each worker is a node, and a warning says that rpm buckets are not shared', async () => {
       const { data } = (await gateway.admin<NodeList>('GET', '/nodes')).body
       const names = data.map(({ name }) => name)
       assert.deepEqual(names.map(name => name.split('/').at(-1)).sort(), ['1', '2', '3'])
       assert.ok(gateway.logs.some(line => /REDIS_URL is not set/.test(String(line.msg))))
     })
 
-    await t.test('one scrape shows them all, whichever answers', async () => {
+    await t.test('one scrape has the metrics of all workers', async () => {
       const before = await counted()
       assert.deepEqual(new Set(await chats(60)), new Set([200]))
 
@@ -74,7 +74,7 @@ if (hasPostgres()) {
       assert.equal(text.match(/^turnpike_requests_in_flight /gm)?.length, 1)
     })
 
-    await t.test('SIGHUP puts the file in force in each', async () => {
+    await t.test('SIGHUP applies the file in each worker', async () => {
       const models = [standardModel(), standardModel({ id: 'test/m2' })]
       await gateway.writeConfig(standardConfig(upstream.url, { drain_delay: 1, models }))
       const applied = () => gateway.logs.filter(line => String(line.msg) === 'configuration file applied').length
@@ -88,7 +88,7 @@ if (hasPostgres()) {
       assert.deepEqual(new Set(answers.map(statusOf)), new Set([200]))
     })
 
-    await t.test('a connection that a worker had not taken when it died is served by another', async () => {
+    await t.test('a connection that a killed worker had not accepted is served by another', async () => {
       const before = listening().length
       const victim = Number(listening().at(-1)?.pid)
       process.kill(victim, 'SIGSTOP')
@@ -102,7 +102,7 @@ if (hasPostgres()) {
       await until('it is replaced', () => listening().length === before + 1, 30_000)
     })
 
-    await t.test('one that is killed is replaced, the others serve on, and what it had counted stays', async () => {
+    await t.test('a killed worker is replaced, the others serve, and its counts are kept', async () => {
       const before = await counted()
       const listened = listening().length
       const victim = Number(listening()[1]?.pid)
@@ -118,7 +118,7 @@ if (hasPostgres()) {
       assert.deepEqual(new Set(await chats(20)), new Set([200]))
     })
 
-    await t.test('SIGTERM lets every stream finish, also if each process is sent it, and the end is 0', async () => {
+    await t.test('SIGTERM lets every stream finish, also if sent to each process, with exit code 0', async () => {
       upstream.script({ words: Array.from({ length: 30 }, (_, i) => ` ${i}`), chunkDelayMs: 100 })
       const streams = await Promise.all(Array.from({ length: 12 }, () => gateway.openChat({}, { key: key.secret })))
       await Promise.all(streams.map(stream => stream.nextChunk()))
@@ -133,7 +133,7 @@ if (hasPostgres()) {
       upstream.reset()
     })
 
-    await t.test('a parent that is killed takes nobody with it: its workers drain', async () => {
+    await t.test('workers of a killed primary drain', async () => {
       const before = listening().length
       await gateway.restart()
       await until('all listen', () => listening().length === before + 3, 30_000)
@@ -151,7 +151,7 @@ if (hasPostgres()) {
       await until('the workers have ended', () => !pids.some(isAlive))
     })
 
-    await t.test('a second SIGTERM hurries all of them', async () => {
+    await t.test('a second SIGTERM ends all of them quickly', async () => {
       const listened = listening().length
       await gateway.restart()
       await until('all listen', () => listening().length === listened + 3, 30_000)
@@ -171,7 +171,7 @@ if (hasPostgres()) {
     })
   })
 
-  test('a worker whose parent dies before it could listen ends too', async () => {
+  test('a worker whose primary dies before it listens ends too', async () => {
     await using nodes = await startNodes(1, { env: WORKERS })
     const gateway = nodes.all[0]!
     const listening = () => gateway.logs.filter(line => String(line.msg) === 'listening')
@@ -190,7 +190,7 @@ if (hasPostgres()) {
     await until('the workers have ended', () => !workers.some(isAlive), 20_000)
   })
 
-  test('the words of a first start are printed once, and the key in them works', async () => {
+  test('the output of a first start is printed once, and its key works', async () => {
     await using nodes = await startNodes(1, { env: WORKERS })
     const gateway = nodes.all[0]!
     await until('all listen', () => gateway.logs.filter(line => String(line.msg) === 'listening').length === 3, 30_000)
@@ -200,7 +200,7 @@ if (hasPostgres()) {
     assert.equal((await gateway.chat({ model: 'demo/echo' }, { key: secrets[0]! })).status, 200)
   })
 
-  test('every line of the log is whole, also where its reader is slow and the pipe is full', async () => {
+  test('log lines are complete, also with a slow reader and a full pipe', async () => {
     await using folder = await temporaryFolder()
     const pipe = join(folder.path, 'log')
     execFileSync('mkfifo', [pipe])
@@ -214,7 +214,7 @@ if (hasPostgres()) {
     assertWhole(lines)
   })
 
-  test('every line of the log is whole in a file, where workers write by themselves and nothing is written over', async () => {
+  test('log lines of several workers in one file are complete and not overwritten', async () => {
     await using folder = await temporaryFolder()
     const file = join(folder.path, 'log')
     const end = openSync(file, 'w')

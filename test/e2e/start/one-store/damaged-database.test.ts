@@ -28,7 +28,7 @@ const DAMAGES: readonly Damage[] = [
   },
 ]
 
-test('a damaged database ends the start with exit code 2 and is never replaced', async t => {
+test('a damaged database stops the start with exit code 2 and is never replaced', async t => {
   await using folder = await temporaryFolder()
   const sound = await soundDatabase(folder.path)
   for (const { what, said, harm } of DAMAGES) {

@@ -9,17 +9,17 @@ import { standardConfig } from '../../../support/standard-config.ts'
 const KEY = 'sk-environment-canary-0815'
 const ENV = { OPENAI_API_KEY: KEY, GROQ_API_KEY: `${KEY}-groq`, TURNPIKE_DETECT_PROVIDERS: undefined }
 
-test('what the environment holds keys for is offered at list price beside the demo, and shown once', async t => {
+test('providers with keys in the environment are offered at list price next to the demo and shown once', async t => {
   await using gateway = await startGateway({ env: { ...ENV, TURNPIKE_ADMIN_TOKEN: undefined } })
   const token = /Admin token +(\S+)/.exec(gateway.lines.join('\n'))?.[1]
   const admin = (path: string) => gateway.admin('GET', path, undefined, { authorization: `Bearer ${token}` })
 
-  await t.test('the welcome names what was found', () => {
+  await t.test('the welcome message names the detected providers', () => {
     assert.match(gateway.lines.join('\n'), /Found OPENAI_API_KEY: .*openai\/gpt-4o-mini/)
     assert.match(gateway.lines.join('\n'), /Found GROQ_API_KEY: groq\//)
   })
 
-  await t.test('models are there at list price, and by their own names', async () => {
+  await t.test('models have list prices and their own names', async () => {
     const mini = (await admin('/models/openai%2Fgpt-4o-mini')).body
     const provider = (await admin('/providers/openai')).body
 
@@ -37,7 +37,7 @@ test('what the environment holds keys for is offered at list price beside the de
   })
 })
 
-test('a variable that is gone, or detection that is off, takes the models away again', async () => {
+test('a removed variable, or detection switched off, removes the models', async () => {
   await using gateway = await startGateway({ env: ENV })
   const first = await names(gateway)
 
@@ -51,7 +51,7 @@ test('a variable that is gone, or detection that is off, takes the models away a
   assert.deepEqual(third, ['demo/echo'])
 })
 
-test('what an operator entered under the same name is not taken over by the environment', async () => {
+test("an operator's provider of the same name is not replaced by detection", async () => {
   await using gateway = await startGateway({ env: { TURNPIKE_DETECT_PROVIDERS: undefined } })
   const document = { id: 'openai', kind: 'openai', base_url: 'https://1.1.1.1/v1', api_key: 'sk-own-0123456789abcdef' }
   await gateway.admin('POST', '/providers', document)
@@ -63,7 +63,7 @@ test('what an operator entered under the same name is not taken over by the envi
   assert.ok((await names(gateway)).every(name => !name.startsWith('openai/')))
 })
 
-test('with a file nothing is detected, and a key that cannot be one is named without it', async () => {
+test('with a file nothing is detected, and an invalid key is named without its value', async () => {
   await using withFile = await startGateway({ config: standardConfig('http://127.0.0.1:9/v1'), env: ENV })
   await using bent = await startGateway({ env: { ...ENV, OPENAI_API_KEY: 'not a key canary' } })
 

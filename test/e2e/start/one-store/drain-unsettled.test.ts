@@ -19,7 +19,7 @@ const NOT_DRAINED = 'exiting with unsettled requests: the database did not accep
 // The eighth failure in a row is followed by a pause of 5 s, as is every one after it.
 const LONG_PAUSE_AFTER = 8
 
-test('a store that is back during the drain: the waiting settlement is woken and booked as it was told', async () => {
+test('a store that is back during the drain: the waiting settlement is retried and booked', async () => {
   await using fixture = await openFixture()
   const { gateway, told, id } = await unsettled(fixture)
   await until('it waits for long', () => said(gateway, LATE) >= LONG_PAUSE_AFTER, 30_000)
@@ -45,7 +45,7 @@ for (const { how, bounds, signals } of [
   { how: 'in time', bounds: { drainSettleMsMax: 1000 }, signals: 1 },
   { how: 'after a second SIGTERM', bounds: { drainSettleHurriedMsMax: 500 }, signals: 2 },
 ] as const) {
-  test(`a store that does not come back ${how}: exit code 1 and the request by name`, async () => {
+  test(`a store that does not come back ${how}: exit code 1 and the request id`, async () => {
     await using fixture = await openFixture(bounds)
     const { gateway, id } = await unsettled(fixture)
 
@@ -81,7 +81,7 @@ if (hasPostgres()) {
     assert.ok((await gateway.audit()).ok)
   })
 
-  test('a Postgres that does not come back: exit code 1 and the request by name', async () => {
+  test('a Postgres that does not come back: exit code 1 and the request id', async () => {
     const postgres = await startServer()
     await using fixture = await openFixture({ drainSettleMsMax: 1000 }, { DATABASE_URL: postgres.url })
     const { gateway, id } = await unsettled(fixture, () => postgres.stop())
@@ -94,7 +94,7 @@ if (hasPostgres()) {
     await postgres.start()
   })
 
-  test('on Postgres the node stays among the living until its last settlement is booked', async () => {
+  test('on Postgres the node keeps its lease until its last settlement is booked', async () => {
     await using schema = await freshSchema()
     const client = new pg.Client(schema.url)
     await client.connect()

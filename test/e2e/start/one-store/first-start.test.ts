@@ -19,7 +19,7 @@ const COMMAND = join(import.meta.dirname, '../../../../bin/turnpike.js')
 // A bare Debian has none; where it cannot be had the lines that need it fail.
 if (spawnSync('curl', ['--version']).status !== 0) installPackages('curl')
 
-test('a first start gives a gateway to try at once, and says its secrets once', async t => {
+test('a first start gives a working gateway and shows its secrets once', async t => {
   await using gateway = await startGateway({ env: { TURNPIKE_ADMIN_TOKEN: undefined } })
   const shown = secretsIn(gateway.lines)
   const [json = '', stream = ''] = gateway.lines.filter(line => line.trim().startsWith('curl '))
@@ -38,7 +38,7 @@ test('a first start gives a gateway to try at once, and says its secrets once', 
     assert.ok(done && content.includes('Hello'))
   })
 
-  await t.test('the admin token opens the admin API, and the account has what is left of its ten credits', async () => {
+  await t.test('the admin token works, and the account has the rest of its ten credits', async () => {
     const { status, body } = await gateway.admin<{ data: { name: string; balance: { available: string } }[] }>(
       'GET',
       '/accounts',
@@ -54,14 +54,14 @@ test('a first start gives a gateway to try at once, and says its secrets once', 
     assert.match(body.data[0]?.balance.available ?? '', /^9\.99/)
   })
 
-  await t.test('nothing on the screen is a warning, and no file holds a secret or is open to others', () => {
+  await t.test('there is no warning, and no file holds a secret or is readable by others', () => {
     assert.doesNotMatch(gateway.lines.join('\n'), /warn|deprecat|experimental/i)
     assertKept(gateway, shown)
     assert.equal(statSync(gateway.dataDir).mode & 0o077, 0)
     assertPrivateFiles(gateway.dataDir)
   })
 
-  await t.test('a second start says nothing secret, and the first key still works', async () => {
+  await t.test('a second start shows no secret, and the first key still works', async () => {
     const before = gateway.lines.length
     await gateway.restart()
 
@@ -74,7 +74,7 @@ test('a first start gives a gateway to try at once, and says its secrets once', 
   assert.ok((await gateway.audit()).ok)
 })
 
-test('a first start that was given its token and its catalog has no secret to show and logs JSON alone', async () => {
+test('a first start with a token and a catalog shows no secret and logs only JSON', async () => {
   const model = { id: 'm', context_length: 8192, max_output_tokens: 64, pricing: { prompt: '0', completion: '0' } }
   const config = {
     providers: [{ id: 'up', kind: 'openai', base_url: 'http://127.0.0.1:9/v1' }],
@@ -87,7 +87,7 @@ test('a first start that was given its token and its catalog has no secret to sh
   for (const line of gateway.lines) assert.equal(typeof JSON.parse(line), 'object')
 })
 
-test('a first start with a catalog says how to make a key that works', async t => {
+test('a first start with a catalog says how to create a key', async t => {
   await using upstream = await startUpstream()
   const adminPort = String(await freePort())
 
@@ -110,7 +110,7 @@ test('a first start with a catalog says how to make a key that works', async t =
   }
 })
 
-test('in a data dir that was there before and is open to others, no file is', async () => {
+test('in an existing data dir that others can read, no file is readable by others', async () => {
   await using folder = await temporaryFolder()
   const dataDir = join(folder.path, 'data')
   mkdirSync(dataDir)
@@ -122,7 +122,7 @@ test('in a data dir that was there before and is open to others, no file is', as
   assertPrivateFiles(dataDir)
 })
 
-test('the process has the memory settings of a gateway, unless they were chosen for it', async () => {
+test("the process has the gateway's memory settings, unless others were chosen", async () => {
   const NOTHING = { MALLOC_ARENA_MAX: undefined, NODE_OPTIONS: undefined }
   await using left = await startGateway({ env: NOTHING })
   await using chosen = await startGateway({ env: { ...NOTHING, NODE_OPTIONS: '--max-semi-space-size=4' } })
@@ -141,7 +141,7 @@ test('the process has the memory settings of a gateway, unless they were chosen 
   )
 })
 
-test('an older Node of the machine starts ours with the same settings, and keeps what was chosen', async () => {
+test('an older Node starts the bundled one with the same settings', async () => {
   const NOTHING = { MALLOC_ARENA_MAX: undefined, NODE_OPTIONS: undefined }
   // The one that it starts has a channel to it.
   const older =
@@ -161,7 +161,7 @@ test('an older Node of the machine starts ours with the same settings, and keeps
 })
 
 // As the system's loader does with a Node that has rights of its own.
-test('a process that starts over does so once, also where an environment variable does not reach it', async () => {
+test('a process re-executes itself once, also if the environment is not passed on', async () => {
   const forget = 'data:text/javascript,delete process.env.MALLOC_ARENA_MAX'
   const env = { MALLOC_ARENA_MAX: undefined, NODE_OPTIONS: undefined }
   await using gateway = await startGateway({ env, nodeArgs: ['--import', forget] })
@@ -169,7 +169,7 @@ test('a process that starts over does so once, also where an environment variabl
   assert.equal((await gateway.chat({ model: 'demo/echo' })).status, 200)
 })
 
-test('a process that may not become another serves as it is', async () => {
+test('a process that cannot re-execute itself serves as it is', async () => {
   const permissions = ['--permission', '--allow-fs-read=*', '--allow-fs-write=*', '--allow-worker', '--allow-net']
   // Under these permissions Node writes no file through to the disk, as a key of our own would have to be.
   const env = { NODE_OPTIONS: undefined, TURNPIKE_ENCRYPTION_KEY: ENCRYPTION_KEY }

@@ -9,7 +9,7 @@ import { until } from '../../../support/until.ts'
 const { gateway, upstream } = await openFixture()
 const STREAMS = 600
 
-test('what many streams at once have left behind is given back when they are over', async () => {
+test('memory of many concurrent streams is released when they are over', async () => {
   const { secret } = await gateway.createKey({ credits: '1000', rpm_limit: 1_000_000, max_concurrent: 10_000 })
   upstream.script({ words: Array.from({ length: 400 }, () => ' word'.repeat(40)), chunkDelayMs: 10 })
   await gateway.chat({}, { key: secret })

@@ -7,7 +7,7 @@ import { standardConfig, startGateway } from '../../../support/gateway.ts'
 import { runProcess } from '../../../support/gateway-process.ts'
 import { startUpstream } from '../../../support/upstream.ts'
 
-test('a second process on the same data dir is refused, and the first goes on unharmed', async () => {
+test('a second process on the same data dir is refused, and the first is not affected', async () => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })
   upstream.next({ chunkDelayMs: 100 })
@@ -32,7 +32,7 @@ test('a second process on the same data dir is refused, and the first goes on un
   assert.ok((await gateway.audit()).ok)
 })
 
-test('the lock dies with its process, also by kill -9', async () => {
+test('the lock ends with its process, also by kill -9', async () => {
   await using gateway = await startGateway()
 
   await gateway.kill()

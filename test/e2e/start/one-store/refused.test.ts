@@ -30,7 +30,7 @@ const BAD_VARIABLES = [
 
 const NOT_OURS = /192\.0\.2\.1:\d+ cannot be listened on: E[A-Z]+ \(TURNPIKE_HOST, TURNPIKE_PORT\)/
 
-test('a bad file is named with its line, and nothing is made', async t => {
+test('an invalid file is named with its line, and nothing is created', async t => {
   await using folder = await temporaryFolder()
   for (const [what, text, named] of BAD_FILES) {
     await t.test(what, async () => {
@@ -44,7 +44,7 @@ test('a bad file is named with its line, and nothing is made', async t => {
   }
 })
 
-test('a bad or unknown variable is named without its value, and nothing is made', async t => {
+test('an invalid or unknown variable is named without its value, and nothing is created', async t => {
   await using folder = await temporaryFolder()
   for (const [name, value, named] of BAD_VARIABLES) {
     await t.test(name, async () => {
@@ -59,7 +59,7 @@ test('a bad or unknown variable is named without its value, and nothing is made'
   }
 })
 
-test('a file, a folder or an address that cannot be used is named with the variable that says otherwise', async t => {
+test('an unusable file, folder or address is named with its variable', async t => {
   await using folder = await temporaryFolder()
   await writeFile(join(folder.path, 'plain'), '')
   await mkdir(join(folder.path, 'keyed/encryption.key'), { recursive: true })
@@ -90,7 +90,7 @@ test('a file, a folder or an address that cannot be used is named with the varia
   }
 })
 
-test('a file that turned bad leaves what an earlier one made as it was', async () => {
+test('a file that has become invalid leaves existing data unchanged', async () => {
   await using folder = await temporaryFolder()
   const dataDir = join(folder.path, 'data')
   await using gateway = await startGateway({ config: standardConfig('http://127.0.0.1:9/v1'), dataDir })
@@ -107,7 +107,7 @@ test('a file that turned bad leaves what an earlier one made as it was', async (
   assert.ok((await gateway.audit()).ok)
 })
 
-test('a port in use ends the start, and no secret was made that nobody saw', async () => {
+test('a port in use stops the start, and no secret is created', async () => {
   await using folder = await temporaryFolder()
   await using taken = await takeAddress()
 
@@ -132,7 +132,7 @@ test('a port in use ends the start, and no secret was made that nobody saw', asy
   assert.match(gateway.lines.join('\n'), /Admin token +tpk_admin_[\s\S]*First key +svc_live_/)
 })
 
-test('the message about an address in use names the variable that says otherwise', async t => {
+test('the message about an address in use names its variable', async t => {
   await using folder = await temporaryFolder()
   await using taken = await takeAddress()
   const free = String(await freePort())

@@ -17,7 +17,7 @@ const WAIT_MS = 300
 const BACK_WITHIN_MS = 120_000
 const SLOW = 'slow'
 
-test('while the store hangs, whoever waits for it is told 503, and nothing stays held', async () => {
+test('while the store hangs requests get 503, and nothing stays held', async () => {
   await using upstream = await startUpstream()
   await using folder = await temporaryFolder()
   await using gateway = await startGateway({

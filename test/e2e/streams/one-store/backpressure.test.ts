@@ -17,7 +17,7 @@ const READERS = 4
 // A gigabyte for all of them together.
 const plan = { chunks: 32_000, chunkBytes: 8_000 }
 
-test('readers that do not read: the upstream stands still, and the gateway does not grow', async () => {
+test('with callers that do not read, the upstream is paused and memory does not grow', async () => {
   upstream.script(plan)
   await gateway.chat({ max_tokens: 1 }, { key: caller.secret })
   const before = await residentBytes(gateway)
@@ -39,7 +39,7 @@ test('readers that do not read: the upstream stands still, and the gateway does 
   await upstream.idle()
 })
 
-test('a reader that begins to read after all gets everything, in order', async () => {
+test('a caller that starts to read late gets everything in order', async () => {
   upstream.journal.length = 0
   upstream.script({ ...plan, chunks: 3000 })
   using connection = await openReader()

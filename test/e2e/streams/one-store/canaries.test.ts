@@ -8,7 +8,7 @@ const { gateway, upstream } = await openFixture()
 const STREAMS = 200
 const KEYS = 4
 
-test('two hundred streams open at once carry their own words, ids, rows and bills', async () => {
+test('200 concurrent streams have their own text, ids, rows and costs', async () => {
   const going = Promise.withResolvers<void>()
   upstream.script(async entry => {
     const canary = canaryIn(entry.rawBody.toString())

@@ -11,7 +11,7 @@ const words = ['Hello', ' there', '!']
 const messages = [{ role: 'user', content: 'Tell me more. '.repeat(200) }]
 const { secret } = await gateway.createKey({ credits: '1000', rpm_limit: 1_000_000, daily_limit: null })
 
-test('five thousand streams of every kind leave no memory, no open row and no upstream call behind', async () => {
+test('5,000 streams of every kind leak no memory, open row or upstream call', async () => {
   await run(500)
   const before = await residentBytes(gateway)
 

@@ -33,7 +33,7 @@ const { gateway, upstream } = await openFixture(url =>
 )
 const usage = { prompt_tokens: 50, completion_tokens: 700, completion_tokens_details: { reasoning_tokens: 690 } }
 
-test('a caller that leaves between the finish reason and the usage is billed by the usage', async () => {
+test('a disconnect between finish reason and usage is billed by the usage', async () => {
   const frame = (delta: object, finish_reason: string | null) => ({ choices: [{ index: 0, delta, finish_reason }] })
   const frames = [frame({ content: 'Hi' }, null), frame({}, 'stop'), { choices: [], usage }]
   upstream.next({
@@ -53,7 +53,7 @@ test('a caller that leaves between the finish reason and the usage is billed by 
   assert.equal(upstream.journal.at(-1)?.closedByPeerAt, undefined)
 })
 
-test('of two choices one has finished and one still speaks: a caller that leaves lets both go, and pays for what both said', async () => {
+test('a disconnect with one of two choices finished cancels both and bills both', async () => {
   const frame = (index: number, content: string, finish_reason: string | null) =>
     `data: ${JSON.stringify({ choices: [{ index, delta: { content }, finish_reason }] })}\n\n`
   upstream.next({
@@ -76,7 +76,7 @@ test('of two choices one has finished and one still speaks: a caller that leaves
 })
 
 for (const stream of [false, true]) {
-  test(`a model that reasons in hiding is read on before its first byte, asked for ${stream ? 'a stream' : 'JSON'}`, async () => {
+  test(`a model with hidden reasoning is read to its end before the first byte, asked for ${stream ? 'a stream' : 'JSON'}`, async () => {
     upstream.next({ delayMs: 400, usage })
 
     const entry = await leftBeforeFirstByte(stream)
@@ -90,7 +90,7 @@ for (const stream of [false, true]) {
   })
 }
 
-test('a model that reasons in hiding is read on midway', async () => {
+test('a model with hidden reasoning is read to its end midway', async () => {
   upstream.next({ chunkDelayMs: 30, usage })
   const stream = await gateway.openChat({ model: 'test/thinker' })
   await stream.nextChunk()
@@ -101,7 +101,7 @@ test('a model that reasons in hiding is read on midway', async () => {
   assert.deepEqual([row.outcome, row.finish_reason, row.completion_tokens], ['client_left', 'stop', 700])
 })
 
-test('a model that reasons in hiding and fails after its caller left costs nothing', async () => {
+test('a model with hidden reasoning that fails after the disconnect costs nothing', async () => {
   upstream.next({ delayMs: 300, status: 500 })
 
   const entry = await leftBeforeFirstByte(true)
@@ -111,14 +111,14 @@ test('a model that reasons in hiding and fails after its caller left costs nothi
 })
 
 for (const model of ['openai/o3-2025-04-16', 'test/named']) {
-  test(`${model} is known to reason and is read on, though nobody stated it`, async () => {
+  test(`${model} is known to reason and is read to its end without configuration`, async () => {
     upstream.next({ chunkDelayMs: 30, usage })
 
     assert.equal((await leftMidway({ model })).completion_tokens, 700)
   })
 }
 
-test('what the operator states goes before what is known of a name', async () => {
+test("the operator's setting takes precedence over the known models", async () => {
   upstream.next({ chunks: 400, chunkDelayMs: 30, usage })
 
   const row = await leftMidway({ model: 'test/stated' })
@@ -133,14 +133,14 @@ for (const hidden of [
   { reasoning_format: 'hidden' },
   { reasoning_effort: 'high' },
 ]) {
-  test(`a request with ${JSON.stringify(hidden)} is read on, whatever the model`, async () => {
+  test(`a request with ${JSON.stringify(hidden)} is read to its end with any model`, async () => {
     upstream.next({ chunkDelayMs: 30, usage })
 
     assert.equal((await leftMidway(hidden)).completion_tokens, 700)
   })
 }
 
-test('a plain stream is let go, and a JSON call of the same model is read to its end', async () => {
+test('a plain stream is cancelled, and a JSON call of the same model is read to its end', async () => {
   upstream.next({ chunks: 400, chunkDelayMs: 30, usage })
   assert.ok((await leftMidway({})).completion_tokens < 400)
   upstream.next({ delayMs: 400, usage })
@@ -151,7 +151,7 @@ test('a plain stream is let go, and a JSON call of the same model is read to its
   assert.deepEqual([row.outcome, row.completion_tokens, row.usage_source], ['client_left', 700, 'upstream'])
 })
 
-test('where the count cannot be had, who left pays for the cap and not for what was seen', async () => {
+test('without usage a caller that disconnected pays the cap, not only the visible output', async () => {
   upstream.next({ chunkDelayMs: 30, usage: 'none' })
   assert.equal((await leftMidway({ model: 'test/thinker', max_tokens: 900 })).completion_tokens, 900)
   upstream.next({ delayMs: 5_000, usage })
@@ -163,7 +163,7 @@ test('where the count cannot be had, who left pays for the cap and not for what 
   assert.ok(nano(row.cost) <= nano(row.hold))
 })
 
-test('who leaves many at once pays for each, and each keeps its place in flight until it is settled', async () => {
+test('many concurrent disconnects are each billed and keep their slot until they are settled', async () => {
   const caller = await gateway.createKey({ max_concurrent: LIMIT })
   const going = Promise.withResolvers<void>()
   upstream.script(() => going.promise.then(() => ({ usage })), 'thinker')
@@ -185,7 +185,7 @@ for (const [what, model, stream] of [
   ['a JSON call', 'test/m1', false],
   ['reasoning that nobody sees', 'test/thinker', true],
 ] as const) {
-  test(`the place in flight of ${what} is taken for as long as it is read on, though the gateway knows that its caller left`, async () => {
+  test(`the slot of ${what} is kept while it is read to its end after the disconnect`, async () => {
     const caller = await gateway.createKey({ max_concurrent: 1 })
     const going = Promise.withResolvers<void>()
     upstream.next(() => going.promise.then(() => ({ usage })))
@@ -211,7 +211,7 @@ for (const [what, model, stream] of [
   })
 }
 
-test('a request that is cut while it is read on costs the cap', async () => {
+test('a request that is cut while it is read to its end costs the cap', async () => {
   const caller = await gateway.createKey()
   upstream.next({ delayMs: 20_000, usage })
   const entry = await leftBeforeFirstByte(true, 'test/thinker', caller.secret)

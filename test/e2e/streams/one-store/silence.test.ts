@@ -26,12 +26,12 @@ upstream.script({ firstByteDelayMs: HEADERS_MS + 800 }, 'late')
 upstream.script({ delayMs: HEADERS_MS + 800, status: 500 }, 'failing')
 upstream.script({ delayMs: HEADERS_MS - 300, status: 500 }, 'failing-in-time')
 
-test('the real times are ten seconds of silence and fifteen without headers', () => {
+test('the defaults are 10 seconds of silence and 15 without headers', () => {
   assert.deepEqual([BOUNDS.keepAliveAfterMs, BOUNDS.headersLeaveAfterMs], [10_000, 15_000])
 })
 
 test('silence', { concurrency: true }, async t => {
-  t.test('in a stream is filled with a comment of one line', async () => {
+  t.test('in a stream is filled with a comment line', async () => {
     const startedAt = Date.now()
     const stream = await gateway.openChat({ model: 'test/pausing' })
     while ((await stream.nextEvent())?.kind !== 'comment');
@@ -45,7 +45,7 @@ test('silence', { concurrency: true }, async t => {
     assert.deepEqual([content, done], ['Hello there', true])
   })
 
-  t.test('before the first content lets the headers go, and the provider comes as a trailer', async () => {
+  t.test('before the first content sends the headers early, with the provider in a trailer', async () => {
     const startedAt = Date.now()
     const stream = await gateway.openChat({ model: 'test/late' })
     const ms = Date.now() - startedAt
@@ -62,7 +62,7 @@ test('silence', { concurrency: true }, async t => {
   })
 
   t.test(
-    'that ends in a failure after the headers left is told in band, and the row says what the caller saw',
+    'that ends in a failure after the headers is an error event, and the row has the status the caller saw',
     async () => {
       const stream = await gateway.openChat({ model: 'test/failing' })
 
@@ -81,7 +81,7 @@ test('silence', { concurrency: true }, async t => {
     },
   )
 
-  t.test('is not what a lively stream has', async () => {
+  t.test('does not occur in a steady stream', async () => {
     const { comments, raw } = await (await gateway.openChat({ model: 'test/quick' })).rest()
 
     assert.deepEqual(comments, [])
@@ -89,7 +89,7 @@ test('silence', { concurrency: true }, async t => {
   })
 })
 
-test('a failure that came in time is told by its status, also when its booking waits until the headers would have left', async () => {
+test('a failure before the headers is reported by its status, also if its booking is late', async () => {
   const locked = new DatabaseSync(join(gateway.dataDir, 'turnpike.db'))
   const opening = gateway.openChat({ model: 'test/failing-in-time' })
   await setTimeout(HEADERS_MS - 600)

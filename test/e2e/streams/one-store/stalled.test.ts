@@ -22,11 +22,11 @@ const config = (url: string) => standardConfig(url, { models: [standardModel(), 
 const { gateway, upstream } = await openFixture(config, bounds)
 const caller = await gateway.createKey()
 
-test('the real times are a minute for a reader and thirty seconds for a count', () => {
+test('the defaults are one minute for a reader and 30 seconds for usage', () => {
   assert.deepEqual([BOUNDS.writeStallMs, BOUNDS.readOnAfterFinishMs], [60_000, 30_000])
 })
 
-test('a stream that is not read for that long is ended and settled', async () => {
+test('a stream that is not read for that time is ended and settled', async () => {
   upstream.next({ chunks: 100_000, chunkBytes: 8_000 })
   using connection = await unread({ stream: true })
   await upstream.received(1)
@@ -40,7 +40,7 @@ test('a stream that is not read for that long is ended and settled', async () =>
   assert.equal(await connection.closed(5_000), true)
 })
 
-test('a JSON answer and the end of a stream that are not read do not keep their connection for ever', async () => {
+test('an unread JSON answer or end of a stream does not keep its connection open', async () => {
   const megabytes = Array.from({ length: 24 }, () => 'x'.repeat(1_000_000))
   upstream.journal.length = 0
   upstream.script({ words: megabytes })
@@ -57,7 +57,7 @@ test('a JSON answer and the end of a stream that are not read do not keep their 
   }
 })
 
-test('a JSON answer is waited for as long as a little of it is read now and then', async () => {
+test('a JSON answer that is read slowly is not ended', async () => {
   upstream.next({ words: ['x'.repeat(24_000_000)] })
   const socket = connect({ port: gateway.port, host: '127.0.0.1' })
   socket.pause()
@@ -79,7 +79,7 @@ for (const [what, path] of [
   ['a page outside of /v1', '/openapi.json'],
   ['a list under /v1', '/v1/models'],
 ] as const) {
-  test(`${what} that is asked for again and again and never read does not keep its connection for ever`, async () => {
+  test(`${what} that is requested repeatedly and never read does not keep its connection open`, async () => {
     const one = (await gateway.get(path, caller.secret)).text.length
     const asked = Math.ceil(24_000_000 / one)
     using connection = await openRaw(gateway.port)
@@ -95,7 +95,7 @@ for (const [what, path] of [
   })
 }
 
-test('a reader that takes a little now and then is not ended', async () => {
+test('a slow reader is not ended', async () => {
   upstream.next({ chunks: 4_000, chunkBytes: 8_000 })
   const socket = connect({ port: gateway.port, host: '127.0.0.1' })
   socket.pause()
@@ -110,7 +110,7 @@ test('a reader that takes a little now and then is not ended', async () => {
   assert.match(await text(socket), /data: \[DONE\]\n\n/)
 })
 
-test('the count of a caller that left after the finish reason is not waited for any longer than that', async () => {
+test('usage after a disconnect is waited for no longer than that', async () => {
   const frame = (finish_reason: string | null) =>
     `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'Hi' }, finish_reason }] })}\n\n`
   upstream.next({ rawFrames: [frame(null), frame('stop')], neverEnd: true })

@@ -29,7 +29,7 @@ const SILENT: readonly (readonly [how: string, stream: boolean, plan: Plan])[] =
 ]
 
 for (const [how, stream, plan] of SILENT) {
-  test(`silence ${how} is waited for with a model that thinks, and with no other`, async () => {
+  test(`silence ${how} is tolerated only with a reasoning model`, async () => {
     for (const [model, expected] of [
       ['test/thinker', ['first answered']],
       ['test/other', ['first timeout', 'second answered']],
@@ -43,7 +43,7 @@ for (const [how, stream, plan] of SILENT) {
   })
 }
 
-test('silence past the total time is a timeout, and nobody else is called', async () => {
+test('silence past the total timeout is a timeout without failover', async () => {
   upstream.next({ delayMs: 60_000 })
   const { status, headers, body } = await gateway.chat({ model: 'test/thinker' })
 
@@ -51,7 +51,7 @@ test('silence past the total time is a timeout, and nobody else is called', asyn
   assert.deepEqual(await attemptsOf(headers['x-request-id']), ['first timeout'])
 })
 
-test('after the first content silence is what it is with others', async () => {
+test('after the first content the idle timeout applies', async () => {
   upstream.next({ firstByteDelayMs: 1500, words: ['one', ' two'], stallAfterChunks: 2 })
   const stream = await gateway.openChat({ model: 'test/thinker' })
   const { chunks } = await stream.rest()

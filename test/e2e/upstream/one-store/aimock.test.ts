@@ -10,7 +10,7 @@ import { assertChatCompletion, assertChunk, assertErrorChunk } from '../../../su
 // The estimate for one message: its words, four for the message and three for the prompt.
 const FRAMING = 7
 
-test('an upstream that nobody here wrote is served and billed in every case', async t => {
+test('a third-party mock upstream is served and billed in every case', async t => {
   await using aimock = await startAimock()
   await using gateway = await startGateway({
     config: standardConfig(aimock.url),
@@ -23,7 +23,7 @@ test('an upstream that nobody here wrote is served and billed in every case', as
     (await gateway.get(`/v1/usage/${headers['x-request-id']}`, key)).body
   const costs: Loose['cost'][] = []
 
-  await t.test('a happy JSON answer costs what its usage says', async () => {
+  await t.test('a JSON answer costs what its usage says', async () => {
     const answer = await ask(AIMOCK_CASES.happy)
 
     const row = await rowOf(answer)
@@ -34,7 +34,7 @@ test('an upstream that nobody here wrote is served and billed in every case', as
     assert.equal(answer.headers['x-svc-cost'], '0.00013')
   })
 
-  await t.test('a happy stream costs the same', async () => {
+  await t.test('a stream costs the same', async () => {
     const answer = await ask(AIMOCK_CASES.happy, streamed)
 
     const row = await rowOf(answer)
@@ -62,7 +62,7 @@ test('an upstream that nobody here wrote is served and billed in every case', as
     })
   }
 
-  await t.test('a 429 becomes our 503 with its Retry-After, and costs nothing', async () => {
+  await t.test('a 429 becomes a 503 with its Retry-After and costs nothing', async () => {
     for (const form of [{}, streamed]) {
       const answer = await ask(AIMOCK_CASES.limited, form)
 
@@ -75,7 +75,7 @@ test('an upstream that nobody here wrote is served and billed in every case', as
     }
   })
 
-  await t.test('a stream that breaks midway ends with an error chunk and is billed for what came', async () => {
+  await t.test('a stream that breaks midway ends with an error chunk and is billed for what arrived', async () => {
     const answer = await ask(AIMOCK_CASES.breaks, streamed)
 
     const row = await rowOf(answer)
@@ -93,7 +93,7 @@ test('an upstream that nobody here wrote is served and billed in every case', as
     assert.equal(answer.trailers['x-svc-cost'], cost)
   })
 
-  await t.test('the account lost exactly the sum of the bills, and each call of the upstream has its row', async () => {
+  await t.test('the account was charged exactly the sum of the costs, and each upstream call has a row', async () => {
     const spent = costs.reduce((sum, cost) => sum + nano(String(cost)), 0n)
     const { body: rows } = await gateway.get<{ data: { request_id: string }[] }>('/v1/usage', key)
 

@@ -32,7 +32,7 @@ const { gateway, upstream } = await openFixture(
 const key = await gateway.createKey({ rpm_limit: 10_000 })
 const ask = (model: string) => gateway.chat({ model }, { key: key.secret })
 
-test('what is beyond our own bound is 503 or goes elsewhere, and opens no breaker', async () => {
+test('calls above the connection limit get 503 or fail over, and open no breaker', async () => {
   upstream.script({ stallAfterChunks: 1 }, 'narrow')
   const held = await Promise.all(
     Array.from({ length: CONNECTIONS_MAX }, () => gateway.openChat({ model: 'test/alone' }, { key: key.secret })),
@@ -54,7 +54,7 @@ test('what is beyond our own bound is 503 or goes elsewhere, and opens no breake
   assert.ok(!gateway.logs.some(({ msg }) => String(msg) === 'circuit breaker opened'))
 })
 
-test('the same on a wire that a package speaks', async () => {
+test('the same with an AI SDK provider', async () => {
   upstream.script({ delayMs: 300, body: '{}' }, 'packaged')
 
   const answers = await Promise.all(Array.from({ length: 10 }, () => ask('test/packaged')))

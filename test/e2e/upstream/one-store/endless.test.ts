@@ -12,7 +12,7 @@ const { gateway, upstream } = await openFixture(undefined, { nodeArgs: ['--max-o
 await gateway.chat({ stream: true })
 const before = await residentBytes(gateway)
 
-test('a line without end is 502 after a mebibyte, however many come at once', async () => {
+test('an endless line is a 502 after 1 MiB, with any number at once', async () => {
   upstream.script({ endlessLine: true })
 
   const answers = await Promise.all(Array.from({ length: 8 }, () => gateway.chat({ stream: true })))
@@ -26,7 +26,7 @@ test('a line without end is 502 after a mebibyte, however many come at once', as
   for (const entry of upstream.journal) assert.ok(entry.bytes < 32 * MIB, `${entry.bytes} bytes were taken`)
 })
 
-test('an event just under a mebibyte is passed on, and one above it breaks the stream', async () => {
+test('an event under 1 MiB is forwarded, and a larger one breaks the stream', async () => {
   const event = (bytes: number) =>
     `data: {"choices":[{"index":0,"delta":{"content":"${'x'.repeat(bytes)}"},"finish_reason":null}]}\n\n`
   const end = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
@@ -41,7 +41,7 @@ test('an event just under a mebibyte is passed on, and one above it breaks the s
   assert.equal(broken.done, true)
 })
 
-test('a JSON answer or an error body without end is cut', async () => {
+test('an endless JSON answer or error body is cut', async () => {
   const body = Buffer.alloc(200 * MIB, ' ')
   upstream.script({ body })
   const seen = upstream.journal.length
@@ -60,7 +60,7 @@ test('a JSON answer or an error body without end is cut', async () => {
   assert.ok((upstream.journal.at(-1)?.closedByPeerAt ?? 0) > 0)
 })
 
-test('answers past the bound are not held against their target', async () => {
+test('answers past the bound do not count as failures of their target', async () => {
   upstream.script({ body: Buffer.alloc(33 * MIB, ' ') })
   for (let i = 0; i < 12; i++) assert.equal((await gateway.chat()).status, 502)
   upstream.script({})
@@ -78,7 +78,7 @@ test('a gzip bomb is not unpacked', async () => {
   assert.deepEqual([json.status, stream.status], [502, 502])
 })
 
-test('a million empty lines and two hundred thousand empty deltas before the first word are nothing but late', async () => {
+test('a million empty lines and 200,000 empty deltas before the first content are tolerated', async () => {
   upstream.script({ emptyLines: 1_000_000 })
   const lines = await (await gateway.openChat()).rest()
   upstream.script({ words: [...Array.from({ length: 200_000 }, () => ''), 'Hi'] })
@@ -89,7 +89,7 @@ test('a million empty lines and two hundred thousand empty deltas before the fir
   assert.ok(deltas.chunks.length < 1000, `${deltas.chunks.length} chunks`)
 })
 
-test('after all that the gateway has not grown by what it was sent', async () => {
+test("after all that the gateway's memory has not grown", async () => {
   upstream.script({})
   const answer = await gateway.chat()
 

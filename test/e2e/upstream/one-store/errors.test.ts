@@ -51,7 +51,7 @@ for (const [theirs, status, type, code, kind] of TABLE) {
   }
 }
 
-test("an answer carries none of the upstream's own headers, and its id is ours", async () => {
+test("an answer has no upstream headers, and its id is the gateway's", async () => {
   const headers = { 'x-svc-cost': '99', 'x-svc-provider': 'evil', 'x-request-id': 'theirs', 'x-powered-by': 'them' }
   for (const stream of [false, true]) {
     upstream.next({ setCookie: ['a=b', 'c=d'], headers })
@@ -70,11 +70,11 @@ test("an answer carries none of the upstream's own headers, and its id is ours",
   }
 })
 
-test('failures give the whole hold back', async () => {
+test('failures release the whole hold', async () => {
   assert.deepEqual(await balanceOf(gateway, caller.accountId), { available: '5', held: '0', spent: '0', owed: '0' })
 })
 
-test("the upstream's Retry-After is handed on, up to five minutes, as seconds or as a date", async () => {
+test("the upstream's Retry-After is forwarded, up to five minutes, from seconds or a date", async () => {
   const inTwoMinutes = new Date(Date.now() + 120_000).toUTCString()
   const cases = [
     ['7', 7, 7],
@@ -92,7 +92,7 @@ test("the upstream's Retry-After is handed on, up to five minutes, as seconds or
   }
 })
 
-test('the words of a rejection reach the caller without addresses, keys, markup and what could break a line', async () => {
+test('the message of a rejection is forwarded without addresses, keys, markup and control characters', async () => {
   const secrets = [
     'sk-proj-abcdefghijklmnop1234',
     'AIzaSyD4abcdefGHIJKLmnop1234567890xyzAB',
@@ -115,7 +115,7 @@ test('the words of a rejection reach the caller without addresses, keys, markup 
   assert.doesNotMatch(words, /[<>\u0000-\u001f]/)
 })
 
-test('long words are shortened, and a rejection that is no JSON gets ours', async () => {
+test('long messages are shortened, and a rejection that is not JSON gets a standard message', async () => {
   upstream.next({ status: 400, body: JSON.stringify({ error: { message: 'ö'.repeat(50_000) } }) })
   const long = await gateway.chat({}, { key: caller.secret })
   upstream.next({ status: 400, contentType: 'text/html', body: '<html><h1>Bad Request</h1> nginx </html>' })
@@ -128,7 +128,7 @@ test('long words are shortened, and a rejection that is no JSON gets ours', asyn
     assert.equal(body.error?.message, 'The provider rejected the request as invalid.')
 })
 
-test('what an upstream says of a failure, which may quote the prompt, stays out of the log', async () => {
+test("an upstream's error text, which may quote the prompt, is not logged", async () => {
   upstream.next({
     status: 400,
     body: JSON.stringify({ error: { message: 'bad word: prompt-canary-1', code: 'content_policy_violation' } }),

@@ -28,7 +28,7 @@ const SAME: readonly (readonly [what: string, plan: Plan, content?: string])[] =
 ]
 
 for (const [what, plan, content = WHOLE] of SAME) {
-  test(`a stream with ${what} reaches the caller whole and clean`, async () => {
+  test(`a stream with ${what} reaches the caller complete and normalized`, async () => {
     upstream.next(plan)
 
     const stream = await gateway.openChat({ stream_options: { include_usage: true } })
@@ -45,7 +45,7 @@ for (const [what, plan, content = WHOLE] of SAME) {
 const frame = (delta: string, finish = 'null') =>
   `{"id":"up","object":"chat.completion.chunk","created":1,"model":"x","choices":[{"index":0,"delta":${delta},"finish_reason":${finish}}]}`
 
-test('data over several lines, other fields and unknown ones are read as the standard says', async () => {
+test('multi-line data and other fields are read as the standard says', async () => {
   const hello = frame('{"content":"Hello"}')
   const comma = hello.indexOf(',')
   upstream.next({
@@ -64,7 +64,7 @@ test('data over several lines, other fields and unknown ones are read as the sta
   assertClean(sse, stream.headers['x-request-id'])
 })
 
-test('a last event without its blank line is still read, and characters cut by packets are whole again', async () => {
+test('a last event without a blank line is read, and characters split over packets are joined', async () => {
   const bytes = Buffer.from(`data: ${frame('{"content":"ß🙂"}')}\n\ndata: ${frame('{}', '"stop"')}`)
   const cut = bytes.indexOf(Buffer.from('🙂')) + 2
   upstream.next({ rawFrames: [bytes.subarray(0, cut), bytes.subarray(cut)] })
@@ -75,7 +75,7 @@ test('a last event without its blank line is still read, and characters cut by p
   assert.equal(done, true)
 })
 
-test('an upstream that is cut off after the finish reason has answered, and only its count is missing', async () => {
+test('an upstream cut off after the finish reason has answered; only its usage is missing', async () => {
   const rawFrames = [`data: ${frame('{"content":"Hello"}')}\n\n`, `data: ${frame('{}', '"stop"')}\n\n`]
   upstream.next({ rawFrames, dieAfterBytes: Buffer.byteLength(rawFrames.join('')) })
 
@@ -88,7 +88,7 @@ test('an upstream that is cut off after the finish reason has answered, and only
   assert.deepEqual([row.outcome, row.completion_tokens, row.usage_source], ['completed', 1, 'estimate'])
 })
 
-test('after [DONE] nothing more is passed on or waited for, and what was sent until then is billed', async () => {
+test('after [DONE] nothing is forwarded or waited for, and what was sent is billed', async () => {
   upstream.next({ done: 'early', neverEnd: true, usage: { prompt_tokens: 1, completion_tokens: 4000 } })
 
   const stream = await gateway.openChat()
@@ -101,7 +101,7 @@ test('after [DONE] nothing more is passed on or waited for, and what was sent un
   await upstream.idle()
 })
 
-test('finish reasons that OpenAI does not know become stop, and odd deltas become regular ones', async () => {
+test('unknown finish reasons become stop, and irregular deltas are normalized', async () => {
   upstream.next({
     rawFrames: [
       `data: ${frame('{"role":"model","content":"Hi","tool_calls":null,"function_call":null}')}\n\n`,

@@ -89,7 +89,7 @@ for (const [what, plan, status] of STREAM_CASES) {
 // Nested so deeply that writing it takes more stack than there is; a key that is a number makes V8 write it the slow way.
 const DEEP = `${'['.repeat(20_000)}{"0":1}${']'.repeat(20_000)}`
 
-test('an answer that is nested too deeply to be written is 502 and free, as JSON and as a stream', async () => {
+test('an answer nested too deeply is 502 and free, as JSON and as a stream', async () => {
   const frame = `data: ${head}{"index":0,"delta":{"content":"${CANARY}","x":${DEEP}}}]}\n\n`
   const body = `{"choices":[{"index":0,"message":{"role":"assistant","content":"${CANARY}","x":${DEEP}},"finish_reason":"stop"}]}`
 
@@ -108,7 +108,7 @@ test('an answer that is nested too deeply to be written is 502 and free, as JSON
   }
 })
 
-test('a frame that is nested too deeply ends the stream it is in, and nobody else notices', async () => {
+test('a frame nested too deeply ends its stream and affects nobody else', async () => {
   const words = `data: ${head}{"index":0,"delta":{"content":"Hello"}}]}\n\n`
   const deep = `data: ${head}{"index":0,"delta":{"content":"${CANARY}","x":${DEEP}}}]}\n\n`
   for (const rawFrames of [
@@ -130,14 +130,14 @@ test('a frame that is nested too deeply ends the stream it is in, and nobody els
   }
 })
 
-test('bytes that are no HTTP are 502', async () => {
+test('bytes that are not HTTP are a 502', async () => {
   const answer = await gateway.chat({ model: 'test/gibberish' })
 
   assert.equal(answer.status, 502)
   await assertFree(answer.headers['x-request-id'])
 })
 
-test('a redirect is never followed, whatever its status and wherever it leads', async () => {
+test('a redirect is never followed', async () => {
   let visits = 0
   const elsewhere = createServer((_, res) => {
     visits += 1

@@ -18,7 +18,7 @@ const { gateway, upstream } = await openFixture(undefined, withBounds(FORGETFUL)
 const HEALTH_MS_MAX = 4000
 const USAGE = { prompt_tokens: 10, completion_tokens: 4000, total_tokens: 4010 }
 
-test('an answer with large logprobs and a long text arrives as it was sent, with our id, model and cost', async () => {
+test("an answer with large logprobs and a long text arrives unchanged, with the gateway's id, model and cost", async () => {
   const content = 'A "quoted" line\n and – wörld 🌍 \\ '.repeat(20_000)
   const choice = { index: 0, message: message(content), logprobs: logprobs(2000), finish_reason: 'stop' }
   upstream.script({ body: answerText([choice]), headers: { 'content-type': 'application/json' } })
@@ -36,7 +36,7 @@ test('an answer with large logprobs and a long text arrives as it was sent, with
   assert.equal(String(body.usage.cost), row.cost)
 })
 
-test('a large answer without a count is billed by what its text says', async () => {
+test('a large answer without usage is billed by an estimate of its text', async () => {
   const words = ' hello'.repeat(200_000)
   const choice = { index: 0, message: message(words), logprobs: null, finish_reason: 'stop' }
   upstream.script({ body: answerText([choice], { usage: undefined }) })
@@ -50,7 +50,7 @@ test('a large answer without a count is billed by what its text says', async () 
   assert.equal(row.completion_tokens, 4096)
 })
 
-test('a large answer that is no JSON, or says that it is an error, is 502 and costs nothing', async () => {
+test('a large answer that is not JSON or is an error is a 502 and free', async () => {
   const long = 'x'.repeat(2 * MIB)
   for (const body of [
     `{"choices":["${long}"]`,
@@ -67,7 +67,7 @@ test('a large answer that is no JSON, or says that it is an error, is 502 and co
   }
 })
 
-test('brackets and members without end keep nobody waiting', async () => {
+test('endless brackets and members delay nobody', async () => {
   const bodies = [
     '['.repeat(4 * MIB),
     `{"choices":${'['.repeat(2 * MIB)}${']'.repeat(2 * MIB)}}`,
@@ -85,7 +85,7 @@ test('brackets and members without end keep nobody waiting', async () => {
   }
 })
 
-test('events with brackets or members without end break the stream, not the others', async () => {
+test('events with endless brackets or members break only their own stream', async () => {
   const deep = `data: {"choices":${'['.repeat(400_000)}${']'.repeat(400_000)}}\n\n`
   const many = `data: {"choices":[{"index":0,"delta":{"x":[${'{},'.repeat(300_000)}{}]}}]}\n\n`
   for (const frame of [deep, many]) {

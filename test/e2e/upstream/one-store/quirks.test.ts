@@ -39,7 +39,7 @@ test('a provider is called as its preset or its own keys say', async t => {
     assert.equal(sent().headers.authorization, undefined)
   })
 
-  await t.test('what a provider refuses is left out and named, in the request and in its messages', async () => {
+  await t.test('fields that a provider refuses are omitted and named, in the request and in its messages', async () => {
     const messages = [
       { role: 'developer', content: 'Be brief.' },
       { role: 'user', content: 'hi', name: 'alice' },
@@ -64,7 +64,7 @@ test('a provider is called as its preset or its own keys say', async t => {
     ])
   })
 
-  await t.test('a key of the file is stronger than the preset', async () => {
+  await t.test('a setting in the file overrides the preset', async () => {
     const messages = [{ role: 'developer', content: 'Be brief.' }]
 
     const { headers } = await ask('kept', { messages, seed: 1, stream: true })
@@ -79,7 +79,7 @@ test('a provider is called as its preset or its own keys say', async t => {
     assert.equal(headers['x-svc-ignored-fields'], undefined)
   })
 
-  await t.test('path, query and headers of its own', async () => {
+  await t.test('custom path, query and headers', async () => {
     await ask('own')
 
     assert.equal(sent().path, '/v1/chat?a=b+c')
@@ -87,7 +87,7 @@ test('a provider is called as its preset or its own keys say', async t => {
     assert.equal(sent().headers.authorization, `Bearer ${PROVIDER_KEY_CANARY}`)
   })
 
-  await t.test('without a preset everything goes as it came', async () => {
+  await t.test('without a preset everything is forwarded unchanged', async () => {
     const messages = [{ role: 'developer', content: 'Be brief.', name: 'boss' }]
 
     const { headers } = await ask('plain', { messages, seed: 1, top_k: 4 })

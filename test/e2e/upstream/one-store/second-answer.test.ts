@@ -50,7 +50,7 @@ function answerTo(requestId: string): string {
   return `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`
 }
 
-test('nobody gets the second answer of another’s request', async () => {
+test('the second answer to a request never reaches another caller', async () => {
   const said = (content: string) => gateway.chat({ messages: [{ role: 'user', content }] })
   const wrong: string[] = []
 

@@ -74,7 +74,7 @@ for (const stream of [false, true]) {
   })
 }
 
-test('a stream that stalls midway ends with an error chunk, and what was sent is paid for', async () => {
+test('a stream that stalls midway ends with an error chunk, and what was sent is billed', async () => {
   upstream.next({ stallAfterChunks: 3 })
 
   const stream = await gateway.openChat({ model: 'test/quick' })
@@ -88,7 +88,7 @@ test('a stream that stalls midway ends with an error chunk, and what was sent is
   assert.equal(stream.trailers['x-svc-cost'], row.cost)
 })
 
-test('an upstream that drips for ever is ended by the total timeout', async () => {
+test('an upstream that sends slowly forever is ended by the total timeout', async () => {
   upstream.next({ chunks: 1_000_000, chunkDelayMs: 50 })
   const startedAt = Date.now()
 
@@ -100,7 +100,7 @@ test('an upstream that drips for ever is ended by the total timeout', async () =
   await upstream.idle()
 })
 
-test('a caller that leaves before the connection to the upstream stands pays nothing', async () => {
+test('a disconnect before the upstream connection is established costs nothing', async () => {
   const caller = await gateway.createKey({ credits: '1' })
   const leaving = new AbortController()
   const asked = gateway.chat({ model: 'test/handshake' }, { key: caller.secret, signal: leaving.signal })
@@ -114,7 +114,7 @@ test('a caller that leaves before the connection to the upstream stands pays not
   assert.deepEqual([row.outcome, row.cost, row.usage_source], ['client_left', '0', 'none'])
 })
 
-test('a pooled connection that closes as it is written to is tried once more, and both tries are on the row', async () => {
+test('a pooled connection that closes during the write is retried once, and both attempts are on the row', async () => {
   const rows: UsageRow[] = []
   for (let i = 0; i < 20; i++) {
     upstream.next({ closeAfterMs: 0 })
@@ -143,7 +143,7 @@ test('a pooled connection that closes as it is written to is tried once more, an
   )
 })
 
-test('a reset of a new connection, or after the answer began, is not tried again: it may be what was asked that broke it', async () => {
+test('a reset of a new connection, or after the answer began, is not retried', async () => {
   upstream.journal.length = 0
   upstream.next({ resetBeforeHeaders: true })
   const fresh = await gateway.chat({ model: 'test/fresh' })

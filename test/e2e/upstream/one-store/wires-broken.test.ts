@@ -71,7 +71,7 @@ for (const kind of SDK) {
     ['falls silent', 'hang'],
     ['ends as if nothing were missing', undefined],
   ] as const) {
-    test(`${kind}: a stream that ${how} midway is told in band, and the row says so`, async () => {
+    test(`${kind}: a stream that ${how} midway ends with an error event, and the row has it`, async () => {
       vendor.next(begun(STREAMS[kind], last === undefined ? {} : { last }))
 
       const answer = await ask(kind, { stream: true })
@@ -84,7 +84,7 @@ for (const kind of SDK) {
     })
   }
 
-  test(`${kind}: a caller that leaves lets the vendor go at once`, async () => {
+  test(`${kind}: a disconnect cancels the upstream call at once`, async () => {
     // It never falls silent, so that nothing else lets it go.
     const { pieces } = STREAMS[kind]
     const more = Array.from({ length: 200 }, () => pieces[3]!)
@@ -101,7 +101,7 @@ for (const kind of SDK) {
     assert.equal((await settledRow(gateway, stream.headers['x-request-id'])).outcome, 'client_left')
   })
 
-  test(`${kind}: silence before the first byte is too slow, as JSON and as a stream`, async () => {
+  test(`${kind}: silence before the first byte is a timeout, as JSON and as a stream`, async () => {
     for (const stream of [false, true]) {
       vendor.next({ ...STREAMS[kind], pieces: [], last: 'hang' })
 
@@ -109,7 +109,7 @@ for (const kind of SDK) {
     }
   })
 
-  test(`${kind}: an event without end is not gathered`, async () => {
+  test(`${kind}: an endless event is not buffered`, async () => {
     const isFramed = kind === 'bedrock'
     const head = isFramed ? Buffer.from([0x7f, 0xff, 0xff, 0xff]) : 'data: "'
     vendor.next({ ...STREAMS[kind], pieces: [head], endless: 'x'.repeat(65_536) })
@@ -120,7 +120,7 @@ for (const kind of SDK) {
     assert.ok((vendor.requests.at(-1)?.bytes ?? 0) < 8 * 1024 * 1024)
   })
 
-  test(`${kind}: a page instead of an answer is nonsense, as JSON and as a stream`, async () => {
+  test(`${kind}: HTML instead of an answer is an invalid response, as JSON and as a stream`, async () => {
     for (const stream of [false, true]) {
       vendor.next({ type: 'text/html', pieces: ['<html>Welcome</html>'] })
 
@@ -147,14 +147,14 @@ const ERRORS = [
   ['bedrock', amazonAnswer([{ throttlingException: { message: 'Too many requests' } }])],
 ] as const
 for (const [kind, answer] of ERRORS) {
-  test(`${kind}: an error inside of a stream means what it would have meant before it`, async () => {
+  test(`${kind}: an error inside a stream means the same as before it`, async () => {
     vendor.next(answer)
 
     assertRefusal(await ask(kind, { stream: true }), 'provider_unavailable')
   })
 }
 
-test('anthropic: a stream that ends before its first word was none', async () => {
+test('anthropic: a stream that ends before its first content is an invalid response', async () => {
   vendor.next({ ...STREAMS.anthropic, pieces: STREAMS.anthropic.pieces.slice(0, 1) })
 
   const answer = await ask('anthropic', { stream: true })
@@ -163,7 +163,7 @@ test('anthropic: a stream that ends before its first word was none', async () =>
   assert.equal((await settledRow(gateway, answer.headers['x-request-id'])).attempts[0]?.outcome, 'interrupted')
 })
 
-test("google: a wrong key is the operator's trouble, not the caller's", async () => {
+test("google: a rejected key is an upstream error, not the caller's", async () => {
   const details = [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'API_KEY_INVALID' }]
   const error = { code: 400, message: 'API key not valid.', status: 'INVALID_ARGUMENT', details }
   vendor.next({ status: 400, pieces: [JSON.stringify({ error })] })
@@ -194,13 +194,13 @@ async function assertTooLarge(answer: Awaited<ReturnType<typeof ask>>): Promise<
   assert.equal(answer.headers['x-svc-cost'], row.cost)
 }
 
-test('an answer that is packed although nobody asked is nonsense', async () => {
+test('an unrequested content encoding is an invalid response', async () => {
   vendor.next({ ...jsonAnswer(anthropic.json), headers: { 'content-encoding': 'gzip' } })
 
   assertRefusal(await ask('anthropic'), 'all_providers_failed')
 })
 
-test('a vendor that nobody answers for is refused, in the row too', async () => {
+test('an unreachable vendor is recorded as refused in the row', async () => {
   const answer = await ask('nobody')
 
   assertRefusal(answer, 'all_providers_failed')
@@ -208,7 +208,7 @@ test('a vendor that nobody answers for is refused, in the row too', async () => 
   assert.equal(row.attempts[0]?.outcome, 'refused')
 })
 
-test('a vendor that fails before its first word is replaced by one on another wire', async () => {
+test('a vendor that fails before its first content fails over to another kind of provider', async () => {
   vendor.next({ status: 500, pieces: ['{}'] })
   vendor.next(STREAMS.cohere)
 
@@ -218,7 +218,7 @@ test('a vendor that fails before its first word is replaced by one on another wi
   assert.equal(answer.headers['x-svc-provider'], 'cohere')
 })
 
-test('a caller that does not read slows the vendor down, and nothing piles up', async () => {
+test('a caller that does not read slows the vendor down without buffering', async () => {
   const word = { type: 'content_block_delta', index: 1, delta: { type: 'text_delta', text: 'x'.repeat(1000) } }
   const { pieces } = STREAMS.anthropic
   const endless = sseAnswer([word], true).pieces[0]!

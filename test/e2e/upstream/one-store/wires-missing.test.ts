@@ -7,7 +7,7 @@ import { WIRES, wiresConfig } from '../../../support/wires.ts'
 
 const nodeArgs = ['--import', new URL('../../../support/missing-package-preload.ts', import.meta.url).href]
 
-test('a configured wire without its package stops the start with the command that installs it, before anything is made', async () => {
+test('a configured provider kind without its package stops the start and names the install command', async () => {
   const config = wiresConfig('http://127.0.0.1:1')
 
   await using gateway = await startGateway({ config, nodeArgs, awaitReady: false })
@@ -18,7 +18,7 @@ test('a configured wire without its package stops the start with the command tha
   assert.ok(!existsSync(gateway.dataDir))
 })
 
-test('whoever does not configure it needs no package', async () => {
+test('the package is not needed unless it is configured', async () => {
   const config = wiresConfig(
     'http://127.0.0.1:1',
     WIRES.filter(({ kind }) => kind !== 'cohere'),

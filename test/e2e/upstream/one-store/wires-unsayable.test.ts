@@ -57,7 +57,7 @@ const UNSAYABLE: readonly (readonly [what: string, body: object, words?: RegExp]
 ]
 
 for (const kind of SDK) {
-  test(`${kind}: what cannot be read is the caller's doing, and is not sent`, async () => {
+  test(`${kind}: unreadable input is the caller's error and is not sent`, async () => {
     const before = vendor.requests.length
     for (const [what, body, words] of UNSAYABLE) {
       for (const stream of [false, true]) {
@@ -74,7 +74,7 @@ for (const kind of SDK) {
 }
 
 for (const kind of ['google', 'vertex'] as const) {
-  test(`${kind}: a schema over which the package stumbles is the caller's doing`, async () => {
+  test(`${kind}: a schema that the package cannot convert is the caller's error`, async () => {
     for (const schema of [
       { type: 'object', properties: { a: { anyOf: [null] } } },
       { type: 'object', anyOf: [null] },
@@ -88,7 +88,7 @@ for (const kind of ['google', 'vertex'] as const) {
   })
 }
 
-test('two accounts that send nothing but such requests take no vendor from a third', async () => {
+test('two accounts that send only such requests do not affect a third', async () => {
   const callers = [await gateway.createKey({ rpm_limit: 10_000 }), await gateway.createKey({ rpm_limit: 10_000 })]
   const innocent = await gateway.createKey()
   const before = vendor.requests.length

@@ -46,7 +46,7 @@ test('a service account gets one token for many calls', async t => {
   await using gateway = await startGateway({ config: { providers, models } })
   const ask = (id: string) => gateway.chat({ model: `test/${id}` })
 
-  await t.test('calls that come together wait for one token, and later ones use it', async () => {
+  await t.test('concurrent calls wait for one token, and later ones use it', async () => {
     tokens.next({ ...jsonAnswer({ access_token: 'ya29.first', expires_in: 3599, token_type: 'Bearer' }) })
     for (let i = 0; i < 4; i++) vendor.next(jsonAnswer(google.json))
 
@@ -64,7 +64,7 @@ test('a service account gets one token for many calls', async t => {
     }
   })
 
-  await t.test('the request for it is signed by the account, for an hour', () => {
+  await t.test('the token request is signed by the account, for an hour', () => {
     const { text, path } = tokens.requests[0]!
     const form = new URLSearchParams(text)
     const [header = '', claims = '', signature = ''] = (form.get('assertion') ?? '').split('.')
@@ -84,7 +84,7 @@ test('a service account gets one token for many calls', async t => {
     assert.ok(Math.abs(Date.now() / 1000 - iat) < 60)
   })
 
-  await t.test('a token that is nearly over is renewed', async () => {
+  await t.test('a token about to expire is renewed', async () => {
     tokens.next(jsonAnswer({ access_token: 'ya29.short', expires_in: 200 }))
     tokens.next(jsonAnswer({ access_token: 'ya29.next', expires_in: 3599 }))
     for (let i = 0; i < 2; i++) vendor.next(jsonAnswer(google.json))
@@ -98,7 +98,7 @@ test('a service account gets one token for many calls', async t => {
     )
   })
 
-  await t.test('a token that is refused, missing or cannot be signed for suspects the credential', async () => {
+  await t.test('a token that is refused, missing or cannot be signed marks the credential as suspect', async () => {
     tokens.next({ status: 400, pieces: ['{"error":"invalid_grant"}'] })
     tokens.next(jsonAnswer({ expires_in: 3599 }))
     const before = vendor.requests.length
@@ -114,7 +114,7 @@ test('a service account gets one token for many calls', async t => {
   })
 })
 
-test('nothing by which a service account is known reaches the caller', async () => {
+test('nothing that identifies a service account reaches the caller', async () => {
   await using vendor = await startVendor()
   await using gateway = await startGateway({ config: vertexConfig(vendor.origin, {}) })
   const token = 'tok-Canary-abc-DEF-ghi'
@@ -128,7 +128,7 @@ test('nothing by which a service account is known reaches the caller', async () 
   assert.equal(refusal.message, '[hidden] of [hidden], key [hidden], asked [hidden]')
 })
 
-test('waiting for a token is part of the time that a request has', async t => {
+test('waiting for a token counts against the timeout', async t => {
   await using vendor = await startVendor()
   const timeouts = { total: 1, first_byte_json: 1 }
   await using gateway = await startGateway({
@@ -136,7 +136,7 @@ test('waiting for a token is part of the time that a request has', async t => {
     ...withBounds(FORGETFUL),
   })
 
-  await t.test('a token service that is silent is 504 in time, also for whoever came later', async () => {
+  await t.test('a silent token service is a 504 in time, also for later callers', async () => {
     vendor.next({ pieces: [], last: 'hang' })
     const startedAt = Date.now()
 
@@ -149,7 +149,7 @@ test('waiting for a token is part of the time that a request has', async t => {
     assert.ok(Date.now() - startedAt < 5000)
   })
 
-  await t.test('what the token took is missing for the answer', async () => {
+  await t.test('the time for the token reduces the time for the answer', async () => {
     vendor.next({ ...jsonAnswer({ access_token: 'ya29.slow', expires_in: 3599 }), pieceDelayMs: 600 })
     vendor.next({ pieces: [], last: 'hang' })
     const startedAt = Date.now()
