@@ -4,7 +4,7 @@ import type { Call, Pass } from '../domain/handoff.ts'
 import type { Bearer } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
 import type { RequestFacts } from '../domain/usage.ts'
-import type { Gates } from '../store/contract/store.ts'
+import type { BillingStore } from '../store/contract/store.ts'
 import type { Authenticator } from './authenticate.ts'
 import { type EndpointRule, permit } from './authorize.ts'
 import type { Entered, Limits } from './rate-limit.ts'
@@ -12,7 +12,7 @@ import type { Entered, Limits } from './rate-limit.ts'
 export type AdmitNeeds = {
   readonly authenticator: Authenticator
   readonly limits: Limits
-  readonly gates: Pick<Gates, 'touch'>
+  readonly billing: Pick<BillingStore, 'touch'>
   // Called as soon as the key is known, so that a refusal's headers and row can refer to it. The key record may be replaced
   // later, like the pass's.
   readonly recognised: (known: Known) => void
@@ -45,7 +45,7 @@ export async function admit(call: Call, rule: EndpointRule | undefined, needs: A
   } catch (error) {
     await reconsider(error, pass, rule, isCached, needs)
   }
-  needs.gates.touch(hash, call.receivedAt)
+  needs.billing.touch(hash, call.receivedAt)
   return pass
 }
 

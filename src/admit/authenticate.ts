@@ -10,7 +10,7 @@ import { fairQueue, QueueFull } from '../lib/fair-queue.ts'
 import { type Address, addressBlock } from '../lib/ip-address.ts'
 import { lru } from '../lib/lru.ts'
 import { type Bucket, fullBucket, type Standing, standing, take, waitSeconds } from '../lib/token-bucket.ts'
-import type { Gates } from '../store/contract/store.ts'
+import type { BillingStore } from '../store/contract/store.ts'
 
 export type Authenticator = {
   // A promise only if a lookup is needed.
@@ -34,7 +34,7 @@ export type Ask = { readonly since: number; readonly known?: Bearer }
 
 export type AuthenticateNeeds = {
   readonly othersMayChangeKeys: boolean
-  readonly gates: Pick<Gates, 'bearer'>
+  readonly billing: Pick<BillingStore, 'findKey'>
   readonly clock: Clock
   readonly keyPrefix: string
   readonly keysCachedMax: number
@@ -125,7 +125,7 @@ export function authenticator(needs: AuthenticateNeeds): Authenticator {
 
   async function readBearer(hash: string): Promise<Bearer | undefined> {
     const began = forgotten
-    const bearer = await needs.gates.bearer(hash)
+    const bearer = await needs.billing.findKey(hash)
     if (bearer !== undefined && began === forgotten) remember(hash, bearer)
     return bearer
   }

@@ -6,7 +6,7 @@ import type { EndpointRule } from './authorize.ts'
 import type { RefusalNotes } from './refusal-log.ts'
 import { type EnterNeeds, enter } from './reserve.ts'
 
-export type RecordNeeds = EnterNeeds & { readonly notes: Pick<RefusalNotes, 'note'> }
+export type RecordNeeds = EnterNeeds & { readonly notes: Pick<RefusalNotes, 'logRefusal'> }
 
 export type RefusedRequest = {
   // Undefined while no valid key is known.
@@ -23,11 +23,13 @@ export async function recordRefusal(refusal: Refusal, request: RefusedRequest, n
   const { counts, row } = REFUSALS[refusal.code]
   if (!counts) pass?.giveBack()
   if (known === undefined || known.hasRow || row === 'none') return refusal
+  // An audit could not tell it from one that was counted.
+  if (pass === undefined && row === 'gate' && refusal.status >= 500) return refusal
   if (!counts || row === 'behind' || pass === undefined || rule === undefined) {
-    needs.notes.note({ facts: known.facts(), httpStatus: refusal.status, errorCode: refusal.code })
+    needs.notes.logRefusal({ facts: known.facts(), httpStatus: refusal.status, errorCode: refusal.code })
     return refusal
   }
-  const entry = { kind: 'free', outcome: 'refused', httpStatus: refusal.status, errorCode: refusal.code } as const
+  const entry = { kind: 'unbilled', outcome: 'refused', httpStatus: refusal.status, errorCode: refusal.code } as const
   const other = await enter(pass, { rule, entry }, needs).then(() => undefined, refusalOnly)
   if (other === undefined || REFUSALS[other.code].counts) return other ?? refusal
   return recordRefusal(other, request, needs)

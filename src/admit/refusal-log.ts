@@ -2,9 +2,9 @@
 // nor the commit queue. Refusals beyond it are counted in memory and written as one row per minute, endpoint and code, which
 // reports sum. A crash loses the counts of at most that minute. See docs/decisions/refusals.md.
 import type { Clock } from '../lib/clock.ts'
-import type { Gates, RefusedRow } from '../store/contract/store.ts'
+import type { BillingStore, RefusedRow } from '../store/contract/store.ts'
 
-export type RefusalNotes = Pick<Gates, 'note'> & {
+export type RefusalNotes = Pick<BillingStore, 'logRefusal'> & {
   // Whether a refusal of this key may have its own row now; the reservation writes the rows of its own refusals.
   hasRoom(keyId: string): boolean
   // The reservation has written such a row.
@@ -16,7 +16,7 @@ export type RefusalNotes = Pick<Gates, 'note'> & {
 }
 
 export type NoteNeeds = {
-  readonly gates: Pick<Gates, 'note'>
+  readonly billing: Pick<BillingStore, 'logRefusal'>
   readonly clock: Clock
   readonly refusalRowsPerSecond: number
   readonly refusalsCountedForMs: number
@@ -29,7 +29,7 @@ type Allowance = { rows: number; at: number }
 type Counted = { readonly row: RefusedRow; requests: number }
 
 export function refusalNotes(needs: NoteNeeds): RefusalNotes {
-  const { gates, clock, refusalRowsPerSecond: perSecond } = needs
+  const { billing, clock, refusalRowsPerSecond: perSecond } = needs
   const allowances = new Map<string, Allowance>()
   const counts = new Map<string, Counted>()
   let timer: NodeJS.Timeout | undefined
@@ -68,16 +68,16 @@ export function refusalNotes(needs: NoteNeeds): RefusalNotes {
   function flush(): void {
     clearTimeout(timer)
     timer = undefined
-    for (const { row, requests } of counts.values()) gates.note({ ...row, requests })
+    for (const { row, requests } of counts.values()) billing.logRefusal({ ...row, requests })
     counts.clear()
   }
 
   return {
-    note(row) {
+    logRefusal(row) {
       const { keyId } = row.facts
       if (!hasRoom(keyId)) return count(row)
       wrote(keyId)
-      gates.note(row)
+      billing.logRefusal(row)
     },
     hasRoom,
     wrote,

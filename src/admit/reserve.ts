@@ -6,24 +6,30 @@ import type { Pass } from '../domain/handoff.ts'
 import type { Key } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { FreeEntry, GateAsk, Gates, HoldEntry, Verdict } from '../store/contract/store.ts'
+import type {
+  BillingStore,
+  HoldEntry,
+  Reservation,
+  ReservationRequest,
+  UnbilledEntry,
+} from '../store/contract/store.ts'
 import type { Authenticator } from './authenticate.ts'
 import { type EndpointRule, permit } from './authorize.ts'
 import type { Limits } from './rate-limit.ts'
 import type { RefusalNotes } from './refusal-log.ts'
 
 export type EnterNeeds = {
-  readonly gates: Pick<Gates, 'gate'>
+  readonly billing: Pick<BillingStore, 'reserve'>
   readonly authenticator: Authenticator
   readonly limits: Limits
   readonly clock: Clock
   readonly notes: Pick<RefusalNotes, 'hasRoom' | 'wrote'>
 }
 
-export type Granted = Extract<Verdict, { kind: 'granted' }>
+export type Granted = Extract<Reservation, { kind: 'reserved' }>
 export type EntryTicket = {
   readonly rule: EndpointRule
-  readonly entry: FreeEntry | HoldEntry
+  readonly entry: UnbilledEntry | HoldEntry
   // For an entry that is too expensive by the bytes of its prompt: the same by its token count, which is final.
   readonly counted?: () => Promise<HoldEntry>
 }
@@ -35,12 +41,12 @@ export async function enter(pass: Pass, ticket: EntryTicket, needs: EnterNeeds):
   for (let look = 0; look < LOOKS_MAX; look++) {
     const { bearer } = pass
     const isRefusalCounted = !needs.notes.hasRoom(bearer.key.id)
-    let verdict: Verdict
+    let verdict: Reservation
     try {
-      verdict = await needs.gates.gate(askOf(pass, ticket, entry, isRefusalCounted))
+      verdict = await needs.billing.reserve(askOf(pass, ticket, entry, isRefusalCounted))
       if (verdict.kind === 'count_first') {
         entry = await countedOf(ticket)
-        verdict = await needs.gates.gate(askOf(pass, ticket, entry, isRefusalCounted))
+        verdict = await needs.billing.reserve(askOf(pass, ticket, entry, isRefusalCounted))
       }
     } catch (error) {
       // An unavailable store is not the caller's fault: it must not lead to a 429 once the store is back.
@@ -48,18 +54,18 @@ export async function enter(pass: Pass, ticket: EntryTicket, needs: EnterNeeds):
       throw error
     }
     // A stale key and a suspended account leave no row.
-    pass.hasRow = verdict.kind !== 'stale' && verdict.kind !== 'suspended' && verdict.kind !== 'count_first'
-    if (verdict.kind === 'granted') {
+    pass.hasRow = verdict.kind !== 'key_changed' && verdict.kind !== 'suspended' && verdict.kind !== 'count_first'
+    if (verdict.kind === 'reserved') {
       needs.limits.sawDay(bearer.key, verdict.day, verdict.dayCount)
       needs.limits.confirmed?.(bearer.key)
       return verdict
     }
-    if (verdict.kind === 'short' || verdict.kind === 'daily_spent') {
+    if (verdict.kind === 'insufficient_funds' || verdict.kind === 'daily_spent') {
       pass.hasRow = !isRefusalCounted
       if (pass.hasRow) needs.notes.wrote(bearer.key.id)
     }
     assert(verdict.kind !== 'count_first')
-    if (verdict.kind !== 'stale') throw refusalOf(verdict, pass, needs)
+    if (verdict.kind !== 'key_changed') throw refusalOf(verdict, pass, needs)
     needs.authenticator.forget(bearer.key.id)
     const since = needs.clock.monotonic()
     pass.bearer = await needs.authenticator.again(pass.call, pass.hash, { since, known: bearer })
@@ -79,7 +85,12 @@ async function countedOf({ counted }: EntryTicket): Promise<HoldEntry> {
   return entry
 }
 
-function askOf(pass: Pass, ticket: EntryTicket, entry: EntryTicket['entry'], isRefusalCounted: boolean): GateAsk {
+function askOf(
+  pass: Pass,
+  ticket: EntryTicket,
+  entry: EntryTicket['entry'],
+  isRefusalCounted: boolean,
+): ReservationRequest {
   return {
     facts: pass.facts(),
     keyVersion: pass.bearer.key.version,
@@ -110,7 +121,7 @@ async function limitAgain(pass: Pass, { limits }: EnterNeeds): Promise<void> {
 function nothing(): void {}
 
 function refusalOf(
-  verdict: Exclude<Verdict, { kind: 'granted' | 'stale' | 'count_first' }>,
+  verdict: Exclude<Reservation, { kind: 'reserved' | 'key_changed' | 'count_first' }>,
   pass: Pass,
   needs: EnterNeeds,
 ): Refusal {
@@ -122,13 +133,13 @@ function refusalOf(
     case 'daily_spent':
       needs.limits.sawDay(bearer.key, verdict.day, verdict.dayCount)
       return needs.limits.dailySpent(bearer)
-    case 'short':
+    case 'insufficient_funds':
       needs.limits.wasUnpaid(bearer.key)
       return short(verdict)
   }
 }
 
-function short(verdict: Extract<Verdict, { kind: 'short' }>): Refusal {
+function short(verdict: Extract<Reservation, { kind: 'insufficient_funds' }>): Refusal {
   const metadata = {
     available: formatCredits(verdict.available),
     owed: formatCredits(verdict.owed),

@@ -51,11 +51,11 @@ export async function quote(pass: Pass, rule: EndpointRule, chat: Chat, needs: Q
   pass.modelRequested = storable(chat.model, MODEL_NAME_MAX)
   pass.stream = chat.stream
   const granted = await enter(pass, { rule, entry: QUOTED }, needs)
-  assert(granted.purse !== null)
-  const { balance, key } = granted.purse
+  assert(granted.balances !== null)
+  const { balance, key } = granted.balances
   let size = sizeByBytes(chat)
   let entry = holdEntry(chat, planned.models, size, needs.outputCapMinTokens)
-  if (decideHold(entry, balance, key).kind === 'short' && countMayHelp(entry, balance, key)) {
+  if (decideHold(entry, balance, key).kind === 'insufficient_funds' && countMayHelp(entry, balance, key)) {
     const { promptCounts, catalog } = needs
     size = await sizeByCount(chat, planned.models, accountId, { promptCounts, provider: catalog().provider })
     entry = holdEntry(chat, planned.models, size, needs.outputCapMinTokens)
@@ -83,4 +83,4 @@ export async function quote(pass: Pass, rule: EndpointRule, chat: Chat, needs: Q
   }
 }
 
-const QUOTED = { kind: 'free', outcome: 'completed', httpStatus: 200, errorCode: null } as const
+const QUOTED = { kind: 'unbilled', outcome: 'completed', httpStatus: 200, errorCode: null } as const

@@ -21,7 +21,7 @@ export type KeyFunds = { readonly spent: Nano; readonly held: Nano; readonly cre
 export type HoldDecision =
   | { readonly kind: 'fits'; readonly hold: Nano; readonly outputTokens: number }
   | {
-      readonly kind: 'short'
+      readonly kind: 'insufficient_funds'
       readonly limit: 'account' | 'key'
       readonly available: Nano
       readonly required: Nano
@@ -51,7 +51,7 @@ export function decideHold(entry: HoldAsk, account: Funds, key: KeyFunds): HoldD
     entry.outputTokensMin === null ? full : 2n * holdFor(entry, Math.min(entry.outputTokensMin, entry.outputTokens))
   // Waiting helps only if both could afford it once nothing is held.
   return {
-    kind: 'short',
+    kind: 'insufficient_funds',
     limit: keyBinds ? 'key' : 'account',
     available,
     required,

@@ -9,7 +9,8 @@ export type ErrorType =
   | 'upstream_error'
   | 'api_error'
 
-// What a refusal records when its key is known. `counts`: against the key's requests per minute and day. `row`: its usage row is
+// What a refusal records when its key is known. `counts`: against the key's requests per minute and, with a row
+// of the reservation, per day. `row`: its usage row is
 // written in the reservation's transaction before the response is sent, in the background after it, or not at all. A request
 // refused before admission counts against nothing, and its row is written in the background.
 type RefusalRecord = { readonly counts: boolean; readonly row: 'gate' | 'behind' | 'none' }

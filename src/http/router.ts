@@ -5,7 +5,7 @@ import { type RecordNeeds, type RefusedRequest, recordRefusal } from '../admit/r
 import type { Pass } from '../domain/handoff.ts'
 import { REFUSALS, Refusal } from '../domain/refusal.ts'
 import type { Roster } from '../lib/roster.ts'
-import { type Gates, StoreUnavailable } from '../store/contract/store.ts'
+import { type BillingStore, StoreUnavailable } from '../store/contract/store.ts'
 import type { RequestReport, Served } from '../telemetry/request-report.ts'
 import type { Asked, Reply } from './http-types.ts'
 import { type CallNeeds, type HttpCall, openCall } from './request.ts'
@@ -17,7 +17,7 @@ export type DoorNeeds = Omit<AdmitNeeds, 'recognised'> &
   CallNeeds & {
     readonly endpoints: readonly V1Endpoint[]
     readonly reply: ReplyNeeds
-    readonly gates: Pick<Gates, 'gate' | 'touch'>
+    readonly billing: Pick<BillingStore, 'reserve' | 'touch'>
     readonly open: () => boolean
     readonly inFlight: Roster<InFlight>
     readonly report: (report: RequestReport) => void
@@ -45,7 +45,7 @@ export function v1Door(needs: DoorNeeds): Door {
         pass = await admit(call, found?.endpoint.rule, {
           authenticator: needs.authenticator,
           limits: needs.limits,
-          gates: needs.gates,
+          billing: needs.billing,
           recognised(known) {
             it.known = known
             flight.keyId = known.bearer.key.id

@@ -124,7 +124,7 @@ async function startSweeping(
   { config, metrics, log }: ServerContext,
 ): Promise<() => void> {
   const needs = {
-    gates: store.gates,
+    billing: store.billing,
     keys: store.keys,
     live: v1.live,
     forget: v1.authenticator.forget,

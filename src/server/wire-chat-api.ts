@@ -68,7 +68,7 @@ export async function openV1(
   const { drain, peers } = around
   const { config, clock, metrics, log, onBug } = context
   const { bounds, brand } = config
-  const { gates } = store
+  const { billing } = store
   const onCache = metrics.keyCache
   const othersMayChangeKeys = config.databaseUrl !== undefined
   const { keyPrefix } = brand
@@ -76,7 +76,7 @@ export async function openV1(
   const authenticate = authenticator({
     ...bounds,
     unknownKeyLookupsMax,
-    gates,
+    billing,
     clock,
     keyPrefix,
     othersMayChangeKeys,
@@ -93,7 +93,7 @@ export async function openV1(
           nodesAlive: peers.nodesAlive,
           onLocal: metrics.watchRedis(redis.buckets.isUp),
         })
-  const notes = refusalNotes({ ...bounds, gates, clock, onUnwritten: metrics.unwrittenRefusal })
+  const notes = refusalNotes({ ...bounds, billing, clock, onUnwritten: metrics.unwrittenRefusal })
   const counter = tokenCounter({ timeoutMs: bounds.estimateTimeoutMs })
   const olderCounter = tokenCounter({ timeoutMs: bounds.estimateTimeoutMs, encoding: 'cl100k' })
   const counts = promptCounts({ ...bounds, clock, counters: { o200k: counter, cl100k: olderCounter } })
@@ -144,7 +144,7 @@ export async function openV1(
     corsOrigins: config.corsOrigins,
   }
   const entering = {
-    gates,
+    billing,
     clock,
     authenticator: authenticate,
     limits,
@@ -179,7 +179,7 @@ export async function openV1(
   const door = v1Door({
     authenticator: authenticate,
     limits,
-    gates,
+    billing,
     notes,
     clock,
     trustedProxies: context.trustedProxies,

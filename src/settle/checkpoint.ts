@@ -6,11 +6,11 @@ import { costOf } from '../domain/credits.ts'
 import type { OutputSeen } from '../domain/handoff.ts'
 import { readUsage } from '../domain/metering.ts'
 import type { CoarseTimers } from '../lib/coarse-timers.ts'
-import type { Gates } from '../store/contract/store.ts'
+import type { BillingStore } from '../store/contract/store.ts'
 import { type Held, priceOf } from './settle.ts'
 
 export type CheckpointNeeds = {
-  readonly gates: Pick<Gates, 'checkpoint'>
+  readonly billing: Pick<BillingStore, 'checkpoint'>
   readonly checkpointFirstMs: number
   readonly checkpointEveryMs: number
   readonly timers: CoarseTimers
@@ -62,7 +62,7 @@ export function keepCheckpoints(
       isMarked = true
       const price = priceOf(model, held)
       if (price.price !== null) held.pricedOtherwise = true
-      needs.gates.checkpoint({
+      needs.billing.checkpoint({
         requestId: held.requestId,
         dispatchedAt: called.at,
         provider: called.provider,
@@ -78,7 +78,7 @@ export function keepCheckpoints(
   function failed(): void {
     if (!isMarked) return
     isMarked = false
-    needs.gates.checkpoint({ requestId: held.requestId, provider: null })
+    needs.billing.checkpoint({ requestId: held.requestId, provider: null })
   }
 
   let alarm = needs.timers.set(needs.checkpointFirstMs, mark)

@@ -2,10 +2,10 @@
 // the ends of keys and secrets as they pass.
 
 import type { Keys } from '../store/contract/operator.ts'
-import type { Gates } from '../store/contract/store.ts'
+import type { BillingStore } from '../store/contract/store.ts'
 
 export type SweepNeeds = {
-  readonly gates: Pick<Gates, 'sweep'>
+  readonly billing: Pick<BillingStore, 'sweep'>
   readonly keys: Pick<Keys, 'markEnds'>
   readonly live: Iterable<string>
   readonly forget: (keyId: string) => void
@@ -15,7 +15,7 @@ export type SweepNeeds = {
 
 // The first sweep runs before the listener opens: what a crash left is booked before anything new.
 export async function sweepOnce(needs: SweepNeeds): Promise<void> {
-  const rows = await needs.gates.sweep([...needs.live])
+  const rows = await needs.billing.sweep([...needs.live])
   if (rows > 0) needs.onSwept(rows)
 }
 

@@ -16,7 +16,7 @@ import type { CoarseTimers } from '../lib/coarse-timers.ts'
 import { memoize } from '../lib/memoize.ts'
 import type { Pauses } from '../lib/pauses.ts'
 import type { Roster } from '../lib/roster.ts'
-import { type Gates, NOTHING_SERVED, type Settled, type Settlement } from '../store/contract/store.ts'
+import { type BillingStore, NOTHING_SERVED, type Settled, type Settlement } from '../store/contract/store.ts'
 import { outputEstimate, promptEstimate, type TokenCounter } from './estimate.ts'
 
 // A granted hold: released on every exit path, unless it was settled.
@@ -38,7 +38,7 @@ export type Held = {
 }
 
 export type SettleNeeds = {
-  readonly gates: Pick<Gates, 'settle'>
+  readonly billing: Pick<BillingStore, 'settle'>
   readonly counter: TokenCounter
   readonly clock: Clock
   readonly settleWaitMs: number
@@ -211,7 +211,7 @@ function book(held: Held, bill: Settlement, needs: SettleNeeds): Promise<void> {
       late.cancel()
       resolve()
     }
-    needs.gates.settle(bill).then(booked, error => void bookLate(bill, error, needs).then(booked))
+    needs.billing.settle(bill).then(booked, error => void bookLate(bill, error, needs).then(booked))
   })
 }
 
@@ -221,7 +221,7 @@ async function bookLate(bill: Settlement, first: unknown, needs: SettleNeeds): P
     needs.onLate(bill.requestId, error)
     await needs.pauses.rest(wait)
     try {
-      return await needs.gates.settle(bill)
+      return await needs.billing.settle(bill)
     } catch (again) {
       error = again
     }

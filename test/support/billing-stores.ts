@@ -11,7 +11,7 @@ import { systemClock } from '../../src/lib/clock.ts'
 import { auditDatabase } from '../../src/store/audit/audit.ts'
 import type { AuditReport } from '../../src/store/audit/passes.ts'
 import { auditPostgres } from '../../src/store/audit/postgres.ts'
-import type { Checkpoint, GateAsk, Settlement, Store } from '../../src/store/contract/store.ts'
+import type { Checkpoint, ReservationRequest, Settlement, Store } from '../../src/store/contract/store.ts'
 import { openPostgres } from '../../src/store/postgres/postgres.ts'
 import { openSqlite } from '../../src/store/sqlite/sqlite.ts'
 import { temporaryFolder } from './folder.ts'
@@ -52,7 +52,7 @@ export type Fixture = AsyncDisposable & {
   tamper(statement: string): Promise<void>
   // Damages the database for good; gives the invariants that the audit then finds broken.
   plant(statement: string): Promise<readonly string[]>
-  ask(requestId: string, change?: Partial<GateAsk>): GateAsk
+  ask(requestId: string, change?: Partial<ReservationRequest>): ReservationRequest
   // Where rows have times that the test decides, a key's count of the day cannot be that of its rows: it is cleared before the
   // audit.
   clearDaysAtEnd(): void
@@ -221,7 +221,7 @@ export function newKey(id = 'key') {
   }
 }
 
-function facts(requestId: string): GateAsk['facts'] {
+function facts(requestId: string): ReservationRequest['facts'] {
   return {
     requestId,
     clientRequestId: null,

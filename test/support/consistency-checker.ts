@@ -15,7 +15,7 @@ import { credits } from './usage.ts'
 export type Tally = { rows: number; whole: number; cut: number; recovered: number }
 
 // The store's own rows, read past the gateway.
-export type Books = AsyncDisposable & {
+export type AccountBalances = AsyncDisposable & {
   audit(): Promise<AuditReport>
   rowsAfter(requestId: string): Promise<readonly BookedRow[]>
   find(requestIds: readonly string[]): Promise<readonly BookedRow[]>
@@ -38,7 +38,7 @@ export type ConsistencyChecker = {
 
 // `said`: what the gateways printed, for the report.
 export function openConsistencyChecker(
-  books: Books,
+  books: AccountBalances,
   upstream: Upstream,
   said: () => readonly string[],
 ): ConsistencyChecker {
@@ -91,7 +91,7 @@ export function openConsistencyChecker(
 
 const COLUMNS = 'request_id, state, outcome, cost, attempts'
 
-export function sqliteBooks(dataDir: string): Books {
+export function sqliteBooks(dataDir: string): AccountBalances {
   const file = join(dataDir, 'turnpike.db')
   const db = new DatabaseSync(file, { readOnly: true, timeout: 5000, readBigInts: true })
   const after = db.prepare(`SELECT ${COLUMNS} FROM usage WHERE request_id > ? ORDER BY 1`)
@@ -108,7 +108,7 @@ export function sqliteBooks(dataDir: string): Books {
   }
 }
 
-export function postgresBooks(url: string): Books & { countMarked(): Promise<number> } {
+export function postgresBooks(url: string): AccountBalances & { countMarked(): Promise<number> } {
   const types = { getTypeParser: (oid: number) => (oid === 20 ? BigInt : (text: string) => text) }
   const pool = new pg.Pool({ connectionString: url, max: 1, types })
   const ask = async (text: string, values: unknown[]) => (await pool.query<BookedRow>(text, values)).rows

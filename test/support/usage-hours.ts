@@ -3,7 +3,7 @@
 import type { UsageRow } from '../../src/domain/usage.ts'
 import { HOUR_MS } from '../../src/domain/usage-hours.ts'
 import type { SummaryGroup, SummaryRow } from '../../src/store/contract/operator.ts'
-import type { GateAsk, Store } from '../../src/store/contract/store.ts'
+import type { ReservationRequest, Store } from '../../src/store/contract/store.ts'
 import { rollUp } from '../../src/store/roll-up.ts'
 import { idAt } from '../../src/store/sql/time-order.ts'
 import { bill, type Fixture } from './billing-stores.ts'
@@ -12,7 +12,7 @@ import type { Rooms } from './engines.ts'
 export const SOME_HOUR = Math.floor(Date.UTC(2026, 2, 3, 22) / HOUR_MS)
 
 // A request of that time, as a gateway would ask for it.
-export function askAt(fixture: Fixture, at: number, change: Partial<GateAsk> = {}): GateAsk {
+export function askAt(fixture: Fixture, at: number, change: Partial<ReservationRequest> = {}): ReservationRequest {
   const requestId = idAt(at)
   fixture.clearDaysAtEnd()
   const ask = fixture.ask(requestId, change)
@@ -22,8 +22,8 @@ export function askAt(fixture: Fixture, at: number, change: Partial<GateAsk> = {
 // A note is written behind; what is awaited after it is written with it or later.
 export async function noteAt(fixture: Fixture, at: number, requests = 1): Promise<void> {
   const { facts } = askAt(fixture, at)
-  fixture.store.gates.note({ facts, httpStatus: 429, errorCode: 'rate_limit_exceeded', requests })
-  await fixture.store.gates.settle(bill('nobody', {}))
+  fixture.store.billing.logRefusal({ facts, httpStatus: 429, errorCode: 'rate_limit_exceeded', requests })
+  await fixture.store.billing.settle(bill('nobody', {}))
 }
 
 export async function rollUpAll(store: Store, overForMs = 0): Promise<number> {

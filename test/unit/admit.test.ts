@@ -143,8 +143,8 @@ function openFixture({ shared, lookMs = 0 }: { readonly shared: boolean; readonl
     keyPrefix: 'svc_live_',
     clock,
     onCache: () => undefined,
-    gates: {
-      async bearer() {
+    billing: {
+      async findKey() {
         const found = kept
         seen.looks += 1
         seen.atOnceMax = Math.max(seen.atOnceMax, ++atOnce)
@@ -161,7 +161,7 @@ function openFixture({ shared, lookMs = 0 }: { readonly shared: boolean; readonl
     const needs = {
       authenticator: authenticate,
       limits,
-      gates: { touch: () => undefined },
+      billing: { touch: () => undefined },
       recognised: () => undefined,
     }
     try {

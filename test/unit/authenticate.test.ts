@@ -52,8 +52,8 @@ test('a valid key that was never seen is looked up while its address has thousan
     keyPrefix: 'svc_live_',
     clock: systemClock,
     onCache: () => undefined,
-    gates: {
-      async bearer(asked) {
+    billing: {
+      async findKey(asked) {
         await answering.promise
         return asked === hash ? bearerOf(keyWith()) : undefined
       },
@@ -89,7 +89,7 @@ test('an unknown key of one address waits for three statements at most, however 
     keyPrefix: 'svc_live_',
     clock: systemClock,
     onCache: () => undefined,
-    gates: { bearer },
+    billing: { findKey: bearer },
   })
   const ask = async (secret: string, address: string) => {
     await assert.rejects(async () => authenticate.authenticate(callWith(secret, address)), Refusal)
@@ -115,7 +115,7 @@ function openFixture() {
     keyPrefix: 'svc_live_',
     clock: systemClock,
     onCache: () => undefined,
-    gates: { bearer: async () => bearerOf(keyWith({ id: keyIds.at(-1) ?? '' })) },
+    billing: { findKey: async () => bearerOf(keyWith({ id: keyIds.at(-1) ?? '' })) },
   })
   return {
     forget: authenticate.forget,

@@ -97,7 +97,7 @@ function keeping() {
   const called = { provider: 'p', model: MODEL as never, at: 0 }
   let ring = () => assert.fail('no alarm is set')
   const needs = {
-    gates: { checkpoint: (mark: Checkpoint | Unmarked) => void marks.push(mark) },
+    billing: { checkpoint: (mark: Checkpoint | Unmarked) => void marks.push(mark) },
     checkpointFirstMs: 1,
     checkpointEveryMs: 1,
     timers: {

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { dayOf } from '../../src/domain/key.ts'
-import { type AccountPage, applyOp, type Desk, type KeyPage } from '../../src/store/billing/transitions.ts'
-import type { GateAsk } from '../../src/store/contract/store.ts'
+import { type AccountRecord, applyOp, type KeyRecord, type UnitOfWork } from '../../src/store/billing/transitions.ts'
+import type { ReservationRequest } from '../../src/store/contract/store.ts'
 
 const DAY_MS = 86_400_000
 const MIDNIGHT = 20_000 * DAY_MS
 
 test('a clock that goes back over midnight and forth again grants no request of the day twice', () => {
-  const desk = deskOf({ dailyLimit: 3 })
+  const unit = deskOf({ dailyLimit: 3 })
   const times = [
     ...Array<number>(2).fill(MIDNIGHT + 1000),
     MIDNIGHT - 1000,
@@ -17,39 +17,39 @@ test('a clock that goes back over midnight and forth again grants no request of 
     MIDNIGHT + 2000,
   ]
 
-  const verdicts = times.map(now => desk.gate(now))
+  const verdicts = times.map(now => unit.gate(now))
 
-  assert.deepEqual(verdicts, [...Array(3).fill('granted'), ...Array(5).fill('daily_spent')])
-  assert.deepEqual([desk.key.day, desk.key.dayCount], [dayOf(MIDNIGHT), 3])
+  assert.deepEqual(verdicts, [...Array(3).fill('reserved'), ...Array(5).fill('daily_spent')])
+  assert.deepEqual([unit.key.day, unit.key.dayCount], [dayOf(MIDNIGHT), 3])
 })
 
 test('the next day begins with none', () => {
-  const desk = deskOf({ dailyLimit: 1 })
-  const verdicts = [MIDNIGHT - 1, MIDNIGHT - 1, MIDNIGHT, MIDNIGHT].map(now => desk.gate(now))
+  const unit = deskOf({ dailyLimit: 1 })
+  const verdicts = [MIDNIGHT - 1, MIDNIGHT - 1, MIDNIGHT, MIDNIGHT].map(now => unit.gate(now))
 
-  assert.deepEqual(verdicts, ['granted', 'daily_spent', 'granted', 'daily_spent'])
+  assert.deepEqual(verdicts, ['reserved', 'daily_spent', 'reserved', 'daily_spent'])
 })
 
 // What a gate for a free row needs of a transaction, and nothing more.
 function deskOf({ dailyLimit }: { readonly dailyLimit: number }) {
   const account = { id: 'acct', status: 'active', available: 0n, held: 0n, spent: 0n, owed: 0n, dirty: false }
   const books = { id: 'key', version: 1, held: 0n, spent: 0n, creditLimit: null, expiresAt: null, dead: false }
-  const key = { ...books, dailyLimit, day: 0, dayCount: 0, dirty: false } as unknown as KeyPage
+  const key = { ...books, dailyLimit, day: 0, dayCount: 0, dirty: false } as unknown as KeyRecord
   const facts = { keyId: 'key', accountId: 'acct', createdAt: 0 }
-  const entry = { kind: 'free', outcome: 'completed', httpStatus: 200, errorCode: null }
+  const entry = { kind: 'unbilled', outcome: 'completed', httpStatus: 200, errorCode: null }
   const rest = { keyVersion: 1, graceExpiresAt: null, evenIfSuspended: false, modelRequested: null, stream: false }
-  const ask = { facts, entry, ...rest } as unknown as GateAsk
+  const ask = { facts, entry, ...rest } as unknown as ReservationRequest
   return {
     key,
     gate(now: number): unknown {
-      const desk = {
+      const unit = {
         now,
-        account: () => account as unknown as AccountPage,
+        account: () => account as unknown as AccountRecord,
         key: () => key,
         changes: () => undefined,
         insertClosed: () => undefined,
-      } as unknown as Desk
-      return (applyOp({ do: 'gate', ask }, desk) as { readonly kind: string }).kind
+      } as unknown as UnitOfWork
+      return (applyOp({ do: 'reserve', ask }, unit) as { readonly kind: string }).kind
     },
   }
 }

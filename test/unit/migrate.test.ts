@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { systemClock } from '../../src/lib/clock.ts'
 import { APPLICATION_ID, migrate } from '../../src/store/sqlite/migrate.ts'
 import { sqliteSql } from '../../src/store/sqlite/sql.ts'
-import { hotStatements } from '../../src/store/sqlite/statements.ts'
+import { billingStatements } from '../../src/store/sqlite/statements.ts'
 
 const GROUND = new URL('../../src/store/sqlite/migrations/0001-ground.sql', import.meta.url)
 
@@ -68,7 +68,7 @@ test('states and kinds outside their lists are still refused, and the file is wh
 test('no statement that writes on the hot path makes SQLite build a table for it', () => {
   const sql = sqliteSql(':memory:', systemClock)
   migrate(sql.db)
-  const texts = Object.entries(hotStatements(sql)).map(([name, statement]) => [name, statement.sourceSQL] as const)
+  const texts = Object.entries(billingStatements(sql)).map(([name, statement]) => [name, statement.sourceSQL] as const)
   const builders = texts.filter(([, text]) => {
     const steps = sql.db.prepare(`EXPLAIN ${text}`).all()
     return steps.some(({ opcode }) => opcode === 'OpenEphemeral')

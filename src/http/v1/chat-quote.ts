@@ -67,7 +67,7 @@ function limitsObject({ decision, granted }: Quote, pass: Pass, { limits }: Chat
   const { key } = bearer
   const rpm = limits.rpm(key)
   const inFlight = limits.inFlight(key.id)
-  const purse = granted.purse
+  const balances = granted.balances
   return {
     rpm: {
       verdict: rpm.remaining > 0 ? 'ok' : 'rate_limit_exceeded',
@@ -91,8 +91,8 @@ function limitsObject({ decision, granted }: Quote, pass: Pass, { limits }: Chat
     credits: {
       verdict: decision.kind === 'fits' ? 'ok' : decision.heldByOthers ? 'credits_held' : 'insufficient_credits',
       limit: decision.kind === 'fits' ? null : decision.limit,
-      available: formatCredits(purse === null ? 0n : leastLeft(purse.balance, purse.key)),
-      owed: formatCredits(purse?.balance.owed ?? 0n),
+      available: formatCredits(balances === null ? 0n : leastLeft(balances.balance, balances.key)),
+      owed: formatCredits(balances?.balance.owed ?? 0n),
       required: formatCredits(decision.kind === 'fits' ? decision.hold : decision.required),
       affordable_max_tokens: decision.kind === 'fits' ? decision.outputTokens : decision.affordableTokens,
     },

@@ -20,9 +20,9 @@ function introspection(pass: Pass, granted: Granted, { limits }: FreeNeeds) {
   const { key, secret, account, label } = pass.bearer
   const rpm = limits.rpm(key)
   const daily = limits.daily(pass.bearer)
-  assert(granted.purse !== null)
-  const { balance } = granted.purse
-  const left = leastLeft(balance, granted.purse.key)
+  assert(granted.balances !== null)
+  const { balance } = granted.balances
+  const left = leastLeft(balance, granted.balances.key)
   return {
     object: 'key',
     id: key.id,

@@ -35,7 +35,7 @@ async function serve(
   needs: FreeNeeds,
 ): Promise<Served> {
   const answer = await work()
-  const entry = { kind: 'free', outcome: 'completed', httpStatus: answer.status, errorCode: null } as const
+  const entry = { kind: 'unbilled', outcome: 'completed', httpStatus: answer.status, errorCode: null } as const
   const granted = await enter(pass, { rule, entry }, needs)
   const headers = [
     ...commonHeaders(it, undefined, needs.reply),

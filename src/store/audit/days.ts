@@ -1,6 +1,7 @@
 // Recounts days: how many usage rows of each key count on each UTC day, compared with the key's own counter and with its daily
 // limit. See docs/decisions/audit-and-transfer.md.
 import { DAY_MS, dayOf } from '../../domain/key.ts'
+import { REFUSALS, type RefusalCode } from '../../domain/refusal.ts'
 import { DAY_HOURS } from '../../domain/usage-hours.ts'
 import type { HourBook } from './hours.ts'
 import type { AuditCounts, Pass, PassRow } from './tally.ts'
@@ -39,20 +40,12 @@ export function limitChangesPass({ changes }: DayBook): Pass {
   }
 }
 
-// These count against nothing: refusals at or before the limits, those for lack of credits, and unexpected errors before the
-// reservation. An unknown path does not count either, an unknown row or model does.
-const UNCOUNTED = [
-  'ip_not_allowed',
-  'account_suspended',
-  'method_not_allowed',
-  'insufficient_scope',
-  'rate_limit_exceeded',
-  'daily_limit_exceeded',
-  'concurrency_exceeded',
-  'insufficient_credits',
-  'credits_held',
-  'internal_error',
-]
+// Refusals that count in the day are those that the reservation writes: not the ones at or before the limits, those for lack of
+// credits, and unexpected errors. An unknown path does not count either, an unknown row or model does.
+const UNCOUNTED = (Object.keys(REFUSALS) as RefusalCode[]).filter(code => {
+  const { counts, row } = REFUSALS[code]
+  return !counts || row !== 'gate'
+})
 // A row with a price was reserved, whatever happened later.
 const COUNTS = `price IS NOT NULL OR error_code IS NULL OR (error_code NOT IN (${UNCOUNTED.map(code => `'${code}'`)})
   AND (error_code <> 'not_found' OR endpoint <> 'unknown'))`

@@ -2,10 +2,10 @@
 // both engines book alike and tests need no database.
 import type { Nano } from '../../domain/credits.ts'
 
-export type Books = { available: Nano; held: Nano; spent: Nano; owed: Nano }
-export type KeyBooks = { spent: Nano; held: Nano; creditLimit: Nano | null }
+export type AccountBalances = { available: Nano; held: Nano; spent: Nano; owed: Nano }
+export type KeyBalances = { spent: Nano; held: Nano; creditLimit: Nano | null }
 
-export function takeHold(hold: Nano, account: Books, key: KeyBooks): void {
+export function takeHold(hold: Nano, account: AccountBalances, key: KeyBalances): void {
   account.available -= hold
   account.held += hold
   key.held += hold
@@ -13,7 +13,7 @@ export function takeHold(hold: Nano, account: Books, key: KeyBooks): void {
 
 // The whole cost is booked: from the hold, then from the available credits, and the remainder is owed. Released credits pay debts
 // first. Since only one of available and owed is above zero, their difference is sufficient.
-export function bookCost(hold: Nano, cost: Nano, account: Books, key: KeyBooks): void {
+export function bookCost(hold: Nano, cost: Nano, account: AccountBalances, key: KeyBalances): void {
   const net = account.available - account.owed + hold - cost
   account.available = positive(net)
   account.owed = positive(-net)

@@ -1,35 +1,35 @@
 // Encodes billing operations for the store's thread and back, as flat lists of plain values. Cloning an object also writes every
 // field's name; a flat list takes a third of the time, and every reservation and settlement pays for it.
-import type { GateAsk, Verdict } from '../contract/store.ts'
+import type { Reservation, ReservationRequest } from '../contract/store.ts'
 import type { BatchResult } from './group-commit.ts'
-import type { HotOp, HotResult } from './transitions.ts'
+import type { BillingOp, BillingResult } from './transitions.ts'
 import { BILL_SIZE, FACTS_SIZE, packBill, packFacts, unpackBill, unpackFacts } from './usage-binders.ts'
 
 export type FlatBatch = unknown[]
 
-export function packOps(ops: readonly HotOp[]): FlatBatch {
+export function packOps(ops: readonly BillingOp[]): FlatBatch {
   const flat: unknown[] = []
   for (const op of ops) {
     flat.push(op.do)
-    if (op.do === 'gate') packGate(flat, op.ask)
+    if (op.do === 'reserve') packGate(flat, op.ask)
     else if (op.do === 'settle') packBill(flat, op.bill)
     else flat.push(op)
   }
   return flat
 }
 
-export function unpackOps(flat: FlatBatch): HotOp[] {
-  const ops: HotOp[] = []
+export function unpackOps(flat: FlatBatch): BillingOp[] {
+  const ops: BillingOp[] = []
   for (let at = 0; at < flat.length; ) {
     const kind = flat[at]
-    if (kind === 'gate') {
-      ops.push({ do: 'gate', ask: unpackGate(flat, at + 1) })
+    if (kind === 'reserve') {
+      ops.push({ do: 'reserve', ask: unpackGate(flat, at + 1) })
       at += 1 + GATE_SIZE
     } else if (kind === 'settle') {
       ops.push({ do: 'settle', bill: unpackBill(flat, at + 1) })
       at += 1 + BILL_SIZE
     } else {
-      ops.push(flat[at + 1] as HotOp)
+      ops.push(flat[at + 1] as BillingOp)
       at += 2
     }
   }
@@ -37,7 +37,7 @@ export function unpackOps(flat: FlatBatch): HotOp[] {
 }
 
 // A granted hold is five values, a settlement one string; rarer results are cloned as they are.
-export function packResults(results: readonly BatchResult<HotResult>[]): FlatBatch {
+export function packResults(results: readonly BatchResult<BillingResult>[]): FlatBatch {
   const flat: unknown[] = []
   for (const result of results) {
     if (result.ok && typeof result.value === 'string') flat.push(result.value)
@@ -49,26 +49,26 @@ export function packResults(results: readonly BatchResult<HotResult>[]): FlatBat
   return flat
 }
 
-export function unpackResults(flat: FlatBatch): BatchResult<HotResult>[] {
-  const results: BatchResult<HotResult>[] = []
+export function unpackResults(flat: FlatBatch): BatchResult<BillingResult>[] {
+  const results: BatchResult<BillingResult>[] = []
   for (let at = 0; at < flat.length; ) {
     const kind = flat[at]
     if (kind === GRANTED) {
       const value = {
-        kind: 'granted',
+        kind: 'reserved',
         hold: flat[at + 1],
         outputTokens: flat[at + 2],
         day: flat[at + 3],
         dayCount: flat[at + 4],
-        purse: null,
-      } as Verdict
+        balances: null,
+      } as Reservation
       results.push({ ok: true, value })
       at += 5
     } else if (kind === OTHER) {
-      results.push(flat[at + 1] as BatchResult<HotResult>)
+      results.push(flat[at + 1] as BatchResult<BillingResult>)
       at += 2
     } else {
-      results.push({ ok: true, value: kind as HotResult })
+      results.push({ ok: true, value: kind as BillingResult })
       at += 1
     }
   }
@@ -78,16 +78,16 @@ export function unpackResults(flat: FlatBatch): BatchResult<HotResult>[] {
 const GRANTED = 1
 const OTHER = 2
 
-type GrantedHold = Extract<Verdict, { kind: 'granted' }> & { readonly purse: null }
+type GrantedHold = Extract<Reservation, { kind: 'reserved' }> & { readonly balances: null }
 
-function isHold(value: HotResult): value is GrantedHold {
-  return typeof value === 'object' && value !== null && value.kind === 'granted' && value.purse === null
+function isHold(value: BillingResult): value is GrantedHold {
+  return typeof value === 'object' && value !== null && value.kind === 'reserved' && value.balances === null
 }
 
 // In addition to the facts of its request, written and read by position: decoding must give what was encoded, field by field.
 const GATE_SIZE = FACTS_SIZE + 14
 
-function packGate(flat: unknown[], ask: GateAsk): void {
+function packGate(flat: unknown[], ask: ReservationRequest): void {
   const { facts, entry } = ask
   packFacts(flat, facts)
   flat.push(
@@ -99,14 +99,14 @@ function packGate(flat: unknown[], ask: GateAsk): void {
     ask.isRefusalCounted,
     entry.kind,
   )
-  if (entry.kind === 'free') flat.push(entry.outcome, entry.httpStatus, entry.errorCode, null, null, null, null)
+  if (entry.kind === 'unbilled') flat.push(entry.outcome, entry.httpStatus, entry.errorCode, null, null, null, null)
   else {
     const { base, baseAtBest, outputPrice, outputTokens, outputTokensMin, priceVersion, price } = entry
     flat.push(base, outputPrice, outputTokens, outputTokensMin, priceVersion, price, baseAtBest)
   }
 }
 
-function unpackGate(flat: FlatBatch, start: number): GateAsk {
+function unpackGate(flat: FlatBatch, start: number): ReservationRequest {
   const at = start + FACTS_SIZE
   return {
     facts: unpackFacts(flat, start),
@@ -117,17 +117,17 @@ function unpackGate(flat: FlatBatch, start: number): GateAsk {
     stream: flat[at + 4],
     isRefusalCounted: flat[at + 5],
     entry: unpackEntry(flat, at + 6),
-  } as GateAsk
+  } as ReservationRequest
 }
 
-function unpackEntry(flat: FlatBatch, at: number): GateAsk['entry'] {
-  if (flat[at] === 'free') {
+function unpackEntry(flat: FlatBatch, at: number): ReservationRequest['entry'] {
+  if (flat[at] === 'unbilled') {
     return {
-      kind: 'free',
+      kind: 'unbilled',
       outcome: flat[at + 1],
       httpStatus: flat[at + 2],
       errorCode: flat[at + 3],
-    } as GateAsk['entry']
+    } as ReservationRequest['entry']
   }
   return {
     kind: 'hold',
@@ -138,5 +138,5 @@ function unpackEntry(flat: FlatBatch, at: number): GateAsk['entry'] {
     priceVersion: flat[at + 5],
     price: flat[at + 6],
     baseAtBest: flat[at + 7],
-  } as GateAsk['entry']
+  } as ReservationRequest['entry']
 }

@@ -2,17 +2,17 @@
 // background.
 import { systemClock } from '../../lib/clock.ts'
 import {
-  type GateAsk,
-  type Gates,
+  type BillingStore,
   NOTHING_SERVED,
   type RefusedRow,
+  type Reservation,
+  type ReservationRequest,
   type Settled,
   type Settlement,
   StoreUnavailable,
-  type Verdict,
 } from '../contract/store.ts'
 import { type BatchResult, groupCommit } from './group-commit.ts'
-import type { HotOp, HotResult } from './transitions.ts'
+import type { BillingOp, BillingResult } from './transitions.ts'
 
 export type CommitBounds = {
   readonly batchMax: number
@@ -30,17 +30,17 @@ export const COMMIT_BOUNDS: CommitBounds = {
   gateWaitMsMax: 10_000,
 }
 
-type GateSide = Omit<Gates, 'bearer'> & { flush(): void; drained(): Promise<void> }
-type Commit = (ops: readonly HotOp[]) => Promise<readonly BatchResult<HotResult>[]>
+type BillingClient = Omit<BillingStore, 'findKey'> & { flush(): void; drained(): Promise<void> }
+type Commit = (ops: readonly BillingOp[]) => Promise<readonly BatchResult<BillingResult>[]>
 
-export function gateSide(commit: Commit, bounds: CommitBounds): GateSide {
-  const { submit, drained } = groupCommit<HotOp, HotResult>(commit, bounds, tooMany, {
+export function billingClient(commit: Commit, bounds: CommitBounds): BillingClient {
+  const { submit, drained } = groupCommit<BillingOp, BillingResult>(commit, bounds, tooMany, {
     waitMsMax: bounds.gateWaitMsMax,
-    isBounded: op => op.do === 'gate',
+    isBounded: op => op.do === 'reserve',
     error: () => new StoreUnavailable('the database did not respond in time'),
     onLate(op, verdict) {
       // If this fails too, a sweep finds a row without a live request.
-      if (op.do !== 'gate' || op.ask.entry.kind !== 'hold' || !isGranted(verdict)) return
+      if (op.do !== 'reserve' || op.ask.entry.kind !== 'hold' || !isGranted(verdict)) return
       submit({ do: 'settle', bill: releaseOf(op.ask) }).catch(() => undefined)
     },
   })
@@ -49,7 +49,7 @@ export function gateSide(commit: Commit, bounds: CommitBounds): GateSide {
   let touching = false
 
   // Written in the background: nothing waits for these, and beyond a bound they are dropped instead of kept.
-  function writeBehind(op: HotOp): void {
+  function writeBehind(op: BillingOp): void {
     if (behind >= bounds.behindMax) return
     behind += 1
     submit(op)
@@ -66,10 +66,10 @@ export function gateSide(commit: Commit, bounds: CommitBounds): GateSide {
   }
 
   return {
-    gate: ask => submit({ do: 'gate', ask }) as Promise<Verdict>,
+    reserve: ask => submit({ do: 'reserve', ask }) as Promise<Reservation>,
     settle: bill => submit({ do: 'settle', bill }) as Promise<Settled>,
     checkpoint: mark => writeBehind({ do: 'checkpoint', mark }),
-    note: (row: RefusedRow) => writeBehind({ do: 'note', row }),
+    logRefusal: (row: RefusedRow) => writeBehind({ do: 'log_refusal', row }),
     touch(hash, at) {
       touched.set(hash, at)
       if (touching) return
@@ -86,12 +86,12 @@ function tooMany(): Error {
   return new StoreUnavailable('too many queued database writes')
 }
 
-function isGranted(verdict: HotResult): boolean {
-  return typeof verdict === 'object' && verdict?.kind === 'granted'
+function isGranted(verdict: BillingResult): boolean {
+  return typeof verdict === 'object' && verdict?.kind === 'reserved'
 }
 
 // Its caller got a 503 before the row existed.
-function releaseOf({ facts }: GateAsk): Settlement {
+function releaseOf({ facts }: ReservationRequest): Settlement {
   return {
     ...NOTHING_SERVED,
     requestId: facts.requestId,

@@ -1,13 +1,13 @@
 // Reads billing records from SQL rows, which look the same on both engines.
 import type { Nano } from '../../domain/credits.ts'
 import { big, bigOrNull, int, intOrNull, type Row, text, textOrNull } from '../sql/sql.ts'
-import type { AccountPage, KeyPage, RowPage } from './transitions.ts'
+import type { AccountRecord, KeyRecord, UsageRecord } from './transitions.ts'
 import { select } from './usage-columns.ts'
 
-export const ACCOUNT_PAGE = 'id, status, available, held, spent, owed'
-export const KEY_PAGE = `k.id, k.version, k.daily_limit, k.credit_limit, k.expires_at, k.expired_at, k.revoked_at,
+export const ACCOUNT_COLUMNS = 'id, status, available, held, spent, owed'
+export const KEY_COLUMNS = `k.id, k.version, k.daily_limit, k.credit_limit, k.expires_at, k.expired_at, k.revoked_at,
   b.spent, b.held, b.day, b.day_count`
-export const ROW_PAGE = select([
+export const RECORD_COLUMNS = select([
   'request_id',
   'state',
   'account_id',
@@ -18,7 +18,7 @@ export const ROW_PAGE = select([
   'created_at',
 ])
 
-export function readAccountPage(row: Row): AccountPage {
+export function readAccountRecord(row: Row): AccountRecord {
   return {
     id: text(row.id),
     status: text(row.status),
@@ -30,7 +30,7 @@ export function readAccountPage(row: Row): AccountPage {
   }
 }
 
-export function readKeyPage(row: Row): KeyPage {
+export function readKeyRecord(row: Row): KeyRecord {
   return {
     id: text(row.id),
     version: int(row.version),
@@ -46,7 +46,7 @@ export function readKeyPage(row: Row): KeyPage {
   }
 }
 
-export function readRowPage(row: Row): RowPage {
+export function readUsageRecord(row: Row): UsageRecord {
   return {
     requestId: text(row.request_id),
     state: text(row.state),

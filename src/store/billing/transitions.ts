@@ -6,31 +6,31 @@ import { countMayHelp, decideHold } from '../../domain/hold.ts'
 import { dayOf } from '../../domain/key.ts'
 import type { RequestFacts } from '../../domain/usage.ts'
 import {
+  type Balances,
   type Checkpoint,
-  type GateAsk,
   type HoldEntry,
   NOTHING_SERVED,
-  type Purse,
   type RefusedRow,
+  type Reservation,
+  type ReservationRequest,
   type Settled,
   type Settlement,
   type Unmarked,
-  type Verdict,
 } from '../contract/store.ts'
-import { type Books, bookCost, type KeyBooks, takeHold } from './balances.ts'
+import { type AccountBalances, bookCost, type KeyBalances, takeHold } from './balances.ts'
 
-export type HotOp =
-  | { readonly do: 'gate'; readonly ask: GateAsk }
+export type BillingOp =
+  | { readonly do: 'reserve'; readonly ask: ReservationRequest }
   | { readonly do: 'settle'; readonly bill: Settlement }
   | { readonly do: 'checkpoint'; readonly mark: Checkpoint | Unmarked }
-  | { readonly do: 'note'; readonly row: RefusedRow }
+  | { readonly do: 'log_refusal'; readonly row: RefusedRow }
   | { readonly do: 'touch'; readonly hash: string; readonly at: number }
   | { readonly do: 'sweep'; readonly live: readonly string[] }
 
-export type HotResult = Verdict | Settled | number | null
+export type BillingResult = Reservation | Settled | number | null
 
-export type AccountPage = Books & { readonly id: string; readonly status: string; dirty: boolean }
-export type KeyPage = KeyBooks & {
+export type AccountRecord = AccountBalances & { readonly id: string; readonly status: string; dirty: boolean }
+export type KeyRecord = KeyBalances & {
   readonly id: string
   readonly version: number
   readonly dailyLimit: number | null
@@ -42,7 +42,7 @@ export type KeyPage = KeyBooks & {
 }
 
 // The money fields of a usage row.
-export type RowPage = {
+export type UsageRecord = {
   readonly requestId: string
   readonly state: string
   readonly accountId: string
@@ -53,20 +53,20 @@ export type RowPage = {
   readonly createdAt: number
 }
 
-export type Desk = {
+export type UnitOfWork = {
   // By the database's clock, read when nobody else can change the records any more.
   readonly now: number
-  account(id: string): AccountPage | undefined
-  key(id: string): KeyPage | undefined
-  row(requestId: string): RowPage | undefined
+  account(id: string): AccountRecord | undefined
+  key(id: string): KeyRecord | undefined
+  row(requestId: string): UsageRecord | undefined
   // Open rows without a live request: those of dead owners, and our own that are not in `live`.
-  abandoned(live: readonly string[]): Iterable<RowPage>
+  abandoned(live: readonly string[]): Iterable<UsageRecord>
   // A row of this time is written or changed: if its hour was rolled up, the sums are out of date.
   changes(createdAt: number): void
 
   insertOpen(row: OpenedRow): void
   insertClosed(row: ClosedRow): void
-  closeRow(row: RowPage, to: 'settled' | 'recovered', bill: Settlement): void
+  closeRow(row: UsageRecord, to: 'settled' | 'recovered', bill: Settlement): void
   charge(accountId: string, requestId: string, amount: Nano): void
   correct(accountId: string, requestId: string, amount: Nano): void
   checkpoint(requestId: string, mark: string | null): void
@@ -94,58 +94,59 @@ export type ClosedRow = InsertedRow & {
   readonly requests: number
 }
 
-export function applyOp(op: HotOp, desk: Desk): HotResult {
+export function applyOp(op: BillingOp, unit: UnitOfWork): BillingResult {
   switch (op.do) {
-    case 'gate':
-      return gate(op.ask, desk)
+    case 'reserve':
+      return reserve(op.ask, unit)
     case 'settle':
-      return settle(op.bill, desk)
+      return settle(op.bill, unit)
     case 'checkpoint':
-      desk.checkpoint(op.mark.requestId, writeMark(op.mark))
+      unit.checkpoint(op.mark.requestId, writeMark(op.mark))
       return null
-    case 'note':
-      return note(op.row, desk)
+    case 'log_refusal':
+      return note(op.row, unit)
     case 'touch':
-      desk.touch(op.hash, op.at)
+      unit.touch(op.hash, op.at)
       return null
     case 'sweep':
-      return sweep(op.live, desk)
+      return sweep(op.live, unit)
   }
 }
 
-function gate(ask: GateAsk, desk: Desk): Verdict {
+function reserve(ask: ReservationRequest, unit: UnitOfWork): Reservation {
   const { facts, entry } = ask
-  const key = desk.key(facts.keyId)
-  const account = desk.account(facts.accountId)
-  const ended = (at: number | null) => at !== null && at <= desk.now
-  if (key === undefined || account === undefined || key.dead || key.version !== ask.keyVersion) return { kind: 'stale' }
-  if (ended(ask.graceExpiresAt) || ended(key.expiresAt)) return { kind: 'stale' }
+  const key = unit.key(facts.keyId)
+  const account = unit.account(facts.accountId)
+  const ended = (at: number | null) => at !== null && at <= unit.now
+  if (key === undefined || account === undefined || key.dead || key.version !== ask.keyVersion)
+    return { kind: 'key_changed' }
+  if (ended(ask.graceExpiresAt) || ended(key.expiresAt)) return { kind: 'key_changed' }
   if (account.status !== 'active' && !ask.evenIfSuspended) return { kind: 'suspended' }
 
-  turnDay(key, dayOf(desk.now))
+  turnDay(key, dayOf(unit.now))
   if (key.dailyLimit !== null && key.dayCount >= key.dailyLimit) {
-    insertRefused(ask, 429, 'daily_limit_exceeded', desk)
+    insertRefused(ask, 429, 'daily_limit_exceeded', unit)
     return { kind: 'daily_spent', day: key.day, dayCount: key.dayCount }
   }
-  const granted = entry.kind === 'hold' ? insertHold(ask, entry, account, key, desk) : insertAsAsked(ask, desk)
+  const granted = entry.kind === 'hold' ? insertHold(ask, entry, account, key, unit) : insertAsAsked(ask, unit)
   if (granted.kind === 'count_first') return granted
-  if (granted.kind === 'short') return { ...granted, owed: account.owed }
+  if (granted.kind === 'insufficient_funds') return { ...granted, owed: account.owed }
 
   key.dayCount += 1
   key.dirty = true
   return {
-    kind: 'granted',
+    kind: 'reserved',
     hold: granted.hold,
     outputTokens: granted.outputTokens,
     day: key.day,
     dayCount: key.dayCount,
-    purse: entry.kind === 'free' ? purseOf(account, key) : null,
+    balances: entry.kind === 'unbilled' ? balancesOf(account, key) : null,
   }
 }
 
 // A clock that goes back keeps counting in the later day, so that nobody gets a second day's requests. A day later than tomorrow
 // was written by a wrong clock: its count is kept, but no longer than to the end of tomorrow.
-function turnDay(key: KeyPage, today: number): void {
+function turnDay(key: KeyRecord, today: number): void {
   if (key.day < today) {
     key.day = today
     key.dayCount = 0
@@ -156,11 +157,17 @@ function turnDay(key: KeyPage, today: number): void {
   }
 }
 
-function insertHold(ask: GateAsk, entry: HoldEntry, account: AccountPage, key: KeyPage, desk: Desk) {
+function insertHold(
+  ask: ReservationRequest,
+  entry: HoldEntry,
+  account: AccountRecord,
+  key: KeyRecord,
+  unit: UnitOfWork,
+) {
   const decision = decideHold(entry, account, key)
-  if (decision.kind === 'short') {
+  if (decision.kind === 'insufficient_funds') {
     if (countMayHelp(entry, account, key)) return { kind: 'count_first' as const }
-    insertRefused(ask, 402, decision.heldByOthers ? 'credits_held' : 'insufficient_credits', desk)
+    insertRefused(ask, 402, decision.heldByOthers ? 'credits_held' : 'insufficient_credits', unit)
     return decision
   }
   const { facts, modelRequested, stream } = ask
@@ -168,82 +175,88 @@ function insertHold(ask: GateAsk, entry: HoldEntry, account: AccountPage, key: K
   const { hold, outputTokens } = decision
   takeHold(hold, account, key)
   account.dirty = true
-  desk.changes(facts.createdAt)
-  desk.insertOpen({ facts, modelRequested, stream, hold, priceVersion, price })
+  unit.changes(facts.createdAt)
+  unit.insertOpen({ facts, modelRequested, stream, hold, priceVersion, price })
   return { kind: 'fits' as const, hold, outputTokens }
 }
 
-function insertRefused(ask: GateAsk, httpStatus: number, errorCode: string, desk: Desk): void {
-  if (!ask.isRefusalCounted) insertFree(ask, 'refused', httpStatus, errorCode, desk)
+function insertRefused(ask: ReservationRequest, httpStatus: number, errorCode: string, unit: UnitOfWork): void {
+  if (!ask.isRefusalCounted) insertFree(ask, 'refused', httpStatus, errorCode, unit)
 }
 
-function insertAsAsked(ask: GateAsk, desk: Desk) {
-  if (ask.entry.kind === 'free') insertFree(ask, ask.entry.outcome, ask.entry.httpStatus, ask.entry.errorCode, desk)
+function insertAsAsked(ask: ReservationRequest, unit: UnitOfWork) {
+  if (ask.entry.kind === 'unbilled') insertFree(ask, ask.entry.outcome, ask.entry.httpStatus, ask.entry.errorCode, unit)
   return { kind: 'fits' as const, hold: 0n, outputTokens: 0 }
 }
 
-function insertFree(ask: GateAsk, outcome: string, httpStatus: number, errorCode: string | null, desk: Desk): void {
+function insertFree(
+  ask: ReservationRequest,
+  outcome: string,
+  httpStatus: number,
+  errorCode: string | null,
+  unit: UnitOfWork,
+): void {
   const { facts, modelRequested, stream } = ask
-  desk.changes(facts.createdAt)
-  desk.insertClosed({
+  unit.changes(facts.createdAt)
+  unit.insertClosed({
     facts,
     modelRequested,
     stream,
     outcome,
     httpStatus,
     errorCode,
-    finishedAt: desk.now,
+    finishedAt: unit.now,
     requests: 1,
   })
 }
 
 // Only an open row is settled; a recovered one takes the difference as a correction; a settled one takes nothing. Nobody else
 // writes between the read and the change.
-function settle(bill: Settlement, desk: Desk): Settled {
-  const row = desk.row(bill.requestId)
+function settle(bill: Settlement, unit: UnitOfWork): Settled {
+  const row = unit.row(bill.requestId)
   if (row === undefined) return 'unknown'
   if (row.state === 'settled') return 'again'
-  const { account, key } = pagesOf(row, desk)
+  const { account, key } = recordsOf(row, unit)
   account.dirty = key.dirty = true
-  desk.changes(row.createdAt)
-  desk.closeRow(row, 'settled', bill)
+  unit.changes(row.createdAt)
+  unit.closeRow(row, 'settled', bill)
   if (row.state === 'open') {
     bookCost(row.hold, bill.cost, account, key)
-    if (bill.cost > 0n) desk.charge(account.id, bill.requestId, -bill.cost)
+    if (bill.cost > 0n) unit.charge(account.id, bill.requestId, -bill.cost)
     return 'settled'
   }
   // Its owner was only paused: the row was recovered meanwhile, and the difference is booked visibly.
   const more = bill.cost - row.cost
   bookCost(0n, more, account, key)
-  if (more !== 0n) desk.correct(account.id, bill.requestId, -more)
+  if (more !== 0n) unit.correct(account.id, bill.requestId, -more)
   return 'corrected'
 }
 
-function note({ facts, httpStatus, errorCode, requests = 1 }: RefusedRow, desk: Desk): null {
+function note({ facts, httpStatus, errorCode, requests = 1 }: RefusedRow, unit: UnitOfWork): null {
   const refused = { facts, modelRequested: null, stream: false, outcome: 'refused', httpStatus, errorCode }
-  desk.changes(facts.createdAt)
-  desk.insertClosed({ ...refused, finishedAt: facts.createdAt, requests })
+  unit.changes(facts.createdAt)
+  unit.insertClosed({ ...refused, finishedAt: facts.createdAt, requests })
   return null
 }
 
-function sweep(live: readonly string[], desk: Desk): number {
+function sweep(live: readonly string[], unit: UnitOfWork): number {
   let swept = 0
-  for (const row of desk.abandoned(live)) {
-    recover(row, desk)
+  for (const row of unit.abandoned(live)) {
+    recover(row, unit)
     swept += 1
   }
   return swept
 }
 
 // A row whose process died is billed by its last checkpoint; without one nothing is known to have been produced.
-function recover(row: RowPage, desk: Desk): void {
+function recover(row: UsageRecord, unit: UnitOfWork): void {
   const mark = row.checkpoint === null ? undefined : readMark(row.checkpoint)
   const cost = BigInt(mark?.cost ?? 0)
-  const { account, key } = pagesOf(row, desk)
+  const { account, key } = recordsOf(row, unit)
   bookCost(row.hold, cost, account, key)
   account.dirty = key.dirty = true
-  desk.changes(row.createdAt)
-  desk.closeRow(row, 'recovered', {
+  unit.changes(row.createdAt)
+  unit.closeRow(row, 'recovered', {
     ...NOTHING_SERVED,
     ...(mark === undefined ? {} : servedBy(mark)),
     requestId: row.requestId,
@@ -251,18 +264,18 @@ function recover(row: RowPage, desk: Desk): void {
     httpStatus: null,
     errorCode: null,
     cost,
-    finishedAt: desk.now,
+    finishedAt: unit.now,
   })
-  if (cost > 0n) desk.charge(account.id, row.requestId, -cost)
+  if (cost > 0n) unit.charge(account.id, row.requestId, -cost)
 }
 
 function servedBy({ model, provider, tokens, priceVersion, price }: ReturnType<typeof readMark>) {
   return { modelServed: model, provider, tokens, usageSource: 'estimate', priceVersion, price } as const
 }
 
-function pagesOf(row: RowPage, desk: Desk): { account: AccountPage; key: KeyPage } {
-  const account = desk.account(row.accountId)
-  const key = desk.key(row.keyId)
+function recordsOf(row: UsageRecord, unit: UnitOfWork): { account: AccountRecord; key: KeyRecord } {
+  const account = unit.account(row.accountId)
+  const key = unit.key(row.keyId)
   if (account === undefined || key === undefined) throw new Error('a usage row names an unknown account or key')
   return { account, key }
 }
@@ -276,7 +289,7 @@ function readMark(text: string): Omit<Checkpoint, 'cost'> & { readonly cost: str
   return JSON.parse(text) as Omit<Checkpoint, 'cost'> & { readonly cost: string }
 }
 
-function purseOf(account: AccountPage, key: KeyPage): Purse {
+function balancesOf(account: AccountRecord, key: KeyRecord): Balances {
   return {
     balance: { available: account.available, held: account.held, spent: account.spent, owed: account.owed },
     key: { creditLimit: key.creditLimit, spent: key.spent, held: key.held },

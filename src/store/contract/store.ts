@@ -11,7 +11,7 @@ import type { Nodes } from './nodes.ts'
 import type { Accounts, Events, Keys, Settings, UsageReports } from './operator.ts'
 
 export type Store = {
-  readonly gates: Gates
+  readonly billing: BillingStore
   readonly keys: Keys
   readonly accounts: Accounts
   readonly usage: UsageReports
@@ -29,25 +29,25 @@ export type Store = {
 }
 
 // Billing: these operations share transactions (group commit).
-export type Gates = {
+export type BillingStore = {
   // The key of this secret, by the SHA-256 of the whole secret. Ended secrets and revoked keys are not found.
-  bearer(hash: string): Promise<Bearer | undefined>
+  findKey(hash: string): Promise<Bearer | undefined>
   // Commits the request's row, or returns the reason why not. When it resolves as granted, the row is on disk.
-  gate(ask: GateAsk): Promise<Verdict>
+  reserve(ask: ReservationRequest): Promise<Reservation>
   // Books the cost and closes the row, in one transaction. A second call for the same row books nothing.
   settle(bill: Settlement): Promise<Settled>
   // What a crash at this moment would bill. Not awaited; a later one replaces an earlier one. A checkpoint without a provider
   // takes back an earlier one: the called target has failed, and no other was called.
   checkpoint(mark: Checkpoint | Unmarked): void
   // A refusal of a recognised key at or before its limits: a row written in the background, dropped when too many wait.
-  note(row: RefusedRow): void
+  logRefusal(row: RefusedRow): void
   // The secret was used; written in the background, coalesced.
   touch(hash: string, at: number): void
   // Closes open rows without a live request: those of dead owners, and our own that are not in `live`.
   sweep(live: readonly string[]): Promise<number>
 }
 
-export type GateAsk = {
+export type ReservationRequest = {
   readonly facts: RequestFacts
   readonly keyVersion: number
   readonly graceExpiresAt: number | null
@@ -55,14 +55,14 @@ export type GateAsk = {
   readonly evenIfSuspended: boolean
   readonly modelRequested: string | null
   readonly stream: boolean
-  readonly entry: FreeEntry | HoldEntry
+  readonly entry: UnbilledEntry | HoldEntry
   // A refusal for the day or for credits leaves no row: the caller counts it with others.
   readonly isRefusalCounted: boolean
 }
 
 // A row that is closed when it is written: it costs nothing.
-export type FreeEntry = {
-  readonly kind: 'free'
+export type UnbilledEntry = {
+  readonly kind: 'unbilled'
   readonly outcome: 'completed' | 'refused'
   readonly httpStatus: number
   readonly errorCode: string | null
@@ -75,25 +75,25 @@ export type HoldEntry = HoldAsk & {
   readonly price: string
 }
 
-export type Verdict =
+export type Reservation =
   | {
-      readonly kind: 'granted'
+      readonly kind: 'reserved'
       readonly hold: Nano
       readonly outputTokens: number
       readonly day: number
       readonly dayCount: number
       // The remaining credits, for a request that holds nothing.
-      readonly purse: Purse | null
+      readonly balances: Balances | null
     }
   // The key differs from the cached record, or is no longer valid: read it again. No row was written.
-  | { readonly kind: 'stale' }
+  | { readonly kind: 'key_changed' }
   | { readonly kind: 'suspended' }
   // Too expensive by the bytes of its prompt, perhaps not by its tokens: count them and try again. No row was written.
   | { readonly kind: 'count_first' }
   // The row was written as a refusal, unless refusals are counted.
   | { readonly kind: 'daily_spent'; readonly day: number; readonly dayCount: number }
   | {
-      readonly kind: 'short'
+      readonly kind: 'insufficient_funds'
       readonly heldByOthers: boolean
       readonly limit: 'account' | 'key'
       readonly available: Nano
@@ -102,7 +102,7 @@ export type Verdict =
       readonly affordableTokens: number
     }
 
-export type Purse = { readonly balance: Balance; readonly key: KeyFunds }
+export type Balances = { readonly balance: Balance; readonly key: KeyFunds }
 
 export type Settlement = {
   readonly requestId: string

@@ -3,15 +3,15 @@
 import type { Bearer } from '../../domain/key.ts'
 import { batcher } from '../../lib/batcher.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { COMMIT_BOUNDS, type CommitBounds, gateSide } from '../billing/billing-client.ts'
+import { billingClient, COMMIT_BOUNDS, type CommitBounds } from '../billing/billing-client.ts'
 import type { BatchResult } from '../billing/group-commit.ts'
-import type { HotOp, HotResult } from '../billing/transitions.ts'
+import type { BillingOp, BillingResult } from '../billing/transitions.ts'
 import type { NodeFacts } from '../contract/nodes.ts'
 import { type Store, StoreUnavailable } from '../contract/store.ts'
 import { findBearers } from '../sql/bearers.ts'
 import { REPORT_BOUNDS, readApart, usageApart } from '../sql/reads.ts'
 import { sqlRepositories } from '../sql/repositories.ts'
-import { postgresGates } from './billing.ts'
+import { postgresBilling } from './billing.ts'
 import { postgresMaintenance } from './maintenance.ts'
 import { migratePostgres, refuseReadOnly, unsafeSettings } from './migrate.ts'
 import { postgresNodes } from './nodes.ts'
@@ -72,14 +72,14 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
 
   const facts = options.node ?? { name: owner, version: '', startedAt: clock.now(), inFlight: () => 0 }
   const lease = { owner, leaseMs, facts }
-  const { commit } = postgresGates(hotSql, lease)
-  async function commitOps(ops: readonly HotOp[]): Promise<readonly BatchResult<HotResult>[]> {
+  const { commit } = postgresBilling(hotSql, lease)
+  async function commitOps(ops: readonly BillingOp[]): Promise<readonly BatchResult<BillingResult>[]> {
     const started = clock.monotonic()
     const results = await commit(ops)
     onCommit?.(ops.length, clock.monotonic() - started)
     return results.map(result => (result.ok ? result : { ok: false, error: unavailable(result.error) }))
   }
-  const { flush, drained, ...gates } = gateSide(commitOps, { ...COMMIT_BOUNDS, ...options.bounds })
+  const { flush, drained, ...billing } = billingClient(commitOps, { ...COMMIT_BOUNDS, ...options.bounds })
   const repositories = sqlRepositories(repositorySql)
   const lists = sqlRepositories(listSql)
   // A flood of unknown keys costs a few statements, and no valid key among them waits for long (docs/decisions/key-lookups.md).
@@ -87,7 +87,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const { withStartupLock: inTurn, ...nodes } = postgresNodes(repositorySql, lease)
 
   return {
-    gates: { ...gates, bearer: hash => bearer(hash).catch(throwAway) },
+    billing: { ...billing, findKey: hash => bearer(hash).catch(throwAway) },
     keys: readApart('keys', orUnavailable(repositories.keys), orUnavailable(lists.keys)),
     accounts: readApart('accounts', orUnavailable(repositories.accounts), orUnavailable(lists.accounts)),
     catalog: readApart('catalog', orUnavailable(repositories.catalog), orUnavailable(lists.catalog)),

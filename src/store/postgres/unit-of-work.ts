@@ -3,8 +3,15 @@
 // by the CHECKs of the schema. See docs/decisions/postgres-billing.md.
 import type { PoolClient } from 'pg'
 import { HOUR_MS, hourOf } from '../../domain/usage-hours.ts'
-import { ACCOUNT_PAGE, KEY_PAGE, ROW_PAGE, readAccountPage, readKeyPage, readRowPage } from '../billing/records.ts'
-import type { AccountPage, Desk, HotOp, KeyPage, RowPage } from '../billing/transitions.ts'
+import {
+  ACCOUNT_COLUMNS,
+  KEY_COLUMNS,
+  RECORD_COLUMNS,
+  readAccountRecord,
+  readKeyRecord,
+  readUsageRecord,
+} from '../billing/records.ts'
+import type { AccountRecord, BillingOp, KeyRecord, UnitOfWork, UsageRecord } from '../billing/transitions.ts'
 import type { Settlement } from '../contract/store.ts'
 import { int, type Row, text } from '../sql/sql.ts'
 import { findAbandoned, type Lease } from './lease.ts'
@@ -12,18 +19,18 @@ import { planName } from './plans.ts'
 import { DATABASE_TIME } from './sql.ts'
 import { noChanges, writeChanges } from './writes.ts'
 
-export type PostgresDesk = Desk & {
+export type PostgresUnitOfWork = UnitOfWork & {
   writeBack(): Promise<void>
 }
 
 // `batch` is a number that this node uses only once.
-export type DeskGround = { readonly lease: Lease; readonly batch: number }
+export type UnitOfWorkDeps = { readonly lease: Lease; readonly batch: number }
 
-export async function openPostgresDesk(
+export async function openPostgresUnitOfWork(
   client: PoolClient,
-  ops: readonly HotOp[],
-  { lease, batch }: DeskGround,
-): Promise<PostgresDesk> {
+  ops: readonly BillingOp[],
+  { lease, batch }: UnitOfWorkDeps,
+): Promise<PostgresUnitOfWork> {
   const ask = async (name: string, statement: string, values: unknown[]) =>
     (await client.query<Row>({ name: planName(client, name), text: statement, values })).rows
   const touched = whatIsTouched(ops, await abandonedRows(client, ops, lease))
@@ -33,7 +40,7 @@ export async function openPostgresDesk(
     lockKeys(touched, ask),
     readRows(touched.rowIds, ask),
   ])
-  const before = new Map([...accounts.values(), ...keys.values()].map(page => [page, { ...page }]))
+  const before = new Map([...accounts.values(), ...keys.values()].map(record => [record, { ...record }]))
   const changes = noChanges(lease, batch, now)
 
   return {
@@ -62,8 +69,9 @@ export async function openPostgresDesk(
     touch: (hash, at) => changes.touch(hash, at),
 
     async writeBack() {
-      for (const page of accounts.values()) if (page.dirty) changes.account(page, before.get(page) as AccountPage)
-      for (const page of keys.values()) if (page.dirty) changes.key(page, before.get(page) as KeyPage)
+      for (const record of accounts.values())
+        if (record.dirty) changes.account(record, before.get(record) as AccountRecord)
+      for (const record of keys.values()) if (record.dirty) changes.key(record, before.get(record) as KeyRecord)
       await writeChanges(client, changes)
     },
   }
@@ -78,17 +86,17 @@ type Touched = {
   readonly abandoned: readonly string[]
 }
 
-async function abandonedRows(client: PoolClient, ops: readonly HotOp[], lease: Lease): Promise<readonly string[]> {
+async function abandonedRows(client: PoolClient, ops: readonly BillingOp[], lease: Lease): Promise<readonly string[]> {
   for (const op of ops) if (op.do === 'sweep') return findAbandoned(client, op.live, lease)
   return []
 }
 
-function whatIsTouched(ops: readonly HotOp[], abandoned: readonly string[]): Touched {
+function whatIsTouched(ops: readonly BillingOp[], abandoned: readonly string[]): Touched {
   const accountIds = new Set<string>()
   const keyIds = new Set<string>()
   const rowIds = [...abandoned]
   for (const op of ops) {
-    if (op.do === 'gate') {
+    if (op.do === 'reserve') {
       accountIds.add(op.ask.facts.accountId)
       keyIds.add(op.ask.facts.keyId)
     } else if (op.do === 'settle') rowIds.push(op.bill.requestId)
@@ -97,14 +105,14 @@ function whatIsTouched(ops: readonly HotOp[], abandoned: readonly string[]): Tou
   return { accountIds, keyIds, rowIds, abandoned }
 }
 
-async function lockAccounts({ accountIds, rowIds }: Touched, ask: Ask): Promise<ReadonlyMap<string, AccountPage>> {
+async function lockAccounts({ accountIds, rowIds }: Touched, ask: Ask): Promise<ReadonlyMap<string, AccountRecord>> {
   const locked = await ask('hot-accounts', LOCK_ACCOUNTS, [[...accountIds], rowIds])
-  return new Map(locked.map(row => [text(row.id), readAccountPage(row)]))
+  return new Map(locked.map(row => [text(row.id), readAccountRecord(row)]))
 }
 
-async function lockKeys({ keyIds, rowIds }: Touched, ask: Ask): Promise<ReadonlyMap<string, KeyPage>> {
+async function lockKeys({ keyIds, rowIds }: Touched, ask: Ask): Promise<ReadonlyMap<string, KeyRecord>> {
   const locked = await ask('hot-keys', LOCK_KEYS, [[...keyIds], rowIds])
-  return new Map(locked.map(row => [text(row.id), readKeyPage(row)]))
+  return new Map(locked.map(row => [text(row.id), readKeyRecord(row)]))
 }
 
 // Id by id, each in its own partition: a list of ids would be searched in all of them. The OFFSET keeps the planner from turning
@@ -117,29 +125,29 @@ function rowsOf(ids: string): string {
 // A settlement knows only its request. The owner of a row never changes, so it may be read before anything is locked. The key's
 // own row is locked too, although nothing here changes it: a revoke waits until the rows of this batch are committed, or this
 // batch waits and finds the key revoked.
-const LOCK_ACCOUNTS = `SELECT ${ACCOUNT_PAGE} FROM account WHERE id IN (SELECT unnest($1::text[])
+const LOCK_ACCOUNTS = `SELECT ${ACCOUNT_COLUMNS} FROM account WHERE id IN (SELECT unnest($1::text[])
     UNION SELECT u.account_id FROM ${rowsOf('$2')})
   ORDER BY id FOR NO KEY UPDATE`
-const LOCK_KEYS = `SELECT ${KEY_PAGE} FROM api_key k JOIN key_balance b ON b.key_id = k.id
+const LOCK_KEYS = `SELECT ${KEY_COLUMNS} FROM api_key k JOIN key_balance b ON b.key_id = k.id
   WHERE k.id IN (SELECT unnest($1::text[]) UNION SELECT u.key_id FROM ${rowsOf('$2')})
   ORDER BY k.id FOR NO KEY UPDATE OF k, b`
 
 // After the locks: changing the state of a row requires its account's lock, so what is read here stays. So does the time.
 async function readRows(ids: readonly string[], ask: Ask) {
   const found = await ask('hot-rows', READ_ROWS, [ids])
-  const rows = new Map<string, RowPage>()
-  for (const row of found) if (row.request_id !== null) rows.set(text(row.request_id), readRowPage(row))
+  const rows = new Map<string, UsageRecord>()
+  for (const row of found) if (row.request_id !== null) rows.set(text(row.request_id), readUsageRecord(row))
   return { now: int(found[0]?.now), claimedUntil: int(found[0]?.claimed_until), rows }
 }
 
-const READ_ROWS = `SELECT ${DATABASE_TIME} AS now, ${ROW_PAGE},
+const READ_ROWS = `SELECT ${DATABASE_TIME} AS now, ${RECORD_COLUMNS},
     (SELECT (MAX(hour) + 1) * ${HOUR_MS} FROM usage_rolled) AS claimed_until
   FROM (SELECT 1) one LEFT JOIN (SELECT u.* FROM ${rowsOf('$1')}) wanted ON true`
 
-function openOnly(row: RowPage | undefined): readonly RowPage[] {
+function openOnly(row: UsageRecord | undefined): readonly UsageRecord[] {
   return row?.state === 'open' ? [row] : []
 }
 
-function closed(row: RowPage, state: string, bill: Settlement): RowPage {
+function closed(row: UsageRecord, state: string, bill: Settlement): UsageRecord {
   return { ...row, state, cost: bill.cost, checkpoint: null }
 }

@@ -2,7 +2,7 @@
 // have something to write, and the node's own row. Each list is passed as one JSON text.
 import type { PoolClient } from 'pg'
 import type { Nano } from '../../domain/credits.ts'
-import type { AccountPage, ClosedRow, KeyPage, OpenedRow } from '../billing/transitions.ts'
+import type { AccountRecord, ClosedRow, KeyRecord, OpenedRow } from '../billing/transitions.ts'
 import { compile, inBill, inRow, jsonMembers } from '../billing/usage-binders.ts'
 import {
   CLOSED_COLUMNS,
@@ -72,18 +72,18 @@ export function noChanges(lease: Lease, batch: number, now: number) {
     touch(hash: string, at: number): void {
       touches.set(hash, Math.max(at, touches.get(hash) ?? 0))
     },
-    account(page: AccountPage, before: AccountPage): void {
+    account(record: AccountRecord, before: AccountRecord): void {
       accounts.push({
-        id: page.id,
-        available: `${page.available - before.available}`,
-        held: `${page.held - before.held}`,
-        spent: `${page.spent - before.spent}`,
-        owed: `${page.owed - before.owed}`,
+        id: record.id,
+        available: `${record.available - before.available}`,
+        held: `${record.held - before.held}`,
+        spent: `${record.spent - before.spent}`,
+        owed: `${record.owed - before.owed}`,
       })
     },
-    key(page: KeyPage, before: KeyPage): void {
-      const { id, day, dayCount } = page
-      const [spent, held] = [`${page.spent - before.spent}`, `${page.held - before.held}`]
+    key(record: KeyRecord, before: KeyRecord): void {
+      const { id, day, dayCount } = record
+      const [spent, held] = [`${record.spent - before.spent}`, `${record.held - before.held}`]
       keys.push({ id, spent, held, day, day_count: dayCount })
     },
   }

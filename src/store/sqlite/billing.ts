@@ -2,13 +2,13 @@
 // transitions.ts, guarded by the CHECKs of the schema.
 import type { BatchResult } from '../billing/group-commit.ts'
 import { openRows } from '../billing/open-rows.ts'
-import { applyOp, type HotOp, type HotResult } from '../billing/transitions.ts'
+import { applyOp, type BillingOp, type BillingResult } from '../billing/transitions.ts'
 import type { SqliteSql } from './sql.ts'
-import { hotStatements } from './statements.ts'
-import { openDesk, StaleCache } from './unit-of-work.ts'
+import { billingStatements } from './statements.ts'
+import { openUnitOfWork, StaleCache } from './unit-of-work.ts'
 
-export function sqliteGates(sql: SqliteSql, owner: string) {
-  const run = hotStatements(sql)
+export function sqliteBilling(sql: SqliteSql, owner: string) {
+  const run = billingStatements(sql)
   const open = openRows()
   // In memory, since nobody else claims hours: a batch must not pay for something this rare.
   let claimedUntil = 0
@@ -21,7 +21,7 @@ export function sqliteGates(sql: SqliteSql, owner: string) {
 
   // A batch that the database rejects is split in halves until the faulty operation is alone. A database that is locked, full or
   // damaged rejects everything, and each half would only wait for it again.
-  function commit(ops: readonly HotOp[]): BatchResult<HotResult>[] {
+  function commit(ops: readonly BillingOp[]): BatchResult<BillingResult>[] {
     try {
       return inTransaction(ops)
     } catch (error) {
@@ -33,12 +33,12 @@ export function sqliteGates(sql: SqliteSql, owner: string) {
     }
   }
 
-  function inTransaction(ops: readonly HotOp[]): BatchResult<HotResult>[] {
+  function inTransaction(ops: readonly BillingOp[]): BatchResult<BillingResult>[] {
     run.begin.run()
     try {
-      const desk = openDesk({ run, owner, open }, sql.now(), claimedUntil)
-      const results = ops.map(op => ({ ok: true as const, value: applyOp(op, desk) }))
-      desk.writeBack()
+      const unit = openUnitOfWork({ run, owner, open }, sql.now(), claimedUntil)
+      const results = ops.map(op => ({ ok: true as const, value: applyOp(op, unit) }))
+      unit.writeBack()
       run.commit.run()
       return results
     } catch (error) {

@@ -7,7 +7,7 @@ import { threadData } from '../../lib/thread.ts'
 import { type FlatBatch, packResults, unpackOps } from '../billing/batch-codec.ts'
 import { findBearer } from '../sql/bearers.ts'
 import { type Repositories, sqlRepositories } from '../sql/repositories.ts'
-import { sqliteGates } from './billing.ts'
+import { sqliteBilling } from './billing.ts'
 import { createIfMissing } from './create.ts'
 import { migrate } from './migrate.ts'
 import { inTurns, readerTurns } from './reader-turns.ts'
@@ -45,7 +45,7 @@ if (!setup.readOnly) {
 }
 sql.db.exec('PRAGMA cache_size = -2000; PRAGMA temp_store = MEMORY')
 
-const gates = setup.readOnly ? undefined : sqliteGates(sql, setup.owner)
+const billing = setup.readOnly ? undefined : sqliteBilling(sql, setup.owner)
 const repositories = sqlRepositories(sql)
 const readTurns = readerTurns(systemClock)
 // A report has its own deadline.
@@ -72,7 +72,7 @@ port.on('message', async ({ id, request }: Message) => {
 port.postMessage({ id: 0, value: 'open', ms: 0 } satisfies Response)
 
 function commitOps(ops: FlatBatch): FlatBatch {
-  return packResults(gates?.commit(unpackOps(ops)) ?? [])
+  return packResults(billing?.commit(unpackOps(ops)) ?? [])
 }
 
 async function answer(request: Exclude<Request, { ops: FlatBatch }>): Promise<unknown> {
@@ -85,6 +85,6 @@ async function answer(request: Exclude<Request, { ops: FlatBatch }>): Promise<un
   const method = repository[request.method]
   if (method === undefined) throw new Error(`no verb ${request.repository}.${request.method}`)
   const value = await method(...request.args)
-  if (request.repository === 'hours') gates?.lookAtClaims()
+  if (request.repository === 'hours') billing?.lookAtClaims()
   return value
 }

@@ -2,9 +2,9 @@
 import { type Bearer, DAY_MS } from '../../domain/key.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { type FlatBatch, packOps, unpackResults } from '../billing/batch-codec.ts'
-import { COMMIT_BOUNDS, type CommitBounds, gateSide } from '../billing/billing-client.ts'
+import { billingClient, COMMIT_BOUNDS, type CommitBounds } from '../billing/billing-client.ts'
 import type { BatchResult } from '../billing/group-commit.ts'
-import type { HotOp, HotResult } from '../billing/transitions.ts'
+import type { BillingOp, BillingResult } from '../billing/transitions.ts'
 import type { Maintenance } from '../contract/maintenance.ts'
 import type { NodeFacts, Nodes } from '../contract/nodes.ts'
 import { type Store, StoreUnavailable } from '../contract/store.ts'
@@ -43,7 +43,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     return openThread({ path: options.path, owner: options.owner, readOnly: true, reportMsMax: msMax }, onDeath)
   }
 
-  async function commitOps(ops: readonly HotOp[]): Promise<readonly BatchResult<HotResult>[]> {
+  async function commitOps(ops: readonly BillingOp[]): Promise<readonly BatchResult<BillingResult>[]> {
     const { value, ms } = await writer.ask({ ops: packOps(ops) })
     options.onCommit?.(ops.length, ms)
     const results = unpackResults(value as FlatBatch)
@@ -63,11 +63,11 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
     }
   }
 
-  const { flush, drained, ...gates } = gateSide(commitOps, bounds)
+  const { flush, drained, ...billing } = billingClient(commitOps, bounds)
   return {
-    gates: {
-      ...gates,
-      bearer: async hash => (await within(gateWaitMsMax, writer.ask({ hash }))).value as Bearer | undefined,
+    billing: {
+      ...billing,
+      findKey: async hash => (await within(gateWaitMsMax, writer.ask({ hash }))).value as Bearer | undefined,
     },
     keys: readApart('keys', repository('keys', writer.ask), repository('keys', lists.ask)),
     accounts: readApart('accounts', repository('accounts', writer.ask), repository('accounts', lists.ask)),

@@ -1,18 +1,18 @@
 // The billing statements on SQLite, prepared once. Values are bound by position, which is the fastest way.
 import type { StatementSync } from 'node:sqlite'
 import { HOUR_MS } from '../../domain/usage-hours.ts'
-import { ACCOUNT_PAGE, KEY_PAGE, ROW_PAGE } from '../billing/records.ts'
+import { ACCOUNT_COLUMNS, KEY_COLUMNS, RECORD_COLUMNS } from '../billing/records.ts'
 import type { ClosedRow, OpenedRow } from '../billing/transitions.ts'
 import { compile, inBill, inRow, sqliteValues } from '../billing/usage-binders.ts'
 import { CLOSED_COLUMNS, namesOf, OPENED_COLUMNS, REPLACED_COLUMNS, SETTLED_COLUMNS } from '../billing/usage-columns.ts'
 import type { Settlement } from '../contract/store.ts'
 import type { SqliteSql } from './sql.ts'
 
-export type HotStatements = ReturnType<typeof hotStatements>
+export type BillingStatements = ReturnType<typeof billingStatements>
 
 const places = (columns: readonly unknown[]) => columns.map(() => '?').join(', ')
 
-export function hotStatements({ db }: SqliteSql) {
+export function billingStatements({ db }: SqliteSql) {
   const prepare = (text: string): StatementSync => {
     const statement = db.prepare(text)
     statement.setReadBigInts(true)
@@ -21,8 +21,8 @@ export function hotStatements({ db }: SqliteSql) {
   return {
     begin: prepare('BEGIN IMMEDIATE'),
     commit: prepare('COMMIT'),
-    account: prepare(`SELECT ${ACCOUNT_PAGE} FROM account WHERE id = ?`),
-    key: prepare(`SELECT ${KEY_PAGE} FROM api_key k JOIN key_balance b ON b.key_id = k.id WHERE k.id = ?`),
+    account: prepare(`SELECT ${ACCOUNT_COLUMNS} FROM account WHERE id = ?`),
+    key: prepare(`SELECT ${KEY_COLUMNS} FROM api_key k JOIN key_balance b ON b.key_id = k.id WHERE k.id = ?`),
     writeAccount: prepare('UPDATE account SET available = ?, held = ?, spent = ?, owed = ? WHERE id = ?'),
     writeKey: prepare('UPDATE key_balance SET spent = ?, held = ?, day = ?, day_count = ? WHERE key_id = ?'),
     insertOpen: prepare(
@@ -31,7 +31,7 @@ export function hotStatements({ db }: SqliteSql) {
     insertClosed: prepare(
       `INSERT INTO usage (${namesOf(CLOSED_COLUMNS)}, state) VALUES (${places(CLOSED_COLUMNS)}, 'settled')`,
     ),
-    row: prepare(`SELECT ${ROW_PAGE} FROM usage WHERE request_id = ?`),
+    row: prepare(`SELECT ${RECORD_COLUMNS} FROM usage WHERE request_id = ?`),
     closeRow: prepare(
       `UPDATE usage SET state = ?, ${SETTLED_COLUMNS.map(({ column }) => `${column} = ?`).join(', ')},
          ${REPLACED_COLUMNS.map(({ column }) => `${column} = COALESCE(?, ${column})`).join(', ')}, checkpoint = NULL
@@ -50,7 +50,7 @@ export function hotStatements({ db }: SqliteSql) {
     markHour: prepare(
       `INSERT INTO usage_rolled (hour, mark, rolled_mark) VALUES (?, 1, 0) ON CONFLICT DO UPDATE SET mark = mark + 1`,
     ),
-    openRows: prepare(`SELECT ${ROW_PAGE}, owner FROM usage WHERE state = 'open'`),
+    openRows: prepare(`SELECT ${RECORD_COLUMNS}, owner FROM usage WHERE state = 'open'`),
   }
 }
 

@@ -6,20 +6,24 @@ import type { Nano } from '../../domain/credits.ts'
 import type { RequestFacts } from '../../domain/usage.ts'
 import { hourOf } from '../../domain/usage-hours.ts'
 import type { OpenRows } from '../billing/open-rows.ts'
-import { readAccountPage, readKeyPage, readRowPage } from '../billing/records.ts'
-import type { AccountPage, Desk, KeyPage, RowPage } from '../billing/transitions.ts'
+import { readAccountRecord, readKeyRecord, readUsageRecord } from '../billing/records.ts'
+import type { AccountRecord, KeyRecord, UnitOfWork, UsageRecord } from '../billing/transitions.ts'
 import type { Row } from '../sql/sql.ts'
-import { closeOpened, type HotStatements, insertClosed, insertOpened } from './statements.ts'
+import { type BillingStatements, closeOpened, insertClosed, insertOpened } from './statements.ts'
 
-export type SqliteDesk = Desk & { writeBack(): void }
+export type SqliteUnitOfWork = UnitOfWork & { writeBack(): void }
 
 export class StaleCache extends Error {}
 
-type DeskGround = { readonly run: HotStatements; readonly owner: string; readonly open: OpenRows }
+type UnitOfWorkDeps = { readonly run: BillingStatements; readonly owner: string; readonly open: OpenRows }
 
-export function openDesk({ run, owner, open }: DeskGround, now: number, claimedUntil: number): SqliteDesk {
-  const accounts = pages<AccountPage>(id => read(run.account.get(id), readAccountPage))
-  const keys = pages<KeyPage>(id => read(run.key.get(id), readKeyPage))
+export function openUnitOfWork(
+  { run, owner, open }: UnitOfWorkDeps,
+  now: number,
+  claimedUntil: number,
+): SqliteUnitOfWork {
+  const accounts = records<AccountRecord>(id => read(run.account.get(id), readAccountRecord))
+  const keys = records<KeyRecord>(id => read(run.key.get(id), readKeyRecord))
   // Hardly ever any: rows are written long before their hour is claimed.
   let changedHours: Set<number> | undefined
 
@@ -27,7 +31,7 @@ export function openDesk({ run, owner, open }: DeskGround, now: number, claimedU
     now,
     account: accounts.of,
     key: keys.of,
-    row: requestId => open.recall(requestId) ?? read(run.row.get(requestId), readRowPage),
+    row: requestId => open.recall(requestId) ?? read(run.row.get(requestId), readUsageRecord),
     // One process owns the file: any other owner of an open row is dead.
     abandoned: live => abandonedRows(run, owner, new Set(live)),
     changes(createdAt) {
@@ -38,7 +42,7 @@ export function openDesk({ run, owner, open }: DeskGround, now: number, claimedU
 
     insertOpen(row) {
       insertOpened(run.insertOpen, row, owner)
-      open.remember(openPage(row.facts, row.hold))
+      open.remember(openRecord(row.facts, row.hold))
     },
     insertClosed: row => insertClosed(run.insertClosed, row),
     closeRow(row, to, bill) {
@@ -54,24 +58,24 @@ export function openDesk({ run, owner, open }: DeskGround, now: number, claimedU
 
     writeBack() {
       if (changedHours !== undefined) for (const hour of changedHours) run.markHour.run(hour)
-      for (const page of accounts.all()) {
-        if (page?.dirty) run.writeAccount.run(page.available, page.held, page.spent, page.owed, page.id)
+      for (const record of accounts.all()) {
+        if (record?.dirty) run.writeAccount.run(record.available, record.held, record.spent, record.owed, record.id)
       }
-      for (const page of keys.all()) {
-        if (page?.dirty) run.writeKey.run(page.spent, page.held, page.day, page.dayCount, page.id)
+      for (const record of keys.all()) {
+        if (record?.dirty) run.writeKey.run(record.spent, record.held, record.day, record.dayCount, record.id)
       }
     },
   }
 }
 
 // Most operations of a transaction share an account, and comparing two ids is faster than a table lookup.
-function pages<Page extends { readonly id: string }>(readPage: (id: string) => Page | undefined) {
-  const known = new Map<string, Page | undefined>()
-  let last: Page | undefined
+function records<Kept extends { readonly id: string }>(read: (id: string) => Kept | undefined) {
+  const known = new Map<string, Kept | undefined>()
+  let last: Kept | undefined
   return {
-    of(id: string): Page | undefined {
+    of(id: string): Kept | undefined {
       if (last?.id === id) return last
-      if (!known.has(id)) known.set(id, readPage(id))
+      if (!known.has(id)) known.set(id, read(id))
       last = known.get(id)
       return last
     },
@@ -80,15 +84,15 @@ function pages<Page extends { readonly id: string }>(readPage: (id: string) => P
 }
 
 // The checkpoint is only needed by recovery, which reads it from the database.
-function openPage({ requestId, accountId, keyId, createdAt }: RequestFacts, hold: Nano): RowPage {
+function openRecord({ requestId, accountId, keyId, createdAt }: RequestFacts, hold: Nano): UsageRecord {
   return { requestId, state: 'open', accountId, keyId, hold, cost: 0n, checkpoint: null, createdAt }
 }
 
-function abandonedRows(run: HotStatements, owner: string, live: ReadonlySet<string>): readonly RowPage[] {
+function abandonedRows(run: BillingStatements, owner: string, live: ReadonlySet<string>): readonly UsageRecord[] {
   return run.openRows
     .all()
     .filter(row => row.owner !== owner || !live.has(String(row.request_id)))
-    .map(row => readRowPage(row as Row))
+    .map(row => readUsageRecord(row as Row))
 }
 
 function read<T>(row: Record<string, unknown> | undefined, as: (row: Row) => T): T | undefined {

@@ -22,21 +22,21 @@ if (postgres !== undefined) {
   test('of 500 tries with two keys on two nodes with funds for exactly 100, exactly 100 are granted', async () => {
     await using fixture = await openFixture(make, 10_000n)
     await fixture.store.keys.create(newKey('key2'), ACTOR)
-    const nodes = [fixture.store.gates, (await fixture.another()).gates] as const
+    const nodes = [fixture.store.billing, (await fixture.another()).billing] as const
 
     const verdicts = await Promise.all(
       Array.from({ length: 500 }, async (_, i) => {
         await setTimeout(i % 50)
         const ask = fixture.ask(`r${i}`)
         const facts = { ...ask.facts, keyId: i % 2 === 0 ? 'key' : 'key2' }
-        return (await nodes[i % 2]!.gate({ ...ask, facts })).kind
+        return (await nodes[i % 2]!.reserve({ ...ask, facts })).kind
       }),
     )
 
-    assert.equal(verdicts.filter(kind => kind === 'granted').length, 100)
+    assert.equal(verdicts.filter(kind => kind === 'reserved').length, 100)
     assert.deepEqual(await fixture.balance(), { available: 0n, held: 10_000n, spent: 0n, owed: 0n })
     await Promise.all(
-      verdicts.map((kind, i) => (kind === 'granted' ? nodes[(i + 1) % 2]!.settle(bill(`r${i}`, {})) : undefined)),
+      verdicts.map((kind, i) => (kind === 'reserved' ? nodes[(i + 1) % 2]!.settle(bill(`r${i}`, {})) : undefined)),
     )
   })
 
@@ -47,15 +47,15 @@ if (postgres !== undefined) {
   ] as const) {
     test(`a chat reads its own rows alone, also in tables that were ${tables} and have grown`, async () => {
       await using fixture = await openFixture(make, 1_000_000n)
-      const { gates, maintenance: upkeep } = fixture.store
+      const { billing, maintenance: upkeep } = fixture.store
       // What a connection has read it tells with the end of a transaction, once a second at most.
       const told = async (work: Promise<unknown>) => {
         await work
         await setTimeout(1100)
       }
       const once = async (id: string) => {
-        await gates.gate(fixture.ask(id))
-        await gates.settle(bill(id, {}))
+        await billing.reserve(fixture.ask(id))
+        await billing.settle(bill(id, {}))
       }
       await upkeep.ensurePartitions()
       await once('first')
@@ -67,14 +67,14 @@ if (postgres !== undefined) {
       for (const table of ['account', 'api_key', 'key_balance', 'secret']) await fixture.tamper(copies(table, 1000))
       await fixture.tamper("UPDATE key_balance SET day_count = 0 WHERE key_id <> 'key'")
       await setTimeout(1100)
-      await told(gates.gate(fixture.ask('before')))
+      await told(billing.reserve(fixture.ask('before')))
       const before = await rowsRead(fixture.url)
 
-      await told(gates.gate(fixture.ask('last')))
-      await gates.settle(bill('last', {}))
+      await told(billing.reserve(fixture.ask('last')))
+      await billing.settle(bill('last', {}))
 
       const read = (await rowsRead(fixture.url)) - before
-      await gates.settle(bill('before', {}))
+      await billing.settle(bill('before', {}))
       assert.ok(read > 0 && read < 100, `${read} rows and entries of indexes were read`)
     })
   }
@@ -90,10 +90,10 @@ if (postgres !== undefined) {
       for (let i = 0; stage !== 'over'; i++) {
         const isLate = stage === 'revoked'
         const id = `r${client}-${i}`
-        const verdict = await fixture.store.gates.gate(fixture.ask(id))
-        if (verdict.kind === 'granted') granted.push(id)
+        const verdict = await fixture.store.billing.reserve(fixture.ask(id))
+        if (verdict.kind === 'reserved') granted.push(id)
         else refused += 1
-        if (verdict.kind === 'granted' && isLate) late.push(id)
+        if (verdict.kind === 'reserved' && isLate) late.push(id)
       }
     })
     await until('the key is in use', () => granted.length > 100)
@@ -108,7 +108,7 @@ if (postgres !== undefined) {
     assert.deepEqual(late, [])
     assert.equal(await countRows(other), rows)
     assert.equal(granted.length, rows)
-    await Promise.all(granted.map(id => fixture.store.gates.settle(bill(id, {}))))
+    await Promise.all(granted.map(id => fixture.store.billing.settle(bill(id, {}))))
   })
 
   test('a revoke waits for the rows of a batch that has found the key alive, and a batch that waits for it finds it dead', async () => {
@@ -120,7 +120,7 @@ if (postgres !== undefined) {
 
     const { gated, revoked } = await sql.transaction(async tx => {
       await tx.run('LOCK TABLE usage IN SHARE MODE')
-      const gated = noting('gate', fixture.store.gates.gate(fixture.ask('r1')))
+      const gated = noting('gate', fixture.store.billing.reserve(fixture.ask('r1')))
       await setTimeout(100)
       const revoked = noting('revoke', other.keys.revoke('key', ACTOR))
       await setTimeout(200)
@@ -128,37 +128,37 @@ if (postgres !== undefined) {
       return { gated, revoked }
     })
     await revoked
-    assert.deepEqual([(await gated).kind, (await other.usage.get('r1'))?.state], ['granted', 'open'])
+    assert.deepEqual([(await gated).kind, (await other.usage.get('r1'))?.state], ['reserved', 'open'])
 
     await sql.run('UPDATE api_key SET revoked_at = NULL')
     const second = fixture.ask('r2', { keyVersion: (await other.keys.get('key'))!.version })
     const waiting = await sql.transaction(async tx => {
       await tx.run('UPDATE api_key SET revoked_at = 1')
-      const waiting = noting('second gate', fixture.store.gates.gate(second))
+      const waiting = noting('second gate', fixture.store.billing.reserve(second))
       await setTimeout(100)
       return { waiting }
     })
-    assert.equal((await waiting.waiting).kind, 'stale')
+    assert.equal((await waiting.waiting).kind, 'key_changed')
     await sql.close()
-    await fixture.store.gates.settle(bill('r1', {}))
+    await fixture.store.billing.settle(bill('r1', {}))
   })
 
   test('keys that are looked up at once share statements, and each gets its own answer', async () => {
     await using fixture = await openFixture(make, 0n)
-    const { gates, keys } = fixture.store
+    const { billing, keys } = fixture.store
     for (const id of ['key2', 'dead']) await keys.create(newKey(id), ACTOR)
     await keys.revoke('dead', ACTOR)
     const hashes = Array.from({ length: 600 }, (_, i) => `${i}`.padStart(64, 'f'))
     const known = ['key', 'key2', 'dead'].map(id => newKey(id).secret.hash)
-    const first = gates.bearer('0'.repeat(64))
+    const first = billing.findKey('0'.repeat(64))
 
-    const found = await Promise.all([...hashes, ...known, ...known].map(gates.bearer))
+    const found = await Promise.all([...hashes, ...known, ...known].map(billing.findKey))
 
     const ids = found.map(bearer => bearer?.key.id)
     assert.deepEqual(ids.slice(600), ['key', 'key2', undefined, 'key', 'key2', undefined])
     assert.ok(ids.slice(0, 600).every(id => id === undefined))
     assert.equal(await first, undefined)
-    assert.deepEqual(await gates.bearer(known[1] as string), found[601])
+    assert.deepEqual(await billing.findKey(known[1] as string), found[601])
   })
 
   test('a gate that finds its account in the hands of another node judges by what that one leaves', async () => {
@@ -167,7 +167,7 @@ if (postgres !== undefined) {
 
     const { waiting } = await sql.transaction(async tx => {
       await tx.run('UPDATE account SET available = 0, held = 1000')
-      const waiting = fixture.store.gates.gate(fixture.ask('r1'))
+      const waiting = fixture.store.billing.reserve(fixture.ask('r1'))
       await setTimeout(200)
       return { waiting }
     })
@@ -175,7 +175,7 @@ if (postgres !== undefined) {
     await sql.run('UPDATE account SET available = 1000, held = 0')
     await sql.close()
 
-    assert.equal(verdict.kind, 'short')
+    assert.equal(verdict.kind, 'insufficient_funds')
   })
 
   for (const where of ['before', 'after'] as const) {
@@ -185,15 +185,15 @@ if (postgres !== undefined) {
       const node = await openPostgres({ url: cutter.url, owner: 'cut', clock: systemClock })
 
       const cutAtGate = cutter.cutNext(where)
-      const verdicts = await Promise.all(['r1', 'r2'].map(id => node.gates.gate(fixture.ask(id))))
+      const verdicts = await Promise.all(['r1', 'r2'].map(id => node.billing.reserve(fixture.ask(id))))
       await cutAtGate
       assert.deepEqual(
         verdicts.map(verdict => verdict.kind),
-        ['granted', 'granted'],
+        ['reserved', 'reserved'],
       )
       assert.deepEqual(await fixture.balance(), { available: 800n, held: 200n, spent: 0n, owed: 0n })
       const cutAtSettle = cutter.cutNext(where)
-      const settled = await Promise.all(['r1', 'r2'].map(id => node.gates.settle(bill(id, { prompt: 10 }))))
+      const settled = await Promise.all(['r1', 'r2'].map(id => node.billing.settle(bill(id, { prompt: 10 }))))
       await cutAtSettle
 
       assert.deepEqual(settled, ['settled', 'settled'])
@@ -213,7 +213,7 @@ if (postgres !== undefined) {
     await second.query('BEGIN')
 
     const cut = cutter.cutNext('after')
-    const verdict = node.gates.gate(fixture.ask('r1'))
+    const verdict = node.billing.reserve(fixture.ask('r1'))
     await cut
     // Behind the batch, which has the account, and before the one that looks for it.
     const taken = second.query('SELECT 1 FROM account FOR UPDATE')
@@ -223,9 +223,9 @@ if (postgres !== undefined) {
     await setTimeout(POSTGRES_BOUNDS.lockTimeoutMs + 300)
     await second.query('COMMIT')
 
-    assert.equal((await verdict).kind, 'granted')
+    assert.equal((await verdict).kind, 'reserved')
     assert.deepEqual(await fixture.balance(), { available: 900n, held: 100n, spent: 0n, owed: 0n })
-    assert.equal(await node.gates.settle(bill('r1', {})), 'settled')
+    assert.equal(await node.billing.settle(bill('r1', {})), 'settled')
     await node.close()
   })
 
@@ -261,9 +261,9 @@ if (postgres !== undefined) {
     await node.ping()
     await cutter[Symbol.asyncDispose]()
 
-    await assert.rejects(node.gates.gate(fixture.ask('r1')), StoreUnavailable)
-    await assert.rejects(node.gates.settle(bill('r1', {})), StoreUnavailable)
-    await assert.rejects(node.gates.bearer(newKey().secret.hash), StoreUnavailable)
+    await assert.rejects(node.billing.reserve(fixture.ask('r1')), StoreUnavailable)
+    await assert.rejects(node.billing.settle(bill('r1', {})), StoreUnavailable)
+    await assert.rejects(node.billing.findKey(newKey().secret.hash), StoreUnavailable)
     await assert.rejects(node.keys.get('key'), StoreUnavailable)
     await assert.rejects(node.ping(), StoreUnavailable)
     await node.close()
@@ -273,13 +273,13 @@ if (postgres !== undefined) {
     await using fixture = await openFixture(make, 1000n)
     await using cutter = await commitCutter(fixture.url)
     const node = await openPostgres({ url: cutter.url, owner: 'hung', clock: systemClock })
-    await node.gates.gate(fixture.ask('r1'))
+    await node.billing.reserve(fixture.ask('r1'))
 
     cutter.hang(true)
     const asked = systemClock.monotonic()
     const answers = await Promise.allSettled([
-      node.gates.gate(fixture.ask('r2')),
-      node.gates.settle(bill('r1', { prompt: 10 })),
+      node.billing.reserve(fixture.ask('r2')),
+      node.billing.settle(bill('r1', { prompt: 10 })),
       node.keys.get('key'),
       node.ping(),
     ])
@@ -288,7 +288,7 @@ if (postgres !== undefined) {
 
     assert.ok(answers.every(answer => answer.status === 'rejected' && answer.reason instanceof StoreUnavailable))
     assert.ok(waitedMs < 10_000, `waited ${waitedMs} ms`)
-    assert.equal(await node.gates.settle(bill('r1', { prompt: 10 })), 'settled')
+    assert.equal(await node.billing.settle(bill('r1', { prompt: 10 })), 'settled')
     assert.deepEqual(await fixture.balance(), { available: 990n, held: 0n, spent: 10n, owed: 0n })
     await node.close()
   })
@@ -297,17 +297,17 @@ if (postgres !== undefined) {
     await using fixture = await openFixture(make, 1000n)
     const leased = (owner: string) => openPostgres({ url: fixture.url, owner, clock: systemClock, leaseMs: 400 })
     const [dying, ...others] = await Promise.all(['dying', 'second', 'third'].map(leased))
-    await dying!.gates.sweep([])
-    await dying!.gates.gate(fixture.ask('r1'))
+    await dying!.billing.sweep([])
+    await dying!.billing.reserve(fixture.ask('r1'))
     const sweepAll = async () => {
-      const swept = await Promise.all(others.map(node => node.gates.sweep([])))
+      const swept = await Promise.all(others.map(node => node.billing.sweep([])))
       return swept.reduce((sum, rows) => sum + rows, 0)
     }
 
     let early = await sweepAll()
     for (let i = 0; i < 6; i++) {
       await setTimeout(100)
-      await dying!.gates.sweep(['r1'])
+      await dying!.billing.sweep(['r1'])
       early += await sweepAll()
     }
     let swept = 0
@@ -328,16 +328,16 @@ if (postgres !== undefined) {
       typeof fixture.store,
       typeof fixture.store,
     ]
-    for (const node of [silent, back]) await node.gates.sweep([])
-    await silent.gates.gate(fixture.ask('r1'))
+    for (const node of [silent, back]) await node.billing.sweep([])
+    await silent.billing.reserve(fixture.ask('r1'))
 
     await setTimeout(500)
-    const afterOutage = await back.gates.sweep([])
-    await silent.gates.sweep(['r1'])
+    const afterOutage = await back.billing.sweep([])
+    await silent.billing.sweep(['r1'])
     const stillThere = (await fixture.store.usage.get('r1'))?.state
 
     assert.deepEqual([afterOutage, stillThere], [0, 'open'])
-    await silent.gates.settle(bill('r1', {}))
+    await silent.billing.settle(bill('r1', {}))
     for (const node of [silent, back]) await node.close()
   })
 }

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
-import type { GateAsk } from '../../../src/store/contract/store.ts'
+import type { ReservationRequest } from '../../../src/store/contract/store.ts'
 import { bill, type Fixture, GATE_ENGINES, newKey, openFixture } from '../../support/billing-stores.ts'
 import { until } from '../../support/until.ts'
 
@@ -31,10 +31,10 @@ if (postgres !== undefined) {
         await using fixture = await openFixture(make, 10_000n)
         await addOther(fixture)
         const requests = turn(['r-a', 'r-b'])
-        const gates = () => requests.map(id => fixture.store.gates.gate(askFor(id, fixture)))
-        const settlements = () => requests.map(id => fixture.store.gates.settle(bill(id, {})))
+        const billing = () => requests.map(id => fixture.store.billing.reserve(askFor(id, fixture)))
+        const settlements = () => requests.map(id => fixture.store.billing.settle(bill(id, {})))
 
-        assert.deepEqual(await takenWhileHeld(held, gates, fixture.url), taken)
+        assert.deepEqual(await takenWhileHeld(held, billing, fixture.url), taken)
         assert.deepEqual(await takenWhileHeld(held, settlements, fixture.url), taken)
       })
     }
@@ -48,7 +48,7 @@ async function addOther({ store }: Fixture): Promise<void> {
   await store.keys.create({ ...newKey('ley'), accountId: 'bcct' }, ACTOR)
 }
 
-function askFor(id: string, fixture: Fixture): GateAsk {
+function askFor(id: string, fixture: Fixture): ReservationRequest {
   const ask = fixture.ask(id)
   return id === 'r-a' ? ask : { ...ask, facts: { ...ask.facts, accountId: 'bcct', keyId: 'ley' } }
 }

@@ -21,14 +21,14 @@ if (postgres !== undefined) {
     const other = await fixture.another()
     const node = await openPostgres({ url: cutter.url, owner: 'cut', clock: systemClock, leaseMs: 0 })
     const back = Promise.withResolvers<void>()
-    await other.gates.gate(fixture.ask('abandoned'))
-    await node.gates.gate(fixture.ask('r1'))
+    await other.billing.reserve(fixture.ask('abandoned'))
+    await node.billing.reserve(fixture.ask('r1'))
 
     cutter.holdNew(back.promise)
     const cut = cutter.cutNext('before')
-    const answers = Promise.all([node.gates.sweep(['r1']), node.gates.settle(bill('r1', { prompt: 10 }))])
+    const answers = Promise.all([node.billing.sweep(['r1']), node.billing.settle(bill('r1', { prompt: 10 }))])
     await cut
-    await until('the other node has taken the row', async () => (await other.gates.sweep([])) > 0)
+    await until('the other node has taken the row', async () => (await other.billing.sweep([])) > 0)
     back.resolve()
 
     assert.deepEqual(await answers, [0, 'corrected'])
@@ -42,16 +42,16 @@ if (postgres !== undefined) {
       await using fixture = await openFixture(make, 1000n)
       await using cutter = await commitCutter(fixture.url)
       const node = await openPostgres({ url: cutter.url, owner: 'cut', clock: systemClock })
-      await node.gates.gate(fixture.ask('r1'))
+      await node.billing.reserve(fixture.ask('r1'))
 
       const cut = cutter.cutNext(where)
-      node.gates.checkpoint(checkpoint('r1', { prompt: 7 }))
+      node.billing.checkpoint(checkpoint('r1', { prompt: 7 }))
       const { facts } = fixture.ask('refused')
-      node.gates.note({ facts, httpStatus: 429, errorCode: 'rate_limit_exceeded' })
+      node.billing.logRefusal({ facts, httpStatus: 429, errorCode: 'rate_limit_exceeded' })
       await cut
 
       await until('it is written', async () => (await fixture.store.usage.get('refused'))?.httpStatus === 429)
-      assert.equal(await fixture.store.gates.sweep([]), 1)
+      assert.equal(await fixture.store.billing.sweep([]), 1)
       assert.deepEqual(await fixture.ledger(), ['charge -7'])
       await node.close()
     })
@@ -61,32 +61,32 @@ if (postgres !== undefined) {
     await using fixture = await openFixture(make, 1000n)
     const leased = (owner: string) => openPostgres({ url: fixture.url, owner, clock: systemClock, leaseMs: 2000 })
     const [paused, watching] = await Promise.all([leased('paused'), leased('watching')])
-    for (const node of [paused, watching]) await node.gates.sweep([])
+    for (const node of [paused, watching]) await node.billing.sweep([])
     const silent = async () => (await watching.nodes.list()).find(({ id }) => id === 'paused')?.state === 'silent'
     await until('its lease is over', async () => {
-      await watching.gates.sweep([])
+      await watching.billing.sweep([])
       return silent()
     })
 
-    await paused.gates.gate(fixture.ask('r1'))
-    const swept = await watching.gates.sweep([])
+    await paused.billing.reserve(fixture.ask('r1'))
+    const swept = await watching.billing.sweep([])
 
     assert.equal(swept, 0)
     assert.equal((await fixture.store.usage.get('r1'))?.state, 'open')
     assert.equal(await silent(), false)
-    await paused.gates.settle(bill('r1', {}))
+    await paused.billing.settle(bill('r1', {}))
     for (const node of [paused, watching]) await node.close()
   })
 
   test('a row that is no longer as it was read is not closed, and its batch books nothing', async () => {
     await using fixture = await openFixture(make, 1000n)
-    const { gates } = fixture.store
-    await gates.gate(fixture.ask('r1'))
+    const { billing } = fixture.store
+    await billing.reserve(fixture.ask('r1'))
     const stranger = new pg.Client({ connectionString: fixture.url })
     await stranger.connect()
 
     await stranger.query(`BEGIN; UPDATE usage SET state = 'recovered' WHERE request_id = 'r1'`)
-    const settling = gates.settle(bill('r1', { prompt: 10 }))
+    const settling = billing.settle(bill('r1', { prompt: 10 }))
     const settled = assert.rejects(settling, StoreUnavailable)
     await until('the settlement waits for the row', async () => {
       const { rows } = await stranger.query('SELECT 1 FROM pg_locks WHERE NOT granted')
@@ -99,6 +99,6 @@ if (postgres !== undefined) {
     assert.deepEqual(await fixture.ledger(), [])
     await stranger.query(`UPDATE usage SET state = 'open'`)
     await stranger.end()
-    assert.equal(await gates.settle(bill('r1', { prompt: 10 })), 'settled')
+    assert.equal(await billing.settle(bill('r1', { prompt: 10 })), 'settled')
   })
 }

@@ -85,25 +85,25 @@ for (const { engine, make } of GATE_ENGINES) {
 // for lack of credits, which does not count.
 async function openBusyFixture(make: GateEngine['make']) {
   const fixture = await openFixture(make, 10_000n)
-  const { gates, accounts } = fixture.store
-  const free = { kind: 'free', outcome: 'completed', httpStatus: 200, errorCode: null } as const
+  const { billing, accounts } = fixture.store
+  const free = { kind: 'unbilled', outcome: 'completed', httpStatus: 200, errorCode: null } as const
   await accounts.addCredits(
     { id: 'taken', accountId: 'acct', amount: -10n, note: null, idempotencyKey: 'twice' },
     { name: 'test', address: 'local' },
   )
-  await gates.gate(fixture.ask('paid'))
-  await gates.settle(bill('paid', { prompt: 10, completion: 5 }))
-  await gates.gate(fixture.ask('failed'))
-  await gates.settle(
+  await billing.reserve(fixture.ask('paid'))
+  await billing.settle(bill('paid', { prompt: 10, completion: 5 }))
+  await billing.reserve(fixture.ask('failed'))
+  await billing.settle(
     bill('failed', {}, { outcome: 'upstream_failed', modelServed: null, provider: null, httpStatus: 502 }),
   )
-  await gates.gate(fixture.ask('paused'))
-  gates.checkpoint(checkpoint('paused', { prompt: 3 }))
-  await gates.sweep([])
-  await gates.settle(bill('paused', { prompt: 10, completion: 9 }))
-  for (const id of ['free', 'free2', 'free3', 'free4', 'free5']) await gates.gate(fixture.ask(id, { entry: free }))
+  await billing.reserve(fixture.ask('paused'))
+  billing.checkpoint(checkpoint('paused', { prompt: 3 }))
+  await billing.sweep([])
+  await billing.settle(bill('paused', { prompt: 10, completion: 9 }))
+  for (const id of ['free', 'free2', 'free3', 'free4', 'free5']) await billing.reserve(fixture.ask(id, { entry: free }))
   const entry = { ...fixture.ask('short').entry, base: 1_000_000_000_000n } as ReturnType<typeof fixture.ask>['entry']
-  await gates.gate(fixture.ask('short', { entry }))
+  await billing.reserve(fixture.ask('short', { entry }))
   // Near midnight it is not certain on which day a request counts.
   await fixture.tamper(
     `UPDATE usage SET created_at = created_at / ${DAY} * ${DAY} + ${DAY / 2}, finished_at = created_at / ${DAY} * ${DAY} + ${DAY / 2}`,

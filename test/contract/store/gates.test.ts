@@ -8,50 +8,50 @@ import { bill, checkpoint, GATE_ENGINES, openFixture } from '../../support/billi
 for (const { engine, make } of GATE_ENGINES) {
   test(`${engine}: a hold is taken with the row and given back with its settlement, and a second settlement books nothing`, async () => {
     await using fixture = await openFixture(make, 1000n)
-    const { gates } = fixture.store
+    const { billing } = fixture.store
 
-    const verdict = await gates.gate(fixture.ask('r1'))
+    const verdict = await billing.reserve(fixture.ask('r1'))
     assert.deepEqual(
       [verdict.kind, await fixture.balance()],
-      ['granted', { available: 900n, held: 100n, spent: 0n, owed: 0n }],
+      ['reserved', { available: 900n, held: 100n, spent: 0n, owed: 0n }],
     )
-    const first = await gates.settle(bill('r1', { prompt: 10, completion: 20 }))
-    const second = await gates.settle(bill('r1', { prompt: 99, completion: 99 }))
+    const first = await billing.settle(bill('r1', { prompt: 10, completion: 20 }))
+    const second = await billing.settle(bill('r1', { prompt: 99, completion: 99 }))
 
     assert.deepEqual([first, second], ['settled', 'again'])
     assert.deepEqual(await fixture.balance(), { available: 950n, held: 0n, spent: 50n, owed: 0n })
     assert.deepEqual(await fixture.ledger(), ['charge -50'])
-    assert.equal(await gates.settle(bill('never-gated', { prompt: 1 })), 'unknown')
+    assert.equal(await billing.settle(bill('never-gated', { prompt: 1 })), 'unknown')
   })
 
   test(`${engine}: the gate itself refuses a secret whose grace has ended, whatever was remembered of it`, async () => {
     await using fixture = await openFixture(make, 1000n)
     const gate = async (requestId: string, graceExpiresAt: number | null) =>
-      (await fixture.store.gates.gate(fixture.ask(requestId, { graceExpiresAt }))).kind
+      (await fixture.store.billing.reserve(fixture.ask(requestId, { graceExpiresAt }))).kind
 
-    assert.equal(await gate('r1', Date.now() - 60_000), 'stale')
+    assert.equal(await gate('r1', Date.now() - 60_000), 'key_changed')
     assert.deepEqual(await fixture.balance(), { available: 1000n, held: 0n, spent: 0n, owed: 0n })
     assert.equal(await fixture.store.usage.get('r1'), undefined)
-    assert.equal(await gate('r2', Date.now() + 3_600_000), 'granted')
-    await fixture.store.gates.settle(bill('r2', {}))
+    assert.equal(await gate('r2', Date.now() + 3_600_000), 'reserved')
+    await fixture.store.billing.settle(bill('r2', {}))
   })
 
   test(`${engine}: what neither hold nor balance covers is owed, and while it is, nothing new is held`, async () => {
     await using fixture = await openFixture(make, 150n)
-    const { gates } = fixture.store
-    await gates.gate(fixture.ask('r1'))
+    const { billing } = fixture.store
+    await billing.reserve(fixture.ask('r1'))
 
-    await gates.settle(bill('r1', { completion: 100 }))
+    await billing.settle(bill('r1', { completion: 100 }))
 
     assert.deepEqual(await fixture.balance(), { available: 0n, held: 0n, spent: 200n, owed: 50n })
-    const verdict = await gates.gate(fixture.ask('r2'))
-    assert.ok(verdict.kind === 'short' && verdict.owed === 50n)
+    const verdict = await billing.reserve(fixture.ask('r2'))
+    assert.ok(verdict.kind === 'insufficient_funds' && verdict.owed === 50n)
   })
 
   test(`${engine}: a row that a fallback model was answering is recovered under that model and at its price`, async () => {
     await using fixture = await openFixture(make, 1000n)
-    const dead = fixture.store.gates
-    await dead.gate(fixture.ask('r1'))
+    const dead = fixture.store.billing
+    await dead.reserve(fixture.ask('r1'))
     const dearer = { prompt: 3000n, completion: 4000n, cacheRead: 3000n, cacheWrite: 3000n, request: 0n }
     const own = { model: 'dearer', priceVersion: 'v2', price: priceSnapshot(dearer), cost: 43n }
     await fixture.tamper(
@@ -62,7 +62,7 @@ for (const { engine, make } of GATE_ENGINES) {
     await dead.settle(bill('nobody', {}))
     const next = await fixture.another()
 
-    await next.gates.sweep([])
+    await next.billing.sweep([])
 
     const row = await next.usage.get('r1')
     assert.deepEqual(
@@ -73,9 +73,9 @@ for (const { engine, make } of GATE_ENGINES) {
 
   test(`${engine}: a mark that was taken back bills nothing, and one that follows bills again`, async () => {
     await using fixture = await openFixture(make, 1000n)
-    const dead = fixture.store.gates
+    const dead = fixture.store.billing
     for (const id of ['row-0001', 'row-0002']) {
-      await dead.gate(fixture.ask(id))
+      await dead.reserve(fixture.ask(id))
       dead.checkpoint(checkpoint(id, { prompt: 5, completion: 7 }))
       await dead.settle(bill('nobody', {}))
       dead.checkpoint({ requestId: id, provider: null })
@@ -84,7 +84,7 @@ for (const { engine, make } of GATE_ENGINES) {
     await dead.settle(bill('nobody', {}))
     const next = await fixture.another()
 
-    await next.gates.sweep([])
+    await next.billing.sweep([])
 
     const rows = [await next.usage.get('row-0001'), await next.usage.get('row-0002')]
     assert.deepEqual(
@@ -99,16 +99,16 @@ for (const { engine, make } of GATE_ENGINES) {
 
   test(`${engine}: a sweep recovers the rows of a dead owner at their last checkpoint, and its own only if nobody stands behind them`, async () => {
     await using fixture = await openFixture(make, 1000n)
-    const dead = fixture.store.gates
-    for (const id of ['marked', 'unmarked']) await dead.gate(fixture.ask(id))
+    const dead = fixture.store.billing
+    for (const id of ['marked', 'unmarked']) await dead.reserve(fixture.ask(id))
     dead.checkpoint(checkpoint('marked', { prompt: 5 }))
     dead.checkpoint(checkpoint('marked', { prompt: 5, completion: 7 }))
-    await dead.gate(fixture.ask('done'))
+    await dead.reserve(fixture.ask('done'))
     await dead.settle(bill('done', { prompt: 1 }))
     const next = await fixture.another()
-    for (const id of ['alive', 'orphaned']) await next.gates.gate(fixture.ask(id))
+    for (const id of ['alive', 'orphaned']) await next.billing.reserve(fixture.ask(id))
 
-    const swept = await next.gates.sweep(['alive'])
+    const swept = await next.billing.sweep(['alive'])
 
     assert.equal(swept, 3)
     const stateOf = async (id: string) => {
@@ -121,8 +121,8 @@ for (const { engine, make } of GATE_ENGINES) {
     assert.deepEqual(await stateOf('done'), ['settled', 'completed', 1n])
     assert.deepEqual(await stateOf('alive'), ['open', null, 0n])
     assert.deepEqual(await fixture.balance(), { available: 880n, held: 100n, spent: 20n, owed: 0n })
-    assert.equal(await next.gates.sweep(['alive']), 0)
-    await next.gates.settle(bill('alive', {}))
+    assert.equal(await next.billing.sweep(['alive']), 0)
+    await next.billing.settle(bill('alive', {}))
   })
 
   for (const [what, tokens, correction] of [
@@ -132,14 +132,14 @@ for (const { engine, make } of GATE_ENGINES) {
   ] as const) {
     test(`${engine}: an owner that was only paused settles its recovered row once: ${what} the checkpoint said`, async () => {
       await using fixture = await openFixture(make, 1000n)
-      const paused = fixture.store.gates
+      const paused = fixture.store.billing
       // They end in digits of their own, as real ones do: the paused owner still remembers the first as open.
       const [id, other] = ['row-0001', 'row-0002']
-      await paused.gate(fixture.ask(id))
+      await paused.reserve(fixture.ask(id))
       paused.checkpoint(checkpoint(id, { prompt: 5, completion: 7 }))
-      await paused.gate(fixture.ask(other))
+      await paused.reserve(fixture.ask(other))
       await paused.settle(bill(other, {}))
-      await (await fixture.another()).gates.sweep([])
+      await (await fixture.another()).billing.sweep([])
       const last = bill(id, tokens)
 
       const outcomes = [await paused.settle(last), await paused.settle(last)]
@@ -155,11 +155,11 @@ for (const { engine, make } of GATE_ENGINES) {
 
   test(`${engine}: one operation that the database rejects fails alone, and its batch is split until it does`, async () => {
     await using fixture = await openFixture(make, 10_000n)
-    const { gates } = fixture.store
-    await gates.gate(fixture.ask('taken'))
+    const { billing } = fixture.store
+    await billing.reserve(fixture.ask('taken'))
     const ids = Array.from({ length: 20 }, (_, i) => (i === 7 ? 'taken' : `r${i}`))
 
-    const results = await Promise.allSettled(ids.map(id => gates.gate(fixture.ask(id))))
+    const results = await Promise.allSettled(ids.map(id => billing.reserve(fixture.ask(id))))
 
     assert.deepEqual(
       results.flatMap((result, i) => (result.status === 'rejected' ? [i] : [])),
@@ -167,63 +167,63 @@ for (const { engine, make } of GATE_ENGINES) {
     )
     assert.equal(fixture.batches.at(-1), 20)
     assert.equal((await fixture.balance()).held, 2000n)
-    const beyond = ids.map((id, i) => gates.settle(bill(id, {}, i === 3 ? { cost: 2n ** 70n } : {})))
+    const beyond = ids.map((id, i) => billing.settle(bill(id, {}, i === 3 ? { cost: 2n ** 70n } : {})))
     const settled = await Promise.allSettled(beyond)
     assert.deepEqual(
       settled.flatMap((result, i) => (result.status === 'rejected' ? [i] : [])),
       [3],
     )
-    assert.equal(await gates.settle(bill('r3', {})), 'settled')
+    assert.equal(await billing.settle(bill('r3', {})), 'settled')
   })
 
   test(`${engine}: a sweep that meets an unreadable checkpoint fails alone, and what shared its batch is done`, async () => {
     await using fixture = await openFixture(make, 10_000n)
-    const { gates } = fixture.store
-    await gates.gate(fixture.ask('unreadable'))
+    const { billing } = fixture.store
+    await billing.reserve(fixture.ask('unreadable'))
     await fixture.tamper(`UPDATE usage SET checkpoint = '{' WHERE request_id = 'unreadable'`)
     const ids = Array.from({ length: 5 }, (_, i) => `r${i}`)
 
     const [swept, ...granted] = await Promise.allSettled([
-      gates.sweep([]),
-      ...ids.map(id => gates.gate(fixture.ask(id))),
+      billing.sweep([]),
+      ...ids.map(id => billing.reserve(fixture.ask(id))),
     ])
 
     assert.equal(swept.status, 'rejected')
     assert.equal(fixture.batches.at(-1), 6)
     assert.deepEqual(
       granted.map(result => result.status === 'fulfilled' && result.value.kind),
-      ids.map(() => 'granted'),
+      ids.map(() => 'reserved'),
     )
-    await Promise.all(['unreadable', ...ids].map(id => gates.settle(bill(id, {}))))
+    await Promise.all(['unreadable', ...ids].map(id => billing.settle(bill(id, {}))))
   })
 
   test(`${engine}: a model name with a NUL or half a character in it spoils no neighbour`, async () => {
     await using fixture = await openFixture(make, 10_000n)
-    const { gates } = fixture.store
+    const { billing } = fixture.store
     const names = ['good', 'nul\u0000nul', '\ud800', 'x'.repeat(256), 'fine']
 
     const verdicts = await Promise.all(
-      names.map((name, i) => gates.gate(fixture.ask(`r${i}`, { modelRequested: name }))),
+      names.map((name, i) => billing.reserve(fixture.ask(`r${i}`, { modelRequested: name }))),
     )
 
     assert.deepEqual(
       verdicts.map(verdict => verdict.kind),
-      names.map(() => 'granted'),
+      names.map(() => 'reserved'),
     )
-    await Promise.all(names.map((_, i) => gates.settle(bill(`r${i}`, { prompt: 1 }))))
+    await Promise.all(names.map((_, i) => billing.settle(bill(`r${i}`, { prompt: 1 }))))
     assert.equal((await fixture.balance()).spent, 5n)
   })
 
   test(`${engine}: of a hundred racing holds in shared batches, exactly those that the balance covers are granted`, async () => {
     await using fixture = await openFixture(make, 850n)
-    const { gates } = fixture.store
+    const { billing } = fixture.store
 
-    const verdicts = await Promise.all(Array.from({ length: 100 }, (_, i) => gates.gate(fixture.ask(`r${i}`))))
+    const verdicts = await Promise.all(Array.from({ length: 100 }, (_, i) => billing.reserve(fixture.ask(`r${i}`))))
 
-    const granted = verdicts.flatMap((verdict, i) => (verdict.kind === 'granted' ? [`r${i}`] : []))
+    const granted = verdicts.flatMap((verdict, i) => (verdict.kind === 'reserved' ? [`r${i}`] : []))
     assert.equal(granted.length, 8)
     assert.deepEqual(await fixture.balance(), { available: 50n, held: 800n, spent: 0n, owed: 0n })
-    await Promise.all(granted.map(id => gates.settle(bill(id, {}))))
+    await Promise.all(granted.map(id => billing.settle(bill(id, {}))))
     assert.deepEqual(await fixture.balance(), { available: 850n, held: 0n, spent: 0n, owed: 0n })
   })
 }

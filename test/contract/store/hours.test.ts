@@ -41,15 +41,15 @@ for (const { engine, make } of GATE_ENGINES) {
 
     await noteAt(fixture, at + 7)
     const open = askAt(fixture, at + 8)
-    await fixture.store.gates.gate(open)
+    await fixture.store.billing.reserve(open)
     await assertSums(fixture.store)
     await rollUpAll(fixture.store)
     await assertSums(fixture.store)
-    fixture.store.gates.checkpoint(checkpoint(open.facts.requestId, { prompt: 5, completion: 2 }))
-    await fixture.store.gates.sweep([])
+    fixture.store.billing.checkpoint(checkpoint(open.facts.requestId, { prompt: 5, completion: 2 }))
+    await fixture.store.billing.sweep([])
     await assertSums(fixture.store)
     await rollUpAll(fixture.store)
-    await fixture.store.gates.settle(bill(open.facts.requestId, { prompt: 5, completion: 20 }))
+    await fixture.store.billing.settle(bill(open.facts.requestId, { prompt: 5, completion: 20 }))
 
     await assertSums(fixture.store)
     assert.ok((await rollUpAll(fixture.store)) > 0)
@@ -99,10 +99,10 @@ for (const { engine, make } of GATE_ENGINES) {
   test(`${engine}: an hour is left alone until it is over for as long as asked, and while a row of it is open`, async () => {
     await using fixture = await openFixture(make, RICH)
     const open = askAt(fixture, (SOME_HOUR + 0.5) * HOUR_MS)
-    await fixture.store.gates.gate(open)
+    await fixture.store.billing.reserve(open)
 
     assert.equal(await rollUpAll(fixture.store), 0)
-    await fixture.store.gates.settle(bill(open.facts.requestId, { prompt: 1 }))
+    await fixture.store.billing.settle(bill(open.facts.requestId, { prompt: 1 }))
     assert.equal(await rollUpAll(fixture.store, Date.now() - SOME_HOUR * HOUR_MS), 0)
     assert.ok((await rollUpAll(fixture.store)) > 0)
   })
@@ -143,7 +143,7 @@ for (const { engine, make } of GATE_ENGINES) {
       let isGated = false
 
       const { gated } = await sql.transaction(async tx => {
-        const gated = fixture.store.gates.gate(late).finally(() => {
+        const gated = fixture.store.billing.reserve(late).finally(() => {
           isGated = true
         })
         await setTimeout(200)
@@ -152,7 +152,7 @@ for (const { engine, make } of GATE_ENGINES) {
         return { gated }
       }, 'hours')
       await gated
-      await fixture.store.gates.settle(bill(late.facts.requestId, { prompt: 1 }))
+      await fixture.store.billing.settle(bill(late.facts.requestId, { prompt: 1 }))
       await sql.close()
 
       await assertSums(fixture.store)
@@ -166,13 +166,13 @@ for (const { engine, make } of GATE_ENGINES) {
       await settleAt(fixture, SOME_HOUR * HOUR_MS)
       const late = askAt(fixture, SOME_HOUR * HOUR_MS + 5)
       await other.query('BEGIN; LOCK TABLE usage IN SHARE MODE')
-      const gated = fixture.store.gates.gate(late)
+      const gated = fixture.store.billing.reserve(late)
       await setTimeout(200)
 
       assert.equal((await fixture.store.maintenance.rollUp(0)).rolled, 0)
       await other.query('COMMIT')
       await gated
-      await fixture.store.gates.settle(bill(late.facts.requestId, { prompt: 1 }))
+      await fixture.store.billing.settle(bill(late.facts.requestId, { prompt: 1 }))
 
       assert.ok((await rollUpAll(fixture.store)) > 0)
       await assertSums(fixture.store)
@@ -231,18 +231,19 @@ for (const { engine, make } of GATE_ENGINES) {
           if (what === 'chat') await settleAt(fixture, at, tokens)
           if (what === 'note') await noteAt(fixture, at, tokens + 1)
           if (what === 'roll') await rollUpAll(fixture.store)
-          if (what === 'sweep') await fixture.store.gates.sweep([])
-          if (what === 'settle') await fixture.store.gates.settle(bill(opened.pop() ?? 'none', { completion: tokens }))
+          if (what === 'sweep') await fixture.store.billing.sweep([])
+          if (what === 'settle')
+            await fixture.store.billing.settle(bill(opened.pop() ?? 'none', { completion: tokens }))
           if (what === 'open') {
             const ask = askAt(fixture, at)
             opened.push(ask.facts.requestId)
-            await fixture.store.gates.gate(ask)
+            await fixture.store.billing.reserve(ask)
           }
         }
         const [from, to] = [Math.min(a, b), Math.max(a, b)].map(hour => SOME_HOUR * HOUR_MS + hour * 0.8 * HOUR_MS)
         await assertSums(fixture.store, from, to)
         await assertSums(fixture.store)
-        await fixture.store.gates.sweep([])
+        await fixture.store.billing.sweep([])
       }),
       { numRuns: runsOn(engine, 10) },
     )
@@ -257,9 +258,9 @@ async function connected(url: string) {
 
 async function settleAt(fixture: Fixture, at: number, tokens = 3): Promise<void> {
   const ask = askAt(fixture, at)
-  const verdict = await fixture.store.gates.gate(ask)
-  assert.equal(verdict.kind, 'granted')
-  await fixture.store.gates.settle(
+  const verdict = await fixture.store.billing.reserve(ask)
+  assert.equal(verdict.kind, 'reserved')
+  await fixture.store.billing.settle(
     bill(ask.facts.requestId, { prompt: 2, completion: tokens }, { finishedAt: at + 1234 }),
   )
 }

@@ -37,12 +37,12 @@ if (postgres !== undefined) {
   test('each node lists all with what they say of themselves; one that is silent for a lease is silent; one that ends is gone', async () => {
     await using fixture = await openFixture(make, 0n)
     const [one, two] = [await opened(fixture.url, 'one', 400), await opened(fixture.url, 'two', 400)]
-    await one.gates.sweep([])
-    await two.gates.sweep([])
+    await one.billing.sweep([])
+    await two.billing.sweep([])
 
     const both = await one.nodes.list()
     await setTimeout(500)
-    await one.gates.sweep([])
+    await one.billing.sweep([])
     const later = await one.nodes.list()
 
     assert.deepEqual(
@@ -68,8 +68,8 @@ if (postgres !== undefined) {
   test('nodes that are silent for a day are forgotten, unless they left something open', async () => {
     await using fixture = await openFixture(make, 1000n)
     const [one, dead, owing] = await Promise.all(['one', 'dead', 'owing'].map(owner => opened(fixture.url, owner)))
-    for (const node of [one!, dead!, owing!]) await node.gates.sweep([])
-    await owing!.gates.gate(fixture.ask('r1'))
+    for (const node of [one!, dead!, owing!]) await node.billing.sweep([])
+    await owing!.billing.reserve(fixture.ask('r1'))
     const sql = await openPostgresSql({ url: fixture.url, clock: systemClock })
     const age = (ms: number) => sql.run('UPDATE node SET renewed_at = renewed_at - $1', [ms])
 
@@ -81,7 +81,7 @@ if (postgres !== undefined) {
     assert.deepEqual([early, late], [0, 1])
     assert.deepEqual((await one!.nodes.list()).map(ofId).sort(), ['one', 'owing'])
     // The settlement renews its lease.
-    await owing!.gates.settle(bill('r1', {}))
+    await owing!.billing.settle(bill('r1', {}))
     await age(DAY_MS + 60_000)
     assert.equal(await one!.nodes.clear(), 1)
     await sql.close()
@@ -136,12 +136,12 @@ if (postgres !== undefined) {
     const starting = await opened(fixture.url, 'starting')
 
     const done = await starting.nodes.withStartupLock(async () => [
-      (await fixture.store.gates.gate(fixture.ask('r1'))).kind,
-      await fixture.store.gates.settle(bill('r1', {})),
+      (await fixture.store.billing.reserve(fixture.ask('r1'))).kind,
+      await fixture.store.billing.settle(bill('r1', {})),
       await fixture.store.maintenance.rollUp(0),
     ])
 
-    assert.deepEqual(done.slice(0, 2), ['granted', 'settled'])
+    assert.deepEqual(done.slice(0, 2), ['reserved', 'settled'])
     await starting.close()
   })
 }

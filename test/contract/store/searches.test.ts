@@ -124,8 +124,8 @@ async function gateTimes({ store, ask }: Fixture): Promise<readonly number[]> {
   for (let i = 0; i < REQUESTS; i++) {
     const id = randomUUIDv7()
     const began = performance.now()
-    await store.gates.gate(ask(id))
-    await store.gates.settle(bill(id, { prompt: 1 }))
+    await store.billing.reserve(ask(id))
+    await store.billing.settle(bill(id, { prompt: 1 }))
     times.push(performance.now() - began)
   }
   return times

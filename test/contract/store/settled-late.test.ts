@@ -9,7 +9,7 @@ import { systemClock } from '../../../src/lib/clock.ts'
 import { roster } from '../../../src/lib/roster.ts'
 import { keepCheckpoints } from '../../../src/settle/checkpoint.ts'
 import { type Held, settle } from '../../../src/settle/settle.ts'
-import type { Gates } from '../../../src/store/contract/store.ts'
+import type { BillingStore } from '../../../src/store/contract/store.ts'
 import { bill, GATE_ENGINES, openFixture, PRICES } from '../../support/billing-stores.ts'
 
 const DEARER = { prompt: 3000n, completion: 4000n, cacheRead: 3000n, cacheWrite: 3000n, request: 5000n }
@@ -28,20 +28,20 @@ for (const { engine, make } of GATE_ENGINES) {
     for (const recoveredBy of ['another process', 'the batch that settles it'] as const) {
       test(`${engine}: a row recovered by ${recoveredBy} has the price of the model that served: ${what}`, async () => {
         await using fixture = await openFixture(make, 1000n)
-        const { gates, usage } = fixture.store
+        const { billing, usage } = fixture.store
         await fixture.tamper(
           `INSERT INTO price (model_id, version, price, created_at) VALUES ('dearer', 'v2', '${priceSnapshot(DEARER)}', 1)`,
         )
-        await gates.gate(fixture.ask(ID))
+        await billing.reserve(fixture.ask(ID))
         const held = heldRow()
-        if (marked !== undefined) markOnce(held, marked, gates)
+        if (marked !== undefined) markOnce(held, marked, billing)
         // Written behind: what is awaited after it is written with it or later.
-        await gates.settle(bill('nobody', {}))
+        await billing.settle(bill('nobody', {}))
         const odd: string[] = []
 
-        if (recoveredBy === 'another process') await (await fixture.another()).gates.sweep([])
-        const swept = recoveredBy === 'another process' ? undefined : gates.sweep([])
-        const ending = settle(held, delivered(served), settleNeeds(gates, odd))
+        if (recoveredBy === 'another process') await (await fixture.another()).billing.sweep([])
+        const swept = recoveredBy === 'another process' ? undefined : billing.sweep([])
+        const ending = settle(held, delivered(served), settleNeeds(billing, odd))
         await swept
         await ending
 
@@ -79,7 +79,7 @@ function heldRow(): Held {
 }
 
 // The one checkpoint that was written before the row was recovered.
-function markOnce(held: Held, model: Model, gates: Gates): void {
+function markOnce(held: Held, model: Model, billing: BillingStore): void {
   const rings: (() => void)[] = []
   const timers = {
     set(_ms: number, ring: () => void) {
@@ -89,7 +89,7 @@ function markOnce(held: Held, model: Model, gates: Gates): void {
   }
   const seen = { usage: undefined, output: () => ({ any: true, texts: ['four'], bytesBeyond: 0 }) }
   const progress = () => ({ provider: 'up', model, at: Date.now() })
-  keepCheckpoints(held, seen, progress, { gates, timers, checkpointFirstMs: 1, checkpointEveryMs: 1 })
+  keepCheckpoints(held, seen, progress, { billing, timers, checkpointFirstMs: 1, checkpointEveryMs: 1 })
   rings[0]?.()
 }
 
@@ -114,9 +114,9 @@ function delivered(model: Model): Delivery {
   }
 }
 
-function settleNeeds(gates: Gates, odd: string[]) {
+function settleNeeds(billing: BillingStore, odd: string[]) {
   return {
-    gates,
+    billing,
     counter: { count: () => assert.fail('nothing is estimated') },
     clock: systemClock,
     settleWaitMs: 60_000,

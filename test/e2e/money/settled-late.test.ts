@@ -87,7 +87,7 @@ for (const [what, settled, words, strike] of [
 // As another process would that takes the gateway for dead.
 async function recoverAll(path: string): Promise<void> {
   const other = await openSqlite({ path, owner: 'another' })
-  assert.equal(await other.gates.sweep([]), 1)
+  assert.equal(await other.billing.sweep([]), 1)
   await other.close()
 }
 

@@ -4,17 +4,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { decideHold } from '../../src/domain/hold.ts'
-import { type Books, bookCost, type KeyBooks, takeHold } from '../../src/store/billing/balances.ts'
+import { type AccountBalances, bookCost, type KeyBalances, takeHold } from '../../src/store/billing/balances.ts'
 import type { HoldEntry } from '../../src/store/contract/store.ts'
 
-const account = (available: bigint, more: Partial<Books> = {}): Books => ({
+const account = (available: bigint, more: Partial<AccountBalances> = {}): AccountBalances => ({
   available,
   held: 0n,
   spent: 0n,
   owed: 0n,
   ...more,
 })
-const key = (creditLimit: bigint | null = null): KeyBooks => ({ spent: 0n, held: 0n, creditLimit })
+const key = (creditLimit: bigint | null = null): KeyBalances => ({ spent: 0n, held: 0n, creditLimit })
 const entry = (more: Partial<HoldEntry> = {}): HoldEntry => ({
   kind: 'hold',
   base: 5_000n,
@@ -52,7 +52,7 @@ test('over any history the account adds up, nothing is negative, and credits and
       for (const now of steps) {
         if (now.do === 'hold') {
           const decision = decideHold(entry(now), books, mine)
-          if (decision.kind === 'short') continue
+          if (decision.kind === 'insufficient_funds') continue
           assert.equal(books.owed, 0n)
           assert.ok(limit === null || mine.spent + mine.held + decision.hold <= limit)
           takeHold(decision.hold, books, mine)
@@ -94,7 +94,7 @@ test('a named maximum is held whole or refused, to the nano-credit', () => {
 
   assert.deepEqual(fits, { kind: 'fits', hold: 105n, outputTokens: 100 })
   assert.deepEqual(short, {
-    kind: 'short',
+    kind: 'insufficient_funds',
     limit: 'account',
     available: 104n,
     required: 105n,
@@ -108,7 +108,7 @@ test('without a maximum a hold takes at most half of what is there, and as many 
     fc.property(fc.bigInt({ min: 0n, max: 400n }), available => {
       const decision = decideHold(entry({ outputTokensMin: 20 }), account(available), key())
 
-      if (decision.kind === 'short') {
+      if (decision.kind === 'insufficient_funds') {
         assert.ok(available / 2n < 25n)
         assert.equal(decision.required, 50n)
       } else {
@@ -123,15 +123,18 @@ test('the smaller of account and key decides, and the refusal says which', () =>
   const ofKey = decideHold(entry(), account(1_000n), key(50n))
   const ofAccount = decideHold(entry(), account(50n), key(1_000n))
 
-  assert.deepEqual([ofKey.kind, ofKey.kind === 'short' && ofKey.limit], ['short', 'key'])
-  assert.deepEqual([ofAccount.kind, ofAccount.kind === 'short' && ofAccount.limit], ['short', 'account'])
+  assert.deepEqual([ofKey.kind, ofKey.kind === 'insufficient_funds' && ofKey.limit], ['insufficient_funds', 'key'])
+  assert.deepEqual(
+    [ofAccount.kind, ofAccount.kind === 'insufficient_funds' && ofAccount.limit],
+    ['insufficient_funds', 'account'],
+  )
 })
 
 test('credits that others hold are worth waiting for only if account and key would both afford the request then', () => {
   const held = account(50n, { held: 100n })
-  const waits = (books: Books, mine: KeyBooks) => {
+  const waits = (books: AccountBalances, mine: KeyBalances) => {
     const decision = decideHold(entry(), books, mine)
-    return decision.kind === 'short' && decision.heldByOthers
+    return decision.kind === 'insufficient_funds' && decision.heldByOthers
   }
 
   assert.equal(waits(held, key()), true)
@@ -144,5 +147,5 @@ test('credits that others hold are worth waiting for only if account and key wou
 test('whoever owes gets no hold, not even a free one', () => {
   const decision = decideHold(entry({ base: 0n, outputPrice: 0n }), account(0n, { owed: 1n }), key())
 
-  assert.equal(decision.kind, 'short')
+  assert.equal(decision.kind, 'insufficient_funds')
 })

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { packOps, packResults, unpackOps, unpackResults } from '../../src/store/billing/batch-codec.ts'
-import type { HotOp } from '../../src/store/billing/transitions.ts'
-import type { GateAsk, Settlement } from '../../src/store/contract/store.ts'
+import type { BillingOp } from '../../src/store/billing/transitions.ts'
+import type { ReservationRequest, Settlement } from '../../src/store/contract/store.ts'
 
 // No two fields have the same value, so that two which change places are seen.
-const facts: GateAsk['facts'] = {
+const facts: ReservationRequest['facts'] = {
   requestId: 'request',
   clientRequestId: 'client',
   accountId: 'account',
@@ -46,9 +46,9 @@ const bill: Settlement = {
   finishedAt: 13,
   upstreamId: 'upstream',
 }
-const OPS: readonly HotOp[] = [
+const OPS: readonly BillingOp[] = [
   {
-    do: 'gate',
+    do: 'reserve',
     ask: {
       ...ask,
       entry: {
@@ -63,28 +63,31 @@ const OPS: readonly HotOp[] = [
       },
     },
   },
-  { do: 'gate', ask: { ...ask, entry: { kind: 'free', outcome: 'refused', httpStatus: 18, errorCode: 'free code' } } },
+  {
+    do: 'reserve',
+    ask: { ...ask, entry: { kind: 'unbilled', outcome: 'refused', httpStatus: 18, errorCode: 'free code' } },
+  },
   { do: 'settle', bill },
-  { do: 'note', row: { facts, httpStatus: 19, errorCode: 'noted', requests: 21 } },
+  { do: 'log_refusal', row: { facts, httpStatus: 19, errorCode: 'noted', requests: 21 } },
   { do: 'sweep', live: ['a', 'b'] },
 ]
 const RESULTS = [
-  { ok: true, value: { kind: 'granted', hold: 1n, outputTokens: 2, day: 3, dayCount: 4, purse: null } },
+  { ok: true, value: { kind: 'reserved', hold: 1n, outputTokens: 2, day: 3, dayCount: 4, balances: null } },
   {
     ok: true,
     value: {
-      kind: 'granted',
+      kind: 'reserved',
       hold: 0n,
       outputTokens: 0,
       day: 5,
       dayCount: 6,
-      purse: {
+      balances: {
         balance: { available: 7n, held: 8n, spent: 9n, owed: 10n },
         key: { creditLimit: null, spent: 11n, held: 12n },
       },
     },
   },
-  { ok: true, value: { kind: 'stale' } },
+  { ok: true, value: { kind: 'key_changed' } },
   { ok: true, value: 'settled' },
   { ok: true, value: 'again' },
   { ok: true, value: 11 },

@@ -6,8 +6,8 @@ import { openRows } from '../../src/store/billing/open-rows.ts'
 import { applyOp } from '../../src/store/billing/transitions.ts'
 import { migrate } from '../../src/store/sqlite/migrate.ts'
 import { sqliteSql } from '../../src/store/sqlite/sql.ts'
-import { hotStatements } from '../../src/store/sqlite/statements.ts'
-import { openDesk } from '../../src/store/sqlite/unit-of-work.ts'
+import { billingStatements } from '../../src/store/sqlite/statements.ts'
+import { openUnitOfWork } from '../../src/store/sqlite/unit-of-work.ts'
 import { bill, GATE_ENGINES, openFixture } from '../support/billing-stores.ts'
 
 const [sqlite] = GATE_ENGINES
@@ -17,15 +17,15 @@ test('a row is remembered while it is open, and forgotten with its settlement', 
   const sql = sqliteSql(fixture.url, systemClock)
   migrate(sql.db)
   const open = openRows()
-  const desk = () => openDesk({ run: hotStatements(sql), owner: 'first', open }, Date.now(), 0)
+  const unit = () => openUnitOfWork({ run: billingStatements(sql), owner: 'first', open }, Date.now(), 0)
   const inOneGo = (op: Parameters<typeof applyOp>[0]) => {
-    const at = desk()
+    const at = unit()
     const result = applyOp(op, at)
     at.writeBack()
     return result
   }
 
-  inOneGo({ do: 'gate', ask: fixture.ask('r1') })
+  inOneGo({ do: 'reserve', ask: fixture.ask('r1') })
   const remembered = open.recall('r1')?.requestId
   const settled = inOneGo({ do: 'settle', bill: bill('r1', { prompt: 1 }) })
   sql.close()
