@@ -1,12 +1,12 @@
 // Admission, decided from the headers alone: key, address, account, path, method, scope, limits, in this order. The body of an
 // unauthenticated caller is never read.
 import type { Call, Pass } from '../domain/handoff.ts'
-import type { Bearer } from '../domain/key.ts'
+import type { AuthenticatedKey } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
 import type { RequestFacts } from '../domain/usage.ts'
 import type { BillingStore } from '../store/contract/store.ts'
 import type { Authenticator } from './authenticate.ts'
-import { type EndpointRule, permit } from './authorize.ts'
+import { authorize, type EndpointRule } from './authorize.ts'
 import type { Entered, Limits } from './rate-limit.ts'
 
 export type AdmitNeeds = {
@@ -19,28 +19,28 @@ export type AdmitNeeds = {
 }
 
 // The caller's key record and whether the request has a row: both may change until the request is over.
-export type Known = Readonly<Pick<Pass, 'bearer' | 'hasRow' | 'facts'>>
+export type Known = Readonly<Pick<Pass, 'caller' | 'hasRow' | 'facts'>>
 
 export async function admit(call: Call, rule: EndpointRule | undefined, needs: AdmitNeeds): Promise<Pass> {
   const found = needs.authenticator.authenticate(call)
-  const { bearer, hash, isCached } = found instanceof Promise ? await found : found
+  const { caller, hash, isCached } = found instanceof Promise ? await found : found
   const pass: Admitted = {
     call,
     endpoint: rule?.endpoint ?? 'unknown',
-    bearer,
+    caller,
     hash,
     hasRow: false,
     modelRequested: null,
     stream: false,
-    facts: () => factsOf(call, pass.bearer, rule),
+    facts: () => factsOf(call, pass.caller, rule),
     giveBack: nothing,
     leave: nothing,
   }
   needs.recognised(pass)
 
   try {
-    const { endpoint } = permit(call, bearer, rule)
-    const entered = needs.limits.enter(bearer, endpoint)
+    const { endpoint } = authorize(call, caller, rule)
+    const entered = needs.limits.enter(caller, endpoint)
     seat(pass, entered instanceof Promise ? await entered : entered)
   } catch (error) {
     await reconsider(error, pass, rule, isCached, needs)
@@ -68,12 +68,12 @@ async function reconsider(
   if (!(error instanceof Refusal)) throw error
   let refusal = error
   if (isCached && needs.authenticator.othersMayChangeKeys) {
-    const before = pass.bearer
-    pass.bearer = await needs.authenticator.again(pass.call, pass.hash, { since: pass.call.startedMs, known: before })
-    if (differs(before, pass.bearer)) {
+    const before = pass.caller
+    pass.caller = await needs.authenticator.again(pass.call, pass.hash, { since: pass.call.startedMs, known: before })
+    if (differs(before, pass.caller)) {
       try {
-        const { endpoint } = permit(pass.call, pass.bearer, rule)
-        return seat(pass, await needs.limits.enter(pass.bearer, endpoint))
+        const { endpoint } = authorize(pass.call, pass.caller, rule)
+        return seat(pass, await needs.limits.enter(pass.caller, endpoint))
       } catch (now) {
         if (!(now instanceof Refusal)) throw now
         refusal = now
@@ -81,24 +81,24 @@ async function reconsider(
     }
   }
   // Refused before its limits, it has not read the shared bucket yet, and its headers report it.
-  if (refusal.status !== 429) await needs.limits.look?.(pass.bearer.key)
+  if (refusal.status !== 429) await needs.limits.look?.(pass.caller.key)
   throw refusal
 }
 
 // The account's status is not part of the key's version.
-function differs(before: Bearer, now: Bearer): boolean {
+function differs(before: AuthenticatedKey, now: AuthenticatedKey): boolean {
   return before.key.version !== now.key.version || before.account.status !== now.account.status
 }
 
 function nothing(): void {}
 
-function factsOf(call: Call, bearer: Bearer, rule: EndpointRule | undefined): RequestFacts {
+function factsOf(call: Call, caller: AuthenticatedKey, rule: EndpointRule | undefined): RequestFacts {
   return {
     requestId: call.requestId,
     clientRequestId: call.clientRequestId,
-    accountId: bearer.account.id,
-    keyId: bearer.key.id,
-    secretLast4: bearer.secret.last4,
+    accountId: caller.account.id,
+    keyId: caller.key.id,
+    secretLast4: caller.secret.last4,
     endpoint: rule?.endpoint ?? 'unknown',
     clientIp: call.address?.text ?? 'unknown',
     createdAt: call.receivedAt,

@@ -2,7 +2,7 @@
 // since the reservation compares versions itself. See docs/decisions/key-lookups.md.
 import { hash as digest } from 'node:crypto'
 import type { Call } from '../domain/handoff.ts'
-import { type Bearer, keyStatus, SECRET_BYTES, secretAlive } from '../domain/key.ts'
+import { type AuthenticatedKey, keyStatus, SECRET_BYTES, secretAlive } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
 import { base62Width, isBase62 } from '../lib/base62.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -16,7 +16,7 @@ export type Authenticator = {
   // A promise only if a lookup is needed.
   authenticate(call: Call): Authenticated | Promise<Authenticated>
   // Looks up again, bypassing the cache; a key revoked meanwhile is refused like an unknown one.
-  again(call: Call, hash: string, ask: Ask): Promise<Bearer>
+  again(call: Call, hash: string, ask: Ask): Promise<AuthenticatedKey>
   // Whether cached records may be changed by other nodes without notice.
   readonly othersMayChangeKeys: boolean
   // The failure bucket of the caller's address; reading debits nothing.
@@ -27,10 +27,10 @@ export type Authenticator = {
 }
 
 // Whether the record came from the cache or was read for this call.
-export type Authenticated = { readonly bearer: Bearer; readonly hash: string; readonly isCached: boolean }
+export type Authenticated = { readonly caller: AuthenticatedKey; readonly hash: string; readonly isCached: boolean }
 
 // A lookup that began before `since` (monotonic) is not sufficient. Known keys wait only for others of the same account.
-export type Ask = { readonly since: number; readonly known?: Bearer }
+export type Ask = { readonly since: number; readonly known?: AuthenticatedKey }
 
 export type AuthenticateNeeds = {
   readonly othersMayChangeKeys: boolean
@@ -51,11 +51,11 @@ export type AuthenticateNeeds = {
 const SECRET_CHARS = base62Width(SECRET_BYTES)
 
 export function authenticator(needs: AuthenticateNeeds): Authenticator {
-  const bearers = lru<string, Bearer>(needs.keysCachedMax, unlink)
+  const cachedKeys = lru<string, AuthenticatedKey>(needs.keysCachedMax, unlink)
   // The cached secrets of a key, complete and exact: a revoked key must be found here.
   const hashesOf = new Map<string, Set<string>>()
   // Hashes recently found to be unknown, with their expiry.
-  const strangers = lru<string, number>(needs.unknownKeysCachedMax)
+  const unknownKeys = lru<string, number>(needs.unknownKeysCachedMax)
   const failures = lru<string, Bucket>(needs.addressesTrackedMax)
   const queue = {
     concurrent: needs.unknownKeyLookupsMax,
@@ -63,8 +63,8 @@ export function authenticator(needs: AuthenticateNeeds): Authenticator {
     waitingPerOwnerMax: needs.unknownKeyLookupsWaitingPerAddressMax,
   }
   // Unknown keys queue by address; invalid keys from anywhere do not delay known keys.
-  const ofStrangers = fairQueue<Bearer | undefined>(queue)
-  const ofKnown = fairQueue<Bearer | undefined>(queue)
+  const unknownLookups = fairQueue<AuthenticatedKey | undefined>(queue)
+  const knownLookups = fairQueue<AuthenticatedKey | undefined>(queue)
   const underWay = new Map<string, Lookup>()
   // Incremented with every `forget`: a lookup that began before must not fill the cache afterwards.
   let forgotten = 0
@@ -72,34 +72,34 @@ export function authenticator(needs: AuthenticateNeeds): Authenticator {
   function authenticate(call: Call): Authenticated | Promise<Authenticated> {
     if (call.authorizations.length > 1) throw new Refusal('duplicate_authorization')
     const secret = secretOf(call.authorizations[0])
-    if (secret === undefined) throw stranger(call)
+    if (secret === undefined) throw unknownKey(call)
     const hash = digest('sha256', secret)
 
-    const cached = bearers.get(hash)
+    const cached = cachedKeys.get(hash)
     if (cached !== undefined && alive(cached)) {
       needs.onCache(true)
-      return { bearer: cached, hash, isCached: true }
+      return { caller: cached, hash, isCached: true }
     }
     needs.onCache(false)
-    if (!needs.othersMayChangeKeys && (strangers.get(hash) ?? 0) > needs.clock.monotonic()) throw stranger(call)
-    return again(call, hash, { since: call.startedMs }).then(bearer => ({ bearer, hash, isCached: false }))
+    if (!needs.othersMayChangeKeys && (unknownKeys.get(hash) ?? 0) > needs.clock.monotonic()) throw unknownKey(call)
+    return again(call, hash, { since: call.startedMs }).then(caller => ({ caller, hash, isCached: false }))
   }
 
-  async function again(call: Call, hash: string, { since, known }: Ask): Promise<Bearer> {
+  async function again(call: Call, hash: string, { since, known }: Ask): Promise<AuthenticatedKey> {
     const began = forgotten
-    const bearer = await lookup(hash, since, read => {
-      const run = known === undefined ? ofStrangers.run : ofKnown.run
+    const caller = await lookup(hash, since, read => {
+      const run = known === undefined ? unknownLookups.run : knownLookups.run
       return run(known?.account.id ?? block(call.address), read)
     })
-    if (bearer === undefined) {
-      if (began === forgotten) strangers.set(hash, needs.clock.monotonic() + needs.unknownKeyCacheMs)
-      throw stranger(call)
+    if (caller === undefined) {
+      if (began === forgotten) unknownKeys.set(hash, needs.clock.monotonic() + needs.unknownKeyCacheMs)
+      throw unknownKey(call)
     }
-    return bearer
+    return caller
   }
 
   // At most one lookup per secret is running, and one waits for all callers that arrived after it began.
-  function lookup(hash: string, since: number, queued: Queued): Promise<Bearer | undefined> {
+  function lookup(hash: string, since: number, queued: Queued): Promise<AuthenticatedKey | undefined> {
     const running = underWay.get(hash)
     if (running === undefined) return begin(hash, queued)
     if (running.began >= since) return running.found
@@ -108,11 +108,11 @@ export function authenticator(needs: AuthenticateNeeds): Authenticator {
     return running.next
   }
 
-  function begin(hash: string, queued: Queued): Promise<Bearer | undefined> {
+  function begin(hash: string, queued: Queued): Promise<AuthenticatedKey | undefined> {
     const look: Lookup = { began: Number.POSITIVE_INFINITY, found: NOBODY, next: undefined }
     const read = () => {
       look.began = needs.clock.monotonic()
-      return readBearer(hash)
+      return readKey(hash)
     }
     underWay.set(hash, look)
     look.found = queued(read)
@@ -123,20 +123,20 @@ export function authenticator(needs: AuthenticateNeeds): Authenticator {
     return look.found
   }
 
-  async function readBearer(hash: string): Promise<Bearer | undefined> {
+  async function readKey(hash: string): Promise<AuthenticatedKey | undefined> {
     const began = forgotten
-    const bearer = await needs.billing.findKey(hash)
-    if (bearer !== undefined && began === forgotten) remember(hash, bearer)
-    return bearer
+    const caller = await needs.billing.findKey(hash)
+    if (caller !== undefined && began === forgotten) remember(hash, caller)
+    return caller
   }
 
-  function remember(hash: string, bearer: Bearer): void {
-    bearers.set(hash, bearer)
-    const hashes = hashesOf.get(bearer.key.id) ?? new Set()
-    hashesOf.set(bearer.key.id, hashes.add(hash))
+  function remember(hash: string, caller: AuthenticatedKey): void {
+    cachedKeys.set(hash, caller)
+    const hashes = hashesOf.get(caller.key.id) ?? new Set()
+    hashesOf.set(caller.key.id, hashes.add(hash))
   }
 
-  function unlink(hash: string, { key }: Bearer): void {
+  function unlink(hash: string, { key }: AuthenticatedKey): void {
     const hashes = hashesOf.get(key.id)
     hashes?.delete(hash)
     if (hashes?.size === 0) hashesOf.delete(key.id)
@@ -152,7 +152,7 @@ export function authenticator(needs: AuthenticateNeeds): Authenticator {
   }
 
   // The same message for every reason; an address beyond its policy gets 429 instead.
-  function stranger(call: Call): Refusal {
+  function unknownKey(call: Call): Refusal {
     const bucket = failuresOf(call.address)
     if (take(bucket, needs.addressFailuresPerMinute, needs.clock.monotonic())) {
       return new Refusal('invalid_api_key', { headers: { 'WWW-Authenticate': 'Bearer' } })
@@ -170,17 +170,17 @@ export function authenticator(needs: AuthenticateNeeds): Authenticator {
     return bucket
   }
 
-  function alive(bearer: Bearer): boolean {
+  function alive(caller: AuthenticatedKey): boolean {
     const now = needs.clock.now()
-    return secretAlive(bearer.secret, now) && keyStatus(bearer.key, now) === 'active'
+    return secretAlive(caller.secret, now) && keyStatus(caller.key, now) === 'active'
   }
 
   function forget(keyId: string): void {
     forgotten += 1
-    for (const hash of hashesOf.get(keyId) ?? []) bearers.delete(hash)
+    for (const hash of hashesOf.get(keyId) ?? []) cachedKeys.delete(hash)
     hashesOf.delete(keyId)
     // An expired key may have been given a new expiry.
-    strangers.clear()
+    unknownKeys.clear()
   }
 
   return {
@@ -192,15 +192,19 @@ export function authenticator(needs: AuthenticateNeeds): Authenticator {
     // Rare, and forgetting too much costs one lookup each.
     forgetAccounts() {
       forgotten += 1
-      bearers.clear()
+      cachedKeys.clear()
       hashesOf.clear()
     },
   }
 }
 
 // When its read began; until then it serves every caller.
-type Lookup = { began: number; found: Promise<Bearer | undefined>; next: Promise<Bearer | undefined> | undefined }
-type Queued = (read: () => Promise<Bearer | undefined>) => Promise<Bearer | undefined>
+type Lookup = {
+  began: number
+  found: Promise<AuthenticatedKey | undefined>
+  next: Promise<AuthenticatedKey | undefined> | undefined
+}
+type Queued = (read: () => Promise<AuthenticatedKey | undefined>) => Promise<AuthenticatedKey | undefined>
 
 const NOBODY = Promise.resolve(undefined)
 

@@ -1,6 +1,6 @@
 // What a key may do: from which address, with which account, at which endpoint, with which scope.
 import type { Call } from '../domain/handoff.ts'
-import type { Bearer, Key, Scope } from '../domain/key.ts'
+import type { AuthenticatedKey, Key, Scope } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
 import type { Endpoint } from '../domain/usage.ts'
 import { parseCidrs } from '../lib/ip-address.ts'
@@ -15,13 +15,13 @@ export type EndpointRule = {
 }
 
 // `rule` is undefined for an unknown path.
-export function permit(call: Call, bearer: Bearer, rule: EndpointRule | undefined): EndpointRule {
-  const allowlist = allowlistOf(bearer.key)
+export function authorize(call: Call, caller: AuthenticatedKey, rule: EndpointRule | undefined): EndpointRule {
+  const allowlist = allowlistOf(caller.key)
   // Also for a key without an allowlist: its rows and failures could not be attributed to an address.
   if (call.address === undefined)
     throw new Refusal('ip_not_allowed', { message: 'The client address in X-Forwarded-For is invalid.' })
   if (!allowlist.isEmpty && !allowlist.has(call.address)) throw new Refusal('ip_not_allowed')
-  if (bearer.account.status === 'suspended' && rule?.evenIfSuspended !== true) throw new Refusal('account_suspended')
+  if (caller.account.status === 'suspended' && rule?.evenIfSuspended !== true) throw new Refusal('account_suspended')
   if (rule === undefined) throw new Refusal('not_found')
   if (call.method !== rule.method) {
     throw new Refusal('method_not_allowed', {
@@ -29,7 +29,7 @@ export function permit(call: Call, bearer: Bearer, rule: EndpointRule | undefine
       headers: { Allow: rule.method },
     })
   }
-  if (rule.scope !== null && !bearer.key.scopes.includes(rule.scope)) {
+  if (rule.scope !== null && !caller.key.scopes.includes(rule.scope)) {
     throw new Refusal('insufficient_scope', {
       message: `This key does not have the scope ${rule.scope}.`,
       metadata: { required_scope: rule.scope },

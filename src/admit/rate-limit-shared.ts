@@ -18,9 +18,9 @@ export function sharedLimits(needs: SharedLimitNeeds): Limits {
   const rpm = sharedRpm(needs)
   return {
     ...local,
-    async enter(bearer, endpoint) {
-      local.refuseUnpaid(bearer.key, endpoint)
-      return local.enterWithToken(bearer, await rpm.take(bearer.key))
+    async enter(caller, endpoint) {
+      local.refuseUnpaid(caller.key, endpoint)
+      return local.enterWithToken(caller, await rpm.take(caller.key))
     },
     look: rpm.look,
     confirmed: rpm.confirmed,

@@ -1,6 +1,6 @@
 // The limits of a key on this node: the rpm bucket, an allowance of 402 refusals, the requests in flight, and a mirror of the
 // daily count that can refuse early (the reservation counts exactly).
-import { type Bearer, DAY_MS, dayOf, type Key } from '../domain/key.ts'
+import { type AuthenticatedKey, DAY_MS, dayOf, type Key } from '../domain/key.ts'
 import { Refusal } from '../domain/refusal.ts'
 import type { Endpoint } from '../domain/usage.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -18,7 +18,7 @@ import {
 
 export type Limits = {
   // Takes an rpm token and a concurrency slot, or refuses. A promise only where the nodes share their buckets.
-  enter(bearer: Bearer, endpoint: Endpoint): Entered | Promise<Entered>
+  enter(caller: AuthenticatedKey, endpoint: Endpoint): Entered | Promise<Entered>
   // Where the nodes share their buckets: reads this bucket, for a response that took nothing from it.
   look?(key: Key): Promise<void>
   // The reservation refused a request for credits. It costs no rpm token and is counted separately.
@@ -29,10 +29,10 @@ export type Limits = {
   sawDay(key: Key, day: number, count: number): void
   // Where the nodes share their buckets: the reservation has admitted with this record, so it is the one in force.
   confirmed?(key: Key): void
-  daily(bearer: Bearer): { readonly used: number; readonly resetSeconds: number; readonly resetsAt: number }
+  daily(caller: AuthenticatedKey): { readonly used: number; readonly resetSeconds: number; readonly resetsAt: number }
   rpm(key: Key): Standing
   inFlight(keyId: string): number
-  dailySpent(bearer: Bearer): Refusal
+  dailySpent(caller: AuthenticatedKey): Refusal
   // Drops full buckets and past days, which carry no information.
   prune(): void
 }
@@ -41,10 +41,10 @@ export type Limits = {
 export type Entered = { readonly giveBack: () => void; readonly leave: () => void }
 
 export type LocalLimits = Omit<Limits, 'enter'> & {
-  enter(bearer: Bearer, endpoint: Endpoint): Entered
+  enter(caller: AuthenticatedKey, endpoint: Endpoint): Entered
   // The parts of `enter`: before the token, and after it.
   refuseUnpaid(key: Key, endpoint: Endpoint): void
-  enterWithToken(bearer: Bearer, giveBack: () => void): Entered
+  enterWithToken(caller: AuthenticatedKey, giveBack: () => void): Entered
 }
 
 export type LimitNeeds = { readonly clock: Clock; readonly unpaidPerMinuteMin: number }
@@ -69,23 +69,23 @@ export function keyLimits({ clock, unpaidPerMinuteMin }: LimitNeeds): LocalLimit
     return entry
   }
 
-  function daily(bearer: Bearer) {
+  function daily(caller: AuthenticatedKey) {
     const now = clock.now()
-    const known = days.get(bearer.key.id)
+    const known = days.get(caller.key.id)
     // A changed key may have had its daily count reset; its record was read after that.
-    const seen = known !== undefined && known.version >= bearer.key.version ? known : undefined
+    const seen = known !== undefined && known.version >= caller.key.version ? known : undefined
     // A clock that jumps back over midnight does not restore a past day: the reservation continues to count in the later day, but
     // accepts no day after tomorrow.
     const today = dayOf(now)
-    const day = Math.min(Math.max(today, seen?.day ?? 0, bearer.day), today + 1)
-    const used = Math.max(seen?.day === day ? seen.count : 0, bearer.day === day ? bearer.dayCount : 0)
+    const day = Math.min(Math.max(today, seen?.day ?? 0, caller.day), today + 1)
+    const used = Math.max(seen?.day === day ? seen.count : 0, caller.day === day ? caller.dayCount : 0)
     const resetsAt = (day + 1) * DAY_MS
     return { used, resetsAt, resetSeconds: Math.ceil((resetsAt - now) / 1000) }
   }
 
-  function dailySpent(bearer: Bearer): Refusal {
+  function dailySpent(caller: AuthenticatedKey): Refusal {
     return new Refusal('daily_limit_exceeded', {
-      retryAfter: daily(bearer).resetSeconds,
+      retryAfter: daily(caller).resetSeconds,
       metadata: { limit: 'daily' },
       headers: { 'x-should-retry': 'false' },
     })
@@ -115,11 +115,11 @@ export function keyLimits({ clock, unpaidPerMinuteMin }: LimitNeeds): LocalLimit
     })
   }
 
-  function enterWithToken(bearer: Bearer, giveBack: () => void): Entered {
-    const { key } = bearer
-    if (key.dailyLimit !== null && daily(bearer).used >= key.dailyLimit) {
+  function enterWithToken(caller: AuthenticatedKey, giveBack: () => void): Entered {
+    const { key } = caller
+    if (key.dailyLimit !== null && daily(caller).used >= key.dailyLimit) {
       giveBack()
-      throw dailySpent(bearer)
+      throw dailySpent(caller)
     }
     const running = inFlight.get(key.id) ?? 0
     if (running >= key.maxConcurrent) {
@@ -141,11 +141,11 @@ export function keyLimits({ clock, unpaidPerMinuteMin }: LimitNeeds): LocalLimit
   }
 
   return {
-    enter(bearer, endpoint) {
-      refuseUnpaid(bearer.key, endpoint)
-      const { bucket, limit } = bucketOf(bearer.key)
+    enter(caller, endpoint) {
+      refuseUnpaid(caller.key, endpoint)
+      const { bucket, limit } = bucketOf(caller.key)
       if (!take(bucket, limit, clock.monotonic())) throw rpmSpent(bucket)
-      return enterWithToken(bearer, () => giveBack(bucket))
+      return enterWithToken(caller, () => giveBack(bucket))
     },
     refuseUnpaid,
     enterWithToken,

@@ -3,10 +3,10 @@ import type { Pass } from '../domain/handoff.ts'
 import { REFUSALS, Refusal } from '../domain/refusal.ts'
 import type { Known } from './admit.ts'
 import type { EndpointRule } from './authorize.ts'
-import type { RefusalNotes } from './refusal-log.ts'
-import { type EnterNeeds, enter } from './reserve.ts'
+import type { RefusalLog } from './refusal-log.ts'
+import { type ReserveNeeds, reserve } from './reserve.ts'
 
-export type RecordNeeds = EnterNeeds & { readonly notes: Pick<RefusalNotes, 'logRefusal'> }
+export type RecordNeeds = ReserveNeeds & { readonly refusalLog: Pick<RefusalLog, 'logRefusal'> }
 
 export type RefusedRequest = {
   // Undefined while no valid key is known.
@@ -26,11 +26,11 @@ export async function recordRefusal(refusal: Refusal, request: RefusedRequest, n
   // An audit could not tell it from one that was counted.
   if (pass === undefined && row === 'gate' && refusal.status >= 500) return refusal
   if (!counts || row === 'behind' || pass === undefined || rule === undefined) {
-    needs.notes.logRefusal({ facts: known.facts(), httpStatus: refusal.status, errorCode: refusal.code })
+    needs.refusalLog.logRefusal({ facts: known.facts(), httpStatus: refusal.status, errorCode: refusal.code })
     return refusal
   }
   const entry = { kind: 'unbilled', outcome: 'refused', httpStatus: refusal.status, errorCode: refusal.code } as const
-  const other = await enter(pass, { rule, entry }, needs).then(() => undefined, refusalOnly)
+  const other = await reserve(pass, { rule, entry }, needs).then(() => undefined, refusalOnly)
   if (other === undefined || REFUSALS[other.code].counts) return other ?? refusal
   return recordRefusal(other, request, needs)
 }

@@ -4,7 +4,7 @@
 import type { Clock } from '../lib/clock.ts'
 import type { BillingStore, RefusedRow } from '../store/contract/store.ts'
 
-export type RefusalNotes = Pick<BillingStore, 'logRefusal'> & {
+export type RefusalLog = Pick<BillingStore, 'logRefusal'> & {
   // Whether a refusal of this key may have its own row now; the reservation writes the rows of its own refusals.
   hasRoom(keyId: string): boolean
   // The reservation has written such a row.
@@ -15,7 +15,7 @@ export type RefusalNotes = Pick<BillingStore, 'logRefusal'> & {
   prune(): void
 }
 
-export type NoteNeeds = {
+export type RefusalLogNeeds = {
   readonly billing: Pick<BillingStore, 'logRefusal'>
   readonly clock: Clock
   readonly refusalRowsPerSecond: number
@@ -28,7 +28,7 @@ export type NoteNeeds = {
 type Allowance = { rows: number; at: number }
 type Counted = { readonly row: RefusedRow; requests: number }
 
-export function refusalNotes(needs: NoteNeeds): RefusalNotes {
+export function openRefusalLog(needs: RefusalLogNeeds): RefusalLog {
   const { billing, clock, refusalRowsPerSecond: perSecond } = needs
   const allowances = new Map<string, Allowance>()
   const counts = new Map<string, Counted>()

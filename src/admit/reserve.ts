@@ -14,20 +14,20 @@ import type {
   UnbilledEntry,
 } from '../store/contract/store.ts'
 import type { Authenticator } from './authenticate.ts'
-import { type EndpointRule, permit } from './authorize.ts'
+import { authorize, type EndpointRule } from './authorize.ts'
 import type { Limits } from './rate-limit.ts'
-import type { RefusalNotes } from './refusal-log.ts'
+import type { RefusalLog } from './refusal-log.ts'
 
-export type EnterNeeds = {
+export type ReserveNeeds = {
   readonly billing: Pick<BillingStore, 'reserve'>
   readonly authenticator: Authenticator
   readonly limits: Limits
   readonly clock: Clock
-  readonly notes: Pick<RefusalNotes, 'hasRoom' | 'wrote'>
+  readonly refusalLog: Pick<RefusalLog, 'hasRoom' | 'wrote'>
 }
 
-export type Granted = Extract<Reservation, { kind: 'reserved' }>
-export type EntryTicket = {
+export type Reserved = Extract<Reservation, { kind: 'reserved' }>
+export type ReserveOptions = {
   readonly rule: EndpointRule
   readonly entry: UnbilledEntry | HoldEntry
   // For an entry that is too expensive by the bytes of its prompt: the same by its token count, which is final.
@@ -36,17 +36,17 @@ export type EntryTicket = {
 
 const LOOKS_MAX = 5
 
-export async function enter(pass: Pass, ticket: EntryTicket, needs: EnterNeeds): Promise<Granted> {
-  let { entry } = ticket
+export async function reserve(pass: Pass, options: ReserveOptions, needs: ReserveNeeds): Promise<Reserved> {
+  let { entry } = options
   for (let look = 0; look < LOOKS_MAX; look++) {
-    const { bearer } = pass
-    const isRefusalCounted = !needs.notes.hasRoom(bearer.key.id)
-    let verdict: Reservation
+    const { caller } = pass
+    const isRefusalCounted = !needs.refusalLog.hasRoom(caller.key.id)
+    let reservation: Reservation
     try {
-      verdict = await needs.billing.reserve(askOf(pass, ticket, entry, isRefusalCounted))
-      if (verdict.kind === 'count_first') {
-        entry = await countedOf(ticket)
-        verdict = await needs.billing.reserve(askOf(pass, ticket, entry, isRefusalCounted))
+      reservation = await needs.billing.reserve(requestOf(pass, options, entry, isRefusalCounted))
+      if (reservation.kind === 'count_first') {
+        entry = await countedOf(options)
+        reservation = await needs.billing.reserve(requestOf(pass, options, entry, isRefusalCounted))
       }
     } catch (error) {
       // An unavailable store is not the caller's fault: it must not lead to a 429 once the store is back.
@@ -54,23 +54,24 @@ export async function enter(pass: Pass, ticket: EntryTicket, needs: EnterNeeds):
       throw error
     }
     // A stale key and a suspended account leave no row.
-    pass.hasRow = verdict.kind !== 'key_changed' && verdict.kind !== 'suspended' && verdict.kind !== 'count_first'
-    if (verdict.kind === 'reserved') {
-      needs.limits.sawDay(bearer.key, verdict.day, verdict.dayCount)
-      needs.limits.confirmed?.(bearer.key)
-      return verdict
+    pass.hasRow =
+      reservation.kind !== 'key_changed' && reservation.kind !== 'suspended' && reservation.kind !== 'count_first'
+    if (reservation.kind === 'reserved') {
+      needs.limits.sawDay(caller.key, reservation.day, reservation.dayCount)
+      needs.limits.confirmed?.(caller.key)
+      return reservation
     }
-    if (verdict.kind === 'insufficient_funds' || verdict.kind === 'daily_spent') {
+    if (reservation.kind === 'insufficient_funds' || reservation.kind === 'daily_spent') {
       pass.hasRow = !isRefusalCounted
-      if (pass.hasRow) needs.notes.wrote(bearer.key.id)
+      if (pass.hasRow) needs.refusalLog.wrote(caller.key.id)
     }
-    assert(verdict.kind !== 'count_first')
-    if (verdict.kind !== 'key_changed') throw refusalOf(verdict, pass, needs)
-    needs.authenticator.forget(bearer.key.id)
+    assert(reservation.kind !== 'count_first')
+    if (reservation.kind !== 'key_changed') throw refusalOf(reservation, pass, needs)
+    needs.authenticator.forget(caller.key.id)
     const since = needs.clock.monotonic()
-    pass.bearer = await needs.authenticator.again(pass.call, pass.hash, { since, known: bearer })
-    permit(pass.call, pass.bearer, ticket.rule)
-    if (hasOtherLimits(bearer.key, pass.bearer.key)) await limitAgain(pass, needs)
+    pass.caller = await needs.authenticator.again(pass.call, pass.hash, { since, known: caller })
+    authorize(pass.call, pass.caller, options.rule)
+    if (hasOtherLimits(caller.key, pass.caller.key)) await limitAgain(pass, needs)
   }
   throw new Refusal('service_unavailable', {
     retryAfter: 1,
@@ -78,24 +79,24 @@ export async function enter(pass: Pass, ticket: EntryTicket, needs: EnterNeeds):
   })
 }
 
-async function countedOf({ counted }: EntryTicket): Promise<HoldEntry> {
+async function countedOf({ counted }: ReserveOptions): Promise<HoldEntry> {
   assert(counted !== undefined, 'an entry that may be counted comes with a way to count it')
   const entry = await counted()
   assert(entry.baseAtBest === null, 'a prompt is counted once')
   return entry
 }
 
-function askOf(
+function requestOf(
   pass: Pass,
-  ticket: EntryTicket,
-  entry: EntryTicket['entry'],
+  options: ReserveOptions,
+  entry: ReserveOptions['entry'],
   isRefusalCounted: boolean,
 ): ReservationRequest {
   return {
     facts: pass.facts(),
-    keyVersion: pass.bearer.key.version,
-    graceExpiresAt: pass.bearer.secret.graceExpiresAt,
-    evenIfSuspended: ticket.rule.evenIfSuspended,
+    keyVersion: pass.caller.key.version,
+    graceExpiresAt: pass.caller.secret.graceExpiresAt,
+    evenIfSuspended: options.rule.evenIfSuspended,
     modelRequested: pass.modelRequested,
     stream: pass.stream,
     entry,
@@ -109,11 +110,11 @@ function hasOtherLimits(before: Key, now: Key): boolean {
 }
 
 // The record it was admitted with is no longer valid: it is admitted again.
-async function limitAgain(pass: Pass, { limits }: EnterNeeds): Promise<void> {
+async function limitAgain(pass: Pass, { limits }: ReserveNeeds): Promise<void> {
   pass.giveBack()
   pass.leave()
   pass.giveBack = nothing
-  const { giveBack, leave } = await limits.enter(pass.bearer, pass.endpoint)
+  const { giveBack, leave } = await limits.enter(pass.caller, pass.endpoint)
   pass.giveBack = giveBack
   pass.leave = leave
 }
@@ -121,39 +122,39 @@ async function limitAgain(pass: Pass, { limits }: EnterNeeds): Promise<void> {
 function nothing(): void {}
 
 function refusalOf(
-  verdict: Exclude<Reservation, { kind: 'reserved' | 'key_changed' | 'count_first' }>,
+  reservation: Exclude<Reservation, { kind: 'reserved' | 'key_changed' | 'count_first' }>,
   pass: Pass,
-  needs: EnterNeeds,
+  needs: ReserveNeeds,
 ): Refusal {
-  const { bearer } = pass
-  switch (verdict.kind) {
+  const { caller } = pass
+  switch (reservation.kind) {
     case 'suspended':
       needs.authenticator.forgetAccounts()
       return new Refusal('account_suspended')
     case 'daily_spent':
-      needs.limits.sawDay(bearer.key, verdict.day, verdict.dayCount)
-      return needs.limits.dailySpent(bearer)
+      needs.limits.sawDay(caller.key, reservation.day, reservation.dayCount)
+      return needs.limits.dailySpent(caller)
     case 'insufficient_funds':
-      needs.limits.wasUnpaid(bearer.key)
-      return short(verdict)
+      needs.limits.wasUnpaid(caller.key)
+      return insufficientFunds(reservation)
   }
 }
 
-function short(verdict: Extract<Reservation, { kind: 'insufficient_funds' }>): Refusal {
+function insufficientFunds(reservation: Extract<Reservation, { kind: 'insufficient_funds' }>): Refusal {
   const metadata = {
-    available: formatCredits(verdict.available),
-    owed: formatCredits(verdict.owed),
-    required: formatCredits(verdict.required),
-    affordable_max_tokens: verdict.affordableTokens,
-    limit: verdict.limit,
+    available: formatCredits(reservation.available),
+    owed: formatCredits(reservation.owed),
+    required: formatCredits(reservation.required),
+    affordable_max_tokens: reservation.affordableTokens,
+    limit: reservation.limit,
   }
-  if (verdict.heldByOthers) {
+  if (reservation.heldByOthers) {
     return new Refusal('credits_held', { metadata, retryAfter: 2, headers: { 'x-should-retry': 'true' } })
   }
-  const whose = verdict.limit === 'key' ? "the key's credit limit" : 'the account'
+  const whose = reservation.limit === 'key' ? "the key's credit limit" : 'the account'
   const message =
-    verdict.owed > 0n
-      ? `The account is overdrawn by ${formatCredits(verdict.owed)} credits; add credits first.`
+    reservation.owed > 0n
+      ? `The account is overdrawn by ${formatCredits(reservation.owed)} credits; add credits first.`
       : `This request needs up to ${metadata.required} credits; ${whose} has ${metadata.available} available.`
   return new Refusal('insufficient_credits', { message, metadata })
 }

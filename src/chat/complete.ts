@@ -3,7 +3,7 @@
 import type { EndpointRule } from '../admit/authorize.ts'
 import type { PromptCounts } from '../admit/count-tokens.ts'
 import { holdEntry, isCovered, type PromptSize, sizeByBytes, sizeByCount } from '../admit/hold-estimate.ts'
-import { type EnterNeeds, enter } from '../admit/reserve.ts'
+import { type ReserveNeeds, reserve } from '../admit/reserve.ts'
 import type { Model } from '../domain/catalog.ts'
 import type { Chat } from '../domain/chat.ts'
 import type { Models } from '../domain/chat-models.ts'
@@ -20,7 +20,7 @@ import type { Choice } from '../route/targets.ts'
 import { type CheckpointNeeds, keepCheckpoints, type Progress } from '../settle/checkpoint.ts'
 import { type Ending, endsUnseen, type Held, release, type SettleNeeds, settle } from '../settle/settle.ts'
 
-export type GatewayNeeds = EnterNeeds &
+export type GatewayNeeds = ReserveNeeds &
   PlanNeeds &
   RouteNeeds &
   SettleNeeds &
@@ -49,7 +49,7 @@ export type Completed = {
 
 // The steps that tests interrupt.
 export type Steps = {
-  readonly reserve: typeof reserve
+  readonly reserve: typeof holdCredits
   readonly route: typeof route
   readonly settle: typeof settleAndTell
 }
@@ -63,7 +63,7 @@ export async function complete(
 ): Promise<Completed> {
   // Already admitted: the pass covers key, address, scope and limits.
   const { steps } = needs
-  const identifiers = identifiersOf(chat, pass.bearer.account.id, needs.hmacKey)
+  const identifiers = identifiersOf(chat, pass.caller.account.id, needs.hmacKey)
   const planned = plan(chat, stickyWord(identifiers), needs)
 
   const held = await steps.reserve(pass, rule, chat, planned.models, needs)
@@ -166,7 +166,7 @@ function followProgress(held: Held, client: Client, usage: Meter, needs: Checkpo
 type HeldHere = Held & { readonly wasCapped: boolean; readonly size: PromptSize }
 
 // The reservation is the request's usage row: once this resolves, it is on disk.
-async function reserve(
+async function holdCredits(
   pass: Pass,
   rule: EndpointRule,
   chat: Chat,
@@ -174,10 +174,10 @@ async function reserve(
   needs: GatewayNeeds,
 ): Promise<HeldHere> {
   let size = sizeByBytes(chat)
-  // The entry that was granted: which model costs most may change with the count.
+  // The entry that was reserved: which model costs most may change with the count.
   let entry = holdEntry(chat, models, size, needs.outputCapMinTokens)
   const counted = async () => {
-    size = await sizeByCount(chat, models, pass.bearer.account.id, {
+    size = await sizeByCount(chat, models, pass.caller.account.id, {
       promptCounts: needs.promptCounts,
       provider: needs.catalog().provider,
     })
@@ -187,15 +187,15 @@ async function reserve(
   const { requestId } = pass.call
   const forget = needs.live.join(requestId)
   try {
-    const granted = await enter(pass, { rule, entry, counted }, needs)
-    const wasCapped = granted.outputTokens < entry.outputTokens
+    const reserved = await reserve(pass, { rule, entry, counted }, needs)
+    const wasCapped = reserved.outputTokens < entry.outputTokens
     return {
       requestId,
-      accountId: pass.bearer.account.id,
+      accountId: pass.caller.account.id,
       chat,
       models,
-      hold: granted.hold,
-      capTokens: wasCapped ? granted.outputTokens : chat.maxTokens,
+      hold: reserved.hold,
+      capTokens: wasCapped ? reserved.outputTokens : chat.maxTokens,
       wasCapped,
       size,
       settled: false,
@@ -208,4 +208,4 @@ async function reserve(
   }
 }
 
-export const STEPS: Steps = { reserve, route, settle: settleAndTell }
+export const STEPS: Steps = { reserve: holdCredits, route, settle: settleAndTell }

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import type { EndpointRule } from '../admit/authorize.ts'
 import type { PromptCounts } from '../admit/count-tokens.ts'
 import { holdEntry, isCovered, sizeByBytes, sizeByCount, worstCost } from '../admit/hold-estimate.ts'
-import { type EnterNeeds, enter, type Granted } from '../admit/reserve.ts'
+import { type Reserved, type ReserveNeeds, reserve } from '../admit/reserve.ts'
 import type { Model } from '../domain/catalog.ts'
 import type { Chat } from '../domain/chat.ts'
 import { outputBoundOf } from '../domain/chat-models.ts'
@@ -17,7 +17,7 @@ import { MODEL_NAME_MAX, storable } from '../domain/usage.ts'
 import { type PlanNeeds, plan, within } from '../route/plan.ts'
 import { promptEstimate, type TokenCounter } from '../settle/estimate.ts'
 
-export type QuoteNeeds = EnterNeeds &
+export type QuoteNeeds = ReserveNeeds &
   PlanNeeds & {
     readonly counter: TokenCounter
     readonly outputCapMinTokens: number
@@ -39,20 +39,20 @@ export type Quote = {
   // The cap per choice that a low balance would impose; null: none.
   readonly outputCap: number | null
   readonly decision: HoldDecision
-  readonly granted: Granted
+  readonly reserved: Reserved
 }
 
 export async function quote(pass: Pass, rule: EndpointRule, chat: Chat, needs: QuoteNeeds): Promise<Quote> {
-  const accountId = pass.bearer.account.id
+  const accountId = pass.caller.account.id
   const planned = plan(chat, stickyWord(identifiersOf(chat, accountId, needs.hmacKey)), needs)
   const [first] = planned.models
   const promptTokens = await promptEstimate(chat, first, accountId, needs.counter)
 
   pass.modelRequested = storable(chat.model, MODEL_NAME_MAX)
   pass.stream = chat.stream
-  const granted = await enter(pass, { rule, entry: QUOTED }, needs)
-  assert(granted.balances !== null)
-  const { balance, key } = granted.balances
+  const reserved = await reserve(pass, { rule, entry: QUOTED }, needs)
+  assert(reserved.balances !== null)
+  const { balance, key } = reserved.balances
   let size = sizeByBytes(chat)
   let entry = holdEntry(chat, planned.models, size, needs.outputCapMinTokens)
   if (decideHold(entry, balance, key).kind === 'insufficient_funds' && countMayHelp(entry, balance, key)) {
@@ -79,7 +79,7 @@ export async function quote(pass: Pass, rule: EndpointRule, chat: Chat, needs: Q
     worstCase: worst.reduce((most, cost) => (cost > most ? cost : most), 0n),
     outputCap,
     decision,
-    granted,
+    reserved,
   }
 }
 

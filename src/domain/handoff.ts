@@ -5,7 +5,7 @@ import type { Model } from './catalog.ts'
 import type { Nano, Tokens } from './credits.ts'
 import type { TargetCost } from './dollars.ts'
 import type { Failure } from './failure.ts'
-import type { Bearer } from './key.ts'
+import type { AuthenticatedKey } from './key.ts'
 import type { Considered } from './routing.ts'
 import type { Attempt, Endpoint, Outcome, RequestFacts, UsageSource } from './usage.ts'
 
@@ -41,7 +41,7 @@ export type Pass = {
   readonly call: Call
   readonly endpoint: Endpoint
   // Replaced when the reservation finds that the cached record is stale.
-  bearer: Bearer
+  caller: AuthenticatedKey
   // Whether the reservation has written the request's row, open or refused.
   hasRow: boolean
   // What its row says of the body; not known before the body was read.

@@ -81,7 +81,7 @@ export function secretAlive(secret: Pick<Secret, 'graceExpiresAt'>, now: number)
 }
 
 // What a node has cached about the owner of a secret: enough to refuse early, never enough to admit.
-export type Bearer = {
+export type AuthenticatedKey = {
   readonly key: Key
   readonly label: string
   readonly secret: Secret

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { WholeRequest } from './express/request-parser.ts'
 
-export type Asked = IncomingMessage | ExpressRequest
+export type HttpRequest = IncomingMessage | ExpressRequest
 
 // Its body is kept until it is taken.
 export type ExpressRequest = Omit<WholeRequest, 'body'> & {
@@ -12,8 +12,8 @@ export type ExpressRequest = Omit<WholeRequest, 'body'> & {
   readonly complete: true
 }
 
-export type Reply = {
-  readonly req: Asked
+export type HttpResponse = {
+  readonly req: HttpRequest
   readonly headersSent: boolean
   readonly writableEnded: boolean
   readonly writableFinished: boolean
@@ -31,7 +31,7 @@ export type Reply = {
 }
 
 // All values of a header.
-export function headerValues(req: Asked, name: string): readonly string[] {
+export function headerValues(req: HttpRequest, name: string): readonly string[] {
   const value = req.headers[name]
   if (value === undefined) return NONE
   return 'rawHeaders' in req ? rawValues(req.rawHeaders, name) : [value as string]

@@ -3,9 +3,9 @@ import { Refusal } from '../domain/refusal.ts'
 import { guardJson, oddNumberPath } from '../lib/json-guard.ts'
 import { isRawJson, parseKeepingDigits } from '../lib/raw-json.ts'
 import { wellFormed } from '../lib/well-formed.ts'
-import type { Asked } from './http-types.ts'
+import type { HttpRequest } from './http-types.ts'
 
-export function requireJson(req: Asked): void {
+export function requireJson(req: HttpRequest): void {
   const type = req.headers['content-type'] ?? ''
   const encoding = req.headers['content-encoding']
   if (type !== 'application/json' && !/^application\/json\s*(?:;|$)/i.test(type))

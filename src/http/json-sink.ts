@@ -4,16 +4,24 @@ import type { Refusal } from '../domain/refusal.ts'
 import type { CoarseTimers } from '../lib/coarse-timers.ts'
 import type { ServedBy, Sink } from '../relay/sink.ts'
 import { ignoredHeader, metadataJson, OUR_FINGERPRINT, usageJson } from './answer-json.ts'
-import { type Case, commonHeaders, costHeader, type ReplyNeeds, sendJson, sendPieces, sendRefusal } from './response.ts'
+import {
+  commonHeaders,
+  costHeader,
+  type RequestContext,
+  type ResponseNeeds,
+  sendJson,
+  sendPieces,
+  sendRefusal,
+} from './response.ts'
 
 export type SinkSetup = {
-  readonly it: Case
+  readonly ctx: RequestContext
   // The requested model.
   readonly model: string
   // Whether the answer explains the routing.
   readonly explain: boolean
   readonly outputCap: number | null
-  readonly reply: ReplyNeeds
+  readonly reply: ResponseNeeds
   readonly pace: Pace
   readonly timers: CoarseTimers
 }
@@ -26,7 +34,7 @@ export type Pace = {
 }
 
 export function jsonSink(setup: SinkSetup): Sink {
-  const { it, reply } = setup
+  const { ctx, reply } = setup
   let by: ServedBy | undefined
   let answer: { readonly choices: string | readonly Uint8Array[]; readonly fingerprint: string } | undefined
 
@@ -44,27 +52,27 @@ export function jsonSink(setup: SinkSetup): Sink {
     },
     abandon: () => undefined,
     close(receipt: Receipt, refusal: Refusal | undefined) {
-      if (it.call.client.gone) return
+      if (ctx.call.client.gone) return
       if (refusal !== undefined || answer === undefined || by === undefined) {
-        if (refusal !== undefined) sendRefusal(it, refusal, reply)
-        else it.res.destroy()
+        if (refusal !== undefined) sendRefusal(ctx, refusal, reply)
+        else ctx.res.destroy()
         return
       }
       const before =
-        `{"id":"chatcmpl-${it.call.requestId}","object":"chat.completion","created":${Math.floor(it.call.receivedAt / 1000)},` +
+        `{"id":"chatcmpl-${ctx.call.requestId}","object":"chat.completion","created":${Math.floor(ctx.call.receivedAt / 1000)},` +
         `"model":${JSON.stringify(by.model)},"system_fingerprint":${answer.fingerprint},"choices":`
       const after = `,"usage":${usageJson(receipt)}${setup.explain ? `,${metadataJson(by)}` : ''}}`
       const headers = [...answerHeaders(setup, by), ...costHeader(receipt.cost, reply)]
       const { choices } = answer
-      if (typeof choices === 'string') sendJson(it, 200, before + choices + after, headers)
-      else sendPieces(it, 200, [Buffer.from(before), ...choices, Buffer.from(after)], headers)
+      if (typeof choices === 'string') sendJson(ctx, 200, before + choices + after, headers)
+      else sendPieces(ctx, 200, [Buffer.from(before), ...choices, Buffer.from(after)], headers)
     },
   }
 }
 
 export function answerHeaders(setup: SinkSetup, by: ServedBy | undefined): string[] {
   const { headerPrefix } = setup.reply
-  const headers = commonHeaders(setup.it, undefined, setup.reply)
+  const headers = commonHeaders(setup.ctx, undefined, setup.reply)
   if (by !== undefined) headers.push(`${headerPrefix}Provider`, by.provider)
   if (setup.outputCap !== null) headers.push(`${headerPrefix}Output-Cap`, String(setup.outputCap))
   if (by !== undefined && by.ignored.length > 0)

@@ -3,7 +3,7 @@
 import type { Authenticator } from '../admit/authenticate.ts'
 import type { Limits } from '../admit/rate-limit.ts'
 import type { Call } from '../domain/handoff.ts'
-import type { Bearer, Key } from '../domain/key.ts'
+import type { AuthenticatedKey, Key } from '../domain/key.ts'
 import type { RefusalCode } from '../domain/refusal.ts'
 import { memoize } from '../lib/memoize.ts'
 import type { Standing } from '../lib/token-bucket.ts'
@@ -12,15 +12,15 @@ export type RateNeeds = { readonly limits: Limits; readonly authenticator: Pick<
 
 export function rateHeaders(
   call: Call,
-  bearer: Bearer | undefined,
+  caller: AuthenticatedKey | undefined,
   code: RefusalCode | undefined,
   needs: RateNeeds,
 ): string[] {
-  if (bearer === undefined) return addressFigures(needs.authenticator.addressStanding(call.address))
-  const { key } = bearer
+  if (caller === undefined) return addressFigures(needs.authenticator.addressStanding(call.address))
+  const { key } = caller
   const unpaid = code === 'rate_limit_exceeded' ? needs.limits.unpaidSpent(key) : undefined
   if (unpaid !== undefined) return figures(unpaid, `${policyOf(key)}, "unpaid";q=${unpaid.limit};w=60`)
-  return figures(tightest(bearer, code, needs.limits), policyOf(key))
+  return figures(tightest(caller, code, needs.limits), policyOf(key))
 }
 
 // The state of an address whose caller is not known.
@@ -28,13 +28,13 @@ export function addressFigures(standing: Standing): string[] {
   return figures(standing, `"address";q=${standing.limit};w=60`)
 }
 
-function tightest(bearer: Bearer, code: RefusalCode | undefined, limits: Limits): Standing {
-  const rpm = limits.rpm(bearer.key)
-  const { dailyLimit } = bearer.key
+function tightest(caller: AuthenticatedKey, code: RefusalCode | undefined, limits: Limits): Standing {
+  const rpm = limits.rpm(caller.key)
+  const { dailyLimit } = caller.key
   // The policy that refused had nothing left, even if a token was refilled since.
   if (code === 'rate_limit_exceeded') return { ...rpm, remaining: 0 }
   if (dailyLimit === null) return rpm
-  const { used, resetSeconds } = limits.daily(bearer)
+  const { used, resetSeconds } = limits.daily(caller)
   const remaining = Math.max(0, dailyLimit - used)
   const daily = { limit: dailyLimit, remaining, resetSeconds }
   if (code === 'daily_limit_exceeded') return daily

@@ -7,14 +7,14 @@ import { byteQueue } from '../lib/byte-queue.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { CoarseTimers } from '../lib/coarse-timers.ts'
 import { type CidrSet, clientAddress } from '../lib/ip-address.ts'
-import { type Asked, type ExpressRequest, headerValues, type Reply } from './http-types.ts'
+import { type ExpressRequest, type HttpRequest, type HttpResponse, headerValues } from './http-types.ts'
 
 export type CallNeeds = { readonly clock: Clock; readonly trustedProxies: CidrSet; readonly newRequestId: () => string }
 
 export type HttpCall = Call & { readonly client: CancellableClient }
 export type CancellableClient = Client & { cancel(failure: Failure): void }
 
-export function openCall(req: Asked, res: Reply, needs: CallNeeds): HttpCall {
+export function openCall(req: HttpRequest, res: HttpResponse, needs: CallNeeds): HttpCall {
   const { path, query } = splitTarget(req.url ?? '/')
   return {
     requestId: needs.newRequestId(),
@@ -53,7 +53,7 @@ export type BodyBounds = {
 
 // The whole body, or a refusal; a promise only if it has not arrived completely. A body above the cap is refused unread where the
 // length is announced. It is read once and not kept.
-export function readBody(req: Asked, res: Reply, bounds: BodyBounds): Buffer | Promise<Buffer> {
+export function readBody(req: HttpRequest, res: HttpResponse, bounds: BodyBounds): Buffer | Promise<Buffer> {
   const announced = req.headers['content-length']
   if (announced !== undefined && Number(announced) > bounds.bytesMax) throw new Refusal('request_too_large')
   if (announced !== undefined) bounds.reserve(Number(announced))
@@ -126,7 +126,7 @@ function clientRequestId(value: string | string[] | undefined): string | null {
 
 // Plain fields, no getters: an accessor in an object made for every request gives each such object its own hidden class, which
 // outlives it and keeps its whole closure alive.
-function clientOf(res: Reply): CancellableClient {
+function clientOf(res: HttpResponse): CancellableClient {
   let cancel: Failure | undefined
   // One stage listens at a time.
   let onGone: (() => void) | undefined

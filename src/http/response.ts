@@ -5,14 +5,14 @@ import { formatCredits, type Nano } from '../domain/credits.ts'
 import type { Call } from '../domain/handoff.ts'
 import { GRACE_MS } from '../domain/key.ts'
 import { errorBody, type Refusal, type RefusalCode } from '../domain/refusal.ts'
-import type { Asked, Reply } from './http-types.ts'
+import type { HttpRequest, HttpResponse } from './http-types.ts'
 import { type RateNeeds, rateHeaders } from './rate-headers.ts'
 
 // The state of one request in the router: what is known of it so far, for headers, rows and the log.
-export type Case = {
+export type RequestContext = {
   readonly call: Call
-  readonly req: Asked
-  readonly res: Reply
+  readonly req: HttpRequest
+  readonly res: HttpResponse
   known: Known | undefined
   // What was charged for it so far.
   booked: Nano
@@ -20,7 +20,7 @@ export type Case = {
   endInBand: ((refusal: Refusal) => void) | undefined
 }
 
-export type ReplyNeeds = RateNeeds & {
+export type ResponseNeeds = RateNeeds & {
   readonly headerPrefix: string
   readonly bodyBytesMax: number
   readonly refusedBodyBytesMax: number
@@ -30,64 +30,74 @@ export type ReplyNeeds = RateNeeds & {
   readonly corsOrigins: readonly string[]
 }
 
-export function commonHeaders(it: Case, code: RefusalCode | undefined, needs: ReplyNeeds): string[] {
-  const bearer = it.known?.bearer
-  const headers = rateHeaders(it.call, bearer, code, needs)
-  headers.push('X-Request-Id', it.call.requestId)
-  const grace = bearer?.secret.graceExpiresAt
+export function commonHeaders(ctx: RequestContext, code: RefusalCode | undefined, needs: ResponseNeeds): string[] {
+  const caller = ctx.known?.caller
+  const headers = rateHeaders(ctx.call, caller, code, needs)
+  headers.push('X-Request-Id', ctx.call.requestId)
+  const grace = caller?.secret.graceExpiresAt
   if (grace !== undefined && grace !== null) {
     headers.push('Deprecation', `@${Math.floor((grace - GRACE_MS) / 1000)}`, 'Sunset', new Date(grace).toUTCString())
   }
   if (needs.closing()) headers.push('Connection', 'close')
-  if (needs.corsOrigins.length > 0) pushCors(headers, it.req, needs)
+  if (needs.corsOrigins.length > 0) pushCors(headers, ctx.req, needs)
   return headers
 }
 
-export function costHeader(cost: Nano, needs: ReplyNeeds): [string, string] {
+export function costHeader(cost: Nano, needs: ResponseNeeds): [string, string] {
   return [`${needs.headerPrefix}Cost`, formatCredits(cost)]
 }
 
-export function sendJson(it: Case, status: number, body: string, headers: readonly string[]): void {
+export function sendJson(ctx: RequestContext, status: number, body: string, headers: readonly string[]): void {
   const length = Buffer.byteLength(body)
-  it.res.writeHead(status, [
+  ctx.res.writeHead(status, [
     ...headers,
     'Content-Type',
     'application/json; charset=utf-8',
     'Content-Length',
     String(length),
   ])
-  it.res.end(body)
+  ctx.res.end(body)
 }
 
 // A large body, in its pieces.
-export function sendPieces(it: Case, status: number, pieces: readonly Uint8Array[], headers: readonly string[]): void {
+export function sendPieces(
+  ctx: RequestContext,
+  status: number,
+  pieces: readonly Uint8Array[],
+  headers: readonly string[],
+): void {
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
-  it.res.writeHead(status, [...headers, ...JSON_TYPE, 'Content-Length', String(length)])
-  for (const piece of pieces) it.res.write(piece)
-  it.res.end()
+  ctx.res.writeHead(status, [...headers, ...JSON_TYPE, 'Content-Length', String(length)])
+  for (const piece of pieces) ctx.res.write(piece)
+  ctx.res.end()
 }
 
 const JSON_TYPE = ['Content-Type', 'application/json; charset=utf-8']
 
 // Returns the status that the caller saw.
-export function sendRefusal(it: Case, refusal: Refusal, needs: ReplyNeeds, more: readonly string[] = []): number {
-  const { res, req } = it
+export function sendRefusal(
+  ctx: RequestContext,
+  refusal: Refusal,
+  needs: ResponseNeeds,
+  more: readonly string[] = [],
+): number {
+  const { res, req } = ctx
   if (res.headersSent || res.destroyed) {
-    if (it.endInBand === undefined || res.destroyed || res.writableEnded) res.destroy()
-    else it.endInBand(refusal)
+    if (ctx.endInBand === undefined || res.destroyed || res.writableEnded) res.destroy()
+    else ctx.endInBand(refusal)
     // Only a stream that has started ends in band.
-    return it.endInBand === undefined ? refusal.status : 200
+    return ctx.endInBand === undefined ? refusal.status : 200
   }
-  const body = JSON.stringify(errorBody(refusal, it.call.requestId))
+  const body = JSON.stringify(errorBody(refusal, ctx.call.requestId))
   const headers = [
-    ...commonHeaders(it, refusal.code, needs),
-    ...costHeader(it.booked, needs),
+    ...commonHeaders(ctx, refusal.code, needs),
+    ...costHeader(ctx.booked, needs),
     ...more,
     ...refusalHeaders(refusal),
   ]
   const isRead = 'body' in req || req.readableEnded
   if (isRead || (refusal.code !== 'request_timeout' && !mustClose(req, needs.bodyBytesMax))) {
-    sendJson(it, refusal.status, body, headers)
+    sendJson(ctx, refusal.status, body, headers)
     return refusal.status
   }
 
@@ -102,7 +112,7 @@ export function sendRefusal(it: Case, refusal: Refusal, needs: ReplyNeeds, more:
 // A response of which nothing is read for this long: the caller has left, whatever its socket reports. A slow reader is waited
 // for, unless it is so slow that the kernel, which accepts more only when a good part of its own buffer is free, accepts nothing
 // in all that time.
-export function destroyUnlessRead(res: Reply, ms: number): void {
+export function destroyUnlessRead(res: HttpResponse, ms: number): void {
   if (res.writableLength === 0) return
   let left = unread(res)
   let looks = 0
@@ -119,7 +129,7 @@ const LOOKS = 4
 
 // What the caller has not taken of this response, and of those before it on the same connection. A large piece is in the socket's
 // count until all of it is gone, so what the kernel has not taken of it is counted separately.
-function unread(res: Reply): number {
+function unread(res: HttpResponse): number {
   const { socket } = res.req
   const { _handle: handle } = socket as unknown as { readonly _handle?: { readonly writeQueueSize?: number } | null }
   return res.writableLength + socket.writableLength + (handle?.writeQueueSize ?? 0)
@@ -149,7 +159,7 @@ function mustClose(req: IncomingMessage, bodyBytesMax: number): boolean {
 }
 
 // Reads on for a moment, so that the caller sees the response before the connection closes.
-function discard(req: IncomingMessage, needs: ReplyNeeds, done: () => void): void {
+function discard(req: IncomingMessage, needs: ResponseNeeds, done: () => void): void {
   let bytes = 0
   let over = false
   const finish = () => {
@@ -169,7 +179,7 @@ function discard(req: IncomingMessage, needs: ReplyNeeds, done: () => void): voi
   req.resume()
 }
 
-function pushCors(headers: string[], req: Asked, needs: ReplyNeeds): void {
+function pushCors(headers: string[], req: HttpRequest, needs: ResponseNeeds): void {
   const { origin } = req.headers
   if (origin === undefined || !needs.corsOrigins.includes(origin)) return
   const branded = ['Provider', 'Cost', 'Output-Cap', 'Ignored-Fields'].map(name => needs.headerPrefix + name)

@@ -7,16 +7,16 @@ import { REFUSALS, Refusal } from '../domain/refusal.ts'
 import type { Roster } from '../lib/roster.ts'
 import { type BillingStore, StoreUnavailable } from '../store/contract/store.ts'
 import type { RequestReport, Served } from '../telemetry/request-report.ts'
-import type { Asked, Reply } from './http-types.ts'
+import type { HttpRequest, HttpResponse } from './http-types.ts'
 import { type CallNeeds, type HttpCall, openCall } from './request.ts'
-import { type Case, commonHeaders, costHeader, type ReplyNeeds, sendRefusal } from './response.ts'
+import { commonHeaders, costHeader, type RequestContext, type ResponseNeeds, sendRefusal } from './response.ts'
 import type { V1Endpoint } from './v1/endpoint.ts'
 
-export type DoorNeeds = Omit<AdmitNeeds, 'recognised'> &
+export type RouterNeeds = Omit<AdmitNeeds, 'recognised'> &
   RecordNeeds &
   CallNeeds & {
     readonly endpoints: readonly V1Endpoint[]
-    readonly reply: ReplyNeeds
+    readonly reply: ResponseNeeds
     readonly billing: Pick<BillingStore, 'reserve' | 'touch'>
     readonly open: () => boolean
     readonly inFlight: Roster<InFlight>
@@ -26,12 +26,12 @@ export type DoorNeeds = Omit<AdmitNeeds, 'recognised'> &
 
 export type InFlight = { readonly call: HttpCall; keyId: string | undefined }
 
-export type Door = (req: Asked, res: Reply) => Promise<void>
+export type Router = (req: HttpRequest, res: HttpResponse) => Promise<void>
 
-export function v1Door(needs: DoorNeeds): Door {
+export function v1Router(needs: RouterNeeds): Router {
   return async (req, res) => {
     const call = openCall(req, res, needs)
-    const it: Case = { call, req, res, known: undefined, booked: 0n, endInBand: undefined }
+    const ctx: RequestContext = { call, req, res, known: undefined, booked: 0n, endInBand: undefined }
     const flight: InFlight = { call, keyId: undefined }
     const found = findEndpoint(call.path, needs.endpoints)
     let served: Served
@@ -40,26 +40,26 @@ export function v1Door(needs: DoorNeeds): Door {
     try {
       if (!needs.open())
         throw new Refusal('service_unavailable', { retryAfter: 5, message: 'The server is shutting down.' })
-      if (isPreflight(req, needs.reply)) served = sendPreflight(it, needs.reply)
+      if (isPreflight(req, needs.reply)) served = sendPreflight(ctx, needs.reply)
       else {
         pass = await admit(call, found?.endpoint.rule, {
           authenticator: needs.authenticator,
           limits: needs.limits,
           billing: needs.billing,
           recognised(known) {
-            it.known = known
-            flight.keyId = known.bearer.key.id
+            ctx.known = known
+            flight.keyId = known.caller.key.id
           },
         })
-        served = await (found as Found).endpoint.serve(it, pass, (found as Found).rest)
+        served = await (found as Found).endpoint.serve(ctx, pass, (found as Found).rest)
       }
     } catch (error) {
-      const refused = { known: it.known, pass, rule: found?.endpoint.rule }
+      const refused = { known: ctx.known, pass, rule: found?.endpoint.rule }
       const refusal = await recorded(error, refused, call.requestId, needs)
       // A key that ended between its admission and its row is not valid.
-      if (REFUSALS[refusal.code].row === 'none') it.known = undefined
-      const status = sendRefusal(it, refusal, needs.reply)
-      served = { status, outcome: 'refused', errorCode: refusal.code, cost: it.booked }
+      if (REFUSALS[refusal.code].row === 'none') ctx.known = undefined
+      const status = sendRefusal(ctx, refusal, needs.reply)
+      served = { status, outcome: 'refused', errorCode: refusal.code, cost: ctx.booked }
     } finally {
       pass?.leave()
       leave()
@@ -69,7 +69,7 @@ export function v1Door(needs: DoorNeeds): Door {
       ...served,
       call,
       endpoint: found?.endpoint.rule.endpoint ?? 'unknown',
-      bearer: it.known?.bearer,
+      caller: ctx.known?.caller,
       ms,
     })
   }
@@ -90,7 +90,7 @@ async function recorded(
   error: unknown,
   request: RefusedRequest,
   requestId: string,
-  needs: DoorNeeds,
+  needs: RouterNeeds,
 ): Promise<Refusal> {
   const refusal = asRefusal(error, requestId, needs)
   if (error instanceof StoreUnavailable) return refusal
@@ -103,31 +103,31 @@ async function recorded(
 }
 
 // A fault of the gateway is never a 401 and never a 429.
-function asRefusal(error: unknown, requestId: string, needs: DoorNeeds): Refusal {
+function asRefusal(error: unknown, requestId: string, needs: RouterNeeds): Refusal {
   if (error instanceof Refusal) return error
   if (error instanceof StoreUnavailable) return new Refusal('service_unavailable', { retryAfter: 1 })
   needs.onBug(error, requestId)
   return new Refusal('internal_error')
 }
 
-function isPreflight(req: Asked, reply: ReplyNeeds): boolean {
+function isPreflight(req: HttpRequest, reply: ResponseNeeds): boolean {
   const { origin } = req.headers
   const asks = req.method === 'OPTIONS' && req.headers['access-control-request-method'] !== undefined
   return asks && origin !== undefined && reply.corsOrigins.includes(origin)
 }
 
-function sendPreflight(it: Case, reply: ReplyNeeds): Served {
-  it.res.writeHead(204, [
-    ...commonHeaders(it, undefined, reply),
+function sendPreflight(ctx: RequestContext, reply: ResponseNeeds): Served {
+  ctx.res.writeHead(204, [
+    ...commonHeaders(ctx, undefined, reply),
     ...costHeader(0n, reply),
     'Access-Control-Allow-Methods',
     'GET, POST',
     'Access-Control-Allow-Headers',
-    allowedHeaders(it.req.headers['access-control-request-headers']),
+    allowedHeaders(ctx.req.headers['access-control-request-headers']),
     'Access-Control-Max-Age',
     '600',
   ])
-  it.res.end()
+  ctx.res.end()
   return { status: 204, outcome: 'completed', cost: 0n }
 }
 

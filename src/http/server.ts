@@ -13,11 +13,11 @@ import { KEEP_ALIVE_MS } from './express/response.ts'
 import { type Feed, requestFeed } from './feed.ts'
 import { isUnderV1 } from './request.ts'
 import { destroyUnlessRead } from './response.ts'
-import type { Door } from './router.ts'
+import type { Router } from './router.ts'
 
 export type ServerNeeds = BareNeeds & {
   // Chats, whichever way they come in.
-  readonly chats: Door
+  readonly chats: Router
   readonly v1: (req: IncomingMessage, res: ServerResponse) => Promise<void>
   readonly others: (req: IncomingMessage, res: ServerResponse) => void
   readonly timers: CoarseTimers

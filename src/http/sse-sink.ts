@@ -10,13 +10,13 @@ import { answerHeaders, type SinkSetup } from './json-sink.ts'
 import { costHeader, sendRefusal } from './response.ts'
 
 export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
-  const { it, reply, pace, timers } = setup
-  const { res, call } = it
+  const { ctx, reply, pace, timers } = setup
+  const { res, call } = ctx
   const opening = `data: {"id":"chatcmpl-${call.requestId}","object":"chat.completion.chunk","created":${Math.floor(call.receivedAt / 1000)},"model":`
   let head = `${opening}${JSON.stringify(setup.model)},"system_fingerprint":`
   const tail = includeUsage ? ',"usage":null}\n\n' : '}\n\n'
   // HTTP/1.0 has no trailers, and chunks only where the caller asks for them.
-  const hasTrailers = it.req.httpVersion !== '1.0'
+  const hasTrailers = ctx.req.httpVersion !== '1.0'
   let chunked = false
   const spoken = new Set<number>()
   let fingerprint = JSON.stringify(OUR_FINGERPRINT)
@@ -52,7 +52,7 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
     // From here on we frame the chunks ourselves: Node would write four pieces for each.
     chunked = res.chunkedEncoding
     res.chunkedEncoding = false
-    it.endInBand = endInBand
+    ctx.endInBand = endInBand
     quiet = timers.set(pace.keepAliveAfterMs, keepAlive)
   }
 
@@ -124,7 +124,7 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
       stopTimers()
       if (call.client.gone) return
       if (refusal !== undefined && !headersLeft) {
-        sendRefusal(it, refusal, reply)
+        sendRefusal(ctx, refusal, reply)
         return
       }
       leave()
@@ -136,7 +136,7 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
   // Declared, and not written where it is assigned: V8 allocates a function that is assigned to a field in the old generation,
   // and its whole closure, the request, would be kept until the next full collection.
   function endInBand(refusal: Refusal): void {
-    end(errorFrame(refusal), it.booked)
+    end(errorFrame(refusal), ctx.booked)
   }
 
   function end(last: string, cost: Nano): void {

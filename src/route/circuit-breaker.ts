@@ -82,9 +82,9 @@ export type BreakerFailure = {
   readonly retryAfterMs: number
 }
 
-export type Reservation = 'stays' | 'opened' | 'ask_probe'
+export type Verdict = 'stays' | 'opened' | 'ask_probe'
 
-export function failed(breaker: Breaker, failure: BreakerFailure, nowMs: number, bounds: BreakerBounds): Reservation {
+export function failed(breaker: Breaker, failure: BreakerFailure, nowMs: number, bounds: BreakerBounds): Verdict {
   const { cause } = failure
   add(breaker.ends, cause === 'target' ? 1 : 0, nowMs, bounds.breakerWindowMs)
   if (cause === 'target') breaker.certainInARow += 1

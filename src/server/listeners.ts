@@ -50,7 +50,7 @@ export async function openListeners(
     newRequestId: newId,
     timers: context.timers,
     clock: context.clock,
-    chats: v1.door,
+    chats: v1.router,
     connections: context.connections,
     connectionsReserved: 0,
     addressStanding: addressStandingOf(v1.authenticator),
@@ -60,14 +60,14 @@ export async function openListeners(
   }
 
   const app = await openApp({ admin: adminListen === undefined }, appNeeds)
-  const server = httpServer({ ...serverNeeds, v1: v1.door, others: app.routing })
+  const server = httpServer({ ...serverNeeds, v1: v1.router, others: app.routing })
   const open = [{ app, server, at: { host: config.host, port: config.port }, variable: 'TURNPIKE_HOST, TURNPIKE_PORT' }]
   if (typeof adminListen === 'object') {
     const adminApp = await openApp({ admin: true }, appNeeds)
     const others = adminApp.routing
     // The dashboard's playground may only talk to its own origin: chats are served here too, by the same router.
     const onlyChats = async (req: IncomingMessage, res: ServerResponse) =>
-      req.url === CHATS ? v1.door(req, res) : others(req, res)
+      req.url === CHATS ? v1.router(req, res) : others(req, res)
     const adminServer = httpServer({
       ...serverNeeds,
       v1: onlyChats,

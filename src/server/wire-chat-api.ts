@@ -3,13 +3,13 @@ import { type Authenticator, authenticator } from '../admit/authenticate.ts'
 import { promptCounts } from '../admit/count-tokens.ts'
 import { keyLimits } from '../admit/rate-limit.ts'
 import { sharedLimits } from '../admit/rate-limit-shared.ts'
-import { refusalNotes } from '../admit/refusal-log.ts'
+import { openRefusalLog } from '../admit/refusal-log.ts'
 import { STEPS } from '../chat/complete.ts'
 import { installationKey } from '../config/installation-key.ts'
 import type { Failure } from '../domain/failure.ts'
 import type { Key } from '../domain/key.ts'
 import type { TargetsView } from '../domain/target-view.ts'
-import { type Door, v1Door } from '../http/router.ts'
+import { type Router, v1Router } from '../http/router.ts'
 import { chatCompletions } from '../http/v1/chat-completions.ts'
 import { chatQuote } from '../http/v1/chat-quote.ts'
 import { keyIntrospect } from '../http/v1/key-introspect.ts'
@@ -38,7 +38,7 @@ import type { OpenedStore } from './open-store.ts'
 type ChatApiDeps = { readonly drain: Drain; readonly peers: Pick<PeerNodes, 'nodesAlive'> }
 
 export type V1 = {
-  readonly door: Door
+  readonly router: Router
   readonly authenticator: Authenticator
   // Operators' changes, on this node and, best effort, on the others.
   readonly changed: Changed
@@ -93,13 +93,13 @@ export async function openV1(
           nodesAlive: peers.nodesAlive,
           onLocal: metrics.watchRedis(redis.buckets.isUp),
         })
-  const notes = refusalNotes({ ...bounds, billing, clock, onUnwritten: metrics.unwrittenRefusal })
+  const refusalLog = openRefusalLog({ ...bounds, billing, clock, onUnwritten: metrics.unwrittenRefusal })
   const counter = tokenCounter({ timeoutMs: bounds.estimateTimeoutMs })
   const olderCounter = tokenCounter({ timeoutMs: bounds.estimateTimeoutMs, encoding: 'cl100k' })
   const counts = promptCounts({ ...bounds, clock, counters: { o200k: counter, cl100k: olderCounter } })
   const pruning = setInterval(() => {
     limits.prune()
-    notes.prune()
+    refusalLog.prune()
     counts.prune()
   }, bounds.limitsPrunedEveryMs)
   const large = largeAnswers(bounds)
@@ -148,7 +148,7 @@ export async function openV1(
     clock,
     authenticator: authenticate,
     limits,
-    notes,
+    refusalLog,
     reply,
     catalog: catalog.current,
     usage: store.usage,
@@ -176,11 +176,11 @@ export async function openV1(
     explainHeader: `${brand.headerPrefix}Explain`.toLowerCase(),
   }
 
-  const door = v1Door({
+  const router = v1Router({
     authenticator: authenticate,
     limits,
     billing,
-    notes,
+    refusalLog,
     clock,
     trustedProxies: context.trustedProxies,
     newRequestId: context.newId,
@@ -215,7 +215,7 @@ export async function openV1(
   }
 
   return {
-    door,
+    router,
     authenticator: authenticate,
     changed: {
       forget: keyId => everywhere({ kind: 'forget', keyId }),
@@ -236,7 +236,7 @@ export async function openV1(
     },
     async close() {
       clearInterval(pruning)
-      notes.flush()
+      refusalLog.flush()
       clearInterval(tending)
       redis?.close()
       targets.close()

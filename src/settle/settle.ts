@@ -19,7 +19,7 @@ import type { Roster } from '../lib/roster.ts'
 import { type BillingStore, NOTHING_SERVED, type Settled, type Settlement } from '../store/contract/store.ts'
 import { outputEstimate, promptEstimate, type TokenCounter } from './estimate.ts'
 
-// A granted hold: released on every exit path, unless it was settled.
+// A reserved hold: released on every exit path, unless it was settled.
 export type Held = {
   readonly requestId: string
   readonly accountId: string

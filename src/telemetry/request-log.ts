@@ -9,7 +9,7 @@ export function requestLine(report: RequestReport): string {
   if (call.clientRequestId !== null) line += `,"client_id":${JSON.stringify(call.clientRequestId)}`
   line += `,"endpoint":"${report.endpoint}","status":${report.status},"outcome":"${report.outcome}"`
   if (report.errorCode !== undefined) line += `,"code":"${report.errorCode}"`
-  if (report.bearer !== undefined) line += `,"key":${JSON.stringify(report.bearer.label)}`
+  if (report.caller !== undefined) line += `,"key":${JSON.stringify(report.caller.label)}`
   if (report.model !== undefined) line += `,"model":${JSON.stringify(report.model)}`
   if (report.provider) line += `,"provider":${JSON.stringify(report.provider)}`
   if (report.stream !== undefined) line += `,"stream":${report.stream}`

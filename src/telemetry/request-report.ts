@@ -1,13 +1,13 @@
 // What is known of a request once it has been answered: its log line and its metrics are made from it.
 import type { Nano, Tokens } from '../domain/credits.ts'
 import type { Call } from '../domain/handoff.ts'
-import type { Bearer } from '../domain/key.ts'
+import type { AuthenticatedKey } from '../domain/key.ts'
 import type { Endpoint, Outcome } from '../domain/usage.ts'
 
 export type RequestReport = Served & {
   readonly call: Pick<Call, 'requestId' | 'clientRequestId' | 'address'>
   readonly endpoint: Endpoint
-  readonly bearer: Bearer | undefined
+  readonly caller: AuthenticatedKey | undefined
   readonly ms: number
 }
 

@@ -1,5 +1,5 @@
 // A key and its bearer as the store would tell of them, for tests of what is decided before any store is asked.
-import type { Bearer, Key } from '../../src/domain/key.ts'
+import type { AuthenticatedKey, Key } from '../../src/domain/key.ts'
 
 export function keyWith(more: Partial<Key> = {}): Key {
   return {
@@ -22,7 +22,7 @@ export function keyWith(more: Partial<Key> = {}): Key {
   }
 }
 
-export function bearerOf(key: Key): Bearer {
+export function bearerOf(key: Key): AuthenticatedKey {
   return {
     key,
     label: 'svc_live_…aaaa',

@@ -7,7 +7,7 @@ import { setImmediate } from 'node:timers/promises'
 import { authenticator } from '../../src/admit/authenticate.ts'
 import { BOUNDS } from '../../src/config/limits.ts'
 import type { Call } from '../../src/domain/handoff.ts'
-import type { Bearer } from '../../src/domain/key.ts'
+import type { AuthenticatedKey } from '../../src/domain/key.ts'
 import { Refusal } from '../../src/domain/refusal.ts'
 import { batcher } from '../../src/lib/batcher.ts'
 import { systemClock } from '../../src/lib/clock.ts'
@@ -61,7 +61,7 @@ test('a valid key that was never seen is looked up while its address has thousan
   })
   const code = async (secret: string) => {
     try {
-      return (await authenticate.authenticate(callWith(secret))).bearer.key.id
+      return (await authenticate.authenticate(callWith(secret))).caller.key.id
     } catch (error) {
       return error instanceof Refusal ? error.code : String(error)
     }
@@ -77,7 +77,7 @@ test('a valid key that was never seen is looked up while its address has thousan
 
 test('an unknown key of one address waits for three statements at most, however many another address has waiting', async () => {
   const statements: number[] = []
-  const bearer = batcher<string, Bearer>(async hashes => {
+  const caller = batcher<string, AuthenticatedKey>(async hashes => {
     statements.push(hashes.length)
     await setImmediate()
     return hashes.map(() => undefined)
@@ -89,7 +89,7 @@ test('an unknown key of one address waits for three statements at most, however 
     keyPrefix: 'svc_live_',
     clock: systemClock,
     onCache: () => undefined,
-    billing: { findKey: bearer },
+    billing: { findKey: caller },
   })
   const ask = async (secret: string, address: string) => {
     await assert.rejects(async () => authenticate.authenticate(callWith(secret, address)), Refusal)

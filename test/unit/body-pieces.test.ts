@@ -4,7 +4,7 @@ import { EventEmitter } from 'node:events'
 import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import type { Asked, Reply } from '../../src/http/http-types.ts'
+import type { HttpRequest, HttpResponse } from '../../src/http/http-types.ts'
 import { readBody } from '../../src/http/request.ts'
 import type { CoarseTimers } from '../../src/lib/coarse-timers.ts'
 
@@ -43,7 +43,7 @@ function startReading(length: string | undefined) {
   const req = Object.assign(new EventEmitter(), { headers: { 'content-length': length }, pause: () => undefined })
   const timers = { set: () => ({ cancel: () => undefined, again: () => undefined }) } as unknown as CoarseTimers
   const bounds = { bytesMax: 2 * BYTES, timeoutMs: 1000, timers, reserve: () => undefined }
-  const whole = readBody(req as unknown as Asked, {} as Reply, bounds) as Promise<Buffer>
+  const whole = readBody(req as unknown as HttpRequest, {} as HttpResponse, bounds) as Promise<Buffer>
   return { req, whole }
 }
 

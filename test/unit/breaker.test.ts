@@ -15,7 +15,7 @@ import {
   newBreaker,
   probed,
   probing,
-  type Reservation,
+  type Verdict,
 } from '../../src/route/circuit-breaker.ts'
 
 const IN_A_ROW = BOUNDS.breakerFailuresInARowMax
@@ -92,7 +92,7 @@ test('a probe that fails opens it, and one that is answered forgets what was hel
 
 test('half of the requests failing open it even if they never fail in a row; before that others go first', () => {
   const breaker = newBreaker()
-  const verdicts: Reservation[] = []
+  const verdicts: Verdict[] = []
   for (let i = 0; i < 40 && breaker.state === 'closed'; i++) {
     if (i === 16) assert.equal(isUnhealthy(breaker, i, BOUNDS), true)
     succeed(breaker, i)
@@ -192,7 +192,7 @@ test('whatever befalls it, it remembers a bounded number of accounts', () => {
   assert.ok(breaker.suspect.size <= 16)
 })
 
-function fail(breaker: Breaker, failure: Partial<BreakerFailure>, nowMs = 0): Reservation {
+function fail(breaker: Breaker, failure: Partial<BreakerFailure>, nowMs = 0): Verdict {
   const usual = { cause: 'target', accountId: 'alice', retryAfterMs: 0 } as const
   return failed(breaker, { ...usual, ...failure }, nowMs, BOUNDS)
 }

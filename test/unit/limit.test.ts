@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { keyLimits } from '../../src/admit/rate-limit.ts'
-import { type Bearer, DAY_MS, dayOf, type KeyControls } from '../../src/domain/key.ts'
+import { type AuthenticatedKey, DAY_MS, dayOf, type KeyControls } from '../../src/domain/key.ts'
 import { Refusal } from '../../src/domain/refusal.ts'
 import { manualClock } from '../support/manual-clock.ts'
 
@@ -13,49 +13,49 @@ const HOUR = 3_600_000
 test('a day that is spent is open again at the very millisecond of midnight', () => {
   const clock = manualClock(MIDNIGHT - 1)
   const limits = keyLimits({ clock, unpaidPerMinuteMin: 600 })
-  const bearer = bearerOf({ dailyLimit: 5 })
+  const caller = bearerOf({ dailyLimit: 5 })
   limits.sawDay(bearerOf({}).key, dayOf(MIDNIGHT - 1), 5)
 
-  const refusal = refusalOf(() => limits.enter(bearer, 'models'))
-  const before = limits.daily(bearer)
+  const refusal = refusalOf(() => limits.enter(caller, 'models'))
+  const before = limits.daily(caller)
   clock.advance(1)
-  const after = limits.daily(bearer)
+  const after = limits.daily(caller)
 
   assert.equal(refusal.code, 'daily_limit_exceeded')
   assert.equal(refusal.detail.retryAfter, 1)
   assert.deepEqual([before.used, before.resetSeconds, before.resetsAt], [5, 1, MIDNIGHT])
   assert.deepEqual([after.used, after.resetSeconds, after.resetsAt], [0, DAY_MS / 1000, MIDNIGHT + DAY_MS])
-  limits.enter(bearer, 'models')
+  limits.enter(caller, 'models')
 })
 
 test('a clock that jumps two hours back over midnight and forth again brings no day back', () => {
   const clock = manualClock(MIDNIGHT + HOUR)
   const limits = keyLimits({ clock, unpaidPerMinuteMin: 600 })
-  const bearer = bearerOf({ dailyLimit: 5 })
+  const caller = bearerOf({ dailyLimit: 5 })
   limits.sawDay(bearerOf({}).key, dayOf(MIDNIGHT), 5)
 
   for (const jump of [-2 * HOUR, 2 * HOUR]) {
     clock.set(clock.now() + jump)
-    const { used, resetsAt } = limits.daily(bearer)
+    const { used, resetsAt } = limits.daily(caller)
 
     assert.deepEqual([used, resetsAt], [5, MIDNIGHT + DAY_MS])
-    assert.equal(refusalOf(() => limits.enter(bearer, 'models')).code, 'daily_limit_exceeded')
+    assert.equal(refusalOf(() => limits.enter(caller, 'models')).code, 'daily_limit_exceeded')
   }
 })
 
 test('a jump of the clock neither refills the minute nor locks the key out', () => {
   const clock = manualClock(MIDNIGHT)
   const limits = keyLimits({ clock, unpaidPerMinuteMin: 600 })
-  const bearer = bearerOf({ rpmLimit: 60 })
-  for (let i = 0; i < 60; i++) limits.enter(bearer, 'models').leave()
+  const caller = bearerOf({ rpmLimit: 60 })
+  for (let i = 0; i < 60; i++) limits.enter(caller, 'models').leave()
 
   for (const jump of [2 * HOUR, -4 * HOUR]) {
     clock.set(clock.now() + jump)
-    assert.equal(refusalOf(() => limits.enter(bearer, 'models')).code, 'rate_limit_exceeded')
+    assert.equal(refusalOf(() => limits.enter(caller, 'models')).code, 'rate_limit_exceeded')
   }
   clock.advance(1000)
 
-  limits.enter(bearer, 'models')
+  limits.enter(caller, 'models')
 })
 
 test('the record of a key and what the gate said are both believed, whichever knows more', () => {
@@ -86,28 +86,28 @@ test('of two records of a key the newer one has the limit, in whichever order th
 
 test('a request refused for the day or for those in flight takes no token and no place', () => {
   const limits = keyLimits({ clock: manualClock(MIDNIGHT), unpaidPerMinuteMin: 600 })
-  const bearer = bearerOf({ rpmLimit: 10, dailyLimit: 3, maxConcurrent: 1 })
-  const { leave, giveBack } = limits.enter(bearer, 'models')
+  const caller = bearerOf({ rpmLimit: 10, dailyLimit: 3, maxConcurrent: 1 })
+  const { leave, giveBack } = limits.enter(caller, 'models')
 
-  assert.equal(refusalOf(() => limits.enter(bearer, 'models')).code, 'concurrency_exceeded')
+  assert.equal(refusalOf(() => limits.enter(caller, 'models')).code, 'concurrency_exceeded')
   limits.sawDay(bearerOf({}).key, dayOf(MIDNIGHT), 3)
-  assert.equal(refusalOf(() => limits.enter(bearer, 'models')).code, 'daily_limit_exceeded')
+  assert.equal(refusalOf(() => limits.enter(caller, 'models')).code, 'daily_limit_exceeded')
 
-  assert.equal(limits.rpm(bearer.key).remaining, 9)
+  assert.equal(limits.rpm(caller.key).remaining, 9)
   giveBack()
   leave()
   leave()
-  assert.deepEqual([limits.rpm(bearer.key).remaining, limits.inFlight('key_1')], [10, 0])
+  assert.deepEqual([limits.rpm(caller.key).remaining, limits.inFlight('key_1')], [10, 0])
 })
 
 test('refusals for credits have an allowance of their own, which debts lengthen and time refills', () => {
   const clock = manualClock(MIDNIGHT)
   const limits = keyLimits({ clock, unpaidPerMinuteMin: 60 })
-  const bearer = bearerOf({ rpmLimit: 10 })
-  const chat = () => limits.enter(bearer, 'chat.completions').giveBack()
-  for (let i = 0; i < 59; i++) limits.wasUnpaid(bearer.key)
+  const caller = bearerOf({ rpmLimit: 10 })
+  const chat = () => limits.enter(caller, 'chat.completions').giveBack()
+  for (let i = 0; i < 59; i++) limits.wasUnpaid(caller.key)
   chat()
-  for (let i = 0; i < 11; i++) limits.wasUnpaid(bearer.key)
+  for (let i = 0; i < 11; i++) limits.wasUnpaid(caller.key)
 
   const refusal = refusalOf(chat)
   limits.prune()
@@ -120,21 +120,21 @@ test('refusals for credits have an allowance of their own, which debts lengthen 
   assert.deepEqual([refusal.code, refusal.detail.metadata?.limit], ['rate_limit_exceeded', 'unpaid'])
   assert.deepEqual([refusal.detail.retryAfter, still.detail.retryAfter], [11, 11])
   assert.equal(later.code, 'rate_limit_exceeded')
-  assert.equal(limits.unpaidSpent(bearer.key), undefined)
+  assert.equal(limits.unpaidSpent(caller.key), undefined)
 })
 
 test('what is forgotten in between is only what says nothing', () => {
   const clock = manualClock(MIDNIGHT)
   const limits = keyLimits({ clock, unpaidPerMinuteMin: 600 })
-  const bearer = bearerOf({ rpmLimit: 60 })
-  for (let i = 0; i < 30; i++) limits.enter(bearer, 'models').leave()
+  const caller = bearerOf({ rpmLimit: 60 })
+  for (let i = 0; i < 30; i++) limits.enter(caller, 'models').leave()
   limits.sawDay(bearerOf({}).key, dayOf(MIDNIGHT), 30)
 
   limits.prune()
-  const half = [limits.rpm(bearer.key).remaining, limits.daily(bearer).used]
+  const half = [limits.rpm(caller.key).remaining, limits.daily(caller).used]
   clock.advance(60_000)
   limits.prune()
-  const full = [limits.rpm(bearer.key).remaining, limits.daily(bearer).used]
+  const full = [limits.rpm(caller.key).remaining, limits.daily(caller).used]
 
   assert.deepEqual(
     [half, full],
@@ -148,7 +148,7 @@ test('what is forgotten in between is only what says nothing', () => {
 function bearerOf(
   controls: Partial<KeyControls>,
   known: { readonly version?: number; readonly day?: number; readonly dayCount?: number } = {},
-): Bearer {
+): AuthenticatedKey {
   return {
     key: {
       id: 'key_1',

@@ -2,7 +2,7 @@
 // is framed by its writer.
 import type { Clock } from '../../lib/clock.ts'
 import { STATUS_CODES } from '../../lib/node-http.ts'
-import type { ExpressRequest, Reply } from '../http-types.ts'
+import type { ExpressRequest, HttpResponse } from '../http-types.ts'
 
 export const KEEP_ALIVE_MS = 65_000
 
@@ -16,7 +16,7 @@ export type ResponseEvents = {
   onFinish(res: ExpressResponse): void
 }
 
-export class ExpressResponse implements Reply {
+export class ExpressResponse implements HttpResponse {
   readonly req: ExpressRequest
   headersSent = false
   writableEnded = false

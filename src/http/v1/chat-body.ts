@@ -5,7 +5,7 @@ import type { Chat } from '../../domain/chat.ts'
 import type { CoarseTimers } from '../../lib/coarse-timers.ts'
 import { LARGE_BODY_BYTES, parseJsonObject, requireJson } from '../json-body.ts'
 import { readBody } from '../request.ts'
-import type { Case } from '../response.ts'
+import type { RequestContext } from '../response.ts'
 
 export type ChatBodyNeeds = {
   readonly bodyBytesMax: number
@@ -15,9 +15,13 @@ export type ChatBodyNeeds = {
 }
 
 // A promise only if the body is one.
-export function readChat(it: Case, reserve: (bytes: number) => void, needs: ChatBodyNeeds): Chat | Promise<Chat> {
-  requireJson(it.req)
-  const bytes = readBody(it.req, it.res, {
+export function readChat(
+  ctx: RequestContext,
+  reserve: (bytes: number) => void,
+  needs: ChatBodyNeeds,
+): Chat | Promise<Chat> {
+  requireJson(ctx.req)
+  const bytes = readBody(ctx.req, ctx.res, {
     bytesMax: needs.bodyBytesMax,
     timeoutMs: needs.bodyTimeoutMs,
     timers: needs.timers,

@@ -8,7 +8,7 @@ import { MODEL_NAME_MAX, storable } from '../../domain/usage.ts'
 import type { Served } from '../../telemetry/request-report.ts'
 import type { BodyMemory } from '../body-memory.ts'
 import { jsonSink, type Pace } from '../json-sink.ts'
-import type { Case, ReplyNeeds } from '../response.ts'
+import type { RequestContext, ResponseNeeds } from '../response.ts'
 import { sseSink } from '../sse-sink.ts'
 import { type ChatBodyNeeds, readChat } from './chat-body.ts'
 import { CHATS, exactly, type V1Endpoint } from './endpoint.ts'
@@ -16,7 +16,7 @@ import { CHATS, exactly, type V1Endpoint } from './endpoint.ts'
 export type ChatNeeds = GatewayNeeds &
   ChatBodyNeeds & {
     readonly bodies: BodyMemory
-    readonly reply: ReplyNeeds
+    readonly reply: ResponseNeeds
     readonly pace: Pace
     readonly streams: { delta(by: 1 | -1): void }
     // Whether callers may request an explanation of the routing, and by which header, in lower case.
@@ -32,29 +32,29 @@ const rule: EndpointRule = {
 }
 
 export function chatCompletions(needs: ChatNeeds): V1Endpoint {
-  return { rule, match: exactly(CHATS), serve: (it, pass) => serve(it, pass, needs) }
+  return { rule, match: exactly(CHATS), serve: (ctx, pass) => serve(ctx, pass, needs) }
 }
 
-async function serve(it: Case, pass: Pass, needs: ChatNeeds): Promise<Served> {
-  const body = needs.bodies.open(pass.bearer.account.id)
+async function serve(ctx: RequestContext, pass: Pass, needs: ChatNeeds): Promise<Served> {
+  const body = needs.bodies.open(pass.caller.account.id)
   let stream = false
   try {
-    const read = readChat(it, body.reserve, needs)
+    const read = readChat(ctx, body.reserve, needs)
     const chat = read instanceof Promise ? await read : read
     pass.modelRequested = storable(chat.model, MODEL_NAME_MAX)
     pass.stream = stream = chat.stream
     const connection = {
       sink(model: { readonly id: string }, outputCap: number | null) {
         const { reply, pace, timers } = needs
-        const setup = { it, model: model.id, explain: wantsExplanation(it, needs), outputCap, reply, pace, timers }
+        const setup = { ctx, model: model.id, explain: wantsExplanation(ctx, needs), outputCap, reply, pace, timers }
         return chat.stream ? sseSink(setup, chat.includeUsage) : jsonSink(setup)
       },
       booked(cost: Nano) {
-        it.booked = cost
+        ctx.booked = cost
       },
       afterSent(listener: () => void) {
-        if (it.call.client.gone || it.res.destroyed) listener()
-        else it.res.once('close', listener)
+        if (ctx.call.client.gone || ctx.res.destroyed) listener()
+        else ctx.res.once('close', listener)
       },
     }
     if (stream) needs.streams.delta(1)
@@ -69,7 +69,7 @@ async function serve(it: Case, pass: Pass, needs: ChatNeeds): Promise<Served> {
       tokens: receipt.tokens,
       cost: receipt.cost,
       errorCode: refusal?.code,
-      firstByteMs: done.firstByteAt === null ? undefined : done.firstByteAt - it.call.receivedAt,
+      firstByteMs: done.firstByteAt === null ? undefined : done.firstByteAt - ctx.call.receivedAt,
     }
   } finally {
     if (stream) needs.streams.delta(-1)
@@ -77,6 +77,6 @@ async function serve(it: Case, pass: Pass, needs: ChatNeeds): Promise<Served> {
   }
 }
 
-function wantsExplanation(it: Case, { explainAllowed, explainHeader }: ChatNeeds): boolean {
-  return explainAllowed && it.req.headers[explainHeader] === '1'
+function wantsExplanation(ctx: RequestContext, { explainAllowed, explainHeader }: ChatNeeds): boolean {
+  return explainAllowed && ctx.req.headers[explainHeader] === '1'
 }

@@ -8,11 +8,11 @@ import { leastLeft } from '../../domain/hold.ts'
 import { isoSecond } from '../../domain/wire-time.ts'
 import type { Served } from '../../telemetry/request-report.ts'
 import type { BodyMemory } from '../body-memory.ts'
-import { type Case, commonHeaders, costHeader, type ReplyNeeds, sendJson } from '../response.ts'
+import { commonHeaders, costHeader, type RequestContext, type ResponseNeeds, sendJson } from '../response.ts'
 import { type ChatBodyNeeds, readChat } from './chat-body.ts'
 import { exactly, type V1Endpoint } from './endpoint.ts'
 
-export type ChatQuoteNeeds = QuoteNeeds & ChatBodyNeeds & { readonly bodies: BodyMemory; readonly reply: ReplyNeeds }
+export type ChatQuoteNeeds = QuoteNeeds & ChatBodyNeeds & { readonly bodies: BodyMemory; readonly reply: ResponseNeeds }
 
 const rule: EndpointRule = {
   endpoint: 'chat.completions.quote',
@@ -22,16 +22,16 @@ const rule: EndpointRule = {
 }
 
 export function chatQuote(needs: ChatQuoteNeeds): V1Endpoint {
-  return { rule, match: exactly('/v1/chat/completions/quote'), serve: (it, pass) => serve(it, pass, needs) }
+  return { rule, match: exactly('/v1/chat/completions/quote'), serve: (ctx, pass) => serve(ctx, pass, needs) }
 }
 
-async function serve(it: Case, pass: Pass, needs: ChatQuoteNeeds): Promise<Served> {
-  const body = needs.bodies.open(pass.bearer.account.id)
+async function serve(ctx: RequestContext, pass: Pass, needs: ChatQuoteNeeds): Promise<Served> {
+  const body = needs.bodies.open(pass.caller.account.id)
   try {
-    const chat = await readChat(it, body.reserve, needs)
+    const chat = await readChat(ctx, body.reserve, needs)
     const quoted = await quote(pass, rule, chat, needs)
-    const headers = [...commonHeaders(it, undefined, needs.reply), ...costHeader(0n, needs.reply)]
-    sendJson(it, 200, JSON.stringify(quoteObject(quoted, pass, needs)), headers)
+    const headers = [...commonHeaders(ctx, undefined, needs.reply), ...costHeader(0n, needs.reply)]
+    sendJson(ctx, 200, JSON.stringify(quoteObject(quoted, pass, needs)), headers)
     return { status: 200, outcome: 'completed', model: quoted.model, cost: 0n }
   } finally {
     body.release()
@@ -62,12 +62,12 @@ function quoteObject(quoted: Quote, pass: Pass, needs: ChatQuoteNeeds) {
   }
 }
 
-function limitsObject({ decision, granted }: Quote, pass: Pass, { limits }: ChatQuoteNeeds) {
-  const { bearer } = pass
-  const { key } = bearer
+function limitsObject({ decision, reserved }: Quote, pass: Pass, { limits }: ChatQuoteNeeds) {
+  const { caller } = pass
+  const { key } = caller
   const rpm = limits.rpm(key)
   const inFlight = limits.inFlight(key.id)
-  const balances = granted.balances
+  const balances = reserved.balances
   return {
     rpm: {
       verdict: rpm.remaining > 0 ? 'ok' : 'rate_limit_exceeded',
@@ -76,11 +76,11 @@ function limitsObject({ decision, granted }: Quote, pass: Pass, { limits }: Chat
       reset: rpm.resetSeconds,
     },
     daily: {
-      verdict: key.dailyLimit === null || granted.dayCount < key.dailyLimit ? 'ok' : 'daily_limit_exceeded',
+      verdict: key.dailyLimit === null || reserved.dayCount < key.dailyLimit ? 'ok' : 'daily_limit_exceeded',
       limit: key.dailyLimit,
-      used: granted.dayCount,
-      remaining: key.dailyLimit === null ? null : Math.max(0, key.dailyLimit - granted.dayCount),
-      resets_at: isoSecond(limits.daily(bearer).resetsAt),
+      used: reserved.dayCount,
+      remaining: key.dailyLimit === null ? null : Math.max(0, key.dailyLimit - reserved.dayCount),
+      resets_at: isoSecond(limits.daily(caller).resetsAt),
     },
     // Without this request itself.
     concurrent: {

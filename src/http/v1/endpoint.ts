@@ -2,7 +2,7 @@
 import type { EndpointRule } from '../../admit/authorize.ts'
 import type { Pass } from '../../domain/handoff.ts'
 import type { Served } from '../../telemetry/request-report.ts'
-import type { Case } from '../response.ts'
+import type { RequestContext } from '../response.ts'
 
 // Also served by the express path, and on a separate dashboard listener.
 export const CHATS = '/v1/chat/completions'
@@ -11,7 +11,7 @@ export type V1Endpoint = {
   readonly rule: EndpointRule
   // The part of the path after the endpoint's own, or undefined if it is another path.
   match(path: string): string | undefined
-  serve(it: Case, pass: Pass, rest: string): Promise<Served>
+  serve(ctx: RequestContext, pass: Pass, rest: string): Promise<Served>
 }
 
 export function exactly(path: string): (candidate: string) => string | undefined {

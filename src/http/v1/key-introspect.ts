@@ -1,28 +1,31 @@
 // GET /v1/key/introspect: the state of a key, its scopes and limits, and what it can still spend.
 import assert from 'node:assert/strict'
 import type { EndpointRule } from '../../admit/authorize.ts'
-import type { Granted } from '../../admit/reserve.ts'
+import type { Reserved } from '../../admit/reserve.ts'
 import { formatCredits } from '../../domain/credits.ts'
 import type { Pass } from '../../domain/handoff.ts'
 import { leastLeft } from '../../domain/hold.ts'
 import { isoSecond, isoTime, isoTimeOrNull } from '../../domain/wire-time.ts'
 import { exactly, type V1Endpoint } from './endpoint.ts'
-import { type FreeNeeds, type FreeWork, freeEndpoint } from './unbilled.ts'
+import { type UnbilledHandler, type UnbilledNeeds, unbilledEndpoint } from './unbilled.ts'
 
 const rule: EndpointRule = { endpoint: 'key.introspect', method: 'GET', scope: null, evenIfSuspended: true }
 
-export function keyIntrospect(needs: FreeNeeds): V1Endpoint {
-  const work: FreeWork = async (_it, pass) => ({ status: 200, body: granted => introspection(pass, granted, needs) })
-  return freeEndpoint(rule, exactly('/v1/key/introspect'), work, needs)
+export function keyIntrospect(needs: UnbilledNeeds): V1Endpoint {
+  const work: UnbilledHandler = async (_it, pass) => ({
+    status: 200,
+    body: reserved => introspection(pass, reserved, needs),
+  })
+  return unbilledEndpoint(rule, exactly('/v1/key/introspect'), work, needs)
 }
 
-function introspection(pass: Pass, granted: Granted, { limits }: FreeNeeds) {
-  const { key, secret, account, label } = pass.bearer
+function introspection(pass: Pass, reserved: Reserved, { limits }: UnbilledNeeds) {
+  const { key, secret, account, label } = pass.caller
   const rpm = limits.rpm(key)
-  const daily = limits.daily(pass.bearer)
-  assert(granted.balances !== null)
-  const { balance } = granted.balances
-  const left = leastLeft(balance, granted.balances.key)
+  const daily = limits.daily(pass.caller)
+  assert(reserved.balances !== null)
+  const { balance } = reserved.balances
+  const left = leastLeft(balance, reserved.balances.key)
   return {
     object: 'key',
     id: key.id,
@@ -40,8 +43,8 @@ function introspection(pass: Pass, granted: Granted, { limits }: FreeNeeds) {
       rpm: { limit: rpm.limit, remaining: rpm.remaining, reset: rpm.resetSeconds },
       daily: {
         limit: key.dailyLimit,
-        used: granted.dayCount,
-        remaining: key.dailyLimit === null ? null : Math.max(0, key.dailyLimit - granted.dayCount),
+        used: reserved.dayCount,
+        remaining: key.dailyLimit === null ? null : Math.max(0, key.dailyLimit - reserved.dayCount),
         resets_at: isoSecond(daily.resetsAt),
       },
       concurrent: { limit: key.maxConcurrent, in_use: limits.inFlight(key.id) },

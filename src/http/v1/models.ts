@@ -4,34 +4,34 @@ import type { EndpointRule } from '../../admit/authorize.ts'
 import { type Model, modelNotFound } from '../../domain/catalog.ts'
 import { formatPrice } from '../../domain/credits.ts'
 import { below, exactly, type V1Endpoint } from './endpoint.ts'
-import { type FreeNeeds, type FreeWork, freeEndpoint } from './unbilled.ts'
+import { type UnbilledHandler, type UnbilledNeeds, unbilledEndpoint } from './unbilled.ts'
 
-export type ModelsNeeds = FreeNeeds & {
+export type ModelsNeeds = UnbilledNeeds & {
   readonly catalog: () => { readonly models: readonly Model[]; model(name: string): Model | undefined }
 }
 
 const rule: EndpointRule = { endpoint: 'models', method: 'GET', scope: 'models.read', evenIfSuspended: false }
 
 export function listModels(needs: ModelsNeeds): V1Endpoint {
-  const work: FreeWork = async it => {
+  const work: UnbilledHandler = async ctx => {
     const body = { object: 'list', data: needs.catalog().models.map(modelEntry) }
     const etag = `"${digest('sha256', JSON.stringify(body)).slice(0, 32)}"`
     return {
-      status: knows(it.req.headers['if-none-match'], etag) ? 304 : 200,
+      status: knows(ctx.req.headers['if-none-match'], etag) ? 304 : 200,
       headers: ['ETag', etag, 'Cache-Control', 'private, no-cache'],
       body: () => body,
     }
   }
-  return freeEndpoint(rule, exactly('/v1/models'), work, needs)
+  return unbilledEndpoint(rule, exactly('/v1/models'), work, needs)
 }
 
 export function oneModel(needs: ModelsNeeds): V1Endpoint {
-  const work: FreeWork = async (_it, _pass, id) => {
+  const work: UnbilledHandler = async (_it, _pass, id) => {
     const model = needs.catalog().model(id)
     if (model === undefined) throw modelNotFound(id)
     return { status: 200, body: () => modelEntry(model) }
   }
-  return freeEndpoint(rule, below('/v1/models/'), work, needs)
+  return unbilledEndpoint(rule, below('/v1/models/'), work, needs)
 }
 
 // If-None-Match compares weakly, and `*` matches anything.

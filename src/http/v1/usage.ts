@@ -8,9 +8,9 @@ import { parseIsoTime } from '../../domain/wire-time.ts'
 import { type FairQueue, QueueFull } from '../../lib/fair-queue.ts'
 import { PAGE_DEFAULT, PAGE_MAX, type UsageFilter, type UsageReports } from '../../store/contract/operator.ts'
 import { below, exactly, type V1Endpoint } from './endpoint.ts'
-import { type FreeNeeds, type FreeWork, freeEndpoint } from './unbilled.ts'
+import { type UnbilledHandler, type UnbilledNeeds, unbilledEndpoint } from './unbilled.ts'
 
-export type UsageNeeds = FreeNeeds & { readonly usage: UsageReports }
+export type UsageNeeds = UnbilledNeeds & { readonly usage: UsageReports }
 
 export type UsageListNeeds = UsageNeeds & {
   // Lists are read a few at a time, account by account.
@@ -23,23 +23,23 @@ const rule: EndpointRule = { endpoint: 'usage', method: 'GET', scope: null, even
 const REQUEST_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 export function listUsage(needs: UsageListNeeds): V1Endpoint {
-  const work: FreeWork = async (_it, pass) => {
+  const work: UnbilledHandler = async (_it, pass) => {
     const filter = { ...filterOf(pass), lookMax: needs.usageRowsLookedAtMax }
-    const page = await needs.lists.run(pass.bearer.account.id, () => needs.usage.list(filter)).catch(refuseIfFull)
+    const page = await needs.lists.run(pass.caller.account.id, () => needs.usage.list(filter)).catch(refuseIfFull)
     const { data, hasMore, next } = page
     const body = { object: 'list', data: data.map(usageObject), has_more: hasMore, next_after: next }
     return { status: 200, body: () => body }
   }
-  return freeEndpoint(rule, exactly('/v1/usage'), work, needs)
+  return unbilledEndpoint(rule, exactly('/v1/usage'), work, needs)
 }
 
 export function oneUsage(needs: UsageNeeds): V1Endpoint {
-  const work: FreeWork = async (_it, pass, id) => {
-    const row = REQUEST_ID.test(id) ? await needs.usage.get(id.toLowerCase(), pass.bearer.key.id) : undefined
+  const work: UnbilledHandler = async (_it, pass, id) => {
+    const row = REQUEST_ID.test(id) ? await needs.usage.get(id.toLowerCase(), pass.caller.key.id) : undefined
     if (row === undefined) throw new Refusal('not_found', { message: 'No request of this key has this id.' })
     return { status: 200, body: () => usageObject(row) }
   }
-  return freeEndpoint(rule, below('/v1/usage/'), work, needs)
+  return unbilledEndpoint(rule, below('/v1/usage/'), work, needs)
 }
 
 function refuseIfFull(error: unknown): never {
@@ -66,7 +66,7 @@ function filterOf(pass: Pass): UsageFilter {
     to: timeOf('to', text('to')),
     model: modelOf(text('model')),
     endpoint: endpointOf(text('endpoint')),
-    keyId: pass.bearer.key.id,
+    keyId: pass.caller.key.id,
   }
 }
 

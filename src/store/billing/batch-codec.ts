@@ -36,14 +36,14 @@ export function unpackOps(flat: FlatBatch): BillingOp[] {
   return ops
 }
 
-// A granted hold is five values, a settlement one string; rarer results are cloned as they are.
+// A reserved hold is five values, a settlement one string; rarer results are cloned as they are.
 export function packResults(results: readonly BatchResult<BillingResult>[]): FlatBatch {
   const flat: unknown[] = []
   for (const result of results) {
     if (result.ok && typeof result.value === 'string') flat.push(result.value)
     else if (result.ok && isHold(result.value)) {
       const { hold, outputTokens, day, dayCount } = result.value
-      flat.push(GRANTED, hold, outputTokens, day, dayCount)
+      flat.push(RESERVED, hold, outputTokens, day, dayCount)
     } else flat.push(OTHER, result)
   }
   return flat
@@ -53,7 +53,7 @@ export function unpackResults(flat: FlatBatch): BatchResult<BillingResult>[] {
   const results: BatchResult<BillingResult>[] = []
   for (let at = 0; at < flat.length; ) {
     const kind = flat[at]
-    if (kind === GRANTED) {
+    if (kind === RESERVED) {
       const value = {
         kind: 'reserved',
         hold: flat[at + 1],
@@ -75,12 +75,12 @@ export function unpackResults(flat: FlatBatch): BatchResult<BillingResult>[] {
   return results
 }
 
-const GRANTED = 1
+const RESERVED = 1
 const OTHER = 2
 
-type GrantedHold = Extract<Reservation, { kind: 'reserved' }> & { readonly balances: null }
+type ReservedHold = Extract<Reservation, { kind: 'reserved' }> & { readonly balances: null }
 
-function isHold(value: BillingResult): value is GrantedHold {
+function isHold(value: BillingResult): value is ReservedHold {
   return typeof value === 'object' && value !== null && value.kind === 'reserved' && value.balances === null
 }
 

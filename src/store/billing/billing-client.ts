@@ -18,7 +18,7 @@ export type CommitBounds = {
   readonly batchMax: number
   readonly waitingMax: number
   readonly behindMax: number
-  // A reservation without an answer by then has failed. Shorter than a node's lease: what was granted to a node that was paused
+  // A reservation without an answer by then has failed. Shorter than a node's lease: what was reserved for a node that was paused
   // for longer may have been taken over.
   readonly gateWaitMsMax: number
 }
@@ -38,9 +38,9 @@ export function billingClient(commit: Commit, bounds: CommitBounds): BillingClie
     waitMsMax: bounds.gateWaitMsMax,
     isBounded: op => op.do === 'reserve',
     error: () => new StoreUnavailable('the database did not respond in time'),
-    onLate(op, verdict) {
+    onLate(op, reservation) {
       // If this fails too, a sweep finds a row without a live request.
-      if (op.do !== 'reserve' || op.ask.entry.kind !== 'hold' || !isGranted(verdict)) return
+      if (op.do !== 'reserve' || op.ask.entry.kind !== 'hold' || !isReserved(reservation)) return
       submit({ do: 'settle', bill: releaseOf(op.ask) }).catch(() => undefined)
     },
   })
@@ -86,8 +86,8 @@ function tooMany(): Error {
   return new StoreUnavailable('too many queued database writes')
 }
 
-function isGranted(verdict: BillingResult): boolean {
-  return typeof verdict === 'object' && verdict?.kind === 'reserved'
+function isReserved(reservation: BillingResult): boolean {
+  return typeof reservation === 'object' && reservation?.kind === 'reserved'
 }
 
 // Its caller got a 503 before the row existed.

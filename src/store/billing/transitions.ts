@@ -128,16 +128,16 @@ function reserve(ask: ReservationRequest, unit: UnitOfWork): Reservation {
     insertRefused(ask, 429, 'daily_limit_exceeded', unit)
     return { kind: 'daily_spent', day: key.day, dayCount: key.dayCount }
   }
-  const granted = entry.kind === 'hold' ? insertHold(ask, entry, account, key, unit) : insertAsAsked(ask, unit)
-  if (granted.kind === 'count_first') return granted
-  if (granted.kind === 'insufficient_funds') return { ...granted, owed: account.owed }
+  const reserved = entry.kind === 'hold' ? insertHold(ask, entry, account, key, unit) : insertAsRequested(ask, unit)
+  if (reserved.kind === 'count_first') return reserved
+  if (reserved.kind === 'insufficient_funds') return { ...reserved, owed: account.owed }
 
   key.dayCount += 1
   key.dirty = true
   return {
     kind: 'reserved',
-    hold: granted.hold,
-    outputTokens: granted.outputTokens,
+    hold: reserved.hold,
+    outputTokens: reserved.outputTokens,
     day: key.day,
     dayCount: key.dayCount,
     balances: entry.kind === 'unbilled' ? balancesOf(account, key) : null,
@@ -181,15 +181,16 @@ function insertHold(
 }
 
 function insertRefused(ask: ReservationRequest, httpStatus: number, errorCode: string, unit: UnitOfWork): void {
-  if (!ask.isRefusalCounted) insertFree(ask, 'refused', httpStatus, errorCode, unit)
+  if (!ask.isRefusalCounted) insertUnbilled(ask, 'refused', httpStatus, errorCode, unit)
 }
 
-function insertAsAsked(ask: ReservationRequest, unit: UnitOfWork) {
-  if (ask.entry.kind === 'unbilled') insertFree(ask, ask.entry.outcome, ask.entry.httpStatus, ask.entry.errorCode, unit)
+function insertAsRequested(ask: ReservationRequest, unit: UnitOfWork) {
+  if (ask.entry.kind === 'unbilled')
+    insertUnbilled(ask, ask.entry.outcome, ask.entry.httpStatus, ask.entry.errorCode, unit)
   return { kind: 'fits' as const, hold: 0n, outputTokens: 0 }
 }
 
-function insertFree(
+function insertUnbilled(
   ask: ReservationRequest,
   outcome: string,
   httpStatus: number,

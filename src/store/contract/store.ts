@@ -2,7 +2,7 @@
 // its row, and the transaction that writes the row is the one that checks key, account, day and credits.
 import { type Nano, NO_TOKENS, type Tokens } from '../../domain/credits.ts'
 import type { HoldAsk, KeyFunds } from '../../domain/hold.ts'
-import type { Balance, Bearer } from '../../domain/key.ts'
+import type { AuthenticatedKey, Balance } from '../../domain/key.ts'
 import type { Outcome, RequestFacts, UsageSource } from '../../domain/usage.ts'
 import type { Operators, Sessions } from './access.ts'
 import type { CatalogStore } from './catalog.ts'
@@ -31,8 +31,8 @@ export type Store = {
 // Billing: these operations share transactions (group commit).
 export type BillingStore = {
   // The key of this secret, by the SHA-256 of the whole secret. Ended secrets and revoked keys are not found.
-  findKey(hash: string): Promise<Bearer | undefined>
-  // Commits the request's row, or returns the reason why not. When it resolves as granted, the row is on disk.
+  findKey(hash: string): Promise<AuthenticatedKey | undefined>
+  // Commits the request's row, or returns the reason why not. When it resolves as reserved, the row is on disk.
   reserve(ask: ReservationRequest): Promise<Reservation>
   // Books the cost and closes the row, in one transaction. A second call for the same row books nothing.
   settle(bill: Settlement): Promise<Settled>

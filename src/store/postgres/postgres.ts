@@ -1,6 +1,6 @@
 // The store on Postgres, which many nodes may share: group commit on each node, admin changes over a separate pool, lists and
 // reports over two more, so that neither a long list nor a long wait delays a commit.
-import type { Bearer } from '../../domain/key.ts'
+import type { AuthenticatedKey } from '../../domain/key.ts'
 import { batcher } from '../../lib/batcher.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { billingClient, COMMIT_BOUNDS, type CommitBounds } from '../billing/billing-client.ts'
@@ -8,7 +8,7 @@ import type { BatchResult } from '../billing/group-commit.ts'
 import type { BillingOp, BillingResult } from '../billing/transitions.ts'
 import type { NodeFacts } from '../contract/nodes.ts'
 import { type Store, StoreUnavailable } from '../contract/store.ts'
-import { findBearers } from '../sql/bearers.ts'
+import { findAuthenticatedKeys } from '../sql/authenticated-keys.ts'
 import { REPORT_BOUNDS, readApart, usageApart } from '../sql/reads.ts'
 import { sqlRepositories } from '../sql/repositories.ts'
 import { postgresBilling } from './billing.ts'
@@ -83,11 +83,11 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const repositories = sqlRepositories(repositorySql)
   const lists = sqlRepositories(listSql)
   // A flood of unknown keys costs a few statements, and no valid key among them waits for long (docs/decisions/key-lookups.md).
-  const bearer = batcher<string, Bearer>(hashes => findBearers(hashes, repositorySql), LOOKUPS_MAX)
+  const caller = batcher<string, AuthenticatedKey>(hashes => findAuthenticatedKeys(hashes, repositorySql), LOOKUPS_MAX)
   const { withStartupLock: inTurn, ...nodes } = postgresNodes(repositorySql, lease)
 
   return {
-    billing: { ...billing, findKey: hash => bearer(hash).catch(throwAway) },
+    billing: { ...billing, findKey: hash => caller(hash).catch(throwAway) },
     keys: readApart('keys', orUnavailable(repositories.keys), orUnavailable(lists.keys)),
     accounts: readApart('accounts', orUnavailable(repositories.accounts), orUnavailable(lists.accounts)),
     catalog: readApart('catalog', orUnavailable(repositories.catalog), orUnavailable(lists.catalog)),

@@ -5,7 +5,7 @@ import { parentPort } from 'node:worker_threads'
 import { systemClock } from '../../lib/clock.ts'
 import { threadData } from '../../lib/thread.ts'
 import { type FlatBatch, packResults, unpackOps } from '../billing/batch-codec.ts'
-import { findBearer } from '../sql/bearers.ts'
+import { findAuthenticatedKey } from '../sql/authenticated-keys.ts'
 import { type Repositories, sqlRepositories } from '../sql/repositories.ts'
 import { sqliteBilling } from './billing.ts'
 import { createIfMissing } from './create.ts'
@@ -76,7 +76,7 @@ function commitOps(ops: FlatBatch): FlatBatch {
 }
 
 async function answer(request: Exclude<Request, { ops: FlatBatch }>): Promise<unknown> {
-  if ('hash' in request) return findBearer(request.hash, sql)
+  if ('hash' in request) return findAuthenticatedKey(request.hash, sql)
   if ('close' in request) return sql.close()
   const repository = repositoriesFor()[request.repository] as unknown as Record<
     string,

@@ -1,5 +1,5 @@
 // The embedded store: SQLite in a worker thread that implements the store's contract, with group commit on this side.
-import { type Bearer, DAY_MS } from '../../domain/key.ts'
+import { type AuthenticatedKey, DAY_MS } from '../../domain/key.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { type FlatBatch, packOps, unpackResults } from '../billing/batch-codec.ts'
 import { billingClient, COMMIT_BOUNDS, type CommitBounds } from '../billing/billing-client.ts'
@@ -67,7 +67,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Store> {
   return {
     billing: {
       ...billing,
-      findKey: async hash => (await within(gateWaitMsMax, writer.ask({ hash }))).value as Bearer | undefined,
+      findKey: async hash => (await within(gateWaitMsMax, writer.ask({ hash }))).value as AuthenticatedKey | undefined,
     },
     keys: readApart('keys', repository('keys', writer.ask), repository('keys', lists.ask)),
     accounts: readApart('accounts', repository('accounts', writer.ask), repository('accounts', lists.ask)),

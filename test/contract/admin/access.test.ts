@@ -176,9 +176,9 @@ test('while wrong tokens flood in, the right one passes at once, as a token and 
   )
 
   const login = await fixture.call('POST', '/session', { token: TOKEN }, { authorization: undefined })
-  const bearer = await fixture.call('GET', '/keys')
+  const caller = await fixture.call('GET', '/keys')
 
-  assert.deepEqual([login.status, bearer.status], [201, 200])
+  assert.deepEqual([login.status, caller.status], [201, 200])
   const statuses = (await Promise.all(flood)).map(({ status }) => status)
   assert.deepEqual(statuses.toSorted(), [...Array(20).fill(401), ...Array(180).fill(429)])
 })

@@ -154,7 +154,7 @@ if (postgres !== undefined) {
 
     const found = await Promise.all([...hashes, ...known, ...known].map(billing.findKey))
 
-    const ids = found.map(bearer => bearer?.key.id)
+    const ids = found.map(caller => caller?.key.id)
     assert.deepEqual(ids.slice(600), ['key', 'key2', undefined, 'key', 'key2', undefined])
     assert.ok(ids.slice(0, 600).every(id => id === undefined))
     assert.equal(await first, undefined)

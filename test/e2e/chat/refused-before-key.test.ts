@@ -15,12 +15,12 @@ const FLOOD = 1500
 const junkKey = () => `svc_live_${randomBytes(32).toString('hex').slice(0, 43)}`
 const get = (path: string, ...headers: string[]) => `GET ${path} HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n`
 // Pipelined on one connection, which the last of them closes.
-const together = (count: number, bearer: () => string) =>
+const together = (count: number, caller: () => string) =>
   Array.from({ length: count }, (_, i) =>
     get(
       '/v1/models',
       'Host: x',
-      `Authorization: Bearer ${bearer()}`,
+      `Authorization: Bearer ${caller()}`,
       `Connection: ${i + 1 < count ? 'keep-alive' : 'close'}`,
     ),
   ).join('')
@@ -97,7 +97,7 @@ test('an unauthenticated request is refused in the usual shape, with the limits 
       ]
       const words = new Set<unknown>()
 
-      for (const attempt of [...headers, ...bearers.map(bearer => ({ authorization: `Bearer ${bearer}` }))]) {
+      for (const attempt of [...headers, ...bearers.map(caller => ({ authorization: `Bearer ${caller}` }))]) {
         const answer = await gateway.get('/v1/key/introspect', undefined, attempt)
 
         const error = assertRefusal(answer, 'invalid_api_key')

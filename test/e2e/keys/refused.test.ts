@@ -33,7 +33,7 @@ test('only the complete secret of an active key authenticates', async t => {
   }
   for (const [what, bearers] of Object.entries(cases)) {
     await t.test(what, async () => {
-      for (const bearer of bearers) await assertStranger({ authorization: `Bearer ${bearer}` })
+      for (const caller of bearers) await assertStranger({ authorization: `Bearer ${caller}` })
     })
   }
 

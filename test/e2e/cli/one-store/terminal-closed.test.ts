@@ -122,7 +122,7 @@ test('a gateway that ignores SIGHUP continues without output and stops on SIGTER
   const [pid] = it.pids as [number]
   it.close()
   await sleep(200)
-  const chat = () => httpCall(`${it.url}/v1/chat/completions`, { body: HELLO, headers: bearer(it.key) })
+  const chat = () => httpCall(`${it.url}/v1/chat/completions`, { body: HELLO, headers: caller(it.key) })
   const statuses = (await Promise.all(Array.from({ length: 20 }, chat))).map(({ status }) => status)
   // Its log lines are written some time after.
   await sleep(500)
@@ -181,7 +181,7 @@ test('without a configuration file SIGHUP is not an error', async () => {
   assert.equal((await gateway.get('/health')).status, 200)
 })
 
-function bearer(key: string): Record<string, string> {
+function caller(key: string): Record<string, string> {
   return { authorization: `Bearer ${key}` }
 }
 

@@ -16,10 +16,10 @@ const REQUESTS = 60_000
 const HEALTH_MS_MAX = 1000
 
 const line = (target: string, more = '') => `GET ${target} HTTP/1.1\r\nHost: x\r\n${more}\r\n`
-const bearer = (key: string) => `Authorization: Bearer ${key}\r\n`
+const caller = (key: string) => `Authorization: Bearer ${key}\r\n`
 const chat = (body: object, framing: 'sized' | 'chunked' = 'sized') => {
   const text = JSON.stringify({ model: 'test/m1', messages: [{ role: 'user', content: 'Hello' }], ...body })
-  const head = `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\n${bearer(secret)}Content-Type: application/json\r\n`
+  const head = `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\n${caller(secret)}Content-Type: application/json\r\n`
   return framing === 'sized'
     ? `${head}Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`
     : `${head}Transfer-Encoding: chunked\r\n\r\n${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n0\r\n\r\n`
@@ -29,8 +29,8 @@ const floods: Readonly<Record<string, string>> = {
   'a path that is not there': line('/x'),
   'HTTP/1.0 without a Host': 'GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n',
   'a call without a key': line('/v1/models'),
-  'a call with a key that is none': line('/v1/models', bearer('svc_live_nobody')),
-  'a call with a key': line('/v1/x', bearer(secret)),
+  'a call with a key that is none': line('/v1/models', caller('svc_live_nobody')),
+  'a call with a key': line('/v1/x', caller(secret)),
   'a chat that is refused': chat({ temperature: 'hot' }),
 }
 for (const [what, request] of Object.entries(floods)) {
@@ -61,7 +61,7 @@ for (const framing of ['sized', 'chunked'] as const) {
     using connection = await openRaw(gateway.port)
     connection.send(chat({ stream: true }, framing))
     await until('the stream has begun', () => connection.received.includes('one'))
-    connection.send(line('/v1/models', bearer(secret)).repeat(300))
+    connection.send(line('/v1/models', caller(secret)).repeat(300))
     connection.halfClose()
 
     const row = await settledRow(gateway, upstream.journal[0]?.requestId)

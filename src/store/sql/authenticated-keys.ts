@@ -1,27 +1,30 @@
 // Finds the key of a secret: the one lookup of authentication, by the hash of the whole secret and nothing shorter.
-import type { Bearer } from '../../domain/key.ts'
+import type { AuthenticatedKey } from '../../domain/key.ts'
 import { KEY_COLUMNS, readKey } from './key-rows.ts'
 import { int, intOrNull, type Row, type Sql, text } from './sql.ts'
 
-export async function findBearer(hash: string, sql: Pick<Sql, 'get' | 'now'>): Promise<Bearer | undefined> {
-  const row = await sql.get(bearersBy('s.hash = $1'), [hash, sql.now()])
-  return row === undefined ? undefined : readBearer(row)
+export async function findAuthenticatedKey(
+  hash: string,
+  sql: Pick<Sql, 'get' | 'now'>,
+): Promise<AuthenticatedKey | undefined> {
+  const row = await sql.get(keysBy('s.hash = $1'), [hash, sql.now()])
+  return row === undefined ? undefined : readAuthenticatedKey(row)
 }
 
 // In the order of the hashes. For Postgres, where a statement costs far more than the rows that it finds.
-export async function findBearers(
+export async function findAuthenticatedKeys(
   hashes: readonly string[],
   sql: Pick<Sql, 'all' | 'now'>,
-): Promise<readonly (Bearer | undefined)[]> {
-  const rows = await sql.all(bearersBy('s.hash = ANY ($1::text[])'), [`{${hashes.join(',')}}`, sql.now()])
+): Promise<readonly (AuthenticatedKey | undefined)[]> {
+  const rows = await sql.all(keysBy('s.hash = ANY ($1::text[])'), [`{${hashes.join(',')}}`, sql.now()])
   const found = new Map(rows.map(row => [text(row.hash), row]))
   return hashes.map(hash => {
     const row = found.get(hash)
-    return row === undefined ? undefined : readBearer(row)
+    return row === undefined ? undefined : readAuthenticatedKey(row)
   })
 }
 
-function bearersBy(condition: string): string {
+function keysBy(condition: string): string {
   return `SELECT ${KEY_COLUMNS}, s.hash, s.prefix, s.last4, s.grace_expires_at, s.last_used_at AS secret_used_at,
        a.name AS account_name, a.status AS account_status, b.day, b.day_count
      FROM secret s JOIN api_key k ON k.id = s.key_id JOIN account a ON a.id = k.account_id
@@ -30,7 +33,7 @@ function bearersBy(condition: string): string {
        AND k.revoked_at IS NULL AND k.expired_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $2)`
 }
 
-function readBearer(row: Row): Bearer {
+function readAuthenticatedKey(row: Row): AuthenticatedKey {
   return {
     key: readKey(row),
     label: `${text(row.prefix)}…${text(row.last4)}`,
