@@ -91,7 +91,7 @@ function Prices({ form, of: model }: Pick<Props, 'form' | 'of'>): ReactNode {
             key={name}
             label={label}
             inputMode="decimal"
-            placeholder={name.startsWith('input') ? 'same as prompt' : ''}
+            placeholder={name.startsWith('input') ? 'as prompt' : ''}
             disabled={isFixed}
             {...form.getInputProps(`rates.${name}`)}
           />

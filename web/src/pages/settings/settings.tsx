@@ -14,7 +14,10 @@ import { Sessions } from './sessions.tsx'
 export default function Settings(): ReactNode {
   const { data, error, refetch } = useSettings()
   return (
-    <Page title="Settings" about="Server settings are read-only; set them in the environment or the configuration file.">
+    <Page
+      title="Settings"
+      about="Server settings are read-only; set them in the environment or the configuration file."
+    >
       {error !== null && <ErrorAlert error={error} onRetry={() => void refetch()} />}
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="md">
         <Panel title="Server">{data !== undefined && <DescriptionList of={serverOf(data)} />}</Panel>
