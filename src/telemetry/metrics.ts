@@ -3,7 +3,6 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client'
 import type { FailureKind } from '../domain/failure.ts'
 import type { TargetsView } from '../domain/target-view.ts'
-import { redisMetrics } from './redis-metrics.ts'
 import { requestMetrics } from './request-metrics.ts'
 import type { RequestReport } from './request-report.ts'
 import { targetMetrics } from './target-metrics.ts'
@@ -182,4 +181,23 @@ function processMetrics(registry: Registry): void {
 
 export function sumOf(all: readonly (readonly MetricJson[])[]): Registry {
   return Registry.aggregate(all as unknown as object[])
+}
+
+// The Redis metrics: whether it is available, and how many requests a node had to limit without it.
+function redisMetrics(registry: Registry, isUp: () => boolean): () => void {
+  const registers = [registry]
+  new Gauge({
+    name: 'turnpike_redis_up',
+    help: '1 if Redis counts requests per minute, 0 if each node enforces its own share.',
+    registers,
+    collect() {
+      this.set(isUp() ? 1 : 0)
+    },
+  })
+  const local = new Counter({
+    name: 'turnpike_limited_locally_total',
+    help: 'Requests counted against the share of this node while Redis was unavailable.',
+    registers,
+  })
+  return () => local.inc()
 }

@@ -2,6 +2,7 @@
 // their own characters, and the loops that read, split or check foreign text. A worker thread runs it, so that a test can
 // end what hangs.
 import { isMainThread, parentPort } from 'node:worker_threads'
+import { starPattern } from '../../src/admin/catalog-import.ts'
 import { parseChat } from '../../src/chat/parse-request.ts'
 import { parseCredits } from '../../src/domain/credits.ts'
 import { fieldPath } from '../../src/domain/field-path.ts'
@@ -10,9 +11,8 @@ import type { UsageObject } from '../../src/domain/usage-wire.ts'
 import { csvLine } from '../../src/http/admin/csv.ts'
 import { clientAddress, parseCidrs } from '../../src/lib/ip-address.ts'
 import { guardText } from '../../src/lib/json-guard.ts'
-import { starPattern } from '../../src/lib/star-pattern.ts'
 import { withoutTrailing } from '../../src/lib/trailing.ts'
-import { countWords, wordEnds } from '../../src/upstream/demo-words.ts'
+import { countWords, wordEnds } from '../../src/upstream/demo.ts'
 import { charactersOf, everyPattern } from './patterns.ts'
 
 export type Said =

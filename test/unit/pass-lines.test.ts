@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
-import { passLines } from '../../src/server/cluster/pass-lines.ts'
+import { passLines } from '../../src/server/cluster/primary.ts'
 
 test('lines come out whole, however the bytes were cut, also within a character', async () => {
   const text = '{"a":1}\n{"ü":"€😀"}\n\nlast\n'

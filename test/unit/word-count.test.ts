@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { countTokens as cl100k } from 'gpt-tokenizer/encoding/cl100k_base'
 import { countTokens as o200k } from 'gpt-tokenizer/encoding/o200k_base'
-import { wordCount } from '../../src/lib/word-count.ts'
+import { wordCount } from '../../src/domain/prompt.ts'
 
 const TEXTS = {
   Hindi: 'नमस्ते दुनिया, यह एक परीक्षण है। ',

@@ -1,6 +1,10 @@
 // `turnpike audit`: checks the billing invariants of the database.
+
+import { createReadStream, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { pipeline, type Readable } from 'node:stream'
 import { styleText } from 'node:util'
+import { createGunzip } from 'node:zlib'
 import { loadDatabaseUrl, loadDataDir } from '../../config/command-env.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { auditDatabase } from '../../store/audit/audit.ts'
@@ -9,10 +13,9 @@ import { withPostgresRows, withSqliteRows } from '../../store/audit/log-rows.ts'
 import type { AuditOptions, AuditReport } from '../../store/audit/passes.ts'
 import { auditPostgres } from '../../store/audit/postgres.ts'
 import { DATABASE_FILE } from '../../store/sqlite/lock.ts'
-import type { Command } from '../command.ts'
+import { BadUsage, type Command } from '../command.ts'
 import { printJson } from '../output.ts'
 import { progress } from '../progress.ts'
-import { journalLines, refuseMissing } from './audit-log-files.ts'
 
 export const commands: Readonly<Record<string, Command>> = {
   '': {
@@ -96,4 +99,65 @@ function printLog(report: LogReport): void {
   for (const example of examples) process.stdout.write(`                  ${example}\n`)
   if (disagreeing > examples.length)
     process.stdout.write(`                  and ${disagreeing - examples.length} more\n`)
+}
+
+// Reads the log files of `turnpike audit --log`: plain, gzipped, or standard input.
+const STDIN = '-'
+// Longer than any line that the gateway writes.
+const LINE_BYTES_MAX = 1024 * 1024
+
+// Checked before the audit, which may take a while.
+function refuseMissing(files: readonly string[]): void {
+  if (files.filter(file => file === STDIN).length > 1) throw new BadUsage('--log - can be given only once')
+  for (const file of files) {
+    const found = file === STDIN ? undefined : statSync(file, { throwIfNoEntry: false })
+    if (file !== STDIN && found === undefined) throw new BadUsage(`--log: file not found: ${file}`)
+    if (found?.isDirectory()) throw new BadUsage(`--log: ${file} is a directory`)
+  }
+}
+
+async function* journalLines(files: readonly string[]): AsyncGenerator<string | undefined> {
+  for (const file of files) {
+    try {
+      yield* readLines(openJournal(file), LINE_BYTES_MAX)
+    } catch (error) {
+      throw new BadUsage(`--log: cannot read ${file}: ${(error as Error).message}`)
+    }
+  }
+}
+
+function openJournal(file: string) {
+  if (file === STDIN) return process.stdin
+  const bytes = createReadStream(file)
+  // Errors of both streams are thrown where the lines are read.
+  return file.endsWith('.gz') ? pipeline(bytes, createGunzip(), () => undefined) : bytes
+}
+
+// Reads the lines of a stream in bounded memory: a line that is too long is skipped to its end and reported as undefined.
+const NEWLINE = 0x0a
+
+async function* readLines(from: Readable, lineBytesMax: number): AsyncGenerator<string | undefined> {
+  let rest: Buffer[] = []
+  let restBytes = 0
+  for await (const chunk of from as AsyncIterable<Buffer>) {
+    let begin = 0
+    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, begin)) {
+      yield lineOf(chunk.subarray(begin, end))
+      begin = end + 1
+    }
+    const left = chunk.subarray(begin)
+    restBytes += left.length
+    // Beyond the bound only the length is kept.
+    if (restBytes <= lineBytesMax) rest.push(left)
+    else rest = []
+  }
+  if (restBytes > 0) yield lineOf(Buffer.alloc(0))
+
+  function lineOf(last: Buffer): string | undefined {
+    const bytes = restBytes + last.length
+    const line = bytes > lineBytesMax ? undefined : Buffer.concat([...rest, last]).toString()
+    rest = []
+    restBytes = 0
+    return line
+  }
 }

@@ -3,7 +3,6 @@ import type { TObject } from 'typebox'
 import { REFUSALS, type RefusalCode } from '../../domain/refusal.ts'
 import { ADMIN_PREFIX, type Endpoint } from '../admin/endpoint-table.ts'
 import { ADMIN } from '../admin/schemas.ts'
-import { ADMIN_ABOUT } from './admin-notes.ts'
 import type { Media, Operation, Parameter, PathItem, Paths, Schema } from './document.ts'
 import { plainErrors } from './errors.ts'
 import { ADMIN_BODIES } from './examples.ts'
@@ -130,4 +129,60 @@ function codesOf(name: string, { statuses, query, headers, body, access }: Endpo
     ...(name === 'rotateKey' ? (['too_many_secrets'] as const) : []),
   ]
   return candidates.filter(code => code === 'internal_error' || statuses.includes(REFUSALS[code].status))
+}
+
+// Descriptions of the admin API's operations, beyond their summaries.
+const ADMIN_ABOUT: Readonly<Record<keyof typeof ADMIN, string>> = {
+  createKey:
+    'Without `account_id`, the key belongs to the default account. Omitted fields take the defaults of the settings.',
+  listKeys: 'Secrets and hashes are never returned. `q` searches names, labels and ids.',
+  getKey: 'Includes limits, spend, and old secrets in their grace period.',
+  updateKey: 'Omitted fields are unchanged; `null` removes a limit or an expiry. A revoked key cannot be changed.',
+  rotateKey:
+    'The old secret keeps working for its grace period of 60 minutes. A key has at most five old secrets in their grace period.',
+  endGrace: 'Ends all old secrets, or the one that ends in `last4`. Idempotent.',
+  resetDay: 'Use it after a clock error, or to grant a key its daily limit again. The audit log keeps the old count.',
+  revokeKey: 'Invalidates all secrets on every node. Running streams finish unless `abort_streams` is true.',
+  createAccount: 'A new account is active and has no credits.',
+  listAccounts: '`q` searches names and ids.',
+  getAccount: 'Includes the balance: available, held by running requests, spent and owed.',
+  updateAccount: 'Requests of a suspended account are rejected with 403; its keys and credits are kept.',
+  addCredits:
+    'Applied once per `Idempotency-Key`. Owed credits are settled first. An adjustment never deducts more than is available.',
+  listLedger: 'Top-ups, adjustments, charges and corrections of the account.',
+  listUsage: 'One row per request with a valid key. Only chat requests unless `endpoint` is set.',
+  summariseUsage: 'Requests, tokens and cost of the selected rows, grouped by one column.',
+  overview: 'The numbers on the overview page of the dashboard for a time range.',
+  getUsage: 'Includes attempts, routing decisions and prices.',
+  listEvents: 'Who changed what, when and from where. Kept permanently.',
+  listNodes: 'Version, start time and running requests of each node. With SQLite there is one node.',
+  createProvider: 'The credential is stored encrypted and never returned.',
+  listProviders: 'Includes providers of the configuration file and providers added by operators.',
+  getProvider: 'Credentials are shown with their last four characters only.',
+  updateProvider: 'Providers declared in the configuration file can be changed only there.',
+  deleteProvider: 'Rejected while a model uses the provider as a target.',
+  addCredential: 'Credentials are used round-robin; rejected and rate-limited ones are skipped.',
+  removeCredential: 'Running requests that use the credential finish.',
+  getProviderHealth: 'Success rates, times to first byte and circuit breakers, as seen by this node.',
+  createModel:
+    'Prices are in US dollars per token and are converted to credits with the configured markup and exchange rate.',
+  importModels: 'With `dry_run`, returns the changes without saving them.',
+  listModels: 'Includes active and inactive models of the configuration file and of operators.',
+  getModel: 'Includes the entered prices and the prices in credits that clients pay.',
+  updateModel: 'A new price applies to later requests and has a new `price_version`.',
+  deleteModel: 'Usage rows keep their prices. Models declared in the configuration file can be removed only there.',
+  applyCatalog:
+    'Applies the providers and models of the file in one transaction. With `dry_run`, returns the changes without saving them.',
+  openSession: 'The cookie is HttpOnly and SameSite=Strict; every change requires `X-CSRF-Token`.',
+  getSession: 'The operator, the role and the CSRF token.',
+  endSession: 'Ends the session of the cookie that was sent.',
+  listSessions: 'Sessions of all operators, without secrets.',
+  endOtherSession: 'The next request of the session is rejected.',
+  createOperator: 'Admins have full access; viewers have read-only access.',
+  listOperators: 'Tokens are never returned.',
+  getOperator: 'The token is never returned.',
+  updateOperator: 'The operator of TURNPIKE_ADMIN_TOKEN cannot be changed here.',
+  rotateOperator: 'The old token stops working immediately.',
+  removeOperator: 'The token stops working immediately. The operator of TURNPIKE_ADMIN_TOKEN cannot be deleted.',
+  getSettings: 'Read-only. Set in the environment or the configuration file.',
 }

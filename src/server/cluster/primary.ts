@@ -2,14 +2,13 @@
 // have drained. It serves nothing itself. See docs/decisions/cluster.md.
 import cluster, { type Worker } from 'node:cluster'
 import { fstatSync } from 'node:fs'
+import type { Readable } from 'node:stream'
 import type { Config } from '../../config/config.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { lineWriter } from '../../telemetry/line-writer.ts'
 import { type Log, logTo, openLog } from '../../telemetry/log.ts'
 import { onHangUp } from '../hang-up.ts'
 import { metricGatherer } from './metrics.ts'
-import { passLines } from './pass-lines.ts'
-import { keepUntaken } from './untaken-connections.ts'
 import { type FromWorker, tell } from './worker.ts'
 
 // Returns the exit code.
@@ -148,5 +147,72 @@ function openOutput({ logLevel }: Config): { readonly log: Log; adopt(worker: Wo
       // Undefined in one that never ran.
       if (worker.process.stdout) passLines(worker.process.stdout, lines.write)
     },
+  }
+}
+
+// A connection that the primary has sent to a worker belongs to the worker once it confirms. node:cluster forgets those that a
+// dying worker had not confirmed, and their callers would wait for ever: they are given to another worker.
+// The message that node:cluster sends with a connection, and the worker's confirmation.
+type NewConnection = { readonly act?: unknown; readonly seq?: unknown }
+type Answer = { readonly ack?: unknown }
+type Handle = { close(): void }
+
+function keepUntaken(worker: Worker, hasOthers: () => boolean): void {
+  const { process: child } = worker
+  const { send } = child
+  const untaken = new Map<unknown, Handle>()
+  child.send = sendNoted as typeof send
+  child.on('internalMessage', (answer: Answer) => untaken.delete(answer.ack))
+  // By then all its messages have been read.
+  child.once('close', giveOn)
+
+  function sendNoted(message: NewConnection, handle: Handle | undefined, ...rest: unknown[]): unknown {
+    if (message.act === 'newconn' && handle) untaken.set(message.seq, handle)
+    return Reflect.apply(send, child, [message, handle, ...rest])
+  }
+
+  function giveOn(): void {
+    for (const [ack, handle] of untaken) {
+      if (hasOthers()) child.emit('internalMessage', { cmd: 'NODE_CLUSTER', ack, accepted: false })
+      else handle.close()
+    }
+    untaken.clear()
+  }
+}
+
+// Passes on a stream's output in whole lines; an unfinished line at its end is completed.
+const NEWLINE = 0x0a
+// Longer than any of our lines; a longer line is passed on in pieces instead of being buffered.
+const LINE_BYTES_MAX = 1024 * 1024
+
+// Several lines may be written at once; only their ends are located.
+export function passLines(from: Readable, write: (lines: Buffer) => void): void {
+  let rest: Buffer[] = []
+  let restBytes = 0
+
+  from.on('data', (chunk: Buffer) => {
+    let begin = 0
+    const end = chunk.lastIndexOf(NEWLINE) + 1
+    // Written separately: if it is too long for the writer, no other line is lost with it.
+    if (restBytes > 0 && end > 0) {
+      begin = chunk.indexOf(NEWLINE) + 1
+      write(Buffer.concat([...rest, chunk.subarray(0, begin)]))
+      forget()
+    }
+    if (begin < end) write(chunk.subarray(begin, end))
+    if (end < chunk.length) rest.push(chunk.subarray(end))
+    restBytes += chunk.length - end
+    if (restBytes > LINE_BYTES_MAX) finish()
+  })
+  from.on('end', finish)
+
+  function finish(): void {
+    if (restBytes > 0) write(Buffer.concat([...rest, Buffer.from('\n')]))
+    forget()
+  }
+
+  function forget(): void {
+    rest = []
+    restBytes = 0
   }
 }

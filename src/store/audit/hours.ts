@@ -2,10 +2,10 @@
 import type { Nano } from '../../domain/credits.ts'
 import { bucketOf, DAY_HOURS, HOUR_MS, hourOf } from '../../domain/usage-hours.ts'
 import { DIMENSIONS, SUM_COLUMNS } from '../sql/usage/hour-columns.ts'
+import { NAMES_MAX, TOO_MANY } from '../sql/usage/hour-totals.ts'
 import { addSums, addTo, isSame, type Totals } from './fingerprint.ts'
 import { accountSums, keySums, type Sums } from './sums.ts'
 import type { AuditCounts, Pass, PassRow } from './tally.ts'
-import { type Beside, besidePasses, findName, judgeBeside, nothingBeside, TOTALLED_BY } from './totals.ts'
 
 // The state of each hour: whether its sums must be current, how far its rows are dropped, and the recomputed sums.
 export type HourBook = {
@@ -160,4 +160,58 @@ function wordsOf(totals: Totals): string {
 
 function nameOf(hour: number): string {
   return new Date(hour * HOUR_MS).toISOString().slice(0, 13)
+}
+
+// Checks the totals and names that accompany the sums of an hour: totals must match its sums, and unknown model names its rows.
+type Beside = {
+  mark: Nano | undefined
+  readonly wanted: Totals
+  readonly kept: Totals
+  readonly keptNames: Set<string>
+  // No more than needed to know that there are too many.
+  readonly foundNames: Set<string>
+}
+
+const TOTALLED_BY: readonly string[] = ['endpoint', 'outcome']
+
+function nothingBeside(): Beside {
+  return { mark: undefined, wanted: [], kept: [], keptNames: new Set(), foundNames: new Set() }
+}
+
+function besidePasses(ofHour: (hour: number) => Beside | undefined): readonly Pass[] {
+  const besideOf = (hour: unknown) => ofHour(Number(hour))
+  return [
+    {
+      statement: 'SELECT hour, mark FROM usage_rolled_total',
+      look(row) {
+        const beside = besideOf(row.hour)
+        if (beside !== undefined) beside.mark = row.mark as Nano
+      },
+    },
+    {
+      statement: `SELECT hour, ${[...TOTALLED_BY, ...SUM_COLUMNS].join(', ')} FROM usage_hour_total`,
+      look(row) {
+        const beside = besideOf(row.hour)
+        if (beside !== undefined) addSums(beside.kept, row, TOTALLED_BY)
+      },
+    },
+    {
+      statement: 'SELECT hour, model FROM usage_hour_unknown',
+      look: row => void besideOf(row.hour)?.keptNames.add(String(row.model)),
+    },
+  ]
+}
+
+function findName({ foundNames }: Beside, name: unknown): void {
+  if (name !== null && name !== '' && foundNames.size <= NAMES_MAX) foundNames.add(String(name))
+}
+
+function judgeBeside(name: string, beside: Beside, rows: 'there' | 'dropped', counts: AuditCounts): void {
+  counts.checked('sums')
+  if (!isSame(beside.kept, beside.wanted)) counts.broken('sums', `hour ${name}: its totals differ from its sums`)
+  if (rows === 'dropped') return
+  const wanted = beside.foundNames.size > NAMES_MAX ? new Set([TOO_MANY]) : beside.foundNames
+  if (wanted.symmetricDifference(beside.keptNames).size > 0) {
+    counts.broken('sums', `hour ${name}: unknown models differ from its rows`)
+  }
 }

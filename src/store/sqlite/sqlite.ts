@@ -13,8 +13,8 @@ import { rollUp } from '../roll-up.ts'
 import { REPORT_BOUNDS, type ReportBounds, readApart, usageApart } from '../sql/reads.ts'
 import type { Repositories } from '../sql/repositories.ts'
 import { dropHours } from '../sql/retention.ts'
-import { sqliteReader } from './reader.ts'
-import { openThread, type Thread } from './thread.ts'
+import type { Request } from './sqlite-worker.ts'
+import { openThread, type Thread, type ThreadReply } from './thread.ts'
 
 export type SqliteOptions = {
   readonly path: string
@@ -130,4 +130,60 @@ function repository<Name extends keyof Repositories>(name: Name, ask: Thread['as
 
 function unavailable(error: unknown): Error {
   return new StoreUnavailable(error instanceof Error ? error.message : String(error))
+}
+
+// A read-only thread of the embedded store: opened with the first report, replaced when it exits, with a bounded queue.
+// node:sqlite cannot interrupt a statement, so a thread that is silent beyond the time limit is abandoned, and the next report
+// gets a new one.
+type ReaderNeeds = {
+  open(onDeath: () => void): Promise<Thread>
+  readonly bounds: ReportBounds
+}
+
+type SqliteReader = { ask(message: Request): Promise<ThreadReply>; close(): Promise<void> }
+
+function sqliteReader({ open, bounds }: ReaderNeeds): SqliteReader {
+  let current: Promise<Thread> | undefined
+  let waiting = 0
+
+  function thread(): Promise<Thread> {
+    if (current !== undefined) return current
+    const forget = () => {
+      if (current === opened) current = undefined
+    }
+    const opened = open(forget).catch((error: Error) => {
+      forget()
+      throw new StoreUnavailable(error.message)
+    })
+    current = opened
+    return opened
+  }
+
+  async function ask(message: Request): Promise<ThreadReply> {
+    if (waiting >= bounds.waitingMax) throw new StoreUnavailable('too many queued reports')
+    waiting += 1
+    const opened = thread()
+    let timer: NodeJS.Timeout | undefined
+    try {
+      const asked = await opened
+      timer = setTimeout(() => giveUp(asked, opened), bounds.msMax + bounds.statementMsMax)
+      return await asked.ask(message)
+    } finally {
+      waiting -= 1
+      clearTimeout(timer)
+    }
+  }
+
+  function giveUp(asked: Thread, opened: Promise<Thread>): void {
+    if (current === opened) current = undefined
+    asked.kill()
+  }
+
+  return {
+    ask,
+    async close() {
+      // One that could not be opened, or has exited, has nothing to close.
+      await current?.then(thread => thread.ask({ close: true })).catch(() => undefined)
+    },
+  }
 }

@@ -1,7 +1,7 @@
 // Queries and mutations for keys.
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { List } from '../../../src/admin/input.ts'
-import type { KeyChange, KeyInput, KeyObject, KeyWithSecret } from '../../../src/admin/key-wire.ts'
+import type { KeyChange, KeyInput, KeyObject, KeyWithSecret } from '../../../src/admin/keys.ts'
 import { call, ifMatch, queryOf } from './call.ts'
 import { LIVE_MS, SLOW_MS } from './queries.ts'
 

@@ -6,13 +6,13 @@ import type {
   CatalogStore,
   DeclaredCatalog,
   DeclaredModel,
+  NameClash,
   Provisioned,
   ProvisionOrder,
 } from '../../contract/catalog.ts'
 import { appendEvent } from '../events.ts'
 import { int, type Row, type Sql, type Tx, text } from '../sql.ts'
 import { changedFields, priceChange, writeModel } from './changes.ts'
-import { withFreeNames } from './names.ts'
 import { stepRevision } from './revision.ts'
 import { lastApplied, specOfModel, specOfProvider } from './rows.ts'
 
@@ -154,4 +154,29 @@ function goneFrom(before: ReadonlyMap<string, Row>, declared: readonly { readonl
   return [...before.values()]
     .filter(row => int(row.provisioned) === 1 && int(row.active) === 1 && !still.has(text(row.id)))
     .map(row => text(row.id))
+}
+
+// Names that a file declares for its models and that operators' models already have. A name belongs to one model: the operator's
+// keeps it, since it is being called.
+type FreeNames = { readonly models: readonly DeclaredModel[]; readonly clashes: readonly NameClash[] }
+
+// The declared models without taken names: a taken alias is removed, a model whose id is taken is left out. A model declared
+// under the operator's own id is not a conflict: the file takes it over.
+function withFreeNames(models: readonly DeclaredModel[], stored: ReadonlyMap<string, Row>): FreeNames {
+  const declared = new Set(models.map(({ id }) => id))
+  const owners = new Map<string, string>()
+  for (const [id, row] of stored) {
+    if (int(row.provisioned) === 1 || declared.has(id)) continue
+    const { aliases } = JSON.parse(text(row.spec)) as DeclaredModel
+    for (const name of [id, ...aliases]) owners.set(name, id)
+  }
+  const isFree = (name: string) => !owners.has(name)
+  return {
+    models: models
+      .filter(({ id }) => isFree(id))
+      .map(model => (model.aliases.every(isFree) ? model : { ...model, aliases: model.aliases.filter(isFree) })),
+    clashes: models.flatMap(({ id, aliases }) =>
+      [id, ...aliases].flatMap(name => (isFree(name) ? [] : [{ model: id, name, owner: owners.get(name) ?? '' }])),
+    ),
+  }
 }
