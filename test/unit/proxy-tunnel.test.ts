@@ -88,12 +88,12 @@ test('where only public addresses may be called, a proxy is not asked for a priv
   for (const host of ['localhost', '127.0.0.1', '[::ffff:7f00:1]']) {
     const { failure, sent } = await ask(open(t, `http://${host}:${port}`, proxy.url, {}, true))
     assert.deepEqual([failure?.kind, sent], ['refused', 0], host)
-    assert.match(failure?.message ?? '', /not an address on the public internet/)
+    assert.match(failure?.message ?? '', /is not a public address/)
   }
 
   const own = proxyFor(new URL('http://203.0.113.1'), { proxy: proxy.url, publicOnly: true }, NONE)
   const { failure } = await ask(clientOf(t, 'http://upstream.test', own))
-  assert.match(failure?.message ?? '', /not an address on the public internet/)
+  assert.match(failure?.message ?? '', /is not a public address/)
   assert.deepEqual(proxy.journal, [])
 })
 

@@ -81,8 +81,8 @@ test('a line whose cost differs from its row, or whose row is missing, is report
   const { compared, disagreeing, examples } = logOf({ json })
   assert.deepEqual([compared, disagreeing], [3, 2])
   assert.deepEqual(examples, [
-    `${paid?.id}: told 5, its row costs ${paid?.cost}`,
-    `${JSON.parse(gone).id}: told 0, has no row`,
+    `${paid?.id}: logged 5, row has ${paid?.cost}`,
+    `${JSON.parse(gone).id}: logged 0, row missing`,
   ])
 })
 

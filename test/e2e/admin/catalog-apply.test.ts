@@ -36,7 +36,7 @@ test('apply reports the differences, changes nothing with --dry-run, and applies
     ['model', 'test/new', 'added'],
   ])
   assert.match(done.stdout, /test\/m1\tpricing\tprompt=0\.0000025 .*\tprompt=0\.000005 /)
-  assert.match(done.stderr, /applied[\s\S]*At the next start only: brand/)
+  assert.match(done.stderr, /applied[\s\S]*Requires a restart: brand/)
   assert.deepEqual(again.json.changes, [])
   // Brand is for the next start.
   assert.match(String(key.label), /^svc_live_/)
@@ -78,7 +78,7 @@ test('SIGHUP does the same, and an invalid file changes nothing either way', asy
   await t.test('a valid file', async () => {
     await gateway.writeConfig(standardConfig(upstream.url, { models: [standardModel({ pricing: DEARER })] }))
     gateway.signal('SIGHUP')
-    await until('the file is applied', () => gateway.logs.some(line => /was applied/.test(String(line.msg))))
+    await until('the file is applied', () => gateway.logs.some(line => /file applied/.test(String(line.msg))))
 
     const { body } = await gateway.admin<{ data: { action: string; actor: string }[] }>('GET', '/events?limit=1')
     assert.deepEqual(

@@ -128,8 +128,11 @@ async function startWithNpx(tarball: string, folder: string) {
 }
 
 // As in a shell of the machine: without npm's variables, and without the Node that comes with the development tools.
+const HOW_TO_DOWNLOAD = /^(?:npm_config_(?:registry|cafile|https?_proxy|proxy|noproxy)|NODE_EXTRA_CA_CERTS)$/i
+const OF_THIS_RUN = /^(?:npm_|NODE|TURNPIKE_|DATABASE_URL$|REDIS_URL$|INIT_CWD|CI$)/i
+
 function machineEnv(): NodeJS.ProcessEnv {
-  const kept = Object.entries(process.env).filter(([name]) => !/^(?:npm_|NODE|TURNPIKE_|INIT_CWD|CI$)/i.test(name))
+  const kept = Object.entries(process.env).filter(([name]) => HOW_TO_DOWNLOAD.test(name) || !OF_THIS_RUN.test(name))
   const path = (process.env.PATH ?? '').split(delimiter).filter(folder => !folder.includes('node_modules'))
   return { ...Object.fromEntries(kept), PATH: path.join(delimiter) }
 }

@@ -28,7 +28,7 @@ const BAD_VARIABLES = [
   ['TURNPIKE_PROT', '8080', /TURNPIKE_PROT is not a known variable/],
 ] as const
 
-const NOT_OURS = /192\.0\.2\.1:\d+ cannot be listened on: E[A-Z]+ \(TURNPIKE_HOST, TURNPIKE_PORT\)/
+const NOT_OURS = /192\.0\.2\.1:\d+ cannot be used: E[A-Z]+ \(TURNPIKE_HOST, TURNPIKE_PORT\)/
 
 test('an invalid file is named with its line, and nothing is created', async t => {
   await using folder = await temporaryFolder()

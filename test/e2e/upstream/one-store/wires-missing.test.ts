@@ -14,7 +14,7 @@ test('a configured provider kind without its package stops the start and names t
 
   assert.equal(await gateway.exited, 2)
   const said = gateway.lines.join('\n')
-  assert.match(said, /providers of kind cohere need a package that is not installed: npm install @ai-sdk\/cohere$/m)
+  assert.match(said, /providers of kind cohere require a package that is not installed: npm install @ai-sdk\/cohere$/m)
   assert.ok(!existsSync(gateway.dataDir))
 })
 
