@@ -161,6 +161,11 @@ const FAULTS: Readonly<Record<string, readonly [tree: Tree, finding: RegExp]>> =
   'rounded money': [{ 'src/domain/a.ts': source('price.toFixed(2)') }, /lets a float touch money: toFixed/],
   'money parsed as a float': [{ 'src/store/a.ts': source('parseFloat(row.cost)') }, /lets a float touch money/],
   'money as a number': [{ 'src/settle/a.ts': source('Number(bill.cost)') }, /lets a float touch money/],
+  'a retired word in code': [{ 'src/route/a.ts': source('const fleet = 1') }, /a\.ts:2 uses a retired word: fleet$/],
+  'a retired word on a page': [
+    { 'docs/a.md': 'The gateway keeps a keyring.' },
+    /a\.md:1 uses a retired word: keyring$/,
+  ],
   'work left undone': [{ 'src/lib/a.ts': source('// TODO: later') }, /leaves something undone: TODO/],
   'a type error out of sight': [{ 'test/a.ts': source('// @ts-expect-error') }, /silences the type checker/],
   'no type at all': [{ 'bench/a.ts': source('const a = b as any') }, /gives up on types/],

@@ -1,5 +1,5 @@
-// The life of the process: opens the store, sweeps what a crash left, opens the doors, and drains on SIGTERM. This file
-// and those it is made of (main-*.ts) wire everything; no others know every room.
+// The life of the process: opens the store, recovers what a crash left, starts listening, and drains on SIGTERM. Only the files of
+// this folder know every layer.
 import { setTimeout } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { DEMO_MODEL } from '../catalog/demo.ts'

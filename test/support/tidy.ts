@@ -24,6 +24,7 @@ export function findUntidy(tree: Tree, rooms: Rooms): string[] {
       ...nameless(path),
       ...withoutOpening(path, text),
       ...tracesOfMachines(path, text),
+      ...retiredWords(path, text),
     ]),
   ]
 }
@@ -87,6 +88,17 @@ function idleBounds(sources: ReadonlyMap<string, Source>): string[] {
     const isRead = others.some(({ bare }) => new RegExp(`\\b${name}\\b`).test(bare))
     return isRead ? [] : [`${path}:${lineAt(table, index)} has a bound that nobody reads: ${name}`]
   })
+}
+
+// Words that only this project used, in code, comments and pages; docs/glossary.md has the ones to use.
+const RETIRED =
+  /\b(?:fleet|errands?|keyrings?|broughtBack|neverLeft|setOut|borne out|doubtful|relimit|misremembered|makeRoom|dropOld|isUnfilled|saySorry|oversize|nonsense|desks?|purse|EntryTicket|lanes?|upkeep|wishes|RowPage|KeyPage|AccountPage|strangers?|a bug of ours|mended|anew|hung up|hungUp)\b/gi
+
+function retiredWords(path: string, text: string): string[] {
+  if (!/^(?:src|web\/src|docs)\/.*\.(?:tsx?|md|sql)$|^README\.md$/.test(path)) return []
+  return [...text.matchAll(RETIRED)].map(
+    ({ 0: word, index }) => `${path}:${lineAt(text, index)} uses a retired word: ${word}`,
+  )
 }
 
 type Rule = {
