@@ -51,9 +51,9 @@ const LONG = [
   'unit/support-witnesses',
 ].map(name => `test/${name}.test.ts`)
 
-// An e2e file spends more than half of its time waiting, so three of them keep a core busy. The others compute, or have several processes
+// An e2e file spends half of its time waiting, so two of them keep a core busy. The others compute, or have several processes
 // each: fewer at once, or they would measure each other.
-const SLOTS = 3 * Math.max(2, availableParallelism())
+const SLOTS = 2 * Math.max(2, availableParallelism())
 const slotsOf = (file: string) => (MEASURING.test(file) ? 4 : /^test\/(e2e|clients)\//.test(file) ? 1 : 2)
 
 // Files that measure processor time, latency or memory need most of the machine.
@@ -61,8 +61,8 @@ const MEASURING = /\/(linear|request-work|large-answers|idle-memory|streams\/one
 
 // A file that fails while others run is run once more alone, if there are not many: on a busy machine a test that waits for several
 // processes may wait too long. It is reported as flaky, and more than a few of them fail the command.
-const RETRIED_MAX = 5
-const FLAKY_MAX = 2
+const RETRIED_MAX = 8
+const FLAKY_MAX = 4
 
 // How many of the slowest files the summary of a whole run names.
 const SLOWEST = 15

@@ -128,7 +128,8 @@ async function startWithNpx(tarball: string, folder: string) {
 }
 
 // As in a shell of the machine: without npm's variables, and without the Node that comes with the development tools.
-const HOW_TO_DOWNLOAD = /^(?:npm_config_(?:registry|cafile|https?_proxy|proxy|noproxy)|NODE_EXTRA_CA_CERTS)$/i
+const HOW_TO_DOWNLOAD =
+  /^(?:npm_config_(?:registry|userconfig|cafile|https?_proxy|proxy|noproxy)|NODE_EXTRA_CA_CERTS)$/i
 const OF_THIS_RUN = /^(?:npm_|NODE|TURNPIKE_|DATABASE_URL$|REDIS_URL$|INIT_CWD|CI$)/i
 
 function machineEnv(): NodeJS.ProcessEnv {
