@@ -82,23 +82,25 @@ if (postgres !== undefined) {
     await using fixture = await openFixture(make, 1000n)
     const { billing } = fixture.store
     await billing.reserve(fixture.ask('r1'))
-    const stranger = new pg.Client({ connectionString: fixture.url })
-    await stranger.connect()
+    const intruder = new pg.Client({ connectionString: fixture.url })
+    await intruder.connect()
+    await using _ = { [Symbol.asyncDispose]: () => intruder.end() }
 
-    await stranger.query(`BEGIN; UPDATE usage SET state = 'recovered' WHERE request_id = 'r1'`)
+    await intruder.query(`BEGIN; UPDATE usage SET state = 'recovered' WHERE request_id = 'r1'`)
     const settling = billing.settle(bill('r1', { prompt: 10 }))
     const settled = assert.rejects(settling, StoreUnavailable)
     await until('the settlement waits for the row', async () => {
-      const { rows } = await stranger.query('SELECT 1 FROM pg_locks WHERE NOT granted')
+      const { rows } = await intruder.query(
+        'SELECT 1 FROM pg_stat_activity WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))',
+      )
       return rows.length > 0
     })
-    await stranger.query('COMMIT')
+    await intruder.query('COMMIT')
     await settled
 
     assert.deepEqual(await fixture.balance(), { available: 900n, held: 100n, spent: 0n, owed: 0n })
     assert.deepEqual(await fixture.ledger(), [])
-    await stranger.query(`UPDATE usage SET state = 'open'`)
-    await stranger.end()
+    await intruder.query(`UPDATE usage SET state = 'open'`)
     assert.equal(await billing.settle(bill('r1', { prompt: 10 })), 'settled')
   })
 }
