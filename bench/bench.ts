@@ -1,5 +1,6 @@
 // The benchmark: what a proxied chat costs through nginx, a bare Node relay and Turnpike with all billing on, side by
 // side on one core. `npm run bench -- --help` lists the options.
+// Prints its results to stdout. A command of the repository, not a part of the server, which writes to its log alone.
 
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'

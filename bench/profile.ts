@@ -1,4 +1,5 @@
 // Prints where the time went in the CPU profiles of a folder or file: the functions by self time.
+// Prints its results to stdout. A command of the repository, not a part of the server, which writes to its log alone.
 
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'

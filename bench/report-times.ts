@@ -1,5 +1,6 @@
 // How long the reports of a gateway on a seeded database take, each requested once as a warm-up and then five times: the median,
 // slowest first.
+// Prints its results to stdout. A command of the repository, not a part of the server, which writes to its log alone.
 import { DAY_MS } from '../src/domain/key.ts'
 
 const TIMES = 5

@@ -1,5 +1,6 @@
 // Creates a database with realistic amounts of usage to try the dashboard, the reports and retention on: `npm run seed -- --help`
 // lists the options.
+// Prints its progress to stdout. A command of the repository, not a part of the server, which writes to its log alone.
 
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'

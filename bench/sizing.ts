@@ -1,5 +1,6 @@
 // The sizing table: what a request rate needs in nodes, Postgres, Redis and disk, computed from measured costs. `npm run sizing
 // -- --help` lists the options.
+// Prints its results to stdout. A command of the repository, not a part of the server, which writes to its log alone.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'

@@ -1,5 +1,6 @@
 // `npm run soak`: 5,000 streams at once, 100,000 chats, and three times the load that one core can serve. Memory must return to
 // its level, the excess must be refused by 429 and 503 alone, and every answered chat must have been charged.
+// Prints its results to stdout. A command of the repository, not a part of the server, which writes to its log alone.
 
 import type { ChildProcess } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'

@@ -9,7 +9,7 @@ import { memoize } from '../lib/memoize.ts'
 export type EndpointRule = {
   readonly endpoint: Endpoint
   readonly method: 'GET' | 'POST'
-  // null: any valid key.
+  // null for any valid key: every rule has to state its scope, so that none is forgotten.
   readonly scope: Scope | null
   readonly evenIfSuspended: boolean
 }

@@ -26,8 +26,8 @@ export type Guard = {
   // For a token in a body: throws the refusal unless it is valid.
   checkToken(token: string, request: FastifyRequest): Promise<void>
   whoOf(request: FastifyRequest): Who
-  // For pages that are open to everyone and show operators more. Without credentials nothing is looked up; whoever cannot be
-  // recognised, also while the store is unavailable, is not an operator.
+  // For pages that are open to everyone and show operators more. Without credentials nothing is looked up; a caller
+  // that is not recognised, also because the store is unavailable, is not an operator.
   isOperator(request: FastifyRequest): Promise<boolean>
 }
 

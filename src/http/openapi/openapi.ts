@@ -20,7 +20,9 @@ export function openApiDocument(brand: Brand, audience: Audience): OpenApi {
 // takes as long as a hundred chats.
 export function openApiText(brand: Brand, audience: Audience, examples: { server: string; model: string }): string {
   const { text } = known(brand, audience)
-  return text.replaceAll(SERVER, examples.server).replaceAll(MODEL, examples.model)
+  // Inside of JSON strings.
+  const escaped = (value: string) => JSON.stringify(value).slice(1, -1)
+  return text.replaceAll(SERVER, () => escaped(examples.server)).replaceAll(MODEL, () => escaped(examples.model))
 }
 
 function known(brand: Brand, audience: Audience) {

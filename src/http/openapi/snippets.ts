@@ -1,7 +1,7 @@
 // Code samples of the OpenAPI document: the first call in three languages, and a curl command for every operation.
 import type { CodeSample, Operation } from './document.ts'
 
-// Samples and examples are written with these two; whoever asks for the document gets its own gateway and a model that it serves.
+// Samples and examples are written with these two. The document that is sent names this gateway and a model that it serves instead.
 export const SERVER = 'http://127.0.0.1:8080'
 export const MODEL = 'demo/echo'
 

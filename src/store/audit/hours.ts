@@ -20,7 +20,7 @@ type Hour = {
   readonly dropped: number
   readonly kept: Totals
   readonly found: Totals
-  readonly beside: Beside
+  readonly totals: HourTotals
 }
 export function newHourBook(): HourBook {
   return { hours: new Map(), days: new Map(), lastHour: -1 }
@@ -33,7 +33,7 @@ export function hourPasses(book: HourBook, sums: Sums): readonly Pass[] {
       look(row) {
         const isTrue = row.mark === row.rolled_mark
         const marks = { mark: row.mark as Nano, rolledMark: row.rolled_mark as Nano, isTrue }
-        const known = { ...marks, dropped: Number(row.dropped), kept: [], found: [], beside: nothingBeside() }
+        const known = { ...marks, dropped: Number(row.dropped), kept: [], found: [], totals: newHourTotals() }
         book.hours.set(Number(row.hour), known)
         book.lastHour = Math.max(book.lastHour, Number(row.hour))
       },
@@ -44,7 +44,7 @@ export function hourPasses(book: HourBook, sums: Sums): readonly Pass[] {
         const hour = book.hours.get(Number(row.hour))
         if (hour === undefined) return
         addSums(hour.kept, row, DIMENSIONS)
-        addSums(hour.beside.wanted, row, TOTALLED_BY)
+        addSums(hour.totals.wanted, row, TOTALLED_BY)
         if (hour.dropped > 0) standFor(row, sums)
       },
     },
@@ -67,7 +67,7 @@ export function hourPasses(book: HourBook, sums: Sums): readonly Pass[] {
       statement: 'SELECT day, bucket, requests FROM usage_day_ms',
       look: row => addDurations(book.days.get(Number(row.day))?.kept, row),
     },
-    ...besidePasses(hour => book.hours.get(hour)?.beside),
+    ...totalsPasses(hour => book.hours.get(hour)?.totals),
   ]
 }
 
@@ -93,7 +93,7 @@ export function findInHour(book: HourBook, row: PassRow, counts: AuditCounts): v
   }
   const [cost, hold] = [row.cost as Nano, row.hold as Nano]
   const unknown = row.error_code === 'model_not_found'
-  if (unknown) findName(hour.beside, row.model_requested)
+  if (unknown) findName(hour.totals, row.model_requested)
   const found = {
     ...row,
     model: unknown ? '' : (row.model_served ?? row.model_requested ?? ''),
@@ -109,9 +109,9 @@ export function findInHour(book: HourBook, row: PassRow, counts: AuditCounts): v
 }
 
 export function judgeHours(book: HourBook, counts: AuditCounts): void {
-  for (const [at, { isTrue, rolledMark, dropped, beside }] of book.hours) {
-    if (beside.mark !== rolledMark || (!isTrue && dropped === 0)) continue
-    judgeBeside(nameOf(at), beside, dropped > 0 ? 'dropped' : 'there', counts)
+  for (const [at, { isTrue, rolledMark, dropped, totals }] of book.hours) {
+    if (totals.mark !== rolledMark || (!isTrue && dropped === 0)) continue
+    checkTotals(nameOf(at), totals, dropped > 0 ? 'dropped' : 'there', counts)
   }
   for (const [at, { isTrue, dropped, kept, found }] of book.hours) {
     if (!isTrue || dropped > 0) continue
@@ -163,7 +163,7 @@ function nameOf(hour: number): string {
 }
 
 // Checks the totals and names that accompany the sums of an hour: totals must match its sums, and unknown model names its rows.
-type Beside = {
+type HourTotals = {
   mark: Nano | undefined
   readonly wanted: Totals
   readonly kept: Totals
@@ -174,44 +174,44 @@ type Beside = {
 
 const TOTALLED_BY: readonly string[] = ['endpoint', 'outcome']
 
-function nothingBeside(): Beside {
+function newHourTotals(): HourTotals {
   return { mark: undefined, wanted: [], kept: [], keptNames: new Set(), foundNames: new Set() }
 }
 
-function besidePasses(ofHour: (hour: number) => Beside | undefined): readonly Pass[] {
-  const besideOf = (hour: unknown) => ofHour(Number(hour))
+function totalsPasses(ofHour: (hour: number) => HourTotals | undefined): readonly Pass[] {
+  const totalsOf = (hour: unknown) => ofHour(Number(hour))
   return [
     {
       statement: 'SELECT hour, mark FROM usage_rolled_total',
       look(row) {
-        const beside = besideOf(row.hour)
-        if (beside !== undefined) beside.mark = row.mark as Nano
+        const totals = totalsOf(row.hour)
+        if (totals !== undefined) totals.mark = row.mark as Nano
       },
     },
     {
       statement: `SELECT hour, ${[...TOTALLED_BY, ...SUM_COLUMNS].join(', ')} FROM usage_hour_total`,
       look(row) {
-        const beside = besideOf(row.hour)
-        if (beside !== undefined) addSums(beside.kept, row, TOTALLED_BY)
+        const totals = totalsOf(row.hour)
+        if (totals !== undefined) addSums(totals.kept, row, TOTALLED_BY)
       },
     },
     {
       statement: 'SELECT hour, model FROM usage_hour_unknown',
-      look: row => void besideOf(row.hour)?.keptNames.add(String(row.model)),
+      look: row => void totalsOf(row.hour)?.keptNames.add(String(row.model)),
     },
   ]
 }
 
-function findName({ foundNames }: Beside, name: unknown): void {
+function findName({ foundNames }: HourTotals, name: unknown): void {
   if (name !== null && name !== '' && foundNames.size <= NAMES_MAX) foundNames.add(String(name))
 }
 
-function judgeBeside(name: string, beside: Beside, rows: 'there' | 'dropped', counts: AuditCounts): void {
+function checkTotals(name: string, totals: HourTotals, rows: 'there' | 'dropped', counts: AuditCounts): void {
   counts.checked('sums')
-  if (!isSame(beside.kept, beside.wanted)) counts.broken('sums', `hour ${name}: its totals differ from its sums`)
+  if (!isSame(totals.kept, totals.wanted)) counts.broken('sums', `hour ${name}: its totals differ from its sums`)
   if (rows === 'dropped') return
-  const wanted = beside.foundNames.size > NAMES_MAX ? new Set([TOO_MANY]) : beside.foundNames
-  if (wanted.symmetricDifference(beside.keptNames).size > 0) {
+  const wanted = totals.foundNames.size > NAMES_MAX ? new Set([TOO_MANY]) : totals.foundNames
+  if (wanted.symmetricDifference(totals.keptNames).size > 0) {
     counts.broken('sums', `hour ${name}: unknown models differ from its rows`)
   }
 }

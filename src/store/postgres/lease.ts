@@ -34,7 +34,7 @@ export function nodeValues({ owner, facts }: Lease, batch: number) {
 const NO_BATCH = 0
 const NODE = 'owner text, batch bigint, name text, version text, started_at bigint, in_flight bigint'
 
-// Written by every batch that writes, in its own transaction: whoever sees a row that it admitted sees the lease that covers it.
+// Written by every batch that writes, in its own transaction: a node that sees an admitted row also sees its lease.
 // Otherwise a node that comes back after its lease would admit rows that others take at once.
 export function renewing(list: string, leaseMs: number): string {
   return `INSERT INTO node (owner, batch, name, version, started_at, in_flight, since, renewed_at)
