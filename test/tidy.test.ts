@@ -78,7 +78,7 @@ const TIDY: Tree = {
   'src/http/body.ts': source('export const read = (bounds) => bounds.bodyBytesMax'),
   'src/http/server.ts': source("import type { Server } from 'node:http'\nimport type { Socket } from 'node:net'"),
   'src/lib/node-http.ts': source("export const { createServer } = process.getBuiltinModule('node:http')"),
-  'src/upstream/open-socket.ts': source("import { connect } from 'node:net'\nlet onEnd: Flow.End = () => undefined"),
+  'src/upstream/open-socket.ts': source("import { connect } from 'node:net'\nlet onEnd: Stream.End = () => undefined"),
   'src/upstream/undici/client.ts': source("const { Client } = await import('undici')"),
   'src/store/sqlite/migrations/0001-ground.sql': '-- What the store holds from its first day.\nCREATE TABLE a (b);\n',
   'test/e2e/a/a.test.ts': source("import { at } from '../../../src/domain/key.ts'\nconst body = 'svc_live_ TODO'"),

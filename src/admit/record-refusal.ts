@@ -24,8 +24,8 @@ export async function recordRefusal(refusal: Refusal, request: RefusedRequest, n
   if (!counts) pass?.giveBack()
   if (known === undefined || known.hasRow || row === 'none') return refusal
   // An audit could not tell it from one that was counted.
-  if (pass === undefined && row === 'gate' && refusal.status >= 500) return refusal
-  if (!counts || row === 'behind' || pass === undefined || rule === undefined) {
+  if (pass === undefined && row === 'reservation' && refusal.status >= 500) return refusal
+  if (!counts || row === 'background' || pass === undefined || rule === undefined) {
     needs.refusalLog.logRefusal({ facts: known.facts(), httpStatus: refusal.status, errorCode: refusal.code })
     return refusal
   }

@@ -6,7 +6,7 @@ import type { BillingStore, RefusedRow } from '../store/contract/store.ts'
 
 export type RefusalLog = Pick<BillingStore, 'logRefusal'> & {
   // Whether a refusal of this key may have its own row now; the reservation writes the rows of its own refusals.
-  hasRoom(keyId: string): boolean
+  hasCapacity(keyId: string): boolean
   // The reservation has written such a row.
   wrote(keyId: string): void
   // Writes all counts so far.
@@ -41,7 +41,7 @@ export function openRefusalLog(needs: RefusalLogNeeds): RefusalLog {
     return allowance
   }
 
-  function hasRoom(keyId: string): boolean {
+  function hasCapacity(keyId: string): boolean {
     const allowance = allowances.get(keyId)
     return allowance === undefined || refilled(allowance).rows >= 1
   }
@@ -75,11 +75,11 @@ export function openRefusalLog(needs: RefusalLogNeeds): RefusalLog {
   return {
     logRefusal(row) {
       const { keyId } = row.facts
-      if (!hasRoom(keyId)) return count(row)
+      if (!hasCapacity(keyId)) return count(row)
       wrote(keyId)
       billing.logRefusal(row)
     },
-    hasRoom,
+    hasCapacity,
     wrote,
     flush,
     prune() {

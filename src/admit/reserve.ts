@@ -23,7 +23,7 @@ export type ReserveNeeds = {
   readonly authenticator: Authenticator
   readonly limits: Limits
   readonly clock: Clock
-  readonly refusalLog: Pick<RefusalLog, 'hasRoom' | 'wrote'>
+  readonly refusalLog: Pick<RefusalLog, 'hasCapacity' | 'wrote'>
 }
 
 export type Reserved = Extract<Reservation, { kind: 'reserved' }>
@@ -40,7 +40,7 @@ export async function reserve(pass: Pass, options: ReserveOptions, needs: Reserv
   let { entry } = options
   for (let look = 0; look < LOOKS_MAX; look++) {
     const { caller } = pass
-    const isRefusalCounted = !needs.refusalLog.hasRoom(caller.key.id)
+    const isRefusalCounted = !needs.refusalLog.hasCapacity(caller.key.id)
     let reservation: Reservation
     try {
       reservation = await needs.billing.reserve(requestOf(pass, options, entry, isRefusalCounted))

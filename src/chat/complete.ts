@@ -89,8 +89,8 @@ export async function complete(
     progress.stop()
     sink?.abandon()
     // An unexpected error: nobody listens to the upstream any more.
-    if (delivery === undefined) answer?.served?.flow.abort()
-    const reservation = answer?.served?.flow.reservation?.()
+    if (delivery === undefined) answer?.served?.stream.abort()
+    const reservation = answer?.served?.stream.reservation?.()
     if (reservation !== undefined) connection.afterSent(reservation.release)
     // Every exit path releases the hold, unless it was settled.
     if (!held.settled) await release(held, sink?.headersLeft() ? 200 : 500, needs)
@@ -185,7 +185,8 @@ async function holdCredits(
     return entry
   }
   const { requestId } = pass.call
-  const forget = needs.live.join(requestId)
+  const forget = () => void needs.live.delete(requestId)
+  needs.live.add(requestId)
   try {
     const reserved = await reserve(pass, { rule, entry, counted }, needs)
     const wasCapped = reserved.outputTokens < entry.outputTokens

@@ -92,7 +92,7 @@ export type AnswerListener = {
   end(failure: Failure | undefined): void
 }
 
-export type Flow = {
+export type UpstreamStream = {
   pause(): void
   resume(): void
   // Ends the upstream call immediately; a later `end` must be ignored.
@@ -115,7 +115,7 @@ export type Answer = {
         // The operator's cost of the target; undefined when not stated.
         readonly cost: TargetCost | undefined
         readonly ignored: readonly string[]
-        readonly flow: Flow
+        readonly stream: UpstreamStream
         listen(listener: AnswerListener): void
       }
     | undefined

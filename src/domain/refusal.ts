@@ -13,15 +13,15 @@ export type ErrorType =
 // of the reservation, per day. `row`: its usage row is
 // written in the reservation's transaction before the response is sent, in the background after it, or not at all. A request
 // refused before admission counts against nothing, and its row is written in the background.
-type RefusalRecord = { readonly counts: boolean; readonly row: 'gate' | 'behind' | 'none' }
+type RefusalRecord = { readonly counts: boolean; readonly row: 'reservation' | 'background' | 'none' }
 
 type Entry = RefusalRecord & { readonly status: number; readonly type: ErrorType; readonly message: string }
 
 // No valid key is known.
 const NO_KEY = { counts: false, row: 'none' } as const
-const AT_LIMITS = { counts: false, row: 'behind' } as const
-const UNPAID = { counts: false, row: 'gate' } as const
-const COUNTED = { counts: true, row: 'gate' } as const
+const AT_LIMITS = { counts: false, row: 'background' } as const
+const UNPAID = { counts: false, row: 'reservation' } as const
+const COUNTED = { counts: true, row: 'reservation' } as const
 
 // In the order in which refusals are checked. The message is the default; a refusal may carry a more specific one.
 export const REFUSALS = {
@@ -115,7 +115,7 @@ export const REFUSALS = {
   upstream_timeout: entry(504, 'upstream_error', COUNTED, 'The provider did not respond in time.'),
   all_providers_failed: entry(502, 'upstream_error', COUNTED, 'No provider could serve this request.'),
   service_unavailable: entry(503, 'api_error', COUNTED, 'The service is temporarily unavailable.'),
-  internal_error: entry(500, 'api_error', { counts: true, row: 'behind' }, 'An internal error occurred.'),
+  internal_error: entry(500, 'api_error', { counts: true, row: 'background' }, 'An internal error occurred.'),
   // Only used by the admin API.
   csrf_failed: entry(403, 'permission_error', NO_KEY, 'The CSRF token in X-CSRF-Token is missing or invalid.'),
   operator_is_viewer: entry(403, 'permission_error', NO_KEY, 'This operator has read-only access.'),

@@ -129,10 +129,10 @@ export function requestFeed(socket: Socket): Feed {
   }
 
   function readAhead(): void {
-    const hasRoom = bytes.length < READ_AHEAD_BYTES
-    if (hasRoom === isReading) return
-    isReading = hasRoom
-    if (hasRoom) resume.call(socket)
+    const hasCapacity = bytes.length < READ_AHEAD_BYTES
+    if (hasCapacity === isReading) return
+    isReading = hasCapacity
+    if (hasCapacity) resume.call(socket)
     else pause.call(socket)
   }
 

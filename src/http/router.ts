@@ -4,7 +4,6 @@ import { type AdmitNeeds, admit } from '../admit/admit.ts'
 import { type RecordNeeds, type RefusedRequest, recordRefusal } from '../admit/record-refusal.ts'
 import type { Pass } from '../domain/handoff.ts'
 import { REFUSALS, Refusal } from '../domain/refusal.ts'
-import type { Roster } from '../lib/roster.ts'
 import { type BillingStore, StoreUnavailable } from '../store/contract/store.ts'
 import type { RequestReport, Served } from '../telemetry/request-report.ts'
 import type { HttpRequest, HttpResponse } from './http-types.ts'
@@ -19,7 +18,7 @@ export type RouterNeeds = Omit<AdmitNeeds, 'recognised'> &
     readonly reply: ResponseNeeds
     readonly billing: Pick<BillingStore, 'reserve' | 'touch'>
     readonly open: () => boolean
-    readonly inFlight: Roster<InFlight>
+    readonly inFlight: Set<InFlight>
     readonly report: (report: RequestReport) => void
     readonly onBug: (error: unknown, requestId: string) => void
   }
@@ -36,7 +35,7 @@ export function v1Router(needs: RouterNeeds): Router {
     const found = findEndpoint(call.path, needs.endpoints)
     let served: Served
     let pass: Pass | undefined
-    const leave = needs.inFlight.join(flight)
+    needs.inFlight.add(flight)
     try {
       if (!needs.open())
         throw new Refusal('service_unavailable', { retryAfter: 5, message: 'The server is shutting down.' })
@@ -62,7 +61,7 @@ export function v1Router(needs: RouterNeeds): Router {
       served = { status, outcome: 'refused', errorCode: refusal.code, cost: ctx.booked }
     } finally {
       pass?.leave()
-      leave()
+      needs.inFlight.delete(flight)
     }
     const ms = needs.clock.monotonic() - call.startedMs
     needs.report({

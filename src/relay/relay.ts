@@ -56,19 +56,19 @@ export function relay(answer: Answer, sink: Sink, client: Client, meter: Meter, 
       left = true
       const untilEnd = needs.readsOn(answer.model)
       if (!untilEnd && meter.finishReason === null) return stopReading()
-      served.flow.resume()
+      served.stream.resume()
       // To its end: within the total timeout of the call.
       if (!untilEnd) readingOn = setTimeout(stopReading, needs.readOnAfterFinishMs)
     }
     const stopReading = () => {
-      served.flow.abort()
+      served.stream.abort()
       finish('client_left')
     }
 
     // An answer nested too deeply to be serialised is invalid.
     const unfit = (error: unknown) => {
       if (!(error instanceof RangeError)) throw error
-      served.flow.abort()
+      served.stream.abort()
       finish('upstream_broke', new Failure('invalid_response', `the response cannot be forwarded: ${error.message}`))
     }
 
@@ -79,13 +79,13 @@ export function relay(answer: Answer, sink: Sink, client: Client, meter: Meter, 
       considered: answer.considered,
     })
     sink.onDrain(() => {
-      if (!left) served.flow.resume()
+      if (!left) served.stream.resume()
     })
     served.listen({
       chunks(chunks) {
         if (over) return
         try {
-          if (!left && !sink.chunks(chunks)) served.flow.pause()
+          if (!left && !sink.chunks(chunks)) served.stream.pause()
         } catch (error) {
           return unfit(error)
         }
@@ -111,7 +111,7 @@ export function relay(answer: Answer, sink: Sink, client: Client, meter: Meter, 
     })
     if (over) return
     const cut = (failure: Failure) => {
-      served.flow.abort()
+      served.stream.abort()
       if (left) finish('client_left')
       else finish('upstream_broke', failure)
     }

@@ -4,7 +4,7 @@ import type { Model } from '../domain/catalog.ts'
 import type { Chat } from '../domain/chat.ts'
 import { outputBoundOf } from '../domain/chat-models.ts'
 import type { Failure } from '../domain/failure.ts'
-import type { Answer, AnswerListener, Chunk, Client, Flow, Whole } from '../domain/handoff.ts'
+import type { Answer, AnswerListener, Chunk, Client, UpstreamStream, Whole } from '../domain/handoff.ts'
 import { mayReasonUnseen } from '../domain/reasoning.ts'
 import type { UpstreamRequest } from '../upstream/adapter.ts'
 import type { Registry } from '../upstream/registry.ts'
@@ -69,7 +69,7 @@ export function attempt(
         provider: target.provider,
         cost: target.cost,
         ignored: adapters.get(provider).ignored(chat),
-        flow: { ...flow, abort },
+        stream: { ...stream, abort },
         listen(next) {
           listener = next
           const { chunks, whole } = early
@@ -83,7 +83,7 @@ export function attempt(
       })
     }
 
-    const flow = setOff(
+    const stream = setOff(
       lease,
       adapters,
       {
@@ -127,7 +127,7 @@ export function attempt(
     )
     const abort = () => {
       cancelAttempt(lease)
-      flow.abort()
+      stream.abort()
     }
     // Tokens produced before the first content are hidden: their count is worth waiting for.
     const onGone = () => {
@@ -144,7 +144,7 @@ function setOff(
   adapters: Registry,
   upstreamRequest: UpstreamRequest,
   listener: AnswerListener,
-): Flow {
+): UpstreamStream {
   try {
     return adapters.get(lease.candidate.provider).call(upstreamRequest, listener)
   } catch (error) {

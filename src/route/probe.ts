@@ -4,7 +4,7 @@
 import { parseChat } from '../chat/parse-request.ts'
 import type { Credential, Provider } from '../domain/catalog.ts'
 import { Failure } from '../domain/failure.ts'
-import type { Flow } from '../domain/handoff.ts'
+import type { UpstreamStream } from '../domain/handoff.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Registry } from '../upstream/registry.ts'
 
@@ -39,13 +39,13 @@ export function probes(needs: ProbeNeeds): Probes {
     const end = (failure: Failure | undefined) => {
       if (underWay.get(about) !== probe) return
       underWay.delete(about)
-      probe.flow?.reservation?.()?.release()
+      probe.stream?.reservation?.()?.release()
       onResult(failure)
     }
-    const probe: Probe = { sinceMs: needs.clock.monotonic(), flow: undefined, end }
+    const probe: Probe = { sinceMs: needs.clock.monotonic(), stream: undefined, end }
     underWay.set(about, probe)
     try {
-      probe.flow = send(target, end)
+      probe.stream = send(target, end)
     } catch (error) {
       underWay.delete(about)
       needs.onBug(error)
@@ -54,7 +54,10 @@ export function probes(needs: ProbeNeeds): Probes {
     return true
   }
 
-  function send({ provider, model, credential }: ProbeTarget, end: (failure: Failure | undefined) => void): Flow {
+  function send(
+    { provider, model, credential }: ProbeTarget,
+    end: (failure: Failure | undefined) => void,
+  ): UpstreamStream {
     const upstreamRequest = {
       requestId: needs.newId(),
       accountId: '',
@@ -75,19 +78,19 @@ export function probes(needs: ProbeNeeds): Probes {
     start,
     prune() {
       const before = needs.clock.monotonic() - 2 * needs.probeTimeoutMs
-      for (const { sinceMs, flow, end } of underWay.values()) {
+      for (const { sinceMs, stream, end } of underWay.values()) {
         if (sinceMs >= before) continue
-        flow?.abort()
+        stream?.abort()
         end(new Failure('timeout', 'no response to a probe'))
       }
     },
     close() {
-      for (const { flow } of underWay.values()) flow?.abort()
+      for (const { stream } of underWay.values()) stream?.abort()
       underWay.clear()
     },
   }
 }
 
-type Probe = { readonly sinceMs: number; flow: Flow | undefined; end(failure: Failure | undefined): void }
+type Probe = { readonly sinceMs: number; stream: UpstreamStream | undefined; end(failure: Failure | undefined): void }
 
 const PROBE_CHAT = parseChat({ model: 'probe', messages: [{ role: 'user', content: 'Say OK.' }], max_tokens: 1 })

@@ -117,7 +117,7 @@ export function openTargets(needs: TargetsNeeds): Targets {
     needs.adapters.keep(catalog.providers)
   }
 
-  function prepareAnew(): void {
+  function prepareCurrent(): void {
     const catalog = needs.catalog()
     if (catalog !== prepared) prepare(catalog)
   }
@@ -150,7 +150,7 @@ export function openTargets(needs: TargetsNeeds): Targets {
 
   return {
     candidates(model) {
-      prepareAnew()
+      prepareCurrent()
       return byModel.get(model) ?? NOBODY
     },
     bounds,
@@ -160,15 +160,15 @@ export function openTargets(needs: TargetsNeeds): Targets {
     onAlarm: needs.onAlarm,
     lastResorts: lastTries,
     states() {
-      prepareAnew()
+      prepareCurrent()
       return states.values()
     },
     *credentialStates() {
-      prepareAnew()
+      prepareCurrent()
       for (const { credentialPool } of credentialPools.values()) yield* credentialPool.credentials
     },
     providerOf(credentialState) {
-      prepareAnew()
+      prepareCurrent()
       const known = credentialPools.get(credentialState.provider)
       return known?.credentialPool.credentials.includes(credentialState) ? known.provider : undefined
     },

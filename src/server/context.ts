@@ -11,7 +11,6 @@ import { type CoarseTimers, coarseTimers } from '../lib/coarse-timers.ts'
 import { descriptorLimit } from '../lib/descriptor-limit.ts'
 import { wordsOf } from '../lib/error-text.ts'
 import { type CidrSet, parseCidrs } from '../lib/ip-address.ts'
-import { type Roster, roster } from '../lib/roster.ts'
 import { version } from '../lib/version.ts'
 import type { NodeFacts } from '../store/contract/nodes.ts'
 import { StoreUnavailable } from '../store/contract/store.ts'
@@ -30,7 +29,7 @@ export type ServerContext = {
   readonly node: NodeFacts
   readonly metrics: Metrics
   readonly trustedProxies: CidrSet
-  readonly inFlight: Roster<InFlight>
+  readonly inFlight: Set<InFlight>
   readonly bodies: BodyMemory
   readonly answers: AnswerMemory
   readonly connections: Connections
@@ -43,7 +42,7 @@ export function openContext(config: Config, tree?: WorkerTree): ServerContext {
   const bodiesMax = bodiesBytesMax(config.bounds)
   const clock = systemClock
   const log = openLog(config.logLevel, process.stdout, clock)
-  const inFlight = roster<InFlight>()
+  const inFlight = new Set<InFlight>()
   const bodies = bodyMemory(bodiesMax, bodiesMax / config.bounds.bodiesPerAccountShare)
   const answers = answerMemory({
     bytesMax: config.bounds.answersInMemoryBytesMax,

@@ -4,7 +4,6 @@
 import { Failure } from '../domain/failure.ts'
 import type { InFlight } from '../http/router.ts'
 import type { HttpServer } from '../http/server.ts'
-import type { Roster } from '../lib/roster.ts'
 import type { Log } from '../telemetry/log.ts'
 
 export type Drain = {
@@ -25,7 +24,7 @@ export type Settlements = {
 }
 
 export type DrainNeeds = {
-  readonly inFlight: Roster<InFlight>
+  readonly inFlight: Set<InFlight>
   readonly bounds: {
     readonly drainDelayMs: number
     readonly drainMaxMs: number

@@ -20,7 +20,7 @@ export function withFailpoints(steps: Steps, failpoint: Failpoint | undefined): 
       } catch (error) {
         // Nobody will listen to the upstream.
         answering.then(
-          ({ served }) => served?.flow.abort(),
+          ({ served }) => served?.stream.abort(),
           () => undefined,
         )
         throw error

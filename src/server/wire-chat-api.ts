@@ -19,7 +19,6 @@ import { wordsOf } from '../lib/error-text.ts'
 import { failpoints } from '../lib/failpoint.ts'
 import { fairQueue } from '../lib/fair-queue.ts'
 import { pauses } from '../lib/pauses.ts'
-import { type Roster, roster } from '../lib/roster.ts'
 import { tokenCounter } from '../lib/token-counter.ts'
 import { maintainTargets } from '../route/probing.ts'
 import { snapshot } from '../route/snapshot.ts'
@@ -47,7 +46,7 @@ export type V1 = {
   // The routing state of a provider's targets and credentials.
   healthOf(providerId: string): TargetsView
   // Requests with an open row of this node.
-  readonly live: Roster<string>
+  readonly live: Set<string>
   readonly settlements: Settlements
   // Closes connections to upstreams; for when no request is in flight any more.
   close(): Promise<void>
@@ -125,7 +124,7 @@ export async function openV1(
   })
   metrics.watch(() => snapshot(targets))
   const tending = setInterval(maintainTargets, bounds.targetsMaintainedEveryMs, targets)
-  const live = roster<string>()
+  const live = new Set<string>()
   const betweenTries = pauses(bounds.drainSettlePauseMsMax)
   metrics.watchOpenRows(() => live.size)
   const lists = fairQueue<UsagePage>({

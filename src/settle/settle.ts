@@ -15,7 +15,6 @@ import type { Clock } from '../lib/clock.ts'
 import type { CoarseTimers } from '../lib/coarse-timers.ts'
 import { memoize } from '../lib/memoize.ts'
 import type { Pauses } from '../lib/pauses.ts'
-import type { Roster } from '../lib/roster.ts'
 import { type BillingStore, NOTHING_SERVED, type Settled, type Settlement } from '../store/contract/store.ts'
 import { outputEstimate, promptEstimate, type TokenCounter } from './estimate.ts'
 
@@ -46,7 +45,7 @@ export type SettleNeeds = {
   // Between retries of a settlement that the store did not accept; a drain ends them.
   readonly pauses: Pick<Pauses, 'rest'>
   // Requests whose rows a sweep must not touch.
-  readonly live: Roster<string>
+  readonly live: Set<string>
   readonly onClamped: (requestId: string) => void
   readonly onLate: (requestId: string, error: unknown) => void
   // Not a regular booking: the row had been recovered meanwhile, or does not exist.
@@ -86,7 +85,7 @@ export async function settle(held: Held, delivery: Delivery, needs: SettleNeeds)
       ...priceOf(answer.model, held),
       firstByteAt: delivery.firstByteAt,
       finishedAt: needs.clock.now(),
-      upstreamId: answer.served?.flow.upstreamId() ?? null,
+      upstreamId: answer.served?.stream.upstreamId() ?? null,
     },
     needs,
   )

@@ -2,7 +2,7 @@
 // translation: no money, no retries, no choice of target.
 import type { Credential, Provider } from '../domain/catalog.ts'
 import type { Chat } from '../domain/chat.ts'
-import type { AnswerListener, Flow } from '../domain/handoff.ts'
+import type { AnswerListener, UpstreamStream } from '../domain/handoff.ts'
 import type { Silence } from './http-client.ts'
 
 export type UpstreamRequest = {
@@ -32,7 +32,7 @@ export type UpstreamRequest = {
 
 export type Adapter = {
   readonly provider: Provider
-  call(upstreamRequest: UpstreamRequest, listener: AnswerListener): Flow
+  call(upstreamRequest: UpstreamRequest, listener: AnswerListener): UpstreamStream
   // Names of the caller's fields that this protocol does not forward.
   ignored(chat: Chat): readonly string[]
   // Its provider has changed: calls in flight continue to their end, nothing is kept for later.

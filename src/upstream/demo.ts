@@ -2,7 +2,7 @@
 // first start works without any account.
 import type { Provider } from '../domain/catalog.ts'
 import type { Chat } from '../domain/chat.ts'
-import type { AnswerListener, Flow } from '../domain/handoff.ts'
+import type { AnswerListener, UpstreamStream } from '../domain/handoff.ts'
 import { spokenTexts } from '../domain/prompt.ts'
 import type { Adapter, UpstreamRequest } from './adapter.ts'
 
@@ -21,7 +21,7 @@ export function demoAdapter(provider: Provider): Adapter {
   }
 }
 
-function atOnce(upstreamRequest: UpstreamRequest, listener: AnswerListener): Flow {
+function atOnce(upstreamRequest: UpstreamRequest, listener: AnswerListener): UpstreamStream {
   let stopped = false
   const { words, said, finish, usage } = script(upstreamRequest)
   setImmediate(() => {
@@ -44,7 +44,7 @@ function atOnce(upstreamRequest: UpstreamRequest, listener: AnswerListener): Flo
   }
 }
 
-function streamed(upstreamRequest: UpstreamRequest, listener: AnswerListener): Flow {
+function streamed(upstreamRequest: UpstreamRequest, listener: AnswerListener): UpstreamStream {
   const { words, said, finish, usage } = script(upstreamRequest)
   const indexes = Array.from({ length: upstreamRequest.chat.n }, (_, index) => index)
   let next = 0

@@ -89,12 +89,12 @@ async function writeOut(pieces: AsyncIterable<Uint8Array>): Promise<void> {
   const { stdout } = process
   for await (const bytes of pieces) {
     if (stdout.destroyed) return
-    if (!stdout.write(bytes) && !(await hasRoom(stdout))) return
+    if (!stdout.write(bytes) && !(await drained(stdout))) return
   }
 }
 
 // Resolves to false if the stream has closed; its errors are reported by its error handler.
-async function hasRoom(stream: Writable): Promise<boolean> {
+async function drained(stream: Writable): Promise<boolean> {
   const waiting = new AbortController()
   const { signal } = waiting
   try {

@@ -32,11 +32,11 @@ export function adminPaths(): Paths {
 
 function operation(name: string, endpoint: Endpoint): Operation {
   const { path, summary, body } = endpoint
-  const room = path.slice(ADMIN_PREFIX.length + 1).split('/')[0] ?? ''
-  const parameters = parametersOf(endpoint, room)
+  const resource = path.slice(ADMIN_PREFIX.length + 1).split('/')[0] ?? ''
+  const parameters = parametersOf(endpoint, resource)
   return {
     operationId: `admin${name.charAt(0).toUpperCase()}${name.slice(1)}`,
-    tags: [`Admin: ${room}`],
+    tags: [`Admin: ${resource}`],
     summary,
     description: ADMIN_ABOUT[name as keyof typeof ADMIN],
     security: endpoint.access === 'open' ? [] : [{ adminToken: [] }, { adminSession: [] }],
@@ -49,12 +49,12 @@ function operation(name: string, endpoint: Endpoint): Operation {
   }
 }
 
-function parametersOf({ path, query, headers }: Endpoint, room: string): Parameter[] {
+function parametersOf({ path, query, headers }: Endpoint, resource: string): Parameter[] {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
     name,
     in: 'path' as const,
     required: true,
-    description: PATH_NOTES[name] ?? `Of the ${room.replace(/s$/, '')}.`,
+    description: PATH_NOTES[name] ?? `Of the ${resource.replace(/s$/, '')}.`,
     schema: { type: 'string' },
   }))
   return [...inPath, ...fieldsOf('query', query), ...fieldsOf('header', headers)]

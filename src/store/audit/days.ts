@@ -44,7 +44,7 @@ export function limitChangesPass({ changes }: DayBook): Pass {
 // credits, and unexpected errors. An unknown path does not count either, an unknown row or model does.
 const UNCOUNTED = (Object.keys(REFUSALS) as RefusalCode[]).filter(code => {
   const { counts, row } = REFUSALS[code]
-  return !counts || row !== 'gate'
+  return !counts || row !== 'reservation'
 })
 // A row with a price was reserved, whatever happened later.
 const COUNTS = `price IS NOT NULL OR error_code IS NULL OR (error_code NOT IN (${UNCOUNTED.map(code => `'${code}'`)})

@@ -2,7 +2,7 @@
 // it; their differences are data on the provider.
 import type { Credential, Provider } from '../../domain/catalog.ts'
 import type { Failure } from '../../domain/failure.ts'
-import type { AnswerListener, Flow } from '../../domain/handoff.ts'
+import type { AnswerListener, UpstreamStream } from '../../domain/handoff.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { memoize } from '../../lib/memoize.ts'
 import { withoutTrailing } from '../../lib/trailing.ts'
@@ -59,33 +59,33 @@ export function openaiAdapter(provider: Provider, bounds: WireBounds, needs: Wir
     close: client.close,
   }
 
-  function streamed(upstreamRequest: UpstreamRequest, listener: AnswerListener): Flow {
+  function streamed(upstreamRequest: UpstreamRequest, listener: AnswerListener): UpstreamStream {
     const { head, setup } = setupFor(upstreamRequest)
     const state = { upstreamId: null as string | null }
-    let flow: ResponseStream | undefined
-    const abort = () => flow?.abort()
+    let stream: ResponseStream | undefined
+    const abort = () => stream?.abort()
     const reader = streamReader(listener, setup, state, abort)
     const request = requestOf(upstreamRequest, head, provider.timeouts.firstByteStreamMs)
-    flow = client.send(request, byStatus(reader, listener, abort, EVENT_STREAM, setup.unsaid))
-    return { pause: flow.pause, resume: flow.resume, abort: flow.abort, upstreamId: () => state.upstreamId }
+    stream = client.send(request, byStatus(reader, listener, abort, EVENT_STREAM, setup.unsaid))
+    return { pause: stream.pause, resume: stream.resume, abort: stream.abort, upstreamId: () => state.upstreamId }
   }
 
-  function atOnce(upstreamRequest: UpstreamRequest, listener: AnswerListener): Flow {
+  function atOnce(upstreamRequest: UpstreamRequest, listener: AnswerListener): UpstreamStream {
     const { head, setup } = setupFor(upstreamRequest)
     const state = { upstreamId: null as string | null }
-    let flow: ResponseStream | undefined
-    const abort = () => flow?.abort()
+    let stream: ResponseStream | undefined
+    const abort = () => stream?.abort()
     const reader = jsonReader(listener, setup, state, {
       accountId: upstreamRequest.accountId,
       memory: needs.memory,
       large: needs.large,
-      pause: () => flow?.pause(),
-      resume: () => flow?.resume(),
+      pause: () => stream?.pause(),
+      resume: () => stream?.resume(),
       abort,
     })
     const request = requestOf(upstreamRequest, head, provider.timeouts.firstByteJsonMs)
-    flow = client.send(request, byStatus(reader, listener, abort, undefined, setup.unsaid))
-    const { pause, resume } = flow
+    stream = client.send(request, byStatus(reader, listener, abort, undefined, setup.unsaid))
+    const { pause, resume } = stream
     return {
       pause,
       resume() {

@@ -65,13 +65,13 @@ test('a change of nothing honours If-Match: 409 on another version, 400 on what 
   const model = await fixture.call('POST', '/models', ADMIN_BODIES.createModel)
   const made = { accounts: account, keys: key, providers: provider, models: model }
 
-  for (const [room, { status, body }] of Object.entries(made)) {
-    await t.test(room, async () => {
+  for (const [resource, { status, body }] of Object.entries(made)) {
+    await t.test(resource, async () => {
       assert.equal(status, 201, JSON.stringify(body))
-      const patch = (version: string) => fixture.call('PATCH', `/${room}/${body.id}`, {}, { 'if-match': version })
+      const patch = (version: string) => fixture.call('PATCH', `/${resource}/${body.id}`, {}, { 'if-match': version })
 
       const [stale, odd] = [await patch('"99"'), await patch('W/"x"')]
-      const present = await fixture.call('GET', `/${room}/${body.id}`)
+      const present = await fixture.call('GET', `/${resource}/${body.id}`)
       const right = await patch(`"${present.body.version ?? 1}"`)
 
       assert.deepEqual([stale.status, stale.body.error.code], [409, 'conflict'])

@@ -6,7 +6,6 @@ import { type Model, priceSnapshot, readPriceSnapshot } from '../../../src/domai
 import { costOf, type Prices } from '../../../src/domain/credits.ts'
 import type { Delivery } from '../../../src/domain/handoff.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
-import { roster } from '../../../src/lib/roster.ts'
 import { keepCheckpoints } from '../../../src/settle/checkpoint.ts'
 import { type Held, settle } from '../../../src/settle/settle.ts'
 import type { BillingStore } from '../../../src/store/contract/store.ts'
@@ -94,13 +93,13 @@ function markOnce(held: Held, model: Model, billing: BillingStore): void {
 }
 
 function delivered(model: Model): Delivery {
-  const flow = { upstreamId: () => null } as never
+  const stream = { upstreamId: () => null } as never
   return {
     answer: {
       model,
       attempts: [],
       considered: [],
-      served: { provider: 'up', cost: undefined, ignored: [], flow, listen: () => undefined },
+      served: { provider: 'up', cost: undefined, ignored: [], stream, listen: () => undefined },
       failures: [],
       dispatchedAt: Date.now(),
     },
@@ -122,7 +121,7 @@ function settleNeeds(billing: BillingStore, odd: string[]) {
     settleWaitMs: 60_000,
     timers: { set: () => ({ again: () => undefined, cancel: () => undefined }) },
     pauses: { rest: () => assert.fail('nothing fails') },
-    live: roster<string>(),
+    live: new Set<string>(),
     onClamped: () => assert.fail('nothing is clamped'),
     onLate: (_id: string, error: unknown) => assert.fail(String(error)),
     onOddlySettled: (_id: string, settled: string) => void odd.push(settled),
