@@ -12,18 +12,12 @@ import { costHeader, sendRefusal } from './response.ts'
 export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
   const { ctx, reply, pace, timers } = setup
   const { res, call } = ctx
-  const opening = `data: {"id":"chatcmpl-${call.requestId}","object":"chat.completion.chunk","created":${Math.floor(call.receivedAt / 1000)},"model":`
-  let head = `${opening}${JSON.stringify(setup.model)},"system_fingerprint":`
-  const tail = includeUsage ? ',"usage":null}\n\n' : '}\n\n'
+  const frames = openFrames(setup, includeUsage)
   // HTTP/1.0 has no trailers, and chunks only where the caller asks for them.
   const hasTrailers = ctx.req.httpVersion !== '1.0'
   let chunked = false
-  const spoken = new Set<number>()
-  let fingerprint = JSON.stringify(OUR_FINGERPRINT)
-  let by: ServedBy | undefined
   let headersLeft = false
   let providerInTrailer = false
-  let { explain } = setup
   let stalled: CoarseTimer | undefined
   let drained: () => void = () => undefined
   // Before the headers are sent it waits to send them; afterwards it fills silences.
@@ -31,23 +25,13 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
     leave()
     res.flushHeaders()
   })
+  res.once('close', stopTimers)
 
   function leave(): void {
     if (headersLeft || call.client.gone || res.headersSent) return
     quiet.cancel()
-    providerInTrailer = by === undefined
-    const { headerPrefix } = reply
-    const trailer = `${headerPrefix}Cost${providerInTrailer ? `, ${headerPrefix}Provider` : ''}`
-    res.writeHead(200, [
-      ...answerHeaders(setup, by),
-      'Content-Type',
-      'text/event-stream; charset=utf-8',
-      'Cache-Control',
-      'no-cache, no-transform',
-      'X-Accel-Buffering',
-      'no',
-      ...(hasTrailers ? ['Trailer', trailer] : []),
-    ])
+    providerInTrailer = frames.by === undefined
+    res.writeHead(200, streamHeaders(setup, frames.by, hasTrailers))
     headersLeft = true
     // From here on we frame the chunks ourselves: Node would write four pieces for each.
     chunked = res.chunkedEncoding
@@ -57,27 +41,8 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
   }
 
   function keepAlive(): void {
-    if (stalled === undefined) res.write(framed(': keep-alive\n'))
+    if (stalled === undefined) res.write(inChunk(': keep-alive\n', chunked))
     quiet.again()
-  }
-
-  function frame(chunk: Chunk): string {
-    if (chunk.fingerprint !== undefined) fingerprint = JSON.stringify(chunk.fingerprint)
-    for (const choice of chunk.choices) if (!spoken.has(choice.index)) giveRole(choice)
-    return `${head}${fingerprint},"choices":${JSON.stringify(chunk.choices)}${explained()}${tail}`
-  }
-
-  // On the first chunk alone.
-  function explained(): string {
-    if (!explain || by === undefined) return ''
-    explain = false
-    return `,${metadataJson(by)}`
-  }
-
-  // The first delta of each choice has the role, whether the upstream sent it or not.
-  function giveRole(choice: ChunkChoice): void {
-    spoken.add(choice.index)
-    if (choice.delta.role !== 'assistant') choice.delta = { ...choice.delta, role: 'assistant' }
   }
 
   function onDrain(): void {
@@ -97,21 +62,31 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
     quiet.cancel()
     stalled?.cancel()
   }
-  res.once('close', stopTimers)
+
+  // Declared, and not written where it is assigned: V8 allocates a function that is assigned to a field in the old generation,
+  // and its whole closure, the request, would be kept until the next full collection.
+  function endInBand(refusal: Refusal): void {
+    end(errorFrame(frames, refusal), ctx.booked)
+  }
+
+  function end(last: string, cost: Nano): void {
+    stopTimers()
+    const text = inChunk(`${last}data: [DONE]\n\n`, chunked)
+    const provider = providerInTrailer ? frames.by?.provider : undefined
+    const trailers = chunked && hasTrailers ? trailersOf(cost, provider, reply) : ''
+    res.end(chunked ? `${text}0\r\n${trailers}\r\n` : text)
+  }
 
   return {
     headersLeft: () => headersLeft,
-    served(next) {
-      by = next
-      if (next.model !== setup.model) head = `${opening}${JSON.stringify(next.model)},"system_fingerprint":`
-    },
+    served: by => frameAs(frames, by),
     chunks(chunks) {
       let text = ''
-      for (const chunk of chunks) if (chunk.choices.length > 0) text += frame(chunk)
+      for (const chunk of chunks) if (chunk.choices.length > 0) text += chunkFrame(frames, chunk)
       if (text === '') return true
       leave()
       quiet.again()
-      if (res.write(framed(text))) return true
+      if (res.write(inChunk(text, chunked))) return true
       waitForDrain()
       return false
     },
@@ -128,36 +103,100 @@ export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {
         return
       }
       leave()
-      const usage = includeUsage ? `${head}${fingerprint},"choices":[],"usage":${usageJson(receipt)}}\n\n` : ''
-      end(refusal === undefined ? usage : errorFrame(refusal) + usage, receipt.cost)
+      const usage = includeUsage ? usageFrame(frames, receipt) : ''
+      end(refusal === undefined ? usage : errorFrame(frames, refusal) + usage, receipt.cost)
     },
   }
+}
 
-  // Declared, and not written where it is assigned: V8 allocates a function that is assigned to a field in the old generation,
-  // and its whole closure, the request, would be kept until the next full collection.
-  function endInBand(refusal: Refusal): void {
-    end(errorFrame(refusal), ctx.booked)
-  }
+// What the frames of one stream have in common, and what the first of them alone contains.
+type Frames = {
+  readonly requestId: string
+  readonly opening: string
+  readonly model: string
+  head: string
+  readonly tail: string
+  fingerprint: string
+  by: ServedBy | undefined
+  explain: boolean
+  // The choices whose role has been sent.
+  readonly spoken: Set<number>
+}
 
-  function end(last: string, cost: Nano): void {
-    stopTimers()
-    const text = framed(`${last}data: [DONE]\n\n`)
-    res.end(chunked ? `${text}0\r\n${trailers(cost)}\r\n` : text)
+function openFrames({ ctx, model, explain }: SinkSetup, includeUsage: boolean): Frames {
+  const { requestId, receivedAt } = ctx.call
+  const opening = `data: {"id":"chatcmpl-${requestId}","object":"chat.completion.chunk","created":${Math.floor(receivedAt / 1000)},"model":`
+  return {
+    requestId,
+    opening,
+    model,
+    head: headFor(opening, model),
+    tail: includeUsage ? ',"usage":null}\n\n' : '}\n\n',
+    fingerprint: JSON.stringify(OUR_FINGERPRINT),
+    by: undefined,
+    explain,
+    spoken: new Set(),
   }
+}
 
-  function framed(text: string): string {
-    return chunked ? `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n` : text
-  }
+function headFor(opening: string, model: string): string {
+  return `${opening}${JSON.stringify(model)},"system_fingerprint":`
+}
 
-  function trailers(cost: Nano): string {
-    const [name, value] = costHeader(cost, reply)
-    const provider = providerInTrailer && by !== undefined ? `${reply.headerPrefix}Provider: ${by.provider}\r\n` : ''
-    return hasTrailers ? `${name}: ${value}\r\n${provider}` : ''
-  }
+function frameAs(frames: Frames, by: ServedBy): void {
+  frames.by = by
+  if (by.model !== frames.model) frames.head = headFor(frames.opening, by.model)
+}
 
-  function errorFrame(refusal: Refusal): string {
-    const { error } = errorBody(refusal, call.requestId)
-    const choices = '[{"index":0,"delta":{},"logprobs":null,"finish_reason":"error"}]'
-    return `${head}${fingerprint},"choices":${choices},"error":${JSON.stringify(error)}${tail}`
-  }
+function chunkFrame(frames: Frames, chunk: Chunk): string {
+  if (chunk.fingerprint !== undefined) frames.fingerprint = JSON.stringify(chunk.fingerprint)
+  for (const choice of chunk.choices) if (!frames.spoken.has(choice.index)) giveRole(frames, choice)
+  return `${frames.head}${frames.fingerprint},"choices":${JSON.stringify(chunk.choices)}${explained(frames)}${frames.tail}`
+}
+
+// The first delta of each choice has the role, whether the upstream sent it or not.
+function giveRole({ spoken }: Frames, choice: ChunkChoice): void {
+  spoken.add(choice.index)
+  if (choice.delta.role !== 'assistant') choice.delta = { ...choice.delta, role: 'assistant' }
+}
+
+// On the first chunk alone.
+function explained(frames: Frames): string {
+  if (!frames.explain || frames.by === undefined) return ''
+  frames.explain = false
+  return `,${metadataJson(frames.by)}`
+}
+
+function errorFrame({ requestId, head, fingerprint, tail }: Frames, refusal: Refusal): string {
+  const { error } = errorBody(refusal, requestId)
+  const choices = '[{"index":0,"delta":{},"logprobs":null,"finish_reason":"error"}]'
+  return `${head}${fingerprint},"choices":${choices},"error":${JSON.stringify(error)}${tail}`
+}
+
+function usageFrame({ head, fingerprint }: Frames, receipt: Receipt): string {
+  return `${head}${fingerprint},"choices":[],"usage":${usageJson(receipt)}}\n\n`
+}
+
+// A provider that is not known yet is named in a trailer.
+function streamHeaders(setup: SinkSetup, by: ServedBy | undefined, hasTrailers: boolean): string[] {
+  const { headerPrefix } = setup.reply
+  return [
+    ...answerHeaders(setup, by),
+    'Content-Type',
+    'text/event-stream; charset=utf-8',
+    'Cache-Control',
+    'no-cache, no-transform',
+    'X-Accel-Buffering',
+    'no',
+    ...(hasTrailers ? ['Trailer', `${headerPrefix}Cost${by === undefined ? `, ${headerPrefix}Provider` : ''}`] : []),
+  ]
+}
+
+function trailersOf(cost: Nano, provider: string | undefined, reply: SinkSetup['reply']): string {
+  const [name, value] = costHeader(cost, reply)
+  return `${name}: ${value}\r\n${provider === undefined ? '' : `${reply.headerPrefix}Provider: ${provider}\r\n`}`
+}
+
+function inChunk(text: string, chunked: boolean): string {
+  return chunked ? `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n` : text
 }
