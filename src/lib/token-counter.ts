@@ -43,12 +43,10 @@ type CounterOptions = {
 // The thread starts with the first text and ends after idleMs without one. It never keeps the process alive; a pending count
 // does, until its limit.
 export function tokenCounter({ timeoutMs, idleMs = IDLE_MS, encoding = 'o200k' }: CounterOptions): TokenCounter {
-  const lines = new Map<string, Set<Job>>() // owners in the order of their turns, and each owner's texts too
-  let worker: Worker | undefined
-  let isReady = false
-  let inHand: Job | undefined // the job whose slice the worker has; it may have been answered already
+  const waiting = jobQueue()
+  const thread = countingThread({ timeoutMs, idleMs, encoding }, { onReady, onAnswer, onLost })
+  let inHand: Job | undefined // the job whose slice the thread has; it may have been answered already
   let handedAt = 0
-  let alarm: NodeJS.Timeout | undefined
   let isClosed = false
 
   function count(text: string | readonly string[], owner: string, capMs = timeoutMs): Promise<TokenCount> {
@@ -66,11 +64,9 @@ export function tokenCounter({ timeoutMs, idleMs = IDLE_MS, encoding = 'o200k' }
         tokens: 0,
         workMs: 0,
         capMs,
-        cap: setTimeout(() => giveUp(job), isReady ? capMs : timeoutMs),
+        cap: setTimeout(() => giveUp(job), thread.isReady() ? capMs : timeoutMs),
       }
-      const line = lines.get(owner)
-      if (line === undefined) lines.set(owner, new Set([job]))
-      else line.add(job)
+      waiting.add(job)
       handOut()
     })
   }
@@ -78,75 +74,29 @@ export function tokenCounter({ timeoutMs, idleMs = IDLE_MS, encoding = 'o200k' }
   // One slice is in progress at a time.
   function handOut(): void {
     if (inHand !== undefined) return
-    const job = nextInTurn()
-    if (job === undefined) {
-      setAlarm(idleMs)
-      return
-    }
-
-    worker ??= tryStart()
-    if (worker === undefined) {
-      for (const waiting of waitingJobs()) giveUp(waiting)
-      return
-    }
-    inHand = job
-    handedAt = systemClock.monotonic()
-    worker.postMessage(takeSlice(job))
-    setAlarm(isReady ? timeoutMs : LOAD_MS_MAX)
-  }
-
-  // After a turn, the owner goes to the end of the owners and the text to the end of the owner's texts.
-  function nextInTurn(): Job | undefined {
-    const line = lines.values().next().value
-    const job = line?.values().next().value
-    if (line === undefined || job === undefined) return undefined
-    line.delete(job)
-    line.add(job)
-    lines.delete(job.owner)
-    lines.set(job.owner, line)
-    return job
-  }
-
-  function isWaiting(job: Job | undefined): job is Job {
-    return job !== undefined && lines.get(job.owner)?.has(job) === true
-  }
-
-  function waitingJobs(): readonly Job[] {
-    return [...lines.values()].flatMap(line => [...line])
-  }
-
-  function tryStart(): Worker | undefined {
-    try {
-      return start()
-    } catch {
-      return undefined // no thread available: an estimate is better than no answer
-    }
-  }
-
-  function start(): Worker {
-    const started = startThread('./tokens-worker', import.meta.url, encoding, { youngMb: 16, oldMb: 512 })
-    started.on('message', (answer: WorkerAnswer) => {
-      if (started === worker) takeAnswer(answer)
-    })
-    started.on('error', () => {}) // an exit follows
-    started.on('exit', () => {
-      if (started === worker) dropWorker()
-    })
-    started.unref() // only now: listening for messages keeps the process alive again
-    return started
-  }
-
-  function takeAnswer(answer: WorkerAnswer): void {
-    if (answer === 'ready') {
-      isReady = true
+    const job = waiting.next()
+    if (job === undefined) thread.rest()
+    else if (thread.start()) {
+      inHand = job
       handedAt = systemClock.monotonic()
-      for (const job of waitingJobs()) capAgain(job)
-      setAlarm(timeoutMs)
-      return
+      thread.send(takeSlice(job))
+    } else for (const other of waiting.all()) giveUp(other)
+  }
+
+  // The thread has loaded: a text with its own shorter limit now gets that limit.
+  function onReady(): void {
+    handedAt = systemClock.monotonic()
+    for (const job of waiting.all()) {
+      if (job.capMs >= timeoutMs) continue
+      clearTimeout(job.cap)
+      job.cap = setTimeout(() => giveUp(job), job.capMs)
     }
+  }
+
+  function onAnswer(answer: number | 'failed'): void {
     const job = inHand
     inHand = undefined
-    if (isWaiting(job)) {
+    if (waiting.has(job)) {
       job.workMs += systemClock.monotonic() - handedAt
       if (answer === 'failed') giveUp(job)
       else {
@@ -157,30 +107,13 @@ export function tokenCounter({ timeoutMs, idleMs = IDLE_MS, encoding = 'o200k' }
     handOut()
   }
 
-  // The worker is stuck, has exited, or was idle for long. The text it was working on is not retried; the others continue with a
-  // new worker, unless this one could not even load.
-  function dropWorker(): void {
-    clearTimeout(alarm)
-    void worker?.terminate()
-    worker = undefined
-    const suspects = isReady ? [inHand] : waitingJobs()
-    isReady = false
+  // The text that the thread was working on is not retried; the others continue with a new thread, unless this one could not even
+  // load.
+  function onLost(wasReady: boolean): void {
+    const suspects = wasReady ? [inHand] : waiting.all()
     inHand = undefined
-    for (const job of suspects) if (isWaiting(job)) giveUp(job)
-    if (lines.size > 0) handOut()
-  }
-
-  // Fires when the worker was silent for too long, whether it should have answered or had nothing to do.
-  function setAlarm(ms: number): void {
-    clearTimeout(alarm)
-    alarm = setTimeout(dropWorker, ms).unref()
-  }
-
-  // The thread has loaded: a text with its own shorter limit now gets that limit.
-  function capAgain(job: Job): void {
-    if (job.capMs >= timeoutMs) return
-    clearTimeout(job.cap)
-    job.cap = setTimeout(() => giveUp(job), job.capMs)
+    for (const job of suspects) if (waiting.has(job)) giveUp(job)
+    if (!waiting.isEmpty()) handOut()
   }
 
   function giveUp(job: Job): void {
@@ -190,19 +123,14 @@ export function tokenCounter({ timeoutMs, idleMs = IDLE_MS, encoding = 'o200k' }
 
   function finish(job: Job, result: TokenCount): void {
     clearTimeout(job.cap)
-    const line = lines.get(job.owner)
-    line?.delete(job)
-    if (line?.size === 0) lines.delete(job.owner)
+    waiting.delete(job)
     job.resolve(result)
   }
 
   async function close(): Promise<void> {
     isClosed = true
-    clearTimeout(alarm)
-    for (const job of waitingJobs()) giveUp(job)
-    const last = worker
-    worker = undefined
-    await last?.terminate()
+    for (const job of waiting.all()) giveUp(job)
+    await thread.close()
   }
 
   return Object.freeze({ count, close })
@@ -221,6 +149,38 @@ function bytesOf(texts: readonly string[]): number {
 
 function halfOfBytes(texts: readonly string[], workMs: number): TokenCount {
   return { tokens: Math.ceil(bytesOf(texts) / 2), exact: false, workMs }
+}
+
+// Owners take turns, and so do each owner's texts: after a turn, the owner goes to the end of the owners and the text to the end
+// of the owner's texts.
+function jobQueue() {
+  const lines = new Map<string, Set<Job>>()
+
+  return {
+    add(job: Job): void {
+      const line = lines.get(job.owner)
+      if (line === undefined) lines.set(job.owner, new Set([job]))
+      else line.add(job)
+    },
+    next(): Job | undefined {
+      const line = lines.values().next().value
+      const job = line?.values().next().value
+      if (line === undefined || job === undefined) return undefined
+      line.delete(job)
+      line.add(job)
+      lines.delete(job.owner)
+      lines.set(job.owner, line)
+      return job
+    },
+    has: (job: Job | undefined): job is Job => job !== undefined && lines.get(job.owner)?.has(job) === true,
+    all: (): readonly Job[] => [...lines.values()].flatMap(line => [...line]),
+    isEmpty: () => lines.size === 0,
+    delete(job: Job): void {
+      const line = lines.get(job.owner)
+      line?.delete(job)
+      if (line?.size === 0) lines.delete(job.owner)
+    },
+  }
 }
 
 // Short texts share a slice, a long one takes several.
@@ -249,4 +209,78 @@ function endOfSlice(text: string, start: number): number {
   }
   const unit = text.charCodeAt(end)
   return unit >= 0xdc00 && unit <= 0xdfff ? end - 1 : end
+}
+
+type ThreadListener = {
+  onReady(): void
+  onAnswer(answer: number | 'failed'): void
+  // It was stuck, has exited, or was idle for long.
+  onLost(wasReady: boolean): void
+}
+
+// The thread that counts, started when needed and dropped when it was silent for too long.
+function countingThread({ timeoutMs, idleMs, encoding }: Required<CounterOptions>, listener: ThreadListener) {
+  let worker: Worker | undefined
+  let isReady = false
+  let alarm: NodeJS.Timeout | undefined
+
+  function startWorker(): Worker {
+    const started = startThread('./tokens-worker', import.meta.url, encoding, { youngMb: 16, oldMb: 512 })
+    started.on('message', (answer: WorkerAnswer) => {
+      if (started === worker) take(answer)
+    })
+    started.on('error', () => {}) // an exit follows
+    started.on('exit', () => {
+      if (started === worker) drop()
+    })
+    started.unref() // only now: listening for messages keeps the process alive again
+    return started
+  }
+
+  function take(answer: WorkerAnswer): void {
+    if (answer === 'ready') {
+      isReady = true
+      listener.onReady()
+      setAlarm(timeoutMs)
+    } else listener.onAnswer(answer)
+  }
+
+  function drop(): void {
+    clearTimeout(alarm)
+    void worker?.terminate()
+    worker = undefined
+    const wasReady = isReady
+    isReady = false
+    listener.onLost(wasReady)
+  }
+
+  // Fires when the worker was silent for too long, whether it should have answered or had nothing to do.
+  function setAlarm(ms: number): void {
+    clearTimeout(alarm)
+    alarm = setTimeout(drop, ms).unref()
+  }
+
+  return {
+    isReady: () => isReady,
+    // False if no thread is available: an estimate is better than no answer.
+    start(): boolean {
+      try {
+        worker ??= startWorker()
+        return true
+      } catch {
+        return false
+      }
+    },
+    send(slice: string): void {
+      worker?.postMessage(slice)
+      setAlarm(isReady ? timeoutMs : LOAD_MS_MAX)
+    },
+    rest: () => setAlarm(idleMs),
+    async close(): Promise<void> {
+      clearTimeout(alarm)
+      const last = worker
+      worker = undefined
+      await last?.terminate()
+    },
+  }
 }
