@@ -48,7 +48,7 @@ const LONG = [
   'e2e/nodes/one-store/database-unavailable',
   'contract/store/hours',
   'contract/wires/recorded',
-  'unit/support-witnesses',
+  'unit/support-checkers',
 ].map(name => `test/${name}.test.ts`)
 
 // An e2e file spends half of its time waiting, so two of them keep a core busy. The others compute, or have several processes

@@ -1,9 +1,9 @@
-// The project's style rules as a test: the table of rooms (who may import whom) and the rules that no linter knows, first
+// The project's style rules as a test: the table of layers (who may import whom) and the rules that no linter knows, first
 // shown to catch each fault on made-up trees, then held against the real one.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { findUntidy, type Rooms, readTree, type Tree } from './support/tidy.ts'
+import { findUntidy, type Layers, readTree, type Tree } from './support/tidy.ts'
 
 // What the store promises, without how it keeps it.
 const CONTRACT = 'store/contract/'
@@ -11,8 +11,8 @@ const CONTRACT = 'store/contract/'
 // The schema of providers and models, its rules, and what is made of a document.
 const DOCUMENTS = ['schema', 'rules', 'provider', 'model', 'document'].map(name => `catalog/${name}.ts`)
 
-// A room may import itself and what is listed. Where this says more than the design's own table, a comment says why.
-const ROOMS: Rooms = [
+// A layer may import itself and what is listed. Where this says more than the design's own table, a comment says why.
+const LAYERS: Layers = [
   ['lib/', []],
   ['domain/', ['lib/']],
   [CONTRACT, ['domain/']],
@@ -89,11 +89,11 @@ function source(code: string): string {
 }
 
 test('a tidy tree has no findings', () => {
-  assert.deepEqual(findUntidy(TIDY, ROOMS), [])
+  assert.deepEqual(findUntidy(TIDY, LAYERS), [])
 })
 
 const FAULTS: Readonly<Record<string, readonly [tree: Tree, finding: RegExp]>> = {
-  'an import of a room above': [
+  'an import of a layer above': [
     { 'src/domain/a.ts': source("import type { Gates } from '../store/contract/store.ts'") },
     /^src\/domain\/a\.ts:2 upward import: domain\/ may not import store\/contract\/store\.ts$/,
   ],
@@ -101,7 +101,7 @@ const FAULTS: Readonly<Record<string, readonly [tree: Tree, finding: RegExp]>> =
     { 'src/relay/a.ts': source("import { admit } from '../admit/admit.ts'") },
     /upward import: relay\/ may not import admit\/admit\.ts$/,
   ],
-  'more of a room than is open': [
+  'more of a layer than is open': [
     { 'src/http/a.ts': source("const { meter } = await import('../relay/usage-meter.ts')") },
     /upward import: http\/ may not import relay\/usage-meter\.ts$/,
   ],
@@ -109,7 +109,7 @@ const FAULTS: Readonly<Record<string, readonly [tree: Tree, finding: RegExp]>> =
     { 'src/http/a.ts': source("import '../../test/support/b.ts'") },
     /may not import \.\.\/\.\.\/test\/support\/b\.ts$/,
   ],
-  'a file in no room': [{ 'src/attic/a.ts': source('') }, /^src\/attic\/a\.ts:1 has no room/],
+  'a file in no layer': [{ 'src/attic/a.ts': source('') }, /^src\/attic\/a\.ts:1 has no layer/],
   'a circle': [
     {
       'src/lib/a.ts': source("import { b } from './b.ts'"),
@@ -189,7 +189,7 @@ const FAULTS: Readonly<Record<string, readonly [tree: Tree, finding: RegExp]>> =
 
 for (const [fault, [tree, finding]] of Object.entries(FAULTS)) {
   test(`found: ${fault}`, () => {
-    const findings = findUntidy({ ...TIDY, ...tree }, ROOMS)
+    const findings = findUntidy({ ...TIDY, ...tree }, LAYERS)
 
     assert.equal(findings.length, 1, findings.join('\n'))
     assert.match(findings[0] ?? '', finding)
@@ -197,7 +197,7 @@ for (const [fault, [tree, finding]] of Object.entries(FAULTS)) {
 }
 
 test('the project keeps its style rules', () => {
-  const untidy = findUntidy(readTree(join(import.meta.dirname, '..')), ROOMS)
+  const untidy = findUntidy(readTree(join(import.meta.dirname, '..')), LAYERS)
 
   assert.deepEqual(untidy, [])
 })

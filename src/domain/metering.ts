@@ -1,4 +1,4 @@
-// Validates upstream usage: each count is judged separately, replaced by an estimate when it is impossible, and clamped, never
+// Validates upstream usage: each count is metered separately, replaced by an estimate when it is impossible, and clamped, never
 // lowered, when it is above the maximum. Pure.
 import type { Tokens } from './credits.ts'
 
@@ -20,7 +20,11 @@ type Seen = {
   readonly unseen: boolean
 }
 
-export type Judged = { readonly tokens: Tokens; readonly source: 'upstream' | 'estimate'; readonly clamped: boolean }
+export type MeteredUsage = {
+  readonly tokens: Tokens
+  readonly source: 'upstream' | 'estimate'
+  readonly clamped: boolean
+}
 
 // `prompt_tokens` includes cached tokens, as in OpenAI's API.
 export function readUsage(value: unknown): Reported {
@@ -37,7 +41,7 @@ export function readUsage(value: unknown): Reported {
 }
 
 // For any answer, finished or not. Zero for a non-empty prompt, or for output that was received, is not a valid count.
-export function judge(reported: Reported, bounds: MeterBounds, seen: Seen, estimates: Estimates): Judged {
+export function meterUsage(reported: Reported, bounds: MeterBounds, seen: Seen, estimates: Estimates): MeteredUsage {
   const believable = believesPrompt(reported)
   const prompt = believable ? (reported.prompt as number) : estimates.prompt
   const completion = completionOf(reported.completion, bounds.completion, seen, estimates)
@@ -59,7 +63,7 @@ export function judge(reported: Reported, bounds: MeterBounds, seen: Seen, estim
   }
 }
 
-// The counts that `judge` will replace by an estimate or compare with one.
+// The counts that `meterUsage` will replace by an estimate or compare with one.
 export function unknowns(reported: Reported, seen: Seen): { readonly prompt: boolean; readonly completion: boolean } {
   return {
     prompt: !believesPrompt(reported),

@@ -32,7 +32,7 @@ export function probeCredential(credentialState: CredentialState, model: string,
   const { credential } = credentialState
   if (provider === undefined || credential === undefined) return
   const about = `${credentialState.provider}\n\n${credential.id}`
-  const onResult = (failure: Failure | undefined) => judge(credentialState, model, failure, targets)
+  const onResult = (failure: Failure | undefined) => applyResult(credentialState, model, failure, targets)
   if (!targets.probes.start(about, { provider, model, credential }, onResult)) return
   credentialState.probedAtMs = targets.clock.monotonic()
   if (credentialState.state === 'active') credentialState.state = 'suspected'
@@ -121,7 +121,7 @@ function findingOf(
 ): 'well' | 'nothing' | { readonly retryAfterMs: number } {
   if (failure === undefined || failure.kind === 'rejected') return 'well'
   if (failure.kind === 'credential' && failure.status === 401 && credentialState.credential !== undefined) {
-    judge(credentialState, state.model, failure, targets)
+    applyResult(credentialState, state.model, failure, targets)
     return 'nothing'
   }
   if (saysNothing(failure)) return 'nothing'
@@ -135,7 +135,12 @@ function findingOf(
 
 // The result of a probe with this credential. Only a second 401 confirms the rejection; a rejected credential becomes active
 // again only by an answer.
-function judge(credentialState: CredentialState, model: string, failure: Failure | undefined, targets: Targets): void {
+function applyResult(
+  credentialState: CredentialState,
+  model: string,
+  failure: Failure | undefined,
+  targets: Targets,
+): void {
   const { provider, credential } = credentialState
   if (credential === undefined) return
   if (failure?.kind === 'credential' && failure.status === 401) {

@@ -6,7 +6,7 @@ import { costOf, type Nano, NO_TOKENS, type Tokens } from '../domain/credits.ts'
 import { upstreamCostOf } from '../domain/dollars.ts'
 import { refusalFor } from '../domain/failure.ts'
 import type { Delivery, Receipt } from '../domain/handoff.ts'
-import { type Estimates, judge, readUsage, unknowns } from '../domain/metering.ts'
+import { type Estimates, meterUsage, readUsage, unknowns } from '../domain/metering.ts'
 import { mayReasonUnseen } from '../domain/reasoning.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { Considered } from '../domain/routing.ts'
@@ -152,7 +152,7 @@ function price(held: Held, delivery: Delivery, needs: SettleNeeds): Bill | Promi
   const bounds = { prompt: model.contextLength, completion: held.chat.n * outputBoundOf(model, held.capTokens) }
 
   function billBy(estimates: Estimates): Bill {
-    const { tokens, source, clamped } = judge(reported, bounds, seen, estimates)
+    const { tokens, source, clamped } = meterUsage(reported, bounds, seen, estimates)
     if (clamped) needs.onClamped(held.requestId)
     const upstreamCost = served?.cost === undefined ? null : upstreamCostOf(tokens, served.cost)
     return { tokens, source, cost: costOf(tokens, model.prices), upstreamCost }

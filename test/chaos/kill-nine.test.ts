@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { cli } from '../support/cli.ts'
-import { openConsistencyChecker, sqliteBooks, type Tally } from '../support/consistency-checker.ts'
+import { type Counts, openConsistencyChecker, sqliteLedger } from '../support/consistency-checker.ts'
 import { standardConfig, startGateway } from '../support/gateway.ts'
 import { openAccounts, startLoad } from '../support/load.ts'
 import { standardModel } from '../support/standard-config.ts'
@@ -14,17 +14,17 @@ import { CALM, ROUGH } from '../support/upstream-plan.ts'
 
 // More for a full run; the machine has two cores, so two gateways die by turns.
 const KILLS = Number(process.env.KILLS ?? 100)
-const LANES = 2
+const GATEWAYS = 2
 
 test(`${KILLS} times kill -9 under load: no lost row, no double charge, no stuck hold`, async t => {
-  const lanes = await Promise.all(Array.from({ length: LANES }, () => dieAndRise(KILLS / LANES)))
+  const gateways = await Promise.all(Array.from({ length: GATEWAYS }, () => dieAndRise(KILLS / GATEWAYS)))
 
-  const total = (name: keyof Tally) => lanes.reduce((sum, lane) => sum + lane[name], 0)
-  t.diagnostic(JSON.stringify(lanes))
-  assert.ok(total('whole') > KILLS && total('cut') > 0 && total('recovered') > KILLS, JSON.stringify(lanes))
+  const total = (name: keyof Counts) => gateways.reduce((sum, gateway) => sum + gateway[name], 0)
+  t.diagnostic(JSON.stringify(gateways))
+  assert.ok(total('whole') > KILLS && total('cut') > 0 && total('recovered') > KILLS, JSON.stringify(gateways))
 })
 
-async function dieAndRise(kills: number): Promise<Tally> {
+async function dieAndRise(kills: number): Promise<Counts> {
   await using upstream = await startUpstream()
   const models = [standardModel(), standardModel({ id: 'test/m2', targets: [{ provider: 'up2', model: 'm2' }] })]
   // Who is killed writes no coverage, and needs not be slowed down by it.
@@ -33,8 +33,8 @@ async function dieAndRise(kills: number): Promise<Tally> {
   const secrets = await openAccounts(gateway)
   // One that ends well leaves the compiled code behind, which makes all later starts quicker.
   await gateway.restart()
-  await using books = sqliteBooks(gateway.dataDir)
-  const checker = openConsistencyChecker(books, upstream, () => gateway.lines)
+  await using ledger = sqliteLedger(gateway.dataDir)
+  const checker = openConsistencyChecker(ledger, upstream, () => gateway.lines)
 
   for (let kill = 0; kill < kills; kill++) {
     const isRough = kill % 5 === 4
@@ -57,5 +57,5 @@ async function dieAndRise(kills: number): Promise<Tally> {
   await gateway.stop({ hurry: true })
   const { code, stdout } = await cli(gateway, ['audit', '--idle', '--json'])
   assert.equal(code, 0, stdout)
-  return checker.tally
+  return checker.counts
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withBounds } from '../support/bounds.ts'
-import { postgresBooks } from '../support/consistency-checker.ts'
+import { postgresLedger } from '../support/consistency-checker.ts'
 import { type Gateway, standardConfig } from '../support/gateway.ts'
 import { startNodes } from '../support/nodes.ts'
 import { hasPostgres } from '../support/postgres.ts'
@@ -23,7 +23,7 @@ if (hasPostgres()) {
     await using nodes = await startNodes(3, { config: standardConfig(upstream.url), ...bounds })
     const [first, second, victim] = nodes.all as [Gateway, Gateway, Gateway]
     const survivors = [first, second]
-    await using books = postgresBooks(nodes.url)
+    await using ledger = postgresLedger(nodes.url)
     const key = await first.createKey({ credits: '100' })
     const recoveredBy = (node: Gateway) =>
       node.logs
@@ -36,7 +36,7 @@ if (hasPostgres()) {
       const open = () => victim.openChat({}, { key: key.secret })
       const streams = await Promise.all(Array.from({ length: STREAMS }, open))
       await Promise.all(streams.map(stream => stream.nextChunk()))
-      await until('each has left a checkpoint', async () => (await books.countMarked()) === STREAMS, 30_000)
+      await until('each has left a checkpoint', async () => (await ledger.countMarked()) === STREAMS, 30_000)
       await victim.kill()
       for (const stream of streams) stream[Symbol.dispose]()
 

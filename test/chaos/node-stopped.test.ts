@@ -1,12 +1,12 @@
 // One of three nodes stands still for longer than its lease, again and again, and the answers to its commits are lost:
-// what the others recover is settled once, what it admits when it is back is left to it, and the books balance.
+// what the others recover is settled once, what it admits when it is back is left to it, and the ledger balance.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
 import { withBounds } from '../support/bounds.ts'
 import { commitCutter } from '../support/commit-cutter.ts'
-import { openConsistencyChecker, postgresBooks } from '../support/consistency-checker.ts'
+import { openConsistencyChecker, postgresLedger } from '../support/consistency-checker.ts'
 import { type Gateway, standardConfig } from '../support/gateway.ts'
 import { openAccounts, startLoad } from '../support/load.ts'
 import { startNodes } from '../support/nodes.ts'
@@ -30,8 +30,8 @@ if (hasPostgres()) {
     const victim = await nodes.start({ env: { DATABASE_URL: cutter.url } })
     const [first] = nodes.all as [Gateway]
     const secrets = await openAccounts(first)
-    await using books = postgresBooks(nodes.url)
-    const checker = openConsistencyChecker(books, upstream, () => nodes.all.flatMap(node => node.lines))
+    await using ledger = postgresLedger(nodes.url)
+    const checker = openConsistencyChecker(ledger, upstream, () => nodes.all.flatMap(node => node.lines))
     let early = 0
 
     for (let round = 0; round < ROUNDS; round++) {
@@ -56,7 +56,7 @@ if (hasPostgres()) {
     }
 
     assert.equal(early, 0, 'rows that were admitted after it was back were taken by others')
-    assert.ok(checker.tally.whole > 0, JSON.stringify(checker.tally))
+    assert.ok(checker.counts.whole > 0, JSON.stringify(checker.counts))
   })
 }
 

@@ -87,8 +87,8 @@ test("OpenAI's client for Node works unchanged", async t => {
   })
 
   await t.test('every refusal becomes its typed error', async () => {
-    const stranger = new OpenAI({ baseURL: fixture.baseUrl, apiKey: WRONG_KEY })
-    const unauthorized = await failure(stranger.chat.completions.create({ model: MODEL, messages }))
+    const unknownClient = new OpenAI({ baseURL: fixture.baseUrl, apiKey: WRONG_KEY })
+    const unauthorized = await failure(unknownClient.chat.completions.create({ model: MODEL, messages }))
     const tooHot = await failure(client.chat.completions.create({ model: MODEL, messages, temperature: 3 }))
     const unknown = await failure(client.chat.completions.create({ model: 'no/such', messages }))
 

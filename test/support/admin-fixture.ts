@@ -17,7 +17,7 @@ import { sessionCookies } from '../../src/http/admin/session-cookie.ts'
 import { encryptionWith } from '../../src/lib/encryption.ts'
 import { catalogMethods } from '../../src/server/wire-catalog-api.ts'
 import { idAt } from '../../src/store/sql/time-order.ts'
-import { ENGINES, openRooms } from './engines.ts'
+import { ENGINES, openRepositories } from './engines.ts'
 
 export const TOKEN = 'admin-token-of-this-test'
 export const PRICE = priceSnapshot({ prompt: 1n, completion: 2n, cacheRead: 3n, cacheWrite: 4n, request: 5n })
@@ -41,7 +41,7 @@ const HEALTH = {
 }
 
 export async function openAdminFixture() {
-  const rooms = await openRooms(ENGINES[0]!.open)
+  const repositories = await openRepositories(ENGINES[0]!.open)
   const forgotten: string[] = []
   const forgottenAccounts: string[] = []
   const aborted: string[] = []
@@ -49,22 +49,22 @@ export async function openAdminFixture() {
   const money = { exchange: EXCHANGE }
   const encryption = encryptionWith(randomBytes(32), 'credentials')
   const newId = () => randomUUIDv7()
-  const sessions = sessionMethods({ sessions: rooms.sessions, sessionsPerOperatorMax: 3, newId, randomBytes })
-  await rooms.operators.setRoot(createHash('sha256').update(TOKEN).digest('hex'))
+  const sessions = sessionMethods({ sessions: repositories.sessions, sessionsPerOperatorMax: 3, newId, randomBytes })
+  await repositories.operators.setRoot(createHash('sha256').update(TOKEN).digest('hex'))
   const app = fastify({ genReqId: newId, exposeHeadRoutes: false })
   sessionCookies(app)
   adminApi(app, {
-    clock: rooms.clock,
+    clock: repositories.clock,
     hasBegun: () => true,
-    operatorsOf: rooms.operators.bearers,
-    sessionsOf: sessionsOf(rooms.sessions),
-    touchSession: rooms.sessions.touch,
+    operatorsOf: repositories.operators.bearers,
+    sessionsOf: sessionsOf(repositories.sessions),
+    touchSession: repositories.sessions.touch,
     cameByTls: request => request.headers['x-forwarded-proto'] === 'https',
     addressOf: request => request.ip,
     jsonDepthMax: 32,
     keys: keyMethods({
-      keys: rooms.keys,
-      clock: rooms.clock,
+      keys: repositories.keys,
+      clock: repositories.clock,
       brand: { keyPrefix: 'svc_live_' },
       defaults: NO_FILE.defaults,
       defaultAccountId: () => undefined,
@@ -74,33 +74,37 @@ export async function openAdminFixture() {
       onKeyChanged: () => undefined,
       abortStreams: id => void aborted.push(id),
     }),
-    accounts: accountMethods({ accounts: rooms.accounts, newId, forgetAccount: id => void forgottenAccounts.push(id) }),
+    accounts: accountMethods({
+      accounts: repositories.accounts,
+      newId,
+      forgetAccount: id => void forgottenAccounts.push(id),
+    }),
     nodes: nodeMethods({ nodes: { list: async () => [] } }),
-    reports: reportMethods({ usage: rooms.usage, clock: rooms.clock }),
-    events: eventMethods({ events: rooms.events }),
-    operators: operatorMethods({ operators: rooms.operators, operatorsMax: 5, newId, randomBytes }),
+    reports: reportMethods({ usage: repositories.usage, clock: repositories.clock }),
+    events: eventMethods({ events: repositories.events }),
+    operators: operatorMethods({ operators: repositories.operators, operatorsMax: 5, newId, randomBytes }),
     sessions,
     settings: () => assert.fail('not asked here'),
     catalog: catalogMethods({
-      catalog: rooms.catalog,
+      catalog: repositories.catalog,
       catalogService: {
         encryption,
         exchange: () => money.exchange,
         credentialsOf: () => [],
-        refresh: async () => void refreshed.push(rooms.clock.now()),
+        refresh: async () => void refreshed.push(repositories.clock.now()),
         apply: () => assert.fail('there is no file here'),
       },
       config: { allowPrivateUpstreams: false, bounds: BOUNDS },
       healthOf: () => HEALTH,
       newId,
-      clock: rooms.clock,
+      clock: repositories.clock,
     }),
     onBug: error => assert.fail(String(error)),
   })
   const base = await app.listen({ port: 0, host: '127.0.0.1' })
 
   return {
-    rooms,
+    repositories,
     forgotten,
     forgottenAccounts,
     aborted,
@@ -123,7 +127,7 @@ export async function openAdminFixture() {
     },
     async addUsage(at: number, model: string) {
       const id = idAt(at)
-      await rooms.sql.run(
+      await repositories.sql.run(
         `INSERT INTO usage (request_id, account_id, key_id, secret_last4, endpoint, model_requested, stream, state, outcome,
            cost, price, created_at, client_ip)
          VALUES ($1, 'acct_1', 'key_1', 'abcd', 'chat.completions', $2, 0, 'settled', 'completed', 7, $3, $4, '192.0.2.1')`,
@@ -133,7 +137,7 @@ export async function openAdminFixture() {
     },
     async [Symbol.asyncDispose]() {
       await app.close()
-      await rooms[Symbol.asyncDispose]()
+      await repositories[Symbol.asyncDispose]()
     },
   }
 }

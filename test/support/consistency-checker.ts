@@ -12,10 +12,10 @@ import { until } from './until.ts'
 import type { Upstream } from './upstream.ts'
 import { credits } from './usage.ts'
 
-export type Tally = { rows: number; whole: number; cut: number; recovered: number }
+export type Counts = { rows: number; whole: number; cut: number; recovered: number }
 
 // The store's own rows, read past the gateway.
-export type AccountBalances = AsyncDisposable & {
+export type Ledger = AsyncDisposable & {
   audit(): Promise<AuditReport>
   rowsAfter(requestId: string): Promise<readonly BookedRow[]>
   find(requestIds: readonly string[]): Promise<readonly BookedRow[]>
@@ -31,27 +31,27 @@ export type BookedRow = {
 }
 
 export type ConsistencyChecker = {
-  readonly tally: Tally
+  readonly counts: Counts
   // To be called when no request is in flight; rows of a dead process may still wait for their recovery.
   check(responses: readonly SeenResponse[]): Promise<void>
 }
 
 // `said`: what the gateways printed, for the report.
 export function openConsistencyChecker(
-  books: AccountBalances,
+  ledger: Ledger,
   upstream: Upstream,
   said: () => readonly string[],
 ): ConsistencyChecker {
   const generations = new Map<string, number>()
-  const tally: Tally = { rows: 0, whole: 0, cut: 0, recovered: 0 }
+  const counts: Counts = { rows: 0, whole: 0, cut: 0, recovered: 0 }
   let checkedUntil = ''
 
   function checkResponse({ requestId, status, cost }: SeenResponse, row: BookedRow | undefined): void {
     const told = row === undefined ? said().filter(line => line.includes(requestId)) : []
     assert.ok(row, `I6: a caller saw ${requestId} (${status}), which has no row\n${told.join('\n')}`)
-    if (cost === undefined) tally.cut += 1
+    if (cost === undefined) counts.cut += 1
     else {
-      tally.whole += 1
+      counts.whole += 1
       assert.equal(row.state, 'settled', `I13: ${requestId} (${status}) was answered but is ${row.state}`)
       assert.equal(credits(row.cost), cost, `I13: ${requestId} (${status})`)
     }
@@ -61,8 +61,8 @@ export function openConsistencyChecker(
     const id = row.request_id
     const called = generations.get(id) ?? 0
     checkedUntil = id
-    tally.rows += 1
-    if (row.state === 'recovered') tally.recovered += 1
+    counts.rows += 1
+    if (row.state === 'recovered') counts.recovered += 1
     assert.notEqual(row.state, 'open', `I9: ${id}`)
     if (row.cost > 0n) assert.ok(called > 0, `I10: ${id} costs ${row.cost}, but the upstream never saw it`)
     if (row.outcome === 'completed') {
@@ -72,26 +72,26 @@ export function openConsistencyChecker(
   }
 
   return {
-    tally,
+    counts,
     async check(responses) {
-      await until('no row is open', async () => (await books.countOpen()) === 0, 30_000)
-      const report = await books.audit()
+      await until('no row is open', async () => (await ledger.countOpen()) === 0, 30_000)
+      const report = await ledger.audit()
       assert.ok(report.ok, JSON.stringify(report.findings.filter(finding => finding.broken > 0)))
       const fresh = upstream.journal.splice(0).map(entry => String(entry.requestId))
       for (const id of fresh) generations.set(id, (generations.get(id) ?? 0) + 1)
 
-      const found = await books.find([...fresh, ...responses.map(({ requestId }) => requestId)])
+      const found = await ledger.find([...fresh, ...responses.map(({ requestId }) => requestId)])
       const rows = new Map(found.map(row => [row.request_id, row]))
       for (const response of responses) checkResponse(response, rows.get(response.requestId))
       for (const id of fresh) assert.ok(rows.has(id), `I11: the upstream was called for ${id}, which has no row`)
-      for (const row of await books.rowsAfter(checkedUntil)) checkRow(row)
+      for (const row of await ledger.rowsAfter(checkedUntil)) checkRow(row)
     },
   }
 }
 
 const COLUMNS = 'request_id, state, outcome, cost, attempts'
 
-export function sqliteBooks(dataDir: string): AccountBalances {
+export function sqliteLedger(dataDir: string): Ledger {
   const file = join(dataDir, 'turnpike.db')
   const db = new DatabaseSync(file, { readOnly: true, timeout: 5000, readBigInts: true })
   const after = db.prepare(`SELECT ${COLUMNS} FROM usage WHERE request_id > ? ORDER BY 1`)
@@ -108,7 +108,7 @@ export function sqliteBooks(dataDir: string): AccountBalances {
   }
 }
 
-export function postgresBooks(url: string): AccountBalances & { countMarked(): Promise<number> } {
+export function postgresLedger(url: string): Ledger & { countMarked(): Promise<number> } {
   const types = { getTypeParser: (oid: number) => (oid === 20 ? BigInt : (text: string) => text) }
   const pool = new pg.Pool({ connectionString: url, max: 1, types })
   const ask = async (text: string, values: unknown[]) => (await pool.query<BookedRow>(text, values)).rows

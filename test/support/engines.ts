@@ -1,4 +1,4 @@
-// The engines that the contract suites run over, and the operator's rooms opened on one of them with a clock that only
+// The engines that the contract suites run over, and the operator's repositories opened on one of them with a clock that only
 // the test moves.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -27,9 +27,9 @@ export const runsOn = (engine: string, runs: number) => (engine === 'sqlite' ? r
 
 export const OPERATOR: Actor = { name: 'operator', address: '192.0.2.7' }
 
-export type Rooms = Awaited<ReturnType<typeof openRooms>>
+export type Repositories = Awaited<ReturnType<typeof openRepositories>>
 
-export async function openRooms(open: Engine['open'], clock: ManualClock = manualClock()) {
+export async function openRepositories(open: Engine['open'], clock: ManualClock = manualClock()) {
   const { sql, close } = await open(clock)
   return {
     sql,

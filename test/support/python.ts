@@ -43,14 +43,14 @@ function made(folder: string, requirements: string): Python | string {
     () => installBeside(folder, requirements),
     () => installDebian() ?? installIntoVenv(folder, requirements),
   ]
-  const troubles: string[] = []
+  const problems: string[] = []
   for (const way of ways) {
-    const trouble = way()
+    const problem = way()
     const python = readyIn(folder)
     if (python !== undefined) return python
-    troubles.push(trouble ?? 'unknown')
+    problems.push(problem ?? 'unknown')
   }
-  return `Python with ${requirements} is missing (apt-get install python3-venv). Tried:\n${troubles.join('\n')}`
+  return `Python with ${requirements} is missing (apt-get install python3-venv). Tried:\n${problems.join('\n')}`
 }
 
 function installIntoVenv(folder: string, requirements: string): string | undefined {

@@ -6,10 +6,10 @@ import { type Import, importsOf, lineAt, type SourceText, takeApart } from './so
 
 export type Tree = Readonly<Record<string, string>>
 
-// The first room whose name begins a file's path under src/ is the file's; it may import itself and what is listed.
-export type Rooms = readonly (readonly [room: string, mayImport: readonly string[]])[]
+// The first layer whose name begins a file's path under src/ is the file's; it may import itself and what is listed.
+export type Layers = readonly (readonly [layer: string, mayImport: readonly string[]])[]
 
-export function findUntidy(tree: Tree, rooms: Rooms): string[] {
+export function findUntidy(tree: Tree, layers: Layers): string[] {
   const sources = new Map<string, Source>()
   for (const [path, text] of Object.entries(tree)) {
     if (!/\.(ts|tsx|js|mjs)$/.test(path)) continue
@@ -17,7 +17,7 @@ export function findUntidy(tree: Tree, rooms: Rooms): string[] {
     sources.set(path, { ...parts, path, imports: importsOf(parts.code) })
   }
   return [
-    ...[...sources.values()].flatMap(source => [...wrongImports(source, rooms), ...wrongWords(source)]),
+    ...[...sources.values()].flatMap(source => [...wrongImports(source, layers), ...wrongWords(source)]),
     ...circles(sources),
     ...idleBounds(sources),
     ...Object.entries(tree).flatMap(([path, text]) => [
@@ -48,17 +48,17 @@ export function readTree(root: string): Tree {
 
 type Source = SourceText & { readonly path: string; readonly imports: readonly Import[] }
 
-function wrongImports({ path, imports }: Source, rooms: Rooms): string[] {
+function wrongImports({ path, imports }: Source, layers: Layers): string[] {
   const own = inSrc(path)
   if (own === undefined) return []
-  const room = rooms.find(([name]) => own.startsWith(name))
-  if (room === undefined) return [`${path}:1 has no room: the table of rooms does not know it`]
-  const allowed = [room[0], ...room[1]]
+  const layer = layers.find(([name]) => own.startsWith(name))
+  if (layer === undefined) return [`${path}:1 has no layer: the table of layers does not know it`]
+  const allowed = [layer[0], ...layer[1]]
   return imports.flatMap(({ from, line }) => {
     if (!from.startsWith('.')) return []
     const target = inSrc(normalize(join(dirname(path), from)))
     if (target !== undefined && allowed.some(name => target.startsWith(name))) return []
-    return [`${path}:${line} upward import: ${room[0]} may not import ${target ?? from}`]
+    return [`${path}:${line} upward import: ${layer[0]} may not import ${target ?? from}`]
   })
 }
 

@@ -47,15 +47,15 @@ export function openWire(plan: Plan, entry: JournalEntry, res: ServerResponse): 
     },
     async write(data) {
       const bytes = typeof data === 'string' ? Buffer.from(data) : data
-      const room = (plan.dieAfterBytes ?? Number.POSITIVE_INFINITY) - entry.bytes
-      const piece = bytes.length < room ? bytes : bytes.subarray(0, room)
+      const remaining = (plan.dieAfterBytes ?? Number.POSITIVE_INFINITY) - entry.bytes
+      const piece = bytes.length < remaining ? bytes : bytes.subarray(0, remaining)
       if (!plan.oneByteAtATime) await push(piece)
       else
         for (let i = 0; i < piece.length; i++) {
           await push(piece.subarray(i, i + 1))
           await setImmediate(undefined, { signal: gone })
         }
-      if (bytes.length >= room) await die(plan.dieBy ?? 'close')
+      if (bytes.length >= remaining) await die(plan.dieBy ?? 'close')
     },
     async sleep(ms) {
       if (ms !== undefined && ms > 0) await setTimeout(ms, undefined, { signal: gone })

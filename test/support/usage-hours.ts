@@ -7,7 +7,7 @@ import type { ReservationRequest, Store } from '../../src/store/contract/store.t
 import { rollUp } from '../../src/store/roll-up.ts'
 import { idAt } from '../../src/store/sql/time-order.ts'
 import { bill, type Fixture } from './billing-stores.ts'
-import type { Rooms } from './engines.ts'
+import type { Repositories } from './engines.ts'
 
 export const SOME_HOUR = Math.floor(Date.UTC(2026, 2, 3, 22) / HOUR_MS)
 
@@ -36,8 +36,8 @@ export async function rollUpAll(store: Store, overForMs = 0): Promise<number> {
   return rolled
 }
 
-// The same of rooms without a store around them.
-export async function rollAll({ hours }: Rooms, overForMs = 0): Promise<void> {
+// The same of repositories without a store around them.
+export async function rollAll({ hours }: Repositories, overForMs = 0): Promise<void> {
   for (let more = true; more; ) more = (await rollUp(overForMs, { read: hours, write: hours })).more
 }
 

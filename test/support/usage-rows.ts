@@ -1,10 +1,14 @@
 // Usage rows written straight into the table, at whatever time a test wants them to be of.
 import type { Param } from '../../src/store/sql/sql.ts'
 import { idAt } from '../../src/store/sql/time-order.ts'
-import type { Rooms } from './engines.ts'
+import type { Repositories } from './engines.ts'
 
 // Gives its request id.
-export async function addRow(rooms: Rooms, at: number, more: Readonly<Record<string, Param>> = {}): Promise<string> {
+export async function addRow(
+  repositories: Repositories,
+  at: number,
+  more: Readonly<Record<string, Param>> = {},
+): Promise<string> {
   const row: Record<string, Param> = {
     request_id: idAt(at),
     account_id: 'acct_1',
@@ -20,7 +24,7 @@ export async function addRow(rooms: Rooms, at: number, more: Readonly<Record<str
     ...more,
   }
   const names = Object.keys(row)
-  await rooms.sql.run(
+  await repositories.sql.run(
     `INSERT INTO usage (${names.join(', ')}) VALUES (${names.map((_, i) => `$${i + 1}`).join(', ')})`,
     Object.values(row),
   )

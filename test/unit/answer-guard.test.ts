@@ -37,10 +37,10 @@ test('an event over its bound does not pass, in one line or in many', () => {
 test("Amazon's frames within their bound pass, however they are cut; one that says it is longer does not", () => {
   const { pieces } = amazonAnswer([{ a: {} }, { bc: { d: 'e' } }])
   const frames = Buffer.concat(pieces.map(piece => Buffer.from(piece)))
-  const roomy = { ...bounds, sseEventBytesMax: 200 }
+  const largeEnough = { ...bounds, sseEventBytesMax: 200 }
 
   for (let size = 1; size <= frames.length; size++) {
-    assert.equal(first(guarded(FRAMES, cut(frames, size), roomy)), undefined)
+    assert.equal(first(guarded(FRAMES, cut(frames, size), largeEnough)), undefined)
     assert.match(first(guarded(FRAMES, cut(frames, size))) ?? '', /over 64 bytes/)
   }
 })

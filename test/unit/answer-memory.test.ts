@@ -25,7 +25,11 @@ test('past its share an account waits, others do not, and what is released goes 
 test('where the node is full, a newcomer does not overtake an account that waits', () => {
   const memory = answerMemory({ bytesMax: 100, bytesMaxPerAccount: 100 })
   const resumed: string[] = []
-  const [a, b, c] = ['a', 'b', 'c'].map(name => memory.open(name, () => resumed.push(name))) as [Room, Room, Room]
+  const [a, b, c] = ['a', 'b', 'c'].map(name => memory.open(name, () => resumed.push(name))) as [
+    Reservation,
+    Reservation,
+    Reservation,
+  ]
 
   assert.deepEqual([a.take(90), b.take(30), c.take(5)], [true, false, false])
   resumed.length = 0
@@ -34,7 +38,7 @@ test('where the node is full, a newcomer does not overtake an account that waits
   assert.deepEqual(resumed, ['b', 'c'])
 })
 
-type Room = AnswerReservation
+type Reservation = AnswerReservation
 
 test('answers that grow step by step all come to their end, within the bound and one answer more', () => {
   const step = fc.record({
@@ -48,10 +52,10 @@ test('answers that grow step by step all come to their end, within the bound and
         const answer = {
           sizes: [...sizes],
           waits: false,
-          room: undefined as AnswerReservation | undefined,
+          reservation: undefined as AnswerReservation | undefined,
           sent: false,
         }
-        answer.room = memory.open(`account ${account}`, () => {
+        answer.reservation = memory.open(`account ${account}`, () => {
           answer.waits = false
         })
         return answer
@@ -62,12 +66,12 @@ test('answers that grow step by step all come to their end, within the bound and
         assert.ok(ready.length > 0, 'all wait for each other')
         const answer = ready[choices.next().value % ready.length] as (typeof open)[number]
         const size = answer.sizes.shift()
-        if (size !== undefined) answer.waits = !answer.room?.take(size)
+        if (size !== undefined) answer.waits = !answer.reservation?.take(size)
         else if (!answer.sent) {
-          answer.room?.complete()
+          answer.reservation?.complete()
           answer.sent = true
         } else {
-          answer.room?.release()
+          answer.reservation?.release()
           left = left.filter(one => one !== answer)
         }
         assert.ok(memory.bytes <= 64 + ANSWER_MAX, `${memory.bytes} bytes`)

@@ -60,9 +60,9 @@ const DROPPED = `${WITHOUT_OPEN}; DELETE FROM usage; UPDATE usage_rolled SET dro
   UPDATE ledger SET request_id = '00000000-0001-7-3' WHERE kind = 'correction'`
 
 test('sound books pass, and every invariant was looked at', () => {
-  using books = openBooks()
+  using ledger = openLedger()
 
-  const report = auditDatabase(books.path, { idle: false, now: NOW })
+  const report = auditDatabase(ledger.path, { idle: false, now: NOW })
 
   assert.deepEqual(
     report.findings.filter(finding => finding.broken > 0),
@@ -185,9 +185,9 @@ const DAMAGES: readonly (readonly [promise: string, sql: string, invariants: rea
 for (const [damage, sql, invariants] of DAMAGES) {
   test(`the audit sees ${damage}`, () => {
     // Whoever changes a row says so; only where the sums are what is damaged are they to be true.
-    using books = openBooks(invariants.includes('sums') ? sql : `${sql}; ${CHANGED}`)
+    using ledger = openLedger(invariants.includes('sums') ? sql : `${sql}; ${CHANGED}`)
 
-    const report = auditDatabase(books.path, { idle: false, now: NOW })
+    const report = auditDatabase(ledger.path, { idle: false, now: NOW })
 
     const broken = report.findings.filter(finding => finding.broken > 0)
     assert.deepEqual(
@@ -214,9 +214,9 @@ const ALLOWED: readonly (readonly [what: string, sql: string])[] = [
 
 for (const [what, sql] of ALLOWED) {
   test(`the audit allows ${what}`, () => {
-    using books = openBooks(`${sql}; ${CHANGED}`)
+    using ledger = openLedger(`${sql}; ${CHANGED}`)
 
-    const report = auditDatabase(books.path, { idle: false, now: NOW })
+    const report = auditDatabase(ledger.path, { idle: false, now: NOW })
 
     assert.deepEqual(
       report.findings.filter(finding => finding.broken > 0),
@@ -226,9 +226,9 @@ for (const [what, sql] of ALLOWED) {
 }
 
 test('with no request in flight, an open row and a hold are broken promises', () => {
-  using books = openBooks()
+  using ledger = openLedger()
 
-  const report = auditDatabase(books.path, { idle: true, now: NOW })
+  const report = auditDatabase(ledger.path, { idle: true, now: NOW })
 
   const broken = report.findings.filter(finding => finding.broken > 0)
   assert.deepEqual(
@@ -238,14 +238,14 @@ test('with no request in flight, an open row and a hold are broken promises', ()
 })
 
 test('an hour whose sums are not to be true is not judged by them, nor a day of it', () => {
-  using books = openBooks(`UPDATE usage_hour SET cost = 1; UPDATE usage_rolled SET mark = 4`)
+  using ledger = openLedger(`UPDATE usage_hour SET cost = 1; UPDATE usage_rolled SET mark = 4`)
 
-  assert.equal(auditDatabase(books.path, { idle: false, now: NOW }).ok, true)
+  assert.equal(auditDatabase(ledger.path, { idle: false, now: NOW }).ok, true)
 })
 
 test('sums stand for the rows of an hour that was dropped, and for those that are being deleted', () => {
-  using gone = openBooks(DROPPED)
-  using going = openBooks('UPDATE usage_rolled SET dropped = 1; ' + WITHOUT_OPEN)
+  using gone = openLedger(DROPPED)
+  using going = openLedger('UPDATE usage_rolled SET dropped = 1; ' + WITHOUT_OPEN)
 
   for (const { path } of [gone, going]) {
     const report = auditDatabase(path, { idle: true, now: NOW })
@@ -257,26 +257,26 @@ test('sums stand for the rows of an hour that was dropped, and for those that ar
 })
 
 test('the audit reads beside a writer in the middle of a transaction, and sees none of it', () => {
-  using books = openBooks()
-  const writer = new DatabaseSync(books.path)
+  using ledger = openLedger()
+  const writer = new DatabaseSync(ledger.path)
   writer.exec('BEGIN IMMEDIATE; UPDATE account SET available = available + 1')
 
-  const report = auditDatabase(books.path, { idle: false, now: NOW })
+  const report = auditDatabase(ledger.path, { idle: false, now: NOW })
 
   assert.equal(report.ok, true)
   writer.close()
 })
 
 test('a file that is missing, foreign or no database is refused by name', () => {
-  using books = openBooks()
-  const foreign = join(books.dir, 'foreign.db')
+  using ledger = openLedger()
+  const foreign = join(ledger.dir, 'foreign.db')
   const other = new DatabaseSync(foreign)
   other.exec('CREATE TABLE t (x)')
   other.close()
-  const junk = join(books.dir, 'junk.db')
+  const junk = join(ledger.dir, 'junk.db')
   writeFileSync(junk, 'junk '.repeat(1000))
 
-  for (const path of [join(books.dir, 'none.db'), foreign, junk]) {
+  for (const path of [join(ledger.dir, 'none.db'), foreign, junk]) {
     assert.throws(() => auditDatabase(path, { idle: false, now: NOW }), {
       name: 'NotAuditable',
       message: new RegExp(path),
@@ -285,24 +285,24 @@ test('a file that is missing, foreign or no database is refused by name', () => 
 })
 
 test('books of a schema that lacks what is looked at are refused with what to do', () => {
-  using books = openBooks('PRAGMA user_version = 8')
+  using ledger = openLedger('PRAGMA user_version = 8')
 
-  assert.throws(() => auditDatabase(books.path, { idle: false, now: NOW }), /older version .*start this version once/)
+  assert.throws(() => auditDatabase(ledger.path, { idle: false, now: NOW }), /older version .*start this version once/)
 })
 
 test('a data dir is locked by one holder at a time, and free after its release', () => {
-  using books = openBooks()
-  const first = lockDataDir(books.dir)
+  using ledger = openLedger()
+  const first = lockDataDir(ledger.dir)
 
   assert.notEqual(first, 'taken')
-  assert.equal(lockDataDir(books.dir), 'taken')
+  assert.equal(lockDataDir(ledger.dir), 'taken')
   if (first !== 'taken') first.release()
-  const second = lockDataDir(books.dir)
+  const second = lockDataDir(ledger.dir)
   assert.notEqual(second, 'taken')
   if (second !== 'taken') second.release()
 })
 
-function openBooks(damage = '') {
+function openLedger(damage = '') {
   const dir = mkdtempSync(join(tmpdir(), 'turnpike-audit-'))
   const path = join(dir, 'turnpike.db')
   const db = new DatabaseSync(path, { enableForeignKeyConstraints: false })

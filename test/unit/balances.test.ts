@@ -43,7 +43,7 @@ const step = fc.oneof(
 test('over any history the account adds up, nothing is negative, and credits and debts never stand side by side', () => {
   fc.assert(
     fc.property(amount, fc.option(amount, { nil: null }), fc.array(step, { maxLength: 60 }), (start, limit, steps) => {
-      const books = account(start)
+      const balances = account(start)
       const mine = key(limit)
       const open: bigint[] = []
       let funded = start
@@ -51,32 +51,32 @@ test('over any history the account adds up, nothing is negative, and credits and
 
       for (const now of steps) {
         if (now.do === 'hold') {
-          const decision = decideHold(entry(now), books, mine)
+          const decision = decideHold(entry(now), balances, mine)
           if (decision.kind === 'insufficient_funds') continue
-          assert.equal(books.owed, 0n)
+          assert.equal(balances.owed, 0n)
           assert.ok(limit === null || mine.spent + mine.held + decision.hold <= limit)
-          takeHold(decision.hold, books, mine)
+          takeHold(decision.hold, balances, mine)
           open.push(decision.hold)
         } else if (now.do === 'settle' && open.length > 0) {
           const [hold = 0n] = open.splice(now.which % open.length, 1)
-          bookCost(hold, now.cost, books, mine)
+          bookCost(hold, now.cost, balances, mine)
           charged += now.cost
         } else if (now.do === 'topup') {
           // As the ledger's statement does it: debts first.
-          const net = books.available - books.owed + now.amount
-          books.available = net > 0n ? net : 0n
-          books.owed = net < 0n ? -net : 0n
+          const net = balances.available - balances.owed + now.amount
+          balances.available = net > 0n ? net : 0n
+          balances.owed = net < 0n ? -net : 0n
           funded += now.amount
         }
 
-        assert.equal(books.available + books.held - books.owed, funded - charged)
+        assert.equal(balances.available + balances.held - balances.owed, funded - charged)
         assert.equal(
-          books.held,
+          balances.held,
           open.reduce((sum, hold) => sum + hold, 0n),
         )
-        assert.deepEqual([mine.held, mine.spent, books.spent], [books.held, charged, charged])
-        for (const part of Object.values(books)) assert.ok(part >= 0n)
-        assert.ok(books.available === 0n || books.owed === 0n)
+        assert.deepEqual([mine.held, mine.spent, balances.spent], [balances.held, charged, charged])
+        for (const part of Object.values(balances)) assert.ok(part >= 0n)
+        assert.ok(balances.available === 0n || balances.owed === 0n)
       }
     }),
   )
@@ -132,8 +132,8 @@ test('the smaller of account and key decides, and the refusal says which', () =>
 
 test('credits that others hold are worth waiting for only if account and key would both afford the request then', () => {
   const held = account(50n, { held: 100n })
-  const waits = (books: AccountBalances, mine: KeyBalances) => {
-    const decision = decideHold(entry(), books, mine)
+  const waits = (balances: AccountBalances, mine: KeyBalances) => {
+    const decision = decideHold(entry(), balances, mine)
     return decision.kind === 'insufficient_funds' && decision.heldByOthers
   }
 

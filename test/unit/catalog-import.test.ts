@@ -4,12 +4,12 @@ import { test } from 'node:test'
 import { importMethod } from '../../src/admin/catalog-import.ts'
 import { Refusal } from '../../src/domain/refusal.ts'
 import { provider } from '../support/catalog.ts'
-import { ENGINES, OPERATOR, openRooms } from '../support/engines.ts'
+import { ENGINES, OPERATOR, openRepositories } from '../support/engines.ts'
 
 test('a long list is read a few models at a time, and between them others have their turn', async () => {
-  await using rooms = await openRooms(ENGINES[0]!.open)
+  await using repositories = await openRepositories(ENGINES[0]!.open)
   const one = { provider: provider('acme'), entered: '{}', active: true, credentials: [] }
-  await rooms.catalog.createProvider(one, 9, OPERATOR)
+  await repositories.catalog.createProvider(one, 9, OPERATOR)
   let turn = 0
   const readIn = new Map<number, number>()
   const next = () => {
@@ -24,7 +24,14 @@ test('a long list is read a few models at a time, and between them others have t
       throw new Refusal('invalid_value', { message: 'for this test nothing is taken' })
     },
   }
-  const needs = { catalog: rooms.catalog, reader, newId: () => 'id', providersMax: 9, modelsMax: 9, clock: rooms.clock }
+  const needs = {
+    catalog: repositories.catalog,
+    reader,
+    newId: () => 'id',
+    providersMax: 9,
+    modelsMax: 9,
+    clock: repositories.clock,
+  }
 
   const order = { list: 'openrouter', provider: 'acme', context_length: 1000, max_output_tokens: 100 }
 

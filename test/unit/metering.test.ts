@@ -1,9 +1,9 @@
-// What an upstream says about tokens, judged: believed within bounds, clamped above them, estimated where it cannot be
+// What an upstream says about tokens, metered: believed within bounds, clamped above them, estimated where it cannot be
 // true; whatever it says, the counts that come out can be billed.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { judge, readUsage, unknowns } from '../../src/domain/metering.ts'
+import { meterUsage, readUsage, unknowns } from '../../src/domain/metering.ts'
 
 const BOUNDS = { prompt: 1000, completion: 200 }
 const ESTIMATES = { prompt: 50, completion: 20 }
@@ -30,7 +30,7 @@ test('whatever an upstream reports, the counts are whole, within their bounds, a
   )
   fc.assert(
     fc.property(reports, fc.boolean(), fc.boolean(), (report, output, finished) => {
-      const { tokens } = judge(readUsage(report), BOUNDS, { output, finished, unseen: false }, ESTIMATES)
+      const { tokens } = meterUsage(readUsage(report), BOUNDS, { output, finished, unseen: false }, ESTIMATES)
 
       for (const count of Object.values(tokens)) assert.ok(Number.isSafeInteger(count) && count >= 0)
       assert.ok(tokens.prompt > 0 && tokens.prompt <= BOUNDS.prompt)
@@ -44,34 +44,34 @@ test('whatever an upstream reports, the counts are whole, within their bounds, a
 test('a count within its bound is believed to the token', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 1000 }), fc.integer({ min: 1, max: 200 }), (prompt, completion) => {
-      const judged = judge(usage(prompt, completion), BOUNDS, SEEN, ESTIMATES)
+      const metered = meterUsage(usage(prompt, completion), BOUNDS, SEEN, ESTIMATES)
 
-      assert.deepEqual([judged.tokens.prompt, judged.tokens.completion], [prompt, completion])
-      assert.deepEqual([judged.source, judged.clamped], ['upstream', false])
+      assert.deepEqual([metered.tokens.prompt, metered.tokens.completion], [prompt, completion])
+      assert.deepEqual([metered.source, metered.clamped], ['upstream', false])
     }),
   )
 })
 
 test('a count above its bound becomes the bound, never the lower estimate, and is told', () => {
   for (const huge of [1001, 1e15, 1e300]) {
-    const judged = judge(usage(huge, huge), BOUNDS, SEEN, ESTIMATES)
+    const metered = meterUsage(usage(huge, huge), BOUNDS, SEEN, ESTIMATES)
 
-    assert.deepEqual([judged.tokens.prompt, judged.tokens.completion], [1000, 200])
-    assert.deepEqual([judged.source, judged.clamped], ['upstream', true])
+    assert.deepEqual([metered.tokens.prompt, metered.tokens.completion], [1000, 200])
+    assert.deepEqual([metered.source, metered.clamped], ['upstream', true])
   }
 })
 
-test('each count is judged by itself', () => {
-  const badPrompt = judge(usage(-1, 7), BOUNDS, SEEN, ESTIMATES)
-  const badOutput = judge(usage(7, 1.5), BOUNDS, SEEN, ESTIMATES)
+test('each count is metered by itself', () => {
+  const badPrompt = meterUsage(usage(-1, 7), BOUNDS, SEEN, ESTIMATES)
+  const badOutput = meterUsage(usage(7, 1.5), BOUNDS, SEEN, ESTIMATES)
 
   assert.deepEqual([badPrompt.tokens.prompt, badPrompt.tokens.completion, badPrompt.source], [50, 7, 'estimate'])
   assert.deepEqual([badOutput.tokens.prompt, badOutput.tokens.completion, badOutput.source], [7, 20, 'estimate'])
 })
 
 test('zero output is believed only where none was seen', () => {
-  const nothing = judge(usage(7, 0), BOUNDS, { output: false, finished: true, unseen: false }, ESTIMATES)
-  const something = judge(usage(7, 0), BOUNDS, SEEN, ESTIMATES)
+  const nothing = meterUsage(usage(7, 0), BOUNDS, { output: false, finished: true, unseen: false }, ESTIMATES)
+  const something = meterUsage(usage(7, 0), BOUNDS, SEEN, ESTIMATES)
 
   assert.deepEqual([nothing.tokens.completion, nothing.source], [0, 'upstream'])
   assert.deepEqual([something.tokens.completion, something.source], [20, 'estimate'])
@@ -79,7 +79,8 @@ test('zero output is believed only where none was seen', () => {
 
 test("of an unfinished stream the higher of the upstream's last count and the estimate counts", () => {
   const unfinished = { output: true, finished: false, unseen: false }
-  const counts = (completion: unknown) => judge(usage(7, completion), BOUNDS, unfinished, ESTIMATES).tokens.completion
+  const counts = (completion: unknown) =>
+    meterUsage(usage(7, completion), BOUNDS, unfinished, ESTIMATES).tokens.completion
 
   assert.deepEqual([counts(5), counts(20), counts(90), counts(undefined)], [20, 20, 90, 20])
 })
@@ -93,27 +94,28 @@ test('details that do not fit count nothing, and those of other dialects are rea
     prompt_tokens_details: { cached_tokens: 6, cache_write_tokens: 5 },
     completion_tokens_details: { reasoning_tokens: 6 },
   })
-  const { tokens } = judge(over, BOUNDS, SEEN, ESTIMATES)
+  const { tokens } = meterUsage(over, BOUNDS, SEEN, ESTIMATES)
   const deepseek = readUsage({ prompt_tokens: 10, completion_tokens: 5, prompt_cache_hit_tokens: 4 })
 
   assert.deepEqual([tokens.cached, tokens.cacheWrite, tokens.reasoning], [0, 0, 0])
   assert.equal(deepseek.cached, 4)
 })
 
-test('an estimate is asked for exactly where it can change what is judged', () => {
+test('an estimate is asked for exactly where it can change what is metered', () => {
   const count = fc.option(fc.integer({ min: 0, max: 150 }), { nil: undefined })
   fc.assert(
     fc.property(count, count, fc.boolean(), fc.boolean(), (prompt, completion, output, finished) => {
       const seen = { output, finished, unseen: false }
       const asked = unknowns(usage(prompt, completion), seen)
-      const judged = (estimates: typeof ESTIMATES) => judge(usage(prompt, completion), BOUNDS, seen, estimates).tokens
+      const metered = (estimates: typeof ESTIMATES) =>
+        meterUsage(usage(prompt, completion), BOUNDS, seen, estimates).tokens
 
-      const byPrompt = [1, 2].map(estimate => judged({ ...ESTIMATES, prompt: estimate }).prompt)
-      const byCompletion = [1, 180].map(estimate => judged({ ...ESTIMATES, completion: estimate }).completion)
+      const byPrompt = [1, 2].map(estimate => metered({ ...ESTIMATES, prompt: estimate }).prompt)
+      const byCompletion = [1, 180].map(estimate => metered({ ...ESTIMATES, completion: estimate }).completion)
 
       assert.equal(asked.prompt, byPrompt[0] !== byPrompt[1])
       if (!asked.completion) assert.equal(byCompletion[0], byCompletion[1])
-      else assert.notEqual(judged({ ...ESTIMATES, completion: 0 }).completion, byCompletion[1])
+      else assert.notEqual(metered({ ...ESTIMATES, completion: 0 }).completion, byCompletion[1])
     }),
   )
 })
@@ -121,10 +123,10 @@ test('an estimate is asked for exactly where it can change what is judged', () =
 test('an answer that its caller left and that may hold what nobody saw is its last count, or the bound', () => {
   const left = { output: true, finished: false, unseen: true }
 
-  const cut = judge(usage(7, 30), BOUNDS, left, ESTIMATES)
-  const silent = judge(usage(7, undefined), BOUNDS, { ...left, finished: true }, ESTIMATES)
-  const zero = judge(usage(7, 0), BOUNDS, { ...left, finished: true }, ESTIMATES)
-  const whole = judge(usage(7, 30), BOUNDS, { ...left, finished: true }, ESTIMATES)
+  const cut = meterUsage(usage(7, 30), BOUNDS, left, ESTIMATES)
+  const silent = meterUsage(usage(7, undefined), BOUNDS, { ...left, finished: true }, ESTIMATES)
+  const zero = meterUsage(usage(7, 0), BOUNDS, { ...left, finished: true }, ESTIMATES)
+  const whole = meterUsage(usage(7, 30), BOUNDS, { ...left, finished: true }, ESTIMATES)
 
   assert.deepEqual([cut.tokens.completion, cut.source, cut.clamped], [200, 'estimate', false])
   assert.deepEqual([silent.tokens.completion, zero.tokens.completion], [200, 200])

@@ -256,17 +256,17 @@ test('a limit holds until its Retry-After, up to five minutes', async () => {
   assert.equal(providerOf(await world.answer()), 'a')
 })
 
-test('credentials take turns; a limited one is passed over for that model until its time, and the request is mended by the next', async () => {
+test('credentials take turns; a limited one is passed over for that model until its time, and the request is retried by the next', async () => {
   const a = member('a', WELL, 0, ['one', 'two', 'three'])
   const world = openWorld([a])
   for (let i = 0; i < 6; i++) await world.answer()
   assert.deepEqual(credentials(world), ['one', 'two', 'three', 'one', 'two', 'three'])
 
   a.behave = call => (call.credential?.id === 'one' ? limited(30) : WELL)(call, 0)
-  const mended = await world.answer()
+  const retried = await world.answer()
   for (let i = 0; i < 4; i++) await world.answer()
 
-  assert.deepEqual(outcomes(mended), ['limited', 'answered'])
+  assert.deepEqual(outcomes(retried), ['limited', 'answered'])
   assert.deepEqual(credentials(world).slice(6), ['one', 'two', 'three', 'two', 'three', 'two'])
   assert.equal(snapshot(world.targets).credentials[0]?.state, 'limited')
   a.behave = WELL
@@ -280,11 +280,11 @@ test('a refused credential is asked about, set aside with one alarm, and comes b
   const a = member('a', call => (dead(call) ? UNKNOWN_KEY : WELL)(call, 0), 0, ['one', 'two'])
   const world = openWorld([a])
 
-  const mended = await world.answer()
+  const retried = await world.answer()
   await world.run(world.clock.monotonic() + 1000)
   for (let i = 0; i < 3; i++) await world.answer()
 
-  assert.deepEqual(outcomes(mended), ['credential', 'answered'])
+  assert.deepEqual(outcomes(retried), ['credential', 'answered'])
   assert.deepEqual(world.alarms, [{ kind: 'credential_dead', provider: 'a', credential: 'one' }])
   assert.deepEqual(credentials(world), ['one', 'two', 'two', 'two', 'two'])
 
@@ -300,8 +300,8 @@ test('a refused credential is asked about, set aside with one alarm, and comes b
 })
 
 test('a 401 that the question does not confirm sets nothing aside, and a 403 never does', async () => {
-  for (const trouble of [UNKNOWN_KEY, FORBIDDEN]) {
-    const a = member('a', call => (isProbe(call.requestId) ? { afterMs: 0 } : trouble(call, 0)), 0, ['one'])
+  for (const fault of [UNKNOWN_KEY, FORBIDDEN]) {
+    const a = member('a', call => (isProbe(call.requestId) ? { afterMs: 0 } : fault(call, 0)), 0, ['one'])
     const world = openWorld([a])
     for (let i = 0; i < 20; i++) await world.answer()
     await world.run(world.clock.monotonic() + 1000)
@@ -314,8 +314,8 @@ test('a 401 that the question does not confirm sets nothing aside, and a 403 nev
 })
 
 test('a question that is never answered is given up: it opens the breaker and confirms nothing about a credential', async () => {
-  for (const trouble of [SERVER_ERROR, UNKNOWN_KEY]) {
-    const silent: Behaviour = call => (isProbe(call.requestId) ? { afterMs: 1e9 } : trouble(call, 0))
+  for (const fault of [SERVER_ERROR, UNKNOWN_KEY]) {
+    const silent: Behaviour = call => (isProbe(call.requestId) ? { afterMs: 1e9 } : fault(call, 0))
     const world = openWorld([member('a', silent, 0, ['one'])])
     for (let i = 0; i < 5; i++) await world.answer()
     maintainTargets(world.targets)
@@ -325,7 +325,7 @@ test('a question that is never answered is given up: it opens the breaker and co
     const after = snapshot(world.targets)
 
     assert.equal(before.targets[0]?.state, 'closed')
-    if (trouble === SERVER_ERROR) assert.equal(after.targets[0]?.state, 'open')
+    if (fault === SERVER_ERROR) assert.equal(after.targets[0]?.state, 'open')
     else
       assert.deepEqual(
         [before, after].map(view => view.credentials[0]?.state),
@@ -425,12 +425,12 @@ test('a prompt that is too long goes on only to a listed model with a longer con
   world.replace(worldCatalog(members, [small, same, big]))
 
   const alone = await world.answer({ models: [small] })
-  const mended = await world.answer({ models: [small, same, big], outputTokens: 800 })
+  const retried = await world.answer({ models: [small, same, big], outputTokens: 800 })
 
   assert.deepEqual(outcomes(alone), ['rejected'])
   assert.equal(refusalFor(alone.answer.failures).code, 'upstream_rejected')
-  assert.deepEqual(outcomes(mended), ['rejected', 'answered'])
-  assert.equal(mended.answer.model.id, 'big')
+  assert.deepEqual(outcomes(retried), ['rejected', 'answered'])
+  assert.equal(retried.answer.model.id, 'big')
   assert.deepEqual(
     world.calls.slice(1).map(({ outputTokens }) => outputTokens),
     [800, 500],

@@ -19,9 +19,9 @@ const PLAIN = [
 type Plain = (typeof PLAIN)[number]
 
 // What befalls an upstream at a moment; undefined: it is well. A question of our own holds no content of a caller's.
-type Trouble = (nowMs: number, random: () => number, isOurs: boolean) => Doing | 'slow' | undefined
+type Fault = (nowMs: number, random: () => number, isOurs: boolean) => Doing | 'slow' | undefined
 const between =
-  (from: number, to: number, doing: Trouble): Trouble =>
+  (from: number, to: number, doing: Fault): Fault =>
   (nowMs, random, isOurs) =>
     nowMs >= from && nowMs < to ? doing(nowMs, random, isOurs) : undefined
 const refused = { afterMs: 1, failure: new Failure('refused', 'refused') }
@@ -29,47 +29,47 @@ const unconnected = { afterMs: 1000, failure: new Failure('connect_timeout', 'no
 const error = { afterMs: 200, failure: new Failure('status', 'status 500', { status: 500 }) }
 const forbidden = { afterMs: 200, failure: new Failure('credential', 'status 403', { status: 403 }) }
 const often =
-  (doing: Doing): Trouble =>
+  (doing: Doing): Fault =>
   (_, random) =>
     random() < 0.6 ? doing : undefined
 
 type Scenario = {
-  readonly trouble: () => Trouble
+  readonly fault: () => Fault
   // How many have it: the one that a strategy likes best, and the one that it likes next.
-  readonly troubled: 1 | 2
+  readonly faulty: 1 | 2
   readonly seconds: number
   readonly endsMs: number
 }
 
-const MINUTE = { troubled: 1, seconds: 60, endsMs: 40_000 } as const
+const MINUTE = { faulty: 1, seconds: 60, endsMs: 40_000 } as const
 // The breaker of one that is away for so long stays open for as long as a breaker may, and then there are requests enough
 // to show when it is called again.
-const LONG = { troubled: 1, seconds: 130, endsMs: 90_000 } as const
-const SCENES: Readonly<Record<string, Scenario>> = {
-  'all well': { ...MINUTE, trouble: () => () => undefined },
-  'one down': { ...MINUTE, trouble: () => between(10_000, 40_000, () => refused) },
-  'one cannot be connected to': { ...MINUTE, trouble: () => between(10_000, 40_000, () => unconnected) },
-  'a brown-out': { ...MINUTE, trouble: () => between(10_000, 40_000, often(error)) },
-  flapping: { ...MINUTE, trouble: () => nowMs => (Math.floor(nowMs / 5000) % 2 === 1 ? refused : undefined) },
-  'one slow': { ...MINUTE, trouble: () => between(10_000, 40_000, () => 'slow') },
-  'one limited': { ...MINUTE, trouble: () => limitedTo(5) },
+const LONG = { faulty: 1, seconds: 130, endsMs: 90_000 } as const
+const SCENARIOS: Readonly<Record<string, Scenario>> = {
+  'all well': { ...MINUTE, fault: () => () => undefined },
+  'one down': { ...MINUTE, fault: () => between(10_000, 40_000, () => refused) },
+  'one cannot be connected to': { ...MINUTE, fault: () => between(10_000, 40_000, () => unconnected) },
+  'a brown-out': { ...MINUTE, fault: () => between(10_000, 40_000, often(error)) },
+  flapping: { ...MINUTE, fault: () => nowMs => (Math.floor(nowMs / 5000) % 2 === 1 ? refused : undefined) },
+  'one slow': { ...MINUTE, fault: () => between(10_000, 40_000, () => 'slow') },
+  'one limited': { ...MINUTE, fault: () => limitedTo(5) },
 }
-const LONG_SCENES: Readonly<Record<string, Scenario>> = {
-  'down for long': { ...LONG, trouble: () => between(10_000, 90_000, () => refused) },
-  'not connected to for long': { ...LONG, trouble: () => between(10_000, 90_000, () => unconnected) },
-  'a long brown-out': { ...LONG, trouble: () => between(10_000, 90_000, often(error)) },
+const LONG_SCENARIOS: Readonly<Record<string, Scenario>> = {
+  'down for long': { ...LONG, fault: () => between(10_000, 90_000, () => refused) },
+  'not connected to for long': { ...LONG, fault: () => between(10_000, 90_000, () => unconnected) },
+  'a long brown-out': { ...LONG, fault: () => between(10_000, 90_000, often(error)) },
 }
 // What may be the input's fault opens no breaker: nothing but the budget stands between it and the upstreams.
 const FORBIDDING: Readonly<Record<string, Scenario>> = {
   'two forbid most': {
     ...MINUTE,
-    troubled: 2,
-    trouble: () => (nowMs, random, isOurs) => (isOurs ? undefined : often(forbidden)(nowMs, random, isOurs)),
+    faulty: 2,
+    fault: () => (nowMs, random, isOurs) => (isOurs ? undefined : often(forbidden)(nowMs, random, isOurs)),
   },
 }
-const ALL = { ...SCENES, ...LONG_SCENES, ...FORBIDDING }
+const ALL = { ...SCENARIOS, ...LONG_SCENARIOS, ...FORBIDDING }
 
-// Trouble befalls the one that a strategy likes best: what befalls the others it would hardly notice.
+// Fault befalls the one that a strategy likes best: what befalls the others it would hardly notice.
 const bestOf = (strategy: Strategy): Plain['id'] => (strategy === 'fastest' ? 'b' : 'a')
 const nextBest = { a: 'b', b: 'a' } as const
 
@@ -102,9 +102,9 @@ test('while one of three targets is down, 999 of 1000 requests are served, by ev
   }
 })
 
-test('with one of three in trouble, upstreams get at most a fifth more calls than there are requests', () => {
+test('with one of three in fault, upstreams get at most a fifth more calls than there are requests', () => {
   for (const strategy of STRATEGIES) {
-    for (const scenario of Object.keys({ ...SCENES, ...LONG_SCENES })) {
+    for (const scenario of Object.keys({ ...SCENARIOS, ...LONG_SCENARIOS })) {
       for (const { extraLoad } of of(scenario, strategy))
         assert.ok(extraLoad <= 0.2, `${scenario}, ${strategy}: ${extraLoad}`)
     }
@@ -124,12 +124,12 @@ test('with two of three failing in a way that opens no breaker, second tries end
   }
 })
 
-test('with all well nobody is called twice and nobody is asked questions', () => {
+test('without faults no request is retried and no probe is sent', () => {
   for (const strategy of STRATEGIES) for (const { extraLoad } of of('all well', strategy)) assert.equal(extraLoad, 0)
 })
 
 test('the cheapest costs at most a tenth more than what an oracle would pay', () => {
-  for (const scenario of Object.keys(SCENES)) {
+  for (const scenario of Object.keys(SCENARIOS)) {
     for (const [ours, oracle] of beside(scenario, 'cheapest', 'oracle')) {
       assert.ok(ours.meanCost <= 1.1 * oracle.meanCost, `${scenario}: ${ours.meanCost} against ${oracle.meanCost}`)
     }
@@ -137,7 +137,7 @@ test('the cheapest costs at most a tenth more than what an oracle would pay', ()
 })
 
 test('the fastest begins sooner than a random choice, and leaves a target that has become slow', () => {
-  for (const scenario of Object.keys(SCENES)) {
+  for (const scenario of Object.keys(SCENARIOS)) {
     for (const [ours, random] of beside(scenario, 'fastest', 'random')) {
       assert.ok(ours.p95Ms < random.p95Ms, `${scenario}: ${ours.p95Ms} against ${random.p95Ms}`)
     }
@@ -157,7 +157,7 @@ test('every strategy serves more than a random choice does when something is wro
 
 test('a healed target is used again within its probe interval', () => {
   for (const strategy of STRATEGIES) {
-    for (const [scenario, { seconds, endsMs }] of Object.entries(LONG_SCENES)) {
+    for (const [scenario, { seconds, endsMs }] of Object.entries(LONG_SCENARIOS)) {
       const most = BOUNDS.breakerOpenMsMax + 2000
       assert.ok(seconds * 1000 - endsMs > most, 'there are no requests to show it')
       for (const { backAfterMs } of of(scenario, strategy)) {
@@ -173,7 +173,7 @@ type Figures = {
   readonly p95Ms: number
   readonly extraLoad: number
   readonly retries: number
-  // From the end of the trouble to the first answer of the one that had it.
+  // From the end of the fault to the first answer of the one that had it.
   readonly backAfterMs: number
 }
 
@@ -182,8 +182,8 @@ type Place = { readonly scenario: Scenario; readonly best: 'a' | 'b'; readonly s
 
 async function simulate({ scenario, best, seed }: Place, strategy: Strategy): Promise<Figures> {
   const random = chance(seed)
-  const troubles = troublesOf(scenario, best)
-  const members = PLAIN.map(plain => member(plain, troubles.get(plain.id), random))
+  const faults = faultsOf(scenario, best)
+  const members = PLAIN.map(plain => member(plain, faults.get(plain.id), random))
   const world = openWorld(members, { strategy, seed: seed + 1 })
   const told: { provider: string | undefined; tookMs: number; startedMs: number }[] = []
   const requests = scenario.seconds * PER_SECOND
@@ -210,10 +210,10 @@ async function simulate({ scenario, best, seed }: Place, strategy: Strategy): Pr
 
   assert.equal(told.length, requests)
   const back = told.filter(({ provider, startedMs }) => provider === best && startedMs >= scenario.endsMs)
-  const questions = world.calls.filter(isQuestion).length
+  const probes = world.calls.filter(isProbe).length
   return figuresOf(
     told.map(({ provider, tookMs }) => ({ plain: PLAIN.find(({ id }) => id === provider), tookMs })),
-    { calls: world.calls.length, questions },
+    { calls: world.calls.length, probes },
     Math.min(...back.map(({ startedMs, tookMs }) => startedMs + tookMs - scenario.endsMs)),
   )
 }
@@ -221,13 +221,13 @@ async function simulate({ scenario, best, seed }: Place, strategy: Strategy): Pr
 // One try each: at random, or by one who knows who is well, and takes the cheapest or the fastest of them.
 function without({ scenario, best, seed }: Place, who: 'random' | 'oracle'): Figures {
   const random = chance(seed)
-  const troubles = troublesOf(scenario, best)
+  const faults = faultsOf(scenario, best)
   const told: { plain: Plain | undefined; tookMs: number; cost: number }[] = []
   for (let i = 0; i < scenario.seconds * PER_SECOND; i++) {
     const nowMs = (i + random()) * (1000 / PER_SECOND)
     const doings = PLAIN.map(plain => ({
       plain,
-      doing: doingOf(plain, troubles.get(plain.id), { nowMs, isOurs: false }, random),
+      doing: doingOf(plain, faults.get(plain.id), { nowMs, isOurs: false }, random),
     }))
     if (who === 'random') {
       const { plain, doing } = doings[Math.floor(random() * 3)] as (typeof doings)[number]
@@ -238,21 +238,21 @@ function without({ scenario, best, seed }: Place, who: 'random' | 'oracle'): Fig
       told.push({ plain: well[0]?.plain, tookMs: Math.min(...well.map(({ doing }) => doing.afterMs)), cost })
     }
   }
-  const found = figuresOf(told, { calls: told.length, questions: 0 }, 0)
+  const found = figuresOf(told, { calls: told.length, probes: 0 }, 0)
   return who === 'random' ? found : { ...found, meanCost: mean(told.map(({ cost }) => cost)) }
 }
 
-function troublesOf({ trouble, troubled }: Scenario, best: 'a' | 'b'): ReadonlyMap<string, Trouble> {
-  return new Map([best, nextBest[best]].slice(0, troubled).map(id => [id, trouble()]))
+function faultsOf({ fault, faulty }: Scenario, best: 'a' | 'b'): ReadonlyMap<string, Fault> {
+  return new Map([best, nextBest[best]].slice(0, faulty).map(id => [id, fault()]))
 }
 
-function isQuestion({ requestId }: { readonly requestId: string }): boolean {
+function isProbe({ requestId }: { readonly requestId: string }): boolean {
   return requestId.startsWith('probe-')
 }
 
-function member(plain: Plain, trouble: Trouble | undefined, random: () => number): Member {
+function member(plain: Plain, fault: Fault | undefined, random: () => number): Member {
   const cost = BigInt(plain.cost) * 1_000_000_000n
-  const behave: Behaviour = (call, nowMs) => doingOf(plain, trouble, { nowMs, isOurs: isQuestion(call) }, random)
+  const behave: Behaviour = (call, nowMs) => doingOf(plain, fault, { nowMs, isOurs: isProbe(call) }, random)
   return {
     id: plain.id,
     behave,
@@ -265,18 +265,18 @@ function member(plain: Plain, trouble: Trouble | undefined, random: () => number
 
 function doingOf(
   plain: Plain,
-  trouble: Trouble | undefined,
+  fault: Fault | undefined,
   { nowMs, isOurs }: { readonly nowMs: number; readonly isOurs: boolean },
   random: () => number,
 ): Doing {
   const jitter = 0.5 + random()
-  const found = trouble?.(nowMs, random, isOurs)
+  const found = fault?.(nowMs, random, isOurs)
   if (found !== undefined && found !== 'slow') return found
   return { afterMs: plain.firstByteMs * jitter * (found === 'slow' ? 20 : 1), lastsMs: 1000 }
 }
 
 // So many calls a second; the others are told to come back later.
-function limitedTo(perSecond: number): Trouble {
+function limitedTo(perSecond: number): Fault {
   let second = -1
   let taken = 0
   return nowMs => {
@@ -292,7 +292,7 @@ function limitedTo(perSecond: number): Trouble {
 
 function figuresOf(
   told: readonly { readonly plain: Plain | undefined; readonly tookMs: number }[],
-  { calls, questions }: { readonly calls: number; readonly questions: number },
+  { calls, probes }: { readonly calls: number; readonly probes: number },
   backAfterMs: number,
 ): Figures {
   const served = told.filter(({ plain }) => plain !== undefined)
@@ -302,7 +302,7 @@ function figuresOf(
     meanCost: mean(served.map(({ plain }) => plain?.cost ?? 0)),
     p95Ms: times[Math.floor(times.length * 0.95)] ?? 0,
     extraLoad: calls / told.length - 1,
-    retries: calls - questions - told.length,
+    retries: calls - probes - told.length,
     backAfterMs,
   }
 }
@@ -316,7 +316,7 @@ function of(scenario: string, strategy: Strategy): readonly Figures[] {
   return at(scenario, bestOf(strategy), strategy)
 }
 
-// A strategy and whoever it is held against, both in the world of its trouble.
+// A strategy and whoever it is held against, both in the world of its fault.
 function beside(scenario: string, strategy: Strategy, other: 'random' | 'oracle'): (readonly [Figures, Figures])[] {
   const others = at(scenario, bestOf(strategy), other)
   return of(scenario, strategy).map((ours, index) => [ours, others[index] as Figures])

@@ -104,7 +104,7 @@ test('a whole answer past 64 KiB waits for memory, is read on when there is some
   const other = memory.open('b', () => undefined)
   other.take(950_000)
   const body = `"${'x'.repeat(300_000)}"`
-  const rooms: AnswerReservation[] = []
+  const reservations: AnswerReservation[] = []
   await using fixture = await openFixture(
     socket =>
       socket.write(
@@ -114,22 +114,22 @@ test('a whole answer past 64 KiB waits for memory, is read on when there is some
       stream: false,
       bounds: { answerBytesMax: 1_000_000, sseEventBytesMax: 1000 },
       reserveMemory(resume) {
-        const room = memory.open('a', resume)
-        rooms.push(room)
-        return room
+        const reservation = memory.open('a', resume)
+        reservations.push(reservation)
+        return reservation
       },
     },
   )
 
   const response = await fixture.send(fixture.origin, { method: 'POST', body: '{}' })
   const text = response.text()
-  await until('it waits', () => rooms[0]?.isWaiting === true)
+  await until('it waits', () => reservations[0]?.isWaiting === true)
   other.release()
 
   assert.equal(await text, body)
   assert.equal(memory.bytes >= body.length, true)
-  for (const room of rooms) room.release()
-  assert.deepEqual([rooms.length, memory.bytes], [1, 0])
+  for (const reservation of reservations) reservation.release()
+  assert.deepEqual([reservations.length, memory.bytes], [1, 0])
 })
 
 async function readInto(heard: string[], stream: ReadableStream<Uint8Array>): Promise<unknown> {

@@ -1,7 +1,7 @@
 // Compares the balances of accounts and keys with the sums of ledger and rows.
 import type { Nano } from '../../domain/credits.ts'
 import { SECRETS_IN_GRACE_MAX } from '../../domain/key.ts'
-import { type DayBook, judgeDay } from './days.ts'
+import { checkDay, type DayBook } from './days.ts'
 import type { HourBook } from './hours.ts'
 import { accountSums, keySums, type Sums } from './sums.ts'
 import type { AuditCounts, Pass, PassRow } from './tally.ts'
@@ -56,7 +56,7 @@ export function keyPass(books: { sums: Sums; days: DayBook; hours: HourBook }, n
       const past = sum.cost + sum.held - sum.overshoot
       const isKnown = !days.changes.has(id) && !sums.corrected.has(String(row.account_id))
       if (isOver(past, row.credit_limit) && isKnown) counts.broken('I8', `${id}: exceeds its limit at ${past}`)
-      judgeDay(row, days, hours, now, counts)
+      checkDay(row, days, hours, now, counts)
       if (Number(row.live) > SECRETS_IN_GRACE_MAX + 1) counts.broken('I15', `${id}: ${row.live} secrets live`)
       if (row.revoked_at !== null && row.not_ended !== 0n)
         counts.broken('I15', `${id}: revoked, but a secret is still valid`)

@@ -95,7 +95,7 @@ function lastChange(changes: LimitChanges | undefined): number {
 }
 
 // A row of the key pass: the counter against the recount, and against the limit.
-export function judgeDay(
+export function checkDay(
   row: PassRow,
   { recounts, changes }: DayBook,
   hours: HourBook,

@@ -108,7 +108,7 @@ export function findInHour(book: HourBook, row: PassRow, counts: AuditCounts): v
   if (isTimed) addDurations(hour.found, { bucket: BigInt(bucketOf(took)), requests: 1n })
 }
 
-export function judgeHours(book: HourBook, counts: AuditCounts): void {
+export function checkHours(book: HourBook, counts: AuditCounts): void {
   for (const [at, { isTrue, rolledMark, dropped, totals }] of book.hours) {
     if (totals.mark !== rolledMark || (!isTrue && dropped === 0)) continue
     checkTotals(nameOf(at), totals, dropped > 0 ? 'dropped' : 'there', counts)

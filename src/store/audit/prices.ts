@@ -32,7 +32,7 @@ export function pricePass({ versions, write }: PriceBook): Pass {
 }
 
 // A row without a serving target has the price of one of the models that might have served.
-export function judgePrice(row: PassRow, { versions, write }: PriceBook, counts: AuditCounts): void {
+export function checkPrice(row: PassRow, { versions, write }: PriceBook, counts: AuditCounts): void {
   if (row.price_version === null && row.price === null) return
   counts.checked('prices')
   const models = versions.get(String(row.price_version))

@@ -3,8 +3,8 @@ import { costOf, type Nano, type Prices } from '../../domain/credits.ts'
 import { OUTCOMES } from '../../domain/usage.ts'
 import { readTokens } from '../billing/usage-binders.ts'
 import { select, TOKEN_COLUMNS, type UsageColumnName } from '../billing/usage-columns.ts'
-import { findInHour, type HourBook, isInSums, judgeHours } from './hours.ts'
-import { judgePrice, type PriceBook } from './prices.ts'
+import { checkHours, findInHour, type HourBook, isInSums } from './hours.ts'
+import { checkPrice, type PriceBook } from './prices.ts'
 import { accountSums, keySums, type Sums } from './sums.ts'
 import type { AuditCounts, Pass, PassRow } from './tally.ts'
 
@@ -38,9 +38,9 @@ export function rowPass({ sums, hours, prices }: RowTotals, counts: AuditCounts)
       if (booked !== cost) counts.broken('I13', `${id}: costs ${cost}, the ledger has ${booked}`)
       if (row.state === 'open') counts.broken('I9', `${id}: open`)
       if (row.price === null && row.hold !== 0n) counts.broken('I4', `${id}: holds ${row.hold} without a price`)
-      judgePrice(row, prices, counts)
+      checkPrice(row, prices, counts)
     },
-    end: () => judgeHours(hours, counts),
+    end: () => checkHours(hours, counts),
   }
 }
 

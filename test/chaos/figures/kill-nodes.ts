@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
 import { withBounds } from '../../support/bounds.ts'
-import { openConsistencyChecker, postgresBooks, type Tally } from '../../support/consistency-checker.ts'
+import { type Counts, openConsistencyChecker, postgresLedger } from '../../support/consistency-checker.ts'
 import { type Gateway, standardConfig } from '../../support/gateway.ts'
 import { openAccounts, startLoad } from '../../support/load.ts'
 import { startRedisNodes } from '../../support/redis-nodes.ts'
@@ -16,7 +16,7 @@ const NODES = 3
 // Two of three die in one round; the third goes on serving.
 const DIE_AT_ONCE = 2
 
-export const killNodes: Figure<Tally> = {
+export const killNodes: Figure<Counts> = {
   name: 'S2',
   about: 'nodes killed under load: lost rows, double charges, stuck holds',
   unit: 'kills',
@@ -28,8 +28,8 @@ export const killNodes: Figure<Tally> = {
     await using fixture = await startRedisNodes(NODES, { ...options, config })
     const { nodes, upstream } = fixture
     const secrets = await openAccounts(nodes[0] as Gateway)
-    await using books = postgresBooks(fixture.url)
-    const checker = openConsistencyChecker(books, upstream, () => nodes.flatMap(node => node.lines))
+    await using ledger = postgresLedger(fixture.url)
+    const checker = openConsistencyChecker(ledger, upstream, () => nodes.flatMap(node => node.lines))
 
     for (let killed = 0; killed < size; killed += DIE_AT_ONCE) {
       const isRough = (killed / DIE_AT_ONCE) % 5 === 4
@@ -49,8 +49,8 @@ export const killNodes: Figure<Tally> = {
       say(Math.min(size, killed + DIE_AT_ONCE))
     }
 
-    const { whole, cut, recovered } = checker.tally
-    assert.ok(whole > size && cut > 0 && recovered > size / DIE_AT_ONCE, JSON.stringify(checker.tally))
-    return checker.tally
+    const { whole, cut, recovered } = checker.counts
+    assert.ok(whole > size && cut > 0 && recovered > size / DIE_AT_ONCE, JSON.stringify(checker.counts))
+    return checker.counts
   },
 }

@@ -27,7 +27,9 @@ test('a token makes a session: a cookie that no script and no other site has, an
   assert.equal(Date.parse(login.body.idle_expires_at) - Date.parse(login.body.created_at), HOUR)
   assert.deepEqual(read.body, login.body)
   assert.equal(made.status, 201)
-  const stored = (await fixture.rooms.sql.all('SELECT * FROM session')).map(row => Object.values(row).join()).join()
+  const stored = (await fixture.repositories.sql.all('SELECT * FROM session'))
+    .map(row => Object.values(row).join())
+    .join()
   assert.ok(!stored.includes(secret) && !stored.includes(login.body.csrf_token))
 })
 
@@ -62,11 +64,11 @@ test('a session that is over, idle, ended or made up is a 401, and a token needs
   const gone = await fixture.call('DELETE', `/sessions/${listed[0].id}`)
   const again = await fixture.call('DELETE', `/sessions/${listed[0].id}`)
   const idle = await logIn(fixture)
-  fixture.rooms.clock.advance(HOUR)
+  fixture.repositories.clock.advance(HOUR)
   const over = await logIn(fixture)
   for (let i = 0; i < 24; i++) {
     assert.equal((await browserOf(fixture, over.secret)('GET', '/keys')).status, 200, `after ${i / 2} hours`)
-    fixture.rooms.clock.advance(HOUR / 2)
+    fixture.repositories.clock.advance(HOUR / 2)
   }
 
   assert.deepEqual([gone.status, again.status], [204, 404])
@@ -82,7 +84,7 @@ test('what a page asks by itself, as it says, keeps no session alive; what a per
   await using fixture = await openAdminFixture()
   const { secret } = await logIn(fixture)
   const browser = browserOf(fixture, secret)
-  const quarter = () => fixture.rooms.clock.advance(HOUR / 4)
+  const quarter = () => fixture.repositories.clock.advance(HOUR / 4)
 
   quarter()
   const asked = await browser('GET', '/session', undefined, { 'x-background': '1' })
@@ -102,11 +104,11 @@ test('operators read on while the store cannot write down that they did', async 
   await using fixture = await openAdminFixture()
   const { secret } = await logIn(fixture)
   for (const table of ['session', 'operator']) {
-    await fixture.rooms.sql.run(
+    await fixture.repositories.sql.run(
       `CREATE TRIGGER full_${table} BEFORE UPDATE ON ${table} BEGIN SELECT RAISE(ABORT, 'disk full'); END`,
     )
   }
-  fixture.rooms.clock.advance(HOUR / 2)
+  fixture.repositories.clock.advance(HOUR / 2)
 
   const bySession = await browserOf(fixture, secret)('GET', '/session')
   const byToken = await fixture.call('GET', '/keys')
@@ -257,7 +259,7 @@ test('a viewer reads everything and may change nothing, by token and by session,
   const { secret, csrf } = await logIn(fixture, token)
   const nameOf = ({ method, path }: { method: string; path: string }) => `${method} ${path.replace('/admin/v1', '')}`
   const changes = ADMIN_ENDPOINTS.filter(endpoint => !VIEWERS.includes(nameOf(endpoint)))
-  const before = JSON.stringify(await fixture.rooms.sql.all('SELECT id, action FROM event ORDER BY id'))
+  const before = JSON.stringify(await fixture.repositories.sql.all('SELECT id, action FROM event ORDER BY id'))
 
   assert.ok(changes.length > 20)
   assert.equal(ADMIN_ENDPOINTS.length - changes.length, VIEWERS.length)
@@ -273,7 +275,7 @@ test('a viewer reads everything and may change nothing, by token and by session,
     })
   }
 
-  assert.equal(JSON.stringify(await fixture.rooms.sql.all('SELECT id, action FROM event ORDER BY id')), before)
+  assert.equal(JSON.stringify(await fixture.repositories.sql.all('SELECT id, action FROM event ORDER BY id')), before)
   for (const path of ['/keys', '/accounts', '/usage', '/events', '/operators', '/sessions', '/models', '/providers']) {
     assert.equal((await browserOf(fixture, secret)('GET', path)).status, 200, path)
   }

@@ -32,7 +32,10 @@ test('a key lives from its creation over rotation to its revoke, and shows each 
   assert.deepEqual(fixture.aborted, [made.body.id])
   assert.equal(fixture.forgotten.length, 3)
   const hash = createHash('sha256').update(rotated.body.secret).digest('hex')
-  assert.equal((await fixture.rooms.sql.get('SELECT key_id FROM secret WHERE hash = $1', [hash]))?.key_id, made.body.id)
+  assert.equal(
+    (await fixture.repositories.sql.get('SELECT key_id FROM secret WHERE hash = $1', [hash]))?.key_id,
+    made.body.id,
+  )
   assertShape(ADMIN.createKey, made.body)
   assertShape(ADMIN.getKey, read.body)
 })
@@ -119,7 +122,7 @@ test('every endpoint of one thing answers 404 for an id that nobody has', async 
 test('bad input is refused with the name of its parameter', async () => {
   await using fixture = await openAdminFixture()
   const { body: account } = await fixture.call('POST', '/accounts', { name: 'acme' })
-  const past = new Date(fixture.rooms.clock.now()).toISOString()
+  const past = new Date(fixture.repositories.clock.now()).toISOString()
   const cases: readonly (readonly [object, string, string])[] = [
     [{}, 'missing_field', 'name'],
     [{ name: 'a', surprise: 1 }, 'invalid_value', 'surprise'],
@@ -230,8 +233,8 @@ test('usage comes as rows, sums and CSV in which no cell is a formula', async ()
   await using fixture = await openAdminFixture()
   const ids: string[] = []
   for (let i = 0; i < 1203; i++)
-    ids.unshift(await fixture.addUsage(fixture.rooms.clock.now() + i, i === 0 ? '=cmd|"x"' : 'm'))
-  fixture.rooms.clock.advance(1)
+    ids.unshift(await fixture.addUsage(fixture.repositories.clock.now() + i, i === 0 ? '=cmd|"x"' : 'm'))
+  fixture.repositories.clock.advance(1)
 
   const page = (await fixture.call('GET', '/usage?limit=2')).body
   const one = (await fixture.call('GET', `/usage/${ids.at(-1)}`)).body
@@ -268,7 +271,7 @@ test('usage comes as rows, sums and CSV in which no cell is a formula', async ()
 
 test('the overview is of the last 24 hours by the hour unless told otherwise, and bad ranges are refused', async () => {
   await using fixture = await openAdminFixture()
-  const now = fixture.rooms.clock.now()
+  const now = fixture.repositories.clock.now()
   await fixture.addUsage(now - 30 * 3_600_000, 'm1')
   await fixture.addUsage(now - 2 * 3_600_000, 'm2')
   const at = (hours: number) => new Date(now - hours * 3_600_000).toISOString()
@@ -299,7 +302,7 @@ test('the overview is of the last 24 hours by the hour unless told otherwise, an
 test('every change is in the events with its operator, and no event holds a secret', async () => {
   await using fixture = await openAdminFixture()
   const { body: account } = await fixture.call('POST', '/accounts', { name: 'acme' })
-  fixture.rooms.clock.advance(1)
+  fixture.repositories.clock.advance(1)
   const { body: key } = await fixture.call('POST', '/keys', { name: 'ci', account_id: account.id })
 
   const { body, text } = await fixture.call('GET', '/events')

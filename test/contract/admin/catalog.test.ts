@@ -69,9 +69,9 @@ test('a secret goes in, is encrypted in its row, and is in no response and no ev
   for (const { text } of [made, added, short, removed, events, await fixture.call('GET', '/providers')]) {
     assert.ok(!text.includes(SECRET) && !text.includes('ciphertext'))
   }
-  const everything = JSON.stringify(await fixture.rooms.sql.all('SELECT spec, entered FROM provider'))
+  const everything = JSON.stringify(await fixture.repositories.sql.all('SELECT spec, entered FROM provider'))
   assert.ok(!everything.includes(SECRET))
-  const [row] = (await fixture.rooms.catalog.credentials()).filter(({ id }) => id === first.id)
+  const [row] = (await fixture.repositories.catalog.credentials()).filter(({ id }) => id === first.id)
   assert.equal(fixture.encryption.decrypt(row?.ciphertext ?? '', ['acme', first.id]), SECRET)
   assertShape(ADMIN.addCredential, added.body)
 })
@@ -85,7 +85,7 @@ test('another address forgets the credentials, and a secret cannot come in by a 
 
   assert.deepEqual([slipped.status, slipped.body.error.param], [400, 'api_key'])
   assert.deepEqual([moved.status, moved.body.credentials], [200, []])
-  assert.deepEqual(await fixture.rooms.catalog.credentials(), [])
+  assert.deepEqual(await fixture.repositories.catalog.credentials(), [])
 })
 
 test('addresses that are not public are refused by name when they are saved, however they are written', async () => {
@@ -112,7 +112,7 @@ test('addresses that are not public are refused by name when they are saved, how
     }
   }
   assert.equal((await fixture.call('GET', '/providers/x')).status, 404)
-  assert.equal((await fixture.rooms.catalog.provider('acme'))?.provider.publicOnly, true)
+  assert.equal((await fixture.repositories.catalog.provider('acme'))?.provider.publicOnly, true)
 })
 
 test('a kind that needs a key may get it later, and is changed without saying it again', async () => {
@@ -152,7 +152,7 @@ test('a model is priced by the factors when its price is saved, and by nothing e
   assert.notEqual(dearer.body.price_version, made.body.price_version)
   assert.deepEqual([dearer.body.pricing.completion, dearer.body.pricing.input_cache_read], ['0.0005', '0'])
   assert.deepEqual(listed.body.data, [dearer.body])
-  const prices = await fixture.rooms.sql.all("SELECT version FROM price WHERE model_id = 'acme/m1'")
+  const prices = await fixture.repositories.sql.all("SELECT version FROM price WHERE model_id = 'acme/m1'")
   assert.equal(prices.length, 2)
   assertShape(ADMIN.createModel, made.body)
   assertShape(ADMIN.listModels, listed.body)
@@ -184,11 +184,11 @@ test('a secret that was meant for one address is not stored when the provider ha
     fixture.call('POST', '/providers/acme/credentials', { api_key: SECRET }, { 'if-match': version })
 
   const late = await add(`"${body.version}"`)
-  const none = await fixture.rooms.catalog.credentials()
-  const anew = await add('"2"')
+  const none = await fixture.repositories.catalog.credentials()
+  const again = await add('"2"')
 
   assert.deepEqual([late.status, late.body.error.code, none], [409, 'conflict', []])
-  assert.deepEqual([anew.status, anew.body.credentials.length], [201, 1])
+  assert.deepEqual([again.status, again.body.credentials.length], [201, 1])
 })
 
 test('what the file declares is read-only, in words that say what to do', async () => {
@@ -354,7 +354,7 @@ test('every change of the catalog is in the events, with its operator', async ()
   ] as const
   for (const [method, path, body] of changes) {
     await fixture.call(method, path, body)
-    fixture.rooms.clock.advance(1)
+    fixture.repositories.clock.advance(1)
   }
 
   const { body, text } = await fixture.call('GET', '/events')
@@ -382,9 +382,9 @@ function changesOf({ body }: { body: { data: readonly { model: string; change: s
   )
 }
 
-async function provision({ rooms }: Fixture, models = [model('m')]): Promise<void> {
+async function provision({ repositories }: Fixture, models = [model('m')]): Promise<void> {
   const order = { digest: null, evenSuperseded: false, clashes: 'refuse', dryRun: false, actor: OPERATOR } as const
-  await rooms.catalog.provision({ providers: [provider('a')], models }, order)
+  await repositories.catalog.provision({ providers: [provider('a')], models }, order)
 }
 
 function assertShape({ response }: Endpoint, body: unknown): void {

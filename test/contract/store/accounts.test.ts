@@ -5,111 +5,114 @@ import fc from 'fast-check'
 import { NANO_MAX } from '../../../src/domain/credits.ts'
 import { bookCost, takeHold } from '../../../src/store/billing/balances.ts'
 import type { NewCredits } from '../../../src/store/contract/operator.ts'
-import { ENGINES, OPERATOR, openRooms, type Rooms, runsOn } from '../../support/engines.ts'
+import { ENGINES, OPERATOR, openRepositories, type Repositories, runsOn } from '../../support/engines.ts'
 
 const ACCOUNT = 'acct_1'
 let made = 0
 
 for (const { engine, open } of ENGINES) {
   test(`${engine}: a top-up is in the balance, the ledger and the events`, async () => {
-    await using rooms = await openWithAccount()
+    await using repositories = await openWithAccount()
 
-    const entry = await rooms.accounts.addCredits(credits(10n, { note: 'first' }), OPERATOR)
+    const entry = await repositories.accounts.addCredits(credits(10n, { note: 'first' }), OPERATOR)
 
     assert(typeof entry === 'object')
     assert.deepEqual([entry.kind, entry.amount, entry.note], ['topup', 10n, 'first'])
-    assert.equal((await rooms.accounts.get(ACCOUNT))?.balance.available, 10n)
-    assert.deepEqual((await rooms.accounts.ledger(ACCOUNT, { limit: 5 }))?.data, [entry])
-    const event = (await rooms.events.list({ limit: 5 })).data.find(({ action }) => action === 'account.topup')
+    assert.equal((await repositories.accounts.get(ACCOUNT))?.balance.available, 10n)
+    assert.deepEqual((await repositories.accounts.ledger(ACCOUNT, { limit: 5 }))?.data, [entry])
+    const event = (await repositories.events.list({ limit: 5 })).data.find(({ action }) => action === 'account.topup')
     assert.deepEqual([event?.actor, event?.address, event?.subject], [OPERATOR.name, OPERATOR.address, ACCOUNT])
   })
 
   test(`${engine}: the same idempotency key books once, also a hundred times at once, and another body is a mismatch`, async () => {
-    await using rooms = await openWithAccount()
+    await using repositories = await openWithAccount()
     const first = credits(10n, { idempotencyKey: 'k' })
 
     const entries = await Promise.all(
-      Array.from({ length: 100 }, () => rooms.accounts.addCredits({ ...first, id: nextId() }, OPERATOR)),
+      Array.from({ length: 100 }, () => repositories.accounts.addCredits({ ...first, id: nextId() }, OPERATOR)),
     )
 
     assert.equal(new Set(entries.map(entry => (typeof entry === 'object' ? entry.id : entry))).size, 1)
-    assert.equal((await rooms.accounts.get(ACCOUNT))?.balance.available, 10n)
-    assert.equal(await rooms.accounts.addCredits(credits(11n, { idempotencyKey: 'k' }), OPERATOR), 'mismatch')
+    assert.equal((await repositories.accounts.get(ACCOUNT))?.balance.available, 10n)
+    assert.equal(await repositories.accounts.addCredits(credits(11n, { idempotencyKey: 'k' }), OPERATOR), 'mismatch')
     const otherNote = credits(10n, { idempotencyKey: 'k', note: 'x' })
-    assert.equal(await rooms.accounts.addCredits(otherNote, OPERATOR), 'mismatch')
+    assert.equal(await repositories.accounts.addCredits(otherNote, OPERATOR), 'mismatch')
   })
 
   test(`${engine}: idempotency keys of two accounts do not meet`, async () => {
-    await using rooms = await openWithAccount()
-    await rooms.accounts.create({ id: 'acct_2', name: 'two' }, OPERATOR)
+    await using repositories = await openWithAccount()
+    await repositories.accounts.create({ id: 'acct_2', name: 'two' }, OPERATOR)
 
-    await rooms.accounts.addCredits(credits(1n, { idempotencyKey: 'k' }), OPERATOR)
-    const entry = await rooms.accounts.addCredits(credits(2n, { idempotencyKey: 'k', accountId: 'acct_2' }), OPERATOR)
+    await repositories.accounts.addCredits(credits(1n, { idempotencyKey: 'k' }), OPERATOR)
+    const entry = await repositories.accounts.addCredits(
+      credits(2n, { idempotencyKey: 'k', accountId: 'acct_2' }),
+      OPERATOR,
+    )
 
     assert(typeof entry === 'object')
-    assert.equal((await rooms.accounts.get('acct_2'))?.balance.available, 2n)
+    assert.equal((await repositories.accounts.get('acct_2'))?.balance.available, 2n)
   })
 
   test(`${engine}: an adjustment takes no more than is available, and what it refuses leaves no trace`, async () => {
-    await using rooms = await openWithAccount()
-    await rooms.accounts.addCredits(credits(10n), OPERATOR)
+    await using repositories = await openWithAccount()
+    await repositories.accounts.addCredits(credits(10n), OPERATOR)
 
-    assert.equal(await rooms.accounts.addCredits(credits(-11n), OPERATOR), 'too_low')
-    const entry = await rooms.accounts.addCredits(credits(-10n), OPERATOR)
+    assert.equal(await repositories.accounts.addCredits(credits(-11n), OPERATOR), 'too_low')
+    const entry = await repositories.accounts.addCredits(credits(-10n), OPERATOR)
 
     assert(typeof entry === 'object')
     assert.equal(entry.kind, 'adjustment')
-    assert.equal((await rooms.accounts.ledger(ACCOUNT, { limit: 9 }))?.data.length, 2)
-    await assertBooks(rooms)
+    assert.equal((await repositories.accounts.ledger(ACCOUNT, { limit: 9 }))?.data.length, 2)
+    await assertLedger(repositories)
   })
 
   test(`${engine}: an adjustment leaves alone what requests in flight hold`, async () => {
-    await using rooms = await openWithAccount()
-    await rooms.accounts.addCredits(credits(10n), OPERATOR)
-    await rooms.sql.run('UPDATE account SET available = available - 6, held = 6')
+    await using repositories = await openWithAccount()
+    await repositories.accounts.addCredits(credits(10n), OPERATOR)
+    await repositories.sql.run('UPDATE account SET available = available - 6, held = 6')
 
-    assert.equal(await rooms.accounts.addCredits(credits(-5n), OPERATOR), 'too_low')
-    assert.deepEqual(await balance(rooms), { available: 4n, held: 6n, spent: 0n, owed: 0n })
+    assert.equal(await repositories.accounts.addCredits(credits(-5n), OPERATOR), 'too_low')
+    assert.deepEqual(await balance(repositories), { available: 4n, held: 6n, spent: 0n, owed: 0n })
   })
 
   test(`${engine}: no top-up passes what the account could hold, counting what is held`, async () => {
-    await using rooms = await openWithAccount()
-    await rooms.accounts.addCredits(credits(NANO_MAX), OPERATOR)
-    await rooms.sql.run('UPDATE account SET available = available - 5, held = 5')
+    await using repositories = await openWithAccount()
+    await repositories.accounts.addCredits(credits(NANO_MAX), OPERATOR)
+    await repositories.sql.run('UPDATE account SET available = available - 5, held = 5')
 
-    assert.equal(await rooms.accounts.addCredits(credits(1n), OPERATOR), 'too_high')
-    assert.equal(await rooms.accounts.addCredits(credits(NANO_MAX), OPERATOR), 'too_high')
-    await assertBooks(rooms)
+    assert.equal(await repositories.accounts.addCredits(credits(1n), OPERATOR), 'too_high')
+    assert.equal(await repositories.accounts.addCredits(credits(NANO_MAX), OPERATOR), 'too_high')
+    await assertLedger(repositories)
   })
 
   test(`${engine}: a top-up pays debts first`, async () => {
-    await using rooms = await openWithAccount()
-    await charge(rooms, 0n, 30n)
+    await using repositories = await openWithAccount()
+    await charge(repositories, 0n, 30n)
 
-    await rooms.accounts.addCredits(credits(20n), OPERATOR)
-    assert.deepEqual(await balance(rooms), { available: 0n, held: 0n, spent: 30n, owed: 10n })
-    assert.equal(await rooms.accounts.addCredits(credits(-1n), OPERATOR), 'too_low')
-    await rooms.accounts.addCredits(credits(15n), OPERATOR)
-    assert.deepEqual(await balance(rooms), { available: 5n, held: 0n, spent: 30n, owed: 0n })
-    await assertBooks(rooms)
+    await repositories.accounts.addCredits(credits(20n), OPERATOR)
+    assert.deepEqual(await balance(repositories), { available: 0n, held: 0n, spent: 30n, owed: 10n })
+    assert.equal(await repositories.accounts.addCredits(credits(-1n), OPERATOR), 'too_low')
+    await repositories.accounts.addCredits(credits(15n), OPERATOR)
+    assert.deepEqual(await balance(repositories), { available: 5n, held: 0n, spent: 30n, owed: 0n })
+    await assertLedger(repositories)
   })
 
   test(`${engine}: an unknown account has no credits, no ledger and no changes`, async () => {
-    await using rooms = await openWithAccount()
+    await using repositories = await openWithAccount()
 
-    assert.equal(await rooms.accounts.addCredits(credits(1n, { accountId: 'acct_x' }), OPERATOR), undefined)
-    assert.equal(await rooms.accounts.ledger('acct_x', { limit: 1 }), undefined)
-    assert.equal(await rooms.accounts.update('acct_x', { name: 'x' }, OPERATOR), undefined)
-    assert.equal(await rooms.accounts.get('acct_x'), undefined)
+    assert.equal(await repositories.accounts.addCredits(credits(1n, { accountId: 'acct_x' }), OPERATOR), undefined)
+    assert.equal(await repositories.accounts.ledger('acct_x', { limit: 1 }), undefined)
+    assert.equal(await repositories.accounts.update('acct_x', { name: 'x' }, OPERATOR), undefined)
+    assert.equal(await repositories.accounts.get('acct_x'), undefined)
   })
 
   test(`${engine}: a suspension changes the status alone, and lists page newest first`, async () => {
-    await using rooms = await openWithAccount()
-    await rooms.accounts.create({ id: 'acct_2', name: 'two' }, OPERATOR)
+    await using repositories = await openWithAccount()
+    await repositories.accounts.create({ id: 'acct_2', name: 'two' }, OPERATOR)
 
-    const suspended = await rooms.accounts.update(ACCOUNT, { status: 'suspended' }, OPERATOR)
-    const first = await rooms.accounts.list({ limit: 1 })
-    const second = await rooms.accounts.list({ limit: 1, after: first.data[0]?.id })
+    const suspended = await repositories.accounts.update(ACCOUNT, { status: 'suspended' }, OPERATOR)
+    const first = await repositories.accounts.list({ limit: 1 })
+    const second = await repositories.accounts.list({ limit: 1, after: first.data[0]?.id })
 
     assert.ok(typeof suspended === 'object')
     assert.deepEqual([suspended.name, suspended.status, suspended.version], ['one', 'suspended', 2])
@@ -118,26 +121,26 @@ for (const { engine, open } of ENGINES) {
   })
 
   test(`${engine}: a change based on an older version is refused and changes nothing, and credits are no change`, async () => {
-    await using rooms = await openWithAccount()
-    await rooms.accounts.addCredits(
+    await using repositories = await openWithAccount()
+    await repositories.accounts.addCredits(
       { id: 'e1', accountId: ACCOUNT, amount: 5n, note: null, idempotencyKey: 'x' },
       OPERATOR,
     )
 
-    const first = await rooms.accounts.update(ACCOUNT, { name: 'first' }, OPERATOR, 1)
-    const late = await rooms.accounts.update(ACCOUNT, { name: 'late' }, OPERATOR, 1)
-    const nobody = await rooms.accounts.update('acct_nobody', { name: 'x' }, OPERATOR, 1)
+    const first = await repositories.accounts.update(ACCOUNT, { name: 'first' }, OPERATOR, 1)
+    const late = await repositories.accounts.update(ACCOUNT, { name: 'late' }, OPERATOR, 1)
+    const nobody = await repositories.accounts.update('acct_nobody', { name: 'x' }, OPERATOR, 1)
 
     assert.deepEqual([typeof first, late, nobody], ['object', 'changed', undefined])
-    assert.equal((await rooms.accounts.get(ACCOUNT))?.name, 'first')
+    assert.equal((await repositories.accounts.get(ACCOUNT))?.name, 'first')
   })
 
   test(`${engine}: accounts are found by a part of name or id and by status, wildcards being letters`, async () => {
-    await using rooms = await openWithAccount()
-    await rooms.accounts.create({ id: 'acct_2', name: 'Fifty%' }, OPERATOR)
-    await rooms.accounts.update(ACCOUNT, { status: 'suspended' }, OPERATOR)
+    await using repositories = await openWithAccount()
+    await repositories.accounts.create({ id: 'acct_2', name: 'Fifty%' }, OPERATOR)
+    await repositories.accounts.update(ACCOUNT, { status: 'suspended' }, OPERATOR)
     const found = async (filter: object) =>
-      (await rooms.accounts.list({ limit: 9, ...filter })).data.map(account => account.id)
+      (await repositories.accounts.list({ limit: 9, ...filter })).data.map(account => account.id)
 
     assert.deepEqual(await found({ q: 'fifty' }), ['acct_2'])
     assert.deepEqual(await found({ q: '%' }), ['acct_2'])
@@ -149,24 +152,24 @@ for (const { engine, open } of ENGINES) {
   test(`${engine}: after any sequence of top-ups, adjustments, holds and charges the sums hold`, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(STEP, { minLength: 5, maxLength: 50 }), async steps => {
-        await using rooms = await openWithAccount()
+        await using repositories = await openWithAccount()
         for (const step of steps) {
           if (step.kind === 'credits') {
-            await rooms.accounts.addCredits(credits(step.amount, { idempotencyKey: `k${step.key}` }), OPERATOR)
+            await repositories.accounts.addCredits(credits(step.amount, { idempotencyKey: `k${step.key}` }), OPERATOR)
           } else {
-            await charge(rooms, step.hold, step.cost)
+            await charge(repositories, step.hold, step.cost)
           }
-          await assertBooks(rooms)
+          await assertLedger(repositories)
         }
       }),
       { numRuns: runsOn(engine, 60) },
     )
   })
 
-  async function openWithAccount(): Promise<Rooms> {
-    const rooms = await openRooms(open)
-    await rooms.accounts.create({ id: ACCOUNT, name: 'one' }, OPERATOR)
-    return rooms
+  async function openWithAccount(): Promise<Repositories> {
+    const repositories = await openRepositories(open)
+    await repositories.accounts.create({ id: ACCOUNT, name: 'one' }, OPERATOR)
+    return repositories
   }
 }
 
@@ -179,37 +182,37 @@ const STEP = fc.oneof(
 )
 
 // What a gate and its settlement do to the books, without their rows.
-async function charge(rooms: Rooms, hold: bigint, cost: bigint): Promise<void> {
-  const books = { ...(await balance(rooms)) }
+async function charge(repositories: Repositories, hold: bigint, cost: bigint): Promise<void> {
+  const balances = { ...(await balance(repositories)) }
   const key = { spent: 0n, held: 0n, creditLimit: null }
-  if (hold > books.available) return
-  takeHold(hold, books, key)
-  bookCost(hold, cost, books, key)
+  if (hold > balances.available) return
+  takeHold(hold, balances, key)
+  bookCost(hold, cost, balances, key)
   const id = nextId()
-  await rooms.sql.run('UPDATE account SET available = $1, held = $2, spent = $3, owed = $4 WHERE id = $5', [
-    books.available,
-    books.held,
-    books.spent,
-    books.owed,
+  await repositories.sql.run('UPDATE account SET available = $1, held = $2, spent = $3, owed = $4 WHERE id = $5', [
+    balances.available,
+    balances.held,
+    balances.spent,
+    balances.owed,
     ACCOUNT,
   ])
-  await rooms.sql.run(
+  await repositories.sql.run(
     `INSERT INTO ledger (account_id, id, kind, amount, request_id, created_at) VALUES ($1, $2, 'charge', $3, $2, 0)`,
     [ACCOUNT, id, -cost],
   )
 }
 
-async function assertBooks(rooms: Rooms): Promise<void> {
-  const { available, held, owed } = await balance(rooms)
-  const entries = (await rooms.accounts.ledger(ACCOUNT, { limit: 1000 }))?.data ?? []
+async function assertLedger(repositories: Repositories): Promise<void> {
+  const { available, held, owed } = await balance(repositories)
+  const entries = (await repositories.accounts.ledger(ACCOUNT, { limit: 1000 }))?.data ?? []
   const sum = entries.reduce((total, entry) => total + entry.amount, 0n)
   assert.equal(available + held - owed, sum)
   assert(available >= 0n && held >= 0n && owed >= 0n && available + held <= NANO_MAX)
   assert(available === 0n || owed === 0n)
 }
 
-async function balance(rooms: Rooms) {
-  return (await rooms.accounts.get(ACCOUNT))!.balance
+async function balance(repositories: Repositories) {
+  return (await repositories.accounts.get(ACCOUNT))!.balance
 }
 
 function credits(amount: bigint, more: Partial<NewCredits> = {}): NewCredits {

@@ -4,39 +4,39 @@ import { test } from 'node:test'
 import type { Provider } from '../../../src/domain/catalog.ts'
 import type { DeclaredCatalog, DeclaredModel, ModelSave } from '../../../src/store/contract/catalog.ts'
 import { model, PRICES, provider } from '../../support/catalog.ts'
-import { ENGINES, OPERATOR, openRooms, type Rooms } from '../../support/engines.ts'
+import { ENGINES, OPERATOR, openRepositories, type Repositories } from '../../support/engines.ts'
 
 for (const { engine, open } of ENGINES) {
   test(`${engine}: what an operator adds is in force, survives every file, and is gone when deleted`, async () => {
-    await using rooms = await openRooms(open)
-    await add(rooms, provider('own'))
-    await save(rooms, model('own/m', { targets: [targetAt('own')] }))
+    await using repositories = await openRepositories(open)
+    await add(repositories, provider('own'))
+    await save(repositories, model('own/m', { targets: [targetAt('own')] }))
 
-    await provision(rooms, { providers: [provider('a')], models: [model('m')] })
-    await provision(rooms, { providers: [], models: [] })
-    const { providers, models, provisioned } = await rooms.catalog.load()
-    const early = await rooms.catalog.deleteProvider('own', undefined, OPERATOR)
-    await rooms.catalog.deleteModel('own/m', undefined, OPERATOR)
-    const late = await rooms.catalog.deleteProvider('own', undefined, OPERATOR)
+    await provision(repositories, { providers: [provider('a')], models: [model('m')] })
+    await provision(repositories, { providers: [], models: [] })
+    const { providers, models, provisioned } = await repositories.catalog.load()
+    const early = await repositories.catalog.deleteProvider('own', undefined, OPERATOR)
+    await repositories.catalog.deleteModel('own/m', undefined, OPERATOR)
+    const late = await repositories.catalog.deleteProvider('own', undefined, OPERATOR)
 
     assert.deepEqual([ids(providers), ids(models), provisioned], [['own'], ['own/m'], []])
     assert.deepEqual([early, late], [{ usedBy: ['own/m'] }, 'deleted'])
-    assert.deepEqual(ids((await rooms.catalog.load()).providers), [])
-    assert.equal(await rooms.catalog.deleteProvider('own', undefined, OPERATOR), undefined)
-    assert.equal(await rooms.catalog.deleteModel('own/m', undefined, OPERATOR), undefined)
+    assert.deepEqual(ids((await repositories.catalog.load()).providers), [])
+    assert.equal(await repositories.catalog.deleteProvider('own', undefined, OPERATOR), undefined)
+    assert.equal(await repositories.catalog.deleteModel('own/m', undefined, OPERATOR), undefined)
   })
 
   test(`${engine}: every change counts the catalog's revision up, and what changes nothing does not`, async () => {
-    await using rooms = await openRooms(open)
-    const { catalog } = rooms
+    await using repositories = await openRepositories(open)
+    const { catalog } = repositories
     const declared = { providers: [provider('a')], models: [model('m')] }
     const file = { evenSuperseded: false, clashes: 'refuse', dryRun: false, actor: OPERATOR } as const
     const changes: readonly (readonly [string, () => Promise<unknown>])[] = [
-      ['create a provider', () => add(rooms, provider('own'), ['s1'])],
-      ['update it', () => update(rooms, provider('own', { passthrough: ['x'] }))],
+      ['create a provider', () => add(repositories, provider('own'), ['s1'])],
+      ['update it', () => update(repositories, provider('own', { passthrough: ['x'] }))],
       ['add a credential', () => catalog.addCredential(credential('own', 's2'), { basedOn: 2, max: 9 }, OPERATOR)],
       ['remove one', () => catalog.removeCredential('own', 's1', OPERATOR)],
-      ['save a model', () => save(rooms, model('own/m', { targets: [targetAt('own')] }))],
+      ['save a model', () => save(repositories, model('own/m', { targets: [targetAt('own')] }))],
       ['delete it', () => catalog.deleteModel('own/m', undefined, OPERATOR)],
       ['delete the provider', () => catalog.deleteProvider('own', undefined, OPERATOR)],
       ['apply a file', () => catalog.provision(declared, { ...file, digest: 'one' })],
@@ -59,9 +59,9 @@ for (const { engine, open } of ENGINES) {
   })
 
   test(`${engine}: what a file declares can be neither changed nor deleted nor given a credential`, async () => {
-    await using rooms = await openRooms(open)
-    await provision(rooms, { providers: [provider('a')], models: [model('m')] })
-    const { catalog } = rooms
+    await using repositories = await openRepositories(open)
+    await provision(repositories, { providers: [provider('a')], models: [model('m')] })
+    const { catalog } = repositories
     const change = { provider: provider('a'), entered: '{}', active: true, basedOn: 1 }
 
     assert.equal(await catalog.createProvider(newOne(provider('a')), 99, OPERATOR), 'exists')
@@ -74,28 +74,28 @@ for (const { engine, open } of ENGINES) {
   })
 
   test(`${engine}: what a file let go of may be taken up, and a file takes over what it declares`, async () => {
-    await using rooms = await openRooms(open)
+    await using repositories = await openRepositories(open)
     const file = { providers: [provider('a')], models: [model('m')] }
-    await provision(rooms, file)
-    await provision(rooms, { providers: [], models: [] })
+    await provision(repositories, file)
+    await provision(repositories, { providers: [], models: [] })
 
-    await add(rooms, provider('a', { maxTokensField: 'max_completion_tokens' }), ['s1'])
-    await save(rooms, model('m', { name: 'taken up' }))
-    const taken = await rooms.catalog.load()
-    await provision(rooms, file)
-    const back = await rooms.catalog.load()
+    await add(repositories, provider('a', { maxTokensField: 'max_completion_tokens' }), ['s1'])
+    await save(repositories, model('m', { name: 'taken up' }))
+    const taken = await repositories.catalog.load()
+    await provision(repositories, file)
+    const back = await repositories.catalog.load()
 
     assert.deepEqual([taken.provisioned, taken.credentials.length, taken.models[0]?.name], [[], 1, 'taken up'])
     // The file brings its own credentials.
     assert.deepEqual([back.provisioned, back.credentials.length, back.models[0]?.name], [['a'], 0, 'm'])
-    assert.deepEqual(await rooms.catalog.credentials(), [])
+    assert.deepEqual(await repositories.catalog.credentials(), [])
   })
 
   test(`${engine}: a name that an operator's model has is refused to a file, or left out of it`, async () => {
-    await using rooms = await openRooms(open)
-    const { catalog } = rooms
-    await add(rooms, provider('own'))
-    await save(rooms, model('own/m', { aliases: ['mine'], targets: [targetAt('own')] }))
+    await using repositories = await openRepositories(open)
+    const { catalog } = repositories
+    await add(repositories, provider('own'))
+    await save(repositories, model('own/m', { aliases: ['mine'], targets: [targetAt('own')] }))
     const file = {
       providers: [provider('a')],
       models: [model('m', { aliases: ['x', 'own/m', 'mine'] }), model('mine', { aliases: [] })],
@@ -127,10 +127,10 @@ for (const { engine, open } of ENGINES) {
   })
 
   test(`${engine}: a change based on an old version is refused, and the newer one stands`, async () => {
-    await using rooms = await openRooms(open)
-    const { catalog } = rooms
-    await add(rooms, provider('own'))
-    const [made] = await save(rooms, model('m', { targets: [targetAt('own')] }))
+    await using repositories = await openRepositories(open)
+    const { catalog } = repositories
+    await add(repositories, provider('own'))
+    const [made] = await save(repositories, model('m', { targets: [targetAt('own')] }))
     const renamed = model('m', { name: 'first', targets: [targetAt('own')] })
 
     const first = await catalog.saveModels([saved(renamed, made?.version)], 99, OPERATOR)
@@ -157,24 +157,24 @@ for (const { engine, open } of ENGINES) {
       { settings: { region: 'other' } },
     ]
     for (const change of changes) {
-      await using rooms = await openRooms(open)
-      await add(rooms, provider('own'), ['s1', 's2'])
+      await using repositories = await openRepositories(open)
+      await add(repositories, provider('own'), ['s1', 's2'])
 
-      await update(rooms, provider('own', { passthrough: ['x'] }))
-      const kept = await rooms.catalog.credentials()
-      rooms.clock.advance(1)
-      await update(rooms, provider('own', change))
+      await update(repositories, provider('own', { passthrough: ['x'] }))
+      const kept = await repositories.catalog.credentials()
+      repositories.clock.advance(1)
+      await update(repositories, provider('own', change))
 
-      assert.deepEqual([kept.length, (await rooms.catalog.credentials()).length], [2, 0], JSON.stringify(change))
-      const [last] = (await rooms.events.list({ limit: 1 })).data
+      assert.deepEqual([kept.length, (await repositories.catalog.credentials()).length], [2, 0], JSON.stringify(change))
+      const [last] = (await repositories.events.list({ limit: 1 })).data
       assert.equal(JSON.parse(last?.detail ?? '{}').credentialsForgotten, 2)
     }
   })
 
   test(`${engine}: credentials are added, listed without their secret, bounded, removed and encrypted again`, async () => {
-    await using rooms = await openRooms(open)
-    const { catalog } = rooms
-    await add(rooms, provider('own'), ['s1'])
+    await using repositories = await openRepositories(open)
+    const { catalog } = repositories
+    await add(repositories, provider('own'), ['s1'])
 
     const two = await catalog.addCredential(credential('own', 's2'), { basedOn: 1, max: 2 }, OPERATOR)
     const three = await catalog.addCredential(credential('own', 's3'), { basedOn: 2, max: 2 }, OPERATOR)
@@ -211,9 +211,9 @@ for (const { engine, open } of ENGINES) {
   })
 
   test(`${engine}: several models are saved together or not at all`, async () => {
-    await using rooms = await openRooms(open)
-    await add(rooms, provider('a'))
-    await save(rooms, model('m'))
+    await using repositories = await openRepositories(open)
+    await add(repositories, provider('a'))
+    await save(repositories, model('m'))
     const fine = saved(model('n'))
     const bad: readonly (readonly [ModelSave, object])[] = [
       [saved(model('m')), refused('m', 'exists')],
@@ -224,20 +224,21 @@ for (const { engine, open } of ENGINES) {
       [saved(model('o'), 1), refused('o', 'unknown')],
       [saved(model('n')), refused('n', 'exists')],
     ]
-    const tooMany = await rooms.catalog.saveModels([fine, saved(model('o'))], 2, OPERATOR)
+    const tooMany = await repositories.catalog.saveModels([fine, saved(model('o'))], 2, OPERATOR)
     assert.deepEqual(tooMany, refused('o', 'too_many'))
 
-    for (const [one, why] of bad) assert.deepEqual(await rooms.catalog.saveModels([fine, one], 99, OPERATOR), why)
+    for (const [one, why] of bad)
+      assert.deepEqual(await repositories.catalog.saveModels([fine, one], 99, OPERATOR), why)
 
-    assert.deepEqual(ids((await rooms.catalog.load()).models), ['m'])
-    assert.equal(await rooms.catalog.createProvider(newOne(provider('b')), 1, OPERATOR), 'too_many')
+    assert.deepEqual(ids((await repositories.catalog.load()).models), ['m'])
+    assert.equal(await repositories.catalog.createProvider(newOne(provider('b')), 1, OPERATOR), 'too_many')
   })
 
   test(`${engine}: an operator's price has versions too, and what is inactive is not in force`, async () => {
-    await using rooms = await openRooms(open)
-    const { catalog } = rooms
-    await add(rooms, provider('a'))
-    await save(rooms, model('m', { newPriceVersion: 'v1' }))
+    await using repositories = await openRepositories(open)
+    const { catalog } = repositories
+    await add(repositories, provider('a'))
+    await save(repositories, model('m', { newPriceVersion: 'v1' }))
 
     const renamed = await catalog.saveModels([saved(model('m', { newPriceVersion: 'v2', name: 'x' }), 1)], 99, OPERATOR)
     const prices = { ...PRICES, request: 5n }
@@ -248,7 +249,7 @@ for (const { engine, open } of ENGINES) {
     assert.deepEqual([versionOf(renamed), versionOf(dearer)], ['v1', 'v3'])
     assert.deepEqual((await catalog.load()).models, [])
     assert.equal((await catalog.model('m'))?.model.priceVersion, 'v3')
-    const kept = await rooms.sql.all("SELECT version FROM price WHERE model_id = 'm' ORDER BY version")
+    const kept = await repositories.sql.all("SELECT version FROM price WHERE model_id = 'm' ORDER BY version")
     assert.deepEqual(
       kept.map(row => row.version),
       ['v1', 'v3'],
@@ -256,15 +257,15 @@ for (const { engine, open } of ENGINES) {
   })
 
   test(`${engine}: lists go by id and page`, async () => {
-    await using rooms = await openRooms(open)
-    await provision(rooms, {
+    await using repositories = await openRepositories(open)
+    await provision(repositories, {
       providers: [provider('a'), provider('b'), provider('c')],
       models: [model('x'), model('y')],
     })
 
-    const first = await rooms.catalog.providers({ limit: 2 })
-    const second = await rooms.catalog.providers({ limit: 2, after: 'b' })
-    const models = await rooms.catalog.models({ limit: 1 })
+    const first = await repositories.catalog.providers({ limit: 2 })
+    const second = await repositories.catalog.providers({ limit: 2, after: 'b' })
+    const models = await repositories.catalog.models({ limit: 1 })
 
     assert.deepEqual([first.data.map(each => each.provider.id), first.hasMore], [['a', 'b'], true])
     assert.deepEqual([second.data.map(each => each.provider.id), second.hasMore], [['c'], false])
@@ -272,7 +273,7 @@ for (const { engine, open } of ENGINES) {
   })
 }
 
-function versionOf(answer: Awaited<ReturnType<Rooms['catalog']['saveModels']>>): string | undefined {
+function versionOf(answer: Awaited<ReturnType<Repositories['catalog']['saveModels']>>): string | undefined {
   return 'refused' in answer ? undefined : answer[0]?.model.priceVersion
 }
 
@@ -300,22 +301,22 @@ function refused(id: string, why: string, which = id) {
   return { id, refused: why, which }
 }
 
-async function add({ catalog }: Rooms, one: Provider, credentials: readonly string[] = []): Promise<void> {
+async function add({ catalog }: Repositories, one: Provider, credentials: readonly string[] = []): Promise<void> {
   assert.notEqual(await catalog.createProvider(newOne(one, credentials), 99, OPERATOR), 'exists')
 }
 
-async function update({ catalog }: Rooms, one: Provider): Promise<void> {
+async function update({ catalog }: Repositories, one: Provider): Promise<void> {
   const { version = 0 } = (await catalog.provider(one.id)) ?? {}
   const change = { provider: one, entered: '{}', active: true, basedOn: version }
   assert.equal(typeof (await catalog.updateProvider(one.id, change, OPERATOR)), 'object')
 }
 
-async function save({ catalog }: Rooms, one: DeclaredModel) {
+async function save({ catalog }: Repositories, one: DeclaredModel) {
   const done = await catalog.saveModels([saved(one)], 99, OPERATOR)
   return 'refused' in done ? assert.fail(JSON.stringify(done)) : done
 }
 
-async function provision({ catalog }: Rooms, declared: DeclaredCatalog): Promise<void> {
+async function provision({ catalog }: Repositories, declared: DeclaredCatalog): Promise<void> {
   await catalog.provision(declared, {
     digest: null,
     evenSuperseded: false,

@@ -6,27 +6,27 @@ import { test } from 'node:test'
 import { sqlCatalog } from '../../../src/store/sql/catalog/catalog.ts'
 import type { Sql, Tx } from '../../../src/store/sql/sql.ts'
 import { model, provider } from '../../support/catalog.ts'
-import { ENGINES, OPERATOR, openRooms, type Rooms } from '../../support/engines.ts'
+import { ENGINES, OPERATOR, openRepositories, type Repositories } from '../../support/engines.ts'
 
 const CREDENTIAL = { providerId: 'a', id: 's1', ciphertext: 'encrypted', last4: 'abcd' }
 const FILE = { digest: null, evenSuperseded: false, clashes: 'refuse', dryRun: false, actor: OPERATOR } as const
 
 for (const { engine, open } of ENGINES) {
   test(`${engine}: a row that changes between reading and writing is not written over`, async () => {
-    await using rooms = await openRooms(open)
-    await rooms.catalog.createProvider(
+    await using repositories = await openRepositories(open)
+    await repositories.catalog.createProvider(
       { provider: provider('a'), entered: '{}', active: true, credentials: [] },
       9,
       OPERATOR,
     )
     const one = { model: model('m'), entered: '{}', active: true, basedOn: null }
-    await rooms.catalog.saveModels([one], 9, OPERATOR)
-    const late = sqlCatalog(overtaken(rooms.sql))
+    await repositories.catalog.saveModels([one], 9, OPERATOR)
+    const late = sqlCatalog(overtaken(repositories.sql))
     const change = { provider: provider('a', { kind: 'cohere' }), entered: '{}', active: true, basedOn: 1 }
 
     assert.deepEqual(await late.updateProvider('a', change, OPERATOR), 'changed')
     assert.deepEqual(
-      await late.addCredential(CREDENTIAL, { basedOn: await versionOf(rooms), max: 9 }, OPERATOR),
+      await late.addCredential(CREDENTIAL, { basedOn: await versionOf(repositories), max: 9 }, OPERATOR),
       'changed',
     )
     const unsaved = await late.saveModels([{ ...one, model: model('m', { name: 'x' }), basedOn: 1 }], 9, OPERATOR)
@@ -36,18 +36,21 @@ for (const { engine, open } of ENGINES) {
       late.provision({ providers: [provider('a', { kind: 'cohere' })], models: [] }, FILE),
       /meanwhile|while/,
     )
-    await rooms.catalog.deleteModel('m', undefined, OPERATOR)
+    await repositories.catalog.deleteModel('m', undefined, OPERATOR)
     assert.deepEqual(await late.deleteProvider('a', undefined, OPERATOR), 'changed')
 
-    const kept = await rooms.catalog.provider('a')
-    assert.deepEqual([kept?.provider.kind, kept?.provisioned, await rooms.catalog.credentials()], ['openai', false, []])
+    const kept = await repositories.catalog.provider('a')
+    assert.deepEqual(
+      [kept?.provider.kind, kept?.provisioned, await repositories.catalog.credentials()],
+      ['openai', false, []],
+    )
   })
 
   test(`${engine}: the catalog is read as it was at one moment`, async () => {
-    await using rooms = await openRooms(open)
+    await using repositories = await openRepositories(open)
     const outside = async () => assert.fail('outside of a transaction')
 
-    const catalog = sqlCatalog({ ...rooms.sql, all: outside, get: outside })
+    const catalog = sqlCatalog({ ...repositories.sql, all: outside, get: outside })
 
     assert.deepEqual((await catalog.load()).providers, [])
   })
@@ -90,6 +93,6 @@ function overtaken(sql: Sql): Sql {
   }
 }
 
-async function versionOf({ catalog }: Rooms): Promise<number> {
+async function versionOf({ catalog }: Repositories): Promise<number> {
   return (await catalog.provider('a'))?.version ?? 0
 }

@@ -3,18 +3,18 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { DeclaredCatalog, DeclaredModel, ProvisionOrder } from '../../../src/store/contract/catalog.ts'
 import { model, PRICES, provider } from '../../support/catalog.ts'
-import { ENGINES, OPERATOR, openRooms, type Rooms } from '../../support/engines.ts'
+import { ENGINES, OPERATOR, openRepositories, type Repositories } from '../../support/engines.ts'
 
 for (const { engine, open } of ENGINES) {
   test(`${engine}: what is provisioned is loaded again, sorted by id, with exact prices`, async () => {
-    await using rooms = await openRooms(open)
+    await using repositories = await openRepositories(open)
 
-    const stored = await provision(rooms, {
+    const stored = await provision(repositories, {
       providers: [provider('b'), provider('a')],
       models: [model('z'), model('B/m')],
     })
 
-    assert.deepEqual(await rooms.catalog.load(), stored)
+    assert.deepEqual(await repositories.catalog.load(), stored)
     assert.deepEqual(
       stored.providers.map(({ id }) => id),
       ['a', 'b'],
@@ -25,28 +25,32 @@ for (const { engine, open } of ENGINES) {
     )
     assert.equal(stored.models[0]?.prices.prompt, 123_456_789_012n)
     const { newPriceVersion, ...declared } = model('z')
-    assert.deepEqual(stored.models[1], { ...declared, priceVersion: newPriceVersion, createdAt: rooms.clock.now() })
+    assert.deepEqual(stored.models[1], {
+      ...declared,
+      priceVersion: newPriceVersion,
+      createdAt: repositories.clock.now(),
+    })
   })
 
   test(`${engine}: a target's cost is kept to its last digit, and is no price`, async () => {
-    await using rooms = await openRooms(open)
+    await using repositories = await openRepositories(open)
     const cost = { prompt: 1n, completion: 89_999_999n * 10n ** 18n + 1n, cacheRead: 0n, cacheWrite: 10n, request: 7n }
     const [silent] = model('m').targets
     const stating = { provider: 'b', model: 'm', priority: 1, weight: 1, cost }
-    const before = await provision(rooms, { providers: [provider('a')], models: [model('m')] })
+    const before = await provision(repositories, { providers: [provider('a')], models: [model('m')] })
 
     const declared = model('m', { newPriceVersion: 'other', targets: [silent!, stating] })
-    const stored = await provision(rooms, { providers: [provider('a')], models: [declared] })
+    const stored = await provision(repositories, { providers: [provider('a')], models: [declared] })
 
     assert.deepEqual(stored.models[0]?.targets, [silent, stating])
-    assert.deepEqual(await rooms.catalog.load(), stored)
+    assert.deepEqual(await repositories.catalog.load(), stored)
     assert.equal(stored.models[0]?.priceVersion, before.models[0]?.priceVersion)
   })
 
   test(`${engine}: a price version changes only with the price, and every price is kept`, async () => {
-    await using rooms = await openRooms(open)
+    await using repositories = await openRepositories(open)
     const first = await provisionOne(model('m', { newPriceVersion: 'v1' }))
-    rooms.clock.advance(1000)
+    repositories.clock.advance(1000)
 
     const renamed = await provisionOne(model('m', { newPriceVersion: 'v2', name: 'other' }))
     const dearer = await provisionOne(model('m', { newPriceVersion: 'v3', prices: { ...PRICES, completion: 5n } }))
@@ -56,24 +60,24 @@ for (const { engine, open } of ENGINES) {
       [renamed?.name, renamed?.createdAt, dearer?.createdAt],
       ['other', first?.createdAt, first?.createdAt],
     )
-    const kept = await rooms.sql.all("SELECT version FROM price WHERE model_id = 'm' ORDER BY version")
+    const kept = await repositories.sql.all("SELECT version FROM price WHERE model_id = 'm' ORDER BY version")
     assert.deepEqual(
       kept.map(row => row.version),
       ['v1', 'v3'],
     )
 
     async function provisionOne(declared: DeclaredModel) {
-      return (await provision(rooms, { providers: [provider('a')], models: [declared] })).models[0]
+      return (await provision(repositories, { providers: [provider('a')], models: [declared] })).models[0]
     }
   })
 
   test(`${engine}: what is no longer declared is inactive, and comes back as it was`, async () => {
-    await using rooms = await openRooms(open)
-    const before = await provision(rooms, { providers: [provider('a')], models: [model('m')] })
-    rooms.clock.advance(1000)
+    await using repositories = await openRepositories(open)
+    const before = await provision(repositories, { providers: [provider('a')], models: [model('m')] })
+    repositories.clock.advance(1000)
 
-    const none = await provision(rooms, { providers: [], models: [] })
-    const again = await provision(rooms, {
+    const none = await provision(repositories, { providers: [], models: [] })
+    const again = await provision(repositories, {
       providers: [provider('a')],
       models: [model('m', { newPriceVersion: 'x' })],
     })
@@ -83,41 +87,41 @@ for (const { engine, open } of ENGINES) {
   })
 
   test(`${engine}: the same file twice leaves one event, and what operators added stays theirs`, async () => {
-    await using rooms = await openRooms(open)
-    await rooms.sql.run(`INSERT INTO provider (id, spec, provisioned, active) VALUES ('own', '{}', 0, 1)`)
+    await using repositories = await openRepositories(open)
+    await repositories.sql.run(`INSERT INTO provider (id, spec, provisioned, active) VALUES ('own', '{}', 0, 1)`)
     const declared = { providers: [provider('a')], models: [model('m')] }
 
-    await provision(rooms, declared)
-    const stored = await provision(rooms, declared)
+    await provision(repositories, declared)
+    const stored = await provision(repositories, declared)
 
     assert.deepEqual(
       stored.providers.map(({ id }) => id),
       ['a', 'own'],
     )
-    assert.equal((await rooms.events.list({ limit: 9 })).data.length, 1)
+    assert.equal((await repositories.events.list({ limit: 9 })).data.length, 1)
   })
 
   test(`${engine}: a provision that fails midway changes nothing`, async () => {
-    await using rooms = await openRooms(open)
-    const before = await provision(rooms, {
+    await using repositories = await openRepositories(open)
+    const before = await provision(repositories, {
       providers: [provider('a')],
       models: [model('m', { newPriceVersion: 'v1' })],
     })
     const broken = model('m', { newPriceVersion: 'v1', prices: { ...PRICES, request: 9n } })
 
-    await assert.rejects(provision(rooms, { providers: [provider('b')], models: [broken] }))
+    await assert.rejects(provision(repositories, { providers: [provider('b')], models: [broken] }))
 
-    assert.deepEqual(await rooms.catalog.load(), before)
+    assert.deepEqual(await repositories.catalog.load(), before)
   })
 
   test(`${engine}: a file that was superseded by a newer one is applied only on demand`, async () => {
-    await using rooms = await openRooms(open)
+    await using repositories = await openRepositories(open)
     const [old, next] = [
       { providers: [provider('old')], models: [] },
       { providers: [provider('next')], models: [] },
     ]
     const names = async (file: DeclaredCatalog, order: Partial<ProvisionOrder>) =>
-      (await provision(rooms, file, order)).providers.map(({ id }) => id)
+      (await provision(repositories, file, order)).providers.map(({ id }) => id)
 
     assert.deepEqual(await names(old, { digest: '1' }), ['old'])
     assert.deepEqual(await names(old, { digest: '1' }), ['old'])
@@ -131,14 +135,14 @@ for (const { engine, open } of ENGINES) {
   })
 
   test(`${engine}: a dry run says what would change, prices old and new, and changes nothing`, async () => {
-    await using rooms = await openRooms(open)
-    const before = await provision(rooms, { providers: [provider('a'), provider('b')], models: [model('m')] })
+    await using repositories = await openRepositories(open)
+    const before = await provision(repositories, { providers: [provider('a'), provider('b')], models: [model('m')] })
     const wanted = {
       providers: [provider('a', { baseUrl: 'http://127.0.0.1:2/v1', maxTokensField: 'max_completion_tokens' })],
       models: [model('m', { newPriceVersion: 'v2', prices: { ...PRICES, completion: 2n } }), model('n')],
     }
 
-    const said = await rooms.catalog.provision(wanted, { ...START, dryRun: true })
+    const said = await repositories.catalog.provision(wanted, { ...START, dryRun: true })
 
     assert.deepEqual(
       said.changes.map(({ what, id, change, fields }) => [what, id, change, fields]),
@@ -151,29 +155,29 @@ for (const { engine, open } of ENGINES) {
     )
     const { price } = said.changes[2]!
     assert.deepEqual([price?.before?.completion, price?.after.completion], ['0.000000000001', '0.000000000002'])
-    assert.deepEqual(await rooms.catalog.load(), before)
-    assert.equal((await rooms.events.list({ limit: 9 })).data.length, 1)
-    assert.deepEqual(await rooms.catalog.provision(wanted, START), said)
+    assert.deepEqual(await repositories.catalog.load(), before)
+    assert.equal((await repositories.events.list({ limit: 9 })).data.length, 1)
+    assert.deepEqual(await repositories.catalog.provision(wanted, START), said)
   })
 
   test(`${engine}: a setting is what was set last`, async () => {
-    await using rooms = await openRooms(open)
+    await using repositories = await openRepositories(open)
 
-    assert.equal(await rooms.settings.get('a'), undefined)
-    await rooms.settings.set('a', '1')
-    await rooms.settings.set('a', '2')
-    assert.equal(await rooms.settings.get('a'), '2')
+    assert.equal(await repositories.settings.get('a'), undefined)
+    await repositories.settings.set('a', '1')
+    await repositories.settings.set('a', '2')
+    assert.equal(await repositories.settings.get('a'), '2')
   })
 
   test(`${engine}: events are newest first and page by id`, async () => {
-    await using rooms = await openRooms(open)
+    await using repositories = await openRepositories(open)
     for (const id of ['acct_1', 'acct_2', 'acct_3']) {
-      await rooms.accounts.create({ id, name: id }, OPERATOR)
-      rooms.clock.advance(1)
+      await repositories.accounts.create({ id, name: id }, OPERATOR)
+      repositories.clock.advance(1)
     }
 
-    const first = await rooms.events.list({ limit: 2 })
-    const second = await rooms.events.list({ limit: 2, after: first.data.at(-1)?.id })
+    const first = await repositories.events.list({ limit: 2 })
+    const second = await repositories.events.list({ limit: 2, after: first.data.at(-1)?.id })
 
     assert.deepEqual(
       [...first.data, ...second.data].map(event => event.subject),
@@ -186,7 +190,7 @@ for (const { engine, open } of ENGINES) {
 const START = { digest: null, evenSuperseded: false, clashes: 'refuse', dryRun: false, actor: OPERATOR } as const
 
 // What is in force once this is.
-async function provision({ catalog }: Rooms, declared: DeclaredCatalog, order: Partial<ProvisionOrder> = {}) {
+async function provision({ catalog }: Repositories, declared: DeclaredCatalog, order: Partial<ProvisionOrder> = {}) {
   await catalog.provision(declared, { ...START, ...order })
   return catalog.load()
 }

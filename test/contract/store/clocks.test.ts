@@ -10,7 +10,7 @@ import { retentionClock } from '../../../src/store/retention-clock.ts'
 import { dropHours } from '../../../src/store/sql/retention.ts'
 import { text } from '../../../src/store/sql/sql.ts'
 import { GATE_ENGINES, newKey, openFixture } from '../../support/billing-stores.ts'
-import { ENGINES, OPERATOR, openRooms, type Rooms } from '../../support/engines.ts'
+import { ENGINES, OPERATOR, openRepositories, type Repositories } from '../../support/engines.ts'
 import { type ManualClock, manualClock } from '../../support/manual-clock.ts'
 import { rollAll } from '../../support/usage-hours.ts'
 import { addRow } from '../../support/usage-rows.ts'
@@ -50,41 +50,41 @@ for (const { engine, make } of GATE_ENGINES) {
 for (const { engine, open } of ENGINES) {
   test(`${engine}: a key that a clock far ahead has expired lives again, one whose end has passed does not`, async () => {
     const clock = manualClock()
-    await using rooms = await openRooms(open, clock)
+    await using repositories = await openRepositories(open, clock)
     const began = clock.now()
-    await rooms.accounts.create({ id: 'acct', name: 'test' }, OPERATOR)
-    await rooms.keys.create({ ...newKey('key_later'), expiresAt: began + 20 * DAY_MS }, OPERATOR)
-    await rooms.keys.create({ ...newKey('key_soon'), expiresAt: began + HOUR_MS }, OPERATOR)
-    const statusOf = async (id: string) => keyStatus((await rooms.keys.get(id))!, clock.now())
+    await repositories.accounts.create({ id: 'acct', name: 'test' }, OPERATOR)
+    await repositories.keys.create({ ...newKey('key_later'), expiresAt: began + 20 * DAY_MS }, OPERATOR)
+    await repositories.keys.create({ ...newKey('key_soon'), expiresAt: began + HOUR_MS }, OPERATOR)
+    const statusOf = async (id: string) => keyStatus((await repositories.keys.get(id))!, clock.now())
 
     clock.set(began + 30 * DAY_MS)
-    const ended = await rooms.keys.markEnds()
+    const ended = await repositories.keys.markEnds()
     clock.set(began)
-    const revived = await rooms.keys.markEnds()
-    const again = await rooms.keys.markEnds()
+    const revived = await repositories.keys.markEnds()
+    const again = await repositories.keys.markEnds()
 
     assert.deepEqual([ended, revived, again], [['key_later', 'key_soon'], ['key_later'], []])
     assert.deepEqual([await statusOf('key_later'), await statusOf('key_soon')], ['active', 'expired'])
     clock.set(began + 21 * DAY_MS)
-    await rooms.keys.markEnds()
+    await repositories.keys.markEnds()
     clock.set(began + 20 * DAY_MS - HOUR_MS)
-    await rooms.keys.markEnds()
+    await repositories.keys.markEnds()
     assert.equal(await statusOf('key_later'), 'expired', 'within a day it is believed')
   })
 
   test(`${engine}: a grace period that a clock far ahead has given ends an hour from now`, async () => {
     const clock = manualClock()
-    await using rooms = await openRooms(open, clock)
+    await using repositories = await openRepositories(open, clock)
     const began = clock.now()
-    await rooms.accounts.create({ id: 'acct', name: 'test' }, OPERATOR)
-    await rooms.keys.create(newKey('key'), OPERATOR)
+    await repositories.accounts.create({ id: 'acct', name: 'test' }, OPERATOR)
+    await repositories.keys.create(newKey('key'), OPERATOR)
     clock.set(began + 30 * DAY_MS)
-    await rooms.keys.rotate('key', { hash: 'b'.repeat(64), prefix: 'svc_live_', last4: 'wxyz' }, OPERATOR)
+    await repositories.keys.rotate('key', { hash: 'b'.repeat(64), prefix: 'svc_live_', last4: 'wxyz' }, OPERATOR)
     clock.set(began)
 
-    const changed = await rooms.keys.markEnds()
+    const changed = await repositories.keys.markEnds()
 
-    const key = await rooms.keys.get('key')
+    const key = await repositories.keys.get('key')
     assert.deepEqual(changed, ['key'])
     assert.deepEqual(
       key?.previous.map(secret => secret.graceExpiresAt),
@@ -96,18 +96,19 @@ for (const { engine, open } of ENGINES) {
   else {
     test('postgres: months that a clock far ahead has made keep no month before them from being made', async () => {
       const clock = manualClock(Date.now())
-      await using rooms = await openRooms(open, clock)
+      await using repositories = await openRepositories(open, clock)
       const began = clock.now()
       clock.set(began + 400 * DAY_MS)
-      await makePartitions(rooms.sql)
+      await makePartitions(repositories.sql)
       clock.set(began)
-      await makePartitions(rooms.sql)
+      await makePartitions(repositories.sql)
 
-      const row = await addRow(rooms, began + 32 * DAY_MS)
+      const row = await addRow(repositories, began + 32 * DAY_MS)
 
-      const found = await rooms.sql.get('SELECT tableoid::regclass::text AS name FROM usage WHERE request_id = $1', [
-        row,
-      ])
+      const found = await repositories.sql.get(
+        'SELECT tableoid::regclass::text AS name FROM usage WHERE request_id = $1',
+        [row],
+      )
       assert.notEqual(text(found?.name), 'usage_rest')
     })
   }
@@ -116,9 +117,9 @@ for (const { engine, open } of ENGINES) {
 function retentionTests(open: (typeof ENGINES)[number]['open']): void {
   test('retention deletes nothing by a clock that jumped a month, nor after a restart with it', async () => {
     const clock = manualClock()
-    await using rooms = await openWithRows(open, clock)
+    await using repositories = await openWithRows(open, clock)
     const began = clock.now()
-    const running = clockOf(rooms, clock)
+    const running = clockOf(repositories, clock)
     await running.believed()
     clock.advance(60_000)
     await running.believed()
@@ -126,7 +127,7 @@ function retentionTests(open: (typeof ENGINES)[number]['open']): void {
     clock.set(began + 31 * DAY_MS)
     clock.advance(60_000)
     const jumped = await running.believed()
-    const restarted = clockOf(rooms, clock)
+    const restarted = clockOf(repositories, clock)
     const first = await restarted.believed()
     clock.advance(HOUR_MS)
     const later = await restarted.believed()
@@ -134,17 +135,17 @@ function retentionTests(open: (typeof ENGINES)[number]['open']): void {
     assert.ok(jumped <= began + 3 * 60_000, `believes ${jumped - began} ms after three minutes`)
     assert.ok(first <= began + 3 * 60_000)
     assert.ok(later <= began + 2 * HOUR_MS + 3 * 60_000)
-    assert.equal(await drop(rooms, later), 0)
-    assert.equal((await rooms.usage.list({ limit: 100 })).data.length, DAYS)
+    assert.equal(await drop(repositories, later), 0)
+    assert.equal((await repositories.usage.list({ limit: 100 })).data.length, DAYS)
   })
 
   test('retention catches up after a pause by no more than a day for each day', async () => {
     const clock = manualClock()
-    await using rooms = await openWithRows(open, clock)
+    await using repositories = await openWithRows(open, clock)
     const began = clock.now()
-    await clockOf(rooms, clock).believed()
+    await clockOf(repositories, clock).believed()
     clock.set(began + 4 * DAY_MS)
-    const running = clockOf(rooms, clock)
+    const running = clockOf(repositories, clock)
 
     const believed: number[] = []
     for (let day = 0; day < 6; day++) {
@@ -157,9 +158,9 @@ function retentionTests(open: (typeof ENGINES)[number]['open']): void {
 
   test('several nodes that take turns catch up no faster than one', async () => {
     const clock = manualClock()
-    await using rooms = await openWithRows(open, clock)
+    await using repositories = await openWithRows(open, clock)
     const began = clock.now()
-    const nodes = [clockOf(rooms, clock), clockOf(rooms, clock), clockOf(rooms, clock)]
+    const nodes = [clockOf(repositories, clock), clockOf(repositories, clock), clockOf(repositories, clock)]
     for (const node of nodes) await node.believed()
     clock.set(began + 30 * DAY_MS)
 
@@ -174,42 +175,42 @@ function retentionTests(open: (typeof ENGINES)[number]['open']): void {
 
   test('where nothing is written down yet the newest row says what time it was', async () => {
     const clock = manualClock()
-    await using rooms = await openWithRows(open, clock)
+    await using repositories = await openWithRows(open, clock)
     const began = clock.now()
     clock.set(began + 300 * DAY_MS)
 
-    const believed = await clockOf(rooms, clock).believed()
+    const believed = await clockOf(repositories, clock).believed()
 
     assert.ok(believed <= began + DAY_MS)
   })
 
   test('a retention that was shortened is caught up with at once', async () => {
     const clock = manualClock()
-    await using rooms = await openWithRows(open, clock)
+    await using repositories = await openWithRows(open, clock)
 
-    const dropped = await drop(rooms, await clockOf(rooms, clock).believed(), 5)
+    const dropped = await drop(repositories, await clockOf(repositories, clock).believed(), 5)
 
     assert.ok(dropped >= 24 * 4, `${dropped} hours`)
-    assert.equal((await rooms.usage.list({ limit: 100 })).data.length, 5)
+    assert.equal((await repositories.usage.list({ limit: 100 })).data.length, 5)
   })
 }
 
 const DAYS = 10
 const KEEP_DAYS = 20
 
-async function openWithRows(open: (typeof ENGINES)[number]['open'], clock: ManualClock): Promise<Rooms> {
-  const rooms = await openRooms(open, clock)
-  for (let day = 0; day < DAYS; day++) await addRow(rooms, clock.now() - day * DAY_MS - HOUR_MS, { cost: 0 })
-  await rollAll(rooms)
-  return rooms
+async function openWithRows(open: (typeof ENGINES)[number]['open'], clock: ManualClock): Promise<Repositories> {
+  const repositories = await openRepositories(open, clock)
+  for (let day = 0; day < DAYS; day++) await addRow(repositories, clock.now() - day * DAY_MS - HOUR_MS, { cost: 0 })
+  await rollAll(repositories)
+  return repositories
 }
 
-function clockOf(rooms: Rooms, clock: ManualClock) {
-  return retentionClock({ ...clock, settings: rooms.settings, retention: rooms.retention })
+function clockOf(repositories: Repositories, clock: ManualClock) {
+  return retentionClock({ ...clock, settings: repositories.settings, retention: repositories.retention })
 }
 
-async function drop(rooms: Rooms, now: number, keepDays = KEEP_DAYS): Promise<number> {
-  return (await dropHours(now - keepDays * DAY_MS, rooms.retention)).dropped
+async function drop(repositories: Repositories, now: number, keepDays = KEEP_DAYS): Promise<number> {
+  return (await dropHours(now - keepDays * DAY_MS, repositories.retention)).dropped
 }
 
 const FREE = { kind: 'unbilled', outcome: 'completed', httpStatus: 200, errorCode: null } as const

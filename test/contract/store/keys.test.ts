@@ -5,154 +5,159 @@ import fc from 'fast-check'
 import { NO_FILE } from '../../../src/config/file.ts'
 import { GRACE_MS, keyStatus } from '../../../src/domain/key.ts'
 import type { NewKey } from '../../../src/store/contract/operator.ts'
-import { ENGINES, OPERATOR, openRooms, type Rooms, runsOn } from '../../support/engines.ts'
+import { ENGINES, OPERATOR, openRepositories, type Repositories, runsOn } from '../../support/engines.ts'
 
 const MINUTE_MS = 60_000
 let made = 0
 
 for (const { engine, open } of ENGINES) {
   test(`${engine}: a new key is read back as it was written, with its balance row and no hash`, async () => {
-    await using rooms = await openWithAccount()
+    await using repositories = await openWithAccount()
 
-    const key = await rooms.keys.create(newKey({ creditLimit: 5n, ipAllowlist: ['10.0.0.0/8'] }), OPERATOR)
+    const key = await repositories.keys.create(newKey({ creditLimit: 5n, ipAllowlist: ['10.0.0.0/8'] }), OPERATOR)
 
     assert(typeof key === 'object')
-    assert.deepEqual(await rooms.keys.get(key.id), key)
+    assert.deepEqual(await repositories.keys.get(key.id), key)
     assert.equal(key.version, 1)
     assert.equal(key.creditLimit, 5n)
     assert.deepEqual(key.ipAllowlist, ['10.0.0.0/8'])
     assert(!JSON.stringify(key, (_, value) => String(value)).includes('hash'))
-    assert.notEqual(await rooms.sql.get('SELECT * FROM key_balance WHERE key_id = $1', [key.id]), undefined)
+    assert.notEqual(await repositories.sql.get('SELECT * FROM key_balance WHERE key_id = $1', [key.id]), undefined)
   })
 
   test(`${engine}: a key of an unknown account is not made`, async () => {
-    await using rooms = await openWithAccount()
+    await using repositories = await openWithAccount()
 
-    assert.equal(await rooms.keys.create(newKey({ accountId: 'acct_nobody' }), OPERATOR), 'no_account')
-    assert.deepEqual((await rooms.keys.list({ limit: 10 })).data, [])
+    assert.equal(await repositories.keys.create(newKey({ accountId: 'acct_nobody' }), OPERATOR), 'no_account')
+    assert.deepEqual((await repositories.keys.list({ limit: 10 })).data, [])
   })
 
   test(`${engine}: rotation keeps at most five old secrets in grace, also of a hundred at once`, async () => {
-    await using rooms = await openWithAccount()
-    const id = await makeKey(rooms)
+    await using repositories = await openWithAccount()
+    const id = await makeKey(repositories)
 
-    const answers = await Promise.all(Array.from({ length: 100 }, () => rooms.keys.rotate(id, newSecret(), OPERATOR)))
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, () => repositories.keys.rotate(id, newSecret(), OPERATOR)),
+    )
 
     assert.equal(answers.filter(answer => typeof answer === 'object').length, 5)
     assert.equal(answers.filter(answer => answer === 'too_many_secrets').length, 95)
-    assert.equal(await validSecrets(rooms, id), 6)
-    assert.equal((await rooms.keys.get(id))?.version, 6)
+    assert.equal(await validSecrets(repositories, id), 6)
+    assert.equal((await repositories.keys.get(id))?.version, 6)
   })
 
   test(`${engine}: each old secret has its own sixty minutes, and room for a new one comes when one has ended`, async () => {
-    await using rooms = await openWithAccount()
-    const id = await makeKey(rooms)
+    await using repositories = await openWithAccount()
+    const id = await makeKey(repositories)
     for (let i = 0; i < 5; i++) {
-      await rooms.keys.rotate(id, newSecret(), OPERATOR)
-      rooms.clock.advance(MINUTE_MS)
+      await repositories.keys.rotate(id, newSecret(), OPERATOR)
+      repositories.clock.advance(MINUTE_MS)
     }
 
-    assert.equal(await rooms.keys.rotate(id, newSecret(), OPERATOR), 'too_many_secrets')
-    rooms.clock.advance(GRACE_MS - 5 * MINUTE_MS - 1)
-    assert.equal(await rooms.keys.rotate(id, newSecret(), OPERATOR), 'too_many_secrets')
-    rooms.clock.advance(1)
-    const rotated = await rooms.keys.rotate(id, newSecret(), OPERATOR)
+    assert.equal(await repositories.keys.rotate(id, newSecret(), OPERATOR), 'too_many_secrets')
+    repositories.clock.advance(GRACE_MS - 5 * MINUTE_MS - 1)
+    assert.equal(await repositories.keys.rotate(id, newSecret(), OPERATOR), 'too_many_secrets')
+    repositories.clock.advance(1)
+    const rotated = await repositories.keys.rotate(id, newSecret(), OPERATOR)
 
     assert(typeof rotated === 'object')
     assert.equal(rotated.previous.length, 5)
   })
 
   test(`${engine}: an end that was written down stays when the clock jumps back`, async () => {
-    await using rooms = await openWithAccount()
-    const start = rooms.clock.now()
-    const id = await makeKey(rooms, { expiresAt: start + 2 * GRACE_MS })
-    await rooms.keys.rotate(id, newSecret(), OPERATOR)
-    rooms.clock.advance(2 * GRACE_MS)
+    await using repositories = await openWithAccount()
+    const start = repositories.clock.now()
+    const id = await makeKey(repositories, { expiresAt: start + 2 * GRACE_MS })
+    await repositories.keys.rotate(id, newSecret(), OPERATOR)
+    repositories.clock.advance(2 * GRACE_MS)
 
-    assert.deepEqual(await rooms.keys.markEnds(), [id])
-    assert.deepEqual(await rooms.keys.markEnds(), [])
-    rooms.clock.set(start)
+    assert.deepEqual(await repositories.keys.markEnds(), [id])
+    assert.deepEqual(await repositories.keys.markEnds(), [])
+    repositories.clock.set(start)
 
-    const key = (await rooms.keys.get(id))!
+    const key = (await repositories.keys.get(id))!
     assert.equal(keyStatus(key, start), 'expired')
     assert.deepEqual(key.previous, [])
     assert.equal(key.version, 3)
-    assert.equal(await rooms.keys.rotate(id, newSecret(), OPERATOR), 'not_active')
+    assert.equal(await repositories.keys.rotate(id, newSecret(), OPERATOR), 'not_active')
   })
 
   test(`${engine}: of an expiry that has passed nothing is undone but by a new end, even if nobody had written it down`, async () => {
-    await using rooms = await openWithAccount()
-    const id = await makeKey(rooms, { expiresAt: rooms.clock.now() + 1000 })
-    rooms.clock.advance(1000)
+    await using repositories = await openWithAccount()
+    const id = await makeKey(repositories, { expiresAt: repositories.clock.now() + 1000 })
+    repositories.clock.advance(1000)
 
-    const renamed = await rooms.keys.update(id, { name: 'other' }, OPERATOR)
+    const renamed = await repositories.keys.update(id, { name: 'other' }, OPERATOR)
     assert(typeof renamed === 'object')
-    rooms.clock.set(rooms.clock.now() - 1000)
-    assert.equal(keyStatus(renamed, rooms.clock.now()), 'expired')
-    assert.equal((await rooms.keys.list({ limit: 10, status: 'active' })).data.length, 0)
-    assert.equal((await rooms.keys.list({ limit: 10, status: 'expired' })).data.length, 1)
+    repositories.clock.set(repositories.clock.now() - 1000)
+    assert.equal(keyStatus(renamed, repositories.clock.now()), 'expired')
+    assert.equal((await repositories.keys.list({ limit: 10, status: 'active' })).data.length, 0)
+    assert.equal((await repositories.keys.list({ limit: 10, status: 'expired' })).data.length, 1)
 
-    const renewed = await rooms.keys.update(id, { expiresAt: rooms.clock.now() + 5000 }, OPERATOR)
+    const renewed = await repositories.keys.update(id, { expiresAt: repositories.clock.now() + 5000 }, OPERATOR)
     assert(typeof renewed === 'object')
-    assert.equal(keyStatus(renewed, rooms.clock.now()), 'active')
-    assert.equal((await rooms.keys.list({ limit: 10, status: 'active' })).data.length, 1)
-    rooms.clock.advance(5000)
-    assert.deepEqual(await rooms.keys.markEnds(), [id])
-    assert.equal((await rooms.keys.list({ limit: 10, status: 'expired' })).data.length, 1)
+    assert.equal(keyStatus(renewed, repositories.clock.now()), 'active')
+    assert.equal((await repositories.keys.list({ limit: 10, status: 'active' })).data.length, 1)
+    repositories.clock.advance(5000)
+    assert.deepEqual(await repositories.keys.markEnds(), [id])
+    assert.equal((await repositories.keys.list({ limit: 10, status: 'expired' })).data.length, 1)
 
-    const endless = await rooms.keys.update(id, { expiresAt: null }, OPERATOR)
+    const endless = await repositories.keys.update(id, { expiresAt: null }, OPERATOR)
     assert(typeof endless === 'object')
-    assert.equal(keyStatus(endless, rooms.clock.now()), 'active')
+    assert.equal(keyStatus(endless, repositories.clock.now()), 'active')
   })
 
   test(`${engine}: end-grace ends the one that is named, then all, and changes nothing the third time`, async () => {
-    await using rooms = await openWithAccount()
+    await using repositories = await openWithAccount()
     const first = newSecret()
-    const id = await makeKey(rooms, { secret: first })
-    await rooms.keys.rotate(id, newSecret(), OPERATOR)
-    await rooms.keys.rotate(id, newSecret(), OPERATOR)
+    const id = await makeKey(repositories, { secret: first })
+    await repositories.keys.rotate(id, newSecret(), OPERATOR)
+    await repositories.keys.rotate(id, newSecret(), OPERATOR)
 
-    const one = await rooms.keys.endGrace(id, first.last4, OPERATOR)
-    const all = await rooms.keys.endGrace(id, undefined, OPERATOR)
-    const again = await rooms.keys.endGrace(id, undefined, OPERATOR)
+    const one = await repositories.keys.endGrace(id, first.last4, OPERATOR)
+    const all = await repositories.keys.endGrace(id, undefined, OPERATOR)
+    const again = await repositories.keys.endGrace(id, undefined, OPERATOR)
 
     assert.deepEqual([one?.previous.length, all?.previous.length, again?.previous.length], [1, 0, 0])
     assert.deepEqual([one?.version, all?.version, again?.version], [4, 5, 5])
   })
 
   test(`${engine}: a revoke ends every secret once and for all`, async () => {
-    await using rooms = await openWithAccount()
-    const id = await makeKey(rooms)
-    await rooms.keys.rotate(id, newSecret(), OPERATOR)
+    await using repositories = await openWithAccount()
+    const id = await makeKey(repositories)
+    await repositories.keys.rotate(id, newSecret(), OPERATOR)
 
-    const revoked = await rooms.keys.revoke(id, OPERATOR)
-    rooms.clock.advance(5000)
-    const again = await rooms.keys.revoke(id, OPERATOR)
+    const revoked = await repositories.keys.revoke(id, OPERATOR)
+    repositories.clock.advance(5000)
+    const again = await repositories.keys.revoke(id, OPERATOR)
 
     assert.deepEqual(again, revoked)
-    assert.equal(await validSecrets(rooms, id), 0)
-    assert.equal(await rooms.keys.rotate(id, newSecret(), OPERATOR), 'not_active')
-    assert.equal(await rooms.keys.update(id, { name: 'x' }, OPERATOR), 'revoked')
-    assert.equal((await rooms.events.list({ limit: 10 })).data.filter(event => event.action === 'key.revoke').length, 1)
+    assert.equal(await validSecrets(repositories, id), 0)
+    assert.equal(await repositories.keys.rotate(id, newSecret(), OPERATOR), 'not_active')
+    assert.equal(await repositories.keys.update(id, { name: 'x' }, OPERATOR), 'revoked')
+    assert.equal(
+      (await repositories.events.list({ limit: 10 })).data.filter(event => event.action === 'key.revoke').length,
+      1,
+    )
   })
 
   test(`${engine}: changes of unknown keys answer nothing and leave no event`, async () => {
-    await using rooms = await openWithAccount()
-    const before = (await rooms.events.list({ limit: 10 })).data.length
+    await using repositories = await openWithAccount()
+    const before = (await repositories.events.list({ limit: 10 })).data.length
 
-    assert.equal(await rooms.keys.update('key_x', { name: 'x' }, OPERATOR), undefined)
-    assert.equal(await rooms.keys.rotate('key_x', newSecret(), OPERATOR), undefined)
-    assert.equal(await rooms.keys.endGrace('key_x', undefined, OPERATOR), undefined)
-    assert.equal(await rooms.keys.revoke('key_x', OPERATOR), undefined)
-    assert.equal((await rooms.events.list({ limit: 10 })).data.length, before)
+    assert.equal(await repositories.keys.update('key_x', { name: 'x' }, OPERATOR), undefined)
+    assert.equal(await repositories.keys.rotate('key_x', newSecret(), OPERATOR), undefined)
+    assert.equal(await repositories.keys.endGrace('key_x', undefined, OPERATOR), undefined)
+    assert.equal(await repositories.keys.revoke('key_x', OPERATOR), undefined)
+    assert.equal((await repositories.events.list({ limit: 10 })).data.length, before)
   })
 
   test(`${engine}: a patch changes what it names, null lifts a limit, and an empty one changes nothing`, async () => {
-    await using rooms = await openWithAccount()
-    const id = await makeKey(rooms, { dailyLimit: 7, creditLimit: 9n })
+    await using repositories = await openWithAccount()
+    const id = await makeKey(repositories, { dailyLimit: 7, creditLimit: 9n })
 
-    const patched = await rooms.keys.update(id, { dailyLimit: null, scopes: [] }, OPERATOR)
-    const same = await rooms.keys.update(id, {}, OPERATOR)
+    const patched = await repositories.keys.update(id, { dailyLimit: null, scopes: [] }, OPERATOR)
+    const same = await repositories.keys.update(id, {}, OPERATOR)
 
     assert(typeof patched === 'object')
     assert.deepEqual([patched.dailyLimit, patched.creditLimit, patched.scopes, patched.version], [null, 9n, [], 2])
@@ -160,14 +165,14 @@ for (const { engine, open } of ENGINES) {
   })
 
   test(`${engine}: the list is newest first, pages by id, and its search takes wildcards for letters`, async () => {
-    await using rooms = await openWithAccount()
+    await using repositories = await openWithAccount()
     const names = ['plain', '100%', 'a_b', 'axb', 'bang!']
     const ids: string[] = []
-    for (const name of names) ids.unshift(await makeKey(rooms, { name }))
-    const found = async (q: string) => (await rooms.keys.list({ limit: 10, q })).data.map(key => key.name)
+    for (const name of names) ids.unshift(await makeKey(repositories, { name }))
+    const found = async (q: string) => (await repositories.keys.list({ limit: 10, q })).data.map(key => key.name)
 
-    const first = await rooms.keys.list({ limit: 3 })
-    const second = await rooms.keys.list({ limit: 3, after: first.data.at(-1)?.id })
+    const first = await repositories.keys.list({ limit: 3 })
+    const second = await repositories.keys.list({ limit: 3, after: first.data.at(-1)?.id })
 
     assert.deepEqual(
       [...first.data, ...second.data].map(key => key.id),
@@ -184,19 +189,19 @@ for (const { engine, open } of ENGINES) {
   test(`${engine}: whatever is done in whatever order, versions grow with each change, each has its event, and nothing ended lives again`, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(STEP, { minLength: 5, maxLength: 40 }), async steps => {
-        await using rooms = await openWithAccount()
-        const id = await makeKey(rooms, { expiresAt: rooms.clock.now() + 6 * GRACE_MS })
+        await using repositories = await openWithAccount()
+        const id = await makeKey(repositories, { expiresAt: repositories.clock.now() + 6 * GRACE_MS })
         const dead = new Set<string>()
-        for (const step of steps) await takeStep(rooms, id, step, dead)
+        for (const step of steps) await takeStep(repositories, id, step, dead)
       }),
       { numRuns: runsOn(engine, 60) },
     )
   })
 
-  async function openWithAccount(): Promise<Rooms> {
-    const rooms = await openRooms(open)
-    await rooms.accounts.create({ id: 'acct_1', name: 'one' }, OPERATOR)
-    return rooms
+  async function openWithAccount(): Promise<Repositories> {
+    const repositories = await openRepositories(open)
+    await repositories.accounts.create({ id: 'acct_1', name: 'one' }, OPERATOR)
+    return repositories
   }
 }
 
@@ -210,45 +215,49 @@ const STEP = fc.oneof(
 )
 type Step = typeof STEP extends fc.Arbitrary<infer T> ? T : never
 
-async function takeStep(rooms: Rooms, id: string, step: Step, dead: Set<string>): Promise<void> {
-  const before = (await rooms.keys.get(id))!
-  const eventsBefore = await countOf(rooms, 'SELECT COUNT(*) AS n FROM event')
-  if (step.kind === 'rotate') await rooms.keys.rotate(id, newSecret(), OPERATOR)
-  if (step.kind === 'endGrace') await rooms.keys.endGrace(id, undefined, OPERATOR)
-  if (step.kind === 'update') await rooms.keys.update(id, { name: `n${made++}` }, OPERATOR)
-  if (step.kind === 'markEnds') await rooms.keys.markEnds()
-  if (step.kind === 'revoke') await rooms.keys.revoke(id, OPERATOR)
-  if (step.kind === 'move') rooms.clock.set(rooms.clock.now() + step.ms)
-  const after = (await rooms.keys.get(id))!
-  const events = (await countOf(rooms, 'SELECT COUNT(*) AS n FROM event')) - eventsBefore
+async function takeStep(repositories: Repositories, id: string, step: Step, dead: Set<string>): Promise<void> {
+  const before = (await repositories.keys.get(id))!
+  const eventsBefore = await countOf(repositories, 'SELECT COUNT(*) AS n FROM event')
+  if (step.kind === 'rotate') await repositories.keys.rotate(id, newSecret(), OPERATOR)
+  if (step.kind === 'endGrace') await repositories.keys.endGrace(id, undefined, OPERATOR)
+  if (step.kind === 'update') await repositories.keys.update(id, { name: `n${made++}` }, OPERATOR)
+  if (step.kind === 'markEnds') await repositories.keys.markEnds()
+  if (step.kind === 'revoke') await repositories.keys.revoke(id, OPERATOR)
+  if (step.kind === 'move') repositories.clock.set(repositories.clock.now() + step.ms)
+  const after = (await repositories.keys.get(id))!
+  const events = (await countOf(repositories, 'SELECT COUNT(*) AS n FROM event')) - eventsBefore
 
   assert.equal(after.version > before.version, events > 0)
   assert(after.version >= before.version)
-  assert((await validSecrets(rooms, id)) <= 6)
+  assert((await validSecrets(repositories, id)) <= 6)
   if (before.expiredAt !== null) assert.equal(after.expiredAt, before.expiredAt)
   if (before.revokedAt !== null) assert.equal(after.revokedAt, before.revokedAt)
-  for (const hash of dead) assert.equal(await countOf(rooms, ALIVE, [hash, rooms.clock.now()]), 0)
-  for (const row of await rooms.sql.all('SELECT hash FROM secret WHERE ended_at IS NOT NULL'))
+  for (const hash of dead) assert.equal(await countOf(repositories, ALIVE, [hash, repositories.clock.now()]), 0)
+  for (const row of await repositories.sql.all('SELECT hash FROM secret WHERE ended_at IS NOT NULL'))
     dead.add(String(row.hash))
 }
 
 const ALIVE = `SELECT COUNT(*) AS n FROM secret WHERE hash = $1 AND ended_at IS NULL
   AND (grace_expires_at IS NULL OR grace_expires_at > $2)`
 
-async function validSecrets(rooms: Rooms, id: string): Promise<number> {
+async function validSecrets(repositories: Repositories, id: string): Promise<number> {
   return countOf(
-    rooms,
+    repositories,
     'SELECT COUNT(*) AS n FROM secret WHERE key_id = $1 AND ended_at IS NULL AND (grace_expires_at IS NULL OR grace_expires_at > $2)',
-    [id, rooms.clock.now()],
+    [id, repositories.clock.now()],
   )
 }
 
-async function countOf(rooms: Rooms, statement: string, params: readonly (string | number)[] = []): Promise<number> {
-  return Number((await rooms.sql.get(statement, params))?.n)
+async function countOf(
+  repositories: Repositories,
+  statement: string,
+  params: readonly (string | number)[] = [],
+): Promise<number> {
+  return Number((await repositories.sql.get(statement, params))?.n)
 }
 
-async function makeKey(rooms: Rooms, more: Partial<NewKey> = {}): Promise<string> {
-  const key = await rooms.keys.create(newKey(more), OPERATOR)
+async function makeKey(repositories: Repositories, more: Partial<NewKey> = {}): Promise<string> {
+  const key = await repositories.keys.create(newKey(more), OPERATOR)
   assert(typeof key === 'object')
   return key.id
 }

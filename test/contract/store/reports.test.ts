@@ -14,7 +14,7 @@ import {
 } from '../../../src/store/contract/operator.ts'
 import type { Sql } from '../../../src/store/sql/sql.ts'
 import { sqlUsage } from '../../../src/store/sql/usage/usage.ts'
-import { ENGINES, openRooms, type Rooms } from '../../support/engines.ts'
+import { ENGINES, openRepositories, type Repositories } from '../../support/engines.ts'
 import { manualClock } from '../../support/manual-clock.ts'
 import { allRows, byGroup, rollAll, sumUp } from '../../support/usage-hours.ts'
 
@@ -46,22 +46,22 @@ const FILTERS: readonly UsageSpan[] = [
 for (const { engine, open } of ENGINES) {
   test(`${engine}: reports over ${ROWS} rows are those of the rows, before and after they are summed up`, async t => {
     const clock = manualClock(UNTIL)
-    await using rooms = await openRooms(open, clock)
-    await seedStore(rooms.sql, { rows: ROWS, days: DAYS, until: UNTIL, seed: 7 }, () => {})
-    const rows = await allRows(rooms)
+    await using repositories = await openRepositories(open, clock)
+    await seedStore(repositories.sql, { rows: ROWS, days: DAYS, until: UNTIL, seed: 7 }, () => {})
+    const rows = await allRows(repositories)
     assert.equal(rows.length, ROWS)
 
-    await t.test('from rows alone', () => assertSummaries(rooms, rows, FILTERS.slice(0, 3)))
+    await t.test('from rows alone', () => assertSummaries(repositories, rows, FILTERS.slice(0, 3)))
     // All but the last hours, so that every report is of days, hours and rows.
-    await rollAll(rooms, 3 * HOUR_MS)
-    await t.test('from sums', () => assertSummaries(rooms, rows, FILTERS))
+    await rollAll(repositories, 3 * HOUR_MS)
+    await t.test('from sums', () => assertSummaries(repositories, rows, FILTERS))
 
     await t.test('a list finds what is there, page after page', async () => {
       for (const filter of FILTERS) {
         const wanted = rows.filter(row => fits(row, filter)).map(row => row.requestId)
         const found = []
         for (let after: string | undefined, more = true; more && found.length < 700; ) {
-          const page = await rooms.usage.list({ ...filter, limit: 233, after })
+          const page = await repositories.usage.list({ ...filter, limit: 233, after })
           found.push(...page.data.map(row => row.requestId))
           after = page.data.at(-1)?.requestId
           more = page.hasMore
@@ -77,10 +77,10 @@ for (const { engine, open } of ENGINES) {
     await t.test('a list that has to look far asks for many hours at once', async () => {
       const texts: string[] = []
       const counting: Sql = {
-        ...rooms.sql,
+        ...repositories.sql,
         all(text, params) {
           texts.push(text)
-          return rooms.sql.all(text, params)
+          return repositories.sql.all(text, params)
         },
       }
       const filter = { outcome: 'client_left' } as const
@@ -95,7 +95,7 @@ for (const { engine, open } of ENGINES) {
       const span = { from: ago(30.4), to: ago(0), step: 'day' as const }
       const chats = rows.filter(row => fits(row, span))
 
-      const overview = await rooms.usage.overview(span)
+      const overview = await repositories.usage.overview(span)
 
       const [all] = sumUp(
         chats.map(row => ({ ...row, accountId: 'all' })),
@@ -129,7 +129,7 @@ for (const { engine, open } of ENGINES) {
     await t.test(
       'low balances are of those who owe, and of those who have little left for what they spend',
       async () => {
-        const { lowBalances } = await rooms.usage.overview({ from: ago(1), to: ago(0), step: 'hour' })
+        const { lowBalances } = await repositories.usage.overview({ from: ago(1), to: ago(0), step: 'hour' })
 
         assert.deepEqual(
           lowBalances.map(({ id, available, owed }) => [id, available, owed]),
@@ -145,10 +145,10 @@ for (const { engine, open } of ENGINES) {
     await t.test('no report reads the whole table', async () => {
       const texts = new Map<string, readonly unknown[]>()
       const watched: Sql = {
-        ...rooms.sql,
+        ...repositories.sql,
         all(text, params = []) {
           texts.set(text, params)
-          return rooms.sql.all(text, params)
+          return repositories.sql.all(text, params)
         },
       }
       const usage = sqlUsage(watched)
@@ -157,7 +157,7 @@ for (const { engine, open } of ENGINES) {
       await usage.overview({ from: ago(30.4), to: ago(0), step: 'hour' })
 
       for (const text of texts.keys()) {
-        const plan = await rooms.sql.all(`EXPLAIN QUERY PLAN ${text}`, texts.get(text) as [])
+        const plan = await repositories.sql.all(`EXPLAIN QUERY PLAN ${text}`, texts.get(text) as [])
         const steps = plan.map(row => String(row.detail)).filter(step => /\busage\b/.test(step))
         for (const step of steps)
           assert.match(step, /^SEARCH usage USING (PRIMARY KEY|INDEX usage_key|COVERING INDEX usage_key) \(/, text)
@@ -167,11 +167,15 @@ for (const { engine, open } of ENGINES) {
   })
 }
 
-async function assertSummaries(rooms: Rooms, rows: readonly UsageRow[], filters: readonly UsageSpan[]): Promise<void> {
+async function assertSummaries(
+  repositories: Repositories,
+  rows: readonly UsageRow[],
+  filters: readonly UsageSpan[],
+): Promise<void> {
   for (const filter of filters) {
     const fitting = rows.filter(row => fits(row, filter, 'known'))
     for (const group of SUMMARY_GROUPS) {
-      const kept = await rooms.usage.summary(filter, group)
+      const kept = await repositories.usage.summary(filter, group)
       assert.deepEqual(byGroup(kept), byGroup(sumUp(fitting, group)), `${group} ${JSON.stringify(filter)}`)
     }
   }

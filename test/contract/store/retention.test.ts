@@ -9,7 +9,7 @@ import { dropPartition, makePartitions } from '../../../src/store/postgres/parti
 import { dropHours } from '../../../src/store/sql/retention.ts'
 import { text } from '../../../src/store/sql/sql.ts'
 import { idAt } from '../../../src/store/sql/time-order.ts'
-import { ENGINES, openRooms, type Rooms } from '../../support/engines.ts'
+import { ENGINES, openRepositories, type Repositories } from '../../support/engines.ts'
 import { manualClock } from '../../support/manual-clock.ts'
 import { rollAll } from '../../support/usage-hours.ts'
 import { addRow } from '../../support/usage-rows.ts'
@@ -22,32 +22,32 @@ const KEEP_DAYS = 30
 
 for (const { engine, open } of ENGINES) {
   test(`${engine}: rows that are too old go once they are summed up, and every report says the same`, async () => {
-    await using rooms = await openAt(open, LATER)
-    for (let i = 0; i < 30; i++) await addRow(rooms, NOW + i * HOUR_MS, { cost: i, key_id: `key_${i % 3}` })
-    const young = await addRow(rooms, LATER - 5 * DAY_MS, { cost: 7 })
-    const before = await reports(rooms)
+    await using repositories = await openAt(open, LATER)
+    for (let i = 0; i < 30; i++) await addRow(repositories, NOW + i * HOUR_MS, { cost: i, key_id: `key_${i % 3}` })
+    const young = await addRow(repositories, LATER - 5 * DAY_MS, { cost: 7 })
+    const before = await reports(repositories)
 
-    assert.equal(await drop(engine, rooms), 0, 'nothing is summed up yet')
-    await rollAll(rooms)
-    assert.ok((await drop(engine, rooms)) >= 30)
+    assert.equal(await drop(engine, repositories), 0, 'nothing is summed up yet')
+    await rollAll(repositories)
+    assert.ok((await drop(engine, repositories)) >= 30)
 
-    assert.deepEqual(await idsOf(rooms), [young])
-    assert.deepEqual(await reports(rooms), before)
-    await rollAll(rooms)
-    assert.deepEqual(await reports(rooms), before)
-    assert.equal((await rooms.usage.list({ limit: 9, outcome: 'completed' })).data.length, 1)
+    assert.deepEqual(await idsOf(repositories), [young])
+    assert.deepEqual(await reports(repositories), before)
+    await rollAll(repositories)
+    assert.deepEqual(await reports(repositories), before)
+    assert.equal((await repositories.usage.list({ limit: 9, outcome: 'completed' })).data.length, 1)
   })
 
   test(`${engine}: names that nobody offered go with the rows of their hour`, async () => {
-    await using rooms = await openAt(open, LATER)
+    await using repositories = await openAt(open, LATER)
     for (const at of [NOW, LATER - 5 * DAY_MS]) {
-      await addRow(rooms, at, { model_requested: `m${at}`, outcome: 'refused', error_code: 'model_not_found' })
+      await addRow(repositories, at, { model_requested: `m${at}`, outcome: 'refused', error_code: 'model_not_found' })
     }
-    await rollAll(rooms)
+    await rollAll(repositories)
 
-    assert.ok((await drop(engine, rooms)) > 0)
+    assert.ok((await drop(engine, repositories)) > 0)
 
-    const names = await rooms.sql.all('SELECT model FROM usage_hour_unknown')
+    const names = await repositories.sql.all('SELECT model FROM usage_hour_unknown')
     assert.deepEqual(
       names.map(row => text(row.model)),
       [`m${LATER - 5 * DAY_MS}`],
@@ -55,58 +55,66 @@ for (const { engine, open } of ENGINES) {
   })
 
   test(`${engine}: an hour with a changed, an open or a lately recovered row keeps its rows`, async () => {
-    await using rooms = await openAt(open, LATER)
-    const id = await addRow(rooms, NOW, { state: 'recovered', outcome: 'recovered', finished_at: LATER - HOUR_MS })
-    await addRow(rooms, LATER - DAY_MS)
-    await rollAll(rooms)
+    await using repositories = await openAt(open, LATER)
+    const id = await addRow(repositories, NOW, {
+      state: 'recovered',
+      outcome: 'recovered',
+      finished_at: LATER - HOUR_MS,
+    })
+    await addRow(repositories, LATER - DAY_MS)
+    await rollAll(repositories)
 
-    assert.equal(await drop(engine, rooms), 0, 'its owner may come back')
-    await rooms.sql.run('UPDATE usage SET finished_at = $1 WHERE request_id = $2', [LATER - 2 * DAY_MS, id])
-    await rooms.sql.run('UPDATE usage_rolled SET mark = mark + 1 WHERE hour = $1', [Math.floor(NOW / HOUR_MS)])
-    assert.equal(await drop(engine, rooms), 0, 'its sums are not true')
-    await rollAll(rooms)
-    await rooms.sql.run(`UPDATE usage SET state = 'open' WHERE request_id = $1`, [id])
-    assert.equal(await drop(engine, rooms), 0, 'it is open')
-    await rooms.sql.run(`UPDATE usage SET state = 'recovered' WHERE request_id = $1`, [id])
+    assert.equal(await drop(engine, repositories), 0, 'its owner may come back')
+    await repositories.sql.run('UPDATE usage SET finished_at = $1 WHERE request_id = $2', [LATER - 2 * DAY_MS, id])
+    await repositories.sql.run('UPDATE usage_rolled SET mark = mark + 1 WHERE hour = $1', [Math.floor(NOW / HOUR_MS)])
+    assert.equal(await drop(engine, repositories), 0, 'its sums are not true')
+    await rollAll(repositories)
+    await repositories.sql.run(`UPDATE usage SET state = 'open' WHERE request_id = $1`, [id])
+    assert.equal(await drop(engine, repositories), 0, 'it is open')
+    await repositories.sql.run(`UPDATE usage SET state = 'recovered' WHERE request_id = $1`, [id])
 
-    assert.ok((await drop(engine, rooms)) > 0)
-    assert.equal(await rooms.usage.get(id), undefined)
+    assert.ok((await drop(engine, repositories)) > 0)
+    assert.equal(await repositories.usage.get(id), undefined)
   })
 
   test(`${engine}: a row that comes into an hour whose rows are gone is counted beside its sums, and stays`, async () => {
-    await using rooms = await openAt(open, LATER)
-    await addRow(rooms, NOW, { cost: 5 })
-    await addRow(rooms, LATER - DAY_MS)
-    await rollAll(rooms)
-    await drop(engine, rooms)
+    await using repositories = await openAt(open, LATER)
+    await addRow(repositories, NOW, { cost: 5 })
+    await addRow(repositories, LATER - DAY_MS)
+    await rollAll(repositories)
+    await drop(engine, repositories)
 
-    const id = await addRow(rooms, NOW, { cost: 3 })
-    await rooms.sql.run('UPDATE usage_rolled SET mark = mark + 1 WHERE hour = $1', [Math.floor(NOW / HOUR_MS)])
-    await rollAll(rooms)
-    await drop(engine, rooms)
+    const id = await addRow(repositories, NOW, { cost: 3 })
+    await repositories.sql.run('UPDATE usage_rolled SET mark = mark + 1 WHERE hour = $1', [Math.floor(NOW / HOUR_MS)])
+    await rollAll(repositories)
+    await drop(engine, repositories)
 
-    const [day] = (await rooms.usage.summary({ to: NOW + DAY_MS }, 'account')).map(row => [row.requests, row.cost])
+    const [day] = (await repositories.usage.summary({ to: NOW + DAY_MS }, 'account')).map(row => [
+      row.requests,
+      row.cost,
+    ])
     assert.deepEqual(day, [2, 8n])
-    assert.equal((await rooms.usage.get(id))?.cost, 3n)
+    assert.equal((await repositories.usage.get(id))?.cost, 3n)
   })
 
   test(`${engine}: a span that cuts an hour whose rows are gone takes in all of it, and the overview says so`, async () => {
-    await using rooms = await openAt(open, LATER)
+    await using repositories = await openAt(open, LATER)
     const first = Math.floor(NOW / HOUR_MS) * HOUR_MS
     const [start, end] = [first + 0.5 * HOUR_MS, first + 2.5 * HOUR_MS]
-    for (const hours of [0.25, 0.75, 1.5, 2.25, 2.75, 3.5]) await addRow(rooms, first + hours * HOUR_MS, { cost: 5 })
+    for (const hours of [0.25, 0.75, 1.5, 2.25, 2.75, 3.5])
+      await addRow(repositories, first + hours * HOUR_MS, { cost: 5 })
     const young = LATER - DAY_MS
-    await addRow(rooms, young)
-    const cut = await rooms.usage.overview({ from: start, to: end, step: 'hour' })
-    await rollAll(rooms)
-    await drop(engine, rooms)
+    await addRow(repositories, young)
+    const cut = await repositories.usage.overview({ from: start, to: end, step: 'hour' })
+    await rollAll(repositories)
+    await drop(engine, repositories)
 
-    const whole = await rooms.usage.overview({ from: start, to: end, step: 'hour' })
-    const within = await rooms.usage.overview({ from: start, to: start + 1, step: 'hour' })
-    const none = await rooms.usage.overview({ from: start, to: start, step: 'hour' })
-    const kept = await rooms.usage.overview({ from: young - 1, to: young + 1, step: 'hour' })
-    const byKey = await rooms.usage.summary({ from: start, to: end }, 'key')
-    const byHour = await rooms.usage.summary({ from: start }, 'hour')
+    const whole = await repositories.usage.overview({ from: start, to: end, step: 'hour' })
+    const within = await repositories.usage.overview({ from: start, to: start + 1, step: 'hour' })
+    const none = await repositories.usage.overview({ from: start, to: start, step: 'hour' })
+    const kept = await repositories.usage.overview({ from: young - 1, to: young + 1, step: 'hour' })
+    const byKey = await repositories.usage.summary({ from: start, to: end }, 'key')
+    const byHour = await repositories.usage.summary({ from: start }, 'hour')
 
     assert.deepEqual([cut.from, cut.to, cut.totals.requests], [start, end, 3])
     assert.deepEqual([whole.from, whole.to, whole.totals.requests], [first, first + 3 * HOUR_MS, 5])
@@ -128,30 +136,30 @@ for (const { engine, open } of ENGINES) {
   if (engine !== 'postgres') continue
 
   test('postgres: months to come have their partitions, and what came too early is brought into its own', async () => {
-    await using rooms = await openAt(open, NOW)
-    await makePartitions(rooms.sql)
-    const made = await partitionsOf(rooms)
-    const stray = await addRow(rooms, LATER)
-    assert.equal(await partitionOf(rooms, stray), 'usage_rest')
+    await using repositories = await openAt(open, NOW)
+    await makePartitions(repositories.sql)
+    const made = await partitionsOf(repositories)
+    const stray = await addRow(repositories, LATER)
+    assert.equal(await partitionOf(repositories, stray), 'usage_rest')
 
-    rooms.clock.advance(LATER - NOW)
-    await makePartitions(rooms.sql)
-    await makePartitions(rooms.sql)
+    repositories.clock.advance(LATER - NOW)
+    await makePartitions(repositories.sql)
+    await makePartitions(repositories.sql)
 
     assert.deepEqual(made.slice(0, 3), ['usage_ground', 'usage_rest', monthOf(NOW, 1)])
     assert.ok(made.includes(monthOf(NOW, 2)))
-    assert.equal(await partitionOf(rooms, stray), monthOf(LATER, 0))
-    assert.ok((await partitionsOf(rooms)).includes(monthOf(LATER, 2)))
-    assert.equal(await partitionOf(rooms, await addRow(rooms, NOW)), 'usage_ground')
-    assert.equal((await rooms.usage.list({ limit: 9 })).data.length, 2)
+    assert.equal(await partitionOf(repositories, stray), monthOf(LATER, 0))
+    assert.ok((await partitionsOf(repositories)).includes(monthOf(LATER, 2)))
+    assert.equal(await partitionOf(repositories, await addRow(repositories, NOW)), 'usage_ground')
+    assert.equal((await repositories.usage.list({ limit: 9 })).data.length, 2)
   })
 
   test('postgres: a request is found in its own partition alone, and open rows by their index', async () => {
-    await using rooms = await openAt(open, NOW)
-    await makePartitions(rooms.sql)
+    await using repositories = await openAt(open, NOW)
+    await makePartitions(repositories.sql)
 
-    const byId = await planOf(rooms, `SELECT * FROM usage WHERE request_id = '${idAt(NOW)}'`)
-    const openRows = await planOf(rooms, `SELECT request_id FROM usage WHERE state = 'open'`)
+    const byId = await planOf(repositories, `SELECT * FROM usage WHERE request_id = '${idAt(NOW)}'`)
+    const openRows = await planOf(repositories, `SELECT request_id FROM usage WHERE state = 'open'`)
 
     assert.match(byId, /usage_ground/)
     assert.doesNotMatch(byId, /Append|usage_rest|usage_20/)
@@ -159,39 +167,46 @@ for (const { engine, open } of ENGINES) {
   })
 }
 
-async function openAt(open: (typeof ENGINES)[number]['open'], at: number): Promise<Rooms> {
+async function openAt(open: (typeof ENGINES)[number]['open'], at: number): Promise<Repositories> {
   const clock = manualClock()
   clock.advance(at - clock.now())
-  return openRooms(open, clock)
+  return openRepositories(open, clock)
 }
 
-async function drop(engine: string, rooms: Rooms): Promise<number> {
-  if (engine === 'postgres') return dropPartition(rooms.sql, rooms.sql.now() - KEEP_DAYS * DAY_MS)
-  return (await dropHours(rooms.sql.now() - KEEP_DAYS * DAY_MS, rooms.retention)).dropped
+async function drop(engine: string, repositories: Repositories): Promise<number> {
+  if (engine === 'postgres') return dropPartition(repositories.sql, repositories.sql.now() - KEEP_DAYS * DAY_MS)
+  return (await dropHours(repositories.sql.now() - KEEP_DAYS * DAY_MS, repositories.retention)).dropped
 }
 
-async function reports(rooms: Rooms) {
+async function reports(repositories: Repositories) {
   const sums = []
-  for (const group of SUMMARY_GROUPS) sums.push(await rooms.usage.summary({}, group))
-  const { lowBalances: _, ...overview } = await rooms.usage.overview({ from: NOW - HOUR_MS, to: LATER, step: 'day' })
+  for (const group of SUMMARY_GROUPS) sums.push(await repositories.usage.summary({}, group))
+  const { lowBalances: _, ...overview } = await repositories.usage.overview({
+    from: NOW - HOUR_MS,
+    to: LATER,
+    step: 'day',
+  })
   return { sums, overview }
 }
 
-async function idsOf(rooms: Rooms): Promise<readonly string[]> {
-  return (await rooms.sql.all('SELECT request_id FROM usage ORDER BY request_id')).map(row => text(row.request_id))
+async function idsOf(repositories: Repositories): Promise<readonly string[]> {
+  return (await repositories.sql.all('SELECT request_id FROM usage ORDER BY request_id')).map(row =>
+    text(row.request_id),
+  )
 }
 
-async function partitionsOf(rooms: Rooms): Promise<readonly string[]> {
-  const rows = await rooms.sql.all(
+async function partitionsOf(repositories: Repositories): Promise<readonly string[]> {
+  const rows = await repositories.sql.all(
     `SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'usage'::regclass ORDER BY inhrelid`,
   )
   const names = rows.map(row => text(row.name))
   return [...names.filter(name => !name.startsWith('usage_2')), ...names.filter(name => name.startsWith('usage_2'))]
 }
 
-async function partitionOf(rooms: Rooms, id: string): Promise<string> {
+async function partitionOf(repositories: Repositories, id: string): Promise<string> {
   return text(
-    (await rooms.sql.get('SELECT tableoid::regclass::text AS name FROM usage WHERE request_id = $1', [id]))?.name,
+    (await repositories.sql.get('SELECT tableoid::regclass::text AS name FROM usage WHERE request_id = $1', [id]))
+      ?.name,
   )
 }
 
@@ -201,8 +216,8 @@ function monthOf(at: number, ahead: number): string {
   return `usage_${month.toISOString().slice(0, 7).replace('-', '_')}`
 }
 
-async function planOf(rooms: Rooms, statement: string): Promise<string> {
-  return rooms.sql.transaction(async tx => {
+async function planOf(repositories: Repositories, statement: string): Promise<string> {
+  return repositories.sql.transaction(async tx => {
     await tx.run('SET LOCAL enable_seqscan = off')
     return (await tx.all(`EXPLAIN ${statement}`)).map(row => text(row['QUERY PLAN'])).join('\n')
   })

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { StoreUnavailable } from '../../../src/store/contract/store.ts'
 import { openSqlite } from '../../../src/store/sqlite/sqlite.ts'
 import { bill, type Fixture, GATE_ENGINES, newKey, openFixture } from '../../support/billing-stores.ts'
-import { ENGINES, OPERATOR, openRooms } from '../../support/engines.ts'
+import { ENGINES, OPERATOR, openRepositories } from '../../support/engines.ts'
 
 // As many as the slower of the two takes in a test's time; on Postgres each is checked against its account and its key.
 const KEYS: Readonly<Record<string, number>> = { sqlite: 200_000, postgres: 40_000 }
@@ -44,20 +44,20 @@ for (const { engine, make } of GATE_ENGINES) {
 
 for (const { engine, open } of ENGINES) {
   test(`${engine}: a search finds what lies far behind, page by page, and takes its wildcards for letters`, async () => {
-    await using rooms = await openRooms(open)
-    await rooms.accounts.create({ id: 'acct', name: 'test' }, OPERATOR)
-    await rooms.accounts.create({ id: 'acct_other', name: 'other' }, OPERATOR)
+    await using repositories = await openRepositories(open)
+    await repositories.accounts.create({ id: 'acct', name: 'test' }, OPERATOR)
+    await repositories.accounts.create({ id: 'acct_other', name: 'other' }, OPERATOR)
     const insert = `INSERT INTO api_key (id, account_id, name, scopes, ip_allowlist, rpm_limit, max_concurrent, created_at)
       WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
       SELECT 'key_' || (100000 + i), CASE WHEN i % 2 = 0 THEN 'acct' ELSE 'acct_other' END,
         CASE WHEN i % 4000 = 1 THEN '50%_Off' ELSE '50 plain off' END, '[]', '[]', 1, 1, 0 FROM n`
-    await rooms.sql.run(insert)
+    await repositories.sql.run(insert)
 
-    const all = await rooms.keys.list({ limit: 10, q: '50%_off' })
-    const first = await rooms.keys.list({ limit: 2, q: '%_O' })
-    const second = await rooms.keys.list({ limit: 2, q: '%_O', after: first.data.at(-1)?.id })
-    const none = await rooms.keys.list({ limit: 10, q: '%_off', accountId: 'acct' })
-    const every = await rooms.keys.list({ limit: 1000, accountId: 'acct', after: 'key_106000' })
+    const all = await repositories.keys.list({ limit: 10, q: '50%_off' })
+    const first = await repositories.keys.list({ limit: 2, q: '%_O' })
+    const second = await repositories.keys.list({ limit: 2, q: '%_O', after: first.data.at(-1)?.id })
+    const none = await repositories.keys.list({ limit: 10, q: '%_off', accountId: 'acct' })
+    const every = await repositories.keys.list({ limit: 1000, accountId: 'acct', after: 'key_106000' })
 
     const ids = ['key_108001', 'key_104001', 'key_100001']
     assert.deepEqual([all.data.map(key => key.id), all.hasMore], [ids, false])

@@ -6,7 +6,7 @@ import { HOUR_MS } from '../../../src/domain/usage-hours.ts'
 import type { Sql } from '../../../src/store/sql/sql.ts'
 import { NAMES_MAX } from '../../../src/store/sql/usage/hour-totals.ts'
 import { sqlUsage } from '../../../src/store/sql/usage/usage.ts'
-import { ENGINES, openRooms, type Rooms } from '../../support/engines.ts'
+import { ENGINES, openRepositories, type Repositories } from '../../support/engines.ts'
 import { manualClock } from '../../support/manual-clock.ts'
 import { rollAll } from '../../support/usage-hours.ts'
 import { addRow } from '../../support/usage-rows.ts'
@@ -16,34 +16,34 @@ const AT = HOUR * HOUR_MS
 
 for (const { engine, open } of ENGINES) {
   test(`${engine}: sums by time are made of totals, and of other sums while an hour is without them`, async () => {
-    await using rooms = await openRooms(open, manualClock(AT + 9 * HOUR_MS))
-    for (let i = 0; i < 6; i++) await addRow(rooms, AT + i * HOUR_MS, { cost: 7n, key_id: `key_${i}` })
-    const before = await rooms.usage.summary({}, 'hour')
-    await rollAll(rooms)
+    await using repositories = await openRepositories(open, manualClock(AT + 9 * HOUR_MS))
+    for (let i = 0; i < 6; i++) await addRow(repositories, AT + i * HOUR_MS, { cost: 7n, key_id: `key_${i}` })
+    const before = await repositories.usage.summary({}, 'hour')
+    await rollAll(repositories)
 
-    assert.deepEqual(await rooms.usage.summary({}, 'hour'), before)
-    await rooms.sql.run('UPDATE usage_hour_total SET cost = 8 WHERE hour = $1', [HOUR + 1])
-    assert.equal((await rooms.usage.summary({}, 'day'))[0]?.cost, 43n, 'they are made of totals')
-    await rooms.sql.run('UPDATE usage_rolled_total SET mark = mark - 1 WHERE hour = $1', [HOUR + 1])
-    assert.deepEqual(await rooms.usage.summary({}, 'hour'), before, 'those of other sums are not used')
-    await rooms.sql.run('DELETE FROM usage_rolled_total WHERE hour = $1', [HOUR + 1])
-    assert.deepEqual(await rooms.usage.summary({}, 'hour'), before, 'nor are those without a mark')
-    await addRow(rooms, AT + 9 * HOUR_MS - 1)
-    rooms.clock.advance(HOUR_MS)
-    await rollAll(rooms)
-    assert.equal((await rooms.usage.summary({}, 'day'))[0]?.cost, 42n, 'and they are made again')
+    assert.deepEqual(await repositories.usage.summary({}, 'hour'), before)
+    await repositories.sql.run('UPDATE usage_hour_total SET cost = 8 WHERE hour = $1', [HOUR + 1])
+    assert.equal((await repositories.usage.summary({}, 'day'))[0]?.cost, 43n, 'they are made of totals')
+    await repositories.sql.run('UPDATE usage_rolled_total SET mark = mark - 1 WHERE hour = $1', [HOUR + 1])
+    assert.deepEqual(await repositories.usage.summary({}, 'hour'), before, 'those of other sums are not used')
+    await repositories.sql.run('DELETE FROM usage_rolled_total WHERE hour = $1', [HOUR + 1])
+    assert.deepEqual(await repositories.usage.summary({}, 'hour'), before, 'nor are those without a mark')
+    await addRow(repositories, AT + 9 * HOUR_MS - 1)
+    repositories.clock.advance(HOUR_MS)
+    await rollAll(repositories)
+    assert.equal((await repositories.usage.summary({}, 'day'))[0]?.cost, 42n, 'and they are made again')
   })
 
   test(`${engine}: a model that nobody offered is looked for only where it was asked for`, async () => {
-    await using rooms = await openRooms(open, manualClock(AT + 60 * HOUR_MS))
-    for (let i = 0; i < 40; i++) await ask(rooms, AT + i * HOUR_MS, `none-${i % 8}`)
-    await rollAll(rooms)
+    await using repositories = await openRepositories(open, manualClock(AT + 60 * HOUR_MS))
+    for (let i = 0; i < 40; i++) await ask(repositories, AT + i * HOUR_MS, `none-${i % 8}`)
+    await rollAll(repositories)
     const looks: string[] = []
     const watched: Sql = {
-      ...rooms.sql,
+      ...repositories.sql,
       all(text, params) {
         if (/FROM usage\s/.test(text) && params?.some(param => String(param).startsWith('key_'))) looks.push(text)
-        return rooms.sql.all(text, params)
+        return repositories.sql.all(text, params)
       },
     }
 
@@ -57,28 +57,28 @@ for (const { engine, open } of ENGINES) {
   })
 
   test(`${engine}: a name is found where the hour's names are missing, of other sums, or too many`, async () => {
-    await using rooms = await openRooms(open, manualClock(AT + 60 * HOUR_MS))
-    await ask(rooms, AT, 'early')
-    await ask(rooms, AT + HOUR_MS, 'later')
-    for (let i = 0; i <= NAMES_MAX; i++) await ask(rooms, AT + 2 * HOUR_MS + i, `many-${i}`)
-    await rollAll(rooms)
-    const count = async (model: string) => (await rooms.usage.list({ limit: 9, model })).data.length
+    await using repositories = await openRepositories(open, manualClock(AT + 60 * HOUR_MS))
+    await ask(repositories, AT, 'early')
+    await ask(repositories, AT + HOUR_MS, 'later')
+    for (let i = 0; i <= NAMES_MAX; i++) await ask(repositories, AT + 2 * HOUR_MS + i, `many-${i}`)
+    await rollAll(repositories)
+    const count = async (model: string) => (await repositories.usage.list({ limit: 9, model })).data.length
 
     assert.deepEqual([await count('early'), await count('later'), await count('many-77')], [1, 1, 1])
-    await rooms.sql.run('DELETE FROM usage_rolled_total WHERE hour = $1', [HOUR])
-    await rooms.sql.run('DELETE FROM usage_hour_unknown WHERE hour = $1', [HOUR])
+    await repositories.sql.run('DELETE FROM usage_rolled_total WHERE hour = $1', [HOUR])
+    await repositories.sql.run('DELETE FROM usage_hour_unknown WHERE hour = $1', [HOUR])
     assert.equal(await count('early'), 1)
     // As a node does that knows of no names: it makes the sums alone.
-    await ask(rooms, AT + HOUR_MS + 5, 'latest')
-    await rooms.sql.run('UPDATE usage_rolled SET mark = mark + 1 WHERE hour = $1', [HOUR + 1])
-    const [pending] = await rooms.hours.pending(1)
-    assert.ok(pending && (await rooms.hours.write(pending, await rooms.hours.sums(pending.at))))
+    await ask(repositories, AT + HOUR_MS + 5, 'latest')
+    await repositories.sql.run('UPDATE usage_rolled SET mark = mark + 1 WHERE hour = $1', [HOUR + 1])
+    const [pending] = await repositories.hours.pending(1)
+    assert.ok(pending && (await repositories.hours.write(pending, await repositories.hours.sums(pending.at))))
     assert.deepEqual([await count('later'), await count('latest')], [1, 1])
-    const { n } = (await rooms.sql.get('SELECT COUNT(*) AS n FROM usage_hour_unknown')) ?? {}
+    const { n } = (await repositories.sql.get('SELECT COUNT(*) AS n FROM usage_hour_unknown')) ?? {}
     assert.equal(Number(n), 2, 'too many names are kept as none')
   })
 }
 
-async function ask(rooms: Rooms, at: number, model: string): Promise<void> {
-  await addRow(rooms, at, { model_requested: model, outcome: 'refused', error_code: 'model_not_found' })
+async function ask(repositories: Repositories, at: number, model: string): Promise<void> {
+  await addRow(repositories, at, { model_requested: model, outcome: 'refused', error_code: 'model_not_found' })
 }

@@ -8,7 +8,7 @@ import { SUMMARY_GROUPS, type UsageFilter } from '../../../src/store/contract/op
 import type { Sql } from '../../../src/store/sql/sql.ts'
 import { idAt } from '../../../src/store/sql/time-order.ts'
 import { sqlUsage } from '../../../src/store/sql/usage/usage.ts'
-import { ENGINES, openRooms, type Rooms, runsOn } from '../../support/engines.ts'
+import { ENGINES, openRepositories, type Repositories, runsOn } from '../../support/engines.ts'
 import { manualClock } from '../../support/manual-clock.ts'
 import { rollAll } from '../../support/usage-hours.ts'
 import { addRow } from '../../support/usage-rows.ts'
@@ -18,43 +18,44 @@ const UNKNOWN = { outcome: 'refused', error_code: 'model_not_found' }
 
 for (const { engine, open } of ENGINES) {
   test(`${engine}: a row is read back whole, and only by the key it belongs to`, async () => {
-    await using rooms = await openRooms(open)
+    await using repositories = await openRepositories(open)
     const attempts = [{ provider: 'a', model: 'm', outcome: 'completed', status: 200, ms: 12 }]
-    const id = await addRow(rooms, START, {
+    const id = await addRow(repositories, START, {
       attempts: JSON.stringify(attempts),
       cost: 9_000_000_000_000_000_001n,
       prompt_tokens: 7,
     })
 
-    const row = await rooms.usage.get(id, 'key_1')
+    const row = await repositories.usage.get(id, 'key_1')
 
     assert.deepEqual([row?.requestId, row?.cost, row?.tokens.prompt], [id, 9_000_000_000_000_000_001n, 7])
     assert.deepEqual(row?.attempts, attempts)
-    assert.deepEqual(await rooms.usage.get(id), row)
-    assert.equal(await rooms.usage.get(id, 'key_2'), undefined)
-    assert.equal(await rooms.usage.get('nothing'), undefined)
+    assert.deepEqual(await repositories.usage.get(id), row)
+    assert.equal(await repositories.usage.get(id, 'key_2'), undefined)
+    assert.equal(await repositories.usage.get('nothing'), undefined)
   })
 
   test(`${engine}: the list holds chat rows unless the endpoint says otherwise`, async () => {
-    await using rooms = await openRooms(open)
-    await addRow(rooms, START)
-    await addRow(rooms, START, { endpoint: 'models' })
-    const count = async (endpoint?: 'all' | 'models') => (await rooms.usage.list({ limit: 9, endpoint })).data.length
+    await using repositories = await openRepositories(open)
+    await addRow(repositories, START)
+    await addRow(repositories, START, { endpoint: 'models' })
+    const count = async (endpoint?: 'all' | 'models') =>
+      (await repositories.usage.list({ limit: 9, endpoint })).data.length
 
     assert.deepEqual([await count(), await count('models'), await count('all')], [1, 1, 2])
   })
 
   test(`${engine}: a time range takes its first millisecond and leaves its last, and scans the primary key`, async () => {
-    await using rooms = await openRooms(open)
+    await using repositories = await openRepositories(open)
     const ids: string[] = []
-    for (const at of [START - 1, START, START + 999, START + 1000]) ids.push(await addRow(rooms, at))
+    for (const at of [START - 1, START, START + 999, START + 1000]) ids.push(await addRow(repositories, at))
     const filter = { limit: 9, from: START, to: START + 1000 }
 
-    const found = (await rooms.usage.list(filter)).data.map(row => row.requestId)
+    const found = (await repositories.usage.list(filter)).data.map(row => row.requestId)
 
     assert.deepEqual(found, [ids[2], ids[1]])
     if (engine !== 'sqlite') return
-    const plan = await rooms.sql.all(
+    const plan = await repositories.sql.all(
       `EXPLAIN QUERY PLAN SELECT * FROM usage WHERE request_id >= 'a' AND created_at >= 1 AND request_id < 'b'
        AND endpoint = 'models' ORDER BY request_id DESC LIMIT 5`,
     )
@@ -62,11 +63,11 @@ for (const { engine, open } of ENGINES) {
   })
 
   test(`${engine}: pages of any size give every row once, newest first, under any filter`, async () => {
-    await using rooms = await openRooms(open)
+    await using repositories = await openRepositories(open)
     const rows: { id: string; key: string; model: string }[] = []
     for (let i = 0; i < 40; i++) {
       const [key, model] = [`key_${i % 3}`, `m${i % 2}`]
-      rows.unshift({ id: await addRow(rooms, START + i, { key_id: key, model_served: model }), key, model })
+      rows.unshift({ id: await addRow(repositories, START + i, { key_id: key, model_served: model }), key, model })
     }
 
     await fc.assert(
@@ -75,7 +76,7 @@ for (const { engine, open } of ENGINES) {
         fc.option(fc.constantFrom('key_0', 'key_1', 'key_9'), { nil: undefined }),
         fc.option(fc.constantFrom('m0', 'm1'), { nil: undefined }),
         async (limit, keyId, model) => {
-          const seen = await allPages(rooms, { limit, keyId, model })
+          const seen = await allPages(repositories, { limit, keyId, model })
           const wanted = rows.filter(row => (!keyId || row.key === keyId) && (!model || row.model === model))
           assert.deepEqual(
             seen,
@@ -88,23 +89,23 @@ for (const { engine, open } of ENGINES) {
   })
 
   test(`${engine}: pages are in the order of ids where these lie beside the hours of their rows`, async () => {
-    await using rooms = await openRooms(open, manualClock(START + 4 * DAY_MS))
+    await using repositories = await openRepositories(open, manualClock(START + 4 * DAY_MS))
     const rows: { id: string; key: string; model: string }[] = []
     // Around the ends of some hours, in days with nothing between them, each id up to 50 seconds before or after its row.
     for (let i = 0; i < 90; i++) {
       const [key, model] = [`key_${i % 4}`, i % 7 === 0 ? 'rare' : 'm']
       const at = START + (i % 3) * 30 * HOUR_MS + (i % 5) * HOUR_MS + ((i * 7919) % 80_000) - 40_000
       const id = idAt(at + ((i * 104_729) % 100_000) - 50_000)
-      await addRow(rooms, at, { request_id: id, key_id: key, model_requested: model, ...(i % 2 ? UNKNOWN : {}) })
+      await addRow(repositories, at, { request_id: id, key_id: key, model_requested: model, ...(i % 2 ? UNKNOWN : {}) })
       rows.push({ id, key, model })
     }
     rows.sort((a, b) => (a.id > b.id ? -1 : 1))
-    await rollAll(rooms)
+    await rollAll(repositories)
 
     for (const limit of [1, 2, 5, 17, 100]) {
       for (const [keyId, model] of [[], ['key_2'], ['key_1', 'rare'], [undefined, 'rare'], [undefined, 'none']]) {
         const wanted = rows.filter(row => (!keyId || row.key === keyId) && (!model || row.model === model))
-        const seen = await allPages(rooms, { limit, keyId, model })
+        const seen = await allPages(repositories, { limit, keyId, model })
         assert.deepEqual(
           seen,
           wanted.map(row => row.id),
@@ -115,32 +116,32 @@ for (const { engine, open } of ENGINES) {
   })
 
   test(`${engine}: a newer id in the hour before, of another key, comes first`, async () => {
-    await using rooms = await openRooms(open, manualClock(START + 4 * DAY_MS))
+    await using repositories = await openRepositories(open, manualClock(START + 4 * DAY_MS))
     const at = START + 5 * HOUR_MS
     const rare = { model_requested: 'rare' }
     const wanted = [
-      await addRow(rooms, at + HOUR_MS, rare),
-      await addRow(rooms, at - 1, { ...rare, request_id: idAt(at + 30_000), key_id: 'key_2' }),
-      await addRow(rooms, at + 20_000, rare),
-      await addRow(rooms, at + 10_000, rare),
+      await addRow(repositories, at + HOUR_MS, rare),
+      await addRow(repositories, at - 1, { ...rare, request_id: idAt(at + 30_000), key_id: 'key_2' }),
+      await addRow(repositories, at + 20_000, rare),
+      await addRow(repositories, at + 10_000, rare),
     ]
-    await rollAll(rooms)
+    await rollAll(repositories)
 
     for (const limit of [1, 2, 3, 4]) {
-      assert.deepEqual(await allPages(rooms, { limit, model: 'rare' }), wanted, `${limit} a page`)
+      assert.deepEqual(await allPages(repositories, { limit, model: 'rare' }), wanted, `${limit} a page`)
     }
   })
 
   test(`${engine}: for a quiet hour no row of the busy minute beside it is read`, async () => {
-    await using rooms = await openRooms(open, manualClock(START + DAY_MS))
-    for (let i = 0; i < 60; i++) await addRow(rooms, START + HOUR_MS - 60 + i)
-    const wanted = await addRow(rooms, START + HOUR_MS + 10)
-    await rollAll(rooms)
+    await using repositories = await openRepositories(open, manualClock(START + DAY_MS))
+    for (let i = 0; i < 60; i++) await addRow(repositories, START + HOUR_MS - 60 + i)
+    const wanted = await addRow(repositories, START + HOUR_MS + 10)
+    await rollAll(repositories)
     const reads: number[] = []
     const watched: Sql = {
-      ...rooms.sql,
+      ...repositories.sql,
       async all(text, params) {
-        const rows = await rooms.sql.all(text, params)
+        const rows = await repositories.sql.all(text, params)
         if (/FROM usage\s/.test(text)) reads.push(rows.length)
         return rows
       },
@@ -153,14 +154,14 @@ for (const { engine, open } of ENGINES) {
   })
 
   test(`${engine}: a page looks at so many rows and no more, and goes on where it stopped`, async () => {
-    await using rooms = await openRooms(open)
+    await using repositories = await openRepositories(open)
     const ids: string[] = []
     for (let i = 0; i < 25; i++) {
       const model = i === 2 || i === 12 ? 'rare' : 'm'
-      ids.push(await addRow(rooms, START + i, { key_id: i % 2 === 0 ? 'key_1' : 'key_2', model_served: model }))
+      ids.push(await addRow(repositories, START + i, { key_id: i % 2 === 0 ? 'key_1' : 'key_2', model_served: model }))
     }
     const list = (after?: string, lookMax = 5) =>
-      rooms.usage.list({ limit: 3, keyId: 'key_1', model: 'rare', lookMax, after })
+      repositories.usage.list({ limit: 3, keyId: 'key_1', model: 'rare', lookMax, after })
 
     const pages = [await list()]
     for (let last = pages[0]; last?.next; pages.push(last)) last = await list(last.next)
@@ -173,9 +174,9 @@ for (const { engine, open } of ENGINES) {
     ])
     assert.deepEqual((await list(undefined, 13)).next, null, 'it has seen them all')
     assert.deepEqual((await list(undefined, 12)).next, ids[2])
-    const full = await rooms.usage.list({ limit: 3, keyId: 'key_1', lookMax: 5 })
+    const full = await repositories.usage.list({ limit: 3, keyId: 'key_1', lookMax: 5 })
     assert.deepEqual([full.data.length, full.hasMore, full.next], [3, true, ids[20]])
-    const recent = await rooms.usage.list({
+    const recent = await repositories.usage.list({
       limit: 3,
       keyId: 'key_1',
       model: 'rare',
@@ -184,7 +185,7 @@ for (const { engine, open } of ENGINES) {
     })
     assert.deepEqual([recent.data.length, recent.hasMore], [0, false], 'what is too old is not looked at')
     if (engine !== 'sqlite') return
-    const plan = await rooms.sql.all(
+    const plan = await repositories.sql.all(
       `EXPLAIN QUERY PLAN SELECT request_id FROM usage WHERE key_id = 'k' AND request_id < 'b'
        ORDER BY request_id DESC LIMIT 2 OFFSET 9999`,
     )
@@ -192,17 +193,22 @@ for (const { engine, open } of ENGINES) {
   })
 
   test(`${engine}: every summary adds up to the same sums, however it is grouped`, async () => {
-    await using rooms = await openRooms(open)
+    await using repositories = await openRepositories(open)
     let total = 0n
     for (let i = 0; i < 60; i++) {
       const cost = BigInt(i) * 1_000_000_007n
       total += cost
       const outcome = i % 4 === 0 ? 'upstream_failed' : 'completed'
-      await addRow(rooms, START + i * (DAY_MS / 8), { key_id: `key_${i % 3}`, provider: `p${i % 5}`, cost, outcome })
+      await addRow(repositories, START + i * (DAY_MS / 8), {
+        key_id: `key_${i % 3}`,
+        provider: `p${i % 5}`,
+        cost,
+        outcome,
+      })
     }
 
     for (const group of SUMMARY_GROUPS) {
-      const rows = await rooms.usage.summary({}, group)
+      const rows = await repositories.usage.summary({}, group)
       assert.equal(
         rows.reduce((sum, row) => sum + row.cost, 0n),
         total,
@@ -216,15 +222,15 @@ for (const { engine, open } of ENGINES) {
         15,
       )
     }
-    assert.equal((await rooms.usage.summary({}, 'day')).at(-1)?.group, '2026-01-01')
-    assert.equal((await rooms.usage.summary({ to: START + 1 }, 'hour'))[0]?.group, '2026-01-01T00:00:00Z')
+    assert.equal((await repositories.usage.summary({}, 'day')).at(-1)?.group, '2026-01-01')
+    assert.equal((await repositories.usage.summary({ to: START + 1 }, 'hour'))[0]?.group, '2026-01-01T00:00:00Z')
   })
 }
 
-async function allPages(rooms: Rooms, filter: UsageFilter): Promise<readonly string[]> {
+async function allPages(repositories: Repositories, filter: UsageFilter): Promise<readonly string[]> {
   const seen: string[] = []
   for (let after: string | undefined, more = true; more; ) {
-    const page = await rooms.usage.list({ ...filter, after })
+    const page = await repositories.usage.list({ ...filter, after })
     seen.push(...page.data.map(row => row.requestId))
     after = page.data.at(-1)?.requestId
     more = page.hasMore

@@ -24,8 +24,8 @@ test('every request has one log line with the cost reported to its caller', asyn
   const failed = await gateway.chat({ model: 'test/m1' }, { key: secret })
   const refused = await gateway.chat({ messages: [] }, { key: secret })
   const models = await gateway.get('/v1/models', secret)
-  const stranger = await gateway.get('/v1/models', 'svc_live_nobody')
-  for (const { headers } of [json, failed, refused, models, stranger])
+  const unknown = await gateway.get('/v1/models', 'svc_live_nobody')
+  for (const { headers } of [json, failed, refused, models, unknown])
     told.set(String(headers['x-request-id']), String(headers['x-svc-cost']))
   told.set(String(stream.headers['x-request-id']), String(stream.trailers['x-svc-cost']))
 

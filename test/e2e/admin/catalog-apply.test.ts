@@ -129,9 +129,9 @@ test('apply on a gateway without a file is an error', async () => {
 
   const result = await cli(gateway, ['apply'])
 
-  const stranger = await cli(gateway, ['apply', '--token-stdin'], { stdin: 'not-the-token\n' })
+  const wrongToken = await cli(gateway, ['apply', '--token-stdin'], { stdin: 'not-the-token\n' })
 
-  assert.deepEqual([result.code, stranger.code], [2, 1])
+  assert.deepEqual([result.code, wrongToken.code], [2, 1])
   assert.match(result.stderr, /no configuration file/)
   assert.equal((await gateway.chat({ model: 'demo/echo' })).status, 200)
 })

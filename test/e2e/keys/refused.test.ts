@@ -33,17 +33,17 @@ test('only the complete secret of an active key authenticates', async t => {
   }
   for (const [what, bearers] of Object.entries(cases)) {
     await t.test(what, async () => {
-      for (const caller of bearers) await assertStranger({ authorization: `Bearer ${caller}` })
+      for (const caller of bearers) await assertUnknownKey({ authorization: `Bearer ${caller}` })
     })
   }
 
   await t.test('the secret under another scheme or in another header is refused', async () => {
     for (const scheme of ['Basic', 'Token', 'Digest', 'Bearer,', 'Bearer:', 'Bear']) {
-      await assertStranger({ authorization: `${scheme} ${secret}` })
+      await assertUnknownKey({ authorization: `${scheme} ${secret}` })
     }
-    await assertStranger({ authorization: secret })
-    await assertStranger({ authorization: `Bearer ${secret}, Bearer ${secret}` })
-    await assertStranger({ 'x-api-key': secret, 'api-key': secret, 'proxy-authorization': `Bearer ${secret}` })
+    await assertUnknownKey({ authorization: secret })
+    await assertUnknownKey({ authorization: `Bearer ${secret}, Bearer ${secret}` })
+    await assertUnknownKey({ 'x-api-key': secret, 'api-key': secret, 'proxy-authorization': `Bearer ${secret}` })
     assertRefusal(await gateway.get(`/v1/models?key=${secret}&access_token=${secret}`), 'invalid_api_key')
   })
 
@@ -65,7 +65,7 @@ test('only the complete secret of an active key authenticates', async t => {
   assert.ok(!gateway.lines.some(line => line.includes(random)))
   assert.ok((await gateway.audit()).ok)
 
-  async function assertStranger(headers: Readonly<Record<string, string>>): Promise<void> {
+  async function assertUnknownKey(headers: Readonly<Record<string, string>>): Promise<void> {
     const answer = await gateway.get('/v1/models', undefined, headers)
 
     words.add(assertRefusal(answer, 'invalid_api_key').message)

@@ -151,9 +151,9 @@ test('a usage record has everything about a request except its text, immediately
   await t.test('the row of another key is not found, in the same account or another', async () => {
     const answer = await gateway.chat({}, { key: key.secret })
     const sibling = await gateway.createKey({ account_id: key.accountId })
-    const stranger = await gateway.createKey()
+    const unrelated = await gateway.createKey()
 
-    for (const { secret } of [sibling, stranger]) {
+    for (const { secret } of [sibling, unrelated]) {
       const id = answer.headers['x-request-id']
       assertRefusal(await gateway.get(`/v1/usage/${id}`, secret), 'not_found')
       assert.deepEqual((await gateway.get('/v1/usage?endpoint=all', secret)).text.includes(String(id)), false)

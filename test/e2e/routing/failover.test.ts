@@ -55,7 +55,7 @@ for (const [id, outcome] of [
   ['tls', /^tls$/] as const,
 ]) {
   test(`an upstream that is ${id} is replaced by the next, for JSON and streams`, async () => {
-    await assertMended(`test/${id}`, outcome)
+    await assertFailover(`test/${id}`, outcome)
   })
 }
 
@@ -81,7 +81,7 @@ for (const [trouble, plan] of Object.entries(TROUBLES)) {
     upstream.reset()
     upstream.script(plan, 'troubled')
 
-    await assertMended('test/troubled', /^(?!answered|rejected)/)
+    await assertFailover('test/troubled', /^(?!answered|rejected)/)
   })
 }
 
@@ -101,7 +101,7 @@ test('after the first content there is no failover', async () => {
   }
 })
 
-async function assertMended(model: string, outcome: RegExp): Promise<void> {
+async function assertFailover(model: string, outcome: RegExp): Promise<void> {
   for (const stream of [false, true]) {
     const answer = await gateway.chat({ model, stream }, { timeoutMs: 20_000 })
 

@@ -40,13 +40,13 @@ if (binary !== undefined && hasPostgres()) {
 
   test('a JSON answer has its cost, and so have refusals', async () => {
     const answer = await httpCall(url, { body, headers })
-    const stranger = await httpCall(url, { body })
+    const unknown = await httpCall(url, { body })
 
     assert.equal(answer.status, 200)
     assert.ok(Number(answer.headers['x-svc-cost']) > 0)
-    assert.equal(stranger.status, 401)
-    assert.equal(stranger.body.error?.code, 'invalid_api_key')
-    assert.match(String(stranger.headers['x-request-id']), /^[0-9a-f-]{36}$/)
+    assert.equal(unknown.status, 401)
+    assert.equal(unknown.body.error?.code, 'invalid_api_key')
+    assert.match(String(unknown.headers['x-request-id']), /^[0-9a-f-]{36}$/)
   })
 
   test('a body that is too large is refused by the gateway, not by nginx', async () => {

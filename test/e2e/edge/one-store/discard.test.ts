@@ -24,7 +24,7 @@ test('the body of a refused request is discarded, or the connection is closed', 
   const poison = 'GET /v1/key/introspect HTTP/1.1\r\nHost: x\r\n\r\n'
 
   const refusals: readonly [what: string, head: (headers: string) => string, code: Code][] = [
-    ['a stranger', headers => post('svc_live_nobody', headers), 'invalid_api_key'],
+    ['an unknown key', headers => post('svc_live_nobody', headers), 'invalid_api_key'],
     ['a suspended account', headers => post(suspended.secret, headers), 'account_suspended'],
     ['a wrong method', headers => post(secret, headers, '/v1/models'), 'method_not_allowed'],
     ['an unknown path', headers => post(secret, headers, '/v1/nothing'), 'not_found'],

@@ -119,8 +119,8 @@ test('the bounds of provider.max_price hold for numbers and for decimals', async
 })
 
 function casesOf(method: string, path: string, operation: Operation): Case[] {
-  const room = path.split('/')[3] ?? ''
-  const url = gateway.url + path.replace(/\{\w+\}/g, encodeURIComponent(ids[room] ?? 'none'))
+  const resource = path.split('/')[3] ?? ''
+  const url = gateway.url + path.replace(/\{\w+\}/g, encodeURIComponent(ids[resource] ?? 'none'))
   const authorization = `Bearer ${path.startsWith('/admin/') ? gateway.adminToken : secret}`
   const media = operation.requestBody?.content['application/json']
   const example = bodyOf(path, media?.example)

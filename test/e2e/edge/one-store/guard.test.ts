@@ -113,11 +113,11 @@ test('without a key /v1 answers only 401; with one it serves only existing endpo
 
   await t.test('the absolute form of a request target equals its path', async () => {
     const { answer } = await raw('http://elsewhere.example/v1/models', secret)
-    const stranger = await raw('http://elsewhere.example/v1/models')
+    const elsewhere = await raw('http://elsewhere.example/v1/models')
 
     assert.equal(answer.status, 200)
     assertCommonHeaders(seen(answer).headers)
-    assertRefusal(seen(stranger.answer), 'invalid_api_key')
+    assertRefusal(seen(elsewhere.answer), 'invalid_api_key')
   })
 
   await t.test('an operator token is not a key, and a key is not an operator token', async () => {

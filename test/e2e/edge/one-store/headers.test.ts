@@ -22,10 +22,10 @@ test('a request has at most 100 headers and 16 KiB of headers', async t => {
 
   await t.test('100 headers are served, and all of them are read', async () => {
     const last = 'X-Forwarded-For: 192.0.2.1'
-    const stranger = 'X-Forwarded-For: 203.0.113.1'
+    const untrusted = 'X-Forwarded-For: 203.0.113.1'
 
     const { answer } = await send(['Host: x', auth, ...fillers(97), last])
-    const { answer: outside } = await send(['Host: x', auth, ...fillers(97), stranger])
+    const { answer: outside } = await send(['Host: x', auth, ...fillers(97), untrusted])
 
     assert.equal(answer.status, 200)
     assertCommonHeaders(seen(answer).headers)

@@ -31,7 +31,7 @@ test('slow headers time out after 10 seconds and slow bodies after 30, without a
     dripBody(post(key.secret, 'Content-Length: 1000')),
   ]
   const operator = rawRequest(gateway.port, post(ADMIN_TOKEN, 'Content-Length: 1000', '/admin/v1/keys'), patience)
-  const stranger = rawRequest(gateway.port, post(refused.secret, 'Content-Length: 1000'), patience)
+  const refusedRequest = rawRequest(gateway.port, post(refused.secret, 'Content-Length: 1000'), patience)
 
   await t.test('headers that never end are a 408 after 10 seconds', async () => {
     for (const { answer, ended, ms } of await Promise.all(heads)) {
@@ -72,7 +72,7 @@ test('slow headers time out after 10 seconds and slow bodies after 30, without a
   })
 
   await t.test('a refused caller that never sends the rest of its body is disconnected', async () => {
-    const { answer, ended } = await stranger
+    const { answer, ended } = await refusedRequest
 
     assertRefusal(seen(answer), 'insufficient_scope')
     assert.notEqual(ended, 'timeout')

@@ -16,7 +16,7 @@ test('an account can use a quarter of the body memory, which is released afterwa
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })
   const key = await gateway.createKey()
   const sibling = await gateway.createKey({ account_id: key.accountId })
-  const stranger = await gateway.createKey()
+  const unrelated = await gateway.createKey()
   const announced: RawConnection[] = []
   const announce = async (secret: string) => {
     const connection = await openRaw(gateway.port)
@@ -43,10 +43,10 @@ test('an account can use a quarter of the body memory, which is released afterwa
   })
 
   await t.test('another account is served meanwhile', async () => {
-    const connection = await announce(stranger.secret)
+    const connection = await announce(unrelated.secret)
     await until('it may send', () => connection.received.includes('HTTP/1.1 100'))
 
-    assert.equal((await gateway.chat({}, { key: stranger.secret })).status, 200)
+    assert.equal((await gateway.chat({}, { key: unrelated.secret })).status, 200)
   })
 
   await t.test('memory is released when callers disconnect', async () => {

@@ -41,14 +41,14 @@ if (hasPostgres()) {
       await postgres.stop()
       const sent = upstream.journal.length
 
-      const [known, stranger, ready, health] = await Promise.all([
+      const [known, unknown, ready, health] = await Promise.all([
         chat(),
         gateway.chat({}, { key: key.secret.replace(/.{8}$/, '00000000') }),
         gateway.get('/ready'),
         gateway.get('/health'),
       ])
 
-      assert.deepEqual([known.status, stranger.status, ready.status, health.status], [503, 503, 503, 200])
+      assert.deepEqual([known.status, unknown.status, ready.status, health.status], [503, 503, 503, 200])
       assert.equal(upstream.journal.length, sent)
     })
 

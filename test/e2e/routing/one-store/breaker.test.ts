@@ -147,13 +147,13 @@ test("a Retry-After date is relative to the upstream's own clock", async () => {
 test('Retry-After of an upstream is respected while another target serves', async () => {
   upstream.reset()
   upstream.script({ status: 429, headers: { 'retry-after': '1' } }, 'busy')
-  const mended = await gateway.chat({ model: 'test/busy' })
+  const retried = await gateway.chat({ model: 'test/busy' })
   upstream.reset()
   const during = await gateway.chat({ model: 'test/busy' })
   await sleep(1050)
   const later = await gateway.chat({ model: 'test/busy' })
 
-  assert.deepEqual(await attemptsOf(mended.headers['x-request-id']), ['busy limited', 'spare answered'])
+  assert.deepEqual(await attemptsOf(retried.headers['x-request-id']), ['busy limited', 'spare answered'])
   assert.deepEqual(await attemptsOf(during.headers['x-request-id']), ['spare answered'])
   assert.deepEqual(await attemptsOf(later.headers['x-request-id']), ['busy answered'])
 })

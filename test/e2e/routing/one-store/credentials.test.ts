@@ -53,11 +53,11 @@ test('credentials are used round-robin', async () => {
 test('a rejected credential fails over to the next, is set aside with an alarm and is used again later', async () => {
   upstream.reset()
   upstream.script(entry => (numberOf(entry) === 1 ? { status: 401 } : {}), 'dying')
-  const mended = await gateway.chat({ model: 'test/dying' })
+  const retried = await gateway.chat({ model: 'test/dying' })
   await until('it is set aside', () => alarms(SET_ASIDE, 'dying').length >= 1)
   const during = await Promise.all([1, 2, 3].map(() => gateway.chat({ model: 'test/dying' })))
 
-  assert.deepEqual(await outcomesOf(mended.headers['x-request-id']), ['credential', 'answered'])
+  assert.deepEqual(await outcomesOf(retried.headers['x-request-id']), ['credential', 'answered'])
   for (const { headers } of during) assert.deepEqual(await outcomesOf(headers['x-request-id']), ['answered'])
   assert.deepEqual(
     alarms(SET_ASIDE, 'dying').map(({ credential }) => credential),

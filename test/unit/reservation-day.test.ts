@@ -9,7 +9,7 @@ const DAY_MS = 86_400_000
 const MIDNIGHT = 20_000 * DAY_MS
 
 test('a clock that goes back over midnight and forth again grants no request of the day twice', () => {
-  const unit = deskOf({ dailyLimit: 3 })
+  const unit = unitOfWorkOf({ dailyLimit: 3 })
   const times = [
     ...Array<number>(2).fill(MIDNIGHT + 1000),
     MIDNIGHT - 1000,
@@ -24,17 +24,17 @@ test('a clock that goes back over midnight and forth again grants no request of 
 })
 
 test('the next day begins with none', () => {
-  const unit = deskOf({ dailyLimit: 1 })
+  const unit = unitOfWorkOf({ dailyLimit: 1 })
   const verdicts = [MIDNIGHT - 1, MIDNIGHT - 1, MIDNIGHT, MIDNIGHT].map(now => unit.gate(now))
 
   assert.deepEqual(verdicts, ['reserved', 'daily_spent', 'reserved', 'daily_spent'])
 })
 
 // What a gate for a free row needs of a transaction, and nothing more.
-function deskOf({ dailyLimit }: { readonly dailyLimit: number }) {
+function unitOfWorkOf({ dailyLimit }: { readonly dailyLimit: number }) {
   const account = { id: 'acct', status: 'active', available: 0n, held: 0n, spent: 0n, owed: 0n, dirty: false }
-  const books = { id: 'key', version: 1, held: 0n, spent: 0n, creditLimit: null, expiresAt: null, dead: false }
-  const key = { ...books, dailyLimit, day: 0, dayCount: 0, dirty: false } as unknown as KeyRecord
+  const balances = { id: 'key', version: 1, held: 0n, spent: 0n, creditLimit: null, expiresAt: null, dead: false }
+  const key = { ...balances, dailyLimit, day: 0, dayCount: 0, dirty: false } as unknown as KeyRecord
   const facts = { keyId: 'key', accountId: 'acct', createdAt: 0 }
   const entry = { kind: 'unbilled', outcome: 'completed', httpStatus: 200, errorCode: null }
   const rest = { keyVersion: 1, graceExpiresAt: null, evenIfSuspended: false, modelRequested: null, stream: false }
