@@ -48,93 +48,73 @@ export type AuthenticateNeeds = {
   readonly onCache: (hit: boolean) => void
 }
 
-const SECRET_CHARS = base62Width(SECRET_BYTES)
-
 export function authenticator(needs: AuthenticateNeeds): Authenticator {
-  const cachedKeys = lru<string, AuthenticatedKey>(needs.keysCachedMax, unlink)
-  // The cached secrets of a key, complete and exact: a revoked key must be found here.
-  const hashesOf = new Map<string, Set<string>>()
-  // Hashes recently found to be unknown, with their expiry.
-  const unknownKeys = lru<string, number>(needs.unknownKeysCachedMax)
-  const failures = lru<string, Bucket>(needs.addressesTrackedMax)
-  const queue = {
-    concurrent: needs.unknownKeyLookupsMax,
-    waitingMax: needs.unknownKeyLookupsWaitingMax,
-    waitingPerOwnerMax: needs.unknownKeyLookupsWaitingPerAddressMax,
-  }
-  // Unknown keys queue by address; invalid keys from anywhere do not delay known keys.
-  const unknownLookups = fairQueue<AuthenticatedKey | undefined>(queue)
-  const knownLookups = fairQueue<AuthenticatedKey | undefined>(queue)
-  const underWay = new Map<string, Lookup>()
-  // Incremented with every `forget`: a lookup that began before must not fill the cache afterwards.
-  let forgotten = 0
+  const { clock, keyPrefix, othersMayChangeKeys, onCache } = needs
+  const cache = keyCache(needs)
+  const failures = addressFailures(needs)
+  const lookups = keyLookups(cache, needs)
 
   function authenticate(call: Call): Authenticated | Promise<Authenticated> {
     if (call.authorizations.length > 1) throw new Refusal('duplicate_authorization')
-    const secret = secretOf(call.authorizations[0])
-    if (secret === undefined) throw unknownKey(call)
+    const secret = secretOf(call.authorizations[0], keyPrefix)
+    if (secret === undefined) throw failures.refusal(call.address)
     const hash = digest('sha256', secret)
 
-    const cached = cachedKeys.get(hash)
-    if (cached !== undefined && alive(cached)) {
-      needs.onCache(true)
+    const cached = cache.get(hash)
+    if (cached !== undefined && isAlive(cached, clock.now())) {
+      onCache(true)
       return { caller: cached, hash, isCached: true }
     }
-    needs.onCache(false)
-    if (!needs.othersMayChangeKeys && (unknownKeys.get(hash) ?? 0) > needs.clock.monotonic()) throw unknownKey(call)
+    onCache(false)
+    if (!othersMayChangeKeys && cache.isUnknown(hash)) throw failures.refusal(call.address)
     return again(call, hash, { since: call.startedMs }).then(caller => ({ caller, hash, isCached: false }))
   }
 
-  async function again(call: Call, hash: string, { since, known }: Ask): Promise<AuthenticatedKey> {
-    const began = forgotten
-    const caller = await lookup(hash, since, read => {
-      const run = known === undefined ? unknownLookups.run : knownLookups.run
-      return run(known?.account.id ?? block(call.address), read)
-    })
+  async function again(call: Call, hash: string, ask: Ask): Promise<AuthenticatedKey> {
+    const began = cache.generation()
+    const caller = await lookups.find(hash, ask, call.address)
     if (caller === undefined) {
-      if (began === forgotten) unknownKeys.set(hash, needs.clock.monotonic() + needs.unknownKeyCacheMs)
-      throw unknownKey(call)
+      if (began === cache.generation()) cache.setUnknown(hash)
+      throw failures.refusal(call.address)
     }
     return caller
   }
 
-  // At most one lookup per secret is running, and one waits for all callers that arrived after it began.
-  function lookup(hash: string, since: number, queued: Queued): Promise<AuthenticatedKey | undefined> {
-    const running = underWay.get(hash)
-    if (running === undefined) return begin(hash, queued)
-    if (running.began >= since) return running.found
-    const next = () => begin(hash, queued)
-    running.next ??= running.found.then(next, next)
-    return running.next
+  return {
+    authenticate,
+    again,
+    othersMayChangeKeys,
+    addressStanding: failures.standing,
+    forget: cache.forget,
+    forgetAccounts: cache.forgetAccounts,
   }
+}
 
-  function begin(hash: string, queued: Queued): Promise<AuthenticatedKey | undefined> {
-    const look: Lookup = { began: Number.POSITIVE_INFINITY, found: NOBODY, next: undefined }
-    const read = () => {
-      look.began = needs.clock.monotonic()
-      return readKey(hash)
-    }
-    underWay.set(hash, look)
-    look.found = queued(read)
-      .catch(refuseIfFull)
-      .finally(() => {
-        if (underWay.get(hash) === look) underWay.delete(hash)
-      })
-    return look.found
-  }
+const SECRET_CHARS = base62Width(SECRET_BYTES)
 
-  async function readKey(hash: string): Promise<AuthenticatedKey | undefined> {
-    const began = forgotten
-    const caller = await needs.billing.findKey(hash)
-    if (caller !== undefined && began === forgotten) remember(hash, caller)
-    return caller
-  }
+function secretOf(header: string | undefined, keyPrefix: string): string | undefined {
+  if (header === undefined || header.length > 512) return undefined
+  const match = /^bearer +(\S+) *$/i.exec(header)
+  const secret = match?.[1]
+  if (secret === undefined || !secret.startsWith(keyPrefix)) return undefined
+  const random = secret.slice(keyPrefix.length)
+  return random.length === SECRET_CHARS && isBase62(random) ? secret : undefined
+}
 
-  function remember(hash: string, caller: AuthenticatedKey): void {
-    cachedKeys.set(hash, caller)
-    const hashes = hashesOf.get(caller.key.id) ?? new Set()
-    hashesOf.set(caller.key.id, hashes.add(hash))
-  }
+function isAlive(caller: AuthenticatedKey, now: number): boolean {
+  return secretAlive(caller.secret, now) && keyStatus(caller.key, now) === 'active'
+}
+
+// Records by the hash of their secret, and hashes recently found to be unknown.
+type KeyCache = ReturnType<typeof keyCache>
+
+function keyCache({ clock, keysCachedMax, unknownKeysCachedMax, unknownKeyCacheMs }: AuthenticateNeeds) {
+  const cachedKeys = lru<string, AuthenticatedKey>(keysCachedMax, unlink)
+  // The cached secrets of a key, complete and exact: a revoked key must be found here.
+  const hashesOf = new Map<string, Set<string>>()
+  // With their expiry.
+  const unknownKeys = lru<string, number>(unknownKeysCachedMax)
+  let generation = 0
 
   function unlink(hash: string, { key }: AuthenticatedKey): void {
     const hashes = hashesOf.get(key.id)
@@ -142,71 +122,115 @@ export function authenticator(needs: AuthenticateNeeds): Authenticator {
     if (hashes?.size === 0) hashesOf.delete(key.id)
   }
 
-  function secretOf(header: string | undefined): string | undefined {
-    if (header === undefined || header.length > 512) return undefined
-    const match = /^bearer +(\S+) *$/i.exec(header)
-    const secret = match?.[1]
-    if (secret === undefined || !secret.startsWith(needs.keyPrefix)) return undefined
-    const random = secret.slice(needs.keyPrefix.length)
-    return random.length === SECRET_CHARS && isBase62(random) ? secret : undefined
-  }
-
-  // The same message for every reason; an address beyond its policy gets 429 instead.
-  function unknownKey(call: Call): Refusal {
-    const bucket = failuresOf(call.address)
-    if (take(bucket, needs.addressFailuresPerMinute, needs.clock.monotonic())) {
-      return new Refusal('invalid_api_key', { headers: { 'WWW-Authenticate': 'Bearer' } })
-    }
-    return new Refusal('too_many_failures', { retryAfter: waitSeconds(bucket), metadata: { limit: 'address' } })
-  }
-
-  function failuresOf(address: Address | undefined): Bucket {
-    const owner = block(address)
-    let bucket = failures.get(owner)
-    if (bucket === undefined) {
-      bucket = fullBucket(needs.addressFailuresPerMinute, needs.clock.monotonic())
-      failures.set(owner, bucket)
-    }
-    return bucket
-  }
-
-  function alive(caller: AuthenticatedKey): boolean {
-    const now = needs.clock.now()
-    return secretAlive(caller.secret, now) && keyStatus(caller.key, now) === 'active'
-  }
-
-  function forget(keyId: string): void {
-    forgotten += 1
-    for (const hash of hashesOf.get(keyId) ?? []) cachedKeys.delete(hash)
-    hashesOf.delete(keyId)
-    // An expired key may have been given a new expiry.
-    unknownKeys.clear()
-  }
-
   return {
-    authenticate,
-    again,
-    othersMayChangeKeys: needs.othersMayChangeKeys,
-    addressStanding: address => standing(failuresOf(address), needs.addressFailuresPerMinute, needs.clock.monotonic()),
-    forget,
+    get: cachedKeys.get,
+    set(hash: string, caller: AuthenticatedKey): void {
+      cachedKeys.set(hash, caller)
+      const hashes = hashesOf.get(caller.key.id) ?? new Set()
+      hashesOf.set(caller.key.id, hashes.add(hash))
+    },
+    isUnknown: (hash: string) => (unknownKeys.get(hash) ?? 0) > clock.monotonic(),
+    setUnknown: (hash: string) => unknownKeys.set(hash, clock.monotonic() + unknownKeyCacheMs),
+    // Incremented with every `forget`: a lookup that began before must not fill the cache afterwards.
+    generation: () => generation,
+    forget(keyId: string): void {
+      generation += 1
+      for (const hash of hashesOf.get(keyId) ?? []) cachedKeys.delete(hash)
+      hashesOf.delete(keyId)
+      // An expired key may have been given a new expiry.
+      unknownKeys.clear()
+    },
     // Rare, and forgetting too much costs one lookup each.
-    forgetAccounts() {
-      forgotten += 1
+    forgetAccounts(): void {
+      generation += 1
       cachedKeys.clear()
       hashesOf.clear()
     },
   }
 }
 
-// When its read began; until then it serves every caller.
-type Lookup = {
-  began: number
-  found: Promise<AuthenticatedKey | undefined>
-  next: Promise<AuthenticatedKey | undefined> | undefined
+// How often each address has failed to authenticate.
+function addressFailures({ clock, addressesTrackedMax, addressFailuresPerMinute }: AuthenticateNeeds) {
+  const buckets = lru<string, Bucket>(addressesTrackedMax)
+
+  function bucketOf(address: Address | undefined): Bucket {
+    const owner = block(address)
+    let bucket = buckets.get(owner)
+    if (bucket === undefined) {
+      bucket = fullBucket(addressFailuresPerMinute, clock.monotonic())
+      buckets.set(owner, bucket)
+    }
+    return bucket
+  }
+
+  return {
+    // Counts a failure. The same message for every reason; an address beyond its policy gets 429 instead.
+    refusal(address: Address | undefined): Refusal {
+      const bucket = bucketOf(address)
+      if (take(bucket, addressFailuresPerMinute, clock.monotonic())) {
+        return new Refusal('invalid_api_key', { headers: { 'WWW-Authenticate': 'Bearer' } })
+      }
+      return new Refusal('too_many_failures', { retryAfter: waitSeconds(bucket), metadata: { limit: 'address' } })
+    },
+    standing: (address: Address | undefined) =>
+      standing(bucketOf(address), addressFailuresPerMinute, clock.monotonic()),
+  }
 }
-type Queued = (read: () => Promise<AuthenticatedKey | undefined>) => Promise<AuthenticatedKey | undefined>
+
+type Found = Promise<AuthenticatedKey | undefined>
+
+// When its read began; until then it serves every caller.
+type Lookup = { began: number; found: Found; next: Found | undefined }
 
 const NOBODY = Promise.resolve(undefined)
+
+// Reads records from the store. At most one lookup per secret is running, and one waits for all callers that arrived after it
+// began.
+function keyLookups(cache: KeyCache, { billing, clock, ...bounds }: AuthenticateNeeds) {
+  const queue = {
+    concurrent: bounds.unknownKeyLookupsMax,
+    waitingMax: bounds.unknownKeyLookupsWaitingMax,
+    waitingPerOwnerMax: bounds.unknownKeyLookupsWaitingPerAddressMax,
+  }
+  // Unknown keys queue by address; invalid keys from anywhere do not delay known keys.
+  const unknownLookups = fairQueue<AuthenticatedKey | undefined>(queue)
+  const knownLookups = fairQueue<AuthenticatedKey | undefined>(queue)
+  const underWay = new Map<string, Lookup>()
+
+  function find(hash: string, { since, known }: Ask, address: Address | undefined): Found {
+    const running = underWay.get(hash)
+    if (running !== undefined && running.began >= since) return running.found
+    const next = () => begin(hash, known, address)
+    if (running === undefined) return next()
+    running.next ??= running.found.then(next, next)
+    return running.next
+  }
+
+  function begin(hash: string, known: AuthenticatedKey | undefined, address: Address | undefined): Found {
+    const look: Lookup = { began: Number.POSITIVE_INFINITY, found: NOBODY, next: undefined }
+    const read = () => {
+      look.began = clock.monotonic()
+      return readKey(hash)
+    }
+    underWay.set(hash, look)
+    const { run } = known === undefined ? unknownLookups : knownLookups
+    look.found = run(known?.account.id ?? block(address), read)
+      .catch(refuseIfFull)
+      .finally(() => {
+        if (underWay.get(hash) === look) underWay.delete(hash)
+      })
+    return look.found
+  }
+
+  async function readKey(hash: string): Found {
+    const began = cache.generation()
+    const caller = await billing.findKey(hash)
+    if (caller !== undefined && began === cache.generation()) cache.set(hash, caller)
+    return caller
+  }
+
+  return { find }
+}
 
 function block(address: Address | undefined): string {
   return address === undefined ? 'unreadable' : addressBlock(address)
