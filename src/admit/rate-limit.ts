@@ -50,26 +50,136 @@ export type LocalLimits = Omit<Limits, 'enter'> & {
 export type LimitNeeds = { readonly clock: Clock; readonly unpaidPerMinuteMin: number }
 
 export function keyLimits({ clock, unpaidPerMinuteMin }: LimitNeeds): LocalLimits {
-  const buckets = new Map<string, { readonly bucket: Bucket; limit: number; version: number }>()
-  const unpaid = new Map<string, Bucket>()
-  const days = new Map<string, { version: number; day: number; count: number }>()
-  const inFlight = new Map<string, number>()
+  const buckets = rpmBuckets(clock)
+  const unpaid = unpaidAllowances(buckets, unpaidPerMinuteMin, clock)
+  const days = dailyCounts(clock)
+  const slots = concurrencySlots()
 
-  // The limit is that of the newest record seen: a request that began with an older record must not restore the old limit.
-  function bucketOf(key: Key) {
-    let entry = buckets.get(key.id)
-    if (entry === undefined) {
-      const bucket = fullBucket(key.rpmLimit, clock.monotonic())
-      entry = { bucket, limit: key.rpmLimit, version: key.version }
-      buckets.set(key.id, entry)
-    } else if (key.version > entry.version) {
-      entry.limit = key.rpmLimit
-      entry.version = key.version
-    }
-    return entry
+  // Only chats cost credits: a key without credits may still read its balance.
+  function refuseUnpaid(key: Key, endpoint: Endpoint): void {
+    if (endpoint === 'chat.completions') unpaid.refuseIfSpent(key)
   }
 
-  function daily(caller: AuthenticatedKey) {
+  function enterWithToken(caller: AuthenticatedKey, giveBack: () => void): Entered {
+    const { key } = caller
+    if (key.dailyLimit !== null && days.today(caller).used >= key.dailyLimit) {
+      giveBack()
+      throw days.spent(caller)
+    }
+    const leave = slots.take(key)
+    if (leave === undefined) {
+      giveBack()
+      throw new Refusal('concurrency_exceeded', { retryAfter: 1, metadata: { limit: 'concurrent' } })
+    }
+    return { giveBack, leave }
+  }
+
+  return {
+    enter(caller, endpoint) {
+      refuseUnpaid(caller.key, endpoint)
+      const { bucket, limit } = buckets.of(caller.key)
+      if (!take(bucket, limit, clock.monotonic())) throw rpmSpent(bucket)
+      return enterWithToken(caller, () => giveBack(bucket))
+    },
+    refuseUnpaid,
+    enterWithToken,
+    wasUnpaid: unpaid.charge,
+    unpaidSpent: unpaid.spent,
+    sawDay: days.saw,
+    daily: days.today,
+    rpm(key) {
+      const { bucket, limit } = buckets.of(key)
+      return standing(bucket, limit, clock.monotonic())
+    },
+    inFlight: slots.inFlight,
+    dailySpent: days.spent,
+    prune() {
+      buckets.prune()
+      unpaid.prune()
+      days.prune()
+    },
+  }
+}
+
+export function rpmSpent(bucket: Bucket): Refusal {
+  return new Refusal('rate_limit_exceeded', { retryAfter: waitSeconds(bucket), metadata: { limit: 'rpm' } })
+}
+
+type RpmBuckets = ReturnType<typeof rpmBuckets>
+
+function rpmBuckets(clock: Clock) {
+  const buckets = new Map<string, { readonly bucket: Bucket; limit: number; version: number }>()
+
+  return {
+    // The limit is that of the newest record seen: a request that began with an older record must not restore the old limit.
+    of(key: Key): { readonly bucket: Bucket; readonly limit: number } {
+      let entry = buckets.get(key.id)
+      if (entry === undefined) {
+        const bucket = fullBucket(key.rpmLimit, clock.monotonic())
+        entry = { bucket, limit: key.rpmLimit, version: key.version }
+        buckets.set(key.id, entry)
+      } else if (key.version > entry.version) {
+        entry.limit = key.rpmLimit
+        entry.version = key.version
+      }
+      return entry
+    },
+    prune(): void {
+      const now = clock.monotonic()
+      for (const [id, { bucket }] of buckets) if (isFull(bucket, now)) buckets.delete(id)
+    },
+  }
+}
+
+// How many 402 refusals a key may get in a minute.
+function unpaidAllowances(buckets: RpmBuckets, perMinuteMin: number, clock: Clock) {
+  const unpaid = new Map<string, Bucket>()
+
+  // As many as the key's rpm limit, but not fewer than a minimum.
+  function perMinute(key: Key): number {
+    return Math.max(perMinuteMin, buckets.of(key).limit)
+  }
+
+  function spent(key: Key): Standing | undefined {
+    const bucket = unpaid.get(key.id)
+    if (bucket === undefined) return undefined
+    const now = standing(bucket, perMinute(key), clock.monotonic())
+    return now.remaining > 0 ? undefined : now
+  }
+
+  return {
+    spent,
+    refuseIfSpent(key: Key): void {
+      const bucket = unpaid.get(key.id)
+      if (bucket === undefined || spent(key) === undefined) return
+      throw new Refusal('rate_limit_exceeded', {
+        message: 'Too many requests with this key were rejected for insufficient credits; add credits or slow down.',
+        retryAfter: waitSeconds(bucket),
+        metadata: { limit: 'unpaid' },
+      })
+    },
+    charge(key: Key): void {
+      const now = clock.monotonic()
+      const allowed = perMinute(key)
+      let bucket = unpaid.get(key.id)
+      if (bucket === undefined) {
+        bucket = fullBucket(allowed, now)
+        unpaid.set(key.id, bucket)
+      }
+      charge(bucket, allowed, now)
+    },
+    prune(): void {
+      const now = clock.monotonic()
+      for (const [id, bucket] of unpaid) if (isFull(bucket, now)) unpaid.delete(id)
+    },
+  }
+}
+
+// The mirror of the store's daily counts.
+function dailyCounts(clock: Clock) {
+  const days = new Map<string, { version: number; day: number; count: number }>()
+
+  function today(caller: AuthenticatedKey) {
     const now = clock.now()
     const known = days.get(caller.key.id)
     // A changed key may have had its daily count reset; its record was read after that.
@@ -83,84 +193,16 @@ export function keyLimits({ clock, unpaidPerMinuteMin }: LimitNeeds): LocalLimit
     return { used, resetsAt, resetSeconds: Math.ceil((resetsAt - now) / 1000) }
   }
 
-  function dailySpent(caller: AuthenticatedKey): Refusal {
-    return new Refusal('daily_limit_exceeded', {
-      retryAfter: daily(caller).resetSeconds,
-      metadata: { limit: 'daily' },
-      headers: { 'x-should-retry': 'false' },
-    })
-  }
-
-  // As many as the key's rpm limit, but not fewer than a minimum.
-  function unpaidPerMinute(key: Key): number {
-    return Math.max(unpaidPerMinuteMin, bucketOf(key).limit)
-  }
-
-  function unpaidSpent(key: Key): Standing | undefined {
-    const bucket = unpaid.get(key.id)
-    if (bucket === undefined) return undefined
-    const now = standing(bucket, unpaidPerMinute(key), clock.monotonic())
-    return now.remaining > 0 ? undefined : now
-  }
-
-  // Only chats cost credits: a key without credits may still read its balance.
-  function refuseUnpaid(key: Key, endpoint: Endpoint): void {
-    if (endpoint !== 'chat.completions') return
-    const bucket = unpaid.get(key.id)
-    if (bucket === undefined || unpaidSpent(key) === undefined) return
-    throw new Refusal('rate_limit_exceeded', {
-      message: 'Too many requests with this key were rejected for insufficient credits; add credits or slow down.',
-      retryAfter: waitSeconds(bucket),
-      metadata: { limit: 'unpaid' },
-    })
-  }
-
-  function enterWithToken(caller: AuthenticatedKey, giveBack: () => void): Entered {
-    const { key } = caller
-    if (key.dailyLimit !== null && daily(caller).used >= key.dailyLimit) {
-      giveBack()
-      throw dailySpent(caller)
-    }
-    const running = inFlight.get(key.id) ?? 0
-    if (running >= key.maxConcurrent) {
-      giveBack()
-      throw new Refusal('concurrency_exceeded', { retryAfter: 1, metadata: { limit: 'concurrent' } })
-    }
-    inFlight.set(key.id, running + 1)
-    let there = true
-    return {
-      giveBack,
-      leave() {
-        if (!there) return
-        there = false
-        const left = (inFlight.get(key.id) ?? 1) - 1
-        if (left === 0) inFlight.delete(key.id)
-        else inFlight.set(key.id, left)
-      },
-    }
-  }
-
   return {
-    enter(caller, endpoint) {
-      refuseUnpaid(caller.key, endpoint)
-      const { bucket, limit } = bucketOf(caller.key)
-      if (!take(bucket, limit, clock.monotonic())) throw rpmSpent(bucket)
-      return enterWithToken(caller, () => giveBack(bucket))
+    today,
+    spent(caller: AuthenticatedKey): Refusal {
+      return new Refusal('daily_limit_exceeded', {
+        retryAfter: today(caller).resetSeconds,
+        metadata: { limit: 'daily' },
+        headers: { 'x-should-retry': 'false' },
+      })
     },
-    refuseUnpaid,
-    enterWithToken,
-    wasUnpaid(key) {
-      const now = clock.monotonic()
-      const allowed = unpaidPerMinute(key)
-      let bucket = unpaid.get(key.id)
-      if (bucket === undefined) {
-        bucket = fullBucket(allowed, now)
-        unpaid.set(key.id, bucket)
-      }
-      charge(bucket, allowed, now)
-    },
-    unpaidSpent,
-    sawDay({ id, version }, day, count) {
+    saw({ id, version }: Key, day: number, count: number): void {
       const seen = days.get(id)
       if (seen === undefined || version > seen.version) days.set(id, { version, day, count })
       else if (version < seen.version) return
@@ -169,23 +211,32 @@ export function keyLimits({ clock, unpaidPerMinuteMin }: LimitNeeds): LocalLimit
         seen.count = count
       }
     },
-    daily,
-    rpm(key) {
-      const { bucket, limit } = bucketOf(key)
-      return standing(bucket, limit, clock.monotonic())
-    },
-    inFlight: keyId => inFlight.get(keyId) ?? 0,
-    dailySpent,
-    prune() {
-      const now = clock.monotonic()
+    prune(): void {
       const today = dayOf(clock.now())
-      for (const [id, { bucket }] of buckets) if (isFull(bucket, now)) buckets.delete(id)
-      for (const [id, bucket] of unpaid) if (isFull(bucket, now)) unpaid.delete(id)
       for (const [id, seen] of days) if (seen.day < today) days.delete(id)
     },
   }
 }
 
-export function rpmSpent(bucket: Bucket): Refusal {
-  return new Refusal('rate_limit_exceeded', { retryAfter: waitSeconds(bucket), metadata: { limit: 'rpm' } })
+// The requests in flight of each key.
+function concurrencySlots() {
+  const inFlight = new Map<string, number>()
+
+  return {
+    inFlight: (keyId: string) => inFlight.get(keyId) ?? 0,
+    // Returns its undo, which has an effect once; undefined if none is free.
+    take({ id, maxConcurrent }: Key): (() => void) | undefined {
+      const running = inFlight.get(id) ?? 0
+      if (running >= maxConcurrent) return undefined
+      inFlight.set(id, running + 1)
+      let there = true
+      return () => {
+        if (!there) return
+        there = false
+        const left = (inFlight.get(id) ?? 1) - 1
+        if (left === 0) inFlight.delete(id)
+        else inFlight.set(id, left)
+      }
+    },
+  }
 }
