@@ -19,9 +19,11 @@ const CLAIMED_AT_ONCE_MAX = 100
 const EMPTY_CLAIMED_AT_ONCE_MAX = 2000
 
 export function sqlHours(sql: Sql) {
-  return {
-    ...sqlTotals(sql),
+  return { ...sqlTotals(sql), ...hourMethods(sql), ...dayMethods(sql) }
+}
 
+function hourMethods(sql: Sql) {
+  return {
     // Claims hours that ended at least this long ago, up to the oldest open row: its settlement would only invalidate the sums.
     async claim(overForMs: number): Promise<number> {
       const open = await sql.get(`SELECT MIN(created_at) AS at FROM usage WHERE state = 'open'`)
@@ -67,7 +69,7 @@ export function sqlHours(sql: Sql) {
           `SELECT ${[...dimensions, ...sums].join(', ')} FROM usage ${rows.where()} GROUP BY ${DIMENSIONS.map((_, i) => i + 1)}`,
           rows.params,
         ),
-        durations: await durationsOf(rows.where(), rows.params),
+        durations: await durationsOf(sql, rows.where(), rows.params),
       }
     },
 
@@ -79,7 +81,11 @@ export function sqlHours(sql: Sql) {
         return true
       })
     },
+  }
+}
 
+function dayMethods(sql: Sql) {
+  return {
     // Days that are over, with every hour current, whose own sums are missing or out of date.
     async pendingDays(max: number): Promise<readonly Pending[]> {
       const rows = await sql.all(
@@ -122,16 +128,6 @@ export function sqlHours(sql: Sql) {
       })
     },
   }
-
-  async function durationsOf(where: string, params: readonly Param[]): Promise<Durations> {
-    const durations: Durations = new Map()
-    const timed = await sql.all(
-      `SELECT ${ROW_MS} AS ms, COUNT(*) AS requests FROM usage ${where} AND ${TIMED} GROUP BY 1`,
-      params,
-    )
-    for (const row of timed) addDuration(durations, bucketOf(int(row.ms)), int(row.requests))
-    return durations
-  }
 }
 
 const MARKS_BY_DAY = `SELECT hour / ${DAY_HOURS} AS day, SUM(mark) AS marks,
@@ -152,6 +148,16 @@ async function firstWithRows(tx: Tx, hour: number): Promise<number> {
     timePrefix(hour * HOUR_MS - ID_SLACK_MS),
   ])
   return row === undefined ? Number.MAX_SAFE_INTEGER : hourOf(int(row.created_at) - ID_SLACK_MS)
+}
+
+async function durationsOf(sql: Sql, where: string, params: readonly Param[]): Promise<Durations> {
+  const durations: Durations = new Map()
+  const timed = await sql.all(
+    `SELECT ${ROW_MS} AS ms, COUNT(*) AS requests FROM usage ${where} AND ${TIMED} GROUP BY 1`,
+    params,
+  )
+  for (const row of timed) addDuration(durations, bucketOf(int(row.ms)), int(row.requests))
+  return durations
 }
 
 async function replace(tx: Tx, grain: 'hour' | 'day', at: number, { rows, durations }: Sums): Promise<void> {
