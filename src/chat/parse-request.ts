@@ -7,8 +7,7 @@ import { Refusal } from '../domain/refusal.ts'
 import { publicUrl } from '../lib/public-url.ts'
 import { isRawJson } from '../lib/raw-json.ts'
 import { dropNulls } from './drop-nulls.ts'
-import { firstError, type Validator, validatorOf } from './first-error.ts'
-import { missing, notKnown } from './request-errors.ts'
+import { firstError, missing, notKnown, type Validator, validatorOf } from './request-errors.ts'
 import {
   Envelope,
   FORWARDED,

@@ -1,7 +1,7 @@
 // The schema of a chat request, as data: it validates input and describes it in the OpenAPI document.
 import Type from 'typebox'
 import { CHOICES_MAX } from '../domain/catalog.ts'
-import { ModelName, Name, ROUTING } from '../domain/routing-schema.ts'
+import { ModelName, Name, ROUTING } from './routing-preferences.ts'
 
 const MESSAGES_MAX = 2048
 const STOPS_MAX = 4

@@ -1,7 +1,7 @@
 // Fields that cost extra or reach elsewhere and have no price here, as data: each with its harmless values. Any other value is
 // refused, at the top level of a request, on its parts and tools, and inside passthrough fields. See docs/decisions/prices.md.
-import { fieldBelow } from '../domain/field-path.ts'
 import { Refusal } from '../domain/refusal.ts'
+import { fieldBelow } from './request-errors.ts'
 
 type Harmless = (value: unknown) => boolean
 

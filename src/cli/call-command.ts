@@ -1,7 +1,16 @@
 // Builds commands that are one call of the admin API: shared options, client and output.
-
 import type { Command, Input, Option } from './command.ts'
-import { PAGE_OPTIONS, showList, showOne } from './document.ts'
+import {
+  CHANGE_OPTIONS,
+  ifMatch,
+  PAGE_OPTIONS,
+  readDocument,
+  SET_OPTIONS,
+  showList,
+  showOne,
+  something,
+  VERSION_OPTION,
+} from './document.ts'
 import { CLIENT_HELP, CLIENT_OPTIONS, type Client, type Json, openClient } from './http-client.ts'
 
 export type Call = {
@@ -50,4 +59,45 @@ export function filterQuery(input: Input, filters: Filters): URLSearchParams {
 // Builds `/keys/key_x` from the first argument.
 export function pathOf(collection: string, input: Input, rest = ''): string {
   return `/${collection}/${encodeURIComponent(input.args[0] ?? '')}${rest}`
+}
+
+// The subcommands that providers and models share: show, update and delete.
+type Entry = {
+  readonly collection: 'models' | 'providers'
+  // The help text of each subcommand.
+  readonly about: Readonly<Record<'show' | 'update' | 'delete', string>>
+  readonly options: Readonly<Record<string, Option>>
+  fields(input: Input): Json
+}
+
+export function entryCommands({
+  collection,
+  about,
+  options,
+  fields,
+}: Entry): Readonly<Record<keyof Entry['about'], Command>> {
+  return {
+    show: callCommand({ usage: `${collection} show ID`, about: about.show, takes: [1, 1] }, input => ({
+      method: 'GET',
+      path: pathOf(collection, input),
+    })),
+    update: callCommand(
+      {
+        usage: `${collection} update ID [options]`,
+        about: about.update,
+        options: { ...options, ...SET_OPTIONS, ...CHANGE_OPTIONS, ...VERSION_OPTION },
+        takes: [1, 1],
+      },
+      input => ({
+        method: 'PATCH',
+        path: pathOf(collection, input),
+        body: something(readDocument(input, fields(input))),
+        headers: ifMatch(input),
+      }),
+    ),
+    delete: callCommand(
+      { usage: `${collection} delete ID [options]`, about: about.delete, options: VERSION_OPTION, takes: [1, 1] },
+      input => ({ method: 'DELETE', path: pathOf(collection, input), headers: ifMatch(input) }),
+    ),
+  }
 }

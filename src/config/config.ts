@@ -16,8 +16,10 @@ import {
   hostName,
   type Listen,
   logLevel,
+  type Network,
   portNumber,
   read,
+  readNetwork,
   redisUrl,
   token,
   trustedProxies,
@@ -25,7 +27,6 @@ import {
 } from './env.ts'
 import { type Brand, type FileCatalog, NO_FILE, readConfigFile } from './file.ts'
 import { BOUNDS, type Bounds } from './limits.ts'
-import { type Network, readNetwork } from './network.ts'
 
 export type { Listen } from './env.ts'
 

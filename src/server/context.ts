@@ -1,5 +1,6 @@
 // The shared context of the process: configuration, clock, randomness, ids, log, metrics, and requests in flight.
 import { randomUUIDv7 } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
 import type { Config } from '../config/config.ts'
@@ -8,7 +9,6 @@ import { boundConnections, type Connections, connectionsMax } from '../http/conn
 import type { InFlight } from '../http/router.ts'
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { type CoarseTimers, coarseTimers } from '../lib/coarse-timers.ts'
-import { descriptorLimit } from '../lib/descriptor-limit.ts'
 import { wordsOf } from '../lib/error-text.ts'
 import { type CidrSet, parseCidrs } from '../lib/ip-address.ts'
 import { version } from '../lib/version.ts'
@@ -99,4 +99,35 @@ export function openContext(config: Config, tree?: WorkerTree): ServerContext {
 function bodiesBytesMax({ bodiesInMemoryBytesMax, bodiesPerAccountShare, bodyBytesMax }: Config['bounds']): number {
   const byHeap = getHeapStatistics().heap_size_limit / 10
   return Math.max(Math.min(bodiesInMemoryBytesMax, byHeap), bodyBytesMax * bodiesPerAccountShare)
+}
+
+// The maximum number of files and sockets that this process may have open.
+
+// The usual POSIX default, for systems that do not report a limit.
+const USUAL = 1024
+
+function descriptorLimit(): number {
+  return fromProc() ?? fromReport() ?? USUAL
+}
+
+function fromProc(): number | undefined {
+  try {
+    return numberOf(/^Max open files\s+(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1])
+  } catch {
+    return undefined
+  }
+}
+
+// For systems without /proc; takes a few milliseconds more.
+function fromReport(): number | undefined {
+  const { userLimits } = process.report.getReport() as {
+    readonly userLimits?: { readonly open_files?: { readonly soft?: unknown } }
+  }
+  return numberOf(userLimits?.open_files?.soft)
+}
+
+function numberOf(limit: unknown): number | undefined {
+  if (limit === 'unlimited') return Number.MAX_SAFE_INTEGER
+  const number = Number(limit)
+  return Number.isSafeInteger(number) && number > 0 ? number : undefined
 }

@@ -1,5 +1,5 @@
-// The life of the process: opens the store, recovers what a crash left, starts listening, and drains on SIGTERM. Only the files of
-// this folder know every layer.
+// The life of the process: opens the store, recovers what a crash left, starts listening, and drains on SIGTERM. Only the files
+// of this folder know every layer.
 import { setTimeout } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { DEMO_MODEL } from '../catalog/demo.ts'
@@ -14,9 +14,8 @@ import { joinTree } from './cluster/worker.ts'
 import { openContext, type ServerContext } from './context.ts'
 import { drainable } from './drain.ts'
 import { onHangUp } from './hang-up.ts'
-import { collectWhenIdle } from './idle-collection.ts'
 import { openListeners } from './listeners.ts'
-import { startMaintenance } from './maintenance.ts'
+import { collectWhenIdle, startMaintenance } from './maintenance.ts'
 import { type OpenedStore, openStore } from './open-store.ts'
 import { openOperator } from './wire-admin-api.ts'
 import { openV1, type V1 } from './wire-chat-api.ts'

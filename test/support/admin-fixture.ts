@@ -15,7 +15,7 @@ import { priceSnapshot } from '../../src/domain/catalog.ts'
 import { adminApi } from '../../src/http/admin/admin-api.ts'
 import { sessionCookies } from '../../src/http/admin/session-cookie.ts'
 import { encryptionWith } from '../../src/lib/encryption.ts'
-import { catalogMethods } from '../../src/server/wire-catalog-api.ts'
+import { catalogMethods } from '../../src/server/wire-admin-api.ts'
 import { idAt } from '../../src/store/sql/time-order.ts'
 import { ENGINES, openRepositories } from './engines.ts'
 

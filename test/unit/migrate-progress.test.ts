@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { openProgress } from '../../src/cli/commands/migrate-progress.ts'
+import { openProgress } from '../../src/cli/progress.ts'
 import type { TransferTable } from '../../src/store/transfer/plan.ts'
 
 const TABLE: TransferTable = { name: 'usage', columns: [], key: ['request_id'], role: 'ahead', first: false }

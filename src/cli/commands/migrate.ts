@@ -10,8 +10,8 @@ import { removeMarker } from '../../store/transfer/marker.ts'
 import { type Transferred, transferStore } from '../../store/transfer/transfer.ts'
 import { BadUsage, type Command, Failed, type Input } from '../command.ts'
 import { printFields, printJson } from '../output.ts'
+import { openProgress } from '../progress.ts'
 import { lineFromStdin } from '../stdin.ts'
-import { openProgress } from './migrate-progress.ts'
 
 const URL_CHARS_MAX = 4096
 const RETRY_MS = 1000

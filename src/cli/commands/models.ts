@@ -1,6 +1,5 @@
 // `turnpike models …`: models, their prices and targets, and the import of list prices.
-import { callCommand, clientCommand, listCommand } from '../call-command.ts'
-import { entryCommands } from '../catalog-command.ts'
+import { callCommand, clientCommand, entryCommands, listCommand } from '../call-command.ts'
 import { BadUsage, type Command, type Input, type Option } from '../command.ts'
 import { cell, readCount, readDocument, SET_OPTIONS } from '../document.ts'
 import { type Json, openClient } from '../http-client.ts'

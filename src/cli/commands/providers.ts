@@ -1,6 +1,5 @@
 // `turnpike providers …`: providers, their credentials and their health.
-import { callCommand, clientCommand, listCommand, pathOf } from '../call-command.ts'
-import { entryCommands } from '../catalog-command.ts'
+import { callCommand, clientCommand, entryCommands, listCommand, pathOf } from '../call-command.ts'
 import { BadUsage, type Command, type Input, type Option } from '../command.ts'
 import { ifMatch, readDocument, readSecret, SECRET_OPTIONS, SET_OPTIONS, VERSION_OPTION } from '../document.ts'
 import { type Json, openClient } from '../http-client.ts'
