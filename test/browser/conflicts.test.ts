@@ -1,5 +1,5 @@
-// What the dashboard does when something is in its way: a wrong token, an ended session, a second tab, a colleague who was
-// quicker, a viewer's rights, a server that restarts.
+// How the dashboard handles conflicts: a wrong token, an expired session, a second tab, a concurrent edit, a viewer's
+// rights, a server that restarts.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BrowserContext } from 'playwright-core'

@@ -1,5 +1,5 @@
-// Every dialog of the dashboard, opened as an operator would: no barrier that axe calls serious, reachable by keyboard, closed by
-// Escape where nothing can be lost; and a picture of each.
+// Every dialog of the dashboard, opened as an operator would: no serious accessibility violation by axe, reachable by
+// keyboard, closed by Escape where nothing can be lost; with a screenshot of each.
 import assert from 'node:assert/strict'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { type Gateway, startGateway } from '../support/gateway.ts'
 type Dialog = {
   readonly path: string
   readonly open: (page: Page) => Promise<void>
-  // Escape would lose what is shown once.
+  // Escape would discard a secret that is shown only once.
   readonly stays?: boolean
 }
 

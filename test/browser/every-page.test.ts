@@ -1,5 +1,5 @@
-// Every page of the dashboard in light, in dark and on a phone, with names that would like to break it: no barrier that axe calls
-// serious, nothing in the console, nothing asked elsewhere, nothing wider than the screen; and a picture of each for a person.
+// Every page of the dashboard in light mode, in dark mode and on a phone, with hostile names: no serious accessibility
+// violation by axe, an empty console, no request to another host, no horizontal overflow; with a screenshot of each.
 import assert from 'node:assert/strict'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -60,7 +60,7 @@ async function faultsOf({ page }: Visit, name: string, screen: Screen): Promise<
     await page.screenshot({ path: join(SCREENSHOTS, `${name}-${look}.png`), fullPage: true })
     for (const barrier of await barriers(page, look)) faults.push(`${name}, ${look}: ${barrier}`)
   }
-  // Last, when all of it has found its place.
+  // Last, once the layout has settled.
   const tooWide = Number(
     await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'),
   )
@@ -70,7 +70,8 @@ async function faultsOf({ page }: Visit, name: string, screen: Screen): Promise<
 
 type Pages = Readonly<Record<string, { readonly path: string; readonly shows: string | RegExp }>>
 
-// Accounts and keys of every name, requests that went well and badly, a secret in its grace, an operator, a model of their own.
+// Accounts and keys with unusual names, successful and failed requests, a secret in its grace period, an operator, an
+// operator's model.
 async function furnish(gateway: Gateway): Promise<Pages> {
   let last = { id: '', accountId: '' }
   for (const name of NAMES) {

@@ -1,5 +1,5 @@
-// The dialog of a model says in which currency its prices are: what an operator entered in US dollars, what the file declares
-// in the credits that callers pay. Saving it again without a change applies the markup to nothing twice.
+// The model dialog states the currency of its prices: US dollars as an operator entered them, or the credits that the
+// file declares. Saving without a change does not apply the markup twice.
 import assert from 'node:assert/strict'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ const OWN = {
 
 test('prices in the dialog have their currency', { skip: !hasBrowser() }, async t => {
   await using upstream = await startUpstream()
-  // A credit is a cent, and callers pay a quarter on top.
+  // A credit is a cent; the markup is 25 %.
   await using gateway = await startGateway({
     config: { ...standardConfig(upstream.url), credits_per_usd: '100', markup: '1.25' },
   })

@@ -1,4 +1,4 @@
-// An operator's day at the dashboard: a key from its creation to its revoke, credits, and a request that is looked for.
+// An operator's day at the dashboard: a key from creation to revocation, credits, and a search for a request.
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
@@ -22,7 +22,10 @@ test('an operator creates a key, sees it used, rotates it, ends the old secret a
   await page.getByRole('row', { name: /checkout service/ }).waitFor()
   const before = await page.locator('tbody tr').count()
   await chat(gateway, first)
-  await until('the second request shows by itself', async () => (await page.locator('tbody tr').count()) > before)
+  await until(
+    'the second request appears without a reload',
+    async () => (await page.locator('tbody tr').count()) > before,
+  )
 
   await page
     .getByRole('row', { name: /checkout service/ })
@@ -234,7 +237,7 @@ async function rotate(page: Page): Promise<string> {
   return takeSecret(page)
 }
 
-// As a person would: it is there once, with snippets, and gone with the dialog.
+// As a person would: the secret is shown once, with snippets, and disappears with the dialog.
 async function takeSecret(page: Page): Promise<string> {
   const dialog = page.getByRole('dialog')
   await dialog.getByText('Shown only once').waitFor()

@@ -1,4 +1,4 @@
-// The dashboard of several nodes: what is one node's view of the providers says whose.
+// The dashboard of several nodes: provider health names the node that reports it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hasBrowser, openBrowser, visit } from '../support/browser.ts'

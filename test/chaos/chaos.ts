@@ -1,4 +1,4 @@
-// `npm run chaos`: runs the figures of many nodes at any size, by a seed that repeats what was drawn by chance.
+// `npm run chaos`: runs the multi-node figures at any size, with a seed that reproduces the random choices.
 import { parseArgs } from 'node:util'
 import { hasPostgres } from '../support/postgres.ts'
 import { hasRedis } from '../support/redis.ts'

@@ -1,5 +1,5 @@
-// A disk without room: nobody is called whose row cannot be written, what was under way is booked when there is room again,
-// and the gateway needs no restart.
+// A full disk: no upstream is called for a request whose row cannot be written, requests in flight are settled once
+// space is available, and the gateway needs no restart.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { disks } from '../support/disk.ts'
@@ -13,7 +13,7 @@ const all = await disks()
 after(() => Promise.all(all.map(disk => disk[Symbol.asyncDispose]())))
 
 for (const disk of all) {
-  test(`${disk.what} is a 503 before dispatch, and everything is booked once there is room`, async () => {
+  test(`${disk.what} returns 503 before dispatch, and everything is settled once space is available`, async () => {
     await using upstream = await startUpstream()
     await using gateway = await startGateway({ config: standardConfig(upstream.url), dataDir: disk.dataDir })
     const { secret, accountId } = await gateway.createKey()
@@ -40,7 +40,7 @@ for (const disk of all) {
     assert.equal(topUp.status, 503)
     assert.equal(upstream.journal.length, calls)
     assert.equal((await gateway.get('/health')).status, 200)
-    assert.equal(done, true, 'the answer that was under way goes out all the same')
+    assert.equal(done, true, 'the answer in flight is still delivered')
     const cost = stream.trailers['x-svc-cost']
     assert.ok(Number(cost) > 0)
 

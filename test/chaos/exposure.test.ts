@@ -1,5 +1,5 @@
-// After a busy run with every kind of trouble, nothing that is a secret, a prompt or an answer is anywhere but where it
-// belongs: not in the log, the metrics, an error or the store's files. And each log line is one JSON object.
+// After a busy run with every kind of failure, secrets, prompts and answers do not appear in the log, the metrics, an
+// error or the store's files. Each log line is one JSON object.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'

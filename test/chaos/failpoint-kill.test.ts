@@ -1,5 +1,5 @@
-// Death at every failpoint, once for JSON and once for a stream: the next start finds the one row, bills only what is known
-// to have been produced, and holds nothing.
+// A kill at every failpoint, once for JSON and once for a stream: the next start finds one row, bills only output that
+// is known to have been produced, and holds nothing.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { POINTS, type Point } from '../support/failpoints.ts'
@@ -22,7 +22,7 @@ test('after a kill at any failpoint the next start has one row and nothing held'
 
       await assert.rejects(gateway.chat({ stream }, { key: secret }))
       assert.equal(await gateway.exited, null)
-      // This start recovers, and will die the next death.
+      // This start recovers the row, and is killed at the next failpoint.
       await gateway.restart(failpointOf(DEATHS[index + 1]))
 
       const rows = await rowsOf(gateway, id)
@@ -39,7 +39,7 @@ test('after a kill at any failpoint the next start has one row and nothing held'
   assert.ok((await gateway.audit()).ok)
 })
 
-// What ran for less than a second left no checkpoint, so nothing is known to have been produced.
+// A request that ran for less than a second left no checkpoint, so no output is known.
 function assertRow(row: UsageRow | undefined, point: Point): void {
   const [state, outcome] = point.booked ? ['settled', 'completed'] : ['recovered', 'recovered']
   assert.deepEqual([row?.state, row?.outcome], [state, outcome])

@@ -1,5 +1,5 @@
-// A bug of ours at every failpoint, once for JSON and once for a stream: the caller is told, pays only what was booked, and
-// nothing stays held or open.
+// An unexpected error at every failpoint, once for JSON and once for a stream: the caller gets an error, pays only what
+// was booked, and nothing stays held or open.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { POINTS, type Point } from '../support/failpoints.ts'
@@ -11,7 +11,7 @@ import { balanceOf, settledRow } from '../support/usage.ts'
 
 test('an unexpected error at any failpoint is reported to the caller, and the audit passes', async t => {
   await using upstream = await startUpstream()
-  // Each throws for the first two requests that come by: one JSON, one stream.
+  // Each throws for the first two requests that reach it: one JSON, one stream.
   const names = ['before_hold', ...POINTS.map(({ name }) => name)]
   const env = { TURNPIKE_FAILPOINTS: names.map(name => `${name}=throw*2`).join() }
   await using gateway = await startGateway({ config: standardConfig(upstream.url), env })
@@ -65,7 +65,7 @@ test('an unexpected error at any failpoint is reported to the caller, and the au
 
 type Seen = { readonly status: number; readonly headers: Readonly<Record<string, unknown>> }
 
-// The row has the cost that the caller saw, and its status too, unless it was booked before.
+// The row has the cost that the caller saw, and its status, unless it was booked earlier.
 async function assertBooked(gateway: Gateway, point: Point, seen: Seen): Promise<void> {
   const row = await settledRow(gateway, seen.headers['x-request-id'])
   const { state, outcome, error_code } = row
@@ -85,7 +85,7 @@ async function assertBooked(gateway: Gateway, point: Point, seen: Seen): Promise
   assert.equal(logged()?.status, seen.status)
 }
 
-// A request that asks has a place itself.
+// The request that reads the slots occupies one itself.
 async function assertNoPlaceTaken(gateway: Gateway, secret: string): Promise<void> {
   const { body } = await gateway.get('/v1/key/introspect', secret)
   assert.equal(Number(body.limits?.concurrent?.in_use), 1)

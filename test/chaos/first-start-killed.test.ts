@@ -1,4 +1,4 @@
-// kill -9 in the middle of a first start: what is left starts again, and no secret is in force that nobody saw.
+// kill -9 during the first start: the next start succeeds, and no secret is valid that was never printed.
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,10 +13,10 @@ test('a first start that is killed repeatedly ends with one account, one key and
   const dataDir = join(folder.path, 'data')
   const file = join(dataDir, 'turnpike.db')
   const start = { dataDir, env: { TURNPIKE_ADMIN_TOKEN: undefined } }
-  // In the order in which a first start makes them.
+  // In the order in which a first start creates them.
   const moments: readonly (readonly [what: string, isThere: () => boolean])[] = [
     ['the data dir', () => existsSync(dataDir)],
-    ['a database being made', () => existsSync(`${file}.new`) || existsSync(file)],
+    ['a database being created', () => existsSync(`${file}.new`) || existsSync(file)],
     ['the database', () => existsSync(file)],
     ['the key file', () => existsSync(join(dataDir, 'encryption.key'))],
     ['the account', () => rows(file, 'account') > 0],
@@ -24,7 +24,7 @@ test('a first start that is killed repeatedly ends with one account, one key and
     ['the first key', () => rows(file, 'secret') > 0],
   ]
 
-  // The last of them may have shown its secrets before it died.
+  // The last start may have printed its secrets before it was killed.
   const said: string[] = []
   for (const [what, isThere] of moments) {
     await using gateway = await startGateway({ ...start, awaitReady: false })

@@ -1,5 +1,5 @@
-// A hundred times kill -9 under load, each followed by a start on the same data dir: no row is lost, nothing is charged
-// twice or for nothing, no hold is stuck, and who got a whole answer finds it booked at the cost that it said.
+// kill -9 a hundred times under load, each followed by a start on the same data dir: no row is lost, nothing is charged
+// twice or without cause, no hold is stuck, and a caller with a complete answer finds it booked at the reported cost.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
@@ -12,7 +12,7 @@ import { until } from '../support/until.ts'
 import { startUpstream } from '../support/upstream.ts'
 import { CALM, ROUGH } from '../support/upstream-plan.ts'
 
-// More for a full run; the machine has two cores, so two gateways die by turns.
+// More for a full run; the machine has two cores, so two gateways are killed in turn.
 const KILLS = Number(process.env.KILLS ?? 100)
 const GATEWAYS = 2
 
@@ -27,11 +27,11 @@ test(`${KILLS} times kill -9 under load: no lost row, no double charge, no stuck
 async function dieAndRise(kills: number): Promise<Counts> {
   await using upstream = await startUpstream()
   const models = [standardModel(), standardModel({ id: 'test/m2', targets: [{ provider: 'up2', model: 'm2' }] })]
-  // Who is killed writes no coverage, and needs not be slowed down by it.
+  // A killed process writes no coverage, so it is not slowed down by collecting it.
   const env = { NODE_V8_COVERAGE: undefined }
   await using gateway = await startGateway({ config: standardConfig(upstream.url, { models }), env })
   const secrets = await openAccounts(gateway)
-  // One that ends well leaves the compiled code behind, which makes all later starts quicker.
+  // A clean exit stores the compile cache, which makes all later starts faster.
   await gateway.restart()
   await using ledger = sqliteLedger(gateway.dataDir)
   const checker = openConsistencyChecker(ledger, upstream, () => gateway.lines)

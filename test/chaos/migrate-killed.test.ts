@@ -1,5 +1,5 @@
-// A move to Postgres that is killed at random moments and called again, until it ends by itself: the result is the same as
-// if nobody had touched it, and until then no gateway starts on half of it.
+// A migration to Postgres that is killed at random moments and repeated until it completes: the result is the same as
+// without interruptions, and no gateway starts on a partial copy.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,7 +14,7 @@ import { startUpstream } from '../support/upstream.ts'
 
 const ROWS = 15_000
 const KILLS_MAX = 12
-// What a run needs before it does anything, and how long one that is left alone takes, roughly.
+// The time a run needs before its first write, and the approximate duration of an uninterrupted run.
 const STARTS_AFTER_MS = 250
 const TAKES_MS = 2500
 
@@ -48,7 +48,7 @@ if (hasPostgres()) {
   })
 }
 
-// Also when it ended before the blow came; only a run that was not hit ends the series.
+// Also if it ended before the kill; only an uninterrupted run ends the series.
 async function isKilled(dataDir: string, url: string, afterMs: number): Promise<boolean> {
   const { child, ended } = begin(dataDir, url)
   const timer = new AbortController()
@@ -80,7 +80,7 @@ function begin(dataDir: string, url: string) {
   return { child, ended }
 }
 
-// Marsaglia's xorshift: the same moments again for the same seed.
+// Marsaglia's xorshift: the same moments for the same seed.
 function chance(seed: number): () => number {
   let state = seed | 1
   return () => {

@@ -1,4 +1,4 @@
-// One of three nodes is killed with streams open: the two that are left recover its rows between them, each once.
+// One of three nodes is killed with open streams: the other two recover its rows, each row once.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withBounds } from '../support/bounds.ts'
@@ -41,7 +41,7 @@ if (hasPostgres()) {
       for (const stream of streams) stream[Symbol.dispose]()
 
       await until(
-        'its lease is over',
+        'its lease has expired',
         async () => {
           const { data } = (await first.admin<NodeList>('GET', '/nodes')).body
           return data.filter(node => node.state === 'silent').length === round

@@ -1,5 +1,5 @@
-// One of three nodes stands still for longer than its lease, again and again, and the answers to its commits are lost:
-// what the others recover is settled once, what it admits when it is back is left to it, and the ledger balance.
+// One of three nodes is paused for longer than its lease, repeatedly, and the responses to its commits are lost: rows
+// that the others recover are settled once, rows that it admits after resuming are left to it, and the ledger balances.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
@@ -42,7 +42,7 @@ if (hasPostgres()) {
       for (let cut = 0; cut < 10; cut++) await cutter.cutNext(random() < 0.5 ? 'before' : 'after')
 
       victim.signal('SIGSTOP')
-      await until('it is taken for dead', () => isSilent(first), 30_000)
+      await until('the others consider it dead', () => isSilent(first), 30_000)
       await setTimeout(1000)
       const backAt = Date.now()
       victim.signal('SIGCONT')
@@ -50,12 +50,12 @@ if (hasPostgres()) {
       await until('it serves again', () => (loads[2]?.responses.length ?? 0) > seen + 10, 60_000)
       for (const load of loads) load.stop()
       await Promise.all(loads.map(load => load.ended))
-      // Of a gate that was given up nobody knows here whether it left a row.
+      // Whether an abandoned reservation left a row is unknown here.
       await checker.check(loads.flatMap(load => load.responses).filter(({ status }) => status === 200))
       early += await recoveredSince(nodes.url, backAt)
     }
 
-    assert.equal(early, 0, 'rows that were admitted after it was back were taken by others')
+    assert.equal(early, 0, 'other nodes took rows that were admitted after it resumed')
     assert.ok(checker.counts.whole > 0, JSON.stringify(checker.counts))
   })
 }

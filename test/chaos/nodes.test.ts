@@ -1,4 +1,4 @@
-// The figures of many nodes on Postgres and Redis, at their small size. `npm run chaos` runs them at any.
+// The multi-node figures on Postgres and Redis, at their small size. `npm run chaos` runs them at any size.
 import { test } from 'node:test'
 import { hasPostgres } from '../support/postgres.ts'
 import { hasRedis } from '../support/redis.ts'

@@ -1,5 +1,5 @@
-// After kill -9 the next start closes what was open: billed at the last checkpoint of what ran for more than a second, at
-// nothing where there was none, and what was held is free again.
+// After kill -9 the next start closes open rows: at the last checkpoint for requests of more than a second, at zero
+// without a checkpoint, and all holds are released.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -22,7 +22,7 @@ test('a killed gateway bills by its checkpoints, within 5 s of the next start', 
   upstream.next({ chunks: 1000, chunkDelayMs: 30 }, { delayMs: 60_000 })
   const long = await gateway.openChat({}, ask)
   const silent = gateway.chat({}, ask).catch(() => undefined)
-  await until('both that run for long have a checkpoint', () => checkpoints(gateway) === 2)
+  await until('both long requests have a checkpoint', () => checkpoints(gateway) === 2)
   upstream.next({ stallAfterChunks: 2 })
   const short = await gateway.openChat({}, ask)
   await short.nextChunk()
@@ -60,7 +60,7 @@ test('a killed gateway bills by its checkpoints, within 5 s of the next start', 
 
   await t.test('a call without a checkpoint costs nothing', () => {
     assert.deepEqual([shortRow?.state, shortRow?.cost, shortRow?.usage_source], ['recovered', '0', 'none'])
-    assert.equal(shortRow?.http_status, null, 'nobody knows what its caller saw')
+    assert.equal(shortRow?.http_status, null, 'unknown what its caller saw')
   })
 
   await t.test('balance and ledger agree, and nothing is held', async () => {
@@ -134,7 +134,7 @@ test('a killed gateway bills nothing for a failed attempt', async () => {
 
   failing.resolve()
   await upstream.received(2)
-  await until('its checkpoint is taken back', () => checkpoints(gateway) === 0)
+  await until('its checkpoint is withdrawn', () => checkpoints(gateway) === 0)
   await gateway.kill()
   await asked
   await gateway.restart()

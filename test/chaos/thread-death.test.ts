@@ -1,5 +1,5 @@
-// The store's threads die: without its writer the process ends as a crash does, and the next start has everything; without
-// its reader it opens another.
+// The store's threads end: without its writer the process exits like after a crash, and the next start recovers
+// everything; a lost reader is replaced.
 import assert from 'node:assert/strict'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ test('a gateway that lost a store thread recovers or exits', async t => {
     assert.equal(await usage(), 200)
     await endThread(gateway, READER)
 
-    await until('another one serves', async () => (await usage()) === 200)
+    await until('another reader serves', async () => (await usage()) === 200)
     assert.equal((await gateway.chat({}, { key: secret })).status, 200)
   })
 
@@ -46,5 +46,5 @@ test('a gateway that lost a store thread recovers or exits', async t => {
 async function endThread(gateway: Gateway, thread: number): Promise<void> {
   const wish = join(gateway.dataDir, `death-of-thread-${thread}`)
   writeFileSync(wish, '')
-  await until('the thread is told to end', () => !existsSync(wish))
+  await until('the thread is stopped', () => !existsSync(wish))
 }

@@ -1,4 +1,5 @@
-// OpenAI's own client for Python, from PyPI in a pinned version: one script runs its calls, and what it saw is judged here.
+// OpenAI's own client for Python, from PyPI in a pinned version: one script runs its calls, and this file checks what
+// it saw.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,5 +1,5 @@
-// OpenRouter's SDK, whose schemas are strict and in three places narrower than OpenAI's contract. There the test says so,
-// sees the SDK stumble, and holds the very bytes it got against what OpenAI's contract asks.
+// OpenRouter's SDK, whose schemas are strict and in three places narrower than OpenAI's contract. In these places the
+// test expects the SDK to fail and checks the received bytes against OpenAI's contract.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { HTTPClient, OpenRouter } from '@openrouter/sdk'
@@ -89,7 +89,7 @@ test("OpenRouter's SDK takes every answer that its own schemas allow", async t =
   await t.test("models follow OpenAI's format, although the SDK requires OpenRouter's own fields", async () => {
     const counted = countingFetch()
 
-    // The SDK refuses a model without canonical_slug, top_provider, links and more, none of which OpenAI knows.
+    // The SDK rejects a model without canonical_slug, top_provider, links and others, which are not in OpenAI's API.
     const error = await failureOf(client(fixture.key, counted.fetch).models.list())
 
     const { data } = JSON.parse((await counted.texts[0]) ?? '') as { data: { id: string }[] }
@@ -98,8 +98,8 @@ test("OpenRouter's SDK takes every answer that its own schemas allow", async t =
     assert.equal(data[0]?.id, MODEL)
   })
 
-  // The SDK wants the HTTP status as a number in `error.code`; OpenAI's codes are words, and OpenAI's clients raise their
-  // errors by them. The SDK's error still has the status, the headers and the body, which is what is checked.
+  // The SDK expects the HTTP status as a number in `error.code`; OpenAI's codes are strings, and OpenAI's clients
+  // select their errors by them. The SDK's error still has the status, the headers and the body, which are checked.
   await t.test('refusals keep status, headers and message, and are sent once', async () => {
     const counted = countingFetch()
 

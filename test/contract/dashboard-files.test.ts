@@ -1,5 +1,5 @@
-// How the dashboard's files are served, over real HTTP from a folder of their own: what is there and nothing beside it, with
-// headers that let nothing foreign run.
+// How the dashboard's files are served, over real HTTP from a separate folder: only the files of the build, with
+// headers that let no foreign script run.
 import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,7 +15,7 @@ import { rawRequest } from '../support/raw-http.ts'
 const INDEX = '<!doctype html><script type="module" src="/assets/app-abc123.js"></script>'
 const SCRIPT = `console.log(${'1 +'.repeat(2000)} 1)`
 
-test('the page is at the root and under each of its views, and is asked for anew every time', async () => {
+test('the page is served at the root and under each of its views, and is revalidated every time', async () => {
   await using site = await openSite()
 
   for (const path of ['/', '/overview', '/keys', '/keys/key_1', '/usage/a/b', '/login', '/index.html', '/keys?q=x']) {
@@ -25,12 +25,13 @@ test('the page is at the root and under each of its views, and is asked for anew
     assert.equal(answer.headers['cache-control'], 'no-cache')
     assertStrict(answer)
   }
-  // npm gives every file of every version the same time, so a validator made of it would keep an old page alive.
+  // npm gives every file of every version the same modification time, so a validator based on it would keep an old page
+  // in caches.
   const { headers } = await site.get('/')
   assert.deepEqual([headers.etag, headers['last-modified']], [undefined, undefined])
 })
 
-test('assets are kept for a year, packed for whoever takes that, and have their types', async () => {
+test('assets are cached for a year, compressed if accepted, and have their content types', async () => {
   await using site = await openSite()
 
   const plain = await site.get('/assets/app-abc123.js')
@@ -48,7 +49,7 @@ test('assets are kept for a year, packed for whoever takes that, and have their 
   assertStrict(icon)
 })
 
-test('nothing beside the build is served, however a path is written, and nothing is listed', async () => {
+test('nothing outside the build is served for any spelling of a path, and no directory is listed', async () => {
   await using site = await openSite()
   const paths = [
     '/../secret.txt',
@@ -82,7 +83,7 @@ test('nothing beside the build is served, however a path is written, and nothing
   }
 })
 
-test('behind TLS browsers are told to stay with it, and without it they are not', async () => {
+test('HSTS is sent behind TLS and not without it', async () => {
   await using site = await openSite()
 
   const by = await site.get('/', { 'x-forwarded-proto': 'https' })
@@ -91,7 +92,7 @@ test('behind TLS browsers are told to stay with it, and without it they are not'
   assert.equal((await site.get('/')).headers['strict-transport-security'], undefined)
 })
 
-test('where it is not built, a plain page says how to build it, and a build is found without a restart', async () => {
+test('without a build a plain page explains how to build it, and a build is found without a restart', async () => {
   await using site = await openSite({ built: false })
 
   const before = await site.get('/keys')
@@ -111,7 +112,7 @@ function assertStrict({ headers }: Answer): void {
       .split('; ')
       .map(part => [part.split(' ')[0], part.split(' ').slice(1).join(' ')]),
   )
-  // A file that is no page runs nothing at all.
+  // A file that is not a page may run nothing.
   if (headers['content-type'] === 'text/html; charset=utf-8') {
     assert.equal(csp.get('script-src'), "'self'")
     assert.equal(csp.get('connect-src'), "'self'")
@@ -128,7 +129,7 @@ function assertStrict({ headers }: Answer): void {
 }
 
 async function httpBytes(url: string): Promise<Buffer> {
-  // As fetch unpacks by itself, the encoding is asked for by hand.
+  // fetch decompresses by itself, so the encoding is requested by hand.
   const { request } = await import('node:http')
   const { buffer } = await import('node:stream/consumers')
   return new Promise((resolve, reject) => {

@@ -1,5 +1,5 @@
-// What the project is deployed with is judged by the tools of its trade and says what the program says: names of variables,
-// ports, probes and times are the same here and there.
+// The deployment files are checked by their own tools and against the program: names of variables, ports, probes and
+// times agree.
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -33,7 +33,7 @@ const tools = deployTools()
 test('the Dockerfile', async t => {
   const text = read('Dockerfile')
 
-  await t.test('runs without rights, drains when told to stop, and is looked after', () => {
+  await t.test('runs unprivileged, drains on stop and has a health check', () => {
     assert.match(text, /^USER 1000:1000$/m)
     assert.match(text, /^STOPSIGNAL SIGTERM$/m)
     assert.match(text, /^VOLUME \/data$/m)
@@ -41,7 +41,7 @@ test('the Dockerfile', async t => {
     assert.ok(text.lastIndexOf('USER ') > text.lastIndexOf('RUN '))
   })
 
-  await t.test('is on the Node that npm would install, and brings the wires that are tested', () => {
+  await t.test('uses the Node version that npm would install, and includes the tested provider packages', () => {
     const nodes = new Set([...text.matchAll(/^FROM node:([\d.]+)-/gm)].map(match => match[1]))
     const wires = /^ARG WIRES="(.*)"$/m.exec(text)?.[1]?.split(' ')
     const expected = Object.keys(manifest.peerDependencies).map(name => `${name}@${manifest.devDependencies[name]}`)
@@ -50,7 +50,7 @@ test('the Dockerfile', async t => {
     assert.deepEqual(wires?.toSorted(), expected.toSorted())
   })
 
-  await t.test('sets variables that exist, to values that they may have', () => {
+  await t.test('sets existing variables to valid values', () => {
     const block = /^ENV ([\s\S]*?[^\\])\n/m.exec(text)?.[1] ?? ''
     const env = Object.fromEntries([...block.matchAll(/(\w+)=(\S+)/g)].map(match => [match[1], match[2]]))
 
@@ -59,7 +59,7 @@ test('the Dockerfile', async t => {
     assert.deepEqual([config.host, config.port, config.dataDir], ['0.0.0.0', 8080, '/data'])
   })
 
-  await t.test('keeps secrets and what was built or stored here out of the image', () => {
+  await t.test('keeps secrets, build output and stored data out of the image', () => {
     const ignored = read('.dockerignore').split('\n')
     for (const name of ['.git', '.env', 'data', 'node_modules', 'turnpike.yaml'])
       assert.ok(ignored.includes(name), name)
@@ -71,7 +71,7 @@ test('the Dockerfile', async t => {
 test('compose.yaml', async t => {
   const nodes = Object.entries(compose.services).filter(([name]) => name.startsWith('node-'))
 
-  await t.test('runs three nodes with variables that exist, read-only, and gives them time to drain', () => {
+  await t.test('runs three nodes with existing variables, read-only, and gives them time to drain', () => {
     assert.equal(nodes.length, 3)
     for (const [, node] of nodes) {
       const { REDIS_URL, ...env } = Object.fromEntries(
@@ -87,7 +87,7 @@ test('compose.yaml', async t => {
     }
   })
 
-  await t.test('holds no secret: each is asked of .env, and .env.example has all of them, empty', () => {
+  await t.test('holds no secret: each is read from .env, and .env.example has all of them, empty', () => {
     const text = read('compose.yaml')
     const asked = new Set([...text.matchAll(/\$\{(\w+)/g)].map(match => match[1]))
     const example = [...read('.env.example').matchAll(/^(\w+)=(.*)$/gm)]
@@ -96,7 +96,7 @@ test('compose.yaml', async t => {
     assert.ok(example.every(match => match[2] === ''))
   })
 
-  await t.test('mounts files that are there', () => {
+  await t.test('mounts existing files', () => {
     const mounted = Object.values(compose.services)
       .flatMap(service => service.volumes ?? [])
       .filter(volume => volume.startsWith('./'))
@@ -104,7 +104,7 @@ test('compose.yaml', async t => {
     for (const volume of mounted) assert.ok(existsSync(join(ROOT, volume.split(':')[0] ?? '')), volume)
   })
 
-  await t.test('fits the schema of compose files', () =>
+  await t.test('matches the schema of compose files', () =>
     judged('check-jsonschema', ['--builtin-schema', 'vendor.compose-spec', 'compose.yaml']),
   )
 })
@@ -112,25 +112,28 @@ test('compose.yaml', async t => {
 test('the configuration of nginx', async t => {
   const text = read('deploy/nginx/nginx.conf').replaceAll(/#.*$/gm, '')
 
-  await t.test('lets streams stream, never sends a chat twice, and outlasts the gateway', () => {
-    for (const directive of [
-      'proxy_buffering off',
-      'proxy_request_buffering off',
-      'proxy_http_version 1.1',
-      'proxy_set_header Connection ""',
-      'proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for',
-      'proxy_next_upstream error timeout',
-    ]) {
-      assert.ok(text.includes(`${directive};`), directive)
-    }
-    assert.doesNotMatch(text, /non_idempotent/)
-    assert.ok(seconds(text, 'proxy_read_timeout') > 15 * 60)
-    assert.ok(seconds(text, 'send_timeout') * 1000 > BOUNDS.writeStallMs)
-    // Idle connections are gone before a draining node closes them.
-    assert.ok(seconds(text, 'keepalive_timeout') * 1000 < BOUNDS.drainDelayMs)
-  })
+  await t.test(
+    'passes streams through unbuffered, never sends a chat twice, and has longer timeouts than the gateway',
+    () => {
+      for (const directive of [
+        'proxy_buffering off',
+        'proxy_request_buffering off',
+        'proxy_http_version 1.1',
+        'proxy_set_header Connection ""',
+        'proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for',
+        'proxy_next_upstream error timeout',
+      ]) {
+        assert.ok(text.includes(`${directive};`), directive)
+      }
+      assert.doesNotMatch(text, /non_idempotent/)
+      assert.ok(seconds(text, 'proxy_read_timeout') > 15 * 60)
+      assert.ok(seconds(text, 'send_timeout') * 1000 > BOUNDS.writeStallMs)
+      // Idle connections are closed before a draining node closes them.
+      assert.ok(seconds(text, 'keepalive_timeout') * 1000 < BOUNDS.drainDelayMs)
+    },
+  )
 
-  await t.test('names the nodes of compose.yaml, at the port of the image', () => {
+  await t.test('names the nodes of compose.yaml with the port of the image', () => {
     const servers = [...text.matchAll(/server (node-\d):(\d+) /g)].map(match => [match[1], match[2]])
     const nodes = Object.keys(compose.services).filter(name => name.startsWith('node-'))
     assert.deepEqual(
@@ -154,7 +157,7 @@ test('the configuration of nginx', async t => {
 })
 
 test('the Helm chart', async t => {
-  await t.test('is of the version of the package', () => {
+  await t.test('has the version of the package', () => {
     const chart = parse(read(`${CHART}/Chart.yaml`)) as { appVersion: string }
     assert.equal(chart.appVersion, manifest.version)
   })
@@ -168,7 +171,7 @@ test('the Helm chart', async t => {
   ].flatMap(setting => ['--set', setting])
   const render = (...settings: readonly string[]) => tools.run('helm', ['template', 'turnpike', CHART, ...settings])
 
-  await t.test('passes helm lint, and its objects fit the schemas of Kubernetes', () => {
+  await t.test('passes helm lint, and its objects match the Kubernetes schemas', () => {
     judged('helm', ['lint', '--strict', CHART, ...everything])
     for (const settings of [['--set', 'existingSecret=s'], everything]) {
       const { stdout } = render(...settings)
@@ -177,7 +180,7 @@ test('the Helm chart', async t => {
     }
   })
 
-  await t.test('refuses to be installed without a secret, and settings that it does not know', () => {
+  await t.test('refuses an installation without a secret and unknown settings', () => {
     const bare = render()
     const typo = render('--set', 'existingSecret=s,replicas=3')
 
@@ -187,7 +190,7 @@ test('the Helm chart', async t => {
     assert.match(typo.output, /replicas/)
   })
 
-  await t.test('runs nodes without rights, probed where the gateway answers, with time to drain', () => {
+  await t.test("runs nodes unprivileged, with probes on the gateway's port and time to drain", () => {
     const spec = podOf(render('--set', 'existingSecret=s').stdout)
     const container = spec.containers[0]
 
@@ -203,7 +206,7 @@ test('the Helm chart', async t => {
     assert.equal(podOf(render(...everything).stdout).terminationGracePeriodSeconds, 7 + 5 + 60 + 45)
   })
 
-  await t.test('sets variables that exist, to values that they may have', () => {
+  await t.test('sets existing variables to valid values', () => {
     const { env } = podOf(render(...everything).stdout).containers[0] ?? {}
     const variables = Object.fromEntries((env ?? []).map(({ name, value }) => [name, value]))
     delete variables.TURNPIKE_CONFIG
@@ -213,7 +216,7 @@ test('the Helm chart', async t => {
     assert.deepEqual([config.host, config.port, config.trustedProxies], ['0.0.0.0', 8080, ['10.0.0.0/8']])
   })
 
-  await t.test('another configuration is another set of nodes', () => {
+  await t.test('a changed configuration restarts the nodes', () => {
     const checksum = (max: number) =>
       /checksum\/config: (\w{64})/.exec(render('--set', `existingSecret=s,config.drain_max=${max}`).stdout)?.[1]
     assert.notEqual(checksum(60), checksum(61))
@@ -242,17 +245,17 @@ function podOf(stdout: string): Pod {
   return deployment.spec.template.spec
 }
 
-// By the tool itself, where it could be had.
+// By the tool itself, if available.
 function judged(tool: string, args: readonly string[], stdin?: string): void {
   if (typeof tools === 'string') {
-    process.stderr.write(`\n${tools}\n${tool} HAS NOT JUDGED\n\n`)
+    process.stderr.write(`\n${tools}\nNOT CHECKED BY ${tool}\n\n`)
     return
   }
   const { code, output } = tools.run(tool, args, stdin)
   assert.equal(code, 0, output)
 }
 
-// What compose would put in place: a value of .env, or the default.
+// What compose would substitute: a value of .env, or the default.
 function filled(value: string): string {
   return value.replace(/\$\{(\w+):[?-]([^}]*)\}/g, (_, name: string) =>
     name === 'TURNPIKE_ENCRYPTION_KEY' ? 'ab'.repeat(32) : `${name}-of-the-env-file`,

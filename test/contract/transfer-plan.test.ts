@@ -1,5 +1,5 @@
-// A move from SQLite to Postgres takes everything along: each table and each column of the one schema has its place in the
-// other, and what the other has beside them is known here by name.
+// A transfer from SQLite to Postgres is complete: each table and column of one schema maps to the other, and everything
+// Postgres has in addition is listed here by name.
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -10,14 +10,14 @@ import { migrate } from '../../src/store/sqlite/migrate.ts'
 import { planTransfer, STAYS, sourceShape, targetShape } from '../../src/store/transfer/plan.ts'
 import { freshSchema, hasPostgres } from '../support/postgres.ts'
 
-// Tables and columns of Postgres alone, each with the reason why a move may leave it as it is when new.
+// Tables and columns of Postgres only, each with the reason why a transfer may leave it at its initial value.
 const POSTGRES_ONLY: Readonly<Record<string, string>> = {
   node: 'which nodes are alive there',
   turnpike_schema: 'which migrations were made there',
 }
 
 if (hasPostgres()) {
-  test('every table and column of SQLite is moved, and Postgres has no other', async t => {
+  test('every table and column of SQLite is transferred, and Postgres has no other', async t => {
     await using fixture = await bothSchemas()
     const { db, shape, plan } = fixture
     const moved = plan.flatMap(table => table.columns.map(column => `${table.name}.${column.name}`))
@@ -40,7 +40,7 @@ if (hasPostgres()) {
       )
     })
 
-    await t.test('parents come before their children, and what the long tables refer to comes first', () => {
+    await t.test('parents come before their children, and tables that the long ones reference come first', () => {
       const order = plan.map(table => table.name)
       for (const [parent, child] of [
         ['account', 'api_key'],
@@ -63,7 +63,7 @@ if (hasPostgres()) {
     })
   })
 
-  test('a column without a place in the other schema refuses the move by its name', async () => {
+  test('an unmapped column refuses the transfer by its name', async () => {
     await using fixture = await bothSchemas()
     fixture.db.exec('ALTER TABLE account ADD COLUMN nickname TEXT')
 

@@ -1,19 +1,19 @@
-// A figure that the product must reach, at whatever size and by whatever seed it is run.
+// A figure that the product must reach at any size and with any seed.
 
 export type Figure<Result = unknown> = {
   readonly name: string
   readonly about: string
-  // What its size counts.
+  // The unit of its size.
   readonly unit: string
-  // The size at which the test command runs it.
+  // The size used by the test command.
   readonly small: number
-  // Throws where the figure is not reached.
+  // Throws if the figure is not reached.
   run(course: Course): Promise<Result>
 }
 
 export type Course = {
   readonly size: number
   readonly random: () => number
-  // How far it has come.
+  // Reports progress.
   say(done: number): void
 }

@@ -1,4 +1,4 @@
-// The figures of many nodes, by name.
+// The multi-node figures, by name.
 import type { Figure } from './figure.ts'
 import { killNodes } from './kill-nodes.ts'
 import { limitNodes } from './limit-nodes.ts'

@@ -1,5 +1,5 @@
-// S2: nodes that share Postgres and Redis are killed under load, by turns. No row is lost, nothing is charged twice, and
-// what a dead node held is given back by one that lives.
+// S2: nodes that share Postgres and Redis are killed in turn under load. No row is lost, nothing is charged twice, and
+// the holds of a killed node are released by a surviving one.
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
 import { withBounds } from '../../support/bounds.ts'
@@ -13,7 +13,7 @@ import { CALM, ROUGH } from '../../support/upstream-plan.ts'
 import type { Figure } from './figure.ts'
 
 const NODES = 3
-// Two of three die in one round; the third goes on serving.
+// Two of three are killed in one round; the third keeps serving.
 const DIE_AT_ONCE = 2
 
 export const killNodes: Figure<Counts> = {

@@ -1,5 +1,5 @@
-// S5: one key is used at several nodes at once, far over its limit. Not one request more is let through than the bucket holds
-// and has been refilled with.
+// S5: one key is used on several nodes at once, far above its limit. The nodes admit at most the bucket's capacity plus
+// its refill.
 import assert from 'node:assert/strict'
 import { Pool } from 'undici'
 import { withBounds } from '../../support/bounds.ts'
@@ -19,7 +19,7 @@ export const limitNodes: Figure = {
   unit: 'tries',
   small: 10_000,
   async run({ size, random, say }) {
-    // On a machine that is busy an answer of Redis may take longer than the product waits for it.
+    // On a busy machine Redis may answer later than the product's timeout.
     await using fixture = await startRedisNodes(NODES, withBounds({ redisCommandMsMax: 60_000 }))
     const first = fixture.nodes[0] as Gateway
     const key = await first.createKey({ rpm_limit: LIMIT, daily_limit: null, max_concurrent: 1000 })

@@ -1,4 +1,4 @@
-// S4: more requests than there are funds for, at once at several nodes. Exactly those that the funds cover are served.
+// S4: more requests than the funds cover, at once on several nodes. Exactly those that the funds cover are served.
 import assert from 'node:assert/strict'
 import { type Gateway, standardConfig } from '../../support/gateway.ts'
 import { startRedisNodes } from '../../support/redis-nodes.ts'
@@ -9,7 +9,7 @@ import type { Figure } from './figure.ts'
 const NODES = 2
 const FUNDED = 100
 const AT_ONCE = 250
-// A request costs this and nothing else, so that what is held is what is spent.
+// The exact cost of a request, so that holds equal charges.
 const PRICE = 10_000_000n
 
 export const overdraw: Figure = {

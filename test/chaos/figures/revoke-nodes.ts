@@ -1,5 +1,5 @@
-// S6: keys are revoked at one node while all nodes serve them. No request that starts after the revoke has returned is
-// admitted anywhere.
+// S6: keys are revoked on one node while all nodes serve them. No node admits a request that starts after the revoke
+// has returned.
 import type { Gateway } from '../../support/gateway.ts'
 import { startRedisNodes } from '../../support/redis-nodes.ts'
 import { makeMany, shutOutUnderLoad } from '../../support/revocation-load.ts'

@@ -1,5 +1,5 @@
-// S15: nodes behind a load balancer are restarted one after the other, again and again, under streams and short requests.
-// No stream is cut and no request fails.
+// S15: nodes behind a load balancer are restarted one after the other, repeatedly, under streams and short requests. No
+// stream is cut and no request fails.
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
 import { startBalancer } from '../../support/balancer.ts'
@@ -12,10 +12,10 @@ import type { Figure } from './figure.ts'
 const NODES = 3
 const STREAMS = 500
 const CALLERS = 4
-// Each stream takes some four seconds, so that there are always as many open.
+// Each stream takes about four seconds, so that this number is always open.
 const WORDS = [' one', ' two', ' three', ' four', ' five']
 const WORD_MS = 1000
-// Long enough for the balancer, which shares this process with all callers, to see that a node is no longer ready.
+// Long enough for the balancer, which shares this process with all callers, to notice that a node is no longer ready.
 const DRAIN_DELAY_S = 3
 
 export const rollNodes: Figure = {

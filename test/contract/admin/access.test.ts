@@ -1,4 +1,4 @@
-// Who may do what in the admin API, over real HTTP: logins, sessions with their CSRF tokens, operators and viewers.
+// Access control of the admin API over real HTTP: logins, sessions with CSRF tokens, operators and viewers.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Compile } from 'typebox/compile'
@@ -9,7 +9,7 @@ type Fixture = Awaited<ReturnType<typeof openAdminFixture>>
 
 const HOUR = 3_600_000
 
-test('a token makes a session: a cookie that no script and no other site has, and a CSRF token for changes', async () => {
+test('a login creates a session: an HttpOnly, SameSite cookie and a CSRF token for changes', async () => {
   await using fixture = await openAdminFixture()
 
   const login = await fixture.call('POST', '/session', { token: TOKEN }, { authorization: undefined })
@@ -33,7 +33,7 @@ test('a token makes a session: a cookie that no script and no other site has, an
   assert.ok(!stored.includes(secret) && !stored.includes(login.body.csrf_token))
 })
 
-test('behind TLS the cookie is sent by TLS alone', async () => {
+test('behind TLS the session cookie is Secure', async () => {
   await using fixture = await openAdminFixture()
 
   const login = await fixture.call('POST', '/session', { token: TOKEN }, { 'x-forwarded-proto': 'https' })
@@ -41,7 +41,7 @@ test('behind TLS the cookie is sent by TLS alone', async () => {
   assert.match(login.headers.get('set-cookie') ?? '', /; Secure(?:;|$)/)
 })
 
-test('a change by session without its CSRF token, or with a forged one, is refused and changes nothing', async () => {
+test('a change by session without a valid CSRF token is refused and changes nothing', async () => {
   await using fixture = await openAdminFixture()
   const one = await logIn(fixture)
   const other = await logIn(fixture)
@@ -57,7 +57,7 @@ test('a change by session without its CSRF token, or with a forged one, is refus
   assert.equal((await browserOf(fixture, one.secret)('GET', '/session')).status, 200)
 })
 
-test('a session that is over, idle, ended or made up is a 401, and a token needs no CSRF token', async () => {
+test('an expired, idle, ended or forged session returns 401, and a bearer token needs no CSRF token', async () => {
   await using fixture = await openAdminFixture()
   const ended = await logIn(fixture)
   const listed = (await fixture.call('GET', '/sessions')).body.data
@@ -80,7 +80,7 @@ test('a session that is over, idle, ended or made up is a 401, and a token needs
   }
 })
 
-test('what a page asks by itself, as it says, keeps no session alive; what a person does', async () => {
+test('requests marked as background do not extend a session; requests by a person do', async () => {
   await using fixture = await openAdminFixture()
   const { secret } = await logIn(fixture)
   const browser = browserOf(fixture, secret)
@@ -100,7 +100,7 @@ test('what a page asks by itself, as it says, keeps no session alive; what a per
   assert.equal(over.status, 401)
 })
 
-test('operators read on while the store cannot write down that they did', async () => {
+test('operators can read while the store cannot record their activity', async () => {
   await using fixture = await openAdminFixture()
   const { secret } = await logIn(fixture)
   for (const table of ['session', 'operator']) {
@@ -117,7 +117,7 @@ test('operators read on while the store cannot write down that they did', async 
   assert.equal(bySession.body.last_used_at, bySession.body.created_at)
 })
 
-test('two tabs share a session; a new login in one of them leaves the other a stale CSRF token, and a fresh one on asking', async () => {
+test('two tabs share a session; a new login in one leaves the other a stale CSRF token, and it can fetch a new one', async () => {
   await using fixture = await openAdminFixture()
   const first = await logIn(fixture)
   const second = await logIn(fixture, TOKEN, first.secret)
@@ -129,7 +129,7 @@ test('two tabs share a session; a new login in one of them leaves the other a st
 
   assert.deepEqual([stale.status, stale.body.error.code], [403, 'csrf_failed'])
   assert.equal(fresh.status, 201)
-  // The session that no browser has any more is over.
+  // The session that no browser has any more has ended.
   assert.equal((await browserOf(fixture, first.secret)('GET', '/session')).status, 401)
   const out = await tab('DELETE', '/session', undefined, { 'x-csrf-token': second.csrf })
   assert.deepEqual([out.status, out.text], [204, ''])
@@ -153,13 +153,13 @@ test('every kind of wrong token gets the same answer after the same time', async
   for (const { ms, ...answer } of answers) {
     const { ms: _, ...first } = answers[0]!
     assert.deepEqual(answer, first)
-    // The wait is measured from the arrival, so that what was done meanwhile is no part of it.
+    // The delay is measured from the arrival, so work done meanwhile does not add to it.
     assert.ok(ms >= 240, `${ms} ms`)
   }
   assert.deepEqual([answers[0]?.status, answers[0]?.code], [401, 'invalid_api_key'])
 })
 
-test('a page that asks without a cookie whether there is a session is told no at once, and is no failure', async () => {
+test('a session check without a cookie returns at once and does not count as a failed login', async () => {
   await using fixture = await openAdminFixture()
 
   const asked = await Promise.all(
@@ -171,7 +171,7 @@ test('a page that asks without a cookie whether there is a session is told no at
   assert.equal(wrong.status, 401)
 })
 
-test('while wrong tokens flood in, the right one passes at once, as a token and as a login', async () => {
+test('while wrong tokens flood in, the right one is accepted at once, as a bearer token and as a login', async () => {
   await using fixture = await openAdminFixture()
   const flood = Array.from({ length: 200 }, (_, i) =>
     fixture.call('POST', '/session', { token: `wrong-${i}` }, { authorization: undefined }),
@@ -185,7 +185,7 @@ test('while wrong tokens flood in, the right one passes at once, as a token and 
   assert.deepEqual(statuses.toSorted(), [...Array(20).fill(401), ...Array(180).fill(429)])
 })
 
-test('twenty wrong tokens of an address within a minute are 401, and the next one is 429', async () => {
+test('twenty wrong tokens from an address within a minute return 401, and the next one 429', async () => {
   await using fixture = await openAdminFixture()
   const wrong = (i: number) => fixture.call('GET', '/keys', undefined, { authorization: `Bearer wrong-${i}` })
 
@@ -195,7 +195,7 @@ test('twenty wrong tokens of an address within a minute are 401, and the next on
   assert.deepEqual([statuses, next.status], [Array(20).fill(401), 429])
 })
 
-test('an operator has a token of their own, shown once, whose name is in every event', async () => {
+test('an operator has their own token, shown once, and every event has their name', async () => {
   await using fixture = await openAdminFixture()
   const made = await fixture.call('POST', '/operators', { name: 'alice', role: 'admin' })
   const as = { authorization: `Bearer ${made.body.token}` }
@@ -226,7 +226,7 @@ test('an operator has a token of their own, shown once, whose name is in every e
   assert.deepEqual(Compile(ADMIN.listOperators.response).Errors(list.body), [])
 })
 
-// Written out, and not taken from the table that is checked: whatever is not here must be refused, a new endpoint too.
+// Written out instead of taken from the tested table: everything not listed must be refused, new endpoints included.
 const VIEWERS = [
   'GET /keys',
   'GET /keys/{id}',
@@ -253,7 +253,7 @@ const VIEWERS = [
   'DELETE /session',
 ]
 
-test('a viewer reads everything and may change nothing, by token and by session, but may log out', async t => {
+test('a viewer can read everything and change nothing, by token and by session, but can log out', async t => {
   await using fixture = await openAdminFixture()
   const { token } = (await fixture.call('POST', '/operators', { name: 'eve', role: 'viewer' })).body
   const { secret, csrf } = await logIn(fixture, token)
@@ -285,7 +285,7 @@ test('a viewer reads everything and may change nothing, by token and by session,
   )
 })
 
-test('what an operator loses, their open sessions lose with the next request', async () => {
+test('open sessions lose a right of their operator with the next request', async () => {
   await using fixture = await openAdminFixture()
   const alice = (await fixture.call('POST', '/operators', { name: 'alice', role: 'admin' })).body
   const { secret, csrf } = await logIn(fixture, alice.token)
@@ -301,7 +301,7 @@ test('what an operator loses, their open sessions lose with the next request', a
   assert.deepEqual([before.status, degraded.status, removed.status], [201, 403, 401])
 })
 
-test('the operator of the configured token stays; names are one person’s; bad input is named', async () => {
+test('the operator of the configured token cannot be removed; names are unique; bad input is reported by field', async () => {
   await using fixture = await openAdminFixture()
   await fixture.call('POST', '/operators', { name: 'alice', role: 'viewer' })
   const root = await fixture.call('DELETE', '/operators/op_root')
@@ -329,7 +329,7 @@ test('the operator of the configured token stays; names are one person’s; bad 
   assert.equal(big.body.error.code, 'request_too_large')
 })
 
-test('names that look the same are the same, and what cannot be seen is in none', async () => {
+test('names that look the same are equal, and invisible characters are refused', async () => {
   await using fixture = await openAdminFixture()
   const create = (name: string) => fixture.call('POST', '/operators', { name, role: 'viewer' })
 
@@ -356,7 +356,7 @@ test('names that look the same are the same, and what cannot be seen is in none'
   }
 })
 
-test('an event keeps the id of who did it, whatever name they had and have', async () => {
+test('an event keeps the id of its operator when the operator is renamed', async () => {
   await using fixture = await openAdminFixture()
   const { body: eve } = await fixture.call('POST', '/operators', { name: 'eve', role: 'admin' })
   const { body: made } = await fixture.call(
@@ -378,7 +378,7 @@ test('an event keeps the id of who did it, whatever name they had and have', asy
   assert.deepEqual(Compile(ADMIN.listEvents.response).Errors(body), [])
 })
 
-test('two operators who change the same key or account: the second is told, if they said what they saw', async () => {
+test('of two operators who change the same key or account, the second gets a conflict if they sent the version they saw', async () => {
   await using fixture = await openAdminFixture()
   const account = (await fixture.call('POST', '/accounts', { name: 'acme' })).body
   const key = (await fixture.call('POST', '/keys', { name: 'ci', account_id: account.id })).body
@@ -400,7 +400,7 @@ test('two operators who change the same key or account: the second is told, if t
   }
 })
 
-test('a cursor that is no id of its list, and a control character anywhere, are refused by name', async () => {
+test('a cursor that is no id of its list, and a control character anywhere, are refused by field', async () => {
   await using fixture = await openAdminFixture()
   const account = (await fixture.call('POST', '/accounts', { name: 'x' })).body
   const lists: Readonly<Record<string, string>> = {
@@ -433,7 +433,7 @@ test('a cursor that is no id of its list, and a control character anywhere, are 
   assert.equal((await fixture.call('GET', '/models?after=any%20words')).status, 200)
 })
 
-test('ranges the wrong way round, pages of a million and unknown filters are refused by name', async () => {
+test('reversed ranges, pages of a million and unknown filters are refused by field', async () => {
   await using fixture = await openAdminFixture()
   const backwards = 'from=2026-02-01&to=2026-01-01'
   const cases = [

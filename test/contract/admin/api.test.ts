@@ -1,4 +1,4 @@
-// What the admin API promises over real HTTP, with the real store under it.
+// The contract of the admin API over real HTTP, on the real store.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
@@ -8,7 +8,7 @@ import { ADMIN, ADMIN_ENDPOINTS } from '../../../src/http/admin/schemas.ts'
 import { ADMIN_BODIES } from '../../../src/http/openapi/examples.ts'
 import { openAdminFixture, PRICE } from '../../support/admin-fixture.ts'
 
-test('a key lives from its creation over rotation to its revoke, and shows each secret once', async () => {
+test('a key is created, rotated and revoked, and each secret is shown once', async () => {
   await using fixture = await openAdminFixture()
   const account = await fixture.call('POST', '/accounts', { name: 'acme' })
 
@@ -40,7 +40,7 @@ test('a key lives from its creation over rotation to its revoke, and shows each 
   assertShape(ADMIN.getKey, read.body)
 })
 
-test('without the right token every path and method is a 401 in the error shape', async () => {
+test('without the right token every path and method returns 401 in the error format', async () => {
   await using fixture = await openAdminFixture()
   const paths = ['/keys', '/keys/key_x', '/usage', '/nowhere', '/keys/key_x/revoke']
 
@@ -60,7 +60,7 @@ test('without the right token every path and method is a 401 in the error shape'
   assert.equal((await fixture.call('GET', '/keys')).status, 200)
 })
 
-test('a change of nothing honours If-Match: 409 on another version, 400 on what is no version, else what is there', async t => {
+test('an empty change honours If-Match: 409 for another version, 400 for an invalid one, otherwise the current state', async t => {
   await using fixture = await openAdminFixture()
   const account = await fixture.call('POST', '/accounts', { name: 'acme' })
   const key = await fixture.call('POST', '/keys', { name: 'ci', account_id: account.body.id })
@@ -86,7 +86,7 @@ test('a change of nothing honours If-Match: 409 on another version, 400 on what 
   assert.equal(nobody.status, 404)
 })
 
-test('unknown paths are 404, known ones under another method are 405 with Allow', async () => {
+test('unknown paths return 404, known paths with another method return 405 with Allow', async () => {
   await using fixture = await openAdminFixture()
 
   const nowhere = await fixture.call('GET', '/nowhere')
@@ -103,7 +103,7 @@ test('unknown paths are 404, known ones under another method are 405 with Allow'
   assert.deepEqual([key.status, key.body.error.code], [404, 'not_found'])
 })
 
-test('every endpoint of one thing answers 404 for an id that nobody has', async t => {
+test('every endpoint of a single resource returns 404 for an unknown id', async t => {
   await using fixture = await openAdminFixture()
   const ofOne = Object.entries<Endpoint>(ADMIN).filter(([, { path }]) => path.includes('{'))
 
@@ -165,7 +165,7 @@ test('bad input is refused with the name of its parameter', async () => {
   assert.equal((await fixture.call('GET', '/keys?status=&q=&limit=')).status, 200)
 })
 
-test('a body that is not a JSON object, too large or of another type is refused as such', async () => {
+test('a body that is not a JSON object, too large or of another type is refused with its reason', async () => {
   await using fixture = await openAdminFixture()
   const send = async (body: string, headers: Record<string, string> = {}) =>
     (await fixture.call('POST', '/accounts', body, headers)).body.error.code
@@ -215,7 +215,7 @@ test('credits are booked once per Idempotency-Key, and never below zero', async 
   assert.deepEqual(fixture.forgottenAccounts, [account.id])
 })
 
-test('conflicting changes are 409, and the sixth rotation in an hour says why', async () => {
+test('conflicting changes return 409, and the sixth rotation within an hour explains why', async () => {
   await using fixture = await openAdminFixture()
   const { body: account } = await fixture.call('POST', '/accounts', { name: 'acme' })
   const { body: key } = await fixture.call('POST', '/keys', { name: 'ci', account_id: account.id })
@@ -229,7 +229,7 @@ test('conflicting changes are 409, and the sixth rotation in an hour says why', 
   assert.deepEqual([patch.status, patch.body.error.code], [409, 'conflict'])
 })
 
-test('usage comes as rows, sums and CSV in which no cell is a formula', async () => {
+test('usage is available as rows, sums and CSV in which no cell is a formula', async () => {
   await using fixture = await openAdminFixture()
   const ids: string[] = []
   for (let i = 0; i < 1203; i++)
@@ -269,7 +269,7 @@ test('usage comes as rows, sums and CSV in which no cell is a formula', async ()
   assert.equal((await fixture.call('GET', '/usage/nothing')).status, 404)
 })
 
-test('the overview is of the last 24 hours by the hour unless told otherwise, and bad ranges are refused', async () => {
+test('the overview covers the last 24 hours by the hour by default, and bad ranges are refused', async () => {
   await using fixture = await openAdminFixture()
   const now = fixture.repositories.clock.now()
   await fixture.addUsage(now - 30 * 3_600_000, 'm1')

@@ -1,5 +1,5 @@
-// What the admin API promises of the catalog, over real HTTP with the real store under it. A credit is a cent here, and
-// callers pay a quarter on top (see test/support).
+// The contract of the catalog in the admin API, over real HTTP on the real store. A credit is a cent here, and the
+// markup is 25 % (see test/support).
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Compile } from 'typebox/compile'
@@ -10,7 +10,7 @@ import { openAdminFixture } from '../../support/admin-fixture.ts'
 import { model, provider } from '../../support/catalog.ts'
 import { OPERATOR } from '../../support/engines.ts'
 
-// Public, and never called.
+// A public address that is never called.
 const ACME = { id: 'acme', kind: 'openai', base_url: 'https://1.1.1.1/v1' }
 const SECRET = 'sk-canary-0123456789abcdef-Xy7z'
 const M1 = {
@@ -23,7 +23,7 @@ const M1 = {
 
 type Fixture = Awaited<ReturnType<typeof openAdminFixture>>
 
-test('a provider is added, changed, made inactive and deleted, and each change is in force at once', async () => {
+test('a provider is created, changed, made inactive and deleted, and each change takes effect at once', async () => {
   await using fixture = await openAdminFixture()
 
   const made = await fixture.call('POST', '/providers', { ...ACME, timeouts: { connect: 2 } })
@@ -46,7 +46,7 @@ test('a provider is added, changed, made inactive and deleted, and each change i
   assertShape(ADMIN.deleteProvider, gone.body)
 })
 
-test('a secret goes in, is encrypted in its row, and is in no response and no event', async () => {
+test('a submitted secret is encrypted in its row and appears in no response and no event', async () => {
   await using fixture = await openAdminFixture()
 
   const made = await fixture.call('POST', '/providers', { ...ACME, api_key: SECRET })
@@ -76,7 +76,7 @@ test('a secret goes in, is encrypted in its row, and is in no response and no ev
   assertShape(ADMIN.addCredential, added.body)
 })
 
-test('another address forgets the credentials, and a secret cannot come in by a change', async () => {
+test('a new address deletes the credentials, and a PATCH cannot set a secret', async () => {
   await using fixture = await openAdminFixture()
   await fixture.call('POST', '/providers', { ...ACME, api_key: SECRET })
 
@@ -88,7 +88,7 @@ test('another address forgets the credentials, and a secret cannot come in by a 
   assert.deepEqual(await fixture.repositories.catalog.credentials(), [])
 })
 
-test('addresses that are not public are refused by name when they are saved, however they are written', async () => {
+test('addresses that are not public are refused by field when saved, in every notation', async () => {
   await using fixture = await openAdminFixture()
   await fixture.call('POST', '/providers', ACME)
   const hosts = ['127.0.0.1', 'localhost', '0.0.0.0', '2130706433', '0x7f.1', '0177.1', '10.1.2.3', '169.254.169.254']
@@ -115,7 +115,7 @@ test('addresses that are not public are refused by name when they are saved, how
   assert.equal((await fixture.repositories.catalog.provider('acme'))?.provider.publicOnly, true)
 })
 
-test('a kind that needs a key may get it later, and is changed without saying it again', async () => {
+test('a kind that needs a key may get it later, and is changed without repeating it', async () => {
   await using fixture = await openAdminFixture()
   const claude = { id: 'claude', kind: 'anthropic', base_url: 'https://1.1.1.1/v1' }
   const vertex = { id: 'vertex', kind: 'vertex', base_url: 'https://1.1.1.1/v1', token_url: 'http://127.0.0.1:9/token' }
@@ -127,11 +127,11 @@ test('a kind that needs a key may get it later, and is changed without saying it
 
   assert.deepEqual([made.status, added.status, changed.status], [201, 201, 200], changed.text)
   assert.equal(changed.body.credentials.length, 1)
-  // A setting that is an address is looked at like any other.
+  // A setting that is an address is checked like any other.
   assert.deepEqual([refused.status, refused.body.error.param], [400, 'token_url'])
 })
 
-test('a model is priced by the factors when its price is saved, and by nothing else', async () => {
+test('a model is priced by the factors when its price is saved, and only then', async () => {
   await using fixture = await openAdminFixture()
   await fixture.call('POST', '/providers', ACME)
 
@@ -158,7 +158,7 @@ test('a model is priced by the factors when its price is saved, and by nothing e
   assertShape(ADMIN.listModels, listed.body)
 })
 
-test('changes meet versions: what was changed meanwhile is a 409, by If-Match too', async () => {
+test('a change based on an old version returns 409, also by If-Match', async () => {
   await using fixture = await openAdminFixture()
   await fixture.call('POST', '/providers', ACME)
   await fixture.call('POST', '/models', M1)
@@ -176,7 +176,7 @@ test('changes meet versions: what was changed meanwhile is a 409, by If-Match to
   }
 })
 
-test('a secret that was meant for one address is not stored when the provider has moved meanwhile', async () => {
+test('a secret entered for one address is not stored if the provider has moved meanwhile', async () => {
   await using fixture = await openAdminFixture()
   const { body } = await fixture.call('POST', '/providers', ACME)
   await fixture.call('PATCH', '/providers/acme', { base_url: 'https://8.8.8.8/v1' })
@@ -191,7 +191,7 @@ test('a secret that was meant for one address is not stored when the provider ha
   assert.deepEqual([again.status, again.body.credentials.length], [201, 1])
 })
 
-test('what the file declares is read-only, in words that say what to do', async () => {
+test('resources declared by the file are read-only, and the message explains what to do', async () => {
   await using fixture = await openAdminFixture()
   await provision(fixture)
   const calls = [
@@ -208,12 +208,12 @@ test('what the file declares is read-only, in words that say what to do', async 
     assert.match(body.error.message, /declared by the configuration file.*turnpike apply/)
   }
   assert.equal((await fixture.call('GET', '/models/m')).body.provisioned, true)
-  // But models of one's own may name its providers.
+  // But operators' models may use its providers.
   const own = await fixture.call('POST', '/models', { ...M1, targets: [{ provider: 'a', model: 'm1' }] })
   assert.equal(own.status, 201)
 })
 
-test('a provider that a model names is not deleted, and the answer names the models', async () => {
+test('a provider used by a model is not deleted, and the response names the models', async () => {
   await using fixture = await openAdminFixture()
   await fixture.call('POST', '/providers', ACME)
   await fixture.call('POST', '/models', M1)
@@ -228,7 +228,7 @@ test('a provider that a model names is not deleted, and the answer names the mod
 
 const PLACEHOLDER = '$' + '{OPENAI_API_KEY}'
 
-test('what the file would refuse is refused here, by the name of the field and without its secret', async t => {
+test('values that the file would refuse are refused by field, without their secret', async t => {
   await using fixture = await openAdminFixture()
   await fixture.call('POST', '/providers', ACME)
   await fixture.call('POST', '/models', { ...M1, aliases: ['taken'] })
@@ -276,7 +276,7 @@ test('what the file would refuse is refused here, by the name of the field and w
   assert.deepEqual([patch.status, patch.body.error.param], [400, 'id'])
 })
 
-test('health is what routing says of the targets', async () => {
+test('health reports the state that routing has of the targets', async () => {
   await using fixture = await openAdminFixture()
   await fixture.call('POST', '/providers', ACME)
 
@@ -287,7 +287,7 @@ test('health is what routing says of the targets', async () => {
   assert.equal((await fixture.call('GET', '/providers/nobody/health')).status, 404)
 })
 
-test('the price list is compared first and taken over on demand, all at once', async () => {
+test('the price list is compared first and imported on demand, all at once', async () => {
   await using fixture = await openAdminFixture()
   await fixture.call('POST', '/providers', ACME)
   const order = { list: 'openai', provider: 'acme', match: 'gpt-4o*', markup: '2' }
@@ -305,14 +305,14 @@ test('the price list is compared first and taken over on demand, all at once', a
   assert.deepEqual(changesOf(again), { 'acme/gpt-4o': 'same', 'acme/gpt-4o-mini': 'same' })
   assert.deepEqual(changesOf(markedDown), { 'acme/gpt-4o-mini': 'changed' })
   const { before: was, after: is } = markedDown.body.data.find((each: { change: string }) => each.change === 'changed')
-  // 0.15 dollars a million, at a hundred credits a dollar, doubled and not.
+  // 0.15 dollars per million, at a hundred credits per dollar, with and without a factor of two.
   assert.deepEqual([was.prompt, is.prompt, mini.body.pricing.prompt], ['0.00003', '0.000015', '0.000015'])
   assert.deepEqual([mini.body.aliases, mini.body.version], [['gpt-4o-mini'], 2])
   assert.deepEqual(mini.body.targets[0], { provider: 'acme', model: 'gpt-4o-mini', priority: 0, weight: 1, cost: null })
   assertShape(ADMIN.importModels, done.body)
 })
 
-test('an import says what it leaves out and why, and touches nothing of the file', async () => {
+test('an import reports what it skips and why, and leaves declared models unchanged', async () => {
   await using fixture = await openAdminFixture()
   const declared = model('m', { targets: [{ provider: 'a', model: 'gpt-4o-mini', priority: 0, weight: 1 }] })
   await provision(fixture, [declared])
@@ -341,7 +341,7 @@ test('an import says what it leaves out and why, and touches nothing of the file
   )
 })
 
-test('every change of the catalog is in the events, with its operator', async () => {
+test('every catalog change is in the events, with its operator', async () => {
   await using fixture = await openAdminFixture()
   const changes = [
     ['POST', '/providers', ACME],

@@ -1,5 +1,5 @@
-// What the store promises where several nodes share one Postgres: exact money, a revoke that is in force everywhere when
-// it returns, commits whose answer was lost, and rows of dead nodes that are recovered once.
+// The contract of the store when several nodes share one Postgres: exact money, a revoke that is in force everywhere
+// when it returns, commits whose response was lost, and rows of dead nodes that are recovered once.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
@@ -19,7 +19,7 @@ const postgres = GATE_ENGINES.find(({ engine }) => engine === 'postgres')
 if (postgres !== undefined) {
   const { make } = postgres
 
-  test('of 500 tries with two keys on two nodes with funds for exactly 100, exactly 100 are granted', async () => {
+  test('of 500 reservations by two keys on two nodes with funds for exactly 100, exactly 100 are granted', async () => {
     await using fixture = await openFixture(make, 10_000n)
     await fixture.store.keys.create(newKey('key2'), ACTOR)
     const nodes = [fixture.store.billing, (await fixture.another()).billing] as const
@@ -40,15 +40,16 @@ if (postgres !== undefined) {
     )
   })
 
-  // The statements of a chat are planned with the first rows, and keep that plan until the tables are analysed or the plans renewed.
+  // The statements of a chat are planned with the first rows, and keep that plan until the tables are analysed or the
+  // plans are renewed.
   for (const [tables, statement] of [
     ['never analysed', 'SELECT 1'],
     ['analysed while they were small', 'ANALYZE usage, ledger'],
   ] as const) {
-    test(`a chat reads its own rows alone, also in tables that were ${tables} and have grown`, async () => {
+    test(`a chat reads only its own rows, also in tables that were ${tables} and have grown`, async () => {
       await using fixture = await openFixture(make, 1_000_000n)
       const { billing, maintenance: upkeep } = fixture.store
-      // What a connection has read it tells with the end of a transaction, once a second at most.
+      // A connection reports its read counts at the end of a transaction, at most once a second.
       const told = async (work: Promise<unknown>) => {
         await work
         await setTimeout(1100)
@@ -75,11 +76,11 @@ if (postgres !== undefined) {
 
       const read = (await rowsRead(fixture.url)) - before
       await billing.settle(bill('before', {}))
-      assert.ok(read > 0 && read < 100, `${read} rows and entries of indexes were read`)
+      assert.ok(read > 0 && read < 100, `${read} rows and index entries were read`)
     })
   }
 
-  test('nothing is granted on any node once a revoke on another one has returned', async () => {
+  test('no node grants a reservation once a revoke on another node has returned', async () => {
     await using fixture = await openFixture(make, 1_000_000n)
     const other = await fixture.another()
     let stage: 'before' | 'revoked' | 'over' = 'before'
@@ -101,7 +102,7 @@ if (postgres !== undefined) {
     await other.keys.revoke('key', ACTOR)
     stage = 'revoked'
     const rows = await countRows(other)
-    await until('requests came after it', () => refused > 100)
+    await until('requests arrived after it', () => refused > 100)
     stage = 'over'
     await Promise.all(traffic)
 
@@ -111,7 +112,7 @@ if (postgres !== undefined) {
     await Promise.all(granted.map(id => fixture.store.billing.settle(bill(id, {}))))
   })
 
-  test('a revoke waits for the rows of a batch that has found the key alive, and a batch that waits for it finds it dead', async () => {
+  test('a revoke waits for the rows of a batch that found the key valid, and a batch that waits for the revoke finds it revoked', async () => {
     await using fixture = await openFixture(make, 1000n)
     const other = await fixture.another()
     const sql = await openPostgresSql({ url: fixture.url, clock: systemClock })
@@ -143,7 +144,7 @@ if (postgres !== undefined) {
     await fixture.store.billing.settle(bill('r1', {}))
   })
 
-  test('keys that are looked up at once share statements, and each gets its own answer', async () => {
+  test('concurrent key lookups share statements, and each gets its own result', async () => {
     await using fixture = await openFixture(make, 0n)
     const { billing, keys } = fixture.store
     for (const id of ['key2', 'dead']) await keys.create(newKey(id), ACTOR)
@@ -161,7 +162,7 @@ if (postgres !== undefined) {
     assert.deepEqual(await billing.findKey(known[1] as string), found[601])
   })
 
-  test('a gate that finds its account in the hands of another node judges by what that one leaves', async () => {
+  test('a reservation whose account is locked by another node decides by the balance which that node leaves', async () => {
     await using fixture = await openFixture(make, 1000n)
     const sql = await openPostgresSql({ url: fixture.url, clock: systemClock })
 
@@ -179,7 +180,7 @@ if (postgres !== undefined) {
   })
 
   for (const where of ['before', 'after'] as const) {
-    test(`a connection that breaks ${where} the server has done a commit doubles nothing and loses nothing`, async () => {
+    test(`a connection that breaks ${where} the server has committed duplicates nothing and loses nothing`, async () => {
       await using fixture = await openFixture(make, 1000n)
       await using cutter = await commitCutter(fixture.url)
       const node = await openPostgres({ url: cutter.url, owner: 'cut', clock: systemClock })
@@ -203,7 +204,7 @@ if (postgres !== undefined) {
     })
   }
 
-  test('a commit whose answer was lost is not told as failed because the next look at it had to wait too long', async () => {
+  test('a commit whose response was lost is not reported as failed because the next check had to wait too long', async () => {
     await using fixture = await openFixture(make, 1000n)
     await using cutter = await commitCutter(fixture.url)
     await using first = await connected(fixture.url)
@@ -215,7 +216,7 @@ if (postgres !== undefined) {
     const cut = cutter.cutNext('after')
     const verdict = node.billing.reserve(fixture.ask('r1'))
     await cut
-    // Behind the batch, which has the account, and before the one that looks for it.
+    // After the batch, which has the account, and before the transaction that looks for it.
     const taken = second.query('SELECT 1 FROM account FOR UPDATE')
     await setTimeout(100)
     await first.query('COMMIT')
@@ -229,7 +230,7 @@ if (postgres !== undefined) {
     await node.close()
   })
 
-  test('of nodes that create the same provider or write down the same ends at once, one does', async () => {
+  test('of nodes that create the same provider or record the same expiries at once, one does', async () => {
     await using fixture = await openFixture(make, 0n)
     const nodes = [fixture.store, await fixture.another(), await fixture.another()]
     const provider = {
@@ -254,7 +255,7 @@ if (postgres !== undefined) {
     assert.equal(events.filter(action => action === 'key.expire').length, 20)
   })
 
-  test('a server that cannot be reached is away, and says so soon', async () => {
+  test('an unreachable server is reported as unavailable without delay', async () => {
     await using fixture = await openFixture(make, 1000n)
     const cutter = await commitCutter(fixture.url)
     const node = await openPostgres({ url: cutter.url, owner: 'far', clock: systemClock })
@@ -269,7 +270,7 @@ if (postgres !== undefined) {
     await node.close()
   })
 
-  test('a server that hangs is away within ten seconds, and used again once it answers', async () => {
+  test('a hanging server is unavailable within ten seconds, and used again once it responds', async () => {
     await using fixture = await openFixture(make, 1000n)
     await using cutter = await commitCutter(fixture.url)
     const node = await openPostgres({ url: cutter.url, owner: 'hung', clock: systemClock })
@@ -293,7 +294,7 @@ if (postgres !== undefined) {
     await node.close()
   })
 
-  test("a node's rows are left alone while it renews its lease, and recovered once when it has been silent for one", async () => {
+  test("a node's rows are left alone while it renews its lease, and recovered once after a lease without renewal", async () => {
     await using fixture = await openFixture(make, 1000n)
     const leased = (owner: string) => openPostgres({ url: fixture.url, owner, clock: systemClock, leaseMs: 400 })
     const [dying, ...others] = await Promise.all(['dying', 'second', 'third'].map(leased))
@@ -321,7 +322,7 @@ if (postgres !== undefined) {
     for (const node of [dying!, ...others]) await node.close()
   })
 
-  test('after a gap of its own a node leaves the others alone for a whole lease', async () => {
+  test('after its own pause a node recovers no rows of others for a whole lease', async () => {
     await using fixture = await openFixture(make, 1000n)
     const leased = (owner: string) => openPostgres({ url: fixture.url, owner, clock: systemClock, leaseMs: 300 })
     const [silent, back] = (await Promise.all(['silent', 'back'].map(leased))) as [
@@ -365,7 +366,7 @@ async function rowsRead(url: string): Promise<number> {
   return rows[0].n
 }
 
-// Of its first row, each under a name of its own and without any money.
+// Copies of its first row, each with its own id and without any money.
 function copies(table: string, count: number): string {
   const own = `jsonb_build_object('id', 'copy' || n, 'key_id', 'copy' || n, 'hash', 'copy' || n,
     'available', 0, 'held', 0, 'spent', 0, 'owed', 0)`

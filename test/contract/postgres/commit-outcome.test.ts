@@ -1,5 +1,6 @@
-// What a node on Postgres relies on when it cannot see what became of a commit, and when it was away for a while: a number
-// that only its own batch can have written, a lease that is renewed by whatever admits, and rows that must still be as read.
+// What a node on Postgres relies on when the outcome of a commit is unknown and after a pause: a number that only its
+// own batch can have written, a lease that every reservation renews, and rows that must be unchanged since they were
+// read.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import pg from 'pg'
@@ -15,7 +16,7 @@ const postgres = GATE_ENGINES.find(({ engine }) => engine === 'postgres')
 if (postgres !== undefined) {
   const { make } = postgres
 
-  test("a row that another node has closed is no proof of a node's own commit", async () => {
+  test("a row that another node has closed does not prove a node's own commit", async () => {
     await using fixture = await openFixture(make, 1000n)
     await using cutter = await commitCutter(fixture.url)
     const other = await fixture.another()
@@ -38,7 +39,7 @@ if (postgres !== undefined) {
   })
 
   for (const where of ['before', 'after'] as const) {
-    test(`what no row tells of is done once as well when the connection breaks ${where} a commit`, async () => {
+    test(`operations without a row are also applied once when the connection breaks ${where} a commit`, async () => {
       await using fixture = await openFixture(make, 1000n)
       await using cutter = await commitCutter(fixture.url)
       const node = await openPostgres({ url: cutter.url, owner: 'cut', clock: systemClock })
@@ -57,13 +58,13 @@ if (postgres !== undefined) {
     })
   }
 
-  test('a node that comes back after its lease renews it with what it admits, and nobody takes its rows', async () => {
+  test('a node that resumes after its lease renews it with its next reservation, and no other node takes its rows', async () => {
     await using fixture = await openFixture(make, 1000n)
     const leased = (owner: string) => openPostgres({ url: fixture.url, owner, clock: systemClock, leaseMs: 2000 })
     const [paused, watching] = await Promise.all([leased('paused'), leased('watching')])
     for (const node of [paused, watching]) await node.billing.sweep([])
     const silent = async () => (await watching.nodes.list()).find(({ id }) => id === 'paused')?.state === 'silent'
-    await until('its lease is over', async () => {
+    await until('its lease has expired', async () => {
       await watching.billing.sweep([])
       return silent()
     })
@@ -78,7 +79,7 @@ if (postgres !== undefined) {
     for (const node of [paused, watching]) await node.close()
   })
 
-  test('a row that is no longer as it was read is not closed, and its batch books nothing', async () => {
+  test('a row that has changed since it was read is not closed, and its batch books nothing', async () => {
     await using fixture = await openFixture(make, 1000n)
     const { billing } = fixture.store
     await billing.reserve(fixture.ask('r1'))

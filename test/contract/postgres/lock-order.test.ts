@@ -1,5 +1,5 @@
-// In which order a batch on Postgres takes its locks: accounts before keys, and each by their ids, whatever the order of
-// its operations. Two nodes that took them in other orders would wait for each other until the server ends one of them.
+// The lock order of a batch on Postgres: accounts before keys, each by id, whatever the order of its operations. Two
+// nodes with different orders would deadlock until the server ends one of them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
@@ -10,7 +10,7 @@ import { until } from '../../support/until.ts'
 const ACTOR = { name: 'test', address: 'local' }
 const postgres = GATE_ENGINES.find(({ engine }) => engine === 'postgres')
 
-// What a stranger holds, and what of it a batch on both accounts has taken by then. Ids in the order of their locks.
+// What another transaction holds, and which locks a batch on both accounts has taken by then. Ids in lock order.
 const CASES = [
   { held: 'account acct', taken: [] },
   { held: 'account bcct', taken: ['account acct'] },
@@ -27,7 +27,7 @@ if (postgres !== undefined) {
     ['in the opposite order', (ids: readonly string[]) => ids.toReversed()],
   ] as const) {
     for (const { held, taken } of CASES) {
-      test(`a batch of gates, and of settlements, ${what} that waits for ${held} has locked what comes before it`, async () => {
+      test(`a batch of reservations, and of settlements, ${what} that waits for ${held} has locked everything before it`, async () => {
         await using fixture = await openFixture(make, 10_000n)
         await addOther(fixture)
         const requests = turn(['r-a', 'r-b'])
@@ -53,7 +53,7 @@ function askFor(id: string, fixture: Fixture): ReservationRequest {
   return id === 'r-a' ? ask : { ...ask, facts: { ...ask.facts, accountId: 'bcct', keyId: 'ley' } }
 }
 
-// One batch: all of its operations are asked for in one turn.
+// One batch: all of its operations are submitted in one tick.
 async function takenWhileHeld(held: string, batch: () => readonly Promise<unknown>[], url: string) {
   await using holder = await connected(url)
   await using looker = await connected(url)

@@ -1,5 +1,5 @@
-// What migrations of a Postgres promise: rows of the first schema are all there after the last, and a node of an older
-// version may start on a newer schema unless that schema says otherwise.
+// The contract of Postgres migrations: rows of the first schema are complete after the last, and a node of an older
+// version may start on a newer schema unless that schema forbids it.
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -18,7 +18,7 @@ const FOLDER = new URL('../../../src/store/postgres/migrations-postgres/', impor
 const FILES = readdirSync(FOLDER).sort()
 const NEWEST = FILES.length
 
-test('every migration says from which schema on code may serve on it, and none a later one than its own', () => {
+test('every migration states the oldest schema version whose code may serve on it, and none a later one than its own', () => {
   for (const [index, file] of FILES.entries()) {
     const oldest = servesFrom(textOf(file))
 
@@ -28,7 +28,7 @@ test('every migration says from which schema on code may serve on it, and none a
 })
 
 if (hasPostgres()) {
-  test('rows of the first schema are all there after the last, in their partitions, and the books are right', async () => {
+  test('rows of the first schema are complete after the last migration, in their partitions, and the ledger balances', async () => {
     await using schema = await freshSchema()
     await using db = await connected(schema.url)
     const ids = await fillFirstSchema(db.query)
@@ -61,7 +61,7 @@ if (hasPostgres()) {
     assert.ok(report.ok, JSON.stringify(report))
   })
 
-  test('a database is migrated from the first schema to what an empty one becomes', async () => {
+  test('a database migrated from the first schema equals a new one', async () => {
     await using before = await freshSchema()
     await using empty = await freshSchema()
     await using old = await connected(before.url)
@@ -77,7 +77,7 @@ if (hasPostgres()) {
     )
   })
 
-  test('the audit reads a database of a schema that has all it looks at, and refuses an older one with what to do', async () => {
+  test('the audit reads a schema that has everything it checks, and refuses an older one with an instruction', async () => {
     await using schema = await freshSchema()
     await using db = await connected(schema.url)
     await db.query('CREATE TABLE turnpike_schema (version BIGINT PRIMARY KEY, migrated_at TIMESTAMPTZ)')
@@ -98,9 +98,9 @@ if (hasPostgres()) {
   for (const [what, servesFrom, isTaken] of [
     ['serves this version too', String(NEWEST), true],
     ['serves only newer ones', String(NEWEST + 1), false],
-    ['does not say', 'NULL', false],
+    ['does not state a version', 'NULL', false],
   ] as const) {
-    test(`a schema of a newer version that ${what} is ${isTaken ? 'served' : 'refused'}, and left as it is`, async () => {
+    test(`a newer schema that ${what} is ${isTaken ? 'served' : 'refused'}, and left unchanged`, async () => {
       await using schema = await freshSchema()
       await migrate(schema.url)
       await using db = await connected(schema.url)
@@ -145,7 +145,7 @@ async function migrate(url: string, moving?: string): Promise<Rows> {
   }
 }
 
-// As a node of the first schema leaves it that was killed: a chat of long ago, one that is open, and one by a clock ahead.
+// As a killed node of the first schema leaves it: an old chat, an open one, and one by a clock that is ahead.
 async function fillFirstSchema(query: Query) {
   const now = Date.now()
   const times = { old: now - 100 * DAY_MS, open: now, ahead: now + 32 * DAY_MS }

@@ -1,5 +1,5 @@
-// What Postgres under the store's Sql promises: one node migrates while the others wait, unfit servers are refused,
-// transactions give way and try again, and a connection that breaks takes nobody with it.
+// The contract of Sql on Postgres: one node migrates while the others wait, unfit servers are refused, transactions are
+// retried after a deadlock, and a broken connection affects no other.
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
@@ -16,14 +16,14 @@ import { until } from '../../support/until.ts'
 
 const MIGRATIONS = new URL('../../../src/store/postgres/migrations-postgres/', import.meta.url)
 
-test('each advisory lock has a number of its own', () => {
+test('each advisory lock has its own number', () => {
   const numbers = Object.values(LOCKS)
 
   assert.equal(new Set(numbers).size, numbers.length)
 })
 
 if (hasPostgres()) {
-  test('four nodes that migrate at once leave the schema of one', async () => {
+  test('four nodes that migrate at once produce the schema of a single migration', async () => {
     await using nodes = await openNodes(4)
 
     await Promise.all(nodes.all.map(node => node.withClient(migratePostgres)))
@@ -55,13 +55,13 @@ if (hasPostgres()) {
     sqlite.close()
   })
 
-  test('a server that is read-only is refused', async () => {
+  test('a read-only server is refused', async () => {
     await using nodes = await openNodes(1, { default_transaction_read_only: 'on' })
 
     await assert.rejects(nodes.first.withClient(migratePostgres), /the server is read-only/)
   })
 
-  test('of two transactions in a deadlock one gives way and is run again', async () => {
+  test('one of two deadlocked transactions is rolled back and retried', async () => {
     await using nodes = await openNodes(2, { deadlock_timeout: '10ms' })
     await nodes.first.run('CREATE TABLE pair (id BIGINT PRIMARY KEY, n BIGINT NOT NULL)')
     await nodes.first.run('INSERT INTO pair VALUES (1, 0), (2, 0)')
@@ -77,27 +77,27 @@ if (hasPostgres()) {
 
     await Promise.all([crossing(nodes.first, [1, 2]), crossing(nodes.all[1]!, [2, 1])])
 
-    // The server may choose both, and they may meet again.
+    // The server may choose both, and they may deadlock again.
     assert.ok(runs >= 3, `ran ${runs} times`)
     assert.deepEqual(await nodes.first.all('SELECT DISTINCT n FROM pair'), [{ n: 2n }])
   })
 
-  test('connections that the server ends cost what was asked on them, and others take their place', async () => {
+  test('connections that the server ends fail their queries, and are replaced', async () => {
     await using nodes = await openNodes(2)
     const [broken, other] = nodes.all as [PostgresSql, PostgresSql]
     const mine = await Promise.all([1, 2].map(() => broken.get('SELECT pg_backend_pid() AS pid, pg_sleep(0.1)')))
     const asked = assert.rejects(broken.transaction(tx => tx.get('SELECT pg_sleep(4)')))
-    await until('it is being answered', async () => (await other.get(BUSY, [pidOf(mine[0]), pidOf(mine[1])]))?.n === 1n)
+    await until('a query is running', async () => (await other.get(BUSY, [pidOf(mine[0]), pidOf(mine[1])]))?.n === 1n)
 
     for (const row of mine) await other.get('SELECT pg_terminate_backend($1)', [pidOf(row)])
     await asked
 
-    // The news that an idle one has ended may come just behind the question that was to use it.
+    // The notice that an idle connection has ended may arrive just after the query that was to use it.
     const two = () => broken.get('SELECT 1 + 1::bigint AS two').catch(() => undefined)
-    await until('it is answered again', async () => (await two())?.two === 2n)
+    await until('queries work again', async () => (await two())?.two === 2n)
   })
 
-  test('every wait is bounded: for a lock, for a statement, for who has begun, and for a server that is silent', async t => {
+  test('every wait has a timeout: for a lock, a statement, an idle transaction and an unresponsive server', async t => {
     await using nodes = await openNodes(2, {}, SHORT)
     const [node, other] = nodes.all as [PostgresSql, PostgresSql]
     await other.run('CREATE TABLE thing (n BIGINT)')
@@ -111,7 +111,7 @@ if (hasPostgres()) {
     await t.test('a statement', async () => {
       await assert.rejects(node.get('SELECT pg_sleep(5)'), { code: '57014' })
     })
-    await t.test('a transaction in which nothing is asked any more gives up what it has locked', async () => {
+    await t.test('an idle transaction loses its locks', async () => {
       const locked = Promise.withResolvers<void>()
       const idle = node.transaction(async tx => {
         await tx.run('LOCK TABLE thing')
@@ -122,11 +122,11 @@ if (hasPostgres()) {
       const failed = assert.rejects(idle)
       await locked.promise
       const insert = () => other.run('INSERT INTO thing VALUES (2)').catch(() => 0)
-      await until('the lock is free', async () => (await insert()) === 1)
+      await until('the lock is released', async () => (await insert()) === 1)
       await failed
       assert.deepEqual(await other.all('SELECT n FROM thing'), [{ n: 2n }])
     })
-    await t.test('a server that is silent', async () => {
+    await t.test('an unresponsive server', async () => {
       await using cutter = await commitCutter(nodes.url)
       const far = await openPostgresSql({ url: cutter.url, clock: systemClock, bounds: SHORT })
       await far.get('SELECT 1')
@@ -140,7 +140,7 @@ if (hasPostgres()) {
     })
   })
 
-  test('a connection to a server that has become read-only is given up, and the next one asked', async () => {
+  test('a connection to a server that has become read-only is closed, and the next server is used', async () => {
     await using nodes = await openNodes(1, {}, { ...POSTGRES_BOUNDS, connectionsMax: 1 })
     await nodes.first.run('CREATE TABLE thing (n BIGINT)')
     await nodes.first.run('SET default_transaction_read_only = on')
@@ -150,7 +150,7 @@ if (hasPostgres()) {
     assert.equal(await insert(), 1)
   })
 
-  test("inside a transaction the clock is the database's and stands still; outside it goes on", async () => {
+  test("inside a transaction the clock is the database's and stands still; outside it advances", async () => {
     await using nodes = await openNodes(1)
 
     const times = await nodes.first.transaction(async tx => {
@@ -187,7 +187,7 @@ async function openNodes(count: number, settings: Readonly<Record<string, string
   }
 }
 
-// Resolves for all of them when so many have come, and at once for whoever comes later.
+// Resolves for all of them when this number has arrived, and at once for later ones.
 function meetingOf(count: number): () => Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   let came = 0

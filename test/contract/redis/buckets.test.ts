@@ -1,5 +1,5 @@
-// The buckets in Redis against the bucket in memory, which is their reference: the same answers to whatever comes, by any
-// clock; and what is theirs alone: many nodes at once, keys that end, scripts that are forgotten.
+// The buckets in Redis compared with the bucket in memory, their reference: the same results for any sequence and any
+// clock; and their own cases: many nodes at once, expiring keys, flushed scripts.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { createClient } from '@redis/client'
@@ -19,7 +19,7 @@ if (hasRedis()) {
   const redis = await createClient({ url, RESP: 2 }).connect()
   after(() => redis.destroy())
 
-  // The script as it is, but that the test says what time it is.
+  // The same script, with the time set by the test.
   const scripted = TAKE.text.replace("redis.call('TIME')", '{ ARGV[4], ARGV[5] }')
   assert.notEqual(scripted, TAKE.text)
 
@@ -29,12 +29,12 @@ if (hasRedis()) {
     return { isTaken: isTaken === 1, tokens: Number(tokens), limit: Number(limit) }
   }
 
-  test('whatever is asked of it, by whatever clock, the bucket in Redis answers as the one in memory', async () => {
+  test('for any sequence of calls and any clock the bucket in Redis returns the same as the one in memory', async () => {
     const limit = fc.oneof(fc.integer({ min: 1, max: 12 }), fc.constantFrom(300, 10_000_000))
     const step = fc.record({
       ms: fc.oneof(fc.integer({ min: 0, max: 20_000 }), fc.constantFrom(0, 0, 60_000, -1, -2 * HOUR, 2 * HOUR)),
       verb: fc.constantFrom('take', 'take', 'take', 'look', 'giveBack'),
-      // Which of the key's records the node has that asks.
+      // Which version of the key's record the calling node has.
       version: fc.integer({ min: 0, max: 2 }),
     })
     const records = fc.tuple(limit, limit, limit)
@@ -56,7 +56,7 @@ if (hasRedis()) {
           reference ??= { bucket: fullBucket(rpmLimit, now), limit: rpmLimit, version }
           if (version > reference.version) Object.assign(reference, { limit: rpmLimit, version })
           const { bucket, limit } = reference
-          // An older record lets nobody in beyond its own limit.
+          // An older record admits nobody beyond its own limit.
           standing(bucket, limit, now)
           const mayTake = rpmLimit - (limit - bucket.tokens) >= 1
           const isTaken = verb === 'look' || (mayTake && take(bucket, limit, now))
@@ -64,7 +64,7 @@ if (hasRedis()) {
           const said = await takeAt(name, { id: name, rpmLimit, version }, verb === 'take' ? 1 : 0, now)
 
           assert.deepEqual([said.isTaken, said.limit], [isTaken, limit])
-          assert.ok(Math.abs(said.tokens - bucket.tokens) < 1e-6, `${said.tokens} and not ${bucket.tokens}`)
+          assert.ok(Math.abs(said.tokens - bucket.tokens) < 1e-6, `${said.tokens} instead of ${bucket.tokens}`)
         }
         await redis.sendCommand(['DEL', name])
       }),
@@ -72,7 +72,7 @@ if (hasRedis()) {
     )
   })
 
-  test('a bucket goes by an older record once that is known to be in force, and keeps what was used', async () => {
+  test('a bucket follows an older record once that is known to be in force, and keeps its usage', async () => {
     await using fixture = await openBuckets()
     const { buckets } = fixture
     const key = newKey(100)
@@ -89,7 +89,7 @@ if (hasRedis()) {
     assert.deepEqual([followed?.limit, followed?.version, Math.floor(followed?.tokens ?? 0)], [10, 1, 6])
   })
 
-  test('a clock that jumps two hours back neither fills the bucket nor locks the key out', async () => {
+  test('a clock that jumps two hours back neither fills the bucket nor blocks the key', async () => {
     const key = { id: `test-${process.pid}-${++names}`, rpmLimit: 60, version: 1 }
     const start = Date.UTC(2026, 4, 2)
     for (let i = 0; i < 60; i++) await takeAt(key.id, key, 1, start)
@@ -100,7 +100,7 @@ if (hasRedis()) {
     assert.deepEqual([back.isTaken, secondLater.isTaken], [false, true])
   })
 
-  test('a bucket ends by itself, and giving back neither keeps it longer nor makes one', async () => {
+  test('a bucket expires, and returning a token neither extends nor creates one', async () => {
     await using fixture = await openBuckets()
     const key = newKey(5)
     const name = `turnpike:rpm:${key.id}`
@@ -123,7 +123,7 @@ if (hasRedis()) {
     assert.ok(Number(await redis.sendCommand(['PTTL', name])) > 60_000)
   })
 
-  test('scripts that Redis has forgotten are sent again, and nobody notices', async () => {
+  test('scripts flushed by Redis are loaded again, and no call fails', async () => {
     await using fixture = await openBuckets()
     const key = newKey(100)
     await fixture.buckets.take(key)
@@ -135,7 +135,7 @@ if (hasRedis()) {
     assert.ok(fixture.buckets.isUp())
   })
 
-  test('of 10,000 tries by four nodes at once, those that the limit and its refill allow are let through', async () => {
+  test('of 10,000 attempts on four nodes at once, exactly the limit and its refill are admitted', async () => {
     const nodes = await Promise.all([1, 2, 3, 4].map(() => openBuckets()))
     const key = newKey(700)
 

@@ -1,5 +1,5 @@
-// The connection to Redis through its troubles: away at the start, hung, killed, not writable, with a password. What is
-// promised is that nobody waits for long, that it comes back by itself, and that an operator is told once.
+// Failures of the connection to Redis: unavailable at the start, hung, killed, not writable, with a password. Nobody
+// waits for long, it reconnects by itself, and an operator is notified once.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
@@ -11,33 +11,33 @@ import { hasRedis, startRedis } from '../../support/redis.ts'
 import { until } from '../../support/until.ts'
 
 if (hasRedis()) {
-  test('a Redis that is away at the start is no error, and is used once it is there', async () => {
+  test('a Redis that is unavailable at the start is not an error, and is used once available', async () => {
     await using redis = await startRedis()
     await redis.kill()
     await using fixture = await openLink(redis.url)
 
     const before = fixture.link.isUp()
     await redis.start()
-    await until('it is there', fixture.link.isUp)
+    await until('it is available', fixture.link.isUp)
 
     assert.equal(before, false)
     assert.equal(await fixture.link.send(['PING']), 'PONG')
     assert.deepEqual(fixture.told.map(kind), ['away', 'back'])
   })
 
-  test('while it hangs a few commands wait for their time, and all others fail at once', async () => {
+  test('while it hangs a few commands wait for their timeout, and all others fail at once', async () => {
     await using redis = await startRedis()
     await using fixture = await openLink(redis.url)
     await fixture.link.send(['PING'])
 
     redis.freeze()
     const first = await timed(() => fixture.link.send(['PING']))
-    await until('it is away', () => !fixture.link.isUp())
+    await until('it is unavailable', () => !fixture.link.isUp())
     const later = await timed(async () => {
       for (let i = 0; i < 40; i++) await assert.rejects(fixture.link.send(['PING']))
     })
     redis.thaw()
-    await until('it is back', fixture.link.isUp)
+    await until('it is available again', fixture.link.isUp)
 
     assert.ok(first.failed && first.ms >= BOUNDS.redisCommandMsMax - 5, `${first.ms}`)
     assert.ok(later.ms < 10 * BOUNDS.redisCommandMsMax, `${later.ms}`)
@@ -45,18 +45,18 @@ if (hasRedis()) {
     assert.deepEqual(fixture.told.map(kind), ['away', 'back'])
   })
 
-  test('a Redis that hangs while nobody asks it anything is noticed all the same', async () => {
+  test('a Redis that hangs while idle is detected', async () => {
     await using redis = await startRedis()
     await using fixture = await openLink(redis.url)
 
     redis.freeze()
-    await until('it is away', () => !fixture.link.isUp())
+    await until('it is unavailable', () => !fixture.link.isUp())
     redis.thaw()
 
     assert.deepEqual(fixture.told.map(kind), ['away'])
   })
 
-  test('what was under way when it was killed fails, and a new one on the same address is used', async () => {
+  test('commands in flight fail when it is killed, and a new one on the same address is used', async () => {
     await using redis = await startRedis()
     await using fixture = await openLink(redis.url)
     const waiting = fixture.link.send(['BLPOP', 'nothing', '0'])
@@ -64,7 +64,7 @@ if (hasRedis()) {
     await redis.kill()
     await assert.rejects(waiting)
     await redis.start()
-    await until('it is back', fixture.link.isUp)
+    await until('it is available again', fixture.link.isUp)
 
     assert.deepEqual(fixture.told.map(kind), ['away', 'back'])
   })
@@ -78,36 +78,36 @@ if (hasRedis()) {
     },
   }
   for (const [what, { make, end, why }] of Object.entries(unwritable)) {
-    test(`a Redis that may not be written to, ${what}, is away until it may`, async () => {
+    test(`a Redis that is not writable (${what}) is unavailable until it is`, async () => {
       await using redis = await startRedis()
       await redis.command(...make)
       await using fixture = await openLink(redis.url)
 
       const before = fixture.link.isUp()
       await redis.command(...end)
-      await until('it is there', fixture.link.isUp)
+      await until('it is available', fixture.link.isUp)
 
       assert.equal(before, false)
       assert.match(fixture.told[0] ?? '', why)
     })
   }
 
-  test('a Redis that answers, but too late, is away for good and does not come and go', async () => {
+  test('a Redis whose responses are always late stays unavailable and does not flap', async () => {
     await using redis = await startRedis()
     await using proxy = await startFaultProxy(redis.port)
     await using fixture = await openLink(`redis://127.0.0.1:${proxy.port}`)
 
     await proxy.set({ kind: 'latency', ms: 400 })
-    await until('it is away', () => !fixture.link.isUp())
+    await until('it is unavailable', () => !fixture.link.isUp())
     await setTimeout(3000)
     const meanwhile = fixture.told.map(kind)
     await proxy.set({ kind: 'pass' })
-    await until('it is back', fixture.link.isUp)
+    await until('it is available again', fixture.link.isUp)
 
     assert.deepEqual([meanwhile, fixture.told.map(kind)], [['away'], ['away', 'back']])
   })
 
-  test('a password is used; a wrong one means that Redis is away, and is not told', async () => {
+  test('a password is used; a wrong one makes Redis unavailable and is not logged', async () => {
     await using redis = await startRedis({ password: 'p@ss word' })
     await using right = await openLink(redis.url)
     await using wrong = await openLink(redis.url.replace('p%40ss', 'hunter2'))

@@ -1,4 +1,4 @@
-// What the store promises of accounts, credits and the ledger, on every engine.
+// The contract of accounts, credits and the ledger, on every engine.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -24,7 +24,7 @@ for (const { engine, open } of ENGINES) {
     assert.deepEqual([event?.actor, event?.address, event?.subject], [OPERATOR.name, OPERATOR.address, ACCOUNT])
   })
 
-  test(`${engine}: the same idempotency key books once, also a hundred times at once, and another body is a mismatch`, async () => {
+  test(`${engine}: the same idempotency key books once, also in a hundred concurrent calls, and another body is a mismatch`, async () => {
     await using repositories = await openWithAccount()
     const first = credits(10n, { idempotencyKey: 'k' })
 
@@ -39,7 +39,7 @@ for (const { engine, open } of ENGINES) {
     assert.equal(await repositories.accounts.addCredits(otherNote, OPERATOR), 'mismatch')
   })
 
-  test(`${engine}: idempotency keys of two accounts do not meet`, async () => {
+  test(`${engine}: idempotency keys of two accounts are independent`, async () => {
     await using repositories = await openWithAccount()
     await repositories.accounts.create({ id: 'acct_2', name: 'two' }, OPERATOR)
 
@@ -53,7 +53,7 @@ for (const { engine, open } of ENGINES) {
     assert.equal((await repositories.accounts.get('acct_2'))?.balance.available, 2n)
   })
 
-  test(`${engine}: an adjustment takes no more than is available, and what it refuses leaves no trace`, async () => {
+  test(`${engine}: an adjustment takes at most the available credits, and a refused one leaves no trace`, async () => {
     await using repositories = await openWithAccount()
     await repositories.accounts.addCredits(credits(10n), OPERATOR)
 
@@ -66,7 +66,7 @@ for (const { engine, open } of ENGINES) {
     await assertLedger(repositories)
   })
 
-  test(`${engine}: an adjustment leaves alone what requests in flight hold`, async () => {
+  test(`${engine}: an adjustment does not touch the holds of requests in flight`, async () => {
     await using repositories = await openWithAccount()
     await repositories.accounts.addCredits(credits(10n), OPERATOR)
     await repositories.sql.run('UPDATE account SET available = available - 6, held = 6')
@@ -75,7 +75,7 @@ for (const { engine, open } of ENGINES) {
     assert.deepEqual(await balance(repositories), { available: 4n, held: 6n, spent: 0n, owed: 0n })
   })
 
-  test(`${engine}: no top-up passes what the account could hold, counting what is held`, async () => {
+  test(`${engine}: a top-up above the account's maximum, holds included, is refused`, async () => {
     await using repositories = await openWithAccount()
     await repositories.accounts.addCredits(credits(NANO_MAX), OPERATOR)
     await repositories.sql.run('UPDATE account SET available = available - 5, held = 5')
@@ -106,7 +106,7 @@ for (const { engine, open } of ENGINES) {
     assert.equal(await repositories.accounts.get('acct_x'), undefined)
   })
 
-  test(`${engine}: a suspension changes the status alone, and lists page newest first`, async () => {
+  test(`${engine}: a suspension changes only the status, and lists are paged newest first`, async () => {
     await using repositories = await openWithAccount()
     await repositories.accounts.create({ id: 'acct_2', name: 'two' }, OPERATOR)
 
@@ -120,7 +120,7 @@ for (const { engine, open } of ENGINES) {
     assert.deepEqual([second.data[0]?.id, second.hasMore], [ACCOUNT, false])
   })
 
-  test(`${engine}: a change based on an older version is refused and changes nothing, and credits are no change`, async () => {
+  test(`${engine}: a change based on an older version is refused and changes nothing, and credits do not change the version`, async () => {
     await using repositories = await openWithAccount()
     await repositories.accounts.addCredits(
       { id: 'e1', accountId: ACCOUNT, amount: 5n, note: null, idempotencyKey: 'x' },
@@ -135,7 +135,7 @@ for (const { engine, open } of ENGINES) {
     assert.equal((await repositories.accounts.get(ACCOUNT))?.name, 'first')
   })
 
-  test(`${engine}: accounts are found by a part of name or id and by status, wildcards being letters`, async () => {
+  test(`${engine}: accounts are found by status and by a substring of name or id, with wildcards taken literally`, async () => {
     await using repositories = await openWithAccount()
     await repositories.accounts.create({ id: 'acct_2', name: 'Fifty%' }, OPERATOR)
     await repositories.accounts.update(ACCOUNT, { status: 'suspended' }, OPERATOR)
@@ -181,7 +181,7 @@ const STEP = fc.oneof(
   fc.record({ kind: fc.constant('charge' as const), hold: fc.bigInt(0n, 100n), cost: fc.bigInt(0n, 150n) }),
 )
 
-// What a gate and its settlement do to the books, without their rows.
+// The effect of a reservation and its settlement on the balances, without their rows.
 async function charge(repositories: Repositories, hold: bigint, cost: bigint): Promise<void> {
   const balances = { ...(await balance(repositories)) }
   const key = { spent: 0n, held: 0n, creditLimit: null }

@@ -1,5 +1,5 @@
-// Damage that only a recount shows, planted once on every engine in books that a store wrote itself: the audit names the
-// broken promise each time, and none before.
+// Damage that only a recount reveals, planted on every engine in a ledger that a store wrote itself: the audit names
+// the broken invariant each time, and none before.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { bill, checkpoint, GATE_ENGINES, type GateEngine, openFixture } from '../../support/billing-stores.ts'
@@ -8,7 +8,7 @@ const DAY = 86_400_000
 
 const PLANTS: readonly (readonly [what: string, statement: string, invariants: readonly string[]])[] = [
   [
-    'eight counted rows of a key with a limit of one, whose counter says one',
+    'eight counted rows of a key with a limit of one and a counter of one',
     'UPDATE api_key SET daily_limit = 1; UPDATE key_balance SET day_count = 1',
     ['I14'],
   ],
@@ -21,13 +21,9 @@ const PLANTS: readonly (readonly [what: string, statement: string, invariants: r
   ['a counter that is one too low', 'UPDATE key_balance SET day_count = day_count - 1', ['I14']],
   ['a counter that is one too high', 'UPDATE key_balance SET day_count = day_count + 1', ['I14']],
   ['a counter of an earlier day than the rows', 'UPDATE key_balance SET day = day - 1, day_count = 0', ['I14']],
-  ['a row that cost nothing and was deleted', "DELETE FROM usage WHERE request_id = 'free'", ['I14']],
-  ['a failed request that cost nothing and was deleted', "DELETE FROM usage WHERE request_id = 'failed'", ['I14']],
-  [
-    'a refusal that is said to count',
-    "UPDATE usage SET error_code = 'invalid_json' WHERE request_id = 'short'",
-    ['I14'],
-  ],
+  ['a deleted row that cost nothing', "DELETE FROM usage WHERE request_id = 'free'", ['I14']],
+  ['a deleted failed request that cost nothing', "DELETE FROM usage WHERE request_id = 'failed'", ['I14']],
+  ['a refusal marked as counted', "UPDATE usage SET error_code = 'invalid_json' WHERE request_id = 'short'", ['I14']],
   [
     'a closed row whose hold was not released',
     'UPDATE account SET available = available - 100, held = 100; UPDATE key_balance SET held = 100',
@@ -66,14 +62,14 @@ const PLANTS: readonly (readonly [what: string, statement: string, invariants: r
 ]
 
 for (const { engine, make } of GATE_ENGINES) {
-  test(`${engine}: the audit finds nothing in sound books`, async () => {
+  test(`${engine}: the audit finds nothing in a correct ledger`, async () => {
     await using fixture = await openBusyFixture(make)
 
     assert.equal((await fixture.balance()).held, 0n)
   })
 
   for (const [what, statement, invariants] of PLANTS) {
-    test(`${engine}: the audit sees ${what}`, async () => {
+    test(`${engine}: the audit detects ${what}`, async () => {
       await using fixture = await openBusyFixture(make)
 
       assert.deepEqual(await fixture.plant(statement), invariants)
@@ -81,8 +77,8 @@ for (const { engine, make } of GATE_ENGINES) {
   }
 }
 
-// Eight requests that count: one paid, one that failed, one whose owner was only paused, and five free ones; one refused
-// for lack of credits, which does not count.
+// Eight requests that count: one paid, one failed, one whose owner was only paused, and five free ones; one refused for
+// lack of credits, which does not count.
 async function openBusyFixture(make: GateEngine['make']) {
   const fixture = await openFixture(make, 10_000n)
   const { billing, accounts } = fixture.store

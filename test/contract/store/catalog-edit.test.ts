@@ -1,4 +1,4 @@
-// What the store promises operators who edit the catalog, on every engine.
+// The contract of catalog edits by operators, on every engine.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Provider } from '../../../src/domain/catalog.ts'
@@ -7,7 +7,7 @@ import { model, PRICES, provider } from '../../support/catalog.ts'
 import { ENGINES, OPERATOR, openRepositories, type Repositories } from '../../support/engines.ts'
 
 for (const { engine, open } of ENGINES) {
-  test(`${engine}: what an operator adds is in force, survives every file, and is gone when deleted`, async () => {
+  test(`${engine}: an operator's addition is in force, survives every applied file, and is gone when deleted`, async () => {
     await using repositories = await openRepositories(open)
     await add(repositories, provider('own'))
     await save(repositories, model('own/m', { targets: [targetAt('own')] }))
@@ -26,7 +26,7 @@ for (const { engine, open } of ENGINES) {
     assert.equal(await repositories.catalog.deleteModel('own/m', undefined, OPERATOR), undefined)
   })
 
-  test(`${engine}: every change counts the catalog's revision up, and what changes nothing does not`, async () => {
+  test(`${engine}: every change increments the catalog's revision, and an empty change does not`, async () => {
     await using repositories = await openRepositories(open)
     const { catalog } = repositories
     const declared = { providers: [provider('a')], models: [model('m')] }
@@ -58,7 +58,7 @@ for (const { engine, open } of ENGINES) {
     assert.deepEqual([(await catalog.load()).revision, (await catalog.load()).digest], [revision, 'two'])
   })
 
-  test(`${engine}: what a file declares can be neither changed nor deleted nor given a credential`, async () => {
+  test(`${engine}: resources declared by a file cannot be changed, deleted or given a credential`, async () => {
     await using repositories = await openRepositories(open)
     await provision(repositories, { providers: [provider('a')], models: [model('m')] })
     const { catalog } = repositories
@@ -73,14 +73,14 @@ for (const { engine, open } of ENGINES) {
     assert.equal(await catalog.deleteModel('m', undefined, OPERATOR), 'provisioned')
   })
 
-  test(`${engine}: what a file let go of may be taken up, and a file takes over what it declares`, async () => {
+  test(`${engine}: operators may take over what a file no longer declares, and a file takes over what it declares`, async () => {
     await using repositories = await openRepositories(open)
     const file = { providers: [provider('a')], models: [model('m')] }
     await provision(repositories, file)
     await provision(repositories, { providers: [], models: [] })
 
     await add(repositories, provider('a', { maxTokensField: 'max_completion_tokens' }), ['s1'])
-    await save(repositories, model('m', { name: 'taken up' }))
+    await save(repositories, model('m', { name: 'taken over' }))
     const taken = await repositories.catalog.load()
     await provision(repositories, file)
     const back = await repositories.catalog.load()
@@ -91,7 +91,7 @@ for (const { engine, open } of ENGINES) {
     assert.deepEqual(await repositories.catalog.credentials(), [])
   })
 
-  test(`${engine}: a name that an operator's model has is refused to a file, or left out of it`, async () => {
+  test(`${engine}: a file may not use the name of an operator's model; the name is refused or skipped`, async () => {
     await using repositories = await openRepositories(open)
     const { catalog } = repositories
     await add(repositories, provider('own'))
@@ -126,7 +126,7 @@ for (const { engine, open } of ENGINES) {
     )
   })
 
-  test(`${engine}: a change based on an old version is refused, and the newer one stands`, async () => {
+  test(`${engine}: a change based on an old version is refused, and the newer one stays`, async () => {
     await using repositories = await openRepositories(open)
     const { catalog } = repositories
     await add(repositories, provider('own'))
@@ -150,7 +150,7 @@ for (const { engine, open } of ENGINES) {
     assert.equal(await catalog.deleteProvider('own', 1, OPERATOR), 'changed')
   })
 
-  test(`${engine}: another kind, address or setting forgets the credentials in the same transaction`, async () => {
+  test(`${engine}: another kind, address or setting deletes the credentials in the same transaction`, async () => {
     const changes: readonly Partial<Provider>[] = [
       { kind: 'anthropic' },
       { baseUrl: 'https://elsewhere.example/v1' },
@@ -171,7 +171,7 @@ for (const { engine, open } of ENGINES) {
     }
   })
 
-  test(`${engine}: credentials are added, listed without their secret, bounded, removed and encrypted again`, async () => {
+  test(`${engine}: credentials are added, listed without their secret, limited in number, removed and re-encrypted`, async () => {
     await using repositories = await openRepositories(open)
     const { catalog } = repositories
     await add(repositories, provider('own'), ['s1'])
@@ -234,7 +234,7 @@ for (const { engine, open } of ENGINES) {
     assert.equal(await repositories.catalog.createProvider(newOne(provider('b')), 1, OPERATOR), 'too_many')
   })
 
-  test(`${engine}: an operator's price has versions too, and what is inactive is not in force`, async () => {
+  test(`${engine}: an operator's price has versions too, and an inactive model is not in force`, async () => {
     await using repositories = await openRepositories(open)
     const { catalog } = repositories
     await add(repositories, provider('a'))
@@ -256,7 +256,7 @@ for (const { engine, open } of ENGINES) {
     )
   })
 
-  test(`${engine}: lists go by id and page`, async () => {
+  test(`${engine}: lists are sorted by id and paged`, async () => {
     await using repositories = await openRepositories(open)
     await provision(repositories, {
       providers: [provider('a'), provider('b'), provider('c')],

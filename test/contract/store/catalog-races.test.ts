@@ -1,4 +1,4 @@
-// What the store promises of the catalog where others write between its own reading and writing, on every engine.
+// The contract of the catalog under concurrent writes between its own read and write, on every engine.
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ const CREDENTIAL = { providerId: 'a', id: 's1', ciphertext: 'encrypted', last4: 
 const FILE = { digest: null, evenSuperseded: false, clashes: 'refuse', dryRun: false, actor: OPERATOR } as const
 
 for (const { engine, open } of ENGINES) {
-  test(`${engine}: a row that changes between reading and writing is not written over`, async () => {
+  test(`${engine}: a row that changes between read and write is not overwritten`, async () => {
     await using repositories = await openRepositories(open)
     await repositories.catalog.createProvider(
       { provider: provider('a'), entered: '{}', active: true, credentials: [] },
@@ -46,7 +46,7 @@ for (const { engine, open } of ENGINES) {
     )
   })
 
-  test(`${engine}: the catalog is read as it was at one moment`, async () => {
+  test(`${engine}: the catalog is read as of one moment`, async () => {
     await using repositories = await openRepositories(open)
     const outside = async () => assert.fail('outside of a transaction')
 
@@ -56,7 +56,7 @@ for (const { engine, open } of ENGINES) {
   })
 }
 
-test('a counter that a conflict raises names its table, which Postgres demands', () => {
+test('a counter in an upsert is qualified with its table, as Postgres requires', () => {
   const folder = join(import.meta.dirname, '../../../src/store/sql')
   for (const name of globSync('**/*.ts', { cwd: folder })) {
     const text = readFileSync(join(folder, name), 'utf8')
@@ -66,7 +66,7 @@ test('a counter that a conflict raises names its table, which Postgres demands',
   }
 })
 
-// Another one's change is committed after each look at a single row or a list of them.
+// A concurrent change is committed after each read of a row or a list.
 function overtaken(sql: Sql): Sql {
   const raise = async (tx: Tx, text: string) => {
     const table = /FROM (provider|model)\b/.exec(text)?.[1]

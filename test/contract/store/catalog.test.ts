@@ -1,4 +1,4 @@
-// What the store promises of the catalog, of settings and of events, on every engine.
+// The contract of the catalog, settings and events, on every engine.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { DeclaredCatalog, DeclaredModel, ProvisionOrder } from '../../../src/store/contract/catalog.ts'
@@ -6,7 +6,7 @@ import { model, PRICES, provider } from '../../support/catalog.ts'
 import { ENGINES, OPERATOR, openRepositories, type Repositories } from '../../support/engines.ts'
 
 for (const { engine, open } of ENGINES) {
-  test(`${engine}: what is provisioned is loaded again, sorted by id, with exact prices`, async () => {
+  test(`${engine}: a provisioned catalog is loaded back sorted by id, with exact prices`, async () => {
     await using repositories = await openRepositories(open)
 
     const stored = await provision(repositories, {
@@ -32,7 +32,7 @@ for (const { engine, open } of ENGINES) {
     })
   })
 
-  test(`${engine}: a target's cost is kept to its last digit, and is no price`, async () => {
+  test(`${engine}: a target's cost is stored exactly, and is not a price`, async () => {
     await using repositories = await openRepositories(open)
     const cost = { prompt: 1n, completion: 89_999_999n * 10n ** 18n + 1n, cacheRead: 0n, cacheWrite: 10n, request: 7n }
     const [silent] = model('m').targets
@@ -71,7 +71,7 @@ for (const { engine, open } of ENGINES) {
     }
   })
 
-  test(`${engine}: what is no longer declared is inactive, and comes back as it was`, async () => {
+  test(`${engine}: resources that are no longer declared become inactive, and return unchanged when declared again`, async () => {
     await using repositories = await openRepositories(open)
     const before = await provision(repositories, { providers: [provider('a')], models: [model('m')] })
     repositories.clock.advance(1000)
@@ -86,7 +86,7 @@ for (const { engine, open } of ENGINES) {
     assert.deepEqual({ ...again, revision: 0 }, { ...before, revision: 0 })
   })
 
-  test(`${engine}: the same file twice leaves one event, and what operators added stays theirs`, async () => {
+  test(`${engine}: applying the same file twice leaves one event, and operators' additions stay theirs`, async () => {
     await using repositories = await openRepositories(open)
     await repositories.sql.run(`INSERT INTO provider (id, spec, provisioned, active) VALUES ('own', '{}', 0, 1)`)
     const declared = { providers: [provider('a')], models: [model('m')] }
@@ -114,7 +114,7 @@ for (const { engine, open } of ENGINES) {
     assert.deepEqual(await repositories.catalog.load(), before)
   })
 
-  test(`${engine}: a file that was superseded by a newer one is applied only on demand`, async () => {
+  test(`${engine}: a file superseded by a newer one is applied only on demand`, async () => {
     await using repositories = await openRepositories(open)
     const [old, next] = [
       { providers: [provider('old')], models: [] },
@@ -134,7 +134,7 @@ for (const { engine, open } of ENGINES) {
     assert.deepEqual(await names(old, { digest: '1' }), ['old'])
   })
 
-  test(`${engine}: a dry run says what would change, prices old and new, and changes nothing`, async () => {
+  test(`${engine}: a dry run reports the changes, with old and new prices, and changes nothing`, async () => {
     await using repositories = await openRepositories(open)
     const before = await provision(repositories, { providers: [provider('a'), provider('b')], models: [model('m')] })
     const wanted = {
@@ -160,7 +160,7 @@ for (const { engine, open } of ENGINES) {
     assert.deepEqual(await repositories.catalog.provision(wanted, START), said)
   })
 
-  test(`${engine}: a setting is what was set last`, async () => {
+  test(`${engine}: a setting has its last written value`, async () => {
     await using repositories = await openRepositories(open)
 
     assert.equal(await repositories.settings.get('a'), undefined)
@@ -169,7 +169,7 @@ for (const { engine, open } of ENGINES) {
     assert.equal(await repositories.settings.get('a'), '2')
   })
 
-  test(`${engine}: events are newest first and page by id`, async () => {
+  test(`${engine}: events are newest first and paged by id`, async () => {
     await using repositories = await openRepositories(open)
     for (const id of ['acct_1', 'acct_2', 'acct_3']) {
       await repositories.accounts.create({ id, name: id }, OPERATOR)
@@ -189,7 +189,7 @@ for (const { engine, open } of ENGINES) {
 
 const START = { digest: null, evenSuperseded: false, clashes: 'refuse', dryRun: false, actor: OPERATOR } as const
 
-// What is in force once this is.
+// The catalog in force after applying it.
 async function provision({ catalog }: Repositories, declared: DeclaredCatalog, order: Partial<ProvisionOrder> = {}) {
   await catalog.provision(declared, { ...START, ...order })
   return catalog.load()

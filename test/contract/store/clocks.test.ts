@@ -1,5 +1,5 @@
-// What the store promises while its clock is wrong: a day, an expiry or a grace period that a clock far ahead has written is not
-// believed for more than a day, and retention deletes by time that really passed.
+// The contract of the store under a wrong clock: a day, expiry or grace period written by a clock far ahead is trusted
+// for at most a day, and retention deletes by time that has really passed.
 import assert from 'node:assert/strict'
 import { randomUUIDv7 } from 'node:crypto'
 import { test } from 'node:test'
@@ -16,7 +16,7 @@ import { rollAll } from '../../support/usage-hours.ts'
 import { addRow } from '../../support/usage-rows.ts'
 
 for (const { engine, make } of GATE_ENGINES) {
-  test(`${engine}: a day in the future is left after tomorrow, and at once when an operator resets it`, async () => {
+  test(`${engine}: a day counter in the future ends after tomorrow, and at once when an operator resets it`, async () => {
     await using fixture = await openFixture(make, 1_000_000n)
     const { store, tamper } = fixture
     const limited = await store.keys.update('key', { dailyLimit: 5 }, OPERATOR)
@@ -36,8 +36,8 @@ for (const { engine, make } of GATE_ENGINES) {
     for (const verdict of spent) {
       assert.deepEqual(verdict, { kind: 'daily_spent', day: today + 1, dayCount: 5 })
     }
-    assert.equal(dayAfter.kind, 'reserved', 'the day that is believed is written down')
-    assert.equal(stale.kind, 'key_changed', 'every node looks again')
+    assert.equal(dayAfter.kind, 'reserved', 'the trusted day is stored')
+    assert.equal(stale.kind, 'key_changed', 'every node reads it again')
     assert.ok(granted.kind === 'reserved')
     assert.deepEqual([granted.day, granted.dayCount], [today, 1])
     const [event] = (await store.events.list({ limit: 1, subject: 'key' })).data
@@ -48,7 +48,7 @@ for (const { engine, make } of GATE_ENGINES) {
 }
 
 for (const { engine, open } of ENGINES) {
-  test(`${engine}: a key that a clock far ahead has expired lives again, one whose end has passed does not`, async () => {
+  test(`${engine}: a key expired by a clock far ahead is valid again, one whose expiry has passed is not`, async () => {
     const clock = manualClock()
     await using repositories = await openRepositories(open, clock)
     const began = clock.now()
@@ -69,10 +69,10 @@ for (const { engine, open } of ENGINES) {
     await repositories.keys.markEnds()
     clock.set(began + 20 * DAY_MS - HOUR_MS)
     await repositories.keys.markEnds()
-    assert.equal(await statusOf('key_later'), 'expired', 'within a day it is believed')
+    assert.equal(await statusOf('key_later'), 'expired', 'it is trusted within a day')
   })
 
-  test(`${engine}: a grace period that a clock far ahead has given ends an hour from now`, async () => {
+  test(`${engine}: a grace period set by a clock far ahead ends an hour from now`, async () => {
     const clock = manualClock()
     await using repositories = await openRepositories(open, clock)
     const began = clock.now()
@@ -94,7 +94,7 @@ for (const { engine, open } of ENGINES) {
 
   if (engine === 'sqlite') retentionTests(open)
   else {
-    test('postgres: months that a clock far ahead has made keep no month before them from being made', async () => {
+    test('postgres: partitions created by a clock far ahead do not prevent those of earlier months', async () => {
       const clock = manualClock(Date.now())
       await using repositories = await openRepositories(open, clock)
       const began = clock.now()
@@ -132,14 +132,14 @@ function retentionTests(open: (typeof ENGINES)[number]['open']): void {
     clock.advance(HOUR_MS)
     const later = await restarted.believed()
 
-    assert.ok(jumped <= began + 3 * 60_000, `believes ${jumped - began} ms after three minutes`)
+    assert.ok(jumped <= began + 3 * 60_000, `trusts ${jumped - began} ms after three minutes`)
     assert.ok(first <= began + 3 * 60_000)
     assert.ok(later <= began + 2 * HOUR_MS + 3 * 60_000)
     assert.equal(await drop(repositories, later), 0)
     assert.equal((await repositories.usage.list({ limit: 100 })).data.length, DAYS)
   })
 
-  test('retention catches up after a pause by no more than a day for each day', async () => {
+  test('after a pause retention catches up by at most a day per day', async () => {
     const clock = manualClock()
     await using repositories = await openWithRows(open, clock)
     const began = clock.now()
@@ -173,7 +173,7 @@ function retentionTests(open: (typeof ENGINES)[number]['open']): void {
     assert.equal(believed - began, 12 * HOUR_MS)
   })
 
-  test('where nothing is written down yet the newest row says what time it was', async () => {
+  test('without a stored time the newest row defines it', async () => {
     const clock = manualClock()
     await using repositories = await openWithRows(open, clock)
     const began = clock.now()
@@ -184,7 +184,7 @@ function retentionTests(open: (typeof ENGINES)[number]['open']): void {
     assert.ok(believed <= began + DAY_MS)
   })
 
-  test('a retention that was shortened is caught up with at once', async () => {
+  test('a shortened retention is applied at once', async () => {
     const clock = manualClock()
     await using repositories = await openWithRows(open, clock)
 

@@ -1,5 +1,5 @@
-// What the store promises of sums that it keeps: they are those of the rows, whatever is written, changed or swept when,
-// and however many nodes do it at once.
+// The contract of stored sums: they equal those of the rows, whatever is written, changed or swept when, on any number
+// of nodes at once.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
@@ -17,7 +17,7 @@ import { allRows, askAt, byGroup, noteAt, rollUpAll, SOME_HOUR, sumUp } from '..
 const RICH = 1_000_000_000n
 
 for (const { engine, make } of GATE_ENGINES) {
-  test(`${engine}: an hour that is over is summed up once, and reports say the same before and after`, async () => {
+  test(`${engine}: a completed hour is rolled up once, and reports are the same before and after`, async () => {
     await using fixture = await openFixture(make, RICH)
     await settleAt(fixture, SOME_HOUR * HOUR_MS + 5)
     await settleAt(fixture, (SOME_HOUR + 30) * HOUR_MS)
@@ -56,7 +56,7 @@ for (const { engine, make } of GATE_ENGINES) {
     await assertSums(fixture.store)
   })
 
-  test(`${engine}: a row that counts refusals counts for all of them, as a row, in its hour and in its day`, async () => {
+  test(`${engine}: a row that counts several refusals adds all of them to its list, its hour and its day`, async () => {
     await using fixture = await openFixture(make, RICH)
     const at = SOME_HOUR * HOUR_MS
     const total = async () => (await fixture.store.usage.summary({ endpoint: 'all' }, 'account'))[0]
@@ -96,7 +96,7 @@ for (const { engine, make } of GATE_ENGINES) {
     await assertSums(fixture.store)
   })
 
-  test(`${engine}: an hour is left alone until it is over for as long as asked, and while a row of it is open`, async () => {
+  test(`${engine}: an hour is not rolled up before its delay has passed or while one of its rows is open`, async () => {
     await using fixture = await openFixture(make, RICH)
     const open = askAt(fixture, (SOME_HOUR + 0.5) * HOUR_MS)
     await fixture.store.billing.reserve(open)
@@ -107,7 +107,7 @@ for (const { engine, make } of GATE_ENGINES) {
     assert.ok((await rollUpAll(fixture.store)) > 0)
   })
 
-  test(`${engine}: two nodes that sum up at once, beside late rows, leave true sums`, async () => {
+  test(`${engine}: two nodes that roll up at once during late writes leave correct sums`, async () => {
     await using fixture = await openFixture(make, RICH)
     const second = engine === 'sqlite' ? fixture.store : await fixture.another()
     for (let i = 0; i < 40; i++) await settleAt(fixture, (SOME_HOUR + i) * HOUR_MS + i)
@@ -123,7 +123,7 @@ for (const { engine, make } of GATE_ENGINES) {
   })
 
   if (engine === 'postgres') {
-    test('postgres: no hour is summed up while a node lives that does not grow marks', async () => {
+    test('postgres: no hour is rolled up while a live node does not advance marks', async () => {
       await using fixture = await openFixture(make, RICH)
       await using old = await connected(fixture.url)
       await settleAt(fixture, SOME_HOUR * HOUR_MS)
@@ -136,7 +136,7 @@ for (const { engine, make } of GATE_ENGINES) {
       assert.ok((await rollUpAll(fixture.store)) > 0)
     })
 
-    test('postgres: a gate waits while hours are being claimed, and its row is in the sums of the hour that was', async () => {
+    test('postgres: a reservation waits while hours are claimed, and its row is in the sums of the previous hour', async () => {
       await using fixture = await openFixture(make, RICH)
       const sql = await openPostgresSql({ url: fixture.url, clock: systemClock })
       const late = askAt(fixture, SOME_HOUR * HOUR_MS + 5)
@@ -160,7 +160,7 @@ for (const { engine, make } of GATE_ENGINES) {
       await assertSums(fixture.store)
     })
 
-    test('postgres: hours are not claimed while a batch of the gates is under way', async () => {
+    test('postgres: hours are not claimed while a batch of reservations is in progress', async () => {
       await using fixture = await openFixture(make, RICH)
       await using other = await connected(fixture.url)
       await settleAt(fixture, SOME_HOUR * HOUR_MS)
@@ -178,7 +178,7 @@ for (const { engine, make } of GATE_ENGINES) {
       await assertSums(fixture.store)
     })
 
-    test('postgres: a batch that began before an hour was claimed is waited for, so that its rows are in the sums', async () => {
+    test('postgres: claiming an hour waits for earlier batches, so that their rows are in the sums', async () => {
       await using fixture = await openFixture(make, RICH)
       await using batch = await connected(fixture.url)
       await settleAt(fixture, SOME_HOUR * HOUR_MS)
@@ -191,7 +191,7 @@ for (const { engine, make } of GATE_ENGINES) {
       await assertSums(fixture.store)
     })
 
-    test('postgres: where there is no hour to claim, what is pending is summed up beside a batch that is under way', async () => {
+    test('postgres: without an hour to claim, pending sums are made while a batch is in progress', async () => {
       await using fixture = await openFixture(make, RICH)
       await using batch = await connected(fixture.url)
       await settleAt(fixture, SOME_HOUR * HOUR_MS)
@@ -207,7 +207,7 @@ for (const { engine, make } of GATE_ENGINES) {
     })
   }
 
-  test(`${engine}: whatever happens in whatever order, the sums are those of the rows`, async () => {
+  test(`${engine}: after any sequence of operations the sums equal those of the rows`, async () => {
     const step = fc.oneof(
       fc.record({ do: fc.constant('chat' as const), hour: fc.nat(50), tokens: fc.nat(30) }),
       fc.record({ do: fc.constant('open' as const), hour: fc.nat(50), tokens: fc.nat(30) }),
@@ -223,7 +223,7 @@ for (const { engine, make } of GATE_ENGINES) {
       fc.asyncProperty(fc.array(step, { maxLength: 25 }), fc.nat(60), fc.nat(60), async (steps, a, b) => {
         await using fixture = await openFixture(make, RICH)
         const opened: string[] = []
-        // With hours that are claimed from the first step on, whatever comes is late.
+        // With hours claimed from the first step on, every row is late.
         await settleAt(fixture, (SOME_HOUR - 1) * HOUR_MS)
         await rollUpAll(fixture.store)
         for (const { do: what, hour, tokens } of steps) {

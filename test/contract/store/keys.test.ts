@@ -1,4 +1,4 @@
-// What the store promises of keys and secrets, on every engine.
+// The contract of keys and secrets, on every engine.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -25,14 +25,14 @@ for (const { engine, open } of ENGINES) {
     assert.notEqual(await repositories.sql.get('SELECT * FROM key_balance WHERE key_id = $1', [key.id]), undefined)
   })
 
-  test(`${engine}: a key of an unknown account is not made`, async () => {
+  test(`${engine}: a key for an unknown account is refused`, async () => {
     await using repositories = await openWithAccount()
 
     assert.equal(await repositories.keys.create(newKey({ accountId: 'acct_nobody' }), OPERATOR), 'no_account')
     assert.deepEqual((await repositories.keys.list({ limit: 10 })).data, [])
   })
 
-  test(`${engine}: rotation keeps at most five old secrets in grace, also of a hundred at once`, async () => {
+  test(`${engine}: rotation keeps at most five old secrets in grace, also in a hundred concurrent calls`, async () => {
     await using repositories = await openWithAccount()
     const id = await makeKey(repositories)
 
@@ -46,7 +46,7 @@ for (const { engine, open } of ENGINES) {
     assert.equal((await repositories.keys.get(id))?.version, 6)
   })
 
-  test(`${engine}: each old secret has its own sixty minutes, and room for a new one comes when one has ended`, async () => {
+  test(`${engine}: each old secret has its own sixty minutes, and one that has ended makes space for a new one`, async () => {
     await using repositories = await openWithAccount()
     const id = await makeKey(repositories)
     for (let i = 0; i < 5; i++) {
@@ -64,7 +64,7 @@ for (const { engine, open } of ENGINES) {
     assert.equal(rotated.previous.length, 5)
   })
 
-  test(`${engine}: an end that was written down stays when the clock jumps back`, async () => {
+  test(`${engine}: a recorded expiry stays when the clock jumps back`, async () => {
     await using repositories = await openWithAccount()
     const start = repositories.clock.now()
     const id = await makeKey(repositories, { expiresAt: start + 2 * GRACE_MS })
@@ -82,7 +82,7 @@ for (const { engine, open } of ENGINES) {
     assert.equal(await repositories.keys.rotate(id, newSecret(), OPERATOR), 'not_active')
   })
 
-  test(`${engine}: of an expiry that has passed nothing is undone but by a new end, even if nobody had written it down`, async () => {
+  test(`${engine}: a passed expiry is undone only by a new expiry, even if it had not been recorded`, async () => {
     await using repositories = await openWithAccount()
     const id = await makeKey(repositories, { expiresAt: repositories.clock.now() + 1000 })
     repositories.clock.advance(1000)
@@ -107,7 +107,7 @@ for (const { engine, open } of ENGINES) {
     assert.equal(keyStatus(endless, repositories.clock.now()), 'active')
   })
 
-  test(`${engine}: end-grace ends the one that is named, then all, and changes nothing the third time`, async () => {
+  test(`${engine}: end-grace ends the named secret, then all, and changes nothing the third time`, async () => {
     await using repositories = await openWithAccount()
     const first = newSecret()
     const id = await makeKey(repositories, { secret: first })
@@ -122,7 +122,7 @@ for (const { engine, open } of ENGINES) {
     assert.deepEqual([one?.version, all?.version, again?.version], [4, 5, 5])
   })
 
-  test(`${engine}: a revoke ends every secret once and for all`, async () => {
+  test(`${engine}: a revoke ends every secret permanently`, async () => {
     await using repositories = await openWithAccount()
     const id = await makeKey(repositories)
     await repositories.keys.rotate(id, newSecret(), OPERATOR)
@@ -141,7 +141,7 @@ for (const { engine, open } of ENGINES) {
     )
   })
 
-  test(`${engine}: changes of unknown keys answer nothing and leave no event`, async () => {
+  test(`${engine}: changes of unknown keys return nothing and leave no event`, async () => {
     await using repositories = await openWithAccount()
     const before = (await repositories.events.list({ limit: 10 })).data.length
 
@@ -152,7 +152,7 @@ for (const { engine, open } of ENGINES) {
     assert.equal((await repositories.events.list({ limit: 10 })).data.length, before)
   })
 
-  test(`${engine}: a patch changes what it names, null lifts a limit, and an empty one changes nothing`, async () => {
+  test(`${engine}: a patch changes the given fields, null removes a limit, and an empty one changes nothing`, async () => {
     await using repositories = await openWithAccount()
     const id = await makeKey(repositories, { dailyLimit: 7, creditLimit: 9n })
 
@@ -164,7 +164,7 @@ for (const { engine, open } of ENGINES) {
     assert.deepEqual(same, patched)
   })
 
-  test(`${engine}: the list is newest first, pages by id, and its search takes wildcards for letters`, async () => {
+  test(`${engine}: the list is newest first and paged by id, and its search takes wildcards literally`, async () => {
     await using repositories = await openWithAccount()
     const names = ['plain', '100%', 'a_b', 'axb', 'bang!']
     const ids: string[] = []
@@ -186,7 +186,7 @@ for (const { engine, open } of ENGINES) {
     assert.deepEqual(await found(first.data[0]!.last4), ['bang!'])
   })
 
-  test(`${engine}: whatever is done in whatever order, versions grow with each change, each has its event, and nothing ended lives again`, async () => {
+  test(`${engine}: after any sequence of operations versions grow with each change, each change has its event, and nothing ended becomes valid again`, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(STEP, { minLength: 5, maxLength: 40 }), async steps => {
         await using repositories = await openWithAccount()

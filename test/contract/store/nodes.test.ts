@@ -1,5 +1,5 @@
-// What the store promises of the nodes that share it: who is listed as what, who is forgotten, what each hears of the
-// others, and that they take turns.
+// The contract of nodes that share a store: their listed states, when they are forgotten, the changes each receives
+// from the others, and that they take turns.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
@@ -16,7 +16,7 @@ import { temporaryFolder } from '../../support/folder.ts'
 const ACTOR = { name: 'test', address: 'local' }
 const postgres = GATE_ENGINES.find(({ engine }) => engine === 'postgres')
 
-test('on the embedded store there is one node, alive, and nothing to hear from others', async () => {
+test('the embedded store has one live node and no changes from others', async () => {
   await using folder = await temporaryFolder()
   const store = await openSqlite({ path: `${folder.path}/test.db`, owner: 'me', node: facts('here') })
 
@@ -34,7 +34,7 @@ if (postgres !== undefined) {
   const opened = (url: string, owner: string, leaseMs = 20_000) =>
     openPostgres({ url, owner, clock: systemClock, leaseMs, node: facts(owner) })
 
-  test('each node lists all with what they say of themselves; one that is silent for a lease is silent; one that ends is gone', async () => {
+  test('each node lists all nodes with their details; one without a renewed lease is silent; one that ends is removed', async () => {
     await using fixture = await openFixture(make, 0n)
     const [one, two] = [await opened(fixture.url, 'one', 400), await opened(fixture.url, 'two', 400)]
     await one.billing.sweep([])
@@ -65,7 +65,7 @@ if (postgres !== undefined) {
     await one.close()
   })
 
-  test('nodes that are silent for a day are forgotten, unless they left something open', async () => {
+  test('nodes that are silent for a day are removed, unless they left rows open', async () => {
     await using fixture = await openFixture(make, 1000n)
     const [one, dead, owing] = await Promise.all(['one', 'dead', 'owing'].map(owner => opened(fixture.url, owner)))
     for (const node of [one!, dead!, owing!]) await node.billing.sweep([])
@@ -88,7 +88,7 @@ if (postgres !== undefined) {
     for (const node of [one!, dead!, owing!]) await node.close()
   })
 
-  test('a node hears of a changed catalog and of keys whose streams are to end, and not of any other revoke', async () => {
+  test('a node receives catalog changes and keys whose streams must end, but no other revoke', async () => {
     await using fixture = await openFixture(make, 0n)
     const node = await opened(fixture.url, 'one')
     const before = await node.nodes.changes()
@@ -131,7 +131,7 @@ if (postgres !== undefined) {
     for (const node of nodes) await node.close()
   })
 
-  test('while one node has its turn, chats of the others are held and settled and hours are summed up', async () => {
+  test('while one node has its turn, the others reserve and settle chats and hours are rolled up', async () => {
     await using fixture = await openFixture(make, 1000n)
     const starting = await opened(fixture.url, 'starting')
 

@@ -1,5 +1,5 @@
-// What every store promises of operators and sessions: one name each, a root that stays, and sessions that are what their
-// operator is at this moment.
+// The contract of operators and sessions: unique names, a permanent root, and sessions with the current rights of their
+// operator.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ENGINES, OPERATOR, openRepositories, type Repositories } from '../../support/engines.ts'
@@ -14,7 +14,7 @@ for (const { engine, open } of ENGINES) {
     return repositories
   }
 
-  test(`${engine}: who bears a token is found by all of its hash, and its use is noted`, async () => {
+  test(`${engine}: the owner of a token is found by its whole hash, and its use is recorded`, async () => {
     await using repositories = await openFixture()
     await add(repositories, 'alice', 'viewer')
 
@@ -26,7 +26,7 @@ for (const { engine, open } of ENGINES) {
     assert.equal((await repositories.operators.get('op_alice'))?.lastUsedAt, repositories.clock.now())
   })
 
-  test(`${engine}: of ten operators of one name that are made at once, one is`, async () => {
+  test(`${engine}: of ten operators created at once with one name, one is created`, async () => {
     await using repositories = await openFixture()
     const made = await Promise.all(
       Array.from({ length: 10 }, (_, i) =>
@@ -52,7 +52,7 @@ for (const { engine, open } of ENGINES) {
     )
   })
 
-  test(`${engine}: the root is neither changed, rotated nor removed by anybody`, async () => {
+  test(`${engine}: the root cannot be changed, rotated or removed`, async () => {
     await using repositories = await openFixture()
 
     assert.equal(await repositories.operators.update('op_root', { role: 'viewer' }, OPERATOR), 'root')
@@ -61,7 +61,7 @@ for (const { engine, open } of ENGINES) {
     assert.equal((await operatorOf(repositories, ROOT_TOKEN))?.role, 'admin')
   })
 
-  test(`${engine}: another configured token ends the sessions of the old one and no others; the same one ends none`, async () => {
+  test(`${engine}: a new configured token ends the sessions of the old one and no others; the same token ends none`, async () => {
     await using repositories = await openFixture()
     await add(repositories, 'alice', 'admin')
     await login(repositories, 'root', ROOT_TOKEN)
@@ -78,7 +78,7 @@ for (const { engine, open } of ENGINES) {
     assert.equal((await operatorOf(repositories, 'another'))?.id, 'op_root')
   })
 
-  test(`${engine}: a session is what its operator is now, and ends with rotation and removal`, async () => {
+  test(`${engine}: a session has the current role of its operator, and ends with rotation and removal`, async () => {
     await using repositories = await openFixture()
     await add(repositories, 'alice', 'admin')
     await add(repositories, 'bob', 'admin')
@@ -98,7 +98,7 @@ for (const { engine, open } of ENGINES) {
     assert.equal(await repositories.operators.remove('op_bob', OPERATOR), undefined)
   })
 
-  test(`${engine}: logins that race with a removal end as sessions of nobody`, async () => {
+  test(`${engine}: logins that race with a removal leave no valid session`, async () => {
     await using repositories = await openFixture()
     for (let round = 0; round < 5; round++) {
       await add(repositories, `r${round}`, 'admin')
@@ -133,7 +133,7 @@ for (const { engine, open } of ENGINES) {
     assert.equal((await repositories.sessions.list({ limit: 9 })).data.length, 0)
   })
 
-  test(`${engine}: of one operator's sessions only the newest stay, and a new login takes the old one's place`, async () => {
+  test(`${engine}: only an operator's newest sessions are kept, and a new login replaces the oldest`, async () => {
     await using repositories = await openFixture()
     for (const name of ['1', '2', '3', '4']) {
       await login(repositories, name, ROOT_TOKEN, { max: 3 })

@@ -1,5 +1,5 @@
-// Reports over a real amount of usage, on every engine: each says what a straightforward look at all rows says, from sums
-// as from rows, and no list reads the whole table.
+// Reports over a realistic amount of usage, on every engine: each equals a direct computation over all rows, from sums
+// and from rows, and no list reads the whole table.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { seedStore } from '../../../bench/seed-store.ts'
@@ -44,7 +44,7 @@ const FILTERS: readonly UsageSpan[] = [
 ]
 
 for (const { engine, open } of ENGINES) {
-  test(`${engine}: reports over ${ROWS} rows are those of the rows, before and after they are summed up`, async t => {
+  test(`${engine}: reports over ${ROWS} rows equal those of the rows, before and after the roll-up`, async t => {
     const clock = manualClock(UNTIL)
     await using repositories = await openRepositories(open, clock)
     await seedStore(repositories.sql, { rows: ROWS, days: DAYS, until: UNTIL, seed: 7 }, () => {})
@@ -52,11 +52,11 @@ for (const { engine, open } of ENGINES) {
     assert.equal(rows.length, ROWS)
 
     await t.test('from rows alone', () => assertSummaries(repositories, rows, FILTERS.slice(0, 3)))
-    // All but the last hours, so that every report is of days, hours and rows.
+    // All but the last hours, so that every report combines days, hours and rows.
     await rollAll(repositories, 3 * HOUR_MS)
     await t.test('from sums', () => assertSummaries(repositories, rows, FILTERS))
 
-    await t.test('a list finds what is there, page after page', async () => {
+    await t.test('a list returns every matching row, page by page', async () => {
       for (const filter of FILTERS) {
         const wanted = rows.filter(row => fits(row, filter)).map(row => row.requestId)
         const found = []
@@ -74,7 +74,7 @@ for (const { engine, open } of ENGINES) {
       }
     })
 
-    await t.test('a list that has to look far asks for many hours at once', async () => {
+    await t.test('a list that has to search far reads many hours per statement', async () => {
       const texts: string[] = []
       const counting: Sql = {
         ...repositories.sql,
@@ -91,7 +91,7 @@ for (const { engine, open } of ENGINES) {
       assert.ok(texts.length < data.length / 8, `${texts.length} statements for ${data.length} rows`)
     })
 
-    await t.test('the overview is that of its rows', async () => {
+    await t.test('the overview equals its rows', async () => {
       const span = { from: ago(30.4), to: ago(0), step: 'day' as const }
       const chats = rows.filter(row => fits(row, span))
 
@@ -127,7 +127,7 @@ for (const { engine, open } of ENGINES) {
     })
 
     await t.test(
-      'low balances are of those who owe, and of those who have little left for what they spend',
+      'low balances lists overdrawn accounts and those with little left relative to their spending',
       async () => {
         const { lowBalances } = await repositories.usage.overview({ from: ago(1), to: ago(0), step: 'hour' })
 
@@ -181,7 +181,7 @@ async function assertSummaries(
   }
 }
 
-// In sums a model that nobody offers has no name; a list finds its rows all the same.
+// In sums an unknown model has no name; a list still finds its rows.
 function fits(row: UsageRow, filter: UsageSpan, models: 'known' | 'all' = 'all'): boolean {
   const model = row.modelServed ?? row.modelRequested
   return (

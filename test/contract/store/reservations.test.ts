@@ -1,12 +1,12 @@
-// What the store promises of the money on the hot path: a row is settled once, a dead owner's row is recovered and may be
-// corrected once, and in a batch each operation succeeds or fails alone.
+// The contract of billing on the hot path: a row is settled once, a dead owner's row is recovered and can be corrected
+// once, and in a batch each operation succeeds or fails alone.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { priceSnapshot } from '../../../src/domain/catalog.ts'
 import { bill, checkpoint, GATE_ENGINES, openFixture } from '../../support/billing-stores.ts'
 
 for (const { engine, make } of GATE_ENGINES) {
-  test(`${engine}: a hold is taken with the row and given back with its settlement, and a second settlement books nothing`, async () => {
+  test(`${engine}: a hold is taken with the row and released with its settlement, and a second settlement books nothing`, async () => {
     await using fixture = await openFixture(make, 1000n)
     const { billing } = fixture.store
 
@@ -24,7 +24,7 @@ for (const { engine, make } of GATE_ENGINES) {
     assert.equal(await billing.settle(bill('never-gated', { prompt: 1 })), 'unknown')
   })
 
-  test(`${engine}: the gate itself refuses a secret whose grace has ended, whatever was remembered of it`, async () => {
+  test(`${engine}: the reservation refuses a secret whose grace period has ended, whatever a cache holds`, async () => {
     await using fixture = await openFixture(make, 1000n)
     const gate = async (requestId: string, graceExpiresAt: number | null) =>
       (await fixture.store.billing.reserve(fixture.ask(requestId, { graceExpiresAt }))).kind
@@ -36,7 +36,7 @@ for (const { engine, make } of GATE_ENGINES) {
     await fixture.store.billing.settle(bill('r2', {}))
   })
 
-  test(`${engine}: what neither hold nor balance covers is owed, and while it is, nothing new is held`, async () => {
+  test(`${engine}: a cost above hold and balance is owed, and blocks new holds until it is paid`, async () => {
     await using fixture = await openFixture(make, 150n)
     const { billing } = fixture.store
     await billing.reserve(fixture.ask('r1'))
@@ -48,7 +48,7 @@ for (const { engine, make } of GATE_ENGINES) {
     assert.ok(verdict.kind === 'insufficient_funds' && verdict.owed === 50n)
   })
 
-  test(`${engine}: a row that a fallback model was answering is recovered under that model and at its price`, async () => {
+  test(`${engine}: a row that a fallback model was answering is recovered with that model and its price`, async () => {
     await using fixture = await openFixture(make, 1000n)
     const dead = fixture.store.billing
     await dead.reserve(fixture.ask('r1'))
@@ -58,7 +58,7 @@ for (const { engine, make } of GATE_ENGINES) {
       `INSERT INTO price (model_id, version, price, created_at) VALUES ('dearer', 'v2', '${own.price}', 1)`,
     )
     dead.checkpoint({ ...checkpoint('r1', { prompt: 5, completion: 7 }), ...own })
-    // Written behind: what is awaited after it is written with it or later.
+    // Written in the background: a later awaited write is committed with it or after it.
     await dead.settle(bill('nobody', {}))
     const next = await fixture.another()
 
@@ -71,7 +71,7 @@ for (const { engine, make } of GATE_ENGINES) {
     )
   })
 
-  test(`${engine}: a mark that was taken back bills nothing, and one that follows bills again`, async () => {
+  test(`${engine}: a withdrawn checkpoint bills nothing, and a later one bills again`, async () => {
     await using fixture = await openFixture(make, 1000n)
     const dead = fixture.store.billing
     for (const id of ['row-0001', 'row-0002']) {
@@ -97,7 +97,7 @@ for (const { engine, make } of GATE_ENGINES) {
     assert.deepEqual(await fixture.ledger(), ['charge -6'])
   })
 
-  test(`${engine}: a sweep recovers the rows of a dead owner at their last checkpoint, and its own only if nobody stands behind them`, async () => {
+  test(`${engine}: a sweep recovers the rows of a dead owner at their last checkpoint, and its own only without a live request`, async () => {
     await using fixture = await openFixture(make, 1000n)
     const dead = fixture.store.billing
     for (const id of ['marked', 'unmarked']) await dead.reserve(fixture.ask(id))
@@ -130,10 +130,10 @@ for (const { engine, make } of GATE_ENGINES) {
     ['less than', { prompt: 5, completion: 1 }, 'correction 12'],
     ['the same as', { prompt: 5, completion: 7 }, undefined],
   ] as const) {
-    test(`${engine}: an owner that was only paused settles its recovered row once: ${what} the checkpoint said`, async () => {
+    test(`${engine}: an owner that was only paused settles its recovered row once: ${what} the checkpoint reported`, async () => {
       await using fixture = await openFixture(make, 1000n)
       const paused = fixture.store.billing
-      // They end in digits of their own, as real ones do: the paused owner still remembers the first as open.
+      // They end in distinct digits, as real ones do: the paused owner still has the first in memory as open.
       const [id, other] = ['row-0001', 'row-0002']
       await paused.reserve(fixture.ask(id))
       paused.checkpoint(checkpoint(id, { prompt: 5, completion: 7 }))
@@ -153,7 +153,7 @@ for (const { engine, make } of GATE_ENGINES) {
     })
   }
 
-  test(`${engine}: one operation that the database rejects fails alone, and its batch is split until it does`, async () => {
+  test(`${engine}: an operation that the database rejects fails alone, after its batch was split`, async () => {
     await using fixture = await openFixture(make, 10_000n)
     const { billing } = fixture.store
     await billing.reserve(fixture.ask('taken'))
@@ -176,7 +176,7 @@ for (const { engine, make } of GATE_ENGINES) {
     assert.equal(await billing.settle(bill('r3', {})), 'settled')
   })
 
-  test(`${engine}: a sweep that meets an unreadable checkpoint fails alone, and what shared its batch is done`, async () => {
+  test(`${engine}: a sweep that meets an unreadable checkpoint fails alone, and the rest of its batch succeeds`, async () => {
     await using fixture = await openFixture(make, 10_000n)
     const { billing } = fixture.store
     await billing.reserve(fixture.ask('unreadable'))
@@ -197,7 +197,7 @@ for (const { engine, make } of GATE_ENGINES) {
     await Promise.all(['unreadable', ...ids].map(id => billing.settle(bill(id, {}))))
   })
 
-  test(`${engine}: a model name with a NUL or half a character in it spoils no neighbour`, async () => {
+  test(`${engine}: a model name with a NUL or a lone surrogate does not fail the rest of its batch`, async () => {
     await using fixture = await openFixture(make, 10_000n)
     const { billing } = fixture.store
     const names = ['good', 'nul\u0000nul', '\ud800', 'x'.repeat(256), 'fine']
@@ -214,7 +214,7 @@ for (const { engine, make } of GATE_ENGINES) {
     assert.equal((await fixture.balance()).spent, 5n)
   })
 
-  test(`${engine}: of a hundred racing holds in shared batches, exactly those that the balance covers are granted`, async () => {
+  test(`${engine}: of a hundred concurrent holds in shared batches, exactly those that the balance covers are granted`, async () => {
     await using fixture = await openFixture(make, 850n)
     const { billing } = fixture.store
 

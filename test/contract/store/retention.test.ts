@@ -1,5 +1,5 @@
-// What the store promises of old usage rows: they go only once their sums are kept and nothing about them is undecided,
-// reports say the same without them, and months to come have their place before their first row does.
+// The contract of old usage rows: they are deleted only once their sums are stored and none of them can still change,
+// reports stay the same without them, and future months have their partition before their first row.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DAY_MS } from '../../../src/domain/key.ts'
@@ -14,20 +14,21 @@ import { manualClock } from '../../support/manual-clock.ts'
 import { rollAll } from '../../support/usage-hours.ts'
 import { addRow } from '../../support/usage-rows.ts'
 
-// A schema's first partition ends with the month in which it was made, so that time begins now and goes on from there: in the middle of
-// the hour, since a row of its first minute is looked for in the hour before as well, which is then summed up and dropped too.
+// A schema's first partition ends with the month in which it was made, so time starts now and advances from there: in
+// the middle of the hour, because a row of its first minute is also searched in the hour before, which is then rolled
+// up and dropped too.
 const NOW = Math.floor(Date.now() / HOUR_MS) * HOUR_MS + HOUR_MS / 2
 const LATER = NOW + 100 * DAY_MS
 const KEEP_DAYS = 30
 
 for (const { engine, open } of ENGINES) {
-  test(`${engine}: rows that are too old go once they are summed up, and every report says the same`, async () => {
+  test(`${engine}: expired rows are deleted once rolled up, and every report stays the same`, async () => {
     await using repositories = await openAt(open, LATER)
     for (let i = 0; i < 30; i++) await addRow(repositories, NOW + i * HOUR_MS, { cost: i, key_id: `key_${i % 3}` })
     const young = await addRow(repositories, LATER - 5 * DAY_MS, { cost: 7 })
     const before = await reports(repositories)
 
-    assert.equal(await drop(engine, repositories), 0, 'nothing is summed up yet')
+    assert.equal(await drop(engine, repositories), 0, 'nothing is rolled up yet')
     await rollAll(repositories)
     assert.ok((await drop(engine, repositories)) >= 30)
 
@@ -38,7 +39,7 @@ for (const { engine, open } of ENGINES) {
     assert.equal((await repositories.usage.list({ limit: 9, outcome: 'completed' })).data.length, 1)
   })
 
-  test(`${engine}: names that nobody offered go with the rows of their hour`, async () => {
+  test(`${engine}: names of unknown models are deleted with the rows of their hour`, async () => {
     await using repositories = await openAt(open, LATER)
     for (const at of [NOW, LATER - 5 * DAY_MS]) {
       await addRow(repositories, at, { model_requested: `m${at}`, outcome: 'refused', error_code: 'model_not_found' })
@@ -54,7 +55,7 @@ for (const { engine, open } of ENGINES) {
     )
   })
 
-  test(`${engine}: an hour with a changed, an open or a lately recovered row keeps its rows`, async () => {
+  test(`${engine}: an hour with a changed, an open or a recently recovered row keeps its rows`, async () => {
     await using repositories = await openAt(open, LATER)
     const id = await addRow(repositories, NOW, {
       state: 'recovered',
@@ -67,7 +68,7 @@ for (const { engine, open } of ENGINES) {
     assert.equal(await drop(engine, repositories), 0, 'its owner may come back')
     await repositories.sql.run('UPDATE usage SET finished_at = $1 WHERE request_id = $2', [LATER - 2 * DAY_MS, id])
     await repositories.sql.run('UPDATE usage_rolled SET mark = mark + 1 WHERE hour = $1', [Math.floor(NOW / HOUR_MS)])
-    assert.equal(await drop(engine, repositories), 0, 'its sums are not true')
+    assert.equal(await drop(engine, repositories), 0, 'its sums are outdated')
     await rollAll(repositories)
     await repositories.sql.run(`UPDATE usage SET state = 'open' WHERE request_id = $1`, [id])
     assert.equal(await drop(engine, repositories), 0, 'it is open')
@@ -77,7 +78,7 @@ for (const { engine, open } of ENGINES) {
     assert.equal(await repositories.usage.get(id), undefined)
   })
 
-  test(`${engine}: a row that comes into an hour whose rows are gone is counted beside its sums, and stays`, async () => {
+  test(`${engine}: a row written into an hour whose rows are deleted is counted in addition to its sums, and kept`, async () => {
     await using repositories = await openAt(open, LATER)
     await addRow(repositories, NOW, { cost: 5 })
     await addRow(repositories, LATER - DAY_MS)
@@ -97,7 +98,7 @@ for (const { engine, open } of ENGINES) {
     assert.equal((await repositories.usage.get(id))?.cost, 3n)
   })
 
-  test(`${engine}: a span that cuts an hour whose rows are gone takes in all of it, and the overview says so`, async () => {
+  test(`${engine}: a range that cuts an hour whose rows are deleted includes all of it, and the overview reports so`, async () => {
     await using repositories = await openAt(open, LATER)
     const first = Math.floor(NOW / HOUR_MS) * HOUR_MS
     const [start, end] = [first + 0.5 * HOUR_MS, first + 2.5 * HOUR_MS]
@@ -135,7 +136,7 @@ for (const { engine, open } of ENGINES) {
 
   if (engine !== 'postgres') continue
 
-  test('postgres: months to come have their partitions, and what came too early is brought into its own', async () => {
+  test('postgres: future months have partitions, and rows that came too early are moved into theirs', async () => {
     await using repositories = await openAt(open, NOW)
     await makePartitions(repositories.sql)
     const made = await partitionsOf(repositories)
@@ -154,7 +155,7 @@ for (const { engine, open } of ENGINES) {
     assert.equal((await repositories.usage.list({ limit: 9 })).data.length, 2)
   })
 
-  test('postgres: a request is found in its own partition alone, and open rows by their index', async () => {
+  test('postgres: a request is found in its own partition only, and open rows by their index', async () => {
     await using repositories = await openAt(open, NOW)
     await makePartitions(repositories.sql)
 

@@ -1,5 +1,5 @@
-// What the store promises of searches and lists: they take nothing from the requests that go through the gate meanwhile, show
-// what was committed before they were asked for, and wait for no other report.
+// The contract of searches and lists: they do not slow down reservations, show everything committed before they
+// started, and wait for no other report.
 import assert from 'node:assert/strict'
 import { randomUUIDv7 } from 'node:crypto'
 import { test } from 'node:test'
@@ -8,13 +8,13 @@ import { openSqlite } from '../../../src/store/sqlite/sqlite.ts'
 import { bill, type Fixture, GATE_ENGINES, newKey, openFixture } from '../../support/billing-stores.ts'
 import { ENGINES, OPERATOR, openRepositories } from '../../support/engines.ts'
 
-// As many as the slower of the two takes in a test's time; on Postgres each is checked against its account and its key.
+// As many as the slower engine handles in a test's time; on Postgres each is checked against its account and its key.
 const KEYS: Readonly<Record<string, number>> = { sqlite: 200_000, postgres: 40_000 }
 const FEW_KEYS = 30_000
 const REQUESTS = 40
 
 for (const { engine, make } of GATE_ENGINES) {
-  test(`${engine}: searches over ${KEYS[engine]} keys delay no request, and others read on`, async () => {
+  test(`${engine}: searches over ${KEYS[engine]} keys delay no request, and other reads continue`, async () => {
     await using fixture = await openFixture(make, 1_000_000n)
     await fillKeys(engine, fixture, KEYS[engine])
     const { store } = fixture
@@ -33,8 +33,8 @@ for (const { engine, make } of GATE_ENGINES) {
     })
     await Promise.all(searches)
 
-    assert.equal(typeof created === 'object' && created.id, data[0]?.id, 'a key is listed as soon as it was created')
-    // On a busy machine one request may be late; in the thread of the search every one would wait for a whole search.
+    assert.equal(typeof created === 'object' && created.id, data[0]?.id, 'a key is listed as soon as it is created')
+    // On a busy machine one request may be late; in the search's thread every request would wait for a whole search.
     const delay = percentile(meanwhile, 0.5) - percentile(alone, 0.5)
     assert.ok(delay < 20, `${delay} ms later than alone (search: ${searchMs} ms)`)
     assert.ok(Math.max(...meanwhile) < searchMs / 2, `one took ${Math.max(...meanwhile)} ms, a search ${searchMs} ms`)
@@ -43,7 +43,7 @@ for (const { engine, make } of GATE_ENGINES) {
 }
 
 for (const { engine, open } of ENGINES) {
-  test(`${engine}: a search finds what lies far behind, page by page, and takes its wildcards for letters`, async () => {
+  test(`${engine}: a search finds matches many pages away, page by page, and takes wildcards literally`, async () => {
     await using repositories = await openRepositories(open)
     await repositories.accounts.create({ id: 'acct', name: 'test' }, OPERATOR)
     await repositories.accounts.create({ id: 'acct_other', name: 'other' }, OPERATOR)
@@ -68,7 +68,7 @@ for (const { engine, open } of ENGINES) {
   })
 }
 
-test('sqlite: a report past its time limit is given up, and the next one is served', async () => {
+test('sqlite: a report beyond its time limit is aborted, and the next one is served', async () => {
   await using fixture = await openFixture(GATE_ENGINES[0]!.make, 0n)
   await fillKeys('sqlite', fixture, FEW_KEYS)
   const reports = { msMax: 5, statementMsMax: 60_000, waitingMax: 3 }
@@ -88,10 +88,10 @@ test('sqlite: a report past its time limit is given up, and the next one is serv
   assert.match(String(words[3]), /too many queued reports/)
 })
 
-test('sqlite: a reader that is silent past the limit is replaced', async () => {
+test('sqlite: an unresponsive reader is replaced after the time limit', async () => {
   await using fixture = await openFixture(GATE_ENGINES[0]!.make, 0n)
   await fillKeys('sqlite', fixture, FEW_KEYS)
-  // No statement may take any time at all: whatever is asked for finds its thread silent.
+  // With no time allowed for a statement, every query finds its thread unresponsive.
   const reports = { msMax: 0, statementMsMax: 1, waitingMax: 3 }
   const store = await openSqlite({ path: fixture.url, owner: 'second', reports })
 

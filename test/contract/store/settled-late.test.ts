@@ -1,5 +1,5 @@
-// A row that was recovered while its request still ran is settled late: whatever price its checkpoint named, it has the price of
-// the model that served in the end, so that its cost can be recomputed from the row alone.
+// A row that was recovered while its request still ran is settled late: whatever price its checkpoint named, it gets
+// the price of the model that served in the end, so that its cost can be recomputed from the row alone.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Model, priceSnapshot, readPriceSnapshot } from '../../../src/domain/catalog.ts'
@@ -14,7 +14,7 @@ import { bill, GATE_ENGINES, openFixture, PRICES } from '../../support/billing-s
 const DEARER = { prompt: 3000n, completion: 4000n, cacheRead: 3000n, cacheWrite: 3000n, request: 5000n }
 const FIRST = modelOf('m', 'v1', PRICES)
 const FALLBACK = modelOf('dearer', 'v2', DEARER)
-// They end in digits of their own, as real ones do: the paused owner still remembers the row as open.
+// They end in distinct digits, as real ones do: the paused owner still has the row in memory as open.
 const ID = 'row-0001'
 
 for (const { engine, make } of GATE_ENGINES) {
@@ -34,7 +34,7 @@ for (const { engine, make } of GATE_ENGINES) {
         await billing.reserve(fixture.ask(ID))
         const held = heldRow()
         if (marked !== undefined) markOnce(held, marked, billing)
-        // Written behind: what is awaited after it is written with it or later.
+        // Written in the background: a later awaited write is committed with it or after it.
         await billing.settle(bill('nobody', {}))
         const odd: string[] = []
 

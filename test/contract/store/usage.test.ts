@@ -1,4 +1,4 @@
-// What the store promises of its reports over usage rows, on every engine.
+// The contract of reports over usage rows, on every engine.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -17,7 +17,7 @@ const START = Date.UTC(2026, 0, 1)
 const UNKNOWN = { outcome: 'refused', error_code: 'model_not_found' }
 
 for (const { engine, open } of ENGINES) {
-  test(`${engine}: a row is read back whole, and only by the key it belongs to`, async () => {
+  test(`${engine}: a row is read back completely, and only by its own key`, async () => {
     await using repositories = await openRepositories(open)
     const attempts = [{ provider: 'a', model: 'm', outcome: 'completed', status: 200, ms: 12 }]
     const id = await addRow(repositories, START, {
@@ -35,7 +35,7 @@ for (const { engine, open } of ENGINES) {
     assert.equal(await repositories.usage.get('nothing'), undefined)
   })
 
-  test(`${engine}: the list holds chat rows unless the endpoint says otherwise`, async () => {
+  test(`${engine}: the list contains chat rows unless another endpoint is given`, async () => {
     await using repositories = await openRepositories(open)
     await addRow(repositories, START)
     await addRow(repositories, START, { endpoint: 'models' })
@@ -45,7 +45,7 @@ for (const { engine, open } of ENGINES) {
     assert.deepEqual([await count(), await count('models'), await count('all')], [1, 1, 2])
   })
 
-  test(`${engine}: a time range takes its first millisecond and leaves its last, and scans the primary key`, async () => {
+  test(`${engine}: a time range includes its start and excludes its end, and scans the primary key`, async () => {
     await using repositories = await openRepositories(open)
     const ids: string[] = []
     for (const at of [START - 1, START, START + 999, START + 1000]) ids.push(await addRow(repositories, at))
@@ -62,7 +62,7 @@ for (const { engine, open } of ENGINES) {
     assert.match(String(plan[0]?.detail), /SEARCH usage USING PRIMARY KEY \(request_id>\? AND request_id<\?\)/)
   })
 
-  test(`${engine}: pages of any size give every row once, newest first, under any filter`, async () => {
+  test(`${engine}: pages of any size return every row once, newest first, with any filter`, async () => {
     await using repositories = await openRepositories(open)
     const rows: { id: string; key: string; model: string }[] = []
     for (let i = 0; i < 40; i++) {
@@ -88,10 +88,11 @@ for (const { engine, open } of ENGINES) {
     )
   })
 
-  test(`${engine}: pages are in the order of ids where these lie beside the hours of their rows`, async () => {
+  test(`${engine}: pages are ordered by id where ids and hours of rows disagree`, async () => {
     await using repositories = await openRepositories(open, manualClock(START + 4 * DAY_MS))
     const rows: { id: string; key: string; model: string }[] = []
-    // Around the ends of some hours, in days with nothing between them, each id up to 50 seconds before or after its row.
+    // Around the ends of some hours, on days with nothing between them, each id up to 50 seconds before or after its
+    // row.
     for (let i = 0; i < 90; i++) {
       const [key, model] = [`key_${i % 4}`, i % 7 === 0 ? 'rare' : 'm']
       const at = START + (i % 3) * 30 * HOUR_MS + (i % 5) * HOUR_MS + ((i * 7919) % 80_000) - 40_000
@@ -132,7 +133,7 @@ for (const { engine, open } of ENGINES) {
     }
   })
 
-  test(`${engine}: for a quiet hour no row of the busy minute beside it is read`, async () => {
+  test(`${engine}: a page of a quiet hour reads no row of the adjacent busy minute`, async () => {
     await using repositories = await openRepositories(open, manualClock(START + DAY_MS))
     for (let i = 0; i < 60; i++) await addRow(repositories, START + HOUR_MS - 60 + i)
     const wanted = await addRow(repositories, START + HOUR_MS + 10)
@@ -153,7 +154,7 @@ for (const { engine, open } of ENGINES) {
     assert.ok(Math.max(...reads) <= 21, `${Math.max(...reads)} rows were read for a page of 20`)
   })
 
-  test(`${engine}: a page looks at so many rows and no more, and goes on where it stopped`, async () => {
+  test(`${engine}: a page reads a bounded number of rows and continues where it stopped`, async () => {
     await using repositories = await openRepositories(open)
     const ids: string[] = []
     for (let i = 0; i < 25; i++) {
@@ -172,7 +173,7 @@ for (const { engine, open } of ENGINES) {
       [[ids[12]], true, ids[6]],
       [[ids[2]], false, null],
     ])
-    assert.deepEqual((await list(undefined, 13)).next, null, 'it has seen them all')
+    assert.deepEqual((await list(undefined, 13)).next, null, 'it has read all of them')
     assert.deepEqual((await list(undefined, 12)).next, ids[2])
     const full = await repositories.usage.list({ limit: 3, keyId: 'key_1', lookMax: 5 })
     assert.deepEqual([full.data.length, full.hasMore, full.next], [3, true, ids[20]])
@@ -183,7 +184,7 @@ for (const { engine, open } of ENGINES) {
       lookMax: 5,
       from: START + 120_000,
     })
-    assert.deepEqual([recent.data.length, recent.hasMore], [0, false], 'what is too old is not looked at')
+    assert.deepEqual([recent.data.length, recent.hasMore], [0, false], 'rows that are too old are not read')
     if (engine !== 'sqlite') return
     const plan = await repositories.sql.all(
       `EXPLAIN QUERY PLAN SELECT request_id FROM usage WHERE key_id = 'k' AND request_id < 'b'
@@ -192,7 +193,7 @@ for (const { engine, open } of ENGINES) {
     assert.match(String(plan[0]?.detail), /SEARCH usage USING COVERING INDEX usage_key/)
   })
 
-  test(`${engine}: every summary adds up to the same sums, however it is grouped`, async () => {
+  test(`${engine}: every summary has the same total for any grouping`, async () => {
     await using repositories = await openRepositories(open)
     let total = 0n
     for (let i = 0; i < 60; i++) {

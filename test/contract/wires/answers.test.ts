@@ -1,5 +1,5 @@
-// What every wire promises, whichever vendor is at its end: the same request gives the same answer in OpenAI's words. The
-// vendors are @copilotkit/aimock's, which nobody here wrote and which journals what it understood.
+// The contract of every provider protocol: the same request gives the same answer in OpenAI's format. The vendors are
+// simulated by @copilotkit/aimock, a third-party mock that journals what it understood.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Fixture } from '@copilotkit/aimock'
@@ -97,14 +97,14 @@ for (const { kind, model } of WIRES) {
     assert.equal(answer.status, 200, answer.text)
     const { chunks, content, done } = answer.sse
     for (const chunk of chunks) assertChunk(chunk)
-    assert.ok(chunks.length > 4, 'it came in pieces')
+    assert.ok(chunks.length > 4, 'it arrived in pieces')
     assert.deepEqual([content, done, finishOf(chunks)], [TEXT, true, 'stop'])
     assert.deepEqual(countsOf(chunks.at(-1)?.usage), [12, 10, 22])
     assert.equal(answer.trailers['x-svc-cost'], '0.00013')
     assert.equal(understood().stream, true)
   })
 
-  test(`${kind}: instructions of both names arrive as the system's, and the cap arrives`, async () => {
+  test(`${kind}: system and developer messages arrive as system instructions, and the output cap arrives`, async () => {
     const messages = [
       { role: 'system', content: 'Be brief.' },
       { role: 'developer', content: [{ type: 'text', text: 'Be kind.' }] },
@@ -120,7 +120,7 @@ for (const { kind, model } of WIRES) {
     if (kind !== 'bedrock') assert.equal(understood().max_tokens, 77)
   })
 
-  test(`${kind}: a call of a tool, and its result on the way back`, async () => {
+  test(`${kind}: a tool call, and its result in the next request`, async () => {
     const asked = await ask('call a tool', { tools, tool_choice: 'auto' })
 
     assert.equal(asked.status, 200, asked.text)
@@ -144,7 +144,7 @@ for (const { kind, model } of WIRES) {
     assert.equal((told.body as unknown as Completion).choices[0]?.message.content, 'It is cold.')
   })
 
-  test(`${kind}: two calls in a stream have their own numbers, names and arguments`, async () => {
+  test(`${kind}: two tool calls in a stream have their own indexes, names and arguments`, async () => {
     const { status, sse, text } = await ask('call two tools', { ...streamed, tools })
 
     assert.equal(status, 200, text)
@@ -161,7 +161,7 @@ for (const { kind, model } of WIRES) {
     assert.equal(new Set(calls.map(({ id }) => id)).size, 2)
   })
 
-  test(`${kind}: an answer in the form of a schema`, async () => {
+  test(`${kind}: an answer that follows a schema`, async () => {
     const schema = {
       type: 'object',
       properties: { city: { type: 'string' } },
@@ -176,7 +176,7 @@ for (const { kind, model } of WIRES) {
     assert.deepEqual(JSON.parse((body as unknown as Completion).choices[0]?.message.content ?? ''), { city: 'Oslo' })
   })
 
-  test(`${kind}: an answer that was cut off by its cap says so`, async () => {
+  test(`${kind}: an answer cut off by its cap has finish_reason length`, async () => {
     const whole = await ask('say too much')
     const stream = await ask('say too much', streamed)
 
@@ -184,9 +184,9 @@ for (const { kind, model } of WIRES) {
     assert.equal(finishOf(stream.sse.chunks), 'length')
   })
 
-  // aimock's Cohere says its thoughts in a block that Cohere does not have; its real shape is in wires-recorded.test.ts.
+  // aimock's Cohere sends reasoning in a block that Cohere does not have; the real format is in wires-recorded.test.ts.
   if (kind !== 'cohere') {
-    test(`${kind}: thoughts are told apart from words`, async () => {
+    test(`${kind}: reasoning is separated from content`, async () => {
       const whole = await ask('think', { reasoning_effort: 'low' })
       const { status, sse, text } = await ask('think', { ...streamed, reasoning_effort: 'low' })
 
@@ -202,14 +202,14 @@ for (const { kind, model } of WIRES) {
   for (const form of [{}, { stream: true }]) {
     const name = 'stream' in form ? 'a stream' : 'JSON'
 
-    test(`${kind}: ${name} that the upstream refuses is the caller's error, in the upstream's words without addresses`, async () => {
+    test(`${kind}: ${name} that the upstream rejects is the caller's error, with the upstream's message without addresses`, async () => {
       const answer = await ask('be wrong', form)
 
       assertRefusal(answer, 'upstream_rejected')
       assert.match(answer.text, /temperature is too hot, ask \[address\]/)
     })
 
-    test(`${kind}: ${name} from an upstream that does not know us, is limited, busy or broken`, async () => {
+    test(`${kind}: ${name} from an upstream that rejects our key, is rate-limited, overloaded or failing`, async () => {
       assertRefusal(await ask('know me not', form), 'all_providers_failed')
       const limited = await ask('be limited', form)
       assertRefusal(limited, 'provider_unavailable')
@@ -219,7 +219,7 @@ for (const { kind, model } of WIRES) {
     })
   }
 
-  test(`${kind}: what could not be said is named, as JSON and as a stream`, async () => {
+  test(`${kind}: unsupported parameters are reported, as JSON and as a stream`, async () => {
     const content = [{ type: 'text', text: 'say it', cache_control: { type: 'ephemeral', ttl: '5m' } }]
     const messages = [{ role: 'user', name: 'bob', content }]
     const asked = { logprobs: true, seed: 1, top_k: 5, user: 'u', session_id: 's', parallel_tool_calls: false, odd: 1 }
@@ -232,7 +232,7 @@ for (const { kind, model } of WIRES) {
     assert.deepEqual(ignoredOf(stream.headers), IGNORED[kind].filter(name => name !== 'response_format').toSorted())
   })
 
-  test(`${kind}: a cache that is kept for an hour has no price and is refused before anybody is called`, async () => {
+  test(`${kind}: a one-hour cache has no price and is refused before any upstream call`, async () => {
     const before = aimock.requests.length
     const content = [{ type: 'text', text: 'say it', cache_control: { type: 'ephemeral', ttl: '1h' } }]
 
@@ -243,7 +243,7 @@ for (const { kind, model } of WIRES) {
   })
 
   if (kind !== 'openai') {
-    test(`${kind}: several choices are refused before anybody is called`, async () => {
+    test(`${kind}: several choices are refused before any upstream call`, async () => {
       const before = aimock.requests.length
 
       const answer = await ask('say it', { n: 2 })

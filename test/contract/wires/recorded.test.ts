@@ -1,5 +1,5 @@
-// Answers in each vendor's own documented shape, with what mocks leave out: tokens that came from a cache or went into it,
-// tokens that were thought, signatures, and ids.
+// Answers in each vendor's documented format, with what mocks leave out: cached tokens, cache writes, reasoning tokens,
+// signatures and ids.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import * as anthropic from '../../fixtures/wires/anthropic.ts'
@@ -59,7 +59,7 @@ const tools = [{ type: 'function', function: { name: 'weather', parameters: { ty
 for (const [kind, json, stream, expected] of RECORDINGS) {
   const ask = (more: object = {}) => gateway.chat({ model: `test/${kind}`, tools, ...more })
 
-  test(`${kind}: a recorded answer says all that it says, in OpenAI's words`, async () => {
+  test(`${kind}: a recorded answer is translated completely into OpenAI's format`, async () => {
     vendor.next(json)
 
     const answer = await ask()
@@ -78,7 +78,7 @@ for (const [kind, json, stream, expected] of RECORDINGS) {
     await assertBooked(answer.headers['x-request-id'], expected)
   })
 
-  test(`${kind}: a recorded stream says the same`, async () => {
+  test(`${kind}: a recorded stream gives the same`, async () => {
     vendor.next(stream)
 
     const answer = await ask({ stream: true, stream_options: { include_usage: true } })
@@ -134,7 +134,7 @@ function deltasOf(chunks: readonly StreamChunk[]): readonly Delta[] {
   return chunks.flatMap(chunk => chunk.choices.map(choice => choice.delta as unknown as Delta))
 }
 
-// As a client puts them together: pieces of one index are one.
+// As a client assembles them: pieces of one index belong together.
 function mergedDetails(deltas: readonly Delta[]): readonly Detail[] | undefined {
   const merged: Detail[] = []
   for (const detail of deltas.flatMap(delta => delta.reasoning_details ?? [])) {

@@ -1,5 +1,5 @@
-// What leaves for a vendor: the caller's request in the vendor's words, by the key that was configured, with no more output
-// asked for than was held, and with everything that could not be said named.
+// Requests to a vendor: the caller's request in the vendor's format, with the configured key, with at most the held
+// output requested, and with every unsupported parameter reported.
 import assert from 'node:assert/strict'
 import { createHash, createHmac } from 'node:crypto'
 import { after, test } from 'node:test'
@@ -11,7 +11,7 @@ import { startVendor } from '../../support/vendor.ts'
 import { WIRES, wiresConfig } from '../../support/wires.ts'
 
 const SDK = WIRES.filter(({ kind }) => kind !== 'openai')
-// What an operator's shell may hold is nobody's business here.
+// Variables of the operator's shell must not matter here.
 const AMBIENT = {
   ANTHROPIC_API_KEY: 'ambient',
   ANTHROPIC_BASE_URL: 'http://127.0.0.1:1',
@@ -69,7 +69,7 @@ after(async () => {
   await vendor[Symbol.asyncDispose]()
 })
 
-// Every answer is an error: what counts is what was sent.
+// Every answer is an error: only the sent request matters.
 async function sent(model: string, request: object = {}) {
   const before = vendor.requests.length
   vendor.next({ status: 500, pieces: ['{}'] })
@@ -178,17 +178,17 @@ const SAID: Readonly<Record<string, readonly Said[]>> = {
 }
 
 for (const { kind, apiKey } of SDK) {
-  test(`${kind}: a request with everything in it arrives in the vendor's words`, async () => {
+  test(`${kind}: a request with every feature arrives in the vendor's format`, async () => {
     const { body, headers } = await sent(`test/${kind}`, RICH)
 
     for (const [path, value] of SAID[kind] ?? []) assert.deepEqual(at(body, path), value, path)
-    assert.ok(!JSON.stringify(body).includes('unsigned'), 'a thought that nobody signed')
-    assert.ok(!JSON.stringify(body).includes('alice'), "a user's name in the clear")
+    assert.ok(!JSON.stringify(body).includes('unsigned'), 'an unsigned reasoning block')
+    assert.ok(!JSON.stringify(body).includes('alice'), "a user's name in plain text")
     assert.equal(headers['user-agent'], 'turnpike')
     assert.match(String(headers['x-request-id']), /^[0-9a-f-]{36}$/)
   })
 
-  test(`${kind}: it knows us by the configured key, and by nothing that lies about in the environment`, async () => {
+  test(`${kind}: it authenticates with the configured key, and with nothing from the environment`, async () => {
     const { headers } = await sent(`test/${kind}`)
 
     const shown = { anthropic: 'x-api-key', google: 'x-goog-api-key', vertex: 'x-goog-api-key' }[kind as string]
@@ -200,7 +200,7 @@ for (const { kind, apiKey } of SDK) {
   })
 }
 
-test('Bedrock by access key: the signature is right, for its region, with its session', async () => {
+test('Bedrock by access key: the signature is valid, for its region, with its session', async () => {
   const { headers, path, text } = await sent('test/signed')
 
   const date = String(headers['x-amz-date'])
@@ -233,7 +233,7 @@ for (const [provider, model] of thinkers) {
     { reasoning: { max_tokens: 1_000_000 } },
   ]) {
     for (const max_tokens of [1, 1200, 4096]) {
-      test(`${provider} ${model}: with ${JSON.stringify(wish)} and ${max_tokens} tokens no more is asked for than was held`, async () => {
+      test(`${provider} ${model}: with ${JSON.stringify(wish)} and ${max_tokens} tokens the request asks for at most the held output`, async () => {
         const { body } = await sent(`think/${model}`, { ...wish, max_tokens })
 
         const cap = ['max_tokens', 'generationConfig.maxOutputTokens', 'inferenceConfig.maxTokens']
@@ -258,26 +258,26 @@ const REFUSED: readonly (readonly [what: string, kinds: readonly string[], reque
   ['functions instead of tools', ['anthropic'], { functions: [{ name: 'f' }] }, /send tools/],
   ['a tool of another type', ['google'], { tools: [{ type: 'custom', custom: { name: 'f' } }] }, /type custom/],
   [
-    'a choice of tools that it does not know',
+    'an unknown tool choice',
     ['cohere'],
     { ...pick('tools'), tool_choice: { type: 'allowed_tools' } },
     /tool_choice must be/,
   ],
-  ['an effort that nobody knows', ['bedrock'], { reasoning_effort: 'heroic' }, /reasoning_effort must be one of/],
-  ['a form without its schema', ['vertex'], { response_format: { type: 'json_schema' } }, /must be a JSON schema/],
+  ['an unknown effort', ['bedrock'], { reasoning_effort: 'heroic' }, /reasoning_effort must be one of/],
   [
-    'a picture by its address',
-    ['google', 'vertex', 'bedrock'],
-    picture('https://pictures.example/a.png'),
-    /data: URLs/,
+    'a response format without its schema',
+    ['vertex'],
+    { response_format: { type: 'json_schema' } },
+    /must be a JSON schema/,
   ],
+  ['an image by URL', ['google', 'vertex', 'bedrock'], picture('https://pictures.example/a.png'), /data: URLs/],
   ['a sound', ['anthropic', 'bedrock', 'cohere'], sound(), /does not support audio/],
-  ['a file that is no text', ['cohere'], file('a.pdf'), /text files only/],
-  ['a file that it cannot read', ['anthropic'], file('a.html'), /not supported/],
+  ['a file that is not text', ['cohere'], file('a.pdf'), /text files only/],
+  ['a file of an unsupported type', ['anthropic'], file('a.html'), /not supported/],
 ]
 for (const [what, kinds, request, words] of REFUSED) {
   for (const kind of kinds) {
-    test(`${kind}: ${what} is refused in words, and nobody is called`, async () => {
+    test(`${kind}: ${what} is refused with a message, and no upstream is called`, async () => {
       const before = vendor.requests.length
 
       const answer = await gateway.chat({ model: `test/${kind}`, ...request })
@@ -289,7 +289,7 @@ for (const [what, kinds, request, words] of REFUSED) {
   }
 }
 
-test('a picture by its address is handed on where the vendor fetches it', async () => {
+test('an image URL is passed on if the vendor fetches it', async () => {
   const url = 'https://pictures.example/a.png'
 
   const { body } = await sent('test/anthropic', picture(url))
@@ -299,13 +299,13 @@ test('a picture by its address is handed on where the vendor fetches it', async 
   assert.equal(at(other, 'messages.0.content.0.image_url.url'), url)
 })
 
-test('a sound reaches those that hear', async () => {
+test('audio reaches models that accept it', async () => {
   const { body } = await sent('test/vertex', sound())
 
   assert.deepEqual(at(body, 'contents.0.parts.0.inlineData'), { mimeType: 'audio/wav', data: 'AAAA' })
 })
 
-test('a form without a schema reaches those that know it', async () => {
+test('a JSON format without a schema reaches vendors that support it', async () => {
   const response_format = { type: 'json_object' }
 
   assert.equal(
@@ -317,7 +317,7 @@ test('a form without a schema reaches those that know it', async () => {
   })
 })
 
-test('a schema reaches everybody, natively or as a tool', async () => {
+test('a schema reaches every vendor, natively or as a tool', async () => {
   const response_format = { type: 'json_schema', json_schema: { name: 'x', schema } }
 
   for (const { kind } of SDK) {

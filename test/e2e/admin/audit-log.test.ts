@@ -1,4 +1,4 @@
-// The log as a journal: each request's line bears the cost that its caller was told, and `turnpike audit --log` compares
+// The log as a journal: each request's line has the cost reported to its caller, and `turnpike audit --log` compares
 // the lines with the rows.
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
@@ -13,7 +13,7 @@ const { gateway, upstream } = await openFixture()
 const { secret } = await gateway.createKey()
 const file = (name: string) => join(dirname(gateway.configFile), name)
 
-// By request id: what the callers of one request of each kind were told.
+// By request id: what the callers of one request of each kind received.
 const told = new Map<string, string>()
 
 test('every request has one log line with the cost reported to its caller', async () => {

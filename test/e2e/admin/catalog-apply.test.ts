@@ -66,7 +66,7 @@ test('a changed setting that needs a restart is named, and no other', async () =
   const all = await named(other)
   const none = await named({})
 
-  assert.deepEqual(Object.keys(other).toSorted(), [...FILE_SETTINGS].sort(), 'a new setting belongs into this test')
+  assert.deepEqual(Object.keys(other).toSorted(), [...FILE_SETTINGS].sort(), 'a new setting must be added to this test')
   assert.deepEqual([...all].sort(), [...FILE_SETTINGS].sort())
   assert.deepEqual(none, [])
 })
@@ -147,7 +147,7 @@ test('a superseded file is not applied at start, only by apply', async () => {
   await gateway.restart()
 
   const isWarning = (line: Loose) => String(line.level) === 'warn' && /superseded/.test(String(line.msg))
-  await until('it says so', () => gateway.logs.some(isWarning))
+  await until('it is logged', () => gateway.logs.some(isWarning))
   assert.equal(await listed(gateway, 'test/m1'), undefined)
   // The newer catalog is in force, with the credentials of the same provider.
   assert.equal((await gateway.chat({ model: 'test/m2' })).status, 200)

@@ -1,5 +1,5 @@
-// Providers entered through the API, with a real upstream behind them: secrets at rest, over restarts and under another
-// key, and addresses that are looked at again when it comes to connecting.
+// Providers created through the API, with a real upstream: secrets at rest, across restarts and with another encryption
+// key, and addresses that are checked again when connecting.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { dirname } from 'node:path'
@@ -61,7 +61,7 @@ test('a wrong encryption key stops the start; with the previous key everything i
       ...gateway.storeEnv,
       TURNPIKE_ADMIN_TOKEN: gateway.adminToken,
       TURNPIKE_ENCRYPTION_KEY: next,
-      // The servers of tests need not be durable, and the gateway warns of that.
+      // Test servers need not be durable, which the gateway warns about.
       TURNPIKE_LOG_LEVEL: 'error',
     })
 
@@ -114,7 +114,7 @@ test('an address that has become private is not connected to, by IP, by name or 
       assert.deepEqual([status, body.error?.code], [502, 'all_providers_failed'])
       assert.equal(upstream.journal.length, seen)
       const told = () => gateway.logs.filter(line => /ENOTPUBLIC/.test(String(line.why))).length
-      await until('the log says why', () => told() > at)
+      await until('the log has the reason', () => told() > at)
     })
   }
   const refused = await gateway.admin('PATCH', '/providers/own', { base_url: `${upstream.url}/other` })

@@ -1,5 +1,5 @@
-// What a configuration file must not do to the catalog in force: call without a secret, take everything away by accident,
-// take a name from an operator's model, or leave in the store what a placeholder brought in.
+// What a configuration file must not do to the catalog in force: call without a secret, remove everything by accident,
+// take a name from an operator's model, or store the value of a placeholder.
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { test } from 'node:test'
@@ -95,7 +95,7 @@ test("apply refuses a file that redefines an operator's model; a start ignores t
   await gateway.restart()
   assert.deepEqual(await servedBy('mine'), 'of-operator')
 
-  // Once the operator lets go, the file has it.
+  // Once the operator deletes it, the file's model is used.
   assert.equal((await gateway.admin('DELETE', '/models/own%2Fm')).status, 200)
   assert.equal((await cli(gateway, ['apply'])).code, 0)
   assert.deepEqual(await servedBy('mine'), 'm1')
@@ -119,7 +119,7 @@ test('an apply refused for a name leaves every secret unchanged', async () => {
   await gateway.writeConfig({ providers: provider('second-secret'), models: [standardModel({ aliases: ['mine'] })] })
 
   assert.equal((await cli(gateway, ['apply'])).code, 2)
-  // Whatever an operator does next reads the catalog again, and must not bring the refused file's secrets in.
+  // The operator's next change reads the catalog again, and must not include the secrets of the refused file.
   assert.equal((await gateway.admin('POST', '/models', standardModel({ id: 'own/other' }))).status, 201)
   for (const model of ['test/m1', 'own/other']) assert.equal((await gateway.chat({ model })).status, 200)
 
@@ -144,12 +144,12 @@ test('the value of a placeholder is used and not stored, in providers and in mod
     ],
   })
   const env = {
-    // The parser of addresses writes the letter and the blank anew, and a host in small letters.
+    // The URL parser encodes the letter and the space, and lowercases the host.
     BASE: `${upstream.url}/é x/${secret}`,
     HOST: 'Placeholder-CANARY-5512.Example',
     REGION: 'placeholder-canary-5512',
     TENANT: `tenant-${secret}`,
-    // Usage rows name it: they say who was called.
+    // Usage rows name it: they record which provider was called.
     DEPLOYMENT: 'deployment-7781',
   }
   await using gateway = await startGateway({ config, env })
@@ -188,7 +188,7 @@ async function assertNowhere(gateway: Gateway, secret: string): Promise<void> {
   assert.ok(!(await gateway.stored()).toLowerCase().includes(secret))
 }
 
-// A line may come after the answer to what was asked behind it.
+// A log line may be written after the response.
 async function logged(gateway: Gateway, what: RegExp) {
   const line = () => gateway.logs.find(each => what.test(String(each.msg)))
   await until(`the log has ${what}`, () => line() !== undefined)

@@ -1,4 +1,4 @@
-// What an operator sees of requests from outside: what is scraped, what is logged and what is billed are the same numbers.
+// What an operator sees of requests from outside: metrics, log and billing report the same numbers.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -125,7 +125,7 @@ function only(seen: ReadonlyMap<string, number>, name: string): Readonly<Record<
   return Object.fromEntries([...seen].filter(([series]) => series.startsWith(`${name}{`)))
 }
 
-// A gateway as a person starts it, and ends it by Ctrl-C. It would outlive `script`, so that it gets an end of its own.
+// A gateway started by a person and stopped with Ctrl-C. It would outlive `script`, so it is stopped separately.
 async function atTerminal(cwd: string, port: number) {
   const command = `timeout --foreground -s KILL 60 '${process.execPath}' '${COMMAND}' serve`
   const { PATH, HOME } = process.env

@@ -1,5 +1,5 @@
-// Refusals come in the order of the contract's table: of several reasons the first is told, and nothing behind it is
-// looked at.
+// Refusals follow the order of the contract's table: of several reasons the first is reported, and later ones are not
+// checked.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type NewKey, standardConfig, startGateway } from '../../support/gateway.ts'
@@ -20,7 +20,7 @@ test('of several reasons to refuse, the first in the table is reported', async t
   const tooMuch = (key?: NewKey, type?: string) => announceTooMuch(gateway.port, key?.secret, type)
   const long = { role: 'user', content: 'word '.repeat(200) }
 
-  // One that is past its limits in the given way, with one request already counted.
+  // A key that is past its limits in the given way, with one request already counted.
   async function spent(limits: object): Promise<NewKey> {
     const key = await gateway.createKey({ scopes: ['models.read', 'chat.completions'], ...limits })
     await gateway.get('/v1/key/introspect', key.secret)

@@ -62,7 +62,7 @@ test('whether a refusal counts depends on its place in the table, and it always 
     ['an unknown model', chat({ model: 'no/such' }), 'model_not_found', 'chat.completions'],
     ['an upstream that refuses', chat({}), 'upstream_rejected', 'chat.completions'],
     ['an unknown model at /v1/models', get('/v1/models/no/such'), 'model_not_found', 'models'],
-    ['a usage row that is not there', get('/v1/usage/nope'), 'not_found', 'usage'],
+    ['an unknown usage row', get('/v1/usage/nope'), 'not_found', 'usage'],
     ['a bad filter', get('/v1/usage?limit=0'), 'invalid_value', 'usage'],
   ]
   for (const [what, call, code, endpoint] of counted) {
@@ -128,7 +128,7 @@ function assertRow(row: Loose, answer: Seen, code: string, endpoint: string): vo
   if (wanted === 'refused') assert.equal(hold, '0')
 }
 
-// Some are written behind, so they may come a moment later.
+// Some are written in the background, so they may appear a moment later.
 async function rowOf(gateway: Gateway, answer: Seen): Promise<Loose> {
   const deadline = Date.now() + 5000
   for (;;) {

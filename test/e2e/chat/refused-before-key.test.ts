@@ -1,5 +1,5 @@
-// What is refused before anybody knows who calls: HTTP that cannot be parsed, no key or a bad one, and an address that
-// tries too many of them. (What comes too slowly has a file of its own.)
+// Refusals before authentication: HTTP that cannot be parsed, no key or a bad one, and an address that tries too many
+// of them. (Slow requests are in edge/one-store/slow.test.ts.)
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
@@ -114,7 +114,7 @@ test('an unauthenticated request is refused in the usual shape, with the limits 
     const connections = await Promise.all(Array.from({ length: 500 }, () => openRaw(gateway.port)))
     for (const connection of connections) load.use(connection)
 
-    // All of them are there when it looks again.
+    // All of them exist at the second lookup.
     gateway.signal('SIGSTOP')
     for (const connection of connections) {
       connection.send(get('/v1/models', 'Host: x', `Authorization: Bearer ${junkKey()}`))
@@ -134,7 +134,7 @@ test('an unauthenticated request is refused in the usual shape, with the limits 
 
     const { answers, ended } = await rawRequest(gateway.port, flood, { timeoutMs: 60_000 })
 
-    // The bucket holds 600 and gets ten a second; some of them were taken before.
+    // The bucket holds 600 and refills ten a second; some were used before.
     const seconds = (performance.now() - startedAt) / 1000
     const refused = answers.filter(answer => answer.status === 429).map(seen)
     const failed = answers.filter(answer => answer.status === 401).length

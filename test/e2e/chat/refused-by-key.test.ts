@@ -1,4 +1,4 @@
-// What a recognised key is refused for before its body is looked at: address, account, path, method, scope, limits.
+// Why an authenticated key is refused before its body is read: address, account, path, method, scope, limits.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { standardConfig, startGateway } from '../../support/gateway.ts'

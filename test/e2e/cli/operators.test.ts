@@ -1,5 +1,5 @@
-// The rest of the command line beside a running gateway: accounts, operators, sessions, events, settings, usage lists and
-// exports, and a chat; for people and as JSON.
+// The other commands against a running gateway: accounts, operators, sessions, events, settings, usage lists and
+// exports, and a chat; as text and as JSON.
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

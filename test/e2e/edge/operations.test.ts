@@ -1,5 +1,5 @@
-// What operators and probes may ask without a key: health and readiness by anyone, metrics by whoever has the token or
-// sits on the same machine with no proxy between, and the admin API where its listener is.
+// Endpoints without a key: health and readiness for anyone, metrics with the token or from the same machine without a
+// proxy, and the admin API on its listener.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freePort } from '../../support/free-port.ts'

@@ -1,5 +1,5 @@
-// Between admission and its row a request may wait for its body, and much can happen to its key meanwhile. The row is the
-// gate: what is true when it is committed decides, and a refusal there is like any other.
+// Between admission and its row a request may wait for its body, and its key may change meanwhile. The reservation
+// decides: the state when the row is committed counts, and a refusal there is like any other.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type NewKey, standardConfig, startGateway } from '../../support/gateway.ts'
@@ -38,9 +38,9 @@ test('a request is decided by the state of its key when its row is committed, no
       'account_suspended',
       key => gateway.admin('PATCH', `/accounts/${key.accountId}`, { status: 'suspended' }),
     ],
-    'a scope that is gone': ['insufficient_scope', key => patch(key, { scopes: ['models.read'] })],
-    'an allowlist that shuts the caller out': ['ip_not_allowed', key => patch(key, { ip_allowlist: ['192.0.2.1'] })],
-    'a daily limit that is now spent': ['daily_limit_exceeded', key => patch(key, { daily_limit: 1 })],
+    'a removed scope': ['insufficient_scope', key => patch(key, { scopes: ['models.read'] })],
+    'an allowlist that excludes the caller': ['ip_not_allowed', key => patch(key, { ip_allowlist: ['192.0.2.1'] })],
+    'a daily limit that is now exhausted': ['daily_limit_exceeded', key => patch(key, { daily_limit: 1 })],
     'a credit limit that is now too low': ['insufficient_credits', key => patch(key, { credit_limit: '0' })],
   }
   for (const [what, [code, change]] of Object.entries(changes)) {
@@ -57,7 +57,7 @@ test('a request is decided by the state of its key when its row is committed, no
       assert.deepEqual([(await row()).body.error_code, (await row()).body.cost], [code, '0'])
       await gateway.admin('PATCH', `/accounts/${key.accountId}`, { status: 'active' })
       await patch(key, { ip_allowlist: [], daily_limit: null })
-      assert.equal((await gateway.get('/v1/models', key.secret)).status, 200, 'the rpm token came back')
+      assert.equal((await gateway.get('/v1/models', key.secret)).status, 200, 'the rpm token was returned')
     })
   }
 
@@ -87,7 +87,7 @@ test('a request is decided by the state of its key when its row is committed, no
   assert.equal(upstream.journal.length, 2)
   assert.ok((await gateway.audit()).ok)
 
-  // The 100 says that it was admitted; the body comes after the change.
+  // The 100 shows that it was admitted; the body is sent after the change.
   async function chatAcross(key: NewKey, change: () => Promise<unknown>): Promise<HttpAnswer> {
     using connection = await openRaw(gateway.port)
     connection.send(

@@ -1,5 +1,5 @@
-// A new key: its secret is shown once and is nowhere afterwards, neither in an answer nor in the log nor on the disk, where
-// only its SHA-256, its prefix and its last four characters are.
+// A new key: its secret is shown once and appears nowhere afterwards, neither in an answer nor in the log nor on the
+// disk, which has only its SHA-256, its prefix and its last four characters.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'

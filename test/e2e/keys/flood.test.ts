@@ -1,5 +1,5 @@
-// Somebody tries keys by the thousand: past its policy an address is told to slow down, a valid key from the very same
-// address is served as ever, and each IPv6 network is one address.
+// A caller tries keys by the thousand: beyond its policy an address is rate limited, a valid key from the same address
+// is served, and each IPv6 network is one address.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
@@ -45,7 +45,7 @@ test('a flood of unknown keys is rate limited and affects nobody else', async t 
 
     const remaining = answers.map(answer => Number(answer.header('ratelimit-remaining')))
     const [next, mapped] = remaining.splice(40)
-    // One was taken of 600, and may be back by the time that the answer is written.
+    // One of 600 was taken, and may be refilled by the time the answer is written.
     for (const left of [next, mapped]) assert.ok(left === 599 || left === 600, `${left}`)
     const least = Math.min(...remaining)
     assert.ok(least >= 560 && least <= 560 + refilled, `${least}, refilled ${refilled}`)
@@ -76,7 +76,7 @@ test('a flood of unknown keys is rate limited and affects nobody else', async t 
 
       const failed = counts.get(401) ?? 0
       assert.deepEqual([...counts.keys()].sort(), [401, 429])
-      // What a bucket of this size can give in this time, and not one more.
+      // Exactly what a bucket of this size can give in this time.
       assert.ok(failed >= LIMIT && failed <= LIMIT + (LIMIT * seconds) / 60, `${failed} in ${seconds} s`)
       assert.ok(served.length > 5 && served.every(status => status === 200))
     },
@@ -111,7 +111,7 @@ test('a flood of unknown keys is rate limited and affects nobody else', async t 
 
   assert.ok((await gateway.audit()).ok)
 
-  // All at once, since ten failures a second are forgiven.
+  // All at once, because ten failures a second are refilled.
   async function failOnce(addresses: readonly string[]): Promise<HttpAnswer[]> {
     const requests = addresses.map(
       address =>

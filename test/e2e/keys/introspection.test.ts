@@ -1,4 +1,4 @@
-// A key asks about itself: what it is, what it may do, what is left of its limits and what it could still spend.
+// Introspection of a key: what it is, what it may do, what is left of its limits and its remaining credits.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { standardConfig, startGateway } from '../../support/gateway.ts'

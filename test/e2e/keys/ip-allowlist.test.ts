@@ -1,5 +1,5 @@
-// The allowlist of a key: ranges of IPv4 and IPv6, where a mapped address is the IPv4 address it stands for and nothing
-// else is, and where a list with a slip in it is refused instead of being read as a wider one.
+// The allowlist of a key: ranges of IPv4 and IPv6, where only a mapped address equals the IPv4 address, and where a
+// list with a mistake is refused instead of being read as a wider one.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { standardConfig, startGateway } from '../../support/gateway.ts'

@@ -1,5 +1,5 @@
-// Secrets that almost are one: nothing but the whole secret opens the door, and whatever is sent in its place is refused
-// in the same words, without a look into the database going wrong.
+// Almost valid secrets: only the complete secret authenticates, and everything else is refused with the same message
+// and without a database error.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
@@ -12,7 +12,7 @@ test('only the complete secret of an active key authenticates', async t => {
   await using upstream = await startUpstream()
   await using gateway = await startGateway({ config: standardConfig(upstream.url) })
   const { secret, id } = await gateway.createKey()
-  // The gateway knows it well by now, whichever way it remembers.
+  // The gateway has cached it by now, in every way it caches.
   for (let i = 0; i < 3; i++) assert.equal((await gateway.get('/v1/models', secret)).status, 200)
   const hash = createHash('sha256').update(secret)
   const [hex, base64] = [hash.copy().digest('hex'), hash.copy().digest('base64url')]
@@ -24,12 +24,12 @@ test('only the complete secret of an active key authenticates', async t => {
     'its hash, in any form': [hex, hex.toUpperCase(), base64, `svc_live_${hex}`, `svc_live_${hex.slice(0, 43)}`],
     'a part of it': [secret.slice(0, 20), secret.slice(0, -1), random, `svc_live_${random.slice(-4)}`, 'svc_live_'],
     'more than it': [`${secret}0`, `${secret}${secret}`, `x${secret}`, secret + 'a'.repeat(5000)],
-    'it with another letter': [flipped(9), flipped(30), flipped(secret.length - 1)],
-    'it in other letters': [secret.toLowerCase(), secret.toUpperCase(), secret.replace('live', 'test')],
+    'it with another character': [flipped(9), flipped(30), flipped(secret.length - 1)],
+    'it in another case': [secret.toLowerCase(), secret.toUpperCase(), secret.replace('live', 'test')],
     'the same prefix and last four': [`svc_live_${'0'.repeat(39)}${secret.slice(-4)}`],
-    'names of it': [id, `svc_live_…${secret.slice(-4)}`.replace('…', '...'), 'test'],
-    'words for a database': ["' OR '1'='1", `${secret}' --`, `${secret}%`, 'svc_live_%', '$1', '{"$ne":null}'],
-    'words for a program': ['__proto__', 'constructor', 'null', 'undefined', 'true', '0'],
+    'its identifiers': [id, `svc_live_…${secret.slice(-4)}`.replace('…', '...'), 'test'],
+    'SQL injection': ["' OR '1'='1", `${secret}' --`, `${secret}%`, 'svc_live_%', '$1', '{"$ne":null}'],
+    'code injection': ['__proto__', 'constructor', 'null', 'undefined', 'true', '0'],
   }
   for (const [what, bearers] of Object.entries(cases)) {
     await t.test(what, async () => {
@@ -61,7 +61,7 @@ test('only the complete secret of an active key authenticates', async t => {
     }
   })
 
-  assert.equal(words.size, 1, 'all refusals have the same words')
+  assert.equal(words.size, 1, 'all refusals have the same message')
   assert.ok(!gateway.lines.some(line => line.includes(random)))
   assert.ok((await gateway.audit()).ok)
 

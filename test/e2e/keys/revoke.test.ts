@@ -1,5 +1,5 @@
-// Revoke and expiry: nothing new starts, on whatever connection; what was admitted before finishes, unless the operator
-// wants it ended.
+// Revoke and expiry: no new request starts, on any connection; requests admitted before finish, unless the operator
+// ends them.
 import assert from 'node:assert/strict'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { test } from 'node:test'
@@ -75,7 +75,7 @@ test('a revoked key starts no new request; its open streams end only with abort_
       const { chunks, done } = await stream.rest()
       const ms = performance.now() - startedAt
 
-      // A second, and one more for a busy machine.
+      // One second, and one more for a busy machine.
       assert.ok(ms < 2000, `${ms} ms`)
       assert.equal(done, true)
       assert.equal(chunks.at(-1)?.error?.code, 'service_unavailable')
@@ -84,7 +84,7 @@ test('a revoked key starts no new request; its open streams end only with abort_
       assert.equal(row.outcome, 'upstream_broke')
       assert.ok(row.completion_tokens > 0)
       assert.equal(stream.trailers['x-svc-cost'], row.cost)
-      assert.equal(upstream.inFlight, 1, "the neighbour's stream goes on")
+      assert.equal(upstream.inFlight, 1, "the other key's stream continues")
     },
   )
 
@@ -144,7 +144,7 @@ test('abort_streams also ends a request between its reservation and its dispatch
   }
 })
 
-// It is loaded on first need, which takes a while that is not what is measured here.
+// It is loaded on first use, which takes time that is not measured here.
 async function loadTokenizer(gateway: Gateway, key: string): Promise<void> {
   using stream = await gateway.openChat({}, { key })
   await stream.nextChunk()

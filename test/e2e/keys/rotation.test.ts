@@ -1,5 +1,5 @@
-// Rotation: a new secret, sixty minutes in which the old one still works and says so, and an end of that at once when the
-// operator wants it.
+// Rotation: a new secret, sixty minutes in which the old one still works and reports its end, and an immediate end if
+// the operator wants it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Gateway, standardConfig, startGateway } from '../../support/gateway.ts'
@@ -80,7 +80,7 @@ test('a rotated key has one current secret and at most five old ones in grace', 
         [200, []],
       ],
     )
-    // When the current secret was last used is written behind.
+    // The last use of the current secret is written in the background.
     assert.deepEqual({ ...again.body, last_used_at: null }, { ...nobody.body, last_used_at: null })
   })
 

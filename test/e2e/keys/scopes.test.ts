@@ -1,4 +1,4 @@
-// What a key may call: its scopes decide, a change of them counts at once, and asking about oneself is always allowed.
+// What a key may call: its scopes decide, a change applies at once, and introspection is always allowed.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Gateway, standardConfig, startGateway } from '../../support/gateway.ts'

@@ -1,5 +1,5 @@
-// S6: while requests pour in, whoever was shut out is shut out from the moment the operator has the answer. No request
-// that started later is admitted, whatever was cached: after a revoke, after end-grace, after a suspension.
+// S6: under load, access ends from the moment the operator has the response. No request that started later is admitted,
+// whatever was cached: after a revoke, after end-grace, after a suspension.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Pool } from 'undici'

@@ -1,4 +1,4 @@
-// A changed limit is in force with the next request and keeps what was used, also while requests that began under the old
+// A changed limit applies to the next request and keeps the usage so far, also while requests that began under the old
 // one are still running.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -29,7 +29,7 @@ test('a limit that changes while a body is uploaded leaks no slot', async () => 
   for (const change of changes) {
     const connections = await Promise.all(Array.from({ length: 3 }, () => openRaw(gateway.port)))
     for (const connection of connections) {
-      // With an Expect, the 100 says that it is admitted and its body is read.
+      // With an Expect, the 100 shows that it is admitted and its body is being read.
       connection.send(`${head}Expect: 100-continue\r\nContent-Length: ${text.length}\r\n\r\n`)
     }
     await until('all are admitted', () => connections.every(({ received }) => received.includes('100 Continue')))
@@ -40,7 +40,7 @@ test('a limit that changes while a body is uploaded leaks no slot', async () => 
     for (const connection of connections) connection[Symbol.dispose]()
 
     assert.equal(before, 3)
-    await until(`no place is taken after ${JSON.stringify(change)}`, async () => (await inUse()) === 0)
+    await until(`no slot is taken after ${JSON.stringify(change)}`, async () => (await inUse()) === 0)
   }
   assert.ok((await gateway.audit()).ok)
 })
@@ -64,7 +64,7 @@ test('a changed limit applies to the next request', async t => {
     await patch(id, { rpm_limit: 30 })
     const raisedAgain = await remaining()
 
-    // One more than this if the machine is so slow that a token came back meanwhile.
+    // One more than this if the machine is so slow that a token was refilled meanwhile.
     const about = (value: number, expected: number) => value === expected || value === expected + 1
     assert.ok(about(raised, 9 - 4 - 1), `${raised}`)
     assert.ok(about(lowered, 7 - 5 - 1), `${lowered}`)
@@ -83,7 +83,7 @@ test('a changed limit applies to the next request', async t => {
     await setTimeout(1500)
     const { headers } = await gateway.get('/v1/models', secret)
 
-    // Until the change ten came back a second, after it one in two and a half.
+    // Until the change ten tokens came back per second, after it one in two and a half seconds.
     const most = 24 - 20 + 10 * seconds + 1.5 / 2.5
     assert.ok(Number(headers['ratelimit-remaining']) < most, `${headers['ratelimit-remaining']} of ${most}`)
   })

@@ -1,5 +1,4 @@
-// Requests in flight: at most so many of one key at once, counted from admission to the end of the answer, however that
-// end comes about.
+// Requests in flight: at most max_concurrent per key, counted from admission to the end of the answer, however it ends.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { standardConfig, startGateway } from '../../support/gateway.ts'
@@ -32,7 +31,7 @@ test('a key has at most max_concurrent requests in flight', async t => {
     assert.equal((await gateway.get('/v1/models', other.secret)).status, 200)
 
     first.abort()
-    await until('the place is free', async () => (await gateway.get('/v1/models', secret)).status === 200)
+    await until('the slot is free', async () => (await gateway.get('/v1/models', secret)).status === 200)
     assert.equal(upstream.journal.length, 2)
     upstream.reset()
   })
@@ -66,16 +65,16 @@ test('a key has at most max_concurrent requests in flight', async t => {
       upstream.next({ words: ['one', ' two'], dieAfterChunks: 1 })
       return gateway.chat({ stream: true }, { key })
     },
-    'a caller that leaves in the middle of a stream': async key => {
+    'a caller that disconnects in the middle of a stream': async key => {
       upstream.next({ words: ['one', ' two'], stallAfterChunks: 1 })
       using stream = await gateway.openChat({}, { key })
       await stream.nextChunk()
     },
-    'a caller that leaves before the first word of a stream': async key => {
+    'a caller that disconnects before the first chunk of a stream': async key => {
       upstream.next({ delayMs: 30_000 })
       const leaving = new AbortController()
       const call = gateway.chat({ stream: true }, { key, signal: leaving.signal }).catch(() => undefined)
-      await until('it is under way', async () => (await inUse(key)) === 1)
+      await until('it is in progress', async () => (await inUse(key)) === 1)
       leaving.abort()
       await call
     },
@@ -86,7 +85,7 @@ test('a key has at most max_concurrent requests in flight', async t => {
 
       for (let i = 0; i < 4; i++) await end(secret)
 
-      await until('all places are free', async () => (await inUse(secret)) === 0)
+      await until('all slots are free', async () => (await inUse(secret)) === 0)
     })
   }
 

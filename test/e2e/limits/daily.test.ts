@@ -1,5 +1,5 @@
-// The daily limit: counted in the transaction that writes the request's row, so it is exact under any load and survives a
-// kill -9; a request it refuses gives its rpm token back.
+// The daily limit: counted in the transaction that writes the request's row, so it is exact under any load and survives
+// kill -9; a refused request returns its rpm token.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'

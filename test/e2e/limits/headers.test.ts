@@ -1,5 +1,5 @@
-// The RateLimit headers are true on every answer: they speak of the policy that is closest to its end, of the one that
-// refused on a 429, and of the key's whole policy.
+// The RateLimit headers are correct on every answer: they report the policy with the least left, the one that refused
+// on a 429, and the key's whole policy.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Gateway, standardConfig, startGateway } from '../../support/gateway.ts'
@@ -113,7 +113,7 @@ test('the RateLimit headers report the policy with the fewest requests left', as
       [200, true, () => on.chat({}, { key })],
       [200, true, () => on.chat({ stream: true }, { key })],
       [415, true, () => on.chat({}, { key, headers: { 'content-type': 'text/plain' } })],
-      // Announced and not sent: we would hang up on the rest of it while it is still being written.
+      // Announced but not sent: the gateway would close the connection while the rest is still being written.
       [413, true, () => on.chat({}, { key, headers: { 'content-length': String(16 * 1024 * 1024 + 1) } })],
       [400, true, () => on.chat({ temperature: 9 }, { key })],
       [404, true, () => on.chat({ model: 'nobody' }, { key })],

@@ -1,5 +1,5 @@
-// Requests per minute: a bucket that holds the limit and refills by a sixtieth of it a second, exact under any load, with
-// headers that say how it stands and when to come back.
+// Requests per minute: a bucket that holds the limit and refills by a sixtieth of it per second, exact under any load,
+// with headers that report its state and when to retry.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
@@ -12,7 +12,7 @@ import { startUpstream } from '../../support/upstream.ts'
 
 test('a key gets exactly its requests per minute', async t => {
   await using upstream = await startUpstream()
-  // Refusals past ten a second share rows, which are written once a minute if not told otherwise.
+  // Refusals beyond ten a second share rows, which are written once a minute by default.
   const bounds = withBounds({ refusalsCountedForMs: 500 })
   await using gateway = await startGateway({ config: standardConfig(upstream.url), ...bounds })
 
@@ -52,7 +52,7 @@ test('a key gets exactly its requests per minute', async t => {
 
       assert.equal(headers['ratelimit-policy'], '"rpm";q=3;w=60')
       assert.deepEqual([headers['ratelimit-limit'], headers['ratelimit-remaining']], ['3', String(remaining)])
-      // Twenty seconds a token, until all that were used are back.
+      // Twenty seconds per token, until all used tokens are back.
       const reset = Number(headers['ratelimit-reset'])
       assert.ok(reset <= (3 - remaining) * 20 && reset > (3 - remaining) * 20 - 15, `${reset}`)
     }
@@ -104,7 +104,7 @@ test('a key gets exactly its requests per minute', async t => {
 
   assert.ok((await gateway.audit()).ok)
 
-  // Refusals are written behind, so their rows may come a moment later.
+  // Refusals are written in the background, so their rows may appear a moment later.
   async function assertRows(keyId: string, expected: Readonly<Record<number, number>>): Promise<void> {
     const count = async () => {
       const { body } = await gateway.admin<{ data: { http_status: number; requests: number }[] }>(

@@ -1,6 +1,6 @@
-// What costs a key no token is bounded all the same: refusals for credits, and the rows of refusals at or before the limits.
-// The real allowances are 6,000 refusals a minute, or the key's own limit if that is more, and 10 rows a second, after which
-// refusals are counted for a minute; here for half a second.
+// Refusals that cost a key no token are bounded too: refusals for credits, and the rows of refusals at or before the
+// limits. The real allowances are 6,000 refusals a minute, or the key's own limit if that is higher, and 10 rows a
+// second, after which refusals are counted for a minute; here for half a second.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BOUNDS } from '../../../src/config/limits.ts'
@@ -53,7 +53,7 @@ test('a key without credits is rate limited after its allowance, before its body
   assert.match(String(refused.headers['ratelimit-policy']), /^"rpm";q=6;w=60, .*"unpaid";q=6;w=60$/)
   const used = (await gateway.get('/v1/key/introspect', secret)).body.limits?.rpm?.remaining
   assert.equal(Number(used), ALLOWED - 1, 'only the introspection itself has taken a token')
-  await until('its row is there', async () => (await rows(id)).some(row => row.error_code === error.code))
+  await until('its row is written', async () => (await rows(id)).some(row => row.error_code === error.code))
 })
 
 test('concurrent refusals for credits all count', async () => {
@@ -72,7 +72,7 @@ test("the allowance is at least the key's own requests per minute", async () => 
   const { secret } = await gateway.createKey({ credits: '0', rpm_limit })
 
   for (let i = 0; i < rpm_limit; i++) assert.equal((await gateway.chat({}, { key: secret })).status, 402)
-  // Not many more, though one came back with every second.
+  // Not many more, although one was refilled every second.
   let next = await gateway.chat({}, { key: secret })
   for (let i = 0; i < 30 && next.status === 402; i++) next = await gateway.chat({}, { key: secret })
 
@@ -99,7 +99,7 @@ test('a key past its allowance can still read its balance, and other keys can ch
   assert.equal(upstream.inFlight, 0)
 })
 
-// Ten a second have rows of their own; those of a flood share one for each endpoint and code, which counts them.
+// Ten a second have their own rows; the others of a flood share one for each endpoint and code, which counts them.
 for (const [what, path, code] of [
   ['at or before the limits', '/v1/nothing', 'not_found'],
   ['for credits', '/v1/chat/completions', 'insufficient_credits'],
@@ -115,10 +115,10 @@ for (const [what, path, code] of [
     await gateway.get('/v1/nothing', other.secret)
 
     await until('all are written', async () => (await counted(id)) === FLOOD)
-    await until("another key's row is there", async () => (await rows(other.id)).length === 1)
+    await until("another key's row is written", async () => (await rows(other.id)).length === 1)
 
     const written = await rows(id)
-    // At most ten at once, two a second, and a count each half second.
+    // At most ten at once, two a second, and a count every half second.
     assert.ok(written.length <= 12 + 4 * (seconds + 1), `${written.length} rows in ${seconds} s`)
     assert.ok(written.length < FLOOD / 2, `${written.length} rows for ${FLOOD} refusals`)
     assert.deepEqual(new Set(written.map(row => row.error_code)), new Set([code]))

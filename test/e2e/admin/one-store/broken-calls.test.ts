@@ -1,4 +1,4 @@
-// Calls to the admin API that no honest client makes: credentials given twice, and bodies that break off.
+// Calls to the admin API that no correct client makes: duplicate credentials, and truncated bodies.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openFixture } from '../../../support/fixture.ts'

@@ -1,5 +1,5 @@
-// Operators at the real gateway: security headers on what is theirs and not on /v1, a listener of their own, a new admin token
-// that ends the old one's sessions, and sessions that two nodes share.
+// Operators at the real gateway: security headers on the admin API and not on /v1, a separate listener, a new admin
+// token that ends the sessions of the old one, and sessions shared by two nodes.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { freePort } from '../../../support/free-port.ts'

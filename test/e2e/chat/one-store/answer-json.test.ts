@@ -1,4 +1,4 @@
-// The JSON answer: OpenAI's object whatever the upstream's looked like, with our id, our names and the exact cost.
+// The JSON answer: OpenAI's object for any upstream answer, with the gateway's id and names and the exact cost.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { standardConfig, startGateway } from '../../../support/gateway.ts'
@@ -13,9 +13,9 @@ const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments:
 const token = { token: 'hi', logprob: -0.5, bytes: [104, 105], top_logprobs: [] }
 const logprobs = { content: [token], refusal: null }
 
-// One choice as an upstream sent it, and what must be said of it.
+// One choice as an upstream sent it, and the expected choice.
 const VARIANTS: Readonly<Record<string, readonly [upstream: object, wanted: object]>> = {
-  'plain words': [
+  'plain text': [
     { index: 0, message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' },
     { index: 0, message: { role: 'assistant', content: 'hi', refusal: null }, logprobs: null, finish_reason: 'stop' },
   ],
@@ -43,11 +43,11 @@ const VARIANTS: Readonly<Record<string, readonly [upstream: object, wanted: obje
     { index: 0, message: { role: 'assistant', content: 'hi' }, logprobs: { content: [token] }, finish_reason: 'stop' },
     { logprobs },
   ],
-  'words in parts': [
+  'content in parts': [
     { index: 0, message: { role: 'assistant', content: [{ type: 'thinking' }, { type: 'text', text: 'hi' }] } },
     { message: { role: 'assistant', content: 'hi', refusal: null } },
   ],
-  'nulls where OpenAI leaves out': [
+  'nulls where OpenAI omits the field': [
     {
       index: 0,
       message: {
@@ -62,7 +62,7 @@ const VARIANTS: Readonly<Record<string, readonly [upstream: object, wanted: obje
     },
     { message: { role: 'assistant', content: 'hi', refusal: null } },
   ],
-  'no role, no index, a finish reason of its own': [
+  'no role, no index, a vendor-specific finish reason': [
     { message: { content: 'hi' }, finish_reason: 'eos_token' },
     { index: 0, message: { role: 'assistant', content: 'hi', refusal: null }, logprobs: null, finish_reason: 'stop' },
   ],

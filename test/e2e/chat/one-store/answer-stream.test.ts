@@ -1,5 +1,5 @@
-// The streamed answer: chunks that OpenAI's clients take whatever the upstream's looked like, one identity, the role
-// first, usage where it was asked for, and not a line more.
+// The streamed answer: chunks that OpenAI's clients accept for any upstream stream, one id, the role first, usage if
+// requested, and nothing else.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { standardConfig, startGateway } from '../../../support/gateway.ts'
@@ -17,8 +17,8 @@ const call = { index: 0, id: 'c', type: 'function', function: { name: 'f', argum
 
 const VARIANTS: Readonly<Record<string, readonly string[]>> = {
   'no role at all': [frame({ content: 'hi' }), finish(), DONE],
-  'a last word with a blank behind it': [frame({ content: 'hi' }), finish(), data('[DONE] ')],
-  'a role of its own': [frame({ role: 'model', content: 'hi' }), finish(), DONE],
+  'a last chunk followed by a space': [frame({ content: 'hi' }), finish(), data('[DONE] ')],
+  'a vendor-specific role': [frame({ role: 'model', content: 'hi' }), finish(), DONE],
   'a role on every delta': [
     frame({ role: 'assistant', content: 'h' }),
     frame({ role: 'assistant', content: 'i' }),
@@ -45,16 +45,16 @@ const VARIANTS: Readonly<Record<string, readonly string[]>> = {
   ],
   logprobs: [frame({ content: 'hi' }, { logprobs: { content: [token], refusal: null } }), finish(), DONE],
   'logprobs without a list of refusals': [frame({ content: 'hi' }, { logprobs: { content: [token] } }), finish(), DONE],
-  'words in parts': [frame({ content: [{ type: 'text', text: 'hi' }] }), frame({ content: 5 }), finish(), DONE],
-  'a strange role later on': [
+  'content in parts': [frame({ content: [{ type: 'text', text: 'hi' }] }), frame({ content: 5 }), finish(), DONE],
+  'an unknown role in a later chunk': [
     frame({ role: 'assistant', content: 'h' }),
     frame({ role: '', content: 'i' }),
     finish(),
     DONE,
   ],
-  'deltas that are none': [frame({ content: 'hi' }), frame([]), frame('x'), frame(null), finish(), DONE],
-  'a finish reason of its own': [frame({ content: 'hi' }), finish('eos_token'), DONE],
-  'a finish reason beside the last word': [frame({ content: 'hi' }, { finish_reason: 'length' }), DONE],
+  'deltas that are not objects': [frame({ content: 'hi' }), frame([]), frame('x'), frame(null), finish(), DONE],
+  'a vendor-specific finish reason': [frame({ content: 'hi' }), finish('eos_token'), DONE],
+  'a finish reason in the last content chunk': [frame({ content: 'hi' }, { finish_reason: 'length' }), DONE],
   'a filter frame first': [
     data({ id: '', choices: [], prompt_filter_results: [] }),
     frame({ content: 'hi' }),
@@ -78,9 +78,9 @@ const VARIANTS: Readonly<Record<string, readonly string[]>> = {
 const OWN_REASON: Readonly<Record<string, string>> = {
   'tool calls': 'tool_calls',
   'a refusal': 'content_filter',
-  'a finish reason beside the last word': 'length',
+  'a finish reason in the last content chunk': 'length',
 }
-// Of those that do not just say hi.
+// For cases whose content is not "hi".
 const OWN_WORDS: Readonly<Record<string, string>> = {
   'tool calls': '"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]',
   'a refusal': '"delta":{"refusal":"o"}',

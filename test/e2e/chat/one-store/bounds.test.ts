@@ -1,4 +1,4 @@
-// Every bound of a chat request's fields: what stands on it is taken, what is one past it is refused by its name.
+// Every bound of a chat request's fields: a value on the bound is accepted, one past it is refused by name.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { standardConfig, startGateway } from '../../../support/gateway.ts'

@@ -1,5 +1,5 @@
-// What reaches the upstream, to the byte of its body: an allowlist, in the caller's words, with nothing of ours added and
-// nothing of the caller's connection let through.
+// What reaches the upstream, to the byte of its body: allowlisted fields as the caller sent them, with nothing added
+// and nothing of the caller's connection.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -66,7 +66,7 @@ const REFUSED: readonly (readonly [field: string, bad: unknown, harmless?: unkno
 ]
 const WRITTEN_BY_US = ['model', 'messages', 'max_tokens', 'max_completion_tokens', 'stream', 'stream_options']
 const HASHED = ['user', 'safety_identifier', 'prompt_cache_key']
-// Its findings would come in a field of the answer that we do not hand on: it is left out, and named.
+// Its results would be in a response field that is not forwarded: the field is dropped and named.
 const NAMED_AS_IGNORED = ['moderation']
 
 test('only allowlisted fields are forwarded, unchanged', async t => {

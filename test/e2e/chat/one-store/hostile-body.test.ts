@@ -1,5 +1,5 @@
-// Bodies that nobody sends by accident: broken, ambiguous, enormous or deep. Each is refused by its own words or taken
-// for exactly what it says, quickly, and never disturbs a neighbour.
+// Deliberately hostile bodies: broken, ambiguous, huge or deeply nested. Each is refused with its own message or
+// handled exactly as sent, quickly, and affects no other caller.
 import assert from 'node:assert/strict'
 import { isUtf8 } from 'node:buffer'
 import { test } from 'node:test'
@@ -14,20 +14,20 @@ const VALID = `{${FIELDS}}`
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
 
 const NOT_JSON: Readonly<Record<string, string | Buffer>> = {
-  'nothing at all': '',
+  'an empty body': '',
   'JSON cut short': VALID.slice(0, -1),
   'a string cut short': VALID.slice(0, -5),
   'a byte order mark': `\ufeff${VALID}`,
-  'a byte behind it': `${VALID}x`,
-  'a NUL behind it': `${VALID}\0`,
-  'a second object behind it': VALID + VALID,
+  'a trailing byte': `${VALID}x`,
+  'a trailing NUL': `${VALID}\0`,
+  'a trailing second object': VALID + VALID,
   'an array': `[${VALID}]`,
   'a string': JSON.stringify(VALID),
   'a number': '5',
   null: 'null',
   true: 'true',
   'single quotes': "{'model':'test/m1'}",
-  'a comma too many': `{${FIELDS},}`,
+  'an extra comma': `{${FIELDS},}`,
   'a comment': `{${FIELDS}}// hello`,
   NaN: `{${FIELDS},"temperature":NaN}`,
   'a leading zero': `{${FIELDS},"n":01}`,
@@ -182,7 +182,7 @@ test('a hostile body is refused or handled correctly and affects nobody else', a
     const answer = await heavy
 
     assert.equal(answer.status, 200)
-    assert.ok(Math.max(...neighbours) < 2000, `a neighbour waited ${Math.max(...neighbours)} ms`)
+    assert.ok(Math.max(...neighbours) < 2000, `another caller waited ${Math.max(...neighbours)} ms`)
     const { body: row } = await gateway.get(`/v1/usage/${answer.headers['x-request-id']}`, secret)
     assert.equal(row.usage_source, 'estimate')
   })

@@ -1,5 +1,5 @@
-// A fault of ours is a 503 or a 500, never a 401 or a 429, and costs nothing: a bug, a store that is away, too many bodies
-// in memory, a server that is shutting down.
+// A server-side fault is a 503 or a 500, never a 401 or a 429, and costs nothing: an unexpected error, an unavailable
+// store, too many bodies in memory, a server that is shutting down.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -91,14 +91,14 @@ test('body memory, the store and a shutdown refuse with 503', async t => {
     const ms = performance.now() - started
     locked.release()
 
-    assert.ok(ms < 12_000, `it took ${ms} ms to say so`)
+    assert.ok(ms < 12_000, `the response took ${ms} ms`)
     for (const answer of answers) assertRefusal(answer, 'service_unavailable')
     assert.equal(upstream.journal.length, calls)
     const after = await gateway.chat({}, { key: few.secret })
     assert.deepEqual(
       [after.status, after.headers['ratelimit-remaining']],
       [200, '15'],
-      'what was our fault took no token',
+      'a server-side fault took a token',
     )
   })
 
@@ -137,7 +137,7 @@ async function untilLoaded(gateway: Gateway, bytes: number): Promise<void> {
   }
 }
 
-// Another process that holds the write lock, as a backup tool gone wrong would.
+// Another process that holds the write lock, like a broken backup tool.
 function lock(gateway: Gateway): { release(): void; [Symbol.dispose](): void } {
   const db = new DatabaseSync(join(gateway.dataDir, 'turnpike.db'))
   db.exec('BEGIN IMMEDIATE')

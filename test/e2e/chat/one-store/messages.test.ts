@@ -1,4 +1,4 @@
-// The messages of a chat: which roles and forms of content are taken, and how what is wrong in them is named.
+// The messages of a chat: which roles and forms of content are accepted, and how errors in them are named.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { standardConfig, startGateway } from '../../../support/gateway.ts'
@@ -78,7 +78,7 @@ const REFUSED: readonly (readonly [message: unknown, code: Code, path: string])[
   [{ role: 'user', content: [{ type: 'image_url', image_url: {} }] }, 'missing_field', '.content.0.image_url.url'],
 ]
 
-// What is wrong inside of a picture, a sound or a file, which are sent to a model that takes all of them.
+// Errors inside an image, audio or a file, sent to a model that accepts all of them.
 const MEDIA_REFUSED: readonly (readonly [part: object, code: Code, path: string])[] = [
   ...['http://example.com/a.png', 'file:///etc/passwd', 'ftp://x/y', '//x/y', 'a.png', ' https://x/y', ''].map(
     url => [{ type: 'image_url', image_url: { url } }, 'invalid_value', '.image_url.url'] as const,
@@ -188,7 +188,7 @@ test('messages are accepted in every form that OpenAI documents, and errors name
   assert.ok((await gateway.audit()).ok)
 })
 
-// `content: null` beside tool calls is OpenAI's own way to say that there is none.
+// `content: null` with tool calls is OpenAI's notation for no content.
 function withoutNulls(message: object): object {
   return Object.fromEntries(Object.entries(message).filter(([name, value]) => value !== null || name === 'content'))
 }

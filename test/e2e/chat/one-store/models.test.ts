@@ -1,5 +1,5 @@
 // The catalog as callers read it: active models only, by id, with prices as exact decimal strings, and an ETag that
-// changes when and only when something did.
+// changes exactly when a model does.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { standardConfig, startGateway } from '../../../support/gateway.ts'
@@ -126,7 +126,7 @@ test('models are listed with prices, found by every name and cached by ETag', as
 
     assert.equal(after.status, 200)
     assert.notEqual(after.headers.etag, before.headers.etag)
-    assert.deepEqual(entries(after)[0], beta, 'what did not change stays as it was')
+    assert.deepEqual(entries(after)[0], beta, 'unchanged models keep their values')
     const changed = entries(after)[1] as Loose
     assert.deepEqual([changed.created, changed.pricing?.prompt], [zeta.created, '2'])
     assert.notEqual(changed.price_version, zeta.price_version)

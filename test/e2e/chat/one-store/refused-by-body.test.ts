@@ -1,4 +1,4 @@
-// What an admitted chat is refused for by its body: its type, its size, its JSON, a field, the model, the context.
+// Why an admitted chat is refused by its body: its type, its size, its JSON, a field, the model, the context.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { standardConfig, startGateway } from '../../../support/gateway.ts'

@@ -1,5 +1,5 @@
-// What a caller is told when the upstreams say no: by their statuses, the same for JSON and before a stream began, at no
-// cost.
+// What a caller gets when upstreams refuse: by their statuses, the same for JSON and before the start of a stream, at
+// no cost.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { FORGETFUL, withBounds } from '../../../support/bounds.ts'
@@ -36,13 +36,13 @@ test('upstream failures are reported by kind, cost nothing and name no provider'
     ['an upstream that is limited', { status: 429, headers: { 'retry-after': '7' } }, 'provider_unavailable'],
     ['an upstream that is overloaded', { status: 503 }, 'provider_unavailable'],
     ['an upstream that is too slow', { delayMs: 3000 }, 'upstream_timeout'],
-    ['an upstream that doubts our credential', { status: 401 }, 'all_providers_failed'],
+    ['an upstream that rejects our credential', { status: 401 }, 'all_providers_failed'],
     ['an upstream that forbids', { status: 403 }, 'all_providers_failed'],
     ['an upstream without the model', { status: 404 }, 'all_providers_failed'],
     ['an upstream that fails', { status: 500 }, 'all_providers_failed'],
     ['an upstream that resets', { resetBeforeHeaders: true }, 'all_providers_failed'],
     ['an upstream that answers in HTML', { body: '<html>', contentType: 'text/html' }, 'all_providers_failed'],
-    ['an upstream that answers nothing', { status: 204 }, 'all_providers_failed'],
+    ['an upstream that sends nothing', { status: 204 }, 'all_providers_failed'],
   ]
   for (const [what, plan, code] of cases) {
     await t.test(what, async () => {

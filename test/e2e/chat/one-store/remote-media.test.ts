@@ -1,4 +1,4 @@
-// Pictures by address: they reach only providers that fetch from the public internet, and only if they lie there; and prompt
+// Images by URL: they reach only providers that fetch from the public internet, and only public addresses; and prompt
 // caches that are partitioned by account.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

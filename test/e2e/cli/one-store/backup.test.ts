@@ -1,5 +1,5 @@
-// The commands that work on the store's files: audit and backup beside a gateway that is writing, restore into an empty
-// data dir, and config check without any gateway.
+// The commands that work on the store's files: audit and backup while a gateway is writing, restore into an empty data
+// dir, and config check without any gateway.
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,5 @@
-// Output that nobody reads any more: a command ends without a stack, and a first start keeps no secret that nobody saw.
+// Output to a closed pipe: a command ends without a stack trace, and a first start keeps no secret that was never
+// shown.
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'

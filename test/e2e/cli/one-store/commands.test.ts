@@ -1,5 +1,5 @@
-// The command line as a client of a running gateway: keys, credits and usage, for people and as JSON, with words and exit
-// codes for what is wrong, and secrets only where they are made.
+// The command line as a client of a running gateway: keys, credits and usage, as text and as JSON, with messages and
+// exit codes for errors, and secrets only where they are created.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cli } from '../../../support/cli.ts'

@@ -1,5 +1,5 @@
-// `turnpike migrate` moves a running installation to Postgres: most of it beside the gateway, the rest once it stopped,
-// and afterwards the same keys, balances and rows are served from there, and no longer from where they were.
+// `turnpike migrate` transfers a running installation to Postgres: most of it while the gateway runs, the rest once it
+// has stopped; afterwards the same keys, balances and rows are served from Postgres only.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -59,17 +59,17 @@ if (hasPostgres()) {
     await gateway.admin('POST', `/keys/${revoked.id}/revoke`, {})
     const rotated = (await gateway.admin('POST', `/keys/${key.id}/rotate`, {})).body
     const late = await gateway.createKey({ credits: '3' })
-    // Refused so quickly that most of it is counted, and written as the gateway stops.
+    // Refused so quickly that most refusals are counted in memory, and written when the gateway stops.
     const flooding = await gateway.createKey()
     for (let i = 0; i < FLOOD; i += 10)
       await Promise.all(Array.from({ length: 10 }, () => gateway.get('/v1/nothing', flooding.secret)))
 
     await t.test('with --wait it finishes once the gateway has stopped', async () => {
       const waiting = move(gateway, [from, '--wait'], { DATABASE_URL: schema.url })
-      // Rows that are younger than those of its first pass: it waits, and catches up meanwhile.
+      // Rows that are newer than those of its first pass: it waits, and catches up meanwhile.
       for (const _pass of [1, 2]) {
         const seen = load.responses.length
-        await until('it copies on', async () => (await rowsIn(schema.url)) > seen + 5)
+        await until('it continues to copy', async () => (await rowsIn(schema.url)) > seen + 5)
       }
       await gateway.stop({ hurry: true })
       await load.ended
@@ -105,7 +105,7 @@ if (hasPostgres()) {
       assert.equal((await balanceOf(moved, late.accountId)).available, '3')
       assert.equal((await moved.admin('GET', '/providers/entered')).body.status, 'active')
       await until(
-        'what was open is recovered',
+        'the open row is recovered',
         async () => Number((await balanceOf(moved, key.accountId)).held) === 0,
         40_000,
       )
@@ -167,7 +167,7 @@ if (hasPostgres()) {
     await ask(schema.url, `UPDATE turnpike_move SET state = 'copying'`)
     await cli(gateway, ['migrate', '--undo', '--from', from])
 
-    // The open row is recovered, secrets change places, an account and its entries are gone.
+    // The open row is recovered, two secrets are swapped, an account and its entries are deleted.
     await gateway.restart()
     await gateway.chat({}, { key: key.secret })
     await gateway.admin('POST', `/keys/${key.id}/rotate`, {})
@@ -410,7 +410,7 @@ function change(file: string, text: string): readonly Record<string, unknown>[] 
   }
 }
 
-// As no command does; whatever is missing here must be missing there.
+// No command does this; rows missing in the source must be missing in the target.
 function forgetAccount(file: string, accountId: string, keyId: string): void {
   for (const [table, column, id] of [
     ['secret', 'key_id', keyId],
@@ -423,7 +423,7 @@ function forgetAccount(file: string, accountId: string, keyId: string): void {
   }
 }
 
-// As a gateway that runs.
+// Like a running gateway.
 function holdLock(dataDir: string): DatabaseSync {
   const db = new DatabaseSync(join(dataDir, 'turnpike.lock'))
   db.exec('BEGIN EXCLUSIVE')

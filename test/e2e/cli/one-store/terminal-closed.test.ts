@@ -1,5 +1,5 @@
-// A gateway that was started at a terminal ends when that closes, after the requests under way are finished. Where it is to live
-// on, output that can no longer be written neither stops it nor keeps it busy. Elsewhere SIGHUP reloads the file.
+// A gateway started at a terminal ends when the terminal closes, after finishing its requests in flight. If it is to
+// continue, output that can no longer be written neither stops it nor keeps it busy. Elsewhere SIGHUP reloads the file.
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { openSync, readFileSync } from 'node:fs'
@@ -21,7 +21,7 @@ import { startUpstream, type Upstream } from '../../../support/upstream.ts'
 const ENTRY = join(import.meta.dirname, '../../../../bin/turnpike.js')
 const HELLO = { model: 'test/m1', messages: [{ role: 'user', content: 'Hello' }] }
 
-// `script` gives the command a terminal of its own, which closes when `script` is killed.
+// `script` runs the command in its own terminal, which closes when `script` is killed.
 async function startOnTerminal(upstream: Upstream, prefix: string, env: Readonly<Record<string, string>> = {}) {
   const folder = await temporaryFolder()
   const port = await freePort()
@@ -100,7 +100,7 @@ for (const workers of hasPostgres() ? [1, 2] : [1]) {
   })
 }
 
-// The first process at the terminal is then not the gateway, and is the only one that the kernel tells.
+// The first process at the terminal is then not the gateway, and is the only one that the kernel signals.
 test('the terminal closes: a gateway started by an older Node ends too', async () => {
   await using upstream = await startUpstream()
   const old = "Object.defineProperty(process,'versions',{value:{...process.versions,node:'20.0.0'}})"
@@ -117,14 +117,14 @@ test('the terminal closes: a gateway started by an older Node ends too', async (
 
 test('a gateway that ignores SIGHUP continues without output and stops on SIGTERM', async () => {
   await using upstream = await startUpstream()
-  // In a session of its own it hears nothing of the terminal's end, though it writes there.
+  // In its own session it does not get the terminal's SIGHUP, although it writes there.
   await using it = await startOnTerminal(upstream, 'setsid -w')
   const [pid] = it.pids as [number]
   it.close()
   await sleep(200)
   const chat = () => httpCall(`${it.url}/v1/chat/completions`, { body: HELLO, headers: caller(it.key) })
   const statuses = (await Promise.all(Array.from({ length: 20 }, chat))).map(({ status }) => status)
-  // Its log lines are written some time after.
+  // Its log lines are written a little later.
   await sleep(500)
   const before = cpuTicks(pid)
   await sleep(1000)
@@ -139,7 +139,7 @@ test('a gateway that ignores SIGHUP continues without output and stops on SIGTER
 
 for (const [what, path] of [
   ['a full disk', '/dev/full'],
-  ['a pipe that nobody reads any more', undefined],
+  ['a pipe without a reader', undefined],
 ] as const) {
   test(`output into ${what} is lost, and requests are still served`, async () => {
     await using folder = await temporaryFolder()
@@ -172,7 +172,7 @@ for (const [what, path] of [
 test('without a configuration file SIGHUP is not an error', async () => {
   await using gateway = await startGateway()
   gateway.signal('SIGHUP')
-  await until('it is told', () => gateway.lines.some(line => line.includes('SIGHUP ignored')))
+  await until('it is logged', () => gateway.lines.some(line => line.includes('SIGHUP ignored')))
 
   assert.deepEqual(
     gateway.logs.filter(({ level }) => String(level) === 'error'),
@@ -187,7 +187,7 @@ function caller(key: string): Record<string, string> {
 
 function isAlive(pid: number): boolean {
   try {
-    // One that has ended, and of which nobody has taken notice yet.
+    // A process that has ended but has not been reaped.
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
   } catch {
     return false

@@ -1,5 +1,5 @@
-// The command line on a terminal: tables that fit its width, colours unless they are unwanted, a progress line for exports; and
-// a conversation. In a pipe there is none of it.
+// The command line on a terminal: tables that fit its width, colours unless disabled, a progress line for exports, and
+// an interactive chat. In a pipe there is none of it.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { dirname, join } from 'node:path'
@@ -77,7 +77,7 @@ type Terminal = {
   readonly types?: string
 }
 
-// `script` gives the command a terminal of its own.
+// `script` runs the command in its own terminal.
 async function onTerminal(args: string, { columns = 100, env = {}, types }: Terminal = {}): Promise<string> {
   const input = types === undefined ? 'sleep 0' : `(sleep 2; printf '${types}'; sleep 4)`
   const command = `stty cols ${columns}; '${process.execPath}' '${ENTRY}' ${args}`

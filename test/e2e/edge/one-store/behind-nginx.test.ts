@@ -1,5 +1,5 @@
-// Two nodes behind the nginx that is deployed with them: answers and streams pass as they come, callers keep their
-// addresses, a node that is away is not noticed, and no chat is ever sent twice.
+// Two nodes behind the nginx of the deployment files: answers and streams pass unbuffered, callers keep their
+// addresses, an unavailable node is not noticed, and no chat is sent twice.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
@@ -65,7 +65,7 @@ if (binary !== undefined && hasPostgres()) {
 
     assert.deepEqual([done, content], [true, 'one two three'])
     assert.ok(performance.now() - firstAt > 600, 'the first chunk was held back until the provider had ended')
-    // Where nginx passes trailers on; in every version the row has the cost by now.
+    // Only newer versions of nginx forward trailers; in every version the row has the cost by now.
     if (nginx.passesTrailers) assert.ok(Number(stream.trailers['x-svc-cost']) > 0)
     const row = await httpCall(`${nginx.url}/v1/usage/${String(stream.headers['x-request-id'])}`, { headers })
     assert.ok(Number(row.body.cost) > 0)
@@ -82,7 +82,7 @@ if (binary !== undefined && hasPostgres()) {
     const waited = upstream.journal.length
     upstream.next({ delayMs: 8000 })
     const leaving = new AbortController()
-    // A stream: a JSON call is read to its end, since its count comes with it.
+    // A stream: a JSON call is read to its end, because its usage comes last.
     const streaming = { ...body, stream: true }
     const answer = httpCall(url, { body: streaming, headers, signal: leaving.signal }).catch(error => String(error))
     await upstream.received(waited + 1)
@@ -125,7 +125,7 @@ if (binary !== undefined && hasPostgres()) {
     const [answer] = await Promise.all([
       httpCall(url, { body, headers }),
       upstream.received(from + 1).then(async () => {
-        // Whichever of the two has it.
+        // Whichever node has it.
         const busy = (await inFlight(first)) > 0 ? first : second
         await busy.kill()
         await busy.restart()
@@ -151,7 +151,7 @@ if (binary !== undefined && hasPostgres()) {
     const none = await httpCall(url, { body, headers })
     assert.deepEqual([none.status, none.body.error?.code], [503, 'service_unavailable'])
     await first.restart()
-    await until('it is back', async () => (await httpCall(url, { body, headers })).status === 200)
+    await until('it is available again', async () => (await httpCall(url, { body, headers })).status === 200)
   })
 
   async function modelsFrom(localAddress: string, claimed: string | undefined): Promise<string> {

@@ -97,7 +97,7 @@ test('only a listed origin can read answers', async t => {
     const before = await preflightsCounted(gateway)
     const { headers } = await preflight(gateway.url, ORIGIN)
     const line = () => gateway.logs.find(each => String(each.id) === headers['x-request-id'])
-    await until('its line is there', () => line() !== undefined)
+    await until('its line is written', () => line() !== undefined)
 
     assert.deepEqual([line()?.endpoint, line()?.status, line()?.outcome], ['chat.completions', 204, 'completed'])
     assert.equal(await preflightsCounted(gateway), before + 1)

@@ -1,5 +1,5 @@
-// Connections are bounded in all and per address, below the limit of descriptors: whoever holds many of them open keeps nobody
-// else from the gateway, and the gateway never lacks descriptors for its upstreams and its store.
+// Connections are limited in total and per address, below the descriptor limit: a caller that holds many connections
+// blocks nobody else, and the gateway always has descriptors for its upstreams and its store.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
@@ -13,20 +13,20 @@ import { until } from '../../../support/until.ts'
 import { startUpstream } from '../../../support/upstream.ts'
 
 const DESCRIPTORS = 256
-// (256 − 96) / 2 in all, three quarters of them for each address.
+// (256 − 96) / 2 in total, three quarters of them for each address.
 const TOTAL = 80
 const PER_ADDRESS = 60
 const CHAT = {
   body: { model: 'test/m1', messages: [{ role: 'user', content: 'Hello' }] },
 }
 
-// One request that is answered, and the beginning of another that came with it.
+// One request that is answered, and the beginning of another in the same packet.
 const BUSY = 'GET /health HTTP/1.1\r\nHost: x\r\n\r\nG'
 
 const { gateway, upstream } = await openFixture(standardConfig, { descriptorsMax: DESCRIPTORS })
 const { secret } = await gateway.createKey({ rpm_limit: 1_000_000, daily_limit: null })
 
-// Each on a connection of its own, one after the other.
+// Each on its own connection, one after the other.
 async function chats(count: number, port = gateway.port): Promise<number[]> {
   const text = JSON.stringify(CHAT.body)
   const request =
@@ -42,7 +42,7 @@ async function metric(line: RegExp): Promise<number> {
   return Number(line.exec(text)?.[1] ?? Number.NaN)
 }
 
-// From an address of its own, so that it is not counted with ours.
+// From another address, so that it is not counted with ours.
 async function openFrom(localAddress: string, count: number, say = ''): Promise<OpenSockets> {
   const sockets: Socket[] = []
   for (let i = 0; i < count; i++) {
@@ -63,7 +63,7 @@ async function openFrom(localAddress: string, count: number, say = ''): Promise<
 }
 type OpenSockets = Disposable & { readonly sockets: readonly Socket[] }
 
-test('idle connections of one address make room for newer ones of it, and chats of others are served', async () => {
+test('idle connections of an address are closed in favour of its newer ones, and chats of others are served', async () => {
   using flood = await openFrom('127.0.0.2', 300)
   const statuses = await chats(20)
 
@@ -73,7 +73,7 @@ test('idle connections of one address make room for newer ones of it, and chats 
   assert.ok((await metric(/^turnpike_connections_evicted_total\{bound="address"\} (\d+)/m)) >= 300 - PER_ADDRESS)
 })
 
-test('idle connections of many addresses make room for newer ones, and chats are served', async () => {
+test('idle connections of many addresses are closed in favour of newer ones, and chats are served', async () => {
   const many = await Promise.all(Array.from({ length: 30 }, (_, i) => openFrom(`127.0.1.${i + 1}`, 20)))
   const statuses = await chats(50)
 
@@ -109,7 +109,7 @@ test('if all connections are busy, new ones are refused, those that are open are
 
   assertRefusal(seen(answer), 'service_unavailable')
   assert.equal(second?.status, 200)
-  await until('there is room again', async () => (await metric(/^turnpike_connections (\d+)/m)) < 10)
+  await until('connections are available again', async () => (await metric(/^turnpike_connections (\d+)/m)) < 10)
   assert.deepEqual(await chats(3), [200, 200, 200])
   assert.ok((await metric(/^turnpike_connections_refused_total\{bound="total"\} (\d+)/m)) > 0)
   const alarms = gateway.lines.filter(line => line.includes('breaker_opened'))

@@ -1,4 +1,4 @@
-// Callers who try to take the process down with one request: each gets its answer or nothing, and everybody else is served.
+// Requests that try to crash the process: each gets its answer or nothing, and all other callers are served.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { standardConfig, startGateway } from '../../../support/gateway.ts'

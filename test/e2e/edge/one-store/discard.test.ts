@@ -1,5 +1,5 @@
-// The body of a request that was refused is neither parsed nor kept: a short one is discarded and the connection serves
-// on, a long or endless one is the end of the connection.
+// The body of a refused request is neither parsed nor stored: a short one is discarded and the connection stays usable,
+// a long or endless one closes the connection.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { standardConfig, startGateway } from '../../../support/gateway.ts'
@@ -20,7 +20,7 @@ test('the body of a refused request is discarded, or the connection is closed', 
   const post = (key: string, headers: string, target = '/v1/chat/completions') =>
     `POST ${target} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n${headers}\r\n`
   const next = `GET /v1/models HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}\r\n\r\n`
-  // Looks like a request of its own, should anybody take it for one.
+  // Looks like a separate request, in case it is parsed as one.
   const poison = 'GET /v1/key/introspect HTTP/1.1\r\nHost: x\r\n\r\n'
 
   const refusals: readonly [what: string, head: (headers: string) => string, code: Code][] = [
@@ -28,7 +28,7 @@ test('the body of a refused request is discarded, or the connection is closed', 
     ['a suspended account', headers => post(suspended.secret, headers), 'account_suspended'],
     ['a wrong method', headers => post(secret, headers, '/v1/models'), 'method_not_allowed'],
     ['an unknown path', headers => post(secret, headers, '/v1/nothing'), 'not_found'],
-    ['a spent limit', headers => post(spent.secret, headers), 'rate_limit_exceeded'],
+    ['an exhausted limit', headers => post(spent.secret, headers), 'rate_limit_exceeded'],
     ['another content type', headers => post(secret, headers).replace('/json', '/xml'), 'unsupported_media_type'],
   ]
 
@@ -124,7 +124,7 @@ test('the body of a refused request is discarded, or the connection is closed', 
 
       assertRefusal(seen(answer as NonNullable<typeof answer>), 'invalid_api_key')
       assert.equal(await connection.closed(), true)
-      assert.ok(performance.now() - startedAt < 1900, 'waited for time and not for bytes')
+      assert.ok(performance.now() - startedAt < 1900, 'closed by a timeout instead of the byte limit')
       assert.equal((connection.received.toString().match(/HTTP\/1\.1/g) ?? []).length, 1)
     },
   )

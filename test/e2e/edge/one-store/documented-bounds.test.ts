@@ -1,5 +1,5 @@
-// What /openapi.json documents is what is enforced: every bound of a query parameter, a header and a field of a body is tried
-// on the running gateway, the last value inside it and the first one outside.
+// /openapi.json documents what is enforced: every bound of a query parameter, a header and a body field is tried on the
+// running gateway, with the last value inside it and the first one outside.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { OpenApi, Operation, Schema } from '../../../../src/http/openapi/document.ts'
@@ -18,7 +18,7 @@ const { gateway } = await openFixture()
 const { body } = await gateway.get<OpenApi>('/openapi.json', gateway.adminToken)
 const document = body as unknown as OpenApi
 const { secret } = await gateway.createKey({ rpm_limit: 1_000_000, daily_limit: null })
-// Those that are changed.
+// Resources to be changed.
 const { id: keyId, accountId } = await gateway.createKey()
 await gateway.admin('POST', '/providers', { id: 'own', kind: 'demo' })
 await gateway.admin('POST', '/models', {
@@ -34,9 +34,9 @@ const ids: Readonly<Record<string, string>> = {
   providers: 'own',
   models: 'own/model',
 }
-// Its fields are probed by way of others, or say nothing of their own length.
+// Its fields are probed through others, or have no length bound.
 const SKIPPED = new Set(['POST /admin/v1/session'])
-// Inside their bounds they must also be known, or fit the model.
+// Within their bounds they must also be known, or fit the model.
 const KNOWN_ONLY = ['account_id', 'list', 'provider', 'max_tokens', 'max_completion_tokens', 'max_output_tokens']
 
 const cases = Object.entries(document.paths).flatMap(([path, item]) =>
@@ -158,7 +158,7 @@ function casesOf(method: string, path: string, operation: Operation): Case[] {
   return [...ofParameters, ...ofBody]
 }
 
-// One that is required of the sums.
+// A parameter that the sums require.
 function groupBy(path: string): Readonly<Record<string, string>> {
   return path.endsWith('/summary') ? { group_by: 'day' } : {}
 }
@@ -168,7 +168,7 @@ function bodyOf(path: string, example: unknown): unknown {
   return example
 }
 
-// Of a choice the part that is no null and no choice itself.
+// The branch of a union that is neither null nor a union itself.
 function resolved(schema: Schema | undefined): Schema {
   if (schema?.$ref !== undefined) return resolved(document.components.schemas[schema.$ref.split('/').at(-1) ?? ''])
   const parts = (schema?.anyOf ?? []).filter(part => part.type !== 'null')

@@ -1,5 +1,5 @@
-// Callers that ask before they send: the 100 comes only after admission, a refusal comes instead of it, and expectations
-// nobody knows are a 417.
+// Callers that send Expect: 100-continue: the 100 comes only after admission, a refusal replaces it, and unknown
+// expectations are a 417.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ADMIN_TOKEN, standardConfig, startGateway } from '../../../support/gateway.ts'
@@ -22,7 +22,7 @@ test('Expect: 100-continue gets its 100 only after admission', async t => {
     using connection = await openRaw(gateway.port)
 
     connection.send(head(auth + wait))
-    await until('the 100 came', () => connection.received.includes('HTTP/1.1 100'))
+    await until('the 100 has arrived', () => connection.received.includes('HTTP/1.1 100'))
     connection.send(chat)
     const answers = await connection.answers(1)
 
@@ -69,7 +69,7 @@ test('Expect: 100-continue gets its 100 only after admission', async t => {
     using operator = await openRaw(gateway.port)
 
     operator.send(ask(ADMIN_TOKEN))
-    await until('the 100 came', () => operator.received.includes('HTTP/1.1 100'))
+    await until('the 100 has arrived', () => operator.received.includes('HTTP/1.1 100'))
     operator.send(body)
     const welcome = await operator.answers(1)
     const { answers } = await rawRequest(gateway.port, ask('wrong-token-of-some-length'), { expect: 1 })

@@ -1,5 +1,5 @@
-// A chat is answered in the same words whether the express path takes it or Node's own HTTP server does, and a connection
-// may change from the one to the other at any time.
+// The express path and Node's own HTTP server give the same answer to a chat, and a connection may switch between them
+// at any time.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -23,15 +23,15 @@ test("the express path and Node's HTTP server behave the same", async t => {
     const text = JSON.stringify(body)
     return `${head(`Content-Length: ${Buffer.byteLength(text)}\r\n${more}`, key)}${text}`
   }
-  // What the express path does not know it leaves to Node.
+  // The express path leaves unknown headers to Node.
   const strange = (body: object, key = secret, more = '') => plain(body, key, `Proxy-Connection: keep-alive\r\n${more}`)
 
   const stories: Readonly<Record<string, readonly [body: object, key?: string]>> = {
     'an answer': [hello],
     'a stream': [{ ...hello, stream: true, stream_options: { include_usage: true } }],
-    'a field that is wrong': [{ ...hello, temperature: 'hot' }],
-    'a model that is not there': [{ ...hello, model: 'test/none' }],
-    'a key that is none': [hello, 'svc_live_nobody'],
+    'an invalid field': [{ ...hello, temperature: 'hot' }],
+    'an unknown model': [{ ...hello, model: 'test/none' }],
+    'an unknown key': [hello, 'svc_live_nobody'],
     'an empty account': [hello, broke.secret],
   }
   for (const [what, [body, key]] of Object.entries(stories)) {
@@ -141,7 +141,7 @@ test("the express path and Node's HTTP server behave the same", async t => {
   assert.ok((await gateway.audit()).ok)
 })
 
-// Everything but what differs from one request to the next.
+// Everything except what differs between requests.
 function likeness(answer: HttpAnswer) {
   const names = answer.headers.map(([name]) => name.toLowerCase())
   const text = answer.text

@@ -1,4 +1,4 @@
-// Whoever connects may write any address into a header; only the socket says where it really comes from.
+// Any caller can put any address into a header; only the socket has the real one.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { standardConfig, startGateway } from '../../../support/gateway.ts'

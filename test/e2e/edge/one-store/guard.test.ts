@@ -1,5 +1,5 @@
-// The guard of /v1 stands in front of every path and every method: without a key there is nothing but 401, and no way of
-// writing a path leads past it.
+// Authentication of /v1 covers every path and every method: without a key the only answer is 401, and no spelling of a
+// path bypasses it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { standardConfig, startGateway } from '../../../support/gateway.ts'

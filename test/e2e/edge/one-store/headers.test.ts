@@ -1,5 +1,5 @@
-// How much a request may say of itself: a hundred headers and 16 KiB of them. What is too much is refused whole and never
-// read in part, since the part that is dropped could be the one that matters.
+// The size limits of headers: a hundred headers and 16 KiB. A larger request is refused as a whole and never read in
+// part, because the dropped part could be the one that matters.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { standardConfig, startGateway } from '../../../support/gateway.ts'

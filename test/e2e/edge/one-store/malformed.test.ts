@@ -1,5 +1,5 @@
-// HTTP that is not HTTP: every request that can be read in two ways, or in none, is a 400 in the one shape and the end of
-// its connection. What one server skips and another reads is how requests are smuggled past a guard.
+// Malformed HTTP: every request that can be read in two ways, or in none, is a 400 in the usual format and closes its
+// connection. Differences between parsers are how requests are smuggled.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { standardConfig, startGateway } from '../../../support/gateway.ts'
@@ -20,14 +20,14 @@ test('malformed HTTP is a 400, closes the connection and admits nothing', async 
   const wrapped = `${chat.length.toString(16)}\r\n${chat}\r\n0\r\n\r\n`
 
   await assertRefused('the request line', {
-    'no HTTP at all': 'hello there\r\n\r\n',
-    'a TLS greeting': '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
+    'not HTTP': 'hello there\r\n\r\n',
+    'a TLS ClientHello': '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
     'an unknown method': get('FOO /v1/models HTTP/1.1'),
-    'a method in small letters': get('get /v1/models HTTP/1.1'),
-    'a blank in the target': get('GET /v1/mod els HTTP/1.1'),
+    'a lowercase method': get('get /v1/models HTTP/1.1'),
+    'a space in the target': get('GET /v1/mod els HTTP/1.1'),
     'a control character in the target': get('GET /v1/mod\x01els HTTP/1.1'),
-    'bytes beyond ASCII in the target': get('GET /v1/mod\xe9ls HTTP/1.1'),
-    'a version from the future': get('GET /v1/models HTTP/9.9'),
+    'non-ASCII bytes in the target': get('GET /v1/mod\xe9ls HTTP/1.1'),
+    'an unknown HTTP version': get('GET /v1/models HTTP/9.9'),
     'the preface of HTTP/2': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
     'HTTP/0.9': get('GET /v1/models HTTP/0.9'),
     'HTTP/0.9 without a version': 'GET /v1/models\r\n\r\n',
@@ -36,8 +36,8 @@ test('malformed HTTP is a 400, closes the connection and admits nothing', async 
   await assertRefused('the headers', {
     'a folded header': get('GET /v1/models HTTP/1.1', `${auth}X-Long: a\r\n b\r\n`),
     'a folded key': get('GET /v1/models HTTP/1.1', `Host: x\r\nAuthorization: Bearer\r\n ${key.secret}\r\n`),
-    'a blank before the first header': get('GET /v1/models HTTP/1.1', ` X-First: a\r\n${auth}`),
-    'a blank before the colon': get('GET /v1/models HTTP/1.1', `${auth}X-Foo : a\r\n`),
+    'a space before the first header': get('GET /v1/models HTTP/1.1', ` X-First: a\r\n${auth}`),
+    'a space before the colon': get('GET /v1/models HTTP/1.1', `${auth}X-Foo : a\r\n`),
     'a header without a colon': get('GET /v1/models HTTP/1.1', `${auth}X-Foo\r\n`),
     'a header without a name': get('GET /v1/models HTTP/1.1', `${auth}: a\r\n`),
     'NUL in a value': get('GET /v1/models HTTP/1.1', `${auth}X-Foo: a\0b\r\n`),
@@ -48,21 +48,21 @@ test('malformed HTTP is a 400, closes the connection and admits nothing', async 
   })
 
   await assertRefused('the framing of the body', {
-    'a length and chunks': post('Content-Length: 5\r\nTransfer-Encoding: chunked\r\n', wrapped),
-    'chunks and a length': post('Transfer-Encoding: chunked\r\nContent-Length: 5\r\n', wrapped),
-    'two lengths that differ': post(`Content-Length: ${chat.length}\r\nContent-Length: 1\r\n`, chat),
-    'the same length twice': post(`Content-Length: ${chat.length}\r\nContent-Length: ${chat.length}\r\n`, chat),
-    'a list of lengths': post(`Content-Length: ${chat.length}, ${chat.length}\r\n`, chat),
-    'a negative length': post('Content-Length: -1\r\n', chat),
-    'a length with a sign': post(`Content-Length: +${chat.length}\r\n`, chat),
-    'a length in hexadecimal': post('Content-Length: 0x10\r\n', chat),
-    'a length beyond all numbers': post(`Content-Length: ${'9'.repeat(30)}\r\n`, chat),
-    'chunks twice': post('Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n', wrapped),
-    'chunks that are not the last encoding': post('Transfer-Encoding: chunked, identity\r\n', wrapped),
+    'Content-Length and chunked': post('Content-Length: 5\r\nTransfer-Encoding: chunked\r\n', wrapped),
+    'chunked and Content-Length': post('Transfer-Encoding: chunked\r\nContent-Length: 5\r\n', wrapped),
+    'two different Content-Lengths': post(`Content-Length: ${chat.length}\r\nContent-Length: 1\r\n`, chat),
+    'the same Content-Length twice': post(`Content-Length: ${chat.length}\r\nContent-Length: ${chat.length}\r\n`, chat),
+    'a list of Content-Lengths': post(`Content-Length: ${chat.length}, ${chat.length}\r\n`, chat),
+    'a negative Content-Length': post('Content-Length: -1\r\n', chat),
+    'a Content-Length with a sign': post(`Content-Length: +${chat.length}\r\n`, chat),
+    'a hexadecimal Content-Length': post('Content-Length: 0x10\r\n', chat),
+    'a Content-Length beyond all integers': post(`Content-Length: ${'9'.repeat(30)}\r\n`, chat),
+    'chunked twice': post('Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n', wrapped),
+    'chunked as other than the last encoding': post('Transfer-Encoding: chunked, identity\r\n', wrapped),
     'an unknown transfer encoding': post('Transfer-Encoding: xchunked\r\n', wrapped),
     'the transfer encoding "identity"': post('Transfer-Encoding: identity\r\n', chat),
-    'a chunk size that is no number': post('Transfer-Encoding: chunked\r\n', 'zz\r\nabc\r\n0\r\n\r\n'),
-    'a chunk longer than it says': post('Transfer-Encoding: chunked\r\n', '3\r\nabcdef\r\n0\r\n\r\n'),
+    'a chunk size that is not a number': post('Transfer-Encoding: chunked\r\n', 'zz\r\nabc\r\n0\r\n\r\n'),
+    'a chunk longer than its size': post('Transfer-Encoding: chunked\r\n', '3\r\nabcdef\r\n0\r\n\r\n'),
     'a thousand trailers': post('Transfer-Encoding: chunked\r\n', `${wrapped.slice(0, -2)}${fillers(1000)}\r\n`),
   })
 

@@ -1,5 +1,5 @@
-// One connection with tens of thousands of pipelined requests has one of them under way at a time: others are answered meanwhile,
-// and its caller's leaving is noticed.
+// One connection with tens of thousands of pipelined requests has one request in progress at a time: others are
+// answered meanwhile, and a disconnect is noticed.
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
@@ -12,7 +12,7 @@ import { settledRow } from '../../../support/usage.ts'
 const { gateway, upstream } = await openFixture()
 const { secret } = await gateway.createKey({ rpm_limit: 1_000_000, daily_limit: null })
 const REQUESTS = 60_000
-// What the issue of a stalled process is about; a machine that runs other tests too is given more time.
+// The limit for a stalled process; a machine that runs other tests at the same time gets more time.
 const HEALTH_MS_MAX = 1000
 
 const line = (target: string, more = '') => `GET ${target} HTTP/1.1\r\nHost: x\r\n${more}\r\n`
@@ -26,10 +26,10 @@ const chat = (body: object, framing: 'sized' | 'chunked' = 'sized') => {
 }
 
 const floods: Readonly<Record<string, string>> = {
-  'a path that is not there': line('/x'),
+  'an unknown path': line('/x'),
   'HTTP/1.0 without a Host': 'GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n',
   'a call without a key': line('/v1/models'),
-  'a call with a key that is none': line('/v1/models', caller('svc_live_nobody')),
+  'a call with an unknown key': line('/v1/models', caller('svc_live_nobody')),
   'a call with a key': line('/v1/x', caller(secret)),
   'a chat that is refused': chat({ temperature: 'hot' }),
 }
@@ -45,8 +45,8 @@ for (const [what, request] of Object.entries(floods)) {
       seen.push({ ms: performance.now() - before.at, answers: flood.answers() - before.answers })
     }
 
-    assert.ok(flood.answers() < REQUESTS, 'the flood was over before /health was asked')
-    // A new connection takes some turns of the event loop; what is in the kernel's buffers is counted too.
+    assert.ok(flood.answers() < REQUESTS, 'the flood had ended before /health was requested')
+    // A new connection takes some iterations of the event loop; what is in the kernel's buffers is counted too.
     const most = Math.max(...seen.map(({ answers }) => answers))
     assert.ok(most < 2000, `${most} of the flood were answered before /health`)
     const slowest = Math.max(...seen.map(({ ms }) => ms))
@@ -71,7 +71,7 @@ for (const framing of ['sized', 'chunked'] as const) {
   })
 }
 
-// Sends all of it as fast as it is taken, and counts the answers.
+// Sends everything as fast as it is accepted, and counts the answers.
 function openFlood(text: string) {
   const socket = connect(gateway.port, '127.0.0.1')
   let answers = 0

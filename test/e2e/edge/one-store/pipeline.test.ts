@@ -1,5 +1,5 @@
-// Several requests on one connection, sent before any answer came: each is answered for itself and in order, with its own
-// key, and garbage behind them is never mixed into an answer.
+// Several requests on one connection, sent before any answer: each is answered separately and in order, with its own
+// key, and garbage after them is never mixed into an answer.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { standardConfig, startGateway } from '../../../support/gateway.ts'

@@ -1,5 +1,5 @@
-// Callers that take their time: headers have ten seconds, a body thirty, and neither holds a credit meanwhile. These are
-// real waits, so they all run beside each other.
+// Slow callers: headers have ten seconds, a body thirty, and neither holds credits meanwhile. The waits are real, so
+// all of them run concurrently.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ADMIN_TOKEN, standardConfig, startGateway } from '../../../support/gateway.ts'

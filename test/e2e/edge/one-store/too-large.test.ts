@@ -1,5 +1,5 @@
-// Bodies over the cap of 16 MiB: refused unread where their length is announced, cut off at the cap where it is not, and
-// in neither case collected in memory.
+// Bodies over the cap of 16 MiB: refused unread if their length is announced, cut off at the cap if not, and never
+// buffered in memory.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -76,7 +76,7 @@ test('a body over the cap is a 413, counted and never buffered', async t => {
         await setTimeout(1)
       }
 
-      // Who sends without end may lose the answer in the reset; its row is what proves it.
+      // A caller that sends endlessly may lose the answer in the reset; its row is the proof.
       assert.equal(await connection.closed(), true)
     }
 

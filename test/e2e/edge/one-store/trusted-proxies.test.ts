@@ -1,5 +1,5 @@
-// Behind trusted proxies the client is the first address from the right of X-Forwarded-For that is not one of them. What
-// stands left of it was written by the client itself, and a hop that cannot be read is refused.
+// Behind trusted proxies the client is the first address from the right of X-Forwarded-For that is not one of them.
+// Entries left of it were written by the client itself, and an unreadable hop is refused.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { standardConfig, startGateway } from '../../../support/gateway.ts'

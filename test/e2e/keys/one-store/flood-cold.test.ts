@@ -37,14 +37,15 @@ if (hasPostgres()) {
     await pool.close()
 
     assert.deepEqual(statuses, Array(2 * COLD_KEYS).fill(200))
-    // Every one of them got an answer, and none was refused without a look.
+    // Each of them got an answer, and none was refused without a lookup.
     assert.deepEqual([...flooded.keys()].sort(), [401, 429])
   })
 }
 
 type Flood = { stop(): Promise<ReadonlyMap<number, number>> }
 
-// Each connection asks with one unknown key after the other until it is stopped; all of them have asked when this resolves.
+// Each connection sends one unknown key after the other until it is stopped; this resolves when all of them have sent
+// one.
 async function startFlood(gateway: Gateway, address: string): Promise<Flood> {
   const pool = new Pool(gateway.url, { connections: FLOODERS, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 })
   const counts = new Map<number, number>()

@@ -1,5 +1,5 @@
-// Bodies in memory: one account may fill a quarter of the 256 MiB of a node and no more, told by a 503 before the body is
-// read; the others notice nothing.
+// Bodies in memory: one account may fill a quarter of a node's 256 MiB and gets a 503 beyond that before the body is
+// read; other accounts are not affected.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BOUNDS } from '../../../../src/config/limits.ts'
@@ -57,7 +57,7 @@ test('an account can use a quarter of the body memory, which is released afterwa
   })
 
   for (const stream of [false, true]) {
-    await t.test(`a body counts until its request is over, asked for ${stream ? 'a stream' : 'JSON'}`, async () => {
+    await t.test(`a body counts until its request has ended, with ${stream ? 'a stream' : 'JSON'}`, async () => {
       upstream.next({ delayMs: 300, chunkDelayMs: 100 })
       const calls = upstream.journal.length
       const content = 'x'.repeat(100_000)
@@ -69,7 +69,7 @@ test('an account can use a quarter of the body memory, which is released afterwa
 
       assert.equal(answer.status, 200)
       assert.ok(waiting > content.length && waiting < content.length + 200, `${waiting} bytes`)
-      await until('the room is back', async () => (await bodyBytes()) === 0)
+      await until('the memory is released', async () => (await bodyBytes()) === 0)
     })
   }
 
