@@ -47,73 +47,61 @@ export function jsonReader(
   state: { upstreamId: string | null },
   needs: JsonReaderNeeds,
 ): JsonReader {
-  let reservation: AnswerReservation | undefined
-  let roomBytes = 0
-  let announced = 0
-  let bytes = 0
-  // Small pieces until memory is granted, segments from then on: the last segment has space left.
-  let pieces: Buffer[] = []
-  let filled = 0
-  let written: readonly Uint8Array[] = []
+  const body: Body = {
+    bytes: 0,
+    announced: 0,
+    pieces: [],
+    filled: 0,
+    written: [],
+    reservation: undefined,
+    reservedBytes: 0,
+    needs,
+  }
   let over = false
   let inThread = false
 
-  const end = (failure: Failure | undefined) => {
+  function end(failure: Failure | undefined): void {
     if (over) return
     over = true
     if (failure !== undefined) release()
     listener.end(failure)
   }
-  const release = () => {
-    if (reservation === undefined) return
-    for (const { buffer } of pieces) free(buffer)
-    for (const { buffer } of written) free(buffer)
-    pieces = []
-    reservation.release()
-    reservation = undefined
+
+  function release(): void {
+    releaseBody(body)
   }
 
-  function needRoom(wanted: number): void {
-    reservation ??= needs.memory.open(needs.accountId, needs.resume)
-    roomBytes += wanted
-    if (!reservation.take(wanted)) needs.pause()
-  }
-
-  function append(chunk: Buffer): void {
-    for (let from = 0; from < chunk.length; ) {
-      let last = pieces.at(-1)
-      if (last === undefined || filled === last.length) {
-        const left = chunk.length - from
-        // Without memory only the received bytes are kept, so that what is still to come takes no memory yet.
-        const space = reservation?.isWaiting ? 0 : announced === 0 ? SEGMENT_BYTES : announced - (bytes - left)
-        last = Buffer.allocUnsafeSlow(Math.max(left, space))
-        pieces.push(last)
-        filled = 0
+  function readInline(): void {
+    try {
+      const text = textOf(body)
+      const verdict = guardText(text, { depthMax: DEPTH_MAX, membersMax: setup.answerInlineMembersMax })
+      if (verdict === 'too_many') {
+        readLarge()
+        return
       }
-      const copied = chunk.copy(last, filled, from)
-      filled += copied
-      from += copied
+      if (verdict === 'too_deep') throw invalidResponse('nested too deeply')
+      const answer = readWhole(text, setup.unsaid)
+      body.pieces = []
+      state.upstreamId = answer.id
+      listener.whole(answer.whole)
+      end(undefined)
+    } catch (error) {
+      end(error instanceof Failure ? error : invalidResponse('not JSON'))
     }
   }
 
-  function segments(): Buffer[] {
-    if (reservation === undefined) return [Buffer.concat(pieces)]
-    const last = pieces.length - 1
-    return pieces.map((piece, number) => (number === last ? piece.subarray(0, filled) : piece))
-  }
-
   function readLarge(): void {
-    const job = { segments: ownSegments(segments()), unsaid: setup.unsaid }
-    pieces = []
+    const job = { segments: ownSegments(segmentsOf(body)), unsaid: setup.unsaid }
+    body.pieces = []
     inThread = true
     needs.large.read(job, needs.accountId, read => {
       inThread = false
-      if (!(read instanceof Failure)) written = read.written
+      if (!(read instanceof Failure)) body.written = read.written
       if (over) return release()
       if (read instanceof Failure) return end(read)
       state.upstreamId = read.id
       const { choices, usage, fingerprint } = read
-      listener.whole({ choices, written, usage, fingerprint })
+      listener.whole({ choices, written: body.written, usage, fingerprint })
       end(undefined)
     })
   }
@@ -121,75 +109,118 @@ export function jsonReader(
   return {
     start(length) {
       if (length === undefined || length <= setup.answerUncountedBytesMax || length > setup.answerBytesMax) return
-      announced = length
-      needRoom(length)
+      body.announced = length
+      reserve(body, length)
     },
     data(chunk) {
       if (over) return
-      bytes += chunk.length
-      if (bytes > setup.answerBytesMax) {
-        needs.abort()
-        const why = `the response is over ${setup.answerBytesMax} bytes`
-        return end(new Failure('too_large', why, { producedBytes: bytes }))
-      }
-      if (reservation === undefined && bytes <= setup.answerUncountedBytesMax) {
-        pieces.push(Buffer.from(chunk))
-        return
-      }
-      if (bytes > roomBytes) {
-        const first = reservation === undefined
-        needRoom(Math.max(bytes - roomBytes, SEGMENT_BYTES))
-        if (first) moveToSegment()
-      }
-      append(chunk)
+      keep(body, chunk, setup)
+      if (body.bytes <= setup.answerBytesMax) return
+      needs.abort()
+      const why = `the response is over ${setup.answerBytesMax} bytes`
+      end(new Failure('too_large', why, { producedBytes: body.bytes }))
     },
     end(failure) {
       if (over) return
-      if (failure !== undefined) {
-        // The gateway stopped reading. What was read had been produced.
-        const isOurs = failure.kind === 'timeout' && reservation?.isWaiting === true
-        return end(
-          isOurs ? new Failure('cancelled', 'no memory for the response in time', { producedBytes: bytes }) : failure,
-        )
-      }
-      reservation?.complete()
-      if (bytes > setup.answerInlineBytesMax) return readLarge()
-      try {
-        const text = String(pieces.length === 1 && reservation === undefined ? pieces[0] : Buffer.concat(segments()))
-        const verdict = guardText(text, { depthMax: DEPTH_MAX, membersMax: setup.answerInlineMembersMax })
-        if (verdict === 'too_many') return readLarge()
-        if (verdict === 'too_deep') throw invalidResponse('nested too deeply')
-        const answer = readWhole(text, setup.unsaid)
-        pieces = []
-        state.upstreamId = answer.id
-        listener.whole(answer.whole)
-        end(undefined)
-      } catch (error) {
-        end(error instanceof Failure ? error : invalidResponse('not JSON'))
-      }
+      if (failure !== undefined) return end(isWaiting(body) ? outOfMemory(failure, body.bytes) : failure)
+      body.reservation?.complete()
+      if (body.bytes > setup.answerInlineBytesMax) readLarge()
+      else readInline()
     },
-    isWaiting: () => reservation?.isWaiting === true,
+    isWaiting: () => isWaiting(body),
     abandon() {
       over = true
       if (!inThread) release()
     },
-    reservation: () => (reservation === undefined ? undefined : { release }),
+    reservation: () => (body.reservation === undefined ? undefined : { release }),
   }
+}
 
-  // What arrived before memory was granted.
-  function moveToSegment(): void {
-    const early = pieces
-    pieces = []
-    filled = 0
-    for (const piece of early) append(piece)
-  }
+// The gateway stopped reading. What was read had been produced.
+function outOfMemory(failure: Failure, producedBytes: number): Failure {
+  if (failure.kind !== 'timeout') return failure
+  return new Failure('cancelled', 'no memory for the response in time', { producedBytes })
+}
+
+// The bytes received so far, and the memory reserved for them.
+type Body = {
+  bytes: number
+  announced: number
+  // Small pieces until memory is reserved, segments from then on: `filled` bytes of the last segment are in use.
+  pieces: Buffer[]
+  filled: number
+  // What the thread has made of a large answer.
+  written: readonly Uint8Array[]
+  reservation: AnswerReservation | undefined
+  reservedBytes: number
+  readonly needs: JsonReaderNeeds
 }
 
 const SEGMENT_BYTES = 1024 * 1024
 
-// Immediately: the collector does not know that a small object holds megabytes.
-function free(buffer: ArrayBufferLike): void {
-  if (buffer instanceof ArrayBuffer && !buffer.detached) buffer.transfer(0)
+function isWaiting({ reservation }: Body): boolean {
+  return reservation?.isWaiting === true
+}
+
+function keep(body: Body, chunk: Buffer, { answerBytesMax, answerUncountedBytesMax }: JsonReaderBounds): void {
+  body.bytes += chunk.length
+  if (body.bytes > answerBytesMax) return
+  if (body.reservation === undefined && body.bytes <= answerUncountedBytesMax) {
+    body.pieces.push(Buffer.from(chunk))
+    return
+  }
+  if (body.bytes > body.reservedBytes) {
+    const isFirst = body.reservation === undefined
+    reserve(body, Math.max(body.bytes - body.reservedBytes, SEGMENT_BYTES))
+    if (isFirst) moveToSegment(body)
+  }
+  append(body, chunk)
+}
+
+function reserve(body: Body, bytes: number): void {
+  const { memory, accountId, resume } = body.needs
+  body.reservation ??= memory.open(accountId, resume)
+  body.reservedBytes += bytes
+  if (!body.reservation.take(bytes)) body.needs.pause()
+}
+
+// What arrived before memory was reserved.
+function moveToSegment(body: Body): void {
+  const early = body.pieces
+  body.pieces = []
+  body.filled = 0
+  for (const piece of early) append(body, piece)
+}
+
+function append(body: Body, chunk: Buffer): void {
+  for (let from = 0; from < chunk.length; ) {
+    let last = body.pieces.at(-1)
+    if (last === undefined || body.filled === last.length) {
+      last = Buffer.allocUnsafeSlow(segmentBytes(body, chunk.length - from))
+      body.pieces.push(last)
+      body.filled = 0
+    }
+    const copied = chunk.copy(last, body.filled, from)
+    body.filled += copied
+    from += copied
+  }
+}
+
+// Without memory only the received bytes are kept, so that what is still to come takes no memory yet.
+function segmentBytes(body: Body, left: number): number {
+  if (isWaiting(body)) return left
+  return Math.max(left, body.announced === 0 ? SEGMENT_BYTES : body.announced - (body.bytes - left))
+}
+
+function textOf(body: Body): string {
+  const isOnePiece = body.pieces.length === 1 && body.reservation === undefined
+  return String(isOnePiece ? body.pieces[0] : Buffer.concat(segmentsOf(body)))
+}
+
+function segmentsOf({ pieces, filled, reservation }: Body): Buffer[] {
+  if (reservation === undefined) return [Buffer.concat(pieces)]
+  const last = pieces.length - 1
+  return pieces.map((piece, number) => (number === last ? piece.subarray(0, filled) : piece))
 }
 
 // A shared buffer cannot be transferred to a thread.
@@ -200,4 +231,18 @@ function ownSegments(segments: readonly Buffer[]): Buffer[] {
     segment.copy(own)
     return own
   })
+}
+
+function releaseBody(body: Body): void {
+  if (body.reservation === undefined) return
+  for (const { buffer } of body.pieces) free(buffer)
+  for (const { buffer } of body.written) free(buffer)
+  body.pieces = []
+  body.reservation.release()
+  body.reservation = undefined
+}
+
+// Immediately: the collector does not know that a small object holds megabytes.
+function free(buffer: ArrayBufferLike): void {
+  if (buffer instanceof ArrayBuffer && !buffer.detached) buffer.transfer(0)
 }
