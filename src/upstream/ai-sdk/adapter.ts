@@ -20,6 +20,7 @@ import { sdkWire } from './wire.ts'
 
 export function sdkAdapter(provider: Provider, kind: SdkKind, bounds: WireBounds, needs: WireNeeds): Adapter {
   const wire = sdkWire(provider, kind, bounds, needs)
+  const sdk: Sdk = { provider, kind, wire }
   // A package's warnings about settings that this model does not accept.
   const warned = memoize((_: Chat): string[] => [])
 
@@ -40,7 +41,7 @@ export function sdkAdapter(provider: Provider, kind: SdkKind, bounds: WireBounds
         return reservation
       }
       const note = (warnings: readonly SharedV4Warning[]) => warned(upstreamRequest.chat).push(...unsupported(warnings))
-      speak(upstreamRequest, listener, state, { signal: stop.signal, note, reserveMemory })
+      speak(sdk, upstreamRequest, listener, state, { signal: stop.signal, note, reserveMemory })
         .then(
           () => end(undefined),
           error => {
@@ -72,66 +73,9 @@ export function sdkAdapter(provider: Provider, kind: SdkKind, bounds: WireBounds
     retire: wire.retire,
     close: wire.close,
   }
-
-  async function speak(
-    upstreamRequest: UpstreamRequest,
-    listener: AnswerListener,
-    state: Speaking,
-    { signal, note, reserveMemory }: CallNeeds,
-  ): Promise<void> {
-    const say = <Said>(work: () => Said) => sayable(work, state, wire.unsaid(upstreamRequest.credential))
-    const options = await say(() => ({ ...callOptions(upstreamRequest, provider, kind), abortSignal: signal }))
-    const model = await modelFor(noting(upstreamRequest, state), signal, reserveMemory)
-    if (upstreamRequest.chat.stream) {
-      const { stream } = await say(() => model.doStream(options))
-      await readStream(stream, listener, state, note)
-      return
-    }
-    const result = await say(() => model.doGenerate(options))
-    if (state.over) return
-    note(result.warnings)
-    state.upstreamId = idOf(result.response?.id ?? ownIdOf(result.response?.body))
-    listener.whole(wholeOf(result, kind))
-  }
-
-  async function modelFor(
-    upstreamRequest: UpstreamRequest,
-    signal: AbortSignal,
-    reserveMemory: CallNeeds['reserveMemory'],
-  ) {
-    const credential = needed(upstreamRequest.credential)
-    signal.throwIfAborted()
-    const send = await wire.send(upstreamRequest, credential, signal, reserveMemory)
-    const model = await sdkModel(kind, { provider, credential, model: upstreamRequest.model, send })
-    signal.throwIfAborted()
-    return model
-  }
-
-  // Reads no faster than the listener; unread data stays with the upstream.
-  async function readStream(
-    stream: ReadableStream<LanguageModelV4StreamPart>,
-    listener: AnswerListener,
-    state: Speaking,
-    note: (warnings: readonly SharedV4Warning[]) => void,
-  ): Promise<void> {
-    const read = partReader(kind)
-    const reader = stream.getReader()
-    let finished = false
-    for (let next = await reader.read(); !next.done; next = await reader.read()) {
-      const part = next.value
-      if (state.over) return
-      if (part.type === 'error' && isUnknownShape(part.error)) continue
-      if (part.type === 'error') throw part.error
-      if (part.type === 'stream-start') note(part.warnings)
-      else if (part.type === 'response-metadata') state.upstreamId ??= idOf(part.id)
-      const chunks = read(part)
-      if (chunks.length > 0) listener.chunks(chunks)
-      finished ||= part.type === 'finish'
-      while (state.paused && !state.over) await resumed(state)
-    }
-    if (!finished) throw new Failure('interrupted', 'the stream ended without a finish reason')
-  }
 }
+
+type Sdk = { readonly provider: Provider; readonly kind: SdkKind; readonly wire: ReturnType<typeof sdkWire> }
 
 type CallNeeds = {
   readonly signal: AbortSignal
@@ -140,6 +84,68 @@ type CallNeeds = {
 }
 
 type Speaking = { paused: boolean; over: boolean; isSent: boolean; upstreamId: string | null; go: () => void }
+
+async function speak(
+  sdk: Sdk,
+  upstreamRequest: UpstreamRequest,
+  listener: AnswerListener,
+  state: Speaking,
+  call: CallNeeds,
+): Promise<void> {
+  const { provider, kind, wire } = sdk
+  const say = <Said>(work: () => Said) => sayable(work, state, wire.unsaid(upstreamRequest.credential))
+  const options = await say(() => ({ ...callOptions(upstreamRequest, provider, kind), abortSignal: call.signal }))
+  const model = await modelFor(sdk, noting(upstreamRequest, state), call)
+  if (upstreamRequest.chat.stream) {
+    const { stream } = await say(() => model.doStream(options))
+    await readStream(stream, kind, listener, state, call.note)
+    return
+  }
+  const result = await say(() => model.doGenerate(options))
+  if (state.over) return
+  call.note(result.warnings)
+  state.upstreamId = idOf(result.response?.id ?? ownIdOf(result.response?.body))
+  listener.whole(wholeOf(result, kind))
+}
+
+async function modelFor(
+  { provider, kind, wire }: Sdk,
+  upstreamRequest: UpstreamRequest,
+  { signal, reserveMemory }: CallNeeds,
+) {
+  const credential = needed(upstreamRequest.credential)
+  signal.throwIfAborted()
+  const send = await wire.send(upstreamRequest, credential, signal, reserveMemory)
+  const model = await sdkModel(kind, { provider, credential, model: upstreamRequest.model, send })
+  signal.throwIfAborted()
+  return model
+}
+
+// Reads no faster than the listener; unread data stays with the upstream.
+async function readStream(
+  stream: ReadableStream<LanguageModelV4StreamPart>,
+  kind: SdkKind,
+  listener: AnswerListener,
+  state: Speaking,
+  note: CallNeeds['note'],
+): Promise<void> {
+  const read = partReader(kind)
+  const reader = stream.getReader()
+  let finished = false
+  for (let next = await reader.read(); !next.done; next = await reader.read()) {
+    const part = next.value
+    if (state.over) return
+    if (part.type === 'error' && isUnknownShape(part.error)) continue
+    if (part.type === 'error') throw part.error
+    if (part.type === 'stream-start') note(part.warnings)
+    else if (part.type === 'response-metadata') state.upstreamId ??= idOf(part.id)
+    const chunks = read(part)
+    if (chunks.length > 0) listener.chunks(chunks)
+    finished ||= part.type === 'finish'
+    while (state.paused && !state.over) await resumed(state)
+  }
+  if (!finished) throw new Failure('interrupted', 'the stream ended without a finish reason')
+}
 
 function noting(upstreamRequest: UpstreamRequest, state: Speaking): UpstreamRequest {
   return {
