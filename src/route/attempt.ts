@@ -33,109 +33,64 @@ export function attempt(
   lease: AttemptLease,
   request: AttemptRequest,
   leaving: Leaving,
-  { adapters, targets }: AttemptNeeds,
+  needs: AttemptNeeds,
 ): Promise<Serving | Failure | 'client_left'> {
-  const { model, target, provider } = lease.candidate
-  const { chat } = request
-  const silence = mayReasonUnseen(chat.reasoning, model) ? { expected: true } : undefined
+  const { client } = request
 
   return new Promise(resolve => {
-    const early: { chunks: Chunk[]; whole: Whole | undefined; ended: { failure: Failure | undefined } | undefined } = {
-      chunks: [],
-      whole: undefined,
-      ended: undefined,
-    }
-    let listener: AnswerListener | undefined
-    let decided = false
-
-    const giveUp = (why: Failure | 'client_left') => {
-      if (decided) return
-      decided = true
-      abort()
-      stay()
-      resolve(why)
-    }
-    let stays: readonly (() => void)[] = []
-    const stay = () => {
-      for (const undo of stays) undo()
-    }
-    const serve = () => {
-      if (decided) return
-      decided = true
-      stay()
-      if (silence !== undefined) silence.expected = false
-      attemptAnswered(lease, chat.stream, targets)
-      resolve({
-        provider: target.provider,
-        cost: target.cost,
-        ignored: adapters.get(provider).ignored(chat),
-        stream: { ...stream, abort },
-        listen(next) {
-          listener = next
-          const { chunks, whole } = early
-          // Released early: not kept for the duration of the answer.
-          early.chunks = []
-          early.whole = undefined
-          if (whole !== undefined) next.whole(whole)
-          if (chunks.length > 0) next.chunks(chunks)
-          if (early.ended !== undefined) next.end(early.ended.failure)
-        },
-      })
-    }
-
-    const stream = setOff(
+    const running: Running = {
       lease,
-      adapters,
-      {
-        requestId: request.requestId,
-        accountId: lease.accountId,
-        chat,
-        credential: lease.credentialState.credential,
-        model: target.model,
-        outputTokens: request.capTokens === null ? null : outputBoundOf(model, request.capTokens),
-        outputBound: outputBoundOf(model, request.capTokens),
-        identifiers: request.identifiers,
-        accountMark: request.accountMark,
-        totalMsMax: leaving.totalMsMax,
-        silence,
-        onSent: leaving.onSent,
-      },
-      {
-        chunks(chunks) {
-          if (listener !== undefined) return listener.chunks(chunks)
-          early.chunks.push(...chunks)
-          if (chunks.some(hasContent)) serve()
-          // A chunk without content only carries a count, and the last one has it.
-          else if (!decided && early.chunks.length > EARLY_CHUNKS_MAX) early.chunks.splice(0, early.chunks.length - 1)
-        },
-        whole(whole) {
-          if (listener !== undefined) return listener.whole(whole)
-          early.whole = whole
-        },
-        end(failure) {
-          // What was produced is served, if only to be billed.
-          if (failure === undefined || failure.producedBytes > 0) serve()
-          finishAttempt(lease, failure, targets)
-          if (listener !== undefined) return listener.end(failure)
-          early.ended = { failure }
-          if (decided || failure === undefined) return
-          decided = true
-          stay()
-          resolve(failure)
-        },
-      },
-    )
-    const abort = () => {
-      cancelAttempt(lease)
-      stream.abort()
+      request,
+      needs,
+      resolve,
+      silence: mayReasonUnseen(request.chat.reasoning, lease.candidate.model) ? { expected: true } : undefined,
+      stream: undefined,
+      listener: undefined,
+      decided: false,
+      stays: [],
+      earlyChunks: [],
+      earlyWhole: undefined,
+      earlyEnd: undefined,
     }
-    // Tokens produced before the first content are hidden: their count is worth waiting for.
-    const onGone = () => {
-      if (decided) return
-      if (!lease.sent || !request.readsOn(model)) giveUp('client_left')
-    }
-    stays = [request.client.onGone(onGone), request.client.onCancelled(giveUp)]
+    running.stream = setOff(lease, needs.adapters, upstreamRequestOf(running, leaving), listenerOf(running))
+    running.stays = [client.onGone(() => clientLeft(running)), client.onCancelled(why => giveUp(running, why))]
   })
+}
+
+// An attempt until its answer has ended. It is decided once its first content, or its failure, has been reported.
+type Running = {
+  readonly lease: AttemptLease
+  readonly request: AttemptRequest
+  readonly needs: AttemptNeeds
+  readonly resolve: (outcome: Serving | Failure | 'client_left') => void
+  readonly silence: { expected: boolean } | undefined
+  // Set before the listener is first called: adapters answer in a later turn.
+  stream: UpstreamStream | undefined
+  listener: AnswerListener | undefined
+  decided: boolean
+  stays: readonly (() => void)[]
+  // What arrived before there was a listener.
+  earlyChunks: Chunk[]
+  earlyWhole: Whole | undefined
+  earlyEnd: { readonly failure: Failure | undefined } | undefined
+}
+
+function upstreamRequestOf({ lease, request, silence }: Running, leaving: Leaving): UpstreamRequest {
+  const { model, target } = lease.candidate
+  return {
+    requestId: request.requestId,
+    accountId: lease.accountId,
+    chat: request.chat,
+    credential: lease.credentialState.credential,
+    model: target.model,
+    outputTokens: request.capTokens === null ? null : outputBoundOf(model, request.capTokens),
+    outputBound: outputBoundOf(model, request.capTokens),
+    identifiers: request.identifiers,
+    accountMark: request.accountMark,
+    totalMsMax: leaving.totalMsMax,
+    silence,
+    onSent: leaving.onSent,
+  }
 }
 
 // An unexpected error says nothing about the target.
@@ -155,6 +110,31 @@ function setOff(
 
 const EARLY_CHUNKS_MAX = 64
 
+function listenerOf(running: Running): AnswerListener {
+  return {
+    chunks(chunks) {
+      if (running.listener !== undefined) return running.listener.chunks(chunks)
+      const early = running.earlyChunks
+      early.push(...chunks)
+      if (chunks.some(hasContent)) serve(running)
+      // A chunk without content only carries a count, and the last one has it.
+      else if (!running.decided && early.length > EARLY_CHUNKS_MAX) early.splice(0, early.length - 1)
+    },
+    whole(whole) {
+      if (running.listener !== undefined) return running.listener.whole(whole)
+      running.earlyWhole = whole
+    },
+    end(failure) {
+      // What was produced is served, if only to be billed.
+      if (failure === undefined || failure.producedBytes > 0) serve(running)
+      finishAttempt(running.lease, failure, running.needs.targets)
+      if (running.listener !== undefined) return running.listener.end(failure)
+      running.earlyEnd = { failure }
+      if (failure !== undefined && decide(running)) running.resolve(failure)
+    },
+  }
+}
+
 // The first delta that contains more than a role, or the finish reason.
 function hasContent(chunk: Chunk): boolean {
   return chunk.choices.some(choice => {
@@ -165,4 +145,55 @@ function hasContent(chunk: Chunk): boolean {
     }
     return false
   })
+}
+
+function serve(running: Running): void {
+  if (!decide(running)) return
+  const { lease, request, needs, silence, stream } = running
+  const { target, provider } = lease.candidate
+  if (silence !== undefined) silence.expected = false
+  attemptAnswered(lease, request.chat.stream, needs.targets)
+  running.resolve({
+    provider: target.provider,
+    cost: target.cost,
+    ignored: needs.adapters.get(provider).ignored(request.chat),
+    stream: { ...stream!, abort: () => abort(running) },
+    listen: listener => replayTo(running, listener),
+  })
+}
+
+// True once, for whoever reports the outcome: from then on a caller that leaves is the listener's concern.
+function decide(running: Running): boolean {
+  if (running.decided) return false
+  running.decided = true
+  for (const undo of running.stays) undo()
+  return true
+}
+
+function replayTo(running: Running, listener: AnswerListener): void {
+  const { earlyChunks, earlyWhole } = running
+  running.listener = listener
+  // Released early: not kept for the duration of the answer.
+  running.earlyChunks = []
+  running.earlyWhole = undefined
+  if (earlyWhole !== undefined) listener.whole(earlyWhole)
+  if (earlyChunks.length > 0) listener.chunks(earlyChunks)
+  if (running.earlyEnd !== undefined) listener.end(running.earlyEnd.failure)
+}
+
+// Tokens produced before the first content are hidden: their count is worth waiting for.
+function clientLeft(running: Running): void {
+  const { lease, request } = running
+  if (!lease.sent || !request.readsOn(lease.candidate.model)) giveUp(running, 'client_left')
+}
+
+function giveUp(running: Running, why: Failure | 'client_left'): void {
+  if (!decide(running)) return
+  abort(running)
+  running.resolve(why)
+}
+
+function abort({ lease, stream }: Running): void {
+  cancelAttempt(lease)
+  stream?.abort()
 }
