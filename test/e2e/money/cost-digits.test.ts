@@ -6,7 +6,7 @@ import type { Loose } from '../../support/http-call.ts'
 import { standardModel } from '../../support/standard-config.ts'
 import { startUpstream } from '../../support/upstream.ts'
 
-// As many tokens of prompt as given, and one word.
+// The given number of prompt tokens, and one output token.
 const COSTS: readonly (readonly [pricing: Readonly<Record<string, string>>, promptTokens: number, cost: string])[] = [
   [{ prompt: '0.000000000001', completion: '0' }, 1, '0.000000001'],
   [{ prompt: '8999999.123456781', completion: '0' }, 7, '62999993.864197467'],
@@ -16,7 +16,7 @@ const COSTS: readonly (readonly [pricing: Readonly<Record<string, string>>, prom
   [{ prompt: '0.0000000004', completion: '0.0000000007' }, 1, '0.000000002'],
   [{ prompt: '3', completion: '7' }, 1, '10'],
 ]
-// So that even its dearest request stays within the bound on prices.
+// So that even its most expensive request stays within the price bound.
 const SMALL = { context_length: 8, max_output_tokens: 1 }
 
 test('a cost has the same exact digits everywhere', async () => {

@@ -1,5 +1,5 @@
-// An account that cannot afford a token for every byte of its prompt has the prompt counted before it is refused, and pays
-// for what a tokenizer makes of it.
+// An account that cannot afford a token for every byte of its prompt has the prompt counted before it is refused, and
+// pays for the tokenizer's count.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { countTokens as older } from 'gpt-tokenizer/encoding/cl100k_base'

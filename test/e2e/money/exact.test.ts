@@ -1,5 +1,5 @@
-// What a request holds and what it costs: the formulas of contract section 8 to the last nano-credit, and one number
-// wherever a cost is told.
+// Holds and costs: the formulas of contract section 8 to the last nano-credit, and the same number wherever a cost is
+// reported.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openFixture } from '../../support/fixture.ts'
@@ -10,7 +10,8 @@ const messages = [
   { role: 'system', content: 'Du bist höflich. 🙂' },
   { role: 'user', content: 'Say hello' },
 ]
-// Prices in odd pico-credits, so that rounding shows; the dearest of the three prompt prices is the cache write's.
+// Prices in odd pico-credits, so that rounding shows; the most expensive of the three prompt prices is the cache
+// write's.
 const odd = {
   prompt: '0.000000123457',
   completion: '0.000000654321',
@@ -31,7 +32,7 @@ const { gateway, upstream } = await openFixture(url =>
 )
 const caller = await gateway.createKey({ credits: '100' })
 
-test('a hold is prompt bound times the dearest prompt price, output bound times completion price times n, and the request price', async () => {
+test('a hold is prompt bound times the highest prompt price, output bound times completion price times n, and the request price', async () => {
   const tools = [{ type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {} } } }]
   const response_format = { type: 'json_object' }
   const body = { model: 'test/odd', messages, max_tokens: 77, n: 3, tools, response_format }

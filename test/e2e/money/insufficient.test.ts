@@ -1,5 +1,5 @@
-// When credits run low: refusals that say what is missing, holds of others that pass, and outputs capped by what half of
-// the balance affords.
+// Low credits: refusals that report what is missing, holds of others that end, and outputs capped by half of the
+// balance.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PATIENT_COUNTS, withBounds } from '../../support/bounds.ts'
@@ -8,14 +8,14 @@ import { standardConfig, standardModel, standardProvider } from '../../support/s
 import { countedBound, credits, nano, promptBound, settledRow } from '../../support/usage.ts'
 
 const passthrough = ['thinking', 'reasoning', 'thinking_budget']
-// Costs by the request alone.
+// Priced per request only.
 const flat = standardModel({ id: 'test/flat', pricing: { prompt: '0', completion: '0', request: '0.01' } })
 const { gateway, upstream } = await openFixture(
   url => standardConfig(url, { providers: [standardProvider(url, { passthrough })], models: [standardModel(), flat] }),
   withBounds(PATIENT_COUNTS),
 )
 const messages = [{ role: 'user', content: 'Say hello' }]
-// What the prompt is held for where half of the balance pays for its bytes, and where they would be too dear.
+// The prompt's hold if half of the balance covers its bytes, and if they would cost too much.
 const BYTES = BigInt(promptBound(messages)) * 2500n
 const PROMPT = BigInt(countedBound(messages)) * 2500n
 const COMPLETION = 10_000n

@@ -1,5 +1,4 @@
-// Nobody spends what is not there: racing requests against an account, and against a key's own limit, get exactly what
-// the credits cover.
+// No overdraft: concurrent requests on an account, and on a key's own limit, get exactly what the credits cover.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PATIENT_COUNTS, withBounds } from '../../support/bounds.ts'
@@ -12,9 +11,9 @@ const { gateway, upstream } = await openFixture(standardConfig, withBounds(PATIE
 const messages = [{ role: 'user', content: 'Say hello' }]
 const MAX_TOKENS = 10
 const PROMPT_BOUND = promptBound(messages)
-// The upstream reports what was held, so that a settlement gives nothing back and every request costs its whole hold.
+// The upstream reports the held usage, so that a settlement releases nothing and every request costs its whole hold.
 const HOLD = BigInt(PROMPT_BOUND) * 2500n + BigInt(MAX_TOKENS) * 10_000n
-// What the last request is held for when there is not enough for its bytes.
+// The hold of the last request when the credits do not cover its bytes.
 const LAST_HOLD = BigInt(countedBound(messages)) * 2500n + BigInt(MAX_TOKENS) * 10_000n
 const unlimited = { rpm_limit: 100_000, daily_limit: null, max_concurrent: 1000 }
 const usage = { prompt_tokens: PROMPT_BOUND, completion_tokens: MAX_TOKENS }

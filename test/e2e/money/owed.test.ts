@@ -1,5 +1,5 @@
-// When an upstream reports more than was held: the whole cost is booked, what the balance does not cover is owed, and
-// debts come first.
+// When an upstream reports more than was held: the whole cost is booked, the part above the balance is owed, and debts
+// are paid first.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openFixture } from '../../support/fixture.ts'

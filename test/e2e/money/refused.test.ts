@@ -6,8 +6,8 @@ import { standardConfig, startGateway } from '../../support/gateway.ts'
 import { assertRefusal } from '../../support/refusal.ts'
 import { startUpstream } from '../../support/upstream.ts'
 
-// The bytes of the one message (39) + 16, at 0.0000025, and 100 tokens at 0.00001; and the same with its two tokens, half as
-// much again, instead of its bytes.
+// The bytes of the one message (39) + 16, at 0.0000025, and 100 tokens at 0.00001; and the same with its two tokens,
+// half as much again, instead of its bytes.
 const HOLD = '0.0011375'
 const COUNTED_HOLD = '0.0010525'
 const body = { messages: [{ role: 'user', content: 'Say hello' }], max_tokens: 100 }

@@ -1,4 +1,5 @@
-// A settlement that the store did not take at first: no sweep takes its row away meanwhile, and it is booked as it was told.
+// A settlement that the store rejected at first: no sweep recovers its row meanwhile, and it is booked at the reported
+// cost.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -33,7 +34,7 @@ test('recovery skips a row whose settlement is still being retried', async () =>
   ending.resolve()
   const { headers } = await asked
   const said = (words: string) => gateway.logs.filter(({ msg }) => String(msg) === words).length
-  // After the sixth failure the next try comes in 1.6 s: time for thirty sweeps.
+  // After the sixth failure the next attempt is 1.6 s later: time for thirty sweeps.
   await until('it has failed six times', () => said(LATE) >= 6, 60_000)
   locked.close()
 
@@ -79,12 +80,12 @@ for (const [what, settled, words, strike] of [
       told().map(({ id, level }) => [id, level]),
       [[headers['x-request-id'], 'warn']],
     )
-    // What is gone with its hold is for the operator to see.
+    // A hold lost with its row must be visible to the operator.
     assert.equal((await gateway.audit()).ok, settled === 'corrected')
   })
 }
 
-// As another process would that takes the gateway for dead.
+// Like another process that considers the gateway dead.
 async function recoverAll(path: string): Promise<void> {
   const other = await openSqlite({ path, owner: 'another' })
   assert.equal(await other.billing.sweep([]), 1)

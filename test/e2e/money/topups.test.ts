@@ -1,4 +1,4 @@
-// Credits come in while requests are charged: nothing is lost or counted twice, and a repeated call changes nothing.
+// Credits are added while requests are charged: nothing is lost or counted twice, and a repeated call changes nothing.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openFixture } from '../../support/fixture.ts'

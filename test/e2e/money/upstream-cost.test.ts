@@ -1,5 +1,5 @@
-// What a request cost the operator: the serving target's own figures at the operator's rate, on the row beside what the
-// caller paid, which is the same whoever served.
+// The operator's cost of a request: the serving target's cost at the operator's rate, on the row next to the caller's
+// price, which does not depend on the target.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openFixture } from '../../support/fixture.ts'
@@ -23,7 +23,7 @@ const CHEAP = { prompt: '0.000000000001', completion: '0' }
 // In pico-dollars, times the rate in halves of a credit: 12.5 is 25 / 2.
 const DEAR_COST = ceil((9602n * 100_001n + 301n * 10_001n + 98n * 120_001n + 7n * 500_003n + 3n) * 25n, 2000n)
 const CHEAP_COST = ceil(10_001n * 25n, 2000n)
-// Of the standard prices, 2.5, 10 and (read) 1.25 dollars a million: × 12.5 × 2.
+// At the standard prices of 2.5, 10 and (cached) 1.25 dollars per million: × 12.5 × 2.
 const PAID = ((9602n + 98n) * 2500n + 301n * 1250n + 7n * 10_000n) * 25n
 
 const targets = [
@@ -43,7 +43,7 @@ for (const stream of [false, true]) {
     const served = [
       await rowOf(stream),
       await rowOf(stream, ['dear']),
-      // Two answers of 5xx would end the search; a model that is not there does not.
+      // Two 5xx answers would end the failover; an unknown model does not.
       await rowOf(stream, ['dear', 'cheap']),
     ]
 
@@ -86,7 +86,7 @@ test('operators read it as JSON and CSV, a caller on its own row', async () => {
   assert.equal(own.body.upstream_cost, told)
   const [names = [], values = []] = csv.text.split('\r\n').map(line => line.split(','))
   assert.equal(values[0], id)
-  // Counted from the end: the cells before it hold commas of their own, those behind it none.
+  // Counted from the end: cells before it may contain commas, those after it do not.
   assert.equal(values.at(names.indexOf('upstream_cost') - names.length), told)
 })
 
@@ -103,7 +103,7 @@ test('a changed target cost changes no price and applies from the next start', a
   assert.deepEqual([row.cost, row.price_version], [before.cost, before.price_version])
 })
 
-// A chat of which these targets refuse us, and the row it leaves.
+// A chat whose first targets refuse, and its row.
 async function rowOf(stream: boolean, refusing: readonly string[] = []): Promise<Loose> {
   upstream.reset()
   for (const { model } of targets) upstream.script(refusing.includes(model) ? { status: 404 } : { usage }, model)

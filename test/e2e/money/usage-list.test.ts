@@ -1,4 +1,4 @@
-// The list of a key's usage records: newest first, in pages, by filters, and strict about what it does not understand.
+// The list of a key's usage records: newest first, in pages, with filters, and strict about unknown parameters.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
@@ -30,7 +30,7 @@ test('a page scans a bounded number of rows and has a cursor to continue', async
 
 test('concurrent lists of one account are limited at no cost, and other accounts are served', async () => {
   await using upstream = await startUpstream()
-  // Each refusal has a row of its own.
+  // Each refusal has its own row.
   const bounds = withBounds({ refusalRowsPerSecond: 1000 })
   await using gateway = await startGateway({ config: standardConfig(upstream.url), ...bounds })
   const [greedy, modest] = [await gateway.createKey(), await gateway.createKey()]
@@ -51,7 +51,7 @@ test('concurrent lists of one account are limited at no cost, and other accounts
     assert.deepEqual([row.outcome, row.http_status, row.error_code], ['refused', 429, 'concurrency_exceeded'])
   }
   const { daily } = (await gateway.get('/v1/key/introspect', greedy.secret)).body.limits ?? {}
-  assert.equal(Number(daily?.used), 20 + served.length + 1, 'what was refused counts against nothing')
+  assert.equal(Number(daily?.used), 20 + served.length + 1, 'a refused list counted')
   assert.ok((await gateway.audit()).ok)
 })
 

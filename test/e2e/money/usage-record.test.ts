@@ -1,4 +1,5 @@
-// One usage record, field by field: exact as soon as the last byte of the answer is there, and never a word of the chat.
+// One usage record, field by field: exact as soon as the last byte of the answer has arrived, and without any text of
+// the chat.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { standardConfig, startGateway } from '../../support/gateway.ts'
@@ -69,7 +70,7 @@ test('a usage record has everything about a request except its text, immediately
         reasoning_tokens: 5,
         usage_source: 'upstream',
         price: { ...pricing, request: '0' },
-        // (43 bytes + 16) at the dearest price of a prompt, and 50 at that of the answer.
+        // (43 bytes + 16) at the highest prompt price, and 50 at the completion price.
         hold: '0.000677',
         cost: '0.000405',
         upstream_cost: null,

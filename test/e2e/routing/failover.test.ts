@@ -1,5 +1,5 @@
-// Whatever goes wrong with an upstream before its first content is mended by the next one, over real sockets: the caller
-// sees one answer at one price, and the row names every try.
+// Any upstream failure before the first content fails over to the next target, over real sockets: the caller sees one
+// answer at one price, and the row names every attempt.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { FORGETFUL, withBounds } from '../../support/bounds.ts'
@@ -71,9 +71,9 @@ const TROUBLES: Readonly<Record<string, Plan>> = {
   'a reset before the headers': { resetBeforeHeaders: true },
   'a 200 with an error body': { body: '{"error":{"message":"no","type":"server_error"}}' },
   HTML: { contentType: 'text/html', body: '<html>' },
-  'an encoding that nobody asked for': { gzipBomb: 100_000 },
+  'an encoding that was not requested': { gzipBomb: 100_000 },
   silence: { delayMs: 60_000 },
-  'a head and silence': { firstByteDelayMs: 60_000 },
+  'headers followed by silence': { firstByteDelayMs: 60_000 },
 }
 
 for (const [trouble, plan] of Object.entries(TROUBLES)) {
@@ -111,7 +111,7 @@ async function assertFailover(model: string, outcome: RegExp): Promise<void> {
     assert.match(String(row.attempts[0]?.outcome), outcome)
     assert.equal(row.attempts.at(-1)?.outcome, 'answered')
     assert.deepEqual([row.outcome, row.provider], ['completed', 'sound'])
-    // A connection that had served before may be reset twice: as one that had gone stale, and afresh.
+    // A connection that had served before may be reset twice: once as stale, and once as new.
     assert.ok(row.attempts.length === 2 || row.attempts[0]?.outcome === 'reset')
   }
 }

@@ -1,5 +1,5 @@
-// A low balance and models to fall back to: the answer is capped by the dearest of them, and whoever costs more than what
-// could be held is not tried.
+// A low balance with fallback models: the answer is capped by the most expensive of them, and a model above the held
+// amount is not tried.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openFixture } from '../../support/fixture.ts'
@@ -9,7 +9,8 @@ import { balanceOf, credits, nano, promptBound, settledRow } from '../../support
 
 const messages = [{ role: 'user', content: 'Say hello' }]
 const PROMPT = BigInt(promptBound(messages))
-// In nano-credits a token. The dearest by its long answers; the one with the dear prompt costs less than it at full length.
+// In nano-credits per token. The most expensive by its long answers; the one with the expensive prompt costs less than
+// it at full length.
 const CHEAP = { prompt: 100n, completion: 1000n }
 const LONG = { prompt: 100n, completion: 10_000n }
 const DEAR_PROMPT = { prompt: 200_000n, completion: 1000n }

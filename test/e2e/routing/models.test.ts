@@ -1,5 +1,5 @@
-// A request may name models to fall back to: the one that served is on the answer, the row and the bill, the hold covers
-// the dearest, and whoever asks is told who was considered and why.
+// A request may name fallback models: the serving one is on the answer, the row and the bill, the hold covers the most
+// expensive, and the explanation on request lists the candidates with reasons.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openFixture } from '../../support/fixture.ts'

@@ -1,5 +1,5 @@
-// How the process ends: readiness says no at once, callers are served for a while and sent elsewhere, open answers get their
-// time or an error of their own, everything is settled, and the exit code is 0.
+// How the process ends: readiness returns 503 at once, callers are served for the drain delay and sent elsewhere, open
+// answers get their time or an error, everything is settled, and the exit code is 0.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PATIENT_COUNTS, withBounds } from '../../support/bounds.ts'
@@ -29,7 +29,7 @@ test('SIGTERM: serve for the drain delay, then refuse, finish open streams, exit
   await rested.answers(1)
 
   gateway.signal('SIGTERM')
-  await until('readiness says no', async () => (await gateway.get('/ready')).status === 503)
+  await until('readiness is 503', async () => (await gateway.get('/ready')).status === 503)
 
   await t.test('during the drain delay it is alive, serves and closes connections', async () => {
     const headers = { connection: 'keep-alive' }
@@ -101,7 +101,7 @@ test('a second SIGTERM ends open streams with an error event, and they are settl
   await upstream.received(2)
 
   gateway.signal('SIGTERM')
-  await until('readiness says no', async () => (await gateway.get('/ready')).status === 503)
+  await until('readiness is 503', async () => (await gateway.get('/ready')).status === 503)
   gateway.signal('SIGTERM')
 
   const [{ chunks, done }, refused] = await Promise.all([stream.rest(), json])
@@ -120,7 +120,7 @@ test('a second SIGTERM ends open streams with an error event, and they are settl
   const impatience = setInterval(() => gateway.signal('SIGTERM'), 1)
   const code = await gateway.exited
   clearInterval(impatience)
-  assert.equal(code, 0, 'however often it is told')
+  assert.equal(code, 0, 'for any number of signals')
   assert.ok((await gateway.audit()).ok)
 })
 

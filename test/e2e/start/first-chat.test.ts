@@ -1,4 +1,4 @@
-// The first chat: a key, a JSON answer and a stream through an OpenAI-shaped upstream, billed alike.
+// The first chat: a key, a JSON answer and a stream through an OpenAI-compatible upstream, billed alike.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { standardConfig, startGateway } from '../../support/gateway.ts'

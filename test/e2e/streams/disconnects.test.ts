@@ -1,5 +1,5 @@
-// What a caller pays who hangs up in the middle, held against the upstream's own journal: forty times at points of
-// chance, off by at most one chunk (figure S19).
+// The charge for a caller that disconnects midway, compared with the upstream's own journal: forty times at random
+// points, off by at most one chunk (figure S19).
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
@@ -9,7 +9,7 @@ import { nano, settledRow } from '../../support/usage.ts'
 const { gateway, upstream } = await openFixture()
 await warmTokenizer({ gateway, upstream })
 const PROMPT_ESTIMATE = 2 + 4 + 3
-// So slow that a machine which is busy with other things does not make two chunks of one.
+// So slow that a busy machine does not merge two chunks.
 const CHUNK_MS = 120
 
 test('40 disconnects are billed for what the upstream produced, within one chunk', async () => {
@@ -24,7 +24,7 @@ test('40 disconnects are billed for what the upstream produced, within one chunk
 
   const differences = bills.map(({ billed, produced }) => produced - billed)
   const far = differences.filter(difference => Math.abs(difference) > 1)
-  assert.deepEqual(far, [], `produced less billed: ${differences.join(' ')}`)
+  assert.deepEqual(far, [], `produced minus billed: ${differences.join(' ')}`)
   for (const { row, seen, billed } of bills) {
     assert.ok(billed >= seen, `${seen} chunks reached the caller, ${billed} were billed`)
     assert.deepEqual([row.outcome, row.prompt_tokens], ['client_left', PROMPT_ESTIMATE])

@@ -1,5 +1,5 @@
-// Descriptors run out on the way to an upstream: callers get our 503, no upstream is blamed, the store goes on, and everything
-// works again as soon as there are descriptors.
+// No free descriptor for an upstream connection: callers get 503, no upstream is blamed, the store continues, and
+// everything works again as soon as descriptors are free.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
@@ -27,7 +27,7 @@ function chatOf(secret: string): string {
   )
 }
 
-// All that can be seen of a target that is not called.
+// All that is visible of a target that is not called.
 async function assertNobodyBlamed(): Promise<void> {
   const { body } = await gateway.admin<{ targets: readonly { state: string }[] }>('GET', '/providers/up/health')
   assert.deepEqual([...new Set(body.targets.map(({ state }) => state))], ['closed'])
@@ -50,7 +50,7 @@ test('without a free descriptor callers get 503, and are served once there is on
   limitDescriptors(lowestFree())
   for (const caller of callers) caller.send(chatOf(secret))
   const refused = () => callers.filter(({ received }) => received.includes('service_unavailable')).length
-  await until('each is under way or refused', () => refused() + upstream.journal.length - before === callers.length)
+  await until('each is in flight or refused', () => refused() + upstream.journal.length - before === callers.length)
   const refusedCount = refused()
   limitDescriptors(DESCRIPTORS)
   release()
@@ -77,7 +77,7 @@ test('abandoned chats do not exhaust descriptors', async () => {
     const callers = await Promise.all(Array.from({ length: 50 }, () => openRaw(gateway.port)))
     const before = upstream.journal.length
     for (const caller of callers) caller.send(leaving)
-    await until('all are under way or refused', () => {
+    await until('all are in flight or refused', () => {
       const refused = callers.filter(({ received, closedBy }) => received.length > 0 || closedBy !== 'open').length
       return upstream.journal.length - before + refused >= callers.length
     })

@@ -1,5 +1,5 @@
-// Several targets for a model: until the first content a failure is mended unseen by the next target, after it never, and
-// the row names every try.
+// Several targets for a model: a failure before the first content fails over invisibly, a later one never, and the row
+// names every attempt.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { FORGETFUL, withBounds } from '../../support/bounds.ts'
@@ -10,7 +10,7 @@ import { settledRow } from '../../support/usage.ts'
 
 const PRIORITY: Record<string, number> = { first: 0, second: 1, third: 2 }
 const QUICK = { first_byte_stream: 0.4, first_byte_json: 0.4, idle: 0.4, total: 30 }
-// One server plays all three: they are told apart by the model that it is asked for.
+// One server plays all three, identified by the requested model.
 const { gateway, upstream } = await openFixture(
   url =>
     standardConfig(url, {
@@ -42,7 +42,7 @@ const UNSEEN: readonly (readonly [what: string, plan: Plan, outcome: string])[] 
   ['404', { status: 404 }, 'status'],
   ['nonsense', { contentType: 'text/html', body: '<html>' }, 'invalid_response'],
   ['silence', { delayMs: 60_000 }, 'timeout'],
-  ['a head and silence', { firstByteDelayMs: 60_000 }, 'timeout'],
+  ['headers followed by silence', { firstByteDelayMs: 60_000 }, 'timeout'],
 ]
 
 for (const [what, plan, outcome] of UNSEEN) {

@@ -1,5 +1,5 @@
-// An upstream that fails after its first words: one error chunk, [DONE] and a clean end for the caller, and a bill for
-// the prompt and for what was sent, never for the words of the error.
+// An upstream that fails after its first words: the caller gets one error chunk, [DONE] and a clean end, and pays for
+// the prompt and for what was sent, never for the error text.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openFixture, warmTokenizer } from '../../support/fixture.ts'
@@ -25,7 +25,7 @@ const CASES: readonly (readonly [what: string, plan: Plan, code: string])[] = [
     { errorFrameAfterChunks: 4, errorFrame: { error: { message: LONG, code: 429 } } },
     'provider_unavailable',
   ],
-  ['says an error in plain text', { errorFrameAfterChunks: 4, errorFrame: { error: LONG } }, 'all_providers_failed'],
+  ['sends an error in plain text', { errorFrameAfterChunks: 4, errorFrame: { error: LONG } }, 'all_providers_failed'],
   [
     'ends with neither finish reason nor [DONE]',
     { words: ['Hello', ' there', ',', ' how'], finishReason: null, done: 'missing', usage: 'none' },

@@ -1,5 +1,5 @@
-// Where no upstream tells the tokens a tokenizer estimates them, off the path of everybody else: texts that would keep a
-// tokenizer busy for minutes are answered soon, and other callers notice nothing.
+// Where no upstream reports usage a tokenizer estimates it off the event loop: texts that would keep a tokenizer busy
+// for minutes are answered soon, and other callers are not affected.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
@@ -136,7 +136,7 @@ test('4 MB of one letter are answered quickly and delay nobody else', async () =
 
   assert.ok(Date.now() - startedAt < SOON_MS, `took ${Date.now() - startedAt} ms`)
   const stall = await longestStallMs()
-  assert.ok(stall < 1_000, `for ${stall} ms nobody was served`)
+  assert.ok(stall < 1_000, `the gateway served nobody for ${stall} ms`)
   for (const answer of answers) {
     assert.equal(answer.status, 200)
     const row = await settledRow(gateway, answer.headers['x-request-id'])
@@ -157,7 +157,7 @@ test('a stream of 1 MB of one letter is settled quickly, within its hold', async
   assert.deepEqual([done, row.completion_tokens, row.usage_source], [true, MAX_OUTPUT, 'estimate'])
 })
 
-// The longest time, since this was last asked, in which the gateway did nothing for anybody else.
+// The longest time since the last call in which the gateway did nothing for anybody else.
 async function longestStallMs(): Promise<number> {
   const { text } = await gateway.get('/metrics')
   return 1000 * Number(/^turnpike_event_loop_delay_seconds\{quantile="1"\} (\S+)$/m.exec(text)?.[1])

@@ -1,4 +1,4 @@
-// The operator's own money: prices in dollars with a rate and a markup, and one number wherever a caller meets them.
+// The operator's currency: prices in dollars with a rate and a markup, and the same number wherever a caller sees it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openFixture } from '../../../support/fixture.ts'

@@ -1,5 +1,5 @@
-// What an upstream says about tokens is believed only where it can be true; what cannot is estimated or clamped, each
-// count by itself, and the row says which.
+// Upstream usage is trusted only if it is possible; otherwise it is estimated or clamped, each count separately, and
+// the row records which.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openFixture, warmTokenizer } from '../../../support/fixture.ts'
@@ -8,7 +8,7 @@ import { nano, settledRow, type UsageRow } from '../../../support/usage.ts'
 
 const { gateway, upstream } = await openFixture()
 await warmTokenizer({ gateway, upstream })
-// Each of the default words of the upstream is one token of o200k, and so is each of these.
+// Each of the upstream's default words is one token of o200k, and so is each of these.
 const messages = [{ role: 'user', content: 'Say hello' }]
 const WORDS = 10
 const PROMPT_ESTIMATE = 2 + 4 + 3
@@ -27,9 +27,9 @@ const CASES: readonly (readonly [what: string, plan: Plan, expected: Expected])[
   ['infinite', { usageText: '{"prompt_tokens":1e999,"completion_tokens":1e999}' }, BOTH_ESTIMATED],
   ['a list', { usageText: '[1,2]' }, BOTH_ESTIMATED],
   ['a number', { usageText: '7' }, BOTH_ESTIMATED],
-  ['wrong in its output alone', { usage: counts(33, -1) }, { prompt: 33, completion: WORDS, source: 'estimate' }],
+  ['wrong only in its output', { usage: counts(33, -1) }, { prompt: 33, completion: WORDS, source: 'estimate' }],
   [
-    'wrong in its prompt alone',
+    'wrong only in its prompt',
     { usage: counts(0, 12) },
     { prompt: PROMPT_ESTIMATE, completion: 12, source: 'estimate' },
   ],

@@ -1,4 +1,4 @@
-// What one node does reaches the others: a changed catalog, however it is changed, and streams that are to end.
+// Changes on one node reach the others: a changed catalog, however it is changed, and streams that must end.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cli } from '../../../support/cli.ts'
@@ -10,13 +10,13 @@ import { standardModel, standardProvider } from '../../../support/standard-confi
 import { until } from '../../../support/until.ts'
 import { startUpstream } from '../../../support/upstream.ts'
 
-// A second, and one more for a busy machine.
+// One second, and one more for a busy machine.
 const KNOWN_MS_MAX = 2000
 
 type NodeList = { readonly data: readonly Record<string, unknown>[] }
 
 if (hasPostgres()) {
-  test('what one of three nodes does reaches all of them within a second', async t => {
+  test('changes on one of three nodes reach all of them within a second', async t => {
     await using upstream = await startUpstream()
     const config = standardConfig(upstream.url)
     await using nodes = await startNodes(3, { config, env: { TURNPIKE_ALLOW_PRIVATE_UPSTREAMS: '1' } })
@@ -71,7 +71,7 @@ if (hasPostgres()) {
         first.logs.some(
           line => String(line.msg) === 'another node has applied another configuration file than this one',
         )
-      await until('another node says so', saysSo, KNOWN_MS_MAX)
+      await until('another node logs it', saysSo, KNOWN_MS_MAX)
 
       assert.deepEqual([await chat(first, 'third/m3'), await chat(first, 'test/m1')].map(status), [404, 200])
       assert.ok(first.logs.some(line => String(line.provider) === 'third' && /left out/.test(String(line.msg))))
@@ -103,7 +103,7 @@ if (hasPostgres()) {
     })
 
     await t.test('each node lists all nodes, and the CLI prints the list', async () => {
-      await until('nothing runs', isServed('test/m1'))
+      await until('nothing is in flight', isServed('test/m1'))
       const lists = await Promise.all(
         nodes.all.map(async node => (await node.admin<NodeList>('GET', '/nodes')).body.data),
       )

@@ -1,4 +1,4 @@
-// News of the other nodes when the database is away for a while; and the only node there is on the embedded store.
+// Cluster changes while the database is unavailable; and the single node of the embedded store.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
@@ -39,7 +39,7 @@ if (hasPostgres()) {
     await until('it is noticed', () => said(first, /cannot poll cluster changes/) > 0)
     await new Promise(resolve => setTimeout(resolve, 1500))
     await postgres.start()
-    await until('it is back', () => said(first, /polling cluster changes again/) === 1, 20_000)
+    await until('it is available again', () => said(first, /polling cluster changes again/) === 1, 20_000)
     await until('both are ready', async () => (await second.get('/ready')).status === 200, 20_000)
     const model = standardModel({ id: 'late/m1' })
     assert.equal((await second.admin('POST', '/models', model)).status, 201)

@@ -1,4 +1,4 @@
-// A new encryption key is brought in node by node, while all of them serve: nobody loses a credential on the way.
+// A rolling change of the encryption key while all nodes serve: no credential is lost.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'

@@ -1,5 +1,5 @@
-// A key or account that is changed on one node is in force on the others with their next request, in both directions, and
-// a revoke too: whatever Redis does, and without any.
+// A key or account changed on one node is in force on the others with their next request, in both directions, and so is
+// a revoke: in any state of Redis, and without Redis.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
@@ -24,23 +24,23 @@ const CHANGES: Readonly<Record<string, Changes>> = {
     loose: { ip_allowlist: [] },
     refused: [403, 'ip_not_allowed'],
   },
-  'requests a minute': {
+  'requests per minute': {
     tight: { rpm_limit: 1 },
     loose: { rpm_limit: 30 },
     refused: [429, 'rate_limit_exceeded'],
   },
-  'requests a day': {
+  'requests per day': {
     tight: { daily_limit: 1 },
     loose: { daily_limit: null },
     refused: [429, 'daily_limit_exceeded'],
   },
 }
 
-// On a machine that is busy with tests an answer may take longer than the product waits for it.
+// On a machine busy with tests a response may take longer than the product's timeout.
 const PATIENT = withBounds({ redisCommandMsMax: 10_000 })
 
 const WEATHER: Readonly<Record<string, (redis: RedisServer) => unknown>> = {
-  'Redis is there': () => undefined,
+  'Redis is available': () => undefined,
   'Redis hangs': redis => redis.freeze(),
   'Redis was killed': redis => redis.kill(),
   'Redis is available again': redis => redis.start(),
@@ -126,7 +126,7 @@ if (hasPostgres() && hasRedis()) {
     const remembered = await misses()
 
     // A hint is best effort: on a busy machine the other node may not be listening yet.
-    await until('it was forgotten there', async () => {
+    await until('the other node dropped it from its cache', async () => {
       await patch(here, key, { name: 'another' })
       await setTimeout(100)
       await there.get('/v1/models', key.secret)
@@ -138,7 +138,7 @@ if (hasPostgres() && hasRedis()) {
     await here.admin('POST', `/keys/${key.id}/end-grace`, {})
     await here.admin('POST', `/keys/${key.id}/revoke`, { abort_streams: true })
     await here.admin('PATCH', `/accounts/${key.accountId}`, { status: 'suspended' })
-    await until('all is told', () => heard.length === 5)
+    await until('all changes are announced', () => heard.length === 5)
     listener.destroy()
 
     assert.equal(remembered, before)
@@ -174,7 +174,7 @@ async function suspendedAndFreed(here: Gateway, there: Gateway): Promise<void> {
   assert.deepEqual(statuses, [200, 403, 200, 403, 200])
 }
 
-// Callers that ask all the time: whatever they begin after the revoke returned must be refused.
+// Callers in a loop: every request that starts after the revoke returned must be refused.
 async function revoked(here: Gateway, there: Gateway): Promise<void> {
   const accountId = (await here.createKey()).accountId
   for (let i = 0; i < 25; i++) {

@@ -1,5 +1,5 @@
-// A Postgres that is there and does not do its work, read-only or hung: chats get 503, none is sent to a provider that
-// could not be billed, and all goes on within seconds once it is well again.
+// A Postgres that is reachable but read-only or hung: chats get 503, none that could not be billed is sent to a
+// provider, and service resumes within seconds of its recovery.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { standardConfig, startGateway } from '../../../support/gateway.ts'
@@ -29,7 +29,7 @@ if (hasPostgres()) {
       assert.deepEqual([(await chat()).status, (await chat()).status], [503, 503])
       assert.equal(upstream.journal.length, sent)
       assert.equal((await gateway.admin('POST', '/accounts', { name: 'nobody' })).status, 503)
-      await until('it is told', () => gateway.logs.some(line => String(line.msg) === 'database operation failed'))
+      await until('it is logged', () => gateway.logs.some(line => String(line.msg) === 'database operation failed'))
       assert.ok(!gateway.logs.some(line => String(line.msg) === 'unexpected error'))
       await postgres.setReadOnly(false)
       await isBack()

@@ -1,4 +1,4 @@
-// A Postgres that may lose commits which it has answered: refused at start, or warned of where the operator insists.
+// A Postgres that may lose acknowledged commits: refused at start, or warned about if the operator insists.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'

@@ -1,5 +1,5 @@
-// The life of a request on Postgres: a chat is billed, a revoke is in force, and a database that goes away for a while
-// costs 503s and neither a row nor a credit.
+// A request on Postgres: a chat is billed, a revoke is in force, and an outage of the database causes 503s and costs
+// neither a row nor a credit.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ENCRYPTION_KEY, standardConfig, startGateway } from '../../../support/gateway.ts'

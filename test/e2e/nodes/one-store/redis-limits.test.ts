@@ -1,4 +1,4 @@
-// Requests a minute over several nodes and one Redis: exact whoever is asked, with headers that know of the others, and
+// Requests per minute over several nodes and one Redis: exact on every node, with headers that include the others, also
 // through a flush under load.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -15,7 +15,7 @@ import { assertRefusal } from '../../../support/refusal.ts'
 
 if (hasPostgres() && hasRedis()) {
   test('four nodes share one limit', async t => {
-    // On a machine that is busy with tests an answer may take longer than the product waits for it.
+    // On a machine busy with tests a response may take longer than the product's timeout.
     await using fixture = await startRedisNodes(4, withBounds({ redisCommandMsMax: 60_000 }))
     const { nodes, redis } = fixture
     const [a, b] = nodes as [Gateway, Gateway]
@@ -124,7 +124,7 @@ if (hasPostgres() && hasRedis()) {
       const changed = await b.get('/v1/models', key.secret)
 
       const served = answers.filter(({ status }) => status === 200).length
-      assert.ok(served <= 1 + refilled, `${served} were served, of one that was left and ${refilled} that came`)
+      assert.ok(served <= 1 + refilled, `${served} were served, with one token left and ${refilled} refilled`)
       assert.ok(served >= 1 && served < answers.length)
       assert.deepEqual([changed.status, changed.headers['ratelimit-limit']], [200, '200'])
     })
@@ -204,7 +204,7 @@ async function misses(nodes: readonly Gateway[]): Promise<number> {
   return sum
 }
 
-// As a backup that is played back leaves it.
+// Like a restored backup.
 async function restored(statement: string, url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

@@ -1,5 +1,5 @@
-// Redis away: at the start, hung, killed, cut off. Each node lets its share through and says so; nobody waits, nobody is
-// refused for it, and it comes back by itself.
+// Redis unavailable: at the start, hung, killed, cut off. Each node admits its share and logs it; no request waits or
+// is refused because of it, and the connection recovers by itself.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
@@ -24,7 +24,7 @@ import { startRedisNodes } from '../../../support/redis-nodes.ts'
 import { until } from '../../../support/until.ts'
 import { startUpstream } from '../../../support/upstream.ts'
 
-// On a machine that is busy with tests an answer may take longer than the product waits for it.
+// On a machine busy with tests a response may take longer than the product's timeout.
 const PATIENT = withBounds({ redisCommandMsMax: 1000 })
 
 const AWAY = 'Redis is unavailable; each node enforces its share of the requests per minute'
@@ -46,7 +46,7 @@ if (hasPostgres() && hasRedis()) {
         const [lines, local] = [toldOf(a).length, await metric(a, 'turnpike_limited_locally_total')]
         await begin()
         const first = await Promise.all(Array.from({ length: 20 }, () => a.get('/v1/models', key.secret)))
-        await until('it is away', async () => (await metric(a, 'turnpike_redis_up')) === 0)
+        await until('it is unavailable', async () => (await metric(a, 'turnpike_redis_up')) === 0)
         const startedAt = performance.now()
         const then = []
         for (let i = 0; i < 40; i++) then.push(await a.get('/v1/models', key.secret))
@@ -59,7 +59,7 @@ if (hasPostgres() && hasRedis()) {
 
         await end()
         for (const node of nodes) {
-          await until('it is back', async () => (await metric(node, 'turnpike_redis_up')) === 1)
+          await until('it is available again', async () => (await metric(node, 'turnpike_redis_up')) === 1)
         }
         const after = await metric(a, 'turnpike_limited_locally_total')
         assert.equal((await a.get('/v1/models', key.secret)).status, 200)
@@ -76,7 +76,7 @@ if (hasPostgres() && hasRedis()) {
       const admitted: number[] = []
       for (let round = 0; round < 3; round++) {
         await redis.kill()
-        await until('it is away', async () => (await metric(a, 'turnpike_redis_up')) === 0)
+        await until('it is unavailable', async () => (await metric(a, 'turnpike_redis_up')) === 0)
         let answer = await a.get('/v1/models', low.secret)
         let served = 0
         for (; answer.status === 200; served++) {
@@ -87,10 +87,10 @@ if (hasPostgres() && hasRedis()) {
         assert.deepEqual([answer.status, answer.headers['ratelimit-remaining']], [429, '0'])
         assert.ok(Number(answer.headers['retry-after']) > 0)
         await redis.start()
-        await until('it is back', async () => (await metric(a, 'turnpike_redis_up')) === 1)
+        await until('it is available again', async () => (await metric(a, 'turnpike_redis_up')) === 1)
       }
 
-      // Two were left of six, one for each node; a token comes back every ten seconds there, and every twenty here.
+      // Two of six were left, one for each node; a token is refilled every ten seconds in Redis, and every twenty here.
       const seconds = (performance.now() - startedAt) / 1000
       const [first = 0, ...others] = admitted
       assert.ok(first >= 1 && first <= 2 + seconds / 10, `${admitted}`)
@@ -124,7 +124,7 @@ if (hasRedis()) {
 
     const without = await gateway.get('/v1/models', key.secret)
     await redis.start()
-    await until('it is there', async () => (await metric(gateway, 'turnpike_redis_up')) === 1)
+    await until('it is available', async () => (await metric(gateway, 'turnpike_redis_up')) === 1)
     const withIt = await gateway.get('/v1/models', key.secret)
 
     assert.deepEqual([without.status, withIt.status], [200, 200])
@@ -153,12 +153,15 @@ if (hasRedis()) {
       await proxy.set(fault)
       const statuses = await Promise.all(Array.from({ length: 20 }, ask))
       assert.deepEqual([...new Set(statuses)], [200], fault.kind)
-      await until(`${fault.kind}: it is away`, async () => {
+      await until(`${fault.kind}: it is unavailable`, async () => {
         assert.equal(await ask(), 200)
         return (await metric(gateway, 'turnpike_redis_up')) === 0
       })
       await proxy.set({ kind: 'pass' })
-      await until(`after ${fault.kind}: it is back`, async () => (await metric(gateway, 'turnpike_redis_up')) === 1)
+      await until(
+        `after ${fault.kind}: it is available again`,
+        async () => (await metric(gateway, 'turnpike_redis_up')) === 1,
+      )
     }
     await proxy.set({ kind: 'blackhole' })
 
@@ -185,7 +188,9 @@ if (hasRedis()) {
     server.close()
 
     assert.deepEqual(up, [1, 0])
-    await until('it says why', () => wary.logs.some(({ why }) => String(why).startsWith('self-signed certificate')))
+    await until('it logs the reason', () =>
+      wary.logs.some(({ why }) => String(why).startsWith('self-signed certificate')),
+    )
   })
 
   test('without Redis and database requests get 503, and with both back they are served', {
@@ -212,7 +217,7 @@ if (hasRedis()) {
     await until('the gateway is ready again', async () => (await gateway.get('/ready')).status === 200)
     const back = await ask()
 
-    // A refusal by memory that nobody can confirm is not told.
+    // A refusal from memory that cannot be confirmed is not sent.
     assert.deepEqual(before, [200, 403, 401])
     assert.deepEqual(
       [...away, redisBack],
@@ -245,7 +250,7 @@ function toldOf(node: Gateway): string[] {
 
 // The log is written a moment later.
 async function assertTold(node: Gateway, from: number, lines: readonly string[]): Promise<void> {
-  await until('it is told', () => toldOf(node).length >= from + lines.length)
+  await until('it is logged', () => toldOf(node).length >= from + lines.length)
   assert.deepEqual(toldOf(node).slice(from), lines)
 }
 

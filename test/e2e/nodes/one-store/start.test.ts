@@ -1,4 +1,4 @@
-// Four nodes that start at once on an empty database: each serves, and what is made once is there once.
+// Four nodes that start at once on an empty database: each serves, and everything is created once.
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
@@ -101,7 +101,7 @@ if (hasPostgres()) {
     }
     await until('it listens', firstAnswer, 30_000)
     early.push(...(await Promise.all([asToken(), ask({ cookie }), signIn(ADMIN_TOKEN), signIn('wrong')])))
-    // More than an address may get wrong.
+    // More than the allowed failures of an address.
     for (let i = 0; i < 25; i++) early.push(await ask({ authorization: 'Bearer wrong' }))
     await turn.give()
     await until('it is ready', async () => (await node.get('/ready')).status === 200, 30_000)
@@ -115,7 +115,7 @@ if (hasPostgres()) {
   })
 }
 
-// Of those that start one begins at a time: whoever has the turn keeps the others waiting with their listeners open.
+// Nodes start one at a time: the one that has the lock keeps the others waiting with their listeners open.
 async function takeTurn({ url }: Nodes): Promise<AsyncDisposable & { give(): Promise<void> }> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
@@ -131,7 +131,7 @@ async function takeTurn({ url }: Nodes): Promise<AsyncDisposable & { give(): Pro
 }
 
 function complaints(nodes: readonly Gateway[]): readonly unknown[] {
-  // Without Redis, and on a server that need not survive anything.
+  // Without Redis, and on a server that need not be durable.
   const isMeant = (line: { readonly msg?: unknown }) =>
     /^REDIS_URL is not set|TURNPIKE_ALLOW_UNSAFE_DATABASE/.test(String(line.msg))
   return nodes.flatMap(node => node.logs.filter(line => String(line.level) !== 'info' && !isMeant(line)))

@@ -1,4 +1,5 @@
-// Workers that die and cannot be started again at once: the parent lives on, waits longer and longer, and comes back.
+// Workers that die and cannot be restarted at once: the primary keeps running, retries with growing delays, and
+// recovers.
 import assert from 'node:assert/strict'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,7 +23,7 @@ if (hasPostgres()) {
     const failures = () => gateway.logs.filter(line => String(line.msg) === 'worker exited; restarting')
     await until('both listen', () => listening().length === 2, 30_000)
 
-    // As it is told where there are too many processes, and then as where there is no memory.
+    // The error for too many processes, and then the one for lack of memory.
     writeFileSync(how, 'error')
     process.kill(Number(listening()[1]?.pid), 'SIGKILL')
     await until('it was tried twice', () => failures().length >= 3)
@@ -31,9 +32,9 @@ if (hasPostgres()) {
     const meanwhile = await gateway.get('/ready')
     rmSync(how)
     await until('another one listens', () => listening().length === 3, 30_000)
-    // It had not been steady for a minute.
+    // It had not been stable for a minute.
     process.kill(Number(listening()[2]?.pid), 'SIGKILL')
-    await until('that is noticed', () => failures().length === 7)
+    await until('the failure is noticed', () => failures().length === 7)
 
     assert.equal(meanwhile.status, 200)
     assert.deepEqual(
@@ -60,7 +61,7 @@ function timeOf({ time }: Loose): number {
   return Date.parse(String(time))
 }
 
-// Code that is loaded before the gateway: while there is a file, no fork succeeds, in the way that the file says.
+// Code loaded before the gateway: while a file exists, every fork fails with the error in that file.
 function failingForks(file: string): string {
   const code = `
     import cluster from 'node:cluster'

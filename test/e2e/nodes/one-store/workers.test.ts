@@ -1,4 +1,4 @@
-// Several processes on one port: they serve, count and drain as one, and one that dies is replaced.
+// Several processes on one port: they serve, count and drain as one, and a dead one is replaced.
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -80,7 +80,7 @@ if (hasPostgres()) {
       const applied = () => gateway.logs.filter(line => String(line.msg) === 'configuration file applied').length
 
       gateway.signal('SIGHUP')
-      await until('all have', () => applied() === 3)
+      await until('all have applied it', () => applied() === 3)
 
       const answers = await Promise.all(
         Array.from({ length: 9 }, () => gateway.chat({ model: 'test/m2' }, { key: key.secret })),
@@ -92,7 +92,7 @@ if (hasPostgres()) {
       const before = listening().length
       const victim = Number(listening().at(-1)?.pid)
       process.kill(victim, 'SIGSTOP')
-      // One of them is dealt to the worker that stands still.
+      // One of them is assigned to the paused worker.
       const answers = Array.from({ length: 6 }, () => httpCall(`${gateway.url}/health`, { timeoutMs: 20_000 }))
       const early = await Promise.race([Promise.all(answers).then(() => 'all'), sleep(1000, 'some')])
       process.kill(victim, 'SIGKILL')
@@ -182,7 +182,7 @@ if (hasPostgres()) {
     await until('another is started', () => childrenOf(parent).some(pid => !first.includes(pid)))
     process.kill(parent, 'SIGSTOP')
     const workers = childrenOf(parent)
-    // Long enough for it to ask for its port, which nobody answers.
+    // Long enough for it to request its port, which nobody answers.
     await sleep(3000)
 
     process.kill(parent, 'SIGKILL')
@@ -224,7 +224,7 @@ if (hasPostgres()) {
   })
 }
 
-// What `read` gives, which is called when a thousand requests were answered, before the end.
+// The result of `read`, which is called after a thousand requests were answered, before the end.
 async function logOfThousand<T>(folder: string, stdout: number, read: () => Promise<T>): Promise<T> {
   await using schema = await freshSchema()
   const port = await freePort()
@@ -246,7 +246,7 @@ async function logOfThousand<T>(folder: string, stdout: number, read: () => Prom
   const admin = { authorization: `Bearer ${ADMIN_TOKEN}` }
   await until('it is ready', () => fetch(`${at}/ready`).then(isOk, () => false), 30_000)
   const nodes = async () => (await httpCall<NodeList>(`${at}/admin/v1/nodes`, { headers: admin })).body.data.length
-  await until('all are there', async () => (await nodes()) === 3, 30_000)
+  await until('all lines are written', async () => (await nodes()) === 3, 30_000)
 
   const key = await httpCall(`${at}/admin/v1/keys`, { headers: admin, body: { name: 'log', rpm_limit: 100_000 } })
   const headers = { authorization: `Bearer ${key.body.secret}` }

@@ -1,5 +1,5 @@
-// Breakers over real HTTP: a target that is down is left alone and found again, what it asks to wait is waited, and one
-// tenant's poison switches nothing off for the others.
+// Circuit breakers over real HTTP: an unavailable target is not called until it recovers, its Retry-After is respected,
+// and bad requests of one tenant open no breaker for others.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -60,10 +60,10 @@ test('an unreachable target opens its breaker after five calls and is used again
     assert.equal((await gateway.chat({ model: 'test/pair' })).headers['x-svc-provider'], 'spare')
   const spared = await attemptsOf((await gateway.chat({ model: 'test/pair' })).headers['x-request-id'])
   assert.deepEqual(spared, ['spare answered'])
-  await until('the log tells that it is down', () => warnings(OPENED, 'proxied') === 1)
+  await until('the log reports it as down', () => warnings(OPENED, 'proxied') === 1)
 
   await proxy.set({ kind: 'pass' })
-  await until('the log tells that it is back', () => warnings('circuit breaker closed', 'proxied') === 1)
+  await until('the log reports it as recovered', () => warnings('circuit breaker closed', 'proxied') === 1)
   const back = await gateway.chat({ model: 'test/pair' })
 
   assert.equal(back.headers['x-svc-provider'], 'proxied')
@@ -81,7 +81,7 @@ for (const status of [500, 403]) {
     assert.equal(answer.headers['x-svc-provider'], 'shared')
     assert.deepEqual(await attemptsOf(answer.headers['x-request-id']), ['shared answered'])
     assert.equal(warnings(OPENED, 'shared'), 0)
-    // What asked in the poisoner's place held nothing of it, had no row and cost one token.
+    // The probe instead of the failing request had no content of it, had no row and cost one token.
     const rows = new Set(
       (await gateway.admin<{ data: { request_id: string }[] }>('GET', '/usage?limit=1000')).body.data.map(
         row => row.request_id,
@@ -104,7 +104,7 @@ test('server errors of a single account open the breaker once a probe fails too'
 
   const statuses = await Promise.all([1, 2, 3, 4].map(async () => (await gateway.chat({ model: 'test/alone' })).status))
 
-  assert.deepEqual(statuses.toSorted(), [502, 503, 503, 503], 'one is tried all the same')
+  assert.deepEqual(statuses.toSorted(), [502, 503, 503, 503], 'one is still tried')
 })
 
 test('with every breaker open one request a second is tried; the others get 503 with Retry-After and a row', async () => {
@@ -126,7 +126,7 @@ test('with every breaker open one request a second is tried; the others get 503 
   upstream.reset()
   await sleep(1000)
   assert.equal((await gateway.chat({ model: 'test/last' })).status, 200)
-  assert.equal((await gateway.chat({ model: 'test/last' })).status, 200, 'it answered: the limit is over')
+  assert.equal((await gateway.chat({ model: 'test/last' })).status, 200, 'it answered: the limit has ended')
 })
 
 test("a Retry-After date is relative to the upstream's own clock", async () => {

@@ -1,5 +1,5 @@
-// Several credentials of one provider over real HTTP: they take turns, a dead one is set aside once that is sure, a limited
-// one for its time, and second tries have a budget.
+// Several credentials of one provider over real HTTP: they are used round-robin, a rejected one is disabled once
+// confirmed, a rate-limited one for its time, and retries have a budget.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -50,11 +50,11 @@ test('credentials are used round-robin', async () => {
   assert.deepEqual(upstream.journal.map(numberOf), [1, 2, 1, 2])
 })
 
-test('a rejected credential fails over to the next, is set aside with an alarm and is used again later', async () => {
+test('a rejected credential fails over to the next, is disabled with an alarm and is used again later', async () => {
   upstream.reset()
   upstream.script(entry => (numberOf(entry) === 1 ? { status: 401 } : {}), 'dying')
   const retried = await gateway.chat({ model: 'test/dying' })
-  await until('it is set aside', () => alarms(SET_ASIDE, 'dying').length >= 1)
+  await until('it is disabled', () => alarms(SET_ASIDE, 'dying').length >= 1)
   const during = await Promise.all([1, 2, 3].map(() => gateway.chat({ model: 'test/dying' })))
 
   assert.deepEqual(await outcomesOf(retried.headers['x-request-id']), ['credential', 'answered'])
@@ -65,14 +65,14 @@ test('a rejected credential fails over to the next, is set aside with an alarm a
   )
 
   upstream.reset()
-  await until('it is back', () => alarms('credential accepted by the provider again', 'dying').length > 0)
+  await until('it is used again', () => alarms('credential accepted by the provider again', 'dying').length > 0)
   upstream.journal.length = 0
   for (let i = 0; i < 2; i++) await gateway.chat({ model: 'test/dying' })
   assert.deepEqual(upstream.journal.map(numberOf).toSorted(), [1, 2])
   assert.ok(gateway.lines.every(line => !line.includes('credential-canary')))
 })
 
-test('a 401 that the probe does not confirm sets no credential aside', async () => {
+test('a 401 that the probe does not confirm disables no credential', async () => {
   upstream.reset()
   upstream.script(entry => (JSON.stringify(entry.body).includes('poison') ? { status: 401 } : {}), 'doubted')
   const messages = [{ role: 'user', content: 'poison' }]
@@ -120,7 +120,7 @@ test('a provider without a valid credential is not called, and the next one serv
   upstream.reset()
   upstream.script({ status: 401 }, 'all_dead')
   for (let i = 0; i < 2; i++) assert.equal((await gateway.chat({ model: 'test/all_dead' })).status, 200)
-  await until('it is set aside', () => alarms(SET_ASIDE, 'all_dead').length >= 2)
+  await until('it is disabled', () => alarms(SET_ASIDE, 'all_dead').length >= 2)
 
   const answer = await gateway.chat({ model: 'test/all_dead' })
 
@@ -129,7 +129,7 @@ test('a provider without a valid credential is not called, and the next one serv
 })
 
 test('retries are bounded by the reserve and a fifth of the requests', async () => {
-  // What the tests before it took is given back.
+  // The reserve used by earlier tests is refilled.
   await sleep(10_500)
   upstream.reset()
   upstream.script({ status: 502 }, 'down')

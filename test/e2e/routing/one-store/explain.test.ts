@@ -1,4 +1,4 @@
-// An operator may keep the explanation of a choice from callers; on the row it stays.
+// An operator may hide the explanation of a choice from callers; on the row it stays.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openFixture } from '../../../support/fixture.ts'

@@ -1,5 +1,5 @@
-// One hostile tenant over real HTTP: requests that make the upstream fall over, hang or talk nonsense, as many as its key
-// allows. The neighbours are served as if it were not there, before an outage and after one.
+// One hostile tenant over real HTTP: requests that make the upstream crash, hang or send invalid answers, as many as
+// its key allows. Other tenants are served as if it were absent, before an outage and after one.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { withBounds } from '../../../support/bounds.ts'
@@ -16,7 +16,7 @@ const POISONS: Readonly<Record<string, Plan>> = {
   'an early end': { dieAfterBytes: 20 },
   'no answer in time': { delayMs: 60_000 },
   nonsense: { body: '<html>' },
-  'more than the limit of a minute': {
+  'more than the limit per minute': {
     status: 429,
     headers: { 'retry-after': '60' },
     body: JSON.stringify({
@@ -92,7 +92,7 @@ test('a recovered target serves other tenants while one tenant sends only hangin
   const hanging = hang()
 
   try {
-    await until('a probe has found it well', () => alarms('circuit breaker closed', 'lost') === 1)
+    await until('a probe has succeeded', () => alarms('circuit breaker closed', 'lost') === 1)
     assert.equal((await gateway.chat({ model: 'test/lost' }, { key: neighbour.secret })).status, 200)
   } finally {
     over = true

@@ -1,5 +1,5 @@
-// The upstreams in the metrics over real HTTP: what was called, what failed, how each target and credential stands, and
-// every alarm counted.
+// The upstreams in the metrics over real HTTP: calls, failures, the state of each target and credential, and every
+// alarm.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { withBounds } from '../../../support/bounds.ts'
@@ -74,7 +74,7 @@ test('a target has calls, failures, success rate, first-byte time and requests i
   assert.ok(Math.abs(ratio - 0.75) < 0.05, String(ratio))
   const firstByte = of(during, 'first_byte_seconds') ?? 0
   assert.ok(firstByte > 0 && firstByte < 10, String(firstByte))
-  await until('nothing is under way', async () => of(await metrics(), 'in_flight') === 0)
+  await until('nothing is in flight', async () => of(await metrics(), 'in_flight') === 0)
 })
 
 test("a target's state is that of its breaker, and opening and closing count as alarms", async () => {
@@ -111,10 +111,10 @@ test('a credential is active, limited or invalid, shown by id and never by secre
     'keyed-up',
   )
   await gateway.chat({ model: 'test/keyed' })
-  await until('the first is dead', async () => alarms(await metrics(), 'credential_dead') === 1)
+  await until('the first is invalid', async () => alarms(await metrics(), 'credential_dead') === 1)
   const during = await metrics()
   upstream.reset()
-  await until('the first is alive', async () => alarms(await metrics(), 'credential_alive') === 1)
+  await until('the first is active', async () => alarms(await metrics(), 'credential_alive') === 1)
   const later = await metrics()
 
   assert.deepEqual([before, during, later].map(statesOf), [
@@ -126,7 +126,7 @@ test('a credential is active, limited or invalid, shown by id and never by secre
   assert.doesNotMatch(text, /first-key|second-key/)
 })
 
-// A sample by its name and labels, as the text has it.
+// A sample by its name and labels, as in the text.
 type Metrics = ReadonlyMap<string, number>
 
 async function metrics(): Promise<Metrics> {
@@ -143,7 +143,7 @@ function alarms(all: Metrics, alarm: string): number | undefined {
   return all.get(`turnpike_alarms_total{alarm="${alarm}"}`)
 }
 
-// The one state that has a 1; every other must have a 0.
+// The one state with a 1; all others must have a 0.
 function only(all: Metrics, name: string, which: string): string | undefined {
   const start = `${name}${which.slice(0, -1)},state="`
   const found = [...all].filter(([sample]) => sample.startsWith(start))

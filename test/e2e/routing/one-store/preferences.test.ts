@@ -1,5 +1,5 @@
-// What a request asks of routing and what it may cost it: wishes that leave nobody are the caller's mistake, told before
-// anything is held, and a request makes a bounded number of tries.
+// Routing preferences of a request and their cost: preferences that exclude every target are a client error, reported
+// before anything is held, and a request makes a bounded number of attempts.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openFixture } from '../../../support/fixture.ts'
@@ -17,17 +17,17 @@ const { gateway, upstream } = await openFixture(url =>
 )
 
 const NOBODY: Readonly<Record<string, object>> = {
-  'only names nobody who serves the model': { provider: { only: ['five'] } },
+  'only names no provider of the model': { provider: { only: ['five'] } },
   'ignore names all': { provider: { ignore: PROVIDERS } },
-  'order without fallbacks names nobody who serves it': { provider: { order: ['five'], allow_fallbacks: false } },
+  'order without fallbacks names no provider of it': { provider: { order: ['five'], allow_fallbacks: false } },
   'max_price is below its price': { provider: { max_price: { completion: 0.000001 } } },
-  'it takes not every parameter': { provider: { require_parameters: true }, top_k: 3 },
+  'it does not accept every parameter': { provider: { require_parameters: true }, top_k: 3 },
 }
 
 for (const [wish, body] of Object.entries(NOBODY)) {
   test(`${wish}: 400 for provider with a row, without a hold or a call, for the chat and its quote`, async () => {
     upstream.reset()
-    // Without a credit a hold would end in 402.
+    // Without credits a hold would end in 402.
     const caller = await gateway.createKey({ credits: '0' })
 
     const chat = await gateway.chat(body, { key: caller.secret })

@@ -1,5 +1,5 @@
-// A provider that is changed or deleted while it serves: what runs goes on as it began, over its own connection, and of the
-// old connections none is kept.
+// A provider that is changed or deleted while it serves: open requests continue over their own connection, and no old
+// connection is kept.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startFaultProxy } from '../../../support/fault-proxy.ts'
@@ -22,7 +22,7 @@ test('a changed timeout closes idle connections, while an open stream continues 
 
   const changed = await gateway.admin('PATCH', '/providers/up', { timeouts: { total: 120 } })
   const next = await gateway.chat()
-  await until('the two that rested are closed', () => connections() === 2)
+  await until('the two idle ones are closed', () => connections() === 2)
   await assertWhole(stream)
   await until("the stream's own is not kept either", () => connections() === 1)
   const last = await gateway.chat()
@@ -40,7 +40,7 @@ test('a deleted provider keeps no idle connection, and its open stream continues
   const stream = await streamAmongThree(gateway, upstream, proxy.port)
 
   const deleted = [await gateway.admin('DELETE', '/models/test%2Fm1'), await gateway.admin('DELETE', '/providers/up')]
-  await until('the two that rested are closed', () => connections() === 1)
+  await until('the two idle ones are closed', () => connections() === 1)
   await assertWhole(stream)
   await until("the stream's own is not kept either", () => connections() === 0)
 

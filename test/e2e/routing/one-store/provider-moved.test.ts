@@ -1,4 +1,5 @@
-// A provider that moves takes nothing of its old address along: not its credential, not even for a question of our own.
+// A provider that moves keeps nothing of its old address: its credential is not sent to the new one, not even by a
+// probe.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'

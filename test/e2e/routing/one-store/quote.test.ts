@@ -1,4 +1,5 @@
-// A quote says what a chat would cost and who would serve it, by the same rules as the chat itself, and calls nobody.
+// A quote reports what a chat would cost and which targets would serve it, by the same rules as the chat itself,
+// without any upstream call.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openFixture, warmTokenizer } from '../../../support/fixture.ts'

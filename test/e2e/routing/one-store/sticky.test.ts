@@ -1,5 +1,5 @@
-// Requests of one session stay with one target, so that its prompt cache stays warm: by session_id, else by
-// prompt_cache_key, each account's words by themselves.
+// Requests of one session stay with one target to keep its prompt cache warm: by session_id, else by prompt_cache_key,
+// separately for each account.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openFixture } from '../../../support/fixture.ts'

@@ -1,5 +1,5 @@
-// When the dashboard is built: by `bin/build.js` in a checkout that has its tools, if it is missing or stale, and nowhere else. A
-// scripted stand-in takes the place of the build tool.
+// When the dashboard is built: by `bin/build.js` in a checkout that has its tools, if it is missing or stale, and
+// nowhere else. A script replaces the build tool.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

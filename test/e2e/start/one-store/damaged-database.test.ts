@@ -1,4 +1,4 @@
-// A database that is damaged, foreign or too new: the gateway refuses to start, says which file, and leaves it as it is.
+// A damaged, foreign or too new database: the gateway refuses to start, names the file, and leaves it unchanged.
 import assert from 'node:assert/strict'
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -52,7 +52,7 @@ test('a damaged database stops the start with exit code 2 and is never replaced'
   }
 })
 
-// Made by a gateway that served and ended well, so that all of it is in one file.
+// Created by a gateway that served and stopped cleanly, so that all of it is in one file.
 async function soundDatabase(folder: string): Promise<string> {
   await using upstream = await startUpstream()
   const dataDir = join(folder, 'sound')

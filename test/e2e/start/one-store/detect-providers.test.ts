@@ -1,4 +1,4 @@
-// Keys of providers in the environment: a start without a file offers what they open, at list price, and stores no key.
+// Provider keys in the environment: a start without a file offers their models at list price, and stores no key.
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

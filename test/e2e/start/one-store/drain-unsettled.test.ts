@@ -1,5 +1,5 @@
-// Drained means booked: a settlement that the store did not take is tried on while the process ends, and what cannot be
-// booked is told by the exit code and by name.
+// Drained means settled: a settlement that the store rejected is retried while the process ends, and one that cannot be
+// booked is reported by the exit code and by its id.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -16,13 +16,13 @@ import { settledRow } from '../../../support/usage.ts'
 
 const LATE = 'settlement failed; retrying'
 const NOT_DRAINED = 'exiting with unsettled requests: the database did not accept them'
-// The eighth failure in a row is followed by a pause of 5 s, as is every one after it.
+// The eighth consecutive failure is followed by a pause of 5 s, as is every later one.
 const LONG_PAUSE_AFTER = 8
 
 test('a store that is back during the drain: the waiting settlement is retried and booked', async () => {
   await using fixture = await openFixture()
   const { gateway, told, id } = await unsettled(fixture)
-  await until('it waits for long', () => said(gateway, LATE) >= LONG_PAUSE_AFTER, 30_000)
+  await until('it is in its long pause', () => said(gateway, LATE) >= LONG_PAUSE_AFTER, 30_000)
 
   gateway.signal('SIGTERM')
   await until('it drains', () => said(gateway, 'draining') === 1)
@@ -30,7 +30,7 @@ test('a store that is back during the drain: the waiting settlement is retried a
   const startedMs = performance.now()
   await until('it has been tried twice more', () => said(gateway, LATE) >= before + 2, 30_000)
   const tookMs = performance.now() - startedMs
-  assert.ok(tookMs < 9500, `unwoken this takes 10 s, and took ${tookMs} ms`)
+  assert.ok(tookMs < 9500, `without a wake-up this takes 10 s, and took ${tookMs} ms`)
   fixture.release()
 
   assert.equal(await gateway.exited, 0)
@@ -109,11 +109,11 @@ if (hasPostgres()) {
     await until('it drains', () => said(gateway, 'draining') === 1)
     const before = said(gateway, LATE)
     await until('it is tried while it drains', () => said(gateway, LATE) > before, 20_000)
-    assert.equal(await nodes(), 1, 'its lease is not given back')
+    assert.equal(await nodes(), 1, 'its lease is not released')
     await client.query('COMMIT')
 
     assert.equal(await gateway.exited, 0)
-    assert.equal(await nodes(), 0, 'now it is')
+    assert.equal(await nodes(), 0, 'now it is released')
     await gateway.restart()
     const row = await settledRow(gateway, id)
     assert.deepEqual([row.state, row.cost], ['settled', told])
@@ -124,7 +124,7 @@ if (hasPostgres()) {
 type Fixture = AsyncDisposable & {
   readonly gateway: Gateway
   readonly upstream: Upstream
-  // Lets the embedded store go.
+  // Unblocks the embedded store.
   release(): void
   lock(): void
   finish(): void
@@ -165,7 +165,7 @@ async function openFixture(bounds: Partial<Bounds> = {}, shared?: { readonly DAT
   }
 }
 
-// A request that was answered, with its cost, while the store did not take its settlement.
+// A request that was answered, with its cost, while the store rejected its settlement.
 async function unsettled(
   { gateway, upstream, lock, finish }: Fixture,
   takeAway: () => unknown = lock,
@@ -177,7 +177,7 @@ async function unsettled(
   finish()
   const { status, headers } = await asked
   assert.equal(status, 200)
-  await until('it is told', () => said(gateway, LATE) > 0, 20_000)
+  await until('it is logged', () => said(gateway, LATE) > 0, 20_000)
   return { gateway, told: String(headers['x-svc-cost']), id: String(headers['x-request-id']) }
 }
 

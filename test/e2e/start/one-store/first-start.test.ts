@@ -1,4 +1,5 @@
-// The first start with nothing configured: what it prints works when pasted, is printed once, and is kept only as hashes.
+// The first start with nothing configured: its printed commands work when pasted, are printed once, and only hashes are
+// stored.
 import assert from 'node:assert/strict'
 import { execFile, spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
@@ -16,7 +17,7 @@ import { startUpstream } from '../../../support/upstream.ts'
 const run = promisify(execFile)
 const COMMAND = join(import.meta.dirname, '../../../../bin/turnpike.js')
 
-// A bare Debian has none; where it cannot be had the lines that need it fail.
+// A bare Debian has no curl; where it cannot be installed the commands that need it fail.
 if (spawnSync('curl', ['--version']).status !== 0) installPackages('curl')
 
 test('a first start gives a working gateway and shows its secrets once', async t => {
@@ -92,7 +93,7 @@ test('a first start with a catalog says how to create a key', async t => {
   const adminPort = String(await freePort())
 
   for (const [where, env] of [
-    ['the admin API beside /v1', {}],
+    ['the admin API next to /v1', {}],
     ['the admin API on its own listener', { TURNPIKE_ADMIN_LISTEN: adminPort }],
   ] as const) {
     await t.test(where, async () => {
@@ -100,7 +101,7 @@ test('a first start with a catalog says how to create a key', async t => {
       await using gateway = await startGateway({ config, env: { ...env, TURNPIKE_ADMIN_TOKEN: undefined } })
       const pasted = gateway.lines.filter(line => /^ {2}(export|npx) /.test(line)).join('\n')
 
-      // As npx does it in the folder of the package.
+      // Like npx in the folder of the package.
       const commands = pasted.replaceAll('npx turnpike', `'${process.execPath}' '${COMMAND}'`)
       const { stdout } = await run('sh', ['-ec', commands])
 
@@ -134,7 +135,7 @@ test("the process has the gateway's memory settings, unless others were chosen",
   assert.deepEqual([left, chosen, oneOfTwo].map(isOurs), [true, false, true])
   assert.ok(of('environ', left).includes('MALLOC_ARENA_MAX=2'))
   assert.ok(of('environ', oneOfTwo).includes('MALLOC_ARENA_MAX=7'))
-  // V8 says so of a flag that it does not know, and goes on without it.
+  // V8 prints this for an unknown flag, and continues without it.
   assert.deepEqual(
     left.lines.filter(line => line.includes('unrecognized flag')),
     [],
@@ -143,7 +144,7 @@ test("the process has the gateway's memory settings, unless others were chosen",
 
 test('an older Node starts the bundled one with the same settings', async () => {
   const NOTHING = { MALLOC_ARENA_MAX: undefined, NODE_OPTIONS: undefined }
-  // The one that it starts has a channel to it.
+  // The child that it starts has a channel to it.
   const older =
     'data:text/javascript,process.channel || Object.defineProperty(process.versions, "node", { value: "20.0.0" })'
   const nodeArgs = ['--import', older]
@@ -160,7 +161,7 @@ test('an older Node starts the bundled one with the same settings', async () => 
   )
 })
 
-// As the system's loader does with a Node that has rights of its own.
+// Like the system's loader with a Node that has capabilities.
 test('a process re-executes itself once, also if the environment is not passed on', async () => {
   const forget = 'data:text/javascript,delete process.env.MALLOC_ARENA_MAX'
   const env = { MALLOC_ARENA_MAX: undefined, NODE_OPTIONS: undefined }
@@ -171,7 +172,7 @@ test('a process re-executes itself once, also if the environment is not passed o
 
 test('a process that cannot re-execute itself serves as it is', async () => {
   const permissions = ['--permission', '--allow-fs-read=*', '--allow-fs-write=*', '--allow-worker', '--allow-net']
-  // Under these permissions Node writes no file through to the disk, as a key of our own would have to be.
+  // Under these permissions Node cannot sync a file to disk, which creating a key file requires.
   const env = { NODE_OPTIONS: undefined, TURNPIKE_ENCRYPTION_KEY: ENCRYPTION_KEY }
   await using gateway = await startGateway({ env, nodeArgs: permissions })
 

@@ -1,4 +1,5 @@
-// After a peak the memory of an idle gateway goes back to about its level, without any request that would make V8 collect.
+// After a peak the memory of an idle gateway returns to about its level, without any request that would make V8
+// collect.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -24,10 +25,10 @@ test('memory of many concurrent streams is released when they are over', async (
   clearInterval(watching)
 
   assert.ok(peak > level + 60 * MIB, `the peak was ${Math.round(peak / MIB)} MiB, the level ${Math.round(level / MIB)}`)
-  await until('memory is given back', () => residentBytes() < level + 40 * MIB, 60_000)
+  await until('memory is released', () => residentBytes() < level + 40 * MIB, 60_000)
 })
 
-// Asked of the system: a request for the metrics would make the gateway busy.
+// Read from the system: a request for the metrics would make the gateway busy.
 function residentBytes(): number {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${gateway.pid}/status`, 'utf8'))?.[1]) * 1024
 }

@@ -1,4 +1,4 @@
-// One process per data dir: a second one is refused with a clear message, and the first does not notice.
+// One process per data dir: a second one is refused with a clear message, and the first is not affected.
 import assert from 'node:assert/strict'
 import { dirname } from 'node:path'
 import { test } from 'node:test'

@@ -1,5 +1,5 @@
-// The tarball of `npm pack` is what people install: it holds JavaScript, migrations, the dashboard and the documents, no sources and no
-// tests, and `npx` runs it in an empty folder on the machine's own Node.
+// The tarball of `npm pack` is what users install: it holds JavaScript, migrations, the dashboard and the documents, no
+// sources and no tests, and `npx` runs it in an empty folder on the machine's own Node.
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -33,7 +33,7 @@ test('the package has what it needs, starts, and serves a chat', async t => {
   await using folder = await temporaryFolder()
   const tarball = await pack(folder.path)
 
-  await t.test('it holds what is run and what is read, and nothing else', async () => {
+  await t.test('it contains the program and its documents, and nothing else', async () => {
     await run('tar', ['-xzf', tarball, '-C', folder.path])
     const unpacked = join(folder.path, 'package')
     const migrations = (folder: string) =>
@@ -56,7 +56,7 @@ test('the package has what it needs, starts, and serves a chat', async t => {
     assert.equal(globSync('dist/reference/reference-*.js', { cwd: unpacked }).length, 1)
   })
 
-  await t.test("npx runs it in a folder that holds nothing else, on the machine's own Node", async () => {
+  await t.test("npx runs it in an empty folder on the machine's own Node", async () => {
     await using gateway = await startWithNpx(tarball, folder.path)
 
     const answer = await httpCall(`${gateway.url}/v1/chat/completions`, {
@@ -71,7 +71,7 @@ test('the package has what it needs, starts, and serves a chat', async t => {
   })
 })
 
-// From a copy of the tree with its times, so that what is built is current and is not built again.
+// From a copy of the tree with its timestamps, so that the build is current and is not repeated.
 async function pack(folder: string): Promise<string> {
   await run(process.execPath, [join(ROOT, 'bin/build.js')])
   const tree = join(folder, 'tree')
@@ -91,13 +91,13 @@ async function startWithNpx(tarball: string, folder: string) {
   await cp(tarball, join(empty, basename(tarball)))
   const env = machineEnv()
   const { stdout } = await run('npm', ['config', 'get', 'cache'], { cwd: empty, env })
-  // What was downloaded before is used; what npx installs goes into a folder of this test.
+  // Existing downloads are used; npx installs into a folder of this test.
   await symlink(join(stdout.trim(), '_cacache'), join(cache, '_cacache'))
 
   const port = await freePort()
   const child = spawn('npx', ['--yes', '--prefer-offline', `./${basename(tarball)}`, 'serve'], {
     cwd: empty,
-    // A group of its own, so that npx and what it starts can be stopped together.
+    // In its own process group, so that npx and its children can be stopped together.
     detached: true,
     env: { ...env, npm_config_cache: cache, TURNPIKE_PORT: String(port), TURNPIKE_DETECT_PROVIDERS: '0' },
   })
@@ -119,7 +119,7 @@ async function startWithNpx(tarball: string, folder: string) {
     key: keyOf(),
     folder: empty,
     async [Symbol.asyncDispose]() {
-      // The second one hurries.
+      // The second one forces it.
       stop('SIGTERM')
       stop('SIGTERM')
       await ended
@@ -127,7 +127,7 @@ async function startWithNpx(tarball: string, folder: string) {
   }
 }
 
-// As in a shell of the machine: without npm's variables, and without the Node that comes with the development tools.
+// As in a shell of the machine: without npm's variables, and without the Node of the development tools.
 const HOW_TO_DOWNLOAD =
   /^(?:npm_config_(?:registry|userconfig|cafile|https?_proxy|proxy|noproxy)|NODE_EXTRA_CA_CERTS)$/i
 const OF_THIS_RUN = /^(?:npm_|NODE|TURNPIKE_|DATABASE_URL$|REDIS_URL$|INIT_CWD|CI$)/i

@@ -1,4 +1,4 @@
-// A start that cannot be: exit code 2, one clear message, and nothing on disk is other than before.
+// A start that is refused: exit code 2, one clear message, and nothing changed on disk.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -80,7 +80,11 @@ test('an unusable file, folder or address is named with its variable', async t =
     ],
     ['a data dir in /proc', { TURNPIKE_DATA_DIR: '/proc/turnpike' }, /TURNPIKE_DATA_DIR: .*cannot be used: /],
     ['an address of another machine', { TURNPIKE_HOST: '192.0.2.1' }, NOT_OURS],
-    ['the same for operators', { TURNPIKE_ADMIN_LISTEN: '192.0.2.1:1' }, /192\.0\.2\.1:1 cannot be .*ADMIN_LISTEN\)/],
+    [
+      'the same for the admin listener',
+      { TURNPIKE_ADMIN_LISTEN: '192.0.2.1:1' },
+      /192\.0\.2\.1:1 cannot be .*ADMIN_LISTEN\)/,
+    ],
   ] as const) {
     await t.test(what, async () => {
       const result = await runProcess(['serve'], folder.path, { TURNPIKE_PORT: port, ...env })
@@ -156,7 +160,7 @@ async function takeAddress() {
   return { port, [Symbol.asyncDispose]: async () => void server.close() }
 }
 
-// One message of one line, and nothing that looks like a log or a stack.
+// One message of one line, and nothing that looks like a log or a stack trace.
 function assertRefused(result: ProcessResult, named: RegExp): void {
   assert.equal(result.code, 2, result.stderr)
   assert.equal(result.stdout, '')

@@ -1,5 +1,5 @@
-// A disk that hangs in the middle of a commit: chats and keys that wait for it get 503 in bounded time, and what it does
-// in the end is released.
+// A disk that hangs during a commit: chats and keys that wait for it get 503 in bounded time, and holds committed late
+// are released.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -33,28 +33,28 @@ test('while the store hangs requests get 503, and nothing stays held', async () 
   const sent = upstream.journal.length
 
   const slow = gateway.chat({}, { key: known.secret, headers: { 'x-client-request-id': SLOW } })
-  await until('the store is at it', () => isLocked(gateway))
+  await until('the store is committing', () => isLocked(gateway))
   const behind = await Promise.all([quick(), gateway.chat({}, { key: cold.secret }), gateway.get('/health')])
   const late = await slow
   const stillHangs = isLocked(gateway)
 
-  assert.ok(stillHangs, 'the commit was over before anybody was refused: it must take longer')
+  assert.ok(stillHangs, 'the commit ended before any request was refused: it must take longer')
   assertRefusal(late, 'service_unavailable')
   assert.deepEqual(
     behind.map(answer => answer.status),
     [503, 503, 200],
   )
   assert.equal(upstream.journal.length, sent)
-  await until('the store is back', () => !isLocked(gateway), BACK_WITHIN_MS)
+  await until('the store responds again', () => !isLocked(gateway), BACK_WITHIN_MS)
   const row = await settledRow(gateway, late.headers['x-request-id'])
   assert.deepEqual([row.state, row.cost, row.http_status], ['settled', '0', 503])
-  await until('it is quick again', async () => (await quick()).status === 200)
+  await until('it is fast again', async () => (await quick()).status === 200)
   const account = await gateway.admin<{ balance: { held: string } }>('GET', `/accounts/${known.accountId}`)
   assert.equal(account.body.balance.held, '0')
   assert.ok((await gateway.audit()).ok)
 })
 
-// A commit that takes seconds: whoever bears the mark makes SQLite count.
+// A commit that takes seconds: a marked row makes SQLite count.
 function makeSlow(gateway: Gateway): void {
   using db = new DatabaseSync(join(gateway.dataDir, 'turnpike.db'))
   db.exec(`CREATE TRIGGER hanging BEFORE INSERT ON usage WHEN NEW.client_request_id = '${SLOW}' BEGIN

@@ -1,5 +1,5 @@
-// A caller that reads slowly sets the pace: the upstream is not read faster than the caller reads, and what waits in
-// between is bounded, however much there is to come.
+// A slow reader sets the pace: the upstream is read no faster than the caller reads, and the buffered data is bounded,
+// however much is to come.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
@@ -28,9 +28,9 @@ test('with callers that do not read, the upstream is paused and memory does not 
 
   const taken = entries.reduce((sum, entry) => sum + entry.bytes, 0)
   const grown = (await residentBytes(gateway)) - before
-  // Most of it waits in the sockets of the kernel, on both sides of the gateway.
-  assert.ok(taken < READERS * 16 * MIB, `the upstream got rid of ${Math.round(taken / MIB)} MiB`)
-  // What was taken is kept once for the meter; the rest of this is what the collector has not fetched yet.
+  // Most of it is in the kernel's socket buffers, on both sides of the gateway.
+  assert.ok(taken < READERS * 16 * MIB, `the upstream sent ${Math.round(taken / MIB)} MiB`)
+  // Received data is stored once for the meter; the rest is not yet collected garbage.
   assert.ok(grown < 128 * MIB, `resident memory grew by ${Math.round(grown / MIB)} MiB`)
   assert.equal(upstream.inFlight, READERS)
 
@@ -66,7 +66,7 @@ async function openReader(): Promise<RawConnection> {
   return connection
 }
 
-// All calls have come, and for a while none of them could write any more.
+// All calls have arrived, and for a while none of them could write any more.
 async function standstill(calls: number): Promise<readonly JournalEntry[]> {
   await upstream.received(calls)
   for (let bytes = -1, now = 0; now !== bytes; ) {

@@ -1,4 +1,4 @@
-// Many streams at once, each with a word of its own: nothing of one ever shows up in another (figure S11, small).
+// Many concurrent streams, each with its own word: no text of one appears in another (figure S11, small).
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openFixture } from '../../../support/fixture.ts'

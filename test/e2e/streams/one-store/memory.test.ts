@@ -1,11 +1,11 @@
-// Streams leave nothing behind: after thousands of them, finished, broken or abandoned, the process is as large as before
+// Streams leak nothing: after thousands of them, finished, broken or abandoned, the process is as large as before
 // (figure S10, small).
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openFixture } from '../../../support/fixture.ts'
 import { MIB, residentBytes } from '../../../support/memory.ts'
 
-// With so small a heap, what is kept of each stream would soon end the process.
+// With so small a heap, a leak per stream would soon end the process.
 const { gateway, upstream } = await openFixture(undefined, { nodeArgs: ['--max-old-space-size=64'] })
 const words = ['Hello', ' there', '!']
 const messages = [{ role: 'user', content: 'Tell me more. '.repeat(200) }]

@@ -1,5 +1,6 @@
-// The cases where letting the upstream go would lose the count: an answer that is finished but for its usage, a whole answer,
-// and reasoning that nobody sees. There the upstream is read on without the caller, and the request keeps its place in flight.
+// Cases in which cancelling the upstream call would lose the usage: an answer that lacks only its usage, a whole
+// answer, and hidden reasoning. The upstream is then read to its end without the caller, and the request keeps its
+// slot.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
@@ -76,7 +77,7 @@ test('a disconnect with one of two choices finished cancels both and bills both'
 })
 
 for (const stream of [false, true]) {
-  test(`a model with hidden reasoning is read to its end before the first byte, asked for ${stream ? 'a stream' : 'JSON'}`, async () => {
+  test(`a model with hidden reasoning is read to its end before the first byte, with ${stream ? 'a stream' : 'JSON'}`, async () => {
     upstream.next({ delayMs: 400, usage })
 
     const entry = await leftBeforeFirstByte(stream)
@@ -178,12 +179,12 @@ test('many concurrent disconnects are each billed and keep their slot until they
   const rows = await Promise.all(entries.map(entry => settledRow(gateway, entry.requestId)))
   assert.equal(rows.filter(row => row.usage_source === 'upstream' && row.completion_tokens === 700).length, LIMIT)
   assert.equal(entries.filter(entry => entry.closedByPeerAt !== undefined).length, 0)
-  await until('the places are free', async () => (await gateway.chat({}, { key: caller.secret })).status === 200)
+  await until('the slots are free', async () => (await gateway.chat({}, { key: caller.secret })).status === 200)
 })
 
 for (const [what, model, stream] of [
   ['a JSON call', 'test/m1', false],
-  ['reasoning that nobody sees', 'test/thinker', true],
+  ['hidden reasoning', 'test/thinker', true],
 ] as const) {
   test(`the slot of ${what} is kept while it is read to its end after the disconnect`, async () => {
     const caller = await gateway.createKey({ max_concurrent: 1 })
@@ -207,7 +208,7 @@ for (const [what, model, stream] of [
     assert.equal(refused.body.error?.code, 'concurrency_exceeded')
     const row = await settledRow(gateway, upstream.journal[before]?.requestId)
     assert.deepEqual([row.outcome, row.completion_tokens], ['client_left', 700])
-    await until('the place is free', async () => (await gateway.chat({}, { key: caller.secret })).status === 200)
+    await until('the slot is free', async () => (await gateway.chat({}, { key: caller.secret })).status === 200)
   })
 }
 
@@ -230,7 +231,7 @@ async function leftMidway(body: object): Promise<UsageRow> {
   return settledRow(gateway, stream.headers['x-request-id'])
 }
 
-// Each caller has a word of its own, so that its call can be told from others in the journal.
+// Each caller has its own word, so that its call can be identified in the journal.
 async function leftBeforeFirstByte(stream: boolean, model = 'test/thinker', key?: string): Promise<JournalEntry> {
   const word = crypto.randomUUID()
   const leaving = new AbortController()

@@ -1,5 +1,5 @@
 // A silent upstream does not make a silent stream: comments keep the connection alive, and after a while the headers
-// leave without waiting for content. The gateway runs with shorter times here, in the same proportion.
+// are sent without waiting for content. The gateway runs with shorter times here, in the same proportion.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'

@@ -1,5 +1,5 @@
-// A caller that neither reads nor leaves is taken for one that left, after a minute that is a second and a half here: its
-// upstream is let go, its row is settled, its connection is closed. One that reads on, however slowly, is served.
+// A caller that neither reads nor disconnects is treated as disconnected after a minute, which is a second and a half
+// here: its upstream call is cancelled, its row settled, its connection closed. A slow but steady reader is served.
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
@@ -14,7 +14,7 @@ import { settledRow } from '../../../support/usage.ts'
 
 const STALL_MS = 1_500
 const bounds = withBounds({ writeStallMs: STALL_MS, readOnAfterFinishMs: 1_000 })
-// So many words about models that a list of them is almost a megabyte.
+// Enough text about models to make their list almost a megabyte.
 const described = Array.from({ length: 200 }, (_, i) =>
   standardModel({ id: `test/d${i}`, description: 'x'.repeat(4096) }),
 )
@@ -53,7 +53,7 @@ test('an unread JSON answer or end of a stream does not keep its connection open
   for (const connection of [json, stream]) {
     connection.resume()
     assert.equal(await connection.closed(5_000), true)
-    assert.ok(connection.received.length < 24_000_000, 'all of it was still there')
+    assert.ok(connection.received.length < 24_000_000, 'nothing was read')
   }
 })
 
@@ -71,7 +71,7 @@ test('a JSON answer that is read slowly is not ended', async () => {
 
   const rest = await text(socket)
 
-  assert.ok(rest.length > 10_000_000, 'most of it was still to be read')
+  assert.ok(rest.length > 10_000_000, 'most of it was unread')
   assert.ok(rest.endsWith('}'))
 })
 
@@ -91,7 +91,7 @@ for (const [what, path] of [
     connection.resume()
 
     assert.equal(await connection.closed(5_000), true)
-    assert.ok(connection.received.length < asked * one, 'all of it was still there')
+    assert.ok(connection.received.length < asked * one, 'nothing was read')
   })
 }
 

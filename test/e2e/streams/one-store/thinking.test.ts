@@ -1,5 +1,5 @@
-// Models that think before they speak: their silence is bounded by the total time and not by the idle time until the first
-// content, a timeout of theirs is not tried elsewhere, and after the first content they are as others.
+// Reasoning models: until the first content their silence is bounded by the total timeout and not by the idle timeout,
+// their timeout causes no failover, and after the first content they are treated like others.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openFixture } from '../../../support/fixture.ts'
@@ -22,10 +22,10 @@ const { gateway, upstream } = await openFixture(url =>
 )
 
 const SILENT: readonly (readonly [how: string, stream: boolean, plan: Plan])[] = [
-  ['before the head of a stream', true, { delayMs: 2000 }],
-  ['behind the head of a stream', true, { firstByteDelayMs: 2000 }],
-  ['before the head of a JSON answer', false, { delayMs: 2000 }],
-  ['behind the head of a JSON answer', false, { firstByteDelayMs: 2000 }],
+  ['before the headers of a stream', true, { delayMs: 2000 }],
+  ['after the headers of a stream', true, { firstByteDelayMs: 2000 }],
+  ['before the headers of a JSON answer', false, { delayMs: 2000 }],
+  ['after the headers of a JSON answer', false, { firstByteDelayMs: 2000 }],
 ]
 
 for (const [how, stream, plan] of SILENT) {
@@ -58,7 +58,7 @@ test('after the first content the idle timeout applies', async () => {
   const startedMs = upstream.journal.at(-1)?.startedAt ?? 0
 
   assert.equal(chunks.at(-1)?.error?.code, 'upstream_timeout')
-  assert.ok(Date.now() - startedMs < TOTAL * 1000 - 500, 'the idle time ended it, not the total time')
+  assert.ok(Date.now() - startedMs < TOTAL * 1000 - 500, 'the idle timeout ended it, not the total timeout')
 })
 
 async function attemptsOf(requestId: unknown): Promise<string[]> {

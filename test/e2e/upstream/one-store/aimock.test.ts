@@ -1,4 +1,4 @@
-// A witness that nobody here wrote: @copilotkit/aimock as the upstream in the cases that matter, each answer judged by
+// A third-party mock as the upstream in the important cases: @copilotkit/aimock, with each answer checked against
 // OpenAI's types and each bill by hand.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -48,7 +48,7 @@ test('a third-party mock upstream is served and billed in every case', async t =
 
   for (const form of [{}, streamed]) {
     const name = 'stream' in form ? 'a stream without usage' : 'a JSON answer whose usage is all zero'
-    await t.test(`${name} is billed by the tokenizer, and says so`, async () => {
+    await t.test(`${name} is billed by the tokenizer, and the row records it`, async () => {
       const answer = await ask(AIMOCK_CASES.noUsage, form)
 
       const row = await rowOf(answer)

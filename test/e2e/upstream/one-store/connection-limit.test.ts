@@ -1,5 +1,5 @@
-// As many connections to one upstream as we allow ourselves: who comes beyond is sent elsewhere or asked to come again, and
-// the upstream, which knows nothing of it, is held to be as well as before.
+// The connection limit per upstream: requests beyond it fail over or get 503, and the upstream's health is not
+// affected.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withBounds } from '../../../support/bounds.ts'
@@ -49,7 +49,7 @@ test('calls above the connection limit get 503 or fail over, and open no breaker
   for (const stream of held) stream.abort()
   upstream.reset()
 
-  await until('there is a connection again', async () => (await ask('test/alone')).status === 200)
+  await until('a connection is free again', async () => (await ask('test/alone')).status === 200)
   assert.equal((await ask('test/pair')).headers['x-svc-provider'], 'narrow')
   assert.ok(!gateway.logs.some(({ msg }) => String(msg) === 'circuit breaker opened'))
 })

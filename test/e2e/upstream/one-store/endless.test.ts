@@ -1,5 +1,5 @@
-// Upstreams without measure: lines, events and answers that never end are cut at their bound, and the gateway's memory
-// does not follow them.
+// Endless upstream answers: lines, events and answers that never end are cut at their bound, and the gateway's memory
+// does not grow.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openFixture } from '../../../support/fixture.ts'
@@ -7,7 +7,7 @@ import type { Loose } from '../../../support/http-call.ts'
 import { MIB, residentBytes } from '../../../support/memory.ts'
 import { settledRow, type UsageRow } from '../../../support/usage.ts'
 
-// With so small a heap whatever is kept of an endless answer ends the process.
+// With so small a heap, buffering an endless answer ends the process.
 const { gateway, upstream } = await openFixture(undefined, { nodeArgs: ['--max-old-space-size=96'] })
 await gateway.chat({ stream: true })
 const before = await residentBytes(gateway)
@@ -23,7 +23,7 @@ test('an endless line is a 502 after 1 MiB, with any number at once', async () =
   }
   assert.equal(upstream.journal.length, 1 + 8, 'it was tried elsewhere')
   await upstream.idle()
-  for (const entry of upstream.journal) assert.ok(entry.bytes < 32 * MIB, `${entry.bytes} bytes were taken`)
+  for (const entry of upstream.journal) assert.ok(entry.bytes < 32 * MIB, `${entry.bytes} bytes were read`)
 })
 
 test('an event under 1 MiB is forwarded, and a larger one breaks the stream', async () => {
@@ -98,7 +98,7 @@ test("after all that the gateway's memory has not grown", async () => {
   assert.ok(grown < 200 * MIB, `resident memory grew by ${Math.round(grown / MIB)} MiB`)
 })
 
-// What was produced cannot be counted: the prompt and all that could have been asked for.
+// The output cannot be counted: the prompt and the maximum output are billed.
 function assertBilled(row: UsageRow): void {
   assert.ok(row.prompt_tokens > 0)
   assert.equal(row.completion_tokens, 4096)

@@ -1,5 +1,5 @@
-// What an upstream's status becomes for the caller: the row of the error table, cost 0, nothing of the upstream's own
-// headers, and its words only where the caller is at fault, cleaned.
+// What the caller gets for an upstream's status: the row of the error table, cost 0, no upstream headers, and the
+// upstream's message only for client errors, sanitized.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { UPSTREAM_ID } from '../../../support/completion-parts.ts'

@@ -1,5 +1,5 @@
-// However an upstream cuts and dresses its frames, the caller gets the same clean stream: the standard's line ends and
-// comments, odd packets, and every way to end.
+// For any framing by the upstream the caller gets the same clean stream: the standard's line ends and comments, odd
+// packets, and every way to end.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DEFAULT_WORDS } from '../../../support/completion-parts.ts'

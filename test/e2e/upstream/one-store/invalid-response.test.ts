@@ -1,5 +1,5 @@
-// Upstreams that answer, but not with an answer: each is a failure of theirs that costs nothing, and none of what they
-// sent reaches the caller or another address.
+// Upstreams that send an invalid answer: each is an upstream failure that costs nothing, and nothing of it reaches the
+// caller or another address.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -11,7 +11,7 @@ import { standardConfig, standardModel, standardProvider } from '../../../suppor
 import type { Plan } from '../../../support/upstream-plan.ts'
 import { settledRow } from '../../../support/usage.ts'
 
-// A server whose answer is no HTTP at all.
+// A server whose answer is not HTTP.
 const gibberish = createTcpServer(socket => {
   socket.on('error', () => {})
   socket.once('data', () => socket.end('+OK this is another protocol\r\n'))
@@ -35,16 +35,16 @@ const JSON_CASES: readonly (readonly [what: string, plan: Plan, status: number])
   ['a 200 whose error is a 429', { body: '{"error":{"message":"slow down","code":429}}' }, 503],
   ['a 200 whose error is a 400', { body: '{"error":{"message":"bad tool","code":400}}' }, 400],
   ['HTML', { contentType: 'text/html', body: `<html>${CANARY}</html>` }, 502],
-  ['nothing at all', { body: '' }, 502],
+  ['an empty answer', { body: '' }, 502],
   ['a 204', { status: 204 }, 502],
   ['half a JSON object', { body: '{"choices":[{"message":{"content":"answer-canary' }, 502],
   ['a JSON list', { body: `["${CANARY}"]` }, 502],
   ['null', { body: 'null' }, 502],
   ['an object without choices', { body: `{"id":"x","object":"chat.completion","note":"${CANARY}"}` }, 502],
-  ['choices that are no objects', { body: `{"choices":["${CANARY}"]}` }, 502],
+  ['choices that are not objects', { body: `{"choices":["${CANARY}"]}` }, 502],
   ['a choice without a message', { body: '{"choices":[{}]}' }, 502],
-  ['an answer in gzip although none was asked for', { gzipBomb: 100_000 }, 502],
-  ['an answer that breaks off', { dieAfterBytes: 40 }, 502],
+  ['an answer in gzip that was not requested', { gzipBomb: 100_000 }, 502],
+  ['an answer that is cut off', { dieAfterBytes: 40 }, 502],
 ]
 
 for (const [what, plan, status] of JSON_CASES) {
@@ -64,12 +64,12 @@ const STREAM_CASES: readonly (readonly [what: string, plan: Plan, status: number
   ['a JSON error with status 200', { contentType: 'application/json', body: '{"error":{"message":"no"}}' }, 502],
   ['HTML', { contentType: 'text/html', body: `<html>${CANARY}</html>` }, 502],
   ['an error frame first', { rawFrames: ['data: {"error":{"message":"overloaded","code":503}}\n\n'] }, 503],
-  ['a frame that is no JSON', { rawFrames: [`data: ${CANARY}\n\n`, 'data: [DONE]\n\n'] }, 502],
-  ['a frame that is no object', { rawFrames: ['data: "hello"\n\n'] }, 502],
-  ['a choice that is no object', { rawFrames: [`data: ${head}7]}\n\n`] }, 502],
-  ['nothing but a role', { rawFrames: [`data: ${head}{"index":0,"delta":{"role":"assistant"}}]}\n\n`] }, 502],
-  ['no event at all', { rawFrames: [': hello\n\n'] }, 502],
-  ['nothing but the end', { rawFrames: ['data: [DONE]\n\n'] }, 502],
+  ['a frame that is not JSON', { rawFrames: [`data: ${CANARY}\n\n`, 'data: [DONE]\n\n'] }, 502],
+  ['a frame that is not an object', { rawFrames: ['data: "hello"\n\n'] }, 502],
+  ['a choice that is not an object', { rawFrames: [`data: ${head}7]}\n\n`] }, 502],
+  ['only a role', { rawFrames: [`data: ${head}{"index":0,"delta":{"role":"assistant"}}]}\n\n`] }, 502],
+  ['no event', { rawFrames: [': hello\n\n'] }, 502],
+  ['only [DONE]', { rawFrames: ['data: [DONE]\n\n'] }, 502],
   ['gzip', { gzipBomb: 100_000 }, 502],
 ]
 
@@ -86,7 +86,7 @@ for (const [what, plan, status] of STREAM_CASES) {
   })
 }
 
-// Nested so deeply that writing it takes more stack than there is; a key that is a number makes V8 write it the slow way.
+// Nested so deeply that serialising it overflows the stack; a numeric key makes V8 use its slow path.
 const DEEP = `${'['.repeat(20_000)}{"0":1}${']'.repeat(20_000)}`
 
 test('an answer nested too deeply is 502 and free, as JSON and as a stream', async () => {
@@ -113,7 +113,7 @@ test('a frame nested too deeply ends its stream and affects nobody else', async 
   const deep = `data: ${head}{"index":0,"delta":{"content":"${CANARY}","x":${DEEP}}}]}\n\n`
   for (const rawFrames of [
     [words, `${deep}data: garbage\n\n`],
-    // In one read: what came before it is still delivered.
+    // In one read: earlier frames are still delivered.
     [`${words}${deep}`],
   ]) {
     upstream.next({ rawFrames, chunkDelayMs: 50 })

@@ -1,5 +1,5 @@
-// Large JSON answers: they arrive as they were sent, are billed by their own count, and neither fill the memory nor keep the
-// event loop busy, however many come at once.
+// Large JSON answers: they arrive unchanged, are billed by their own usage, and neither fill the memory nor block the
+// event loop, however many arrive at once.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -46,7 +46,7 @@ test('a large answer without usage is billed by an estimate of its text', async 
   assert.equal(status, 200)
   const row = await settledRow(gateway, headers['x-request-id'])
   assert.equal(row.usage_source, 'estimate')
-  // More than could have been asked for: the cap is what is billed.
+  // More than the maximum output: the cap is billed.
   assert.equal(row.completion_tokens, 4096)
 })
 
@@ -81,7 +81,7 @@ test('endless brackets and members delay nobody', async () => {
     const { status } = await gateway.chat()
 
     assert.equal(status, 502)
-    assert.ok((await looks.stop()) < HEALTH_MS_MAX, 'a look at /health took too long')
+    assert.ok((await looks.stop()) < HEALTH_MS_MAX, 'a call to /health took too long')
   }
 })
 
@@ -104,7 +104,7 @@ test('24 answers of 30 MB at once are under 600 MB resident, and /health answers
   // Half of them with a length, half without.
   let requests = 0
   upstream.script(() => (requests++ % 2 === 0 ? { body } : { rawFrames: [body], contentType: 'application/json' }))
-  // Of several accounts, so that the node's bound is what counts.
+  // From several accounts, so that the node's bound applies.
   const keys = await Promise.all(Array.from({ length: 6 }, () => gateway.createKey()))
   const looks = watchHealth(gateway.url)
   let resident = 0
@@ -121,8 +121,8 @@ test('24 answers of 30 MB at once are under 600 MB resident, and /health answers
   const [{ digest }] = answers as [Download, ...Download[]]
   for (const answer of answers) assert.deepEqual([answer.status, answer.digest], [200, digest])
   assert.ok(resident < 600_000_000, `${Math.round(resident / 1e6)} MB resident`)
-  assert.ok(longest < HEALTH_MS_MAX, `a look at /health took ${Math.round(longest)} ms`)
-  await until('all memory is given back', async () => /^turnpike_answer_bytes 0$/m.test(await metrics()))
+  assert.ok(longest < HEALTH_MS_MAX, `a call to /health took ${Math.round(longest)} ms`)
+  await until('all memory is released', async () => /^turnpike_answer_bytes 0$/m.test(await metrics()))
 })
 
 async function metrics(): Promise<string> {
@@ -147,7 +147,7 @@ function answerText(choices: readonly object[], more: object = {}): string {
   })
 }
 
-// As OpenAI gives them, with twenty alternatives for each token.
+// As OpenAI sends them, with twenty alternatives for each token.
 function logprobs(tokens: number): { readonly content: readonly object[] } {
   const one = { token: ' the', logprob: -0.123456789012345, bytes: [32, 116, 104, 101] }
   const alternatives = Array.from({ length: 20 }, () => one)
@@ -156,7 +156,7 @@ function logprobs(tokens: number): { readonly content: readonly object[] } {
 
 type Download = { readonly status: number; readonly digest: string }
 
-// Keeps nothing of the answer but a digest of its choices, which begin after what differs.
+// Keeps only a digest of the answer's choices, which begin after the parts that differ.
 async function download(key: string): Promise<Download> {
   const body = JSON.stringify({ model: 'test/m1', messages: [{ role: 'user', content: 'Hi' }] })
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'content-length': body.length }

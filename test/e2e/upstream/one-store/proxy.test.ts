@@ -1,5 +1,5 @@
-// Providers behind an HTTP proxy that asks for a password: by the environment, by the file and by the API. A proxy that refuses
-// costs nothing and another target is tried; its password is in no answer, log line or file.
+// Providers behind an HTTP proxy with a password: set by the environment, by the file and by the API. A proxy that
+// refuses costs nothing and another target is tried; its password is in no answer, log line or file.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'

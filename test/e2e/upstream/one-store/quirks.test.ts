@@ -1,12 +1,12 @@
-// Providers that speak OpenAI's wire with an accent: where they are called, by which header they know us, and what they are
-// not sent because they would refuse it.
+// OpenAI-compatible providers with quirks: their URLs, their authentication header, and fields that are not sent
+// because they would be refused.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startGateway } from '../../../support/gateway.ts'
 import { PROVIDER_KEY_CANARY, standardModel, standardProvider } from '../../../support/standard-config.ts'
 import { startUpstream } from '../../../support/upstream.ts'
 
-test('a provider is called as its preset or its own keys say', async t => {
+test('a provider is called as its preset or its own settings define', async t => {
   await using upstream = await startUpstream()
   const origin = upstream.url.replace(/\/v1$/, '')
   const providers = [
@@ -30,7 +30,7 @@ test('a provider is called as its preset or its own keys say', async t => {
   const sent = () => upstream.journal.at(-1)!
   const body = () => sent().body as Record<string, unknown>
 
-  await t.test('Azure by deployment: its path, its version, its header, and no bearer', async () => {
+  await t.test('Azure by deployment: its path, its version, its header, and no bearer token', async () => {
     const { status, text } = await ask('azure')
 
     assert.equal(status, 200, text)

@@ -1,5 +1,5 @@
-// Connections to an upstream are shared by everybody. One that answers a request twice must not have its second answer
-// taken for that of whoever comes next.
+// Connections to an upstream are shared by all callers. If one request gets two answers, the second must not be taken
+// for the answer to the next request.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
@@ -7,9 +7,9 @@ import { after, test } from 'node:test'
 import { startGateway } from '../../../support/gateway.ts'
 import { standardConfig } from '../../../support/standard-config.ts'
 
-// Says whose request it answers, and where asked to, says it twice.
+// Names the request that it answers and, if instructed, answers twice.
 const sockets = new Set<Socket>()
-// How long this process was held up between the two: an answer that comes late is taken for the next one's by any client.
+// How long this process was delayed between the two: any client takes a late answer for that of the next request.
 const apartMs = new Map<string, number>()
 const upstream = createServer(socket => {
   sockets.add(socket.setNoDelay().on('error', () => undefined))

@@ -1,5 +1,5 @@
-// Upstreams that cannot be reached or fall silent: refused, unknown, reset, and slow at each stage, each told apart in
-// the row and to the caller, at no cost where nothing was produced.
+// Upstreams that are unreachable or silent: refused, unknown, reset, and slow at each stage, each distinguished in the
+// row and to the caller, at no cost if nothing was produced.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -61,7 +61,7 @@ for (const [model, status, code, kind] of UNREACHABLE) {
 }
 
 for (const stream of [false, true]) {
-  test(`${stream ? 'a stream' : 'JSON'} that stalls before its head or before its content is 504 and free`, async () => {
+  test(`${stream ? 'a stream' : 'JSON'} that stalls before its headers or before its content is 504 and free`, async () => {
     const within = stream ? { stallAfterChunks: 0 } : { body: '{"choices":', neverEnd: true }
     upstream.next({ delayMs: 60_000 }, { firstByteDelayMs: 60_000 }, within)
 
