@@ -1,5 +1,5 @@
-// No input of a caller or an operator may stop the process: every pattern and every loop over foreign text takes time in
-// proportion to the text.
+// No input of a caller or an operator may block the process: every pattern and every loop over untrusted text takes
+// linear time.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
@@ -9,7 +9,7 @@ import { openYaml } from '../src/config/yaml.ts'
 import type { Said } from './support/linear-work.ts'
 import { everyPattern } from './support/patterns.ts'
 
-// On a busy machine a thread may wait for long; what is super-linear takes hours.
+// On a busy machine a thread may wait for long; super-linear work takes hours.
 const HANGS_AFTER_MS = 120_000
 const RECHECK_MS_MAX = 3_000
 
@@ -41,7 +41,7 @@ test('every pattern and splitter takes under 100 ms on megabytes of its own char
   assert.ok(works > 1000, `only ${works} messages`)
 })
 
-// What it cannot judge in time, or at all (look-behinds), the test above has timed.
+// Patterns that it cannot analyse in time, or at all (look-behinds), are timed by the test above.
 test('an analyser finds no pattern that takes more than linear time', async () => {
   const vulnerable: string[] = []
   const known = await check('\\s*\\S+', 'g', { checker: 'automaton' })

@@ -1,4 +1,4 @@
-// The admin API over real HTTP on a store of its own, and what it told the rest of the gateway to forget or end.
+// The admin API over real HTTP on its own store, and what it told the rest of the gateway to forget or end.
 import assert from 'node:assert/strict'
 import { createHash, randomBytes, randomUUIDv7 } from 'node:crypto'
 import { fastify } from 'fastify'
@@ -22,7 +22,7 @@ import { ENGINES, openRepositories } from './engines.ts'
 export const TOKEN = 'admin-token-of-this-test'
 export const PRICE = priceSnapshot({ prompt: 1n, completion: 2n, cacheRead: 3n, cacheWrite: 4n, request: 5n })
 
-// A credit is a cent here, and callers pay a quarter on top.
+// A credit is a cent here, and the markup is 25 %.
 const EXCHANGE = { creditsPerUsd: 100_000_000n, markup: 1_250_000n }
 const HEALTH = {
   targets: [
@@ -84,7 +84,7 @@ export async function openAdminFixture() {
     events: eventMethods({ events: repositories.events }),
     operators: operatorMethods({ operators: repositories.operators, operatorsMax: 5, newId, randomBytes }),
     sessions,
-    settings: () => assert.fail('not asked here'),
+    settings: () => assert.fail('not used here'),
     catalog: catalogMethods({
       catalog: repositories.catalog,
       catalogService: {

@@ -1,4 +1,4 @@
-// An upstream that nobody here wrote, as a second witness beside our own: @copilotkit/aimock with the cases that matter.
+// A third-party upstream in addition to our own: @copilotkit/aimock with the important cases.
 import { type Fixture, type JournalEntry, LLMock } from '@copilotkit/aimock'
 
 export type Aimock = {
@@ -36,8 +36,8 @@ function aimockFixtures(): Fixture[] {
     { match: { userMessage: AIMOCK_CASES.happy }, response: { content: AIMOCK_TEXT, usage } },
     {
       match: { userMessage: AIMOCK_CASES.noUsage },
-      // aimock has no switch for this. It looks at stream_options only after this function ran, so without them its
-      // stream ends with no usage frame (its journal then lacks them too). Its JSON form always reports: here zeros.
+      // aimock has no switch for this. It reads stream_options only after this function ran, so without them its stream
+      // ends with no usage frame (its journal then lacks them too). Its JSON form always reports: here zeros.
       response: request => {
         delete request.stream_options
         return { content: AIMOCK_TEXT, usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 } }
@@ -47,8 +47,8 @@ function aimockFixtures(): Fixture[] {
       match: { userMessage: AIMOCK_CASES.limited },
       response: { error: { message: 'Rate limit reached', type: 'rate_limit_error' }, status: 429, retryAfter: 7 },
     },
-    // Four chunks arrive, then the socket is destroyed: aimock throws the fifth away with it, and without a latency it
-    // would throw away all. Its JSON form does not break.
+    // Four chunks arrive, then the socket is destroyed: aimock discards the fifth with it, and without a latency it
+    // would discard all. Its JSON form does not break.
     {
       match: { userMessage: AIMOCK_CASES.breaks },
       response: { content: AIMOCK_TEXT, usage },

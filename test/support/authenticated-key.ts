@@ -1,4 +1,4 @@
-// A key and its bearer as the store would tell of them, for tests of what is decided before any store is asked.
+// An authenticated key as the store would return it, for tests of decisions that need no store.
 import type { AuthenticatedKey, Key } from '../../src/domain/key.ts'
 
 export function keyWith(more: Partial<Key> = {}): Key {

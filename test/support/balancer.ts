@@ -1,18 +1,18 @@
-// A small HTTP load balancer as stands in front of nodes: asks each for /ready, deals requests out in turn to those that say
-// yes, and tries nothing twice, so that whatever a node does wrong reaches the client.
+// A small HTTP load balancer in front of nodes: polls /ready of each, sends requests round-robin to those that are
+// ready, and retries nothing, so that every fault of a node reaches the client.
 import { once } from 'node:events'
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 export type Balancer = AsyncDisposable & {
   readonly url: string
-  // Requests that no node could be found for, or whose node failed them.
+  // Requests for which no node was ready, or whose node failed.
   readonly failures: readonly string[]
 }
 
 const ASK_EVERY_MS = 100
 const ASK_TIMEOUT_MS = 1000
-// A node that says no is left out at once; one that does not answer in time may only be busy.
+// A node that is not ready is excluded at once; one that does not answer in time may only be busy.
 const SILENCES_MAX = 3
 
 export async function startBalancer(ports: readonly number[]): Promise<Balancer> {
@@ -48,7 +48,7 @@ export async function startBalancer(ports: readonly number[]): Promise<Balancer>
     }
     const { method, url, headers } = req
     const outward = request({ host: '127.0.0.1', port, method, path: url, headers, agent }, answer => {
-      // What is about the connection to the node is not about the one to the client.
+      // Hop-by-hop headers of the node's connection do not apply to the client's.
       const { connection: _, ...rest } = answer.headers
       res.writeHead(answer.statusCode ?? 502, rest)
       answer.on('data', chunk => res.write(chunk))

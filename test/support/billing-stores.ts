@@ -1,4 +1,4 @@
-// Stores on one database of any engine, each as a process of its own would open it, with an account and a key to spend
+// Stores on one database of any engine, each as a separate process would open it, with an account and a key to spend
 // from.
 import assert from 'node:assert/strict'
 import { randomUUIDv7 } from 'node:crypto'
@@ -18,14 +18,14 @@ import { temporaryFolder } from './folder.ts'
 import { freshSchema, hasPostgres } from './postgres.ts'
 
 const ACTOR = { name: 'test', address: 'local' }
-// Pico-credits a token: a thousandth of a nano-credit, so that one token of either kind costs 1 or 2 nano-credits.
+// Pico-credits per token: a thousandth of a nano-credit, so that one token of either kind costs 1 or 2 nano-credits.
 export const PRICES = { prompt: 1000n, completion: 2000n, cacheRead: 1000n, cacheWrite: 1000n, request: 0n }
 export const PRICE = priceSnapshot(PRICES)
 
 type OnCommit = (ops: number) => void
-// A database, and how the processes that share it come to it.
+// A database, and how the processes that share it open it.
 type Database = {
-  // Where it is: a file, or an address.
+  // Its location: a file, or a URL.
   readonly url: string
   open(owner: string, onCommit?: OnCommit): Promise<Store>
   audit(): Promise<AuditReport>
@@ -40,7 +40,7 @@ export const GATE_ENGINES: readonly GateEngine[] = [
 ]
 
 export type Fixture = AsyncDisposable & {
-  // How many operations each batch of the first store held.
+  // The number of operations in each batch of the first store.
   readonly batches: readonly number[]
   readonly store: Store
   readonly url: string
@@ -48,13 +48,12 @@ export type Fixture = AsyncDisposable & {
   another(): Promise<Store>
   balance(): Promise<{ available: bigint; held: bigint; spent: bigint; owed: bigint }>
   ledger(): Promise<readonly string[]>
-  // Changes the database behind the store's back.
+  // Changes the database without the store's knowledge.
   tamper(statement: string): Promise<void>
-  // Damages the database for good; gives the invariants that the audit then finds broken.
+  // Damages the database permanently; returns the invariants that the audit then finds broken.
   plant(statement: string): Promise<readonly string[]>
   ask(requestId: string, change?: Partial<ReservationRequest>): ReservationRequest
-  // Where rows have times that the test decides, a key's count of the day cannot be that of its rows: it is cleared before the
-  // audit.
+  // If the test sets the times of rows, a key's daily count cannot match its rows: it is cleared before the audit.
   clearDaysAtEnd(): void
 }
 
@@ -148,7 +147,7 @@ async function sqliteDatabase(): Promise<Database> {
   }
 }
 
-// Without leases: to each of these processes every other one is dead, as on one file.
+// Without leases: each of these processes considers every other one dead, as on one file.
 async function postgresDatabase(): Promise<Database> {
   const schema = await freshSchema()
   const { url } = schema

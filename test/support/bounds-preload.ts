@@ -1,10 +1,10 @@
-// Loaded into a gateway before everything else (--import): puts other numbers into its table of bounds, so that a minute
-// of waiting becomes a second. Nothing else of the product is changed.
+// Loaded into a gateway before everything else (--import): replaces numbers in its table of bounds, so that a minute of
+// waiting becomes a second. Nothing else of the product is changed.
 import { registerHooks } from 'node:module'
 
 const wanted = Object.entries(JSON.parse(process.env.TEST_BOUNDS ?? '{}') as Record<string, number>)
 
-// In the bundle it is a file of its own, too.
+// In the bundle it is a separate file, too.
 const TABLE = /\/(?:src\/config\/limits\.ts|dist\/limits-[\w-]+\.js)$/
 
 registerHooks({

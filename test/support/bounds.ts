@@ -1,4 +1,4 @@
-// Gateway options that give a gateway other bounds than its own.
+// Gateway options that replace bounds.
 import type { Bounds } from '../../src/config/limits.ts'
 import type { GatewayOptions } from './gateway.ts'
 
@@ -9,10 +9,10 @@ export function withBounds(bounds: Partial<Bounds>): Required<Pick<GatewayOption
   }
 }
 
-// A gateway that counts every prompt which has to be counted, however busy the machine is.
+// A gateway that counts every prompt that has to be counted, however busy the machine is.
 export const PATIENT_COUNTS: Partial<Bounds> = { holdCountMsMax: 20_000, estimateTimeoutMs: 20_000 }
 
-// A gateway that holds nothing against its upstreams: each test of a file finds them as they were at first.
+// A gateway whose breakers never open: each test of a file finds its upstreams in their initial state.
 export const FORGETFUL: Partial<Bounds> = {
   breakerFailuresInARowMax: 1_000_000,
   breakerRequestsMin: 1_000_000,

@@ -1,5 +1,5 @@
-// A real browser in front of the real gateway: Chromium of the machine (or Debian's package, where we may install it), driven
-// by playwright-core, with everything noted that a page should not do.
+// A real browser in front of the real gateway: the machine's Chromium (or Debian's package, where installing is
+// allowed), driven by playwright-core, recording everything that a page should not do.
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
@@ -12,7 +12,7 @@ const ROOT = join(import.meta.dirname, '../..')
 export const SCREENSHOTS = join(ROOT, '.screenshots')
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome']
-// It asks nobody for anything by itself, so that what leaves the machine is the page's doing.
+// It makes no requests by itself, so that all traffic comes from the page.
 const ARGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -23,7 +23,7 @@ const ARGS = [
   '--no-first-run',
 ]
 
-// Never missing where CI is set: there a browser that cannot be had fails the tests.
+// Never missing if CI is set: there a missing browser fails the tests.
 export function hasBrowser(): boolean {
   if (binary() !== undefined || (installPackages('chromium') && binary() !== undefined) || process.env.CI) return true
   process.stderr.write('\nChromium is not installed: THE DASHBOARD IS NOT TESTED\n\n')
@@ -39,7 +39,7 @@ export async function openBrowser(): Promise<Browser & AsyncDisposable> {
 }
 
 export type Screen = 'desktop' | 'phone'
-// A desktop is looked at in the light and in the dark, one after the other on the same page.
+// A desktop is tested in light and in dark mode, one after the other on the same page.
 export type Look = 'light' | 'dark' | 'phone'
 export const LOOKS: Readonly<Record<Screen, readonly Look[]>> = { desktop: ['light', 'dark'], phone: ['phone'] }
 
@@ -50,13 +50,13 @@ const SCREENS: Readonly<Record<Screen, BrowserContextOptions>> = {
 
 export type Visit = {
   readonly page: Page
-  // Errors in the console, exceptions, and requests to anybody but the gateway, in words.
+  // Console errors, exceptions, and requests to any host but the gateway, as text.
   readonly complaints: string[]
   open(path: string): Promise<void>
   signIn(token: string): Promise<void>
 }
 
-// A fresh profile, at the sign-in.
+// A fresh profile, at the login page.
 export async function visit(browser: Browser, url: string, screen: Screen = 'desktop'): Promise<Visit> {
   const context = await browser.newContext({
     ...SCREENS[screen],
@@ -89,19 +89,19 @@ export async function visit(browser: Browser, url: string, screen: Screen = 'des
   }
 }
 
-// As if the machine had been switched to the light or to the dark meanwhile.
+// As if the system had switched to light or dark mode meanwhile.
 export async function lookAt(page: Page, look: Look): Promise<void> {
   const colorScheme = look === 'dark' ? 'dark' : 'light'
   await page.emulateMedia({ colorScheme })
   await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor()
 }
 
-// What makes a page hard to use for somebody, one line each.
+// Accessibility violations, one line each.
 export async function barriers(page: Page, look: Look): Promise<readonly string[]> {
-  // No page of ours has frames: looked at in place, without a second page to put their results together in, and without an
-  // account of what is well, it takes a third of the time.
+  // Our pages have no frames: axe runs in place, without a second page to merge results and without a list of passed
+  // checks, which takes a third of the time.
   const axe = new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ['violations'] })
-  // The same page in the dark differs in its colours alone.
+  // The same page in dark mode differs only in its colours.
   const { violations } = await (look === 'dark' ? axe.withRules(['color-contrast']) : axe).analyze()
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')

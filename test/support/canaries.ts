@@ -1,5 +1,5 @@
-// Everything that goes well or wrong between a caller, the gateway and an upstream, with canaries in every field that could
-// leak: what a test then looks for where it does not belong.
+// Every success and failure between a caller, the gateway and an upstream, with canaries in every field that could
+// leak: tests then search for them where they do not belong.
 import type { Gateway } from './gateway.ts'
 import { httpCall } from './http-call.ts'
 import { rawRequest } from './raw-http.ts'
@@ -10,7 +10,7 @@ export const PROMPT = 'prompt-canary-7f3a91'
 export const ANSWER = 'answer-canary-c40b2e'
 export const USER = 'user-canary-55d1f0'
 export const STRANGER = `svc_live_${'Str4ngerC4nary'.padEnd(43, 'x')}`
-// Meant to break a log line, to forge one, or to steer a terminal.
+// Meant to break a log line, to forge one, or to control a terminal.
 const NASTY = 'nasty"}\n{"level":"error","msg":"forged"}\r\n\u001b[2J\u0000\u2028\ud800'
 
 const messages = [{ role: 'user', content: PROMPT }]
@@ -19,7 +19,7 @@ const tools = [{ type: 'function', function: { name: 'f', description: PROMPT, p
 export type Said = { readonly status: number; readonly text: string }
 type Ask = (body: object, key?: string, headers?: Readonly<Record<string, string>>) => Promise<void>
 
-// Gives all answers.
+// Returns all answers.
 export async function exerciseFailures(gateway: Gateway, upstream: Upstream, keys: readonly string[]): Promise<Said[]> {
   const said: Said[] = []
   const ask: Ask = async (body, key = keys[0] ?? '', headers = {}) => {
@@ -36,7 +36,7 @@ export async function exerciseFailures(gateway: Gateway, upstream: Upstream, key
 async function exerciseUpstreamFailures(upstream: Upstream, ask: Ask): Promise<void> {
   const echo = `bad: ${PROMPT} ${PROVIDER_KEY_CANARY} at ${upstream.url}${NASTY}`
   for (const status of [400, 401, 403, 404, 429, 500, 503]) {
-    // What it says to a 400 is for the caller, who may read its own prompt again.
+    // Its message for a 400 is for the caller, who may read its own prompt again.
     const error = {
       message: status === 400 ? echo : ANSWER + echo,
       code: status === 400 ? NASTY : PROMPT,

@@ -21,7 +21,7 @@ export function readChatBody(body: unknown): ChatBody {
   }
 }
 
-// One token a word, and three around each message: not any real tokenizer, but exact and easy to predict in a test.
+// One token per word, and three around each message: no real tokenizer, but exact and easy to predict in a test.
 function countPromptTokens(body: unknown): number {
   const messages = asRecord(body).messages
   if (!Array.isArray(messages)) return 0

@@ -1,4 +1,5 @@
-// The command line as an operator uses it beside a running gateway: the environment says where and who, never an argument.
+// The command line as an operator uses it with a running gateway: the environment has the URL and the token, never an
+// argument.
 import { dirname } from 'node:path'
 import type { Gateway } from './gateway.ts'
 import { type ProcessResult, runProcess } from './gateway-process.ts'
@@ -8,7 +9,7 @@ import type { Loose } from './http-call.ts'
 export type CliResult = ProcessResult & { readonly json: Loose }
 
 export type CliOptions = {
-  // Over the gateway's own; undefined removes a variable.
+  // Merged into the gateway's own; undefined removes a variable.
   readonly env?: Readonly<Record<string, string | undefined>>
   readonly stdin?: string
 }

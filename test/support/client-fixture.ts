@@ -1,5 +1,5 @@
-// What every real client is tried against: the gateway in front of the scripted upstream, a key, a fetch that counts, and
-// a tool for the model to call.
+// The fixture for every real client: the gateway in front of the scripted upstream, a key, a fetch that counts, and a
+// tool for the model to call.
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
 import { type Gateway, standardConfig, startGateway } from './gateway.ts'
@@ -10,7 +10,7 @@ export const MODEL = 'test/m1'
 export const TEXT = 'Hello there, how can I help you today?'
 export const WRONG_KEY = `svc_live_${'x'.repeat(43)}`
 
-// A tool in OpenAI's words, the turns of a model that uses it, and what comes of them.
+// A tool in OpenAI's format, the turns of a model that uses it, and their result.
 const call = { id: 'call_weather_1', name: 'weather', arguments: '{"city":"Oslo"}' }
 const result = '{"sky":"clear"}'
 export const WEATHER = {
@@ -23,7 +23,7 @@ export const WEATHER = {
   result,
   turns: [{ toolCalls: [call] }, { words: ['Clear', ' in', ' Oslo'] }] as const,
   text: 'Clear in Oslo',
-  // The tool and its result reached the upstream in OpenAI's words, whatever the client calls them.
+  // The tool and its result reached the upstream in OpenAI's format, whatever the client calls them.
   assertTurns({ journal }: Upstream): void {
     const [first, second] = journal.map(entry => entry.body as { tools?: unknown[]; messages: object[] })
     assert.equal(first?.tools?.length, 1)
@@ -34,10 +34,10 @@ export const WEATHER = {
 export type ClientFixture = {
   readonly gateway: Gateway
   readonly upstream: Upstream
-  // What an SDK takes as its base URL.
+  // The base URL for an SDK.
   readonly baseUrl: string
   readonly key: string
-  // A key whose next request is refused: its one request of the day is spent, or its bucket is empty for a minute.
+  // A key whose next request is refused: its daily limit of one is exhausted, or its bucket is empty for a minute.
   spentKey(limit: 'daily' | 'rpm'): Promise<string>
   // The settled row of a request of the fixture's key.
   row(requestId: string | null | undefined): Promise<Loose>
@@ -71,7 +71,7 @@ export async function openClientFixture(): Promise<ClientFixture> {
   }
 }
 
-// What a promise failed with; that it did not fail is a failure.
+// The error of a rejected promise; a resolved promise is a failure.
 export async function failureOf(promise: PromiseLike<unknown>): Promise<unknown> {
   return Promise.resolve(promise).then(
     () => assert.fail('it should have failed'),
@@ -79,14 +79,14 @@ export async function failureOf(promise: PromiseLike<unknown>): Promise<unknown>
   )
 }
 
-// A spent day that ends within a minute is no longer a long wait, and clients would sit it out.
+// A daily limit that resets within a minute is not a long wait, and clients would wait for it.
 async function awayFromMidnight(): Promise<void> {
   const left = DAY_MS - (Date.now() % DAY_MS)
   if (left < 75_000) await setTimeout(left + 1_000)
 }
 const DAY_MS = 86_400_000
 
-// A fetch for SDKs that take one: it keeps the status of every attempt and a copy of every answer's text.
+// A fetch for SDKs that accept one: it records the status of every attempt and a copy of every answer's text.
 export function countingFetch(): {
   readonly fetch: typeof globalThis.fetch
   readonly statuses: number[]

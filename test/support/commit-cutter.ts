@@ -1,5 +1,5 @@
-// A proxy in front of Postgres that can cut the connection at a COMMIT: before the server hears of it, or when the server
-// has done it and answers. It can also swallow everything, as a server does that hangs.
+// A proxy in front of Postgres that can cut the connection at a COMMIT: before the server receives it, or when the
+// server has committed and responds. It can also swallow everything, like a hanging server.
 import { connect, createServer, type Socket } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 

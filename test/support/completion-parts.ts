@@ -1,4 +1,4 @@
-// Makes what the scripted upstream says: the frames of a stream, lazily, so that a gigabyte needs no memory, and the
+// Produces the scripted upstream's output: the frames of a stream, lazily, so that a gigabyte needs no memory, and the
 // JSON form of the same answer.
 import type { ChatBody } from './chat-body.ts'
 import type { Plan } from './upstream-plan.ts'
@@ -92,7 +92,7 @@ export function completionText(plan: Plan, chat: ChatBody, counts: Counts): stri
   return withUsageText(plan, { ...head(chat, 'chat.completion'), choices, ...usage })
 }
 
-// Tool calls come instead of the default words; given ones come before them.
+// Tool calls replace the default words; given words come before them.
 function speaks(plan: Plan): boolean {
   return plan.toolCalls === undefined || plan.words !== undefined || plan.chunks !== undefined
 }

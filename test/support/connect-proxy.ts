@@ -1,5 +1,5 @@
-// An HTTP proxy that tunnels by CONNECT, asks for a password, and notes what it was asked for. Names that end in `.test` lead
-// to this machine, so that a client that resolves them itself goes nowhere.
+// An HTTP proxy that tunnels by CONNECT, requires a password, and records its requests. Names that end in `.test` lead
+// to this machine, so that a client that resolves them itself fails.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'

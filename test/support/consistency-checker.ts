@@ -1,5 +1,5 @@
-// Judges what callers saw and what the upstream made against the rows that the store has: no row lost, nothing charged
-// twice or for nothing, nothing left open, and every cost the one that its caller was told.
+// Compares what callers saw and what the upstream produced with the store's rows: no row lost, nothing charged twice or
+// without cause, nothing left open, and every cost equal to the one reported to its caller.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -14,7 +14,7 @@ import { credits } from './usage.ts'
 
 export type Counts = { rows: number; whole: number; cut: number; recovered: number }
 
-// The store's own rows, read past the gateway.
+// The store's own rows, read without the gateway.
 export type Ledger = AsyncDisposable & {
   audit(): Promise<AuditReport>
   rowsAfter(requestId: string): Promise<readonly BookedRow[]>
@@ -32,7 +32,7 @@ export type BookedRow = {
 
 export type ConsistencyChecker = {
   readonly counts: Counts
-  // To be called when no request is in flight; rows of a dead process may still wait for their recovery.
+  // Call it when no request is in flight; rows of a dead process may still wait for their recovery.
   check(responses: readonly SeenResponse[]): Promise<void>
 }
 
@@ -67,7 +67,7 @@ export function openConsistencyChecker(
     if (row.cost > 0n) assert.ok(called > 0, `I10: ${id} costs ${row.cost}, but the upstream never saw it`)
     if (row.outcome === 'completed') {
       const attempts = JSON.parse(row.attempts ?? '[]') as unknown[]
-      assert.equal(attempts.length, called, `I11: ${id} says ${row.attempts}, the upstream saw ${called}`)
+      assert.equal(attempts.length, called, `I11: ${id} has attempts ${row.attempts}, the upstream saw ${called}`)
     }
   }
 

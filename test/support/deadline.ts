@@ -1,5 +1,5 @@
-// Loaded before every test file. A test that is given up is not stopped: whatever it waits for keeps the file's process alive, and
-// the run would never end.
+// Loaded before every test file. A test that timed out is not stopped: whatever it waits for keeps the file's process
+// alive, and the run would never end.
 const FILE_MS_MAX = 600_000
 
 const timer = setTimeout(() => {

@@ -1,4 +1,4 @@
-// The tools that judge what the project is deployed with: helm, hadolint and their like, and nginx; found or installed.
+// The tools that check the deployment files: helm, hadolint and others, and nginx; found or installed.
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -12,7 +12,7 @@ export type Tools = {
 
 export const ROOT = join(import.meta.dirname, '../..')
 
-// In words what is missing, where nothing may be installed; never where CI is set.
+// A message about what is missing, where nothing may be installed; never if CI is set.
 export function deployTools(): Tools | string {
   const python = pythonWith(join(import.meta.dirname, 'deploy-requirements.txt'))
   if (typeof python === 'string') return python
@@ -35,7 +35,7 @@ export function runTool(
 
 const NGINX_PLACES = ['/usr/sbin/nginx', '/usr/local/sbin/nginx', '/usr/bin/nginx', '/usr/local/bin/nginx']
 
-// Debian's package, where we may install it; undefined, and said loudly, on a person's machine without it.
+// Debian's package, where installing is allowed; undefined, with a loud message, on a person's machine without it.
 export function nginxBinary(): string | undefined {
   const find = () => NGINX_PLACES.find(place => existsSync(place))
   const found = find()

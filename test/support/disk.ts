@@ -1,5 +1,5 @@
-// Takes the disk away from a gateway and gives it back: a small file system that is filled to the last byte, or, where
-// nobody may mount one, a limit on the size of files under which every write fails.
+// Makes a gateway's disk unwritable and writable again: a small file system that is filled to the last byte, or, where
+// mounting is not allowed, a file size limit under which every write fails.
 import { execFile } from 'node:child_process'
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { mkdtemp, rm, rmdir } from 'node:fs/promises'
@@ -25,7 +25,7 @@ async function limitedDisk(): Promise<Disk> {
   const folder = await mkdtemp(join(tmpdir(), 'turnpike-test-'))
   const limit = (pid: number, bytes: string) => run('prlimit', [`--pid=${pid}`, `--fsize=${bytes}:`])
   return {
-    what: 'a disk that takes no writes',
+    what: 'a disk that rejects writes',
     dataDir: join(folder, 'data'),
     fill: async pid => void (await limit(pid, '0')),
     free: async pid => void (await limit(pid, 'unlimited')),
@@ -46,7 +46,7 @@ async function smallDisk(): Promise<Disk[]> {
   const filler = join(folder, 'filler')
   return [
     {
-      what: 'a disk that is full',
+      what: 'a full disk',
       dataDir: join(folder, 'data'),
       fill: async () => writeUntilFull(filler),
       free: () => rm(filler),

@@ -1,5 +1,5 @@
-// The engines that the contract suites run over, and the operator's repositories opened on one of them with a clock that only
-// the test moves.
+// The engines that the contract suites run on, and the operator's repositories opened on one of them with a clock that
+// only the test advances.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ export const ENGINES: readonly Engine[] = [
   ...(hasPostgres() ? [{ engine: 'postgres', open: openPostgres }] : []),
 ]
 
-// Of a property test in which every run has a database of its own: on Postgres that takes most of its time.
+// For a property test in which every run has its own database: on Postgres that takes most of its time.
 export const runsOn = (engine: string, runs: number) => (engine === 'sqlite' ? runs : Math.ceil(runs / 5))
 
 export const OPERATOR: Actor = { name: 'operator', address: '192.0.2.7' }
@@ -42,7 +42,7 @@ export async function openRepositories(open: Engine['open'], clock: ManualClock 
 async function openSqlite(clock: Clock): Promise<OpenEngine> {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-test-'))
   const sql = sqliteSql(join(folder, 'test.db'), clock)
-  // Durability is not what these suites are about, and a commit to disk each would make them slow.
+  // These suites do not test durability, and a commit to disk each would make them slow.
   sql.db.exec('PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF')
   migrate(sql.db)
   return {
@@ -54,7 +54,7 @@ async function openSqlite(clock: Clock): Promise<OpenEngine> {
   }
 }
 
-// A hundred calls at once wait for a connection longer than a request would.
+// A hundred concurrent calls wait for a connection longer than a request would.
 const PATIENT = { ...POSTGRES_BOUNDS, connectTimeoutMs: 30_000 }
 
 async function openPostgres(clock: Clock): Promise<OpenEngine> {
@@ -71,7 +71,7 @@ async function openPostgres(clock: Clock): Promise<OpenEngine> {
 }
 
 // In the product each call is a message to the store's thread, done before the next one is read. Here calls of one tick
-// would otherwise meet inside each other's transaction.
+// would otherwise run inside each other's transaction.
 function oneAtATime(sql: Sql): Sql {
   let last: Promise<unknown> = Promise.resolve()
   function queued<T>(work: () => Promise<T>): Promise<T> {

@@ -1,4 +1,4 @@
-// The places in a request's life where the gateway can be told to die or to throw, and what is true there.
+// The failpoints of a request, where the gateway can be made to die or throw, and what is true there.
 
 export type Point = {
   readonly name: string

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 
 // `blackhole` is a partition that may heal: bytes wait, nothing is lost. `reset` cuts every connection, old and new.
-// `refuse` closes the listener too. `slowClose` holds back the end of either side.
+// `refuse` closes the listener too. `slowClose` delays the end of either side.
 export type FaultMode =
   | { readonly kind: 'pass' }
   | { readonly kind: 'latency'; readonly ms: number }
@@ -64,7 +64,7 @@ export async function startFaultProxy(targetPort: number, first: FaultMode = { k
     },
     set,
     async [Symbol.asyncDispose]() {
-      // Else whoever waits for the end of a blackhole would find it still there, for ever.
+      // Otherwise a wait for the end of a blackhole would never end.
       mode = { kind: 'pass' }
       healed.resolve()
       for (const socket of sockets) socket.destroy()
@@ -83,7 +83,7 @@ async function join(client: Socket, targetPort: number, sockets: Set<Socket>, we
   await Promise.all([pump(client, target, weather), pump(target, client, weather)])
 }
 
-// One direction. The mode is read anew for every piece, so a change reaches connections that are already open.
+// One direction. The mode is read again for every piece, so a change reaches connections that are already open.
 async function pump(from: Socket, to: Socket, weather: Weather): Promise<void> {
   try {
     // Plain `for await` would destroy the socket at its end, and with it the other, half-open direction.
@@ -104,7 +104,7 @@ async function forward(piece: Buffer, to: Socket, weather: Weather): Promise<voi
   if (mode.kind === 'latency') await setTimeout(mode.ms)
   const size = mode.kind === 'slice' ? mode.bytes : piece.length
   for (let at = 0; at < piece.length; at += size) {
-    if (to.destroyed) throw new Error('the other side is gone')
+    if (to.destroyed) throw new Error('the other side is closed')
     if (!to.write(piece.subarray(at, at + size))) await once(to, 'drain')
     if (mode.kind === 'slice') await (mode.delayMs === undefined ? setImmediate() : setTimeout(mode.delayMs))
   }

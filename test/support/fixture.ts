@@ -8,7 +8,7 @@ import { settledRow } from './usage.ts'
 
 export type Fixture = { readonly gateway: Gateway; readonly upstream: Upstream }
 
-// To be called once, at the top of a file.
+// Call it once, at the top of a file.
 export async function openFixture(
   config: (upstreamUrl: string) => object = standardConfig,
   options: Omit<GatewayOptions, 'config'> = {},
@@ -24,7 +24,8 @@ export async function openFixture(
   return { gateway, upstream }
 }
 
-// The first estimate loads the encoding, which on a busy machine takes longer than an estimate may: after this it is there.
+// The first estimate loads the encoding, which on a busy machine takes longer than an estimate may: after this it is
+// loaded.
 export async function warmTokenizer({ gateway, upstream }: Fixture): Promise<void> {
   for (let tries = 0; tries < 30; tries++) {
     upstream.next({ usage: 'none' })

@@ -1,4 +1,4 @@
-// A folder that is gone when the test is.
+// A temporary folder that is removed with the test.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// A TCP port that nobody listens on and that no other test of this machine is given, in this run or in one beside it.
+// A TCP port that is not in use and that no other test on this machine gets, in this run or a concurrent one.
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -6,16 +6,16 @@ import { createServer } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 
-// A file for each port that was given out, with the id of the process that has it: between the choice of a port and the moment
-// a server listens on it, nothing else shows that it is taken.
+// A file for each assigned port, with the id of the process that has it: between the choice of a port and the moment a
+// server listens on it, nothing else shows that it is taken.
 const TAKEN = join(tmpdir(), `turnpike-test-ports-${userInfo().username}`)
 const own = new Set<string>()
 process.once('exit', () => {
   for (const file of own) rmSync(file, { force: true })
 })
 
-// Below the range that the system gives to outgoing connections, which could hold the port while a gateway restarts, and above
-// 10080, the highest that fetch() refuses to call.
+// Below the range of outgoing connections, which could use the port while a gateway restarts, and above 10080, the
+// highest port that fetch() refuses.
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(10_081, 32_000)
@@ -29,7 +29,7 @@ function isReserved(port: number): boolean {
   try {
     writeFileSync(file, String(process.pid), { flag: 'wx' })
   } catch {
-    // Left behind by a process that was killed, it is free for a later attempt.
+    // Left by a killed process, it is free for a later attempt.
     if (!isAlive(file)) rmSync(file, { force: true })
     return false
   }

@@ -1,4 +1,4 @@
-// Starts the gateway's executable, waits until it is ready, and collects what it prints.
+// Starts the gateway's executable, waits until it is ready, and collects its output.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
@@ -16,7 +16,7 @@ export type ServerProcess = {
 type Environment = Readonly<Record<string, string | undefined>>
 
 export type ServerStart = {
-  // Where the gateway is installed; this tree unless told.
+  // Where the gateway is installed; this tree by default.
   readonly installed?: string | undefined
   readonly descriptorsMax?: number | undefined
   readonly cwd: string
@@ -28,7 +28,7 @@ export type ServerStart = {
   readonly lines: string[]
 }
 
-// A test run that is cut short must not leave gateways behind.
+// An aborted test run must not leave gateways running.
 const alive = new Set<ChildProcess>()
 process.once('exit', () => {
   for (const child of alive) child.kill('SIGKILL')
@@ -36,11 +36,11 @@ process.once('exit', () => {
 
 const ROOT = join(import.meta.dirname, '../..')
 
-// Asking takes time from the one that is starting.
+// Polling takes time from the process that is starting.
 const READY_POLL_MS = 50
 
 export async function startProcess(start: ServerStart): Promise<ServerProcess> {
-  // Else a stranger on our port would look like our gateway being ready.
+  // Otherwise another process on the port would look like a ready gateway.
   if (start.readyUrl !== undefined && (await answers(start.readyUrl))) throw new Error(`taken: ${start.readyUrl}`)
   const child = launch(['serve'], start.cwd, start.env, start.nodeArgs, start)
   const from = start.lines.length
@@ -82,7 +82,7 @@ export async function runProcess(
 ): Promise<ProcessResult> {
   const child = launch(args, cwd, env, [], { stdin: stdin === undefined ? 'ignore' : 'pipe' })
   const killer = globalThis.setTimeout(() => child.kill('SIGKILL'), 60_000)
-  // A command that does not read its input may be gone before it is written.
+  // A command that does not read its input may have ended before it is written.
   child.stdin?.on('error', () => undefined)
   child.stdin?.end(stdin)
   const [stdout, stderr, [code]] = await Promise.all([
@@ -94,13 +94,13 @@ export async function runProcess(
   return { code: code as number | null, stdout, stderr }
 }
 
-// Only what a process needs of our own environment: a developer's OPENAI_API_KEY or DATABASE_URL must not leak in.
+// Only the necessary part of our own environment: a developer's OPENAI_API_KEY or DATABASE_URL must not leak in.
 const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'TZ', 'NODE_V8_COVERAGE', 'TURNPIKE_FAST_PATH']
-// As a gateway would choose them; where they are chosen, its process need not start over.
+// As a gateway would choose them, so that its process need not re-execute itself.
 const CHOSEN_ENV = {
   MALLOC_ARENA_MAX: '2',
   NODE_OPTIONS: '--max-semi-space-size=12',
-  // The tests' own Postgres is quick and survives nothing.
+  // The tests' own Postgres is fast and not durable.
   TURNPIKE_ALLOW_UNSAFE_DATABASE: '1',
 }
 

@@ -1,4 +1,4 @@
-// Runs the real gateway as a process of its own on a temporary data dir, and speaks to it as operator and as client.
+// Runs the real gateway as a separate process on a temporary data dir, and calls it as operator and as client.
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,18 +16,18 @@ export const ADMIN_TOKEN = 'test-admin-token-0123456789abcdef0123456789abcdef'
 export const ENCRYPTION_KEY = 'ab'.repeat(32)
 
 export type GatewayOptions = {
-  // Written as turnpike.yaml; without it the gateway makes its demo start.
+  // Written as turnpike.yaml; without it the gateway starts in demo mode.
   readonly config?: object
   // Overrides the default environment; undefined removes a variable.
   readonly env?: Readonly<Record<string, string | undefined>>
   readonly nodeArgs?: readonly string[]
-  // Where it is installed; this tree unless told.
+  // Where it is installed; this tree by default.
   readonly installed?: string
   readonly port?: number
   readonly dataDir?: string
   readonly readyTimeoutMs?: number
   readonly awaitReady?: boolean
-  // How many files and sockets it may have open.
+  // The limit of open files and sockets.
   readonly descriptorsMax?: number
 }
 
@@ -43,7 +43,7 @@ export type NewKey = { readonly id: string; readonly secret: string; readonly ac
 
 export type KeyOverrides = Readonly<Record<string, unknown>> & {
   readonly account_id?: string
-  // What a new account gets when no account_id is given; 100 unless told.
+  // The credits of a new account if no account_id is given; 100 by default.
   readonly credits?: string
 }
 
@@ -56,12 +56,12 @@ export type Gateway = {
   readonly configFile: string
   // The environment in which a command finds the store.
   readonly storeEnv: Readonly<Record<string, string | undefined>>
-  // Everything that the store keeps, as one text; best read when the gateway has stopped.
+  // Everything in the store as one text; best read when the gateway has stopped.
   stored(): Promise<string>
   // Every line of stdout and stderr since the first start, and those of them that are JSON objects.
   readonly lines: readonly string[]
   readonly logs: readonly Loose[]
-  // Resolves when the present process ended, with its exit code, or null after a signal.
+  // Resolves when the current process has ended, with its exit code, or null after a signal.
   readonly exited: Promise<number | null>
   // '/keys' means '/admin/v1/keys'.
   admin<Body = Loose>(
@@ -70,7 +70,7 @@ export type Gateway = {
     body?: unknown,
     headers?: Readonly<Record<string, string>>,
   ): Promise<Answer<Body>>
-  // What is missing in the body is filled in (test/m1, one message); without a key one is made and kept.
+  // Missing fields of the body get defaults (test/m1, one message); without a key one is created and reused.
   chat<Body = Loose>(body?: object, options?: ChatOptions): Promise<Answer<Body>>
   openChat(body?: object, options?: ChatOptions): Promise<SseStream>
   get<Body = Loose>(path: string, key?: string, headers?: Readonly<Record<string, string>>): Promise<Answer<Body>>
@@ -79,7 +79,7 @@ export type Gateway = {
   addCredits(accountId: string, amount: string): Promise<Loose>
   writeConfig(config: object): Promise<void>
   signal(name: NodeJS.Signals): void
-  // SIGTERM, a second one at once if `hurry`, SIGKILL after the timeout. Gives the exit code.
+  // SIGTERM, a second one at once if `hurry`, SIGKILL after the timeout. Returns the exit code.
   stop(options?: { readonly hurry?: boolean; readonly timeoutMs?: number }): Promise<number | null>
   kill(): Promise<void>
   // `changes` stay in the environment.
@@ -95,7 +95,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
   const port = options.port ?? (await freePort())
   const url = `http://127.0.0.1:${port}`
   const lines: string[] = []
-  // The same tests run over either store; what is about the embedded one alone names its folder or its own database.
+  // The same tests run on either store; those about the embedded one name its folder or its own database.
   const isShared = process.env.TEST_STORE === 'shared' && !options.dataDir && !options.env?.DATABASE_URL
   const schema = isShared ? await freshSchema() : undefined
   const env = {
@@ -149,7 +149,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<Gatewa
 
   async function must(status: number, call: Promise<Answer>): Promise<Loose> {
     const answer = await call
-    if (answer.status !== status) throw new Error(`admin call gave ${answer.status}, not ${status}: ${answer.text}`)
+    if (answer.status !== status) throw new Error(`admin call returned ${answer.status}, not ${status}: ${answer.text}`)
     return answer.body
   }
 

@@ -1,9 +1,8 @@
-// Looks at /health again and again from a thread of its own, so that what the test itself does at the same time does not delay
-// a look.
+// Polls /health from a separate thread, so that the test's own work does not delay a call.
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 
 export type HealthWatch = {
-  // The longest that a look took, in milliseconds.
+  // The longest call, in milliseconds.
   stop(): Promise<number>
 }
 
@@ -29,7 +28,7 @@ if (!isMainThread && typeof workerData === 'string') {
     const began = performance.now()
     await fetch(`${workerData}/health`).then(answer => answer.text())
     longest = Math.max(longest, performance.now() - began)
-    // Not a load of its own.
+    // Slow enough not to add load.
     await new Promise(resolve => setTimeout(resolve, 20))
   }
   parentPort?.postMessage(longest)

@@ -1,4 +1,4 @@
-// One HTTP call on node:http, whole answer in memory: unlike fetch it keeps trailers and duplicate headers.
+// One HTTP call on node:http with the whole answer in memory: unlike fetch it keeps trailers and duplicate headers.
 import { once } from 'node:events'
 import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
 import { parseSse, type SseBody } from './sse.ts'
@@ -12,7 +12,7 @@ export type Answer<Body = Loose> = {
   readonly rawHeaders: readonly string[]
   readonly trailers: NodeJS.Dict<string>
   readonly text: string
-  // Throw when the answer is not JSON, or not an event stream.
+  // Throw if the answer is not JSON, or not an event stream.
   readonly body: Body
   readonly sse: SseBody
 }
@@ -20,7 +20,7 @@ export type Answer<Body = Loose> = {
 export type HttpCall = {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string | string[]>>
-  // A string or buffer goes out as it is, anything else as JSON.
+  // A string or buffer is sent unchanged, anything else as JSON.
   readonly body?: unknown
   readonly signal?: AbortSignal
   readonly timeoutMs?: number

@@ -1,5 +1,5 @@
-// Requests that are almost right: chats with odd values in every field, their JSON bent as text and as bytes, and random
-// paths, queries and headers around them.
+// Almost valid requests: chats with odd values in every field, their JSON mutated as text and as bytes, with random
+// paths, queries and headers.
 import fc from 'fast-check'
 
 export type FuzzedRequest = {
@@ -84,7 +84,7 @@ const withOddNumber = fc.tuple(chat, fc.constantFrom(...NUMBERS)).map(([json, nu
 const withDuplicates = fc.tuple(chat, chat).map(([one, other]) => `${one.slice(0, -1)},${other.slice(1)}`)
 const deep = fc.integer({ min: 1, max: 60 }).map(n => `{"model":"test/m1","messages":${'['.repeat(n)}${']'.repeat(n)}}`)
 
-// A few bytes of it replaced, dropped or doubled.
+// A few bytes replaced, dropped or duplicated.
 const bent = fc
   .tuple(chat, fc.array(fc.tuple(fc.nat(), fc.nat(255), fc.constantFrom(0, 1, 2)), { minLength: 1, maxLength: 4 }))
   .map(([json, bends]) => {

@@ -1,4 +1,4 @@
-// Reads raw bytes as HTTP/1.1 answers, strictly and without mercy for duplicates: what a picky peer would see.
+// Parses raw bytes as HTTP/1.1 answers, strictly, also about duplicates: what a strict peer would see.
 
 export type HttpAnswer = {
   readonly status: number
@@ -9,7 +9,7 @@ export type HttpAnswer = {
   readonly body: Buffer
   readonly text: string
   readonly trailers: readonly (readonly [name: string, value: string])[]
-  // False when the bytes stop before the answer's own framing says so.
+  // False when the bytes end before the answer's framing does.
   readonly complete: boolean
 }
 

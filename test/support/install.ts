@@ -1,9 +1,10 @@
-// Debian's packages for what the tests need of a machine: only where we are root or in CI, never on a person's machine unasked.
+// Debian's packages that the tests need on a machine: only as root or in CI, never on a person's machine without
+// consent.
 import { spawnSync } from 'node:child_process'
 
 const STEP_MS_MAX = 600_000
 
-// Whether they are there now. Several test processes may come at once: they wait for each other.
+// Whether they are installed now. Concurrent test processes wait for each other.
 export function installPackages(...names: readonly string[]): boolean {
   const isRoot = process.getuid?.() === 0
   if (!isRoot && !process.env.CI) return false

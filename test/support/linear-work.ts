@@ -1,6 +1,6 @@
-// What must take time in proportion to its input, each piece of work on far more of it than any caller sends: patterns on rows of
-// their own characters, and the loops that read, split or check foreign text. A worker thread runs it, so that a test can
-// end what hangs.
+// Work that must take linear time, each on far more input than any caller sends: patterns on rows of their own
+// characters, and the loops that read, split or check untrusted text. A worker thread runs it, so that a test can end a
+// hanging one.
 import { isMainThread, parentPort } from 'node:worker_threads'
 import { starPattern } from '../../src/admin/catalog-import.ts'
 import { parseChat } from '../../src/chat/parse-request.ts'
@@ -42,7 +42,7 @@ function* everyWork(): Generator<Work> {
   const patterns = everyPattern().map(({ where, source, flags }) => ({
     name: `${where} /${source}/`,
     characters: new Set(charactersOf(source)),
-    // Every start is tried in one search, whether it goes on after its first match or not.
+    // Every start position is tried in one search, whether it continues after its first match or not.
     pattern: new RegExp(source, flags.replace(/[gy]/g, '')),
   }))
   for (const character of new Set([...CHARACTERS, ...patterns.flatMap(({ characters }) => [...characters])])) {
@@ -61,7 +61,7 @@ function* everyWork(): Generator<Work> {
   }
 }
 
-// A row of the character with one bad one at the end, made flat before the clock runs.
+// A row of the character with one bad one at the end, flattened before the measurement.
 function rowsOf(character: string, bytes: number): readonly string[] {
   const row = Buffer.alloc(bytes, character)
     .toString()
@@ -73,7 +73,7 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   'credits as an amount': text => parseCredits(`1.${text}`),
   'a field path': text => fieldPath(text.slice(0, MIB / 4)),
   'a text without trailing slashes': text => withoutTrailing(text, '/'),
-  'forwarding addresses': text => clientAddress('127.0.0.1', [text.slice(0, MIB)], parseCidrs(['127.0.0.1'])),
+  'forwarded addresses': text => clientAddress('127.0.0.1', [text.slice(0, MIB)], parseCidrs(['127.0.0.1'])),
   'a pattern with many stars': text => starPattern(`${'*a'.repeat(64)}*b`)(text),
   'a name against its own pattern': text => starPattern(`*${text.slice(0, 128)}*x`)(text),
   'the words of the demo': text => wordEnds(text, 4096),
@@ -86,8 +86,8 @@ const BODY_READERS: Readonly<Record<string, (text: string) => unknown>> = {
   'words of a prompt': text => surelyExceeds({ messages: said(text), promptBytes: BODY }, 128_000),
   'texts of a prompt': text => [...promptTexts(said(text), {})],
   'a chat with a file': text => chat({ type: 'file', file: { file_data: text } }),
-  'a chat with a sound': text => chat({ type: 'input_audio', input_audio: { data: text, format: 'mp3' } }),
-  'a chat with a picture': text => chat({ type: 'image_url', image_url: { url: text } }),
+  'a chat with audio': text => chat({ type: 'input_audio', input_audio: { data: text, format: 'mp3' } }),
+  'a chat with an image': text => chat({ type: 'image_url', image_url: { url: text } }),
   'a chat with a data: URL': text => chat({ type: 'image_url', image_url: { url: `data:${text}` } }),
   'a chat with a name': text => parseChat({ model: 'm', messages: [{ role: 'user', content: 'x', name: text }] }),
   'a chat with a model': text => parseChat({ model: text, messages: [{ role: 'user', content: 'x' }] }),
@@ -101,7 +101,7 @@ function chat(part: object): unknown {
   return parseChat({ model: 'm', messages: [{ role: 'user', content: [part] }] })
 }
 
-// The least of a few runs, since others use the machine too; what is super-linear is slow in all of them.
+// The minimum of a few runs, because others use the machine too; super-linear work is slow in all of them.
 function cpuMsOf(texts: readonly string[], read: (text: string) => unknown): number {
   let least = Number.POSITIVE_INFINITY
   for (let run = 0; run < RUNS_MAX && least > QUICK_MS; run++) {
@@ -110,7 +110,7 @@ function cpuMsOf(texts: readonly string[], read: (text: string) => unknown): num
       try {
         read(text)
       } catch (error) {
-        // A refusal is as good as an answer, a pattern that exceeds its stack is not.
+        // A refusal is as good as a result, a pattern that overflows the stack is not.
         if (error instanceof RangeError) throw error
       }
     }

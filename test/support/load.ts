@@ -9,9 +9,9 @@ export type SeenResponse = { readonly requestId: string; readonly status: number
 
 export type Load = {
   readonly responses: readonly SeenResponse[]
-  // Resolves when every caller has noticed that nobody answers any more, or was sent home.
+  // Resolves when every caller has noticed that the server is gone, or was stopped.
   readonly ended: Promise<unknown>
-  // Each caller ends what it has begun and asks no more.
+  // Each caller finishes its request and sends no more.
   stop(): void
 }
 
@@ -19,7 +19,7 @@ export type LoadSetup = {
   readonly url: string
   readonly secrets: readonly string[]
   readonly callers: number
-  // Whether some leave in the middle of their streams.
+  // Whether some disconnect during their streams.
   readonly leavers: boolean
   readonly models: readonly string[]
 }

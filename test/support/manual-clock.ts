@@ -1,10 +1,10 @@
-// A clock that only the test moves.
+// A clock that only the test advances.
 import type { Clock } from '../../src/lib/clock.ts'
 
 export type ManualClock = Clock & {
-  // Both readings move on together.
+  // Both readings advance together.
   advance(ms: number): void
-  // The wall clock jumps, also backwards; the monotonic reading stays where it is.
+  // The wall clock jumps, also backwards; the monotonic reading is unchanged.
   set(ms: number): void
 }
 

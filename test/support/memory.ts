@@ -1,4 +1,4 @@
-// How much memory the gateway has, by its own word.
+// The gateway's memory, by its own metrics.
 import type { Gateway } from './gateway.ts'
 
 export const MIB = 1024 * 1024
@@ -6,6 +6,6 @@ export const MIB = 1024 * 1024
 export async function residentBytes(gateway: Gateway): Promise<number> {
   const { text } = await gateway.get('/metrics')
   const found = /^turnpike_resident_bytes (\S+)$/m.exec(text)
-  if (found === null) throw new Error('the metrics do not tell resident bytes')
+  if (found === null) throw new Error('the metrics have no resident bytes')
   return Number(found[1])
 }

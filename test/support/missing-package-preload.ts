@@ -1,4 +1,4 @@
-// Preloaded into a gateway: makes one package look as if it had never been installed.
+// Preloaded into a gateway: makes one package look as if it were not installed.
 import { registerHooks } from 'node:module'
 
 registerHooks({

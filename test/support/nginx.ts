@@ -1,4 +1,4 @@
-// The nginx configuration that is deployed, run as it is but for addresses and folders, in front of gateways of a test.
+// The deployed nginx configuration, run with only its addresses and folders replaced, in front of a test's gateways.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -45,7 +45,7 @@ export async function startNginx(binary: string, ports: readonly number[]): Prom
   }
 }
 
-// Gives the path of the configuration, with these nodes in place of its own and all that it writes in this folder.
+// Returns the path of the configuration, with these nodes instead of its own and all output in this folder.
 export function writeNginxConfig(
   folder: string,
   at: { readonly port: number; readonly nodes: readonly string[]; readonly passesTrailers: boolean },

@@ -1,5 +1,5 @@
-// Every pattern that is run on foreign text: the regular expressions in the sources, read with a parser, and the patterns of
-// the schemas that check requests, taken from the OpenAPI document.
+// Every pattern that runs on untrusted text: the regular expressions in the sources, read with a parser, and the
+// patterns of the schemas that check requests, taken from the OpenAPI document.
 import { globSync, readFileSync } from 'node:fs'
 import { parseAst } from 'rolldown/parseAst'
 import { openApiDocument } from '../../src/http/openapi/openapi.ts'
@@ -11,7 +11,8 @@ export function everyPattern(): readonly Pattern[] {
   return [...new Map(all.map(pattern => [`/${pattern.source}/${pattern.flags}`, pattern])).values()]
 }
 
-// Characters that the pattern names or that one of its classes holds, so that every loop of it is entered by one of them.
+// Characters that the pattern names or that one of its classes contains, so that every loop of it is entered by one of
+// them.
 export function charactersOf(source: string): readonly string[] {
   const found = new Set(['a', '0', ' '])
   for (const [token] of source.matchAll(/\\[pP]\{[^}]*\}|\\x[0-9a-f]{2}|\\u[0-9a-f]{4}|\\.|[\s\S]/giu)) {

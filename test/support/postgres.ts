@@ -1,6 +1,5 @@
-// A Postgres for this test process: the one that DATABASE_URL names, else one of our own from the binaries that are
-// installed (or Debian's package, where we may install it), started when the first test asks for it. Each test works in a
-// schema of its own.
+// A Postgres for this test process: the one of DATABASE_URL, else our own from the installed binaries (or Debian's
+// package, where installing is allowed), started when the first test needs it. Each test works in its own schema.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { chownSync, existsSync, globSync, mkdtempSync, readFileSync } from 'node:fs'
@@ -10,10 +9,10 @@ import pg from 'pg'
 import { installPackages } from './install.ts'
 import { until } from './until.ts'
 
-// `dump` gives everything that stands in its tables as one text.
+// `dump` returns the contents of all tables as one text.
 export type Schema = AsyncDisposable & { readonly url: string; dump(): Promise<string> }
 
-// Never missing where CI is set: there a server that cannot be had fails the tests.
+// Never missing if CI is set: there a missing server fails the tests.
 export function hasPostgres(): boolean {
   if (
     process.env.DATABASE_URL ||
@@ -52,7 +51,7 @@ async function dump(url: string, schema: string): Promise<string> {
 
 async function run(url: string, text: string): Promise<readonly string[]> {
   const client = new pg.Client({ connectionString: url })
-  // A server that stops may say so between two queries, and nobody else would listen.
+  // A stopping server may send a notice between two queries, which nothing else would handle.
   client.on('error', () => undefined)
   await client.connect()
   try {
@@ -62,8 +61,8 @@ async function run(url: string, text: string): Promise<readonly string[]> {
   }
 }
 
-// Reached by a socket in its own folder, so that no port can be taken by somebody else. It survives nothing, as no test
-// that uses it cuts the power.
+// Reached by a socket in its own folder, so that no port can be taken. It is not durable, because no test that uses it
+// cuts the power.
 const SETTINGS = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'max_connections=200', 'jit=off']
 const AS_UTF8 = ['--auth=trust', '--username=postgres', '--encoding=UTF8', '--locale=C', '--no-sync']
 
@@ -71,14 +70,14 @@ export type PostgresServer = {
   readonly url: string
   stop(): Promise<void>
   start(): Promise<void>
-  // All of its processes stand still until it goes on: connections stay, and nothing is answered.
+  // All of its processes stop until it is resumed: connections stay open, and nothing is answered.
   pause(): void
   goOn(): void
-  // For those who are connected as well.
+  // For existing connections as well.
   setReadOnly(isReadOnly: boolean): Promise<void>
 }
 
-// One of our own even where DATABASE_URL names another, for tests that stop it, and with other settings for measurements.
+// Our own even if DATABASE_URL names another, for tests that stop it, and with other settings for measurements.
 export async function startServer(own: readonly string[] = SETTINGS): Promise<PostgresServer> {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-postgres-'))
   const user = postgresUser()

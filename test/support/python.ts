@@ -1,5 +1,5 @@
-// A Python with the packages of a requirements file, made once and kept in node_modules/.cache. Debian's python3 often
-// comes without venv or pip: whichever is there is used, and as root or in CI what is missing is installed.
+// A Python with the packages of a requirements file, created once and kept in node_modules/.cache. Debian's python3
+// often comes without venv or pip: the available one is used, and as root or in CI a missing one is installed.
 import { spawnSync } from 'node:child_process'
 import { hash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -11,7 +11,7 @@ export type Python = { readonly executable: string; readonly env: Readonly<Recor
 const CACHE = join(import.meta.dirname, '../../node_modules/.cache/turnpike-python')
 const STEP_MS_MAX = 240_000
 
-// Gives the Python, or says in words what is missing; where CI is set it throws them, so that nothing is passed over.
+// Returns the Python, or a message about what is missing; if CI is set it throws, so that nothing is skipped.
 export function pythonWith(requirements: string): Python | string {
   const folder = join(CACHE, hash('sha256', readFileSync(requirements)).slice(0, 16))
   const python = readyIn(folder) ?? made(folder, requirements)
@@ -19,7 +19,7 @@ export function pythonWith(requirements: string): Python | string {
   return python
 }
 
-// The two homes that packages can have: a virtual environment, or a folder beside the machine's Python.
+// The two places for packages: a virtual environment, or a folder next to the machine's Python.
 function readyIn(folder: string): Python | undefined {
   const kind = join(folder, 'ready')
   if (!existsSync(kind)) return undefined
@@ -81,7 +81,7 @@ function installDebian(): string | undefined {
     : '  apt-get: failed, or not tried (neither root nor CI)'
 }
 
-// What went wrong, in one line, or undefined.
+// The problem in one line, or undefined.
 function attempt(command: string, args: readonly string[]): string | undefined {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
   const ran = spawnSync(command, args, { encoding: 'utf8', timeout: STEP_MS_MAX, env })

@@ -1,4 +1,4 @@
-// Speaks raw bytes to a port: for requests that no HTTP library would send, and for readers that no library would be.
+// Sends raw bytes to a port: for requests that no HTTP library would send, and for reading as no library would.
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
@@ -10,7 +10,7 @@ export type RawConnection = {
   send(data: string | Buffer): void
   sendSlowly(data: string | Buffer, pace: { bytes: number; delayMs: number }): Promise<void>
   halfClose(): void
-  // A paused reader takes nothing more off the socket: the peer sees a closed window.
+  // A paused reader reads nothing from the socket: the peer sees a closed window.
   pause(): void
   resume(): void
   reset(): void
@@ -34,7 +34,7 @@ export type RawResult = {
   readonly bytes: Buffer
   readonly text: string
   readonly answers: HttpAnswer[]
-  // The first answer that is not a 1xx; throws when there is none.
+  // The first answer that is not a 1xx; throws if there is none.
   readonly answer: HttpAnswer
   readonly ended: 'peer' | 'reset' | 'timeout' | 'enough'
   readonly ms: number

@@ -1,11 +1,11 @@
-// Nodes that share a Redis of their own beside their Postgres, in front of one upstream.
+// Nodes that share their own Redis in addition to their Postgres, in front of one upstream.
 import { type Gateway, type GatewayOptions, standardConfig } from './gateway.ts'
 import { startNodes } from './nodes.ts'
 import { type RedisServer, startRedis } from './redis.ts'
 import { startUpstream, type Upstream } from './upstream.ts'
 
 export type RedisNodes = AsyncDisposable & {
-  // Where their Postgres is.
+  // The URL of their Postgres.
   readonly url: string
   readonly nodes: readonly Gateway[]
   readonly upstream: Upstream

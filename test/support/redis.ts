@@ -1,5 +1,5 @@
-// A Redis for this test process: the one that REDIS_URL names, else one of our own from the binary that is installed (or
-// Debian's package, where we may install it), on a free port, without anything on disk.
+// A Redis for this test process: the one of REDIS_URL, else our own from the installed binary (or Debian's package,
+// where installing is allowed), on a free port, without persistence.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { freePort } from './free-port.ts'
 import { installPackages } from './install.ts'
 import { until } from './until.ts'
 
-// Never missing where CI is set: there a server that cannot be had fails the tests.
+// Never missing if CI is set: there a missing server fails the tests.
 export function hasRedis(): boolean {
   if (
     process.env.REDIS_URL ||
@@ -26,7 +26,7 @@ export function hasRedis(): boolean {
 export type RedisServer = AsyncDisposable & {
   readonly url: string
   readonly port: number
-  // What redis-cli would do.
+  // Like redis-cli.
   command(...args: string[]): Promise<unknown>
   // Hangs: connections stay open, and nothing answers.
   freeze(): void
@@ -38,13 +38,13 @@ export type RedisServer = AsyncDisposable & {
 
 let shared: Promise<string> | undefined
 
-// For tests that only use it; whatever they keep there has names of its own.
+// For tests that only use it; their keys have their own names.
 export function sharedRedis(): Promise<string> {
   shared ??= process.env.REDIS_URL ? Promise.resolve(process.env.REDIS_URL) : startRedis().then(({ url }) => url)
   return shared
 }
 
-// One of our own even where REDIS_URL names another, for tests that stop it.
+// Our own even if REDIS_URL names another, for tests that stop it.
 export async function startRedis({ password }: { readonly password?: string } = {}): Promise<RedisServer> {
   const port = await freePort()
   const url = `redis://${password === undefined ? '' : `:${encodeURIComponent(password)}@`}127.0.0.1:${port}`
@@ -58,7 +58,7 @@ export async function startRedis({ password }: { readonly password?: string } = 
   async function kill(): Promise<void> {
     signal('SIGKILL')
     pid = undefined
-    await until('Redis is gone', async () => !(await answers(url)))
+    await until('Redis has ended', async () => !(await answers(url)))
   }
 
   return {

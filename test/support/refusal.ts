@@ -1,5 +1,5 @@
-// What a refusal under /v1 must look like, by the contract's own table: status, type, shape, and the headers that stand on
-// every answer. Written down here a second time, so that the gateway's table is never its own judge.
+// The required form of a refusal under /v1, by the contract's own table: status, type, shape, and the headers on every
+// answer. Written out a second time, so that the gateway's table is not tested against itself.
 import assert from 'node:assert/strict'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Loose } from './http-call.ts'
@@ -55,8 +55,8 @@ export function seen(answer: HttpAnswer): Seen {
   return { status: answer.status, text: answer.text, headers }
 }
 
-// A chat that announces more than the cap of 16 MiB. The body itself is never sent: a server that closes on who still
-// writes may cost the writer the answer.
+// A chat that announces more than the cap of 16 MiB. The body itself is never sent: a server that closes while the
+// client still writes may cost the client the answer.
 export async function announceTooMuch(port: number, secret?: string, type = 'application/json'): Promise<Seen> {
   const lines = [
     'POST /v1/chat/completions HTTP/1.1',
@@ -69,7 +69,7 @@ export async function announceTooMuch(port: number, secret?: string, type = 'app
   return seen(answer)
 }
 
-// Gives the error object, for what is particular to one refusal.
+// Returns the error object, for checks of a particular refusal.
 export function assertRefusal(answer: Seen, code: Code, param: string | null = null): Loose {
   const [status, type] = TABLE[code]
   const { error, ...others } = JSON.parse(answer.text) as { error: Loose }

@@ -1,5 +1,5 @@
-// What the event loop has to do for a request of the most members, or of the most bytes, that is taken: each step with the processor
-// time that it took, written as JSON. Run as a process of its own, in which nothing else happens.
+// The event loop's work for a request with the maximum members, or the maximum bytes: each step with its CPU time,
+// written as JSON. Run as a separate process, in which nothing else happens.
 import { parseChat } from '../../src/chat/parse-request.ts'
 import { surelyExceeds } from '../../src/domain/prompt.ts'
 import { Refusal } from '../../src/domain/refusal.ts'
@@ -30,7 +30,7 @@ const MANY: Readonly<Record<string, () => object>> = {
   'unknown fields of a part': () => said({ content: [{ type: 'text', text: 'x', ...record(1) }] }),
   'unknown fields of a cache mark': () =>
     said({ content: [{ type: 'text', text: 'x', cache_control: { type: 'e', ...record(1) } }] }),
-  'null fields of a picture': () =>
+  'null fields of an image': () =>
     said({ content: [{ type: 'image_url', image_url: { url: 'data:x', ...record(null) } }] }),
   provider: () => ({ ...plain, provider: record(1) }),
   'provider of nulls': () => ({ ...plain, provider: record(null) }),
@@ -53,15 +53,15 @@ const MANY: Readonly<Record<string, () => object>> = {
 }
 
 const LARGE: Readonly<Record<string, () => string>> = {
-  'a picture': () => `[{"type":"image_url","image_url":{"url":"data:image/png;base64,${row('QUJD')}"}}]`,
+  'an image': () => `[{"type":"image_url","image_url":{"url":"data:image/png;base64,${row('QUJD')}"}}]`,
   'a file': () => `[{"type":"file","file":{"file_data":"${row('QUJD')}"}}]`,
   text: () => `"${row('The quick brown fox. ')}"`,
   'escaped line ends': () => `"${row('The quick brown fox.\\n')}"`,
   'escaped quotes': () => `"${row('\\"')}"`,
   'escaped letters': () => `"${row('\\u0041')}"`,
   'escaped control characters': () => `"${row('\\u0001')}"`,
-  'halves of surrogate pairs': () => `"${row('\\ud800')}"`,
-  'letters of three bytes': () => `"${row('漢')}"`,
+  'lone surrogates': () => `"${row('\\ud800')}"`,
+  'three-byte characters': () => `"${row('漢')}"`,
   emoji: () => `"${row('😀')}"`,
   parts: () =>
     `[${Array(24_900)
@@ -85,11 +85,11 @@ function row(characters: string, bytes = BODY_BYTES): string {
   return characters.repeat(Math.floor(bytes / Buffer.byteLength(characters)))
 }
 
-// The steps of a request, as the turns of the event loop divide them.
+// The steps of a request, as divided by the event loop.
 function work(bytes: Buffer, step: (name: string, done: () => void) => void): void {
   let body: Record<string, unknown> = {}
   let chat: ReturnType<typeof parseChat> | undefined
-  // The measure of how fast the machine is at the moment.
+  // A reference for the current speed of the machine.
   step('bare', () => JSON.parse(bytes.toString()))
   step('parse', () => {
     body = parseJsonObject(bytes, 32, 'kept')
@@ -108,7 +108,7 @@ function work(bytes: Buffer, step: (name: string, done: () => void) => void): vo
   })
 }
 
-// The least of several runs, since others use the machine too.
+// The minimum of several runs, because others use the machine too.
 function leastOf(bytes: Buffer): Readonly<Record<string, number>> {
   const least: Record<string, number> = {}
   for (let run = 0; run < RUNS_MAX && (run < 1 || Object.values(least).some(cpuMs => cpuMs > QUICK_MS)); run++) {

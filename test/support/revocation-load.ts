@@ -1,5 +1,5 @@
-// Callers that hammer one bearer after the other while an operator shuts each of them out, at one gateway or at several
-// that share a store: whoever is admitted by a request that started after the operator had its answer is found.
+// Callers that use one secret after the other while an operator revokes each of them, on one gateway or on several that
+// share a store: it finds every admitted request that started after the operator had the response.
 import assert from 'node:assert/strict'
 import { Pool } from 'undici'
 import { until } from './until.ts'
@@ -9,8 +9,8 @@ const CALLERS = 6
 export type Turn = { readonly secret: string; shutOut(): Promise<{ readonly status: number }> }
 type Victim = { readonly secret: string; served: number; shutOutAt: number; tries: number }
 
-// One after the other is shut out as soon as it is being served; the callers hammer the one whose turn it is, the next
-// one, and those that are out already, each at its own gateway.
+// Each is revoked as soon as it is being served; the callers use the current one, the next one, and those already
+// revoked, each on its own gateway.
 export async function shutOutUnderLoad(urls: readonly string[], turns: readonly Turn[]): Promise<void> {
   const victims = turns.map(({ secret }): Victim => ({ secret, served: 0, shutOutAt: Infinity, tries: 0 }))
   const admittedLate: string[] = []

@@ -1,5 +1,5 @@
-// Judges answers by the types that the `openai` package publishes: JSON Schemas made from them at test time, kept on disk
-// by version, compiled by ajv. Unknown extra properties are allowed, missing and mistyped ones are not.
+// Checks answers against the types that the `openai` package publishes: JSON Schemas generated from them at test time,
+// cached on disk by version, compiled by ajv. Unknown extra properties are allowed, missing and mistyped ones are not.
 import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -19,12 +19,12 @@ export function assertChunk(value: unknown): void {
   check('ChatCompletionChunk', value)
 }
 
-// The last chunk of a broken stream carries `error` and finish_reason "error", which OpenAI's own type does not know:
-// everything else of it must still be a chunk.
+// The last chunk of a broken stream has `error` and finish_reason "error", which OpenAI's own type lacks: everything
+// else of it must still be a chunk.
 export function assertErrorChunk(value: unknown): void {
   const chunk = structuredClone(value) as { error?: Schema; choices?: { finish_reason?: unknown }[] }
   for (const field of ['message', 'type', 'code']) {
-    if (typeof chunk.error?.[field] !== 'string') throw new Error(`error.${field} is no string: ${brief(value)}`)
+    if (typeof chunk.error?.[field] !== 'string') throw new Error(`error.${field} is not a string: ${brief(value)}`)
   }
   for (const choice of chunk.choices ?? []) {
     if (choice.finish_reason !== 'error') throw new Error(`finish_reason is not "error": ${brief(value)}`)
@@ -64,7 +64,7 @@ function compile(type: TypeName): ValidateFunction {
   return validate
 }
 
-// Tests run in many processes at once: the file appears whole, by rename, and whoever comes second just replaces it.
+// Tests run in many processes at once: the file appears complete, by rename, and a second writer just replaces it.
 function schemaOf(type: TypeName): Schema {
   const cache = join(ROOT, 'node_modules/.cache/turnpike-schemas', `${type}-openai-${versionOf('openai')}-v1.json`)
   if (existsSync(cache)) return JSON.parse(readFileSync(cache, 'utf8')) as Schema
@@ -76,7 +76,7 @@ function schemaOf(type: TypeName): Schema {
   return schema
 }
 
-// Loaded only when the cache misses: the generator brings a whole TypeScript 5 of its own and takes seconds.
+// Loaded only on a cache miss: the generator includes a whole TypeScript 5 and takes seconds.
 function generate(type: TypeName): Schema {
   const { createGenerator } = require('ts-json-schema-generator') as typeof Generator
   const path = join(ROOT, 'node_modules/openai', FILES[type])
@@ -89,7 +89,7 @@ function generate(type: TypeName): Schema {
   return generator.createSchema(type) as Schema
 }
 
-// TypeScript knows only `number`; counts, positions and times must be whole.
+// TypeScript has only `number`; counts, positions and times must be integers.
 function withIntegers(node: unknown, name = ''): unknown {
   if (Array.isArray(node)) return node.map(item => withIntegers(item))
   if (typeof node !== 'object' || node === null) return node
@@ -108,6 +108,6 @@ function brief(value: unknown): string {
   return (JSON.stringify(value) ?? String(value)).slice(0, 600)
 }
 
-// The test command runs this file by itself, before the first test needs a schema: beside others, and while coverage is taken, making them
-// would take three times as long, and in several processes at once.
+// The test command runs this file by itself, before the first test needs a schema: concurrently, and with coverage,
+// generating them would take three times as long, and in several processes at once.
 if (import.meta.main) for (const type of Object.keys(FILES)) schemaOf(type as TypeName)

@@ -1,5 +1,5 @@
-// A fleet of made-up upstreams under a clock that only moves when something is due: the real route() over them, minutes of
-// traffic in a moment, the same every time for the same seed.
+// Simulated upstreams under a clock that only advances when something is due: the real route() over them, minutes of
+// traffic in a moment, deterministic by seed.
 
 import { parseChat } from '../../src/chat/parse-request.ts'
 import { BOUNDS, TIMEOUTS } from '../../src/config/limits.ts'
@@ -14,13 +14,13 @@ import { openTargets, type TargetAlarm, type Targets, type TargetsBounds } from 
 import type { Adapter, UpstreamRequest } from '../../src/upstream/adapter.ts'
 import { type ManualClock, manualClock } from './manual-clock.ts'
 
-// What an upstream does with a call: after so long it fails, or begins to answer, which lasts a while and may break.
+// What an upstream does with a call: after a delay it fails, or begins to answer, which takes a while and may break.
 export type Doing = {
   readonly afterMs: number
   readonly failure?: Failure
   readonly lastsMs?: number
   readonly breaks?: Failure
-  // It failed before the request had left.
+  // It failed before the request was sent.
   readonly unsent?: boolean
 }
 export type Behaviour = (call: UpstreamRequest, nowMs: number) => Doing
@@ -60,12 +60,12 @@ export type World = {
   readonly targets: Targets
   readonly needs: RouteNeeds & ChooseNeeds
   readonly alarms: TargetAlarm[]
-  // Every call that an upstream got, questions of our own among them.
+  // Every call that an upstream received, probes included.
   readonly calls: Called[]
   at(ms: number, run: () => void): void
-  // Asks, and listens to the end of the answer.
+  // Sends a request and reads the answer to its end.
   ask(asked?: Ask): Promise<Told>
-  // The same, and lets as much time pass as it takes.
+  // The same, and advances the clock until it is done.
   answer(asked?: Ask): Promise<Told>
   request(asked?: Ask): RouteRequest & ChooseRequest
   run(untilMs: number): Promise<void>
@@ -74,7 +74,7 @@ export type World = {
 
 export const WELL: Behaviour = () => ({ afterMs: 100, lastsMs: 100 })
 
-// A story about a breaker need not be told ten times over.
+// Repeating a breaker scenario ten times adds nothing.
 const QUICK = { breakerFailuresInARowMax: 5 }
 
 export function openWorld(
@@ -88,7 +88,7 @@ export function openWorld(
   const alarms: TargetAlarm[] = []
   let ids = 0
 
-  // Sorted by time; what comes last is mostly due last.
+  // Sorted by time; the last added is mostly due last.
   function at(ms: number, run: () => void): void {
     let place = due.length
     while (place > 0 && (due[place - 1]?.atMs ?? 0) > ms) place -= 1
@@ -185,7 +185,7 @@ export function openWorld(
       clock.advance(Math.max(0, next.atMs - clock.monotonic()))
       next.run()
     }
-    // Whatever waited for it goes on before time does.
+    // Everything that waited for it continues before time does.
     await new Promise(setImmediate)
   }
 

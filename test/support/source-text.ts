@@ -1,10 +1,10 @@
-// Takes a TypeScript source apart without a compiler: its code, its code without the contents of strings, its comments,
-// and its imports. Every part keeps the length and the lines of the whole, so that a place in one is a place in all.
+// Splits a TypeScript source without a compiler: its code, its code without the contents of strings, its comments, and
+// its imports. Every part has the length and the lines of the whole, so that positions are the same in all.
 
 export type SourceText = {
   // Without comments.
   readonly code: string
-  // Without comments and without what stands in strings, templates and regular expressions.
+  // Without comments and without the contents of strings, templates and regular expressions.
   readonly bare: string
   readonly comments: string
 }
@@ -12,7 +12,7 @@ export type SourceText = {
 export type Import = {
   readonly from: string
   readonly line: number
-  // The names that exist at run time; undefined when the whole module is taken.
+  // The names that exist at run time; undefined if the whole module is imported.
   readonly values: readonly string[] | undefined
 }
 
@@ -58,7 +58,7 @@ const REGEX = /\/(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[a-z]*/y
 const TEMPLATE = /(?:[^`\\$]|\\[\s\S]|\$(?!\{))*(?:`|\$\{|$)/y
 const PLAIN = /[\w$]+|\s+|[\s\S]/y
 
-// A slash begins a regular expression only where no value stands before it.
+// A slash begins a regular expression only where no value precedes it.
 const VALUE = /^(?!(?:return|typeof|case|in|of|do|else|void|throw|yield|await)$)[\w$)\]}]+$/
 
 function* pieces(text: string): Generator<Piece> {

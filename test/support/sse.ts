@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
 import type { ChatCompletionChunk } from 'openai/resources/chat/completions'
 
-// What a chunk of ours may hold beyond OpenAI's.
+// Our additions to OpenAI's chunk.
 export type StreamChunk = ChatCompletionChunk & {
   readonly error?: { readonly message: string; readonly type: string; readonly param: unknown; readonly code: string }
   readonly usage?: (ChatCompletionChunk['usage'] & { readonly cost?: number }) | null
@@ -12,7 +12,7 @@ export type StreamChunk = ChatCompletionChunk & {
 export type SseBody = {
   readonly chunks: StreamChunk[]
   readonly done: boolean
-  // How often [DONE] came, and whether anything came after the first.
+  // The number of [DONE]s, and whether anything came after the first.
   readonly doneCount: number
   readonly afterDone: number
   readonly comments: string[]
@@ -46,8 +46,8 @@ function contentOf(chunks: readonly StreamChunk[]): string {
 
 export type SseEvent = { readonly kind: 'data' | 'comment' | 'other'; readonly text: string }
 
-// An own reader by the standard's rules (any of three line ends, one leading space dropped, data lines joined), so that
-// the gateway's parser is never its own judge.
+// A separate reader by the standard's rules (any of three line ends, one leading space dropped, data lines joined), so
+// that the gateway's parser is not tested against itself.
 function sseReader(): { push(text: string): SseEvent[] } {
   let buffer = ''
   let data: string[] = []
@@ -77,13 +77,13 @@ function sseReader(): { push(text: string): SseEvent[] } {
 export type SseStream = {
   readonly status: number
   readonly headers: IncomingHttpHeaders
-  // Complete only once the stream ended.
+  // Complete only once the stream has ended.
   readonly trailers: NodeJS.Dict<string>
-  // The next event, or undefined at a clean end; a broken connection throws, once all that had arrived was taken.
+  // The next event, or undefined at a clean end; a broken connection throws, after everything that had arrived.
   nextEvent(): Promise<SseEvent | undefined>
   // The next chunk, or undefined at [DONE] or the end.
   nextChunk(): Promise<StreamChunk | undefined>
-  // Reads to the end; gives everything since the request began.
+  // Reads to the end; returns everything since the request began.
   rest(): Promise<SseBody>
   abort(): void
   [Symbol.dispose](): void
@@ -127,7 +127,7 @@ export async function openStream(url: string, call: StreamRequest): Promise<SseS
   }
 }
 
-// By hand and not by `for await`, which drops what was buffered when the connection breaks.
+// Not by `for await`, which drops buffered data when the connection breaks.
 function readInto(incoming: IncomingMessage): { next(): Promise<SseEvent | undefined>; raw(): string } {
   const reader = sseReader()
   const events: SseEvent[] = []

@@ -1,4 +1,4 @@
-// The catalog that most tests start from, in pieces that a test can change one by one.
+// The catalog that most tests start from, in parts that a test can change one by one.
 
 type Fields = Readonly<Record<string, unknown>>
 

@@ -1,5 +1,5 @@
-// Loaded into a gateway before everything else (--import): ends the thread that a file in the data dir names, as one that
-// ran out of memory would end. Nothing else of the product is changed.
+// Loaded into a gateway before everything else (--import): ends the thread named by a file in the data dir, as if it
+// had run out of memory. Nothing else of the product is changed.
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 

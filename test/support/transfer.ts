@@ -1,4 +1,4 @@
-// For tests of moving to Postgres: a data dir with as many rows as wanted whose books are right, and the comparison of
+// For tests of the transfer to Postgres: a data dir with any number of rows and a correct ledger, and the comparison of
 // every value of every table on both sides.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { STAYS, sourceShape } from '../../src/store/transfer/plan.ts'
 
-// Clones the one charged row that is there, with its charge, so often, and books that on its account and key.
+// Clones the one charged row, with its charge, this many times, and books them on its account and key.
 export function multiplyRows(dataDir: string, times: number): void {
   const db = new DatabaseSync(join(dataDir, 'turnpike.db'), { timeout: 5000 })
   try {
@@ -16,7 +16,7 @@ export function multiplyRows(dataDir: string, times: number): void {
     const insertRow = inserter(db, 'usage', row)
     const insertCharge = inserter(db, 'ledger', charge)
     for (let i = 0; i < times; i++) {
-      // Older than what the gateway writes, in the form of its ids.
+      // Older than the gateway's own rows, in the format of its ids.
       const id = `01900000-0000-7000-8000-${i.toString(16).padStart(12, '0')}`
       insertRow({ ...row, request_id: id, client_request_id: AWKWARD[i % AWKWARD.length] ?? null })
       insertCharge({ ...charge, id, request_id: id })
@@ -36,7 +36,7 @@ export function multiplyRows(dataDir: string, times: number): void {
   }
 }
 
-// What a line of text could get wrong.
+// Characters that a line of text could break on.
 const AWKWARD: readonly (string | null)[] = [
   null,
   'a\tb',
@@ -56,7 +56,7 @@ function inserter(db: DatabaseSync, table: string, row: object): (row: Cells) =>
   return cells => void statement.run(...names.map(name => cells[name] ?? null))
 }
 
-// Every value of every row of every table that is moved. Gives how many rows that were.
+// Every value of every row of every transferred table. Returns the number of rows.
 export async function assertSameRows(dataDir: string, url: string): Promise<number> {
   const db = new DatabaseSync(join(dataDir, 'turnpike.db'), { readOnly: true })
   const client = new pg.Client({ connectionString: url, types: { getTypeParser: () => (text: string) => text } })

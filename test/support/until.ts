@@ -1,4 +1,4 @@
-// Waits for something to become true, and fails with its name when it does not.
+// Waits for a condition, and fails with its name after the timeout.
 import { setTimeout } from 'node:timers/promises'
 
 export async function until(what: string, holds: () => boolean | Promise<boolean>, timeoutMs = 30_000): Promise<void> {

@@ -1,4 +1,4 @@
-// What the scripted upstream remembers of each request: the witness that bills and disconnects are checked against.
+// What the scripted upstream records of each request: the reference for bills and disconnects.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Counts } from './completion-parts.ts'
 import type { Plan } from './upstream-plan.ts'

@@ -1,5 +1,5 @@
-// What the scripted upstream is told to do with one request: plain data, every field optional, the empty plan answers
-// like a well-behaved provider.
+// Instructions to the scripted upstream for one request: plain data, every field optional; the empty plan answers like
+// a well-behaved provider.
 
 export type Usage = 'normal' | 'none' | 'perChunk' | 'withFinish' | Readonly<Record<string, unknown>>
 
@@ -19,7 +19,7 @@ export type Plan = {
   readonly firstByteDelayMs?: number
   readonly chunkDelayMs?: number
 
-  // What is said. Each entry of `words` is one chunk and one token; `chunks` makes that many instead, lazily, of
+  // The output. Each entry of `words` is one chunk and one token; `chunks` makes that many instead, lazily, of
   // `chunkBytes` each. Without either the default words are cut at the caller's max_tokens; given ones never are.
   readonly words?: readonly string[]
   readonly chunks?: number
@@ -30,17 +30,18 @@ export type Plan = {
   readonly finishReason?: string | null
   readonly roleInFirstDelta?: boolean
 
-  // What is reported. An object is sent as it is; `usageText` is JSON text that no object can hold, such as 1e999.
+  // The reported usage. An object is sent unchanged; `usageText` is JSON text that no object can represent, such as
+  // 1e999.
   readonly usage?: Usage
   readonly usageText?: string
   readonly promptTokens?: number
 
-  // Instead of an answer made here: an exact body, or exact stream pieces, each written by itself.
+  // Instead of a generated answer: an exact body, or exact stream pieces, each in its own write.
   readonly body?: string | Buffer
   readonly rawFrames?: readonly (string | Buffer)[]
   readonly gzipBomb?: number
 
-  // Framing. `endlessLine` is a number of bytes, or true for no end at all.
+  // Framing. `endlessLine` is a number of bytes, or true for an endless one.
   readonly done?: 'normal' | 'missing' | 'twice' | 'early'
   readonly eol?: '\n' | '\r\n' | '\r'
   readonly bom?: boolean
@@ -62,7 +63,7 @@ export type Plan = {
   readonly closeAfterMs?: number
 }
 
-// What an upstream does on an ordinary day.
+// Typical upstream behaviour.
 export const CALM: readonly Plan[] = [{}, { chunkDelayMs: 4 }, { delayMs: 25 }, { status: 500 }]
-// These need an estimate; a new process loads the tokenizer for it, so they come now and then only.
+// These need an estimate; a new process loads the tokenizer for it, so they are rare.
 export const ROUGH: readonly Plan[] = [...CALM, { usage: 'none', chunkDelayMs: 2 }, { dieAfterChunks: 2 }]

@@ -51,7 +51,7 @@ async function sendFrames(frames: readonly (string | Buffer)[], status: number, 
   await wire.sleep(plan.firstByteDelayMs)
   for (const frame of frames) {
     await wire.write(frame)
-    await wire.sleep(plan.chunkDelayMs ?? 1) // so that each frame is a packet of its own
+    await wire.sleep(plan.chunkDelayMs ?? 1) // so that each frame is a separate packet
   }
 }
 
@@ -88,13 +88,13 @@ async function sendStream(status: number, chat: ChatBody, entry: JournalEntry, p
   await sendDone(plan.done ?? 'normal', plan, wire)
 }
 
-// What a plan wants after its first content chunk.
+// The plan after its first content chunk.
 async function sendOddities(plan: Plan, wire: Wire): Promise<void> {
   if (plan.garbageFrame !== undefined) await wire.write(frameText(plan.garbageFrame, 0, plan))
   if (plan.done === 'early') await wire.write(frameText('[DONE]', 0, plan))
 }
 
-// True when the plan ends the stream here; a death or a stall does not come back at all.
+// True when the plan ends the stream here; a death or a stall never returns.
 async function breaksOff(chunks: number, plan: Plan, wire: Wire): Promise<boolean> {
   if (chunks === plan.dieAfterChunks) await wire.die(plan.dieBy ?? 'close')
   if (chunks === plan.stallAfterChunks) await wire.hang()
@@ -115,7 +115,7 @@ async function sendEndlessLine(bytes: number | true, wire: Wire): Promise<void> 
   for (const piece of blanks(bytes === true ? Number.POSITIVE_INFINITY : bytes)) await wire.write(piece)
 }
 
-// Comments come with one line end and with two by turns: both are legal.
+// Comments have one line end and two in turn: both are legal.
 function frameText(data: string, index: number, plan: Plan): string {
   const eol = plan.eol ?? '\n'
   const frame = `data: ${data}${eol}${eol}`

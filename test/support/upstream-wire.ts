@@ -1,11 +1,12 @@
-// The scripted upstream's pen: writes with backpressure, dies at byte n, hangs, and stops at once when the caller left.
+// The scripted upstream's writer: writes with backpressure, dies at byte n, hangs, and stops at once when the caller
+// disconnects.
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import type { JournalEntry } from './upstream-journal.ts'
 import type { Plan } from './upstream-plan.ts'
 
-// Every method throws once the connection is gone, which ends the answer wherever it stands.
+// Every method throws once the connection is closed, which ends the answer at any point.
 export type Wire = {
   head(status: number, headers: Record<string, string | string[]>): void
   write(data: string | Buffer): Promise<void>

@@ -1,4 +1,4 @@
-// A scripted OpenAI-shaped provider with a journal: tests tell it how to behave, and ask it afterwards what it saw.
+// A scripted OpenAI-compatible provider with a journal: tests set its behaviour, and read afterwards what it received.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -11,7 +11,7 @@ import { openWire } from './upstream-wire.ts'
 
 export type Behaviour = Plan | ((entry: JournalEntry) => Plan | Promise<Plan>)
 
-// For one request the first of these that exists decides: the queue of `next`, the script of its model, the default.
+// The first of these that exists decides about a request: the queue of `next`, the script of its model, the default.
 export type Upstream = {
   readonly url: string
   readonly port: number

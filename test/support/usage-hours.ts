@@ -1,5 +1,5 @@
-// Adds usage rows up the straightforward way, row by row, so that sums which were kept can be compared with them; and a
-// history of requests whose times the test decides.
+// Sums usage rows directly, row by row, for comparison with stored sums; and a history of requests whose times the test
+// sets.
 import type { UsageRow } from '../../src/domain/usage.ts'
 import { HOUR_MS } from '../../src/domain/usage-hours.ts'
 import type { SummaryGroup, SummaryRow } from '../../src/store/contract/operator.ts'
@@ -11,7 +11,7 @@ import type { Repositories } from './engines.ts'
 
 export const SOME_HOUR = Math.floor(Date.UTC(2026, 2, 3, 22) / HOUR_MS)
 
-// A request of that time, as a gateway would ask for it.
+// A request at that time, as a gateway would reserve it.
 export function askAt(fixture: Fixture, at: number, change: Partial<ReservationRequest> = {}): ReservationRequest {
   const requestId = idAt(at)
   fixture.clearDaysAtEnd()
@@ -19,7 +19,7 @@ export function askAt(fixture: Fixture, at: number, change: Partial<ReservationR
   return { ...ask, facts: { ...ask.facts, requestId, createdAt: at } }
 }
 
-// A note is written behind; what is awaited after it is written with it or later.
+// A refusal is written in the background; a later awaited write is committed with it or after it.
 export async function noteAt(fixture: Fixture, at: number, requests = 1): Promise<void> {
   const { facts } = askAt(fixture, at)
   fixture.store.billing.logRefusal({ facts, httpStatus: 429, errorCode: 'rate_limit_exceeded', requests })
@@ -36,7 +36,7 @@ export async function rollUpAll(store: Store, overForMs = 0): Promise<number> {
   return rolled
 }
 
-// The same of repositories without a store around them.
+// The same on repositories without a store.
 export async function rollAll({ hours }: Repositories, overForMs = 0): Promise<void> {
   for (let more = true; more; ) more = (await rollUp(overForMs, { read: hours, write: hours })).more
 }

@@ -1,9 +1,9 @@
-// Usage rows written straight into the table, at whatever time a test wants them to be of.
+// Usage rows written directly into the table, with any time.
 import type { Param } from '../../src/store/sql/sql.ts'
 import { idAt } from '../../src/store/sql/time-order.ts'
 import type { Repositories } from './engines.ts'
 
-// Gives its request id.
+// Returns its request id.
 export async function addRow(
   repositories: Repositories,
   at: number,

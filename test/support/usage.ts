@@ -1,4 +1,5 @@
-// Asks the gateway what it booked, and does the contract's arithmetic a second time, so that its own is never its judge.
+// Reads what the gateway booked, and repeats the contract's arithmetic, so that the gateway's own is not tested against
+// itself.
 import { setTimeout } from 'node:timers/promises'
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import type { Gateway } from './gateway.ts'
@@ -41,7 +42,7 @@ export type Balance = {
   readonly owed: string
 }
 
-// The row of a request, once it is settled: a caller that left does not see when.
+// The row of a request, once it is settled: a caller that disconnected does not see when.
 export async function settledRow(gateway: Gateway, requestId: unknown, timeoutMs = 10_000): Promise<UsageRow> {
   const deadline = Date.now() + timeoutMs
   for (;;) {
@@ -78,14 +79,14 @@ export function credits(amount: bigint): string {
   return `${digits.slice(0, -9)}.${digits.slice(-9)}`.replace(/\.?0+$/, '')
 }
 
-// The bound of section 8: a token for every byte of the serialised prompt, and 16 a message.
+// The bound of section 8: a token for every byte of the serialised prompt, and 16 per message.
 export function promptBound(messages: readonly object[], ...more: readonly unknown[]): number {
   const bytes = [messages, ...more].reduce<number>((sum, part) => sum + Buffer.byteLength(JSON.stringify(part)), 0)
   return bytes + 16 * messages.length
 }
 
-// The same where the account cannot afford the bytes and the model's tokenizer is not OpenAI's: half as much again as there
-// are tokens, with one more for each text.
+// The same if the account cannot afford the bytes and the model's tokenizer is not OpenAI's: one and a half times the
+// tokens, plus one for each text.
 export function countedBound(messages: readonly { readonly content: string }[]): number {
   const tokens = countTokens(messages.map(({ content }) => content).join('\n'))
   return Math.ceil((tokens + messages.length) * 1.5) + 16 * messages.length

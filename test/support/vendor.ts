@@ -1,5 +1,5 @@
-// A vendor of any wire: answers every request with what it is told, byte by byte, and keeps what it was sent. For answers in
-// their vendor's documented shape, where no mock reports cached or thought tokens.
+// A vendor of any protocol: answers every request with given bytes, and records the requests. For answers in their
+// vendor's documented format, where no mock reports cached or reasoning tokens.
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -13,9 +13,9 @@ export type VendorAnswer = {
   // Written one by one.
   readonly pieces: readonly (string | Buffer)[]
   readonly pieceDelayMs?: number
-  // After the last piece: nothing more, or the socket goes.
+  // After the last piece: nothing more, or the socket is closed.
   readonly last?: 'hang' | 'die'
-  // Said again and again, as fast as it is read.
+  // Repeated as fast as it is read.
   readonly endless?: string | Buffer
 }
 
@@ -61,7 +61,7 @@ export async function startVendor(): Promise<Vendor> {
       if (answer.pieceDelayMs !== undefined) await setTimeout(answer.pieceDelayMs)
     }
     while (answer.endless !== undefined && !res.destroyed) await write(answer.endless)
-    // What was written is let go first.
+    // Written data is flushed first.
     if (answer.last === 'die') setImmediate(() => res.destroy())
     else if (answer.last === undefined) res.end()
   })
@@ -83,7 +83,7 @@ export function jsonAnswer(body: object): VendorAnswer {
   return { pieces: [JSON.stringify(body)] }
 }
 
-// Server-sent events, with a name where the vendor gives one.
+// Server-sent events, with a name if the vendor gives one.
 export function sseAnswer(events: readonly object[], isNamed: boolean): VendorAnswer {
   const pieces = events.map(event => {
     const name = isNamed ? `event: ${(event as { type: string }).type}\n` : ''

@@ -1,12 +1,12 @@
-// Every wire that the gateway speaks, as a provider with one model: what a suite needs to run the same promises on each.
+// Every provider protocol, each as a provider with one model: what a suite needs to run the same tests on each.
 import { standardModel } from './standard-config.ts'
 
 export type Wire = {
   readonly kind: 'openai' | 'anthropic' | 'google' | 'vertex' | 'bedrock' | 'cohere'
-  // The provider's name of its model.
+  // The provider's name for its model.
   readonly model: string
   readonly apiKey: string
-  // Of an upstream that serves every wire at one origin, under the vendors' own paths.
+  // For an upstream that serves every protocol at one origin, under the vendors' own paths.
   readonly base: string
   readonly settings: Readonly<Record<string, string>>
 }
@@ -32,7 +32,7 @@ export const WIRES: readonly Wire[] = [
   { kind: 'cohere', model: 'command-a-reasoning-08-2025', apiKey: 'wire-canary-cohere', base: '/v2', settings: {} },
 ]
 
-// A model for each wire, `test/<kind>`, at its own provider of the same name.
+// A model for each protocol, `test/<kind>`, at its own provider of the same name.
 export function wiresConfig(origin: string, wires: readonly Wire[] = WIRES): object {
   return {
     providers: wires.map(({ kind, apiKey, base, settings }) => ({
@@ -49,7 +49,7 @@ export function wiresConfig(origin: string, wires: readonly Wire[] = WIRES): obj
         input_modalities: ['text', 'image', 'file', 'audio'],
         media_max_tokens: 1000,
         targets: [{ provider: kind, model }],
-        // Else what their names promise would be read on for a caller that left.
+        // Otherwise models with names of reasoning models would be read to their end after a disconnect.
         hidden_reasoning: false,
         pricing: {
           prompt: '0.0000025',

@@ -1,5 +1,5 @@
-// Admission on a node whose store others may change: a refusal by memory is confirmed by a record that is younger than the
-// request, at the cost of one look-up at a time; and on a store of its own a memory is never asked about.
+// Admission on a node whose store others may change: a refusal from the cache is confirmed by a record that is newer
+// than the request, with one lookup at a time; a node with its own store needs no confirmation.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
@@ -18,7 +18,7 @@ import { bearerOf, keyWith } from '../support/authenticated-key.ts'
 
 const rule: EndpointRule = { endpoint: 'models', method: 'GET', scope: 'models.read', evenIfSuspended: false }
 
-test('a refusal by memory is told only after a look at the store, which may say otherwise', async () => {
+test('a cached refusal is sent only after a lookup in the store, which may overrule it', async () => {
   const fixture = openFixture({ shared: true })
   await fixture.ask()
 
@@ -29,11 +29,11 @@ test('a refusal by memory is told only after a look at the store, which may say 
   fixture.change({ ...fixture.key, scopes: ['models.read'], version: 3 })
   const allowed = await fixture.ask()
 
-  // What is wrongly let in is the gate's to find out.
+  // The reservation detects what was wrongly admitted.
   assert.deepEqual([stillIn, refused, allowed], ['in', 'insufficient_scope', 'in'])
 })
 
-test('on a store of its own a node refuses by memory without a look', async () => {
+test('on its own store a node refuses from its cache without a lookup', async () => {
   const fixture = openFixture({ shared: false })
   fixture.change({ ...fixture.key, scopes: [] })
   await fixture.ask()
@@ -44,7 +44,7 @@ test('on a store of its own a node refuses by memory without a look', async () =
   assert.equal(fixture.looks, looks)
 })
 
-test('a flood of refusals costs one look-up at a time, and each is told by one that began after it came', async () => {
+test('a flood of refusals costs one lookup at a time, and each is decided by one that began after it arrived', async () => {
   const fixture = openFixture({ shared: true, lookMs: 20 })
   fixture.change({ ...fixture.key, scopes: [] })
   await fixture.ask()
@@ -61,10 +61,10 @@ test('a flood of refusals costs one look-up at a time, and each is told by one t
 
   assert.deepEqual([...new Set(codes)], ['insufficient_scope'])
   assert.equal(fixture.atOnceMax, 1)
-  assert.ok(fixture.looks - looks <= Math.ceil(ms / 20) + 1, `${fixture.looks - looks} looks in ${ms} ms`)
+  assert.ok(fixture.looks - looks <= Math.ceil(ms / 20) + 1, `${fixture.looks - looks} lookups in ${ms} ms`)
 })
 
-test('a change that was there before a request came is never missed, however many look-ups are under way', async () => {
+test('a change from before a request arrived is never missed, however many lookups are in progress', async () => {
   const fixture = openFixture({ shared: true, lookMs: 10 })
   fixture.change({ ...fixture.key, scopes: [] })
   await fixture.ask()
@@ -81,7 +81,7 @@ test('a change that was there before a request came is never missed, however man
   }
 })
 
-test('a key that died meanwhile is nobody’s, and a store that is away is our fault', async () => {
+test('a key that was revoked meanwhile is unknown, and an unavailable store is a 503', async () => {
   const fixture = openFixture({ shared: true })
   fixture.change({ ...fixture.key, scopes: [] })
   await fixture.ask()
@@ -94,7 +94,7 @@ test('a key that died meanwhile is nobody’s, and a store that is away is our f
   assert.deepEqual([away, dead], ['StoreAway', 'invalid_api_key'])
 })
 
-test('where others may make keys, one that was unknown a moment ago is looked for again', async () => {
+test('where others may create keys, a recently unknown one is looked up again', async () => {
   for (const [shared, then] of [
     [true, 'in'],
     [false, 'invalid_api_key'],
@@ -108,7 +108,7 @@ test('where others may make keys, one that was unknown a moment ago is looked fo
   }
 })
 
-test('a key that is given a new end while it is looked for in vain is found by the next request', async () => {
+test('a key that gets a new expiry during a failing lookup is found by the next request', async () => {
   const fixture = openFixture({ shared: false, lookMs: 20 })
   fixture.change(undefined)
   const late = fixture.ask()
@@ -119,7 +119,7 @@ test('a key that is given a new end while it is looked for in vain is found by t
   assert.deepEqual([await late, await fixture.ask()], ['invalid_api_key', 'in'])
 })
 
-test('a limit that was raised elsewhere holds for the request that was refused by the old one', async () => {
+test('a limit that was raised on another node applies to the request that the old one refused', async () => {
   const fixture = openFixture({ shared: true })
   fixture.change({ ...fixture.key, rpmLimit: 1 })
   const first = await fixture.ask()

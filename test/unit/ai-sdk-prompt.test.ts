@@ -1,15 +1,16 @@
-// The arguments of earlier tool calls are text to us and JSON to some packages: they are parsed only as far as that keeps nobody waiting.
+// The arguments of earlier tool calls are text for the gateway and JSON for some packages: they are parsed only within
+// bounds.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { promptOf } from '../../src/upstream/ai-sdk/prompt.ts'
 
 const MANY = `[${Array.from({ length: 20_000 }, (_, i) => `{"k${i}":0}`).join()}]`
 
-test('arguments are parsed, and stay text where they are no JSON', () => {
+test('arguments are parsed, and stay text if they are not JSON', () => {
   assert.deepEqual(inputsOf(['{"a":[1,2]}', '', 'not JSON']), [{ a: [1, 2] }, {}, 'not JSON'])
 })
 
-test('arguments that are nested too deeply, or have more members than one prompt may, stay text', () => {
+test('arguments that are nested too deeply, or have more members than a prompt may, stay text', () => {
   const deep = '['.repeat(100_000)
   const inputs = inputsOf([deep, MANY, MANY, MANY, '{"a":1}'])
 

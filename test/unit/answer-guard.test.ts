@@ -1,5 +1,4 @@
-// The guards of answers that somebody else puts together: what is within its bound passes, however it is cut; one byte more
-// does not.
+// The guards of foreign answers: data within the bound passes, however it is split; one byte more does not.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -15,7 +14,7 @@ test('a whole answer', () => {
   assert.match(first(guarded('application/json', [Buffer.alloc(60), Buffer.alloc(41)])) ?? '', /over 100 bytes/)
 })
 
-test('events of any number within their bound pass, however they are cut and whichever line end they have', () => {
+test('any number of events within the bound pass, with any split and any line end', () => {
   const event = fc.tuple(fc.stringMatching(/^[a-z]{0,50}$/), fc.constantFrom('\n', '\r\n'))
   fc.assert(
     fc.property(fc.array(event, { maxLength: 20 }), fc.integer({ min: 1, max: 40 }), (events, size) => {
@@ -26,7 +25,7 @@ test('events of any number within their bound pass, however they are cut and whi
   )
 })
 
-test('an event over its bound does not pass, in one line or in many', () => {
+test('an event over its bound does not pass, in one line or in several', () => {
   for (const text of [`data: ${'x'.repeat(70)}`, 'data: x\n'.repeat(9), `\n\ndata: x\n\ndata: ${'x'.repeat(60)}\n`]) {
     for (const size of [1, 7, 1000]) {
       assert.match(first(guarded(SSE, cut(Buffer.from(text), size))) ?? '', /over 64 bytes/, text)
@@ -34,7 +33,7 @@ test('an event over its bound does not pass, in one line or in many', () => {
   }
 })
 
-test("Amazon's frames within their bound pass, however they are cut; one that says it is longer does not", () => {
+test("Amazon's frames within the bound pass with any split; a frame that declares more does not", () => {
   const { pieces } = amazonAnswer([{ a: {} }, { bc: { d: 'e' } }])
   const frames = Buffer.concat(pieces.map(piece => Buffer.from(piece)))
   const largeEnough = { ...bounds, sseEventBytesMax: 200 }
@@ -54,7 +53,7 @@ test('the content type is case-insensitive', () => {
   )
 })
 
-test('depth and members of a whole answer, or of one event, are bounded, however they are cut', () => {
+test('depth and members of a whole answer, or of one event, are bounded, with any split', () => {
   const deep = '['.repeat(1001)
   const many = `[${'0,'.repeat(50_001)}0]`
   const quoted = JSON.stringify({ a: `\\"${deep}${many}` })
@@ -70,7 +69,7 @@ test('depth and members of a whole answer, or of one event, are bounded, however
   }
 })
 
-test('a frame that says it is shorter than its own length ends by itself', () => {
+test('a frame that declares less than its minimum length ends by itself', () => {
   assert.equal(first(guarded(FRAMES, cut(Buffer.alloc(100), 3))), undefined)
 })
 

@@ -1,4 +1,4 @@
-// Memory for whole answers: bounded for the node and for an account, given out in turns, and never so that all wait for each other.
+// Memory for whole answers: bounded per node and per account, granted in turn, and without deadlock.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -6,7 +6,7 @@ import { type AnswerReservation, answerMemory } from '../../src/upstream/respons
 
 const ANSWER_MAX = 32
 
-test('past its share an account waits, others do not, and what is released goes to whoever waits', () => {
+test('beyond its share an account waits, others do not, and released memory goes to those waiting', () => {
   const memory = answerMemory({ bytesMax: 100, bytesMaxPerAccount: 50 })
   const resumed: string[] = []
   const open = (account: string, name: string) => memory.open(account, () => resumed.push(name))
@@ -22,7 +22,7 @@ test('past its share an account waits, others do not, and what is released goes 
   assert.equal(memory.bytes, 60)
 })
 
-test('where the node is full, a newcomer does not overtake an account that waits', () => {
+test('on a full node a newcomer does not overtake a waiting account', () => {
   const memory = answerMemory({ bytesMax: 100, bytesMaxPerAccount: 100 })
   const resumed: string[] = []
   const [a, b, c] = ['a', 'b', 'c'].map(name => memory.open(name, () => resumed.push(name))) as [
@@ -40,7 +40,7 @@ test('where the node is full, a newcomer does not overtake an account that waits
 
 type Reservation = AnswerReservation
 
-test('answers that grow step by step all come to their end, within the bound and one answer more', () => {
+test('answers that grow step by step all complete, within the bound plus one answer', () => {
   const step = fc.record({
     account: fc.nat(3),
     sizes: fc.array(fc.integer({ min: 1, max: 8 }), { minLength: 1, maxLength: 4 }),
@@ -63,7 +63,7 @@ test('answers that grow step by step all come to their end, within the bound and
       let left = open
       while (left.length > 0) {
         const ready = left.filter(({ waits }) => !waits)
-        assert.ok(ready.length > 0, 'all wait for each other')
+        assert.ok(ready.length > 0, 'deadlock: all wait for each other')
         const answer = ready[choices.next().value % ready.length] as (typeof open)[number]
         const size = answer.sizes.shift()
         if (size !== undefined) answer.waits = !answer.reservation?.take(size)

@@ -1,5 +1,5 @@
-// What each end of a try teaches: which failures count at once, what belongs to a credential, how long a target may ask us to
-// wait, and what a provider that moved leaves behind. Under a virtual clock.
+// The effect of each outcome of an attempt: which failures count at once, which concern a credential, how long a
+// target's Retry-After is respected, and what a moved provider loses. Under a virtual clock.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BOUNDS } from '../../src/config/limits.ts'
@@ -12,19 +12,19 @@ const limited = (retryAfter: number) => failing(new Failure('limited', 'status 4
 const overloaded = (retryAfter: number) => failing(new Failure('limited', 'status 503', { status: 503, retryAfter }))
 
 for (const kind of ['refused', 'dns', 'tls', 'connect_timeout'] as const satisfies FailureKind[]) {
-  test(`${kind} counts at once: no content can cause it, so one account's failures open the breaker unasked`, async () => {
+  test(`${kind} counts at once: no content can cause it, so one account's failures open the breaker without a probe`, async () => {
     const world = openWorld([member('a', failing(new Failure(kind, kind)))])
     for (let i = 0; i < 4; i++) await world.answer()
     const before = stateOf(world)
     await world.answer()
 
     assert.deepEqual([before, stateOf(world)], ['closed', 'open'])
-    assert.equal(world.calls.length, 5, 'nobody is asked')
+    assert.equal(world.calls.length, 5, 'no probe is sent')
   })
 }
 
 for (const kind of ['reset', 'timeout', 'invalid_response', 'interrupted'] as const satisfies FailureKind[]) {
-  test(`${kind} may come from the content: of one account it opens nothing and asks`, async () => {
+  test(`${kind} may come from the content: from one account it opens nothing and sends a probe`, async () => {
     const world = openWorld([member('a', call => (isProbe(call) ? WELL : failing(new Failure(kind, kind)))(call, 0))])
     for (let i = 0; i < 5; i++) await world.answer()
     await world.run(world.clock.monotonic() + 1000)
@@ -34,16 +34,16 @@ for (const kind of ['reset', 'timeout', 'invalid_response', 'interrupted'] as co
   })
 }
 
-test('an answer past the size bound says nothing about a target', async () => {
+test('an answer beyond the size bound does not affect the health of its target', async () => {
   const world = openWorld([member('a', failing(new Failure('too_large', 'oversize')))])
   for (let i = 0; i < 5; i++) await world.answer()
   await world.run(world.clock.monotonic() + 1000)
 
   assert.equal(stateOf(world), 'closed')
-  assert.equal(world.calls.length, 5, 'nobody is asked')
+  assert.equal(world.calls.length, 5, 'no probe is sent')
 })
 
-test('a 429 counts against the target once it leaves no credential to use, and not while another can be', async () => {
+test('a 429 counts against the target once no credential is left, and not while another is usable', async () => {
   const spared = member('a', call => (call.credential?.id === 'one' ? limited(1) : WELL)(call, 0), ['one', 'two'])
   const limitedAll = member('a', limited(1), ['one', 'two'])
 
@@ -56,11 +56,11 @@ test('a 429 counts against the target once it leaves no credential to use, and n
 
     assert.deepEqual(used(world), ['one', 'two'])
     assert.equal(stateOf(world), expected)
-    assert.equal(world.calls.length, 2, 'nobody is asked')
+    assert.equal(world.calls.length, 2, 'no probe is sent')
   }
 })
 
-test('an open breaker waits as long as the target asks, up to five minutes', async () => {
+test("an open breaker waits for the target's Retry-After, up to five minutes", async () => {
   for (const [asked, waitedMs] of [
     [40, 40_000],
     [300, 300_000],
@@ -75,7 +75,7 @@ test('an open breaker waits as long as the target asks, up to five minutes', asy
   }
 })
 
-test('a question of our own that is told to wait waits no longer than that either', async () => {
+test('the Retry-After of a probe is limited in the same way', async () => {
   const world = openWorld([member('a', overloaded(86_400))])
   for (let i = 0; i < 5; i++) await world.answer()
   await world.run(world.clock.monotonic() + 1000)
@@ -85,7 +85,7 @@ test('a question of our own that is told to wait waits no longer than that eithe
   assert.ok((openUntil ?? 0) - world.clock.now() <= BOUNDS.retryAfterMsMax)
 })
 
-test('a provider that moved starts anew with its targets and credentials; one that stays keeps what is known', async () => {
+test('a moved provider resets its targets and credentials; an unmoved one keeps their state', async () => {
   const dead: Behaviour = call => (call.credential?.id === 'dead' ? UNKNOWN_KEY : limited(100))(call, 0)
   const members = ['stays', 'moves'].map(id => member(id, dead, ['dead', 'limited']))
   const world = openWorld(members)
@@ -112,7 +112,7 @@ test('a provider that moved starts anew with its targets and credentials; one th
   assert.deepEqual([known('stays'), known('moves')], [all, [false, 'active', 'active']])
 })
 
-test('a suspected credential is used only where there is no other', async () => {
+test('a suspected credential is used only if there is no other', async () => {
   const unanswered = { afterMs: 1e9 }
   const refusing: Behaviour = call => (call.credential?.id === 'one' ? UNKNOWN_KEY : WELL)(call, 0)
   const a = member('a', call => (isProbe(call) ? unanswered : refusing(call, 0)), ['one', 'two'])
@@ -130,7 +130,7 @@ test('a suspected credential is used only where there is no other', async () => 
   assert.ok(answer.served)
 })
 
-test('one request makes three tries and no fourth, whoever else could serve', async () => {
+test('a request makes at most three attempts, whatever other targets exist', async () => {
   const nobody = failing(new Failure('refused', 'refused'))
   const members = ['a', 'b', 'c'].map((id, priority) => member(id, nobody, [], priority))
   const world = openWorld([...members, member('d', WELL, [], 3)])

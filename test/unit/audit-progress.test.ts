@@ -1,9 +1,9 @@
-// How far an audit is, told now and then and not at every row.
+// The progress of an audit, reported at intervals and not for every row.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { watched } from '../../src/store/audit/progress.ts'
 
-test('every row is looked at, and every thousandth is told with the total, over all passes', () => {
+test('every row is read, and every thousandth is reported with the total, over all passes', () => {
   const told: (readonly [number, number])[] = []
   let looked = 0
   const pass = { statement: 'SELECT 1', look: () => void looked++ }

@@ -1,4 +1,4 @@
-// The audit names every broken invariant, and none where the books are right. Each damage is planted in sound books.
+// The audit names every broken invariant, and none in a correct ledger. Each damage is planted in a correct ledger.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -51,7 +51,8 @@ const SOUND = `
 `
 
 const CHANGED = 'UPDATE usage_rolled SET mark = mark + 1'
-// The same, with nothing open; and then without the rows. The ledger's charges bear ids that begin with the time of 1970.
+// The same, with nothing open; and then without the rows. The ledger's charges have ids that begin with the time of
+// 1970.
 const WITHOUT_OPEN = `DELETE FROM usage WHERE request_id = 'r2'; DELETE FROM usage_hour WHERE outcome = '';
   DELETE FROM usage_day WHERE outcome = ''; DELETE FROM usage_hour_total WHERE outcome = ''; UPDATE account SET available = available + held, held = 0; UPDATE key_balance SET held = 0`
 const DROPPED = `${WITHOUT_OPEN}; DELETE FROM usage; UPDATE usage_rolled SET dropped = 2;
@@ -59,7 +60,7 @@ const DROPPED = `${WITHOUT_OPEN}; DELETE FROM usage; UPDATE usage_rolled SET dro
     WHERE request_id IS NOT NULL AND kind = 'charge';
   UPDATE ledger SET request_id = '00000000-0001-7-3' WHERE kind = 'correction'`
 
-test('sound books pass, and every invariant was looked at', () => {
+test('a correct ledger passes, and every invariant was checked', () => {
   using ledger = openLedger()
 
   const report = auditDatabase(ledger.path, { idle: false, now: NOW })
@@ -76,37 +77,37 @@ test('sound books pass, and every invariant was looked at', () => {
 })
 
 const DAMAGES: readonly (readonly [promise: string, sql: string, invariants: readonly string[]])[] = [
-  ['an hour with a request too many', `UPDATE usage_hour SET requests = 2 WHERE outcome = 'refused'`, ['sums']],
+  ['an hour with one request too many', `UPDATE usage_hour SET requests = 2 WHERE outcome = 'refused'`, ['sums']],
   ['an hour that costs too little', `UPDATE usage_hour SET cost = 59 WHERE cost = 60`, ['sums']],
-  ['an hour whose sums are of another model', `UPDATE usage_hour SET model = 'm' WHERE outcome = 'refused'`, ['sums']],
+  ['an hour with the sums of another model', `UPDATE usage_hour SET model = 'm' WHERE outcome = 'refused'`, ['sums']],
   ['an hour in which chats took longer', 'UPDATE usage_hour_ms SET bucket = 16', ['sums']],
   ['an hour without its sums', 'DELETE FROM usage_hour', ['sums']],
   ['a day that is not its hours', 'UPDATE usage_day SET prompt_tokens = 11 WHERE cost = 60', ['sums']],
   ['an hour whose totals are not its sums', `UPDATE usage_hour_total SET outcome = 'x' WHERE outcome = ''`, ['sums']],
   ['an hour without its totals', 'DELETE FROM usage_hour_total', ['sums']],
-  ['an hour without a name that nobody offered', 'DELETE FROM usage_hour_unknown', ['sums']],
-  ['an hour with a name that nobody asked for', `INSERT INTO usage_hour_unknown VALUES (0, 'other')`, ['sums']],
+  ['an hour without the name of an unknown model', 'DELETE FROM usage_hour_unknown', ['sums']],
+  ['an hour with a name that was never requested', `INSERT INTO usage_hour_unknown VALUES (0, 'other')`, ['sums']],
   [
     'a dropped hour that cost too little',
     DROPPED + '; UPDATE usage_hour SET cost = 59 WHERE cost = 60',
     ['I2', 'sums'],
   ],
-  ['a charge whose row is not there', `DELETE FROM usage WHERE request_id = 'r1'`, ['I2', 'I7', 'I14', 'sums']],
-  ['credits out of nothing', 'UPDATE account SET available = available + 1', ['I1', 'I2']],
+  ['a charge without its row', `DELETE FROM usage WHERE request_id = 'r1'`, ['I2', 'I7', 'I14', 'sums']],
+  ['credits from nowhere', 'UPDATE account SET available = available + 1', ['I1', 'I2']],
   [
     'a top-up without its credits',
     `INSERT INTO ledger (account_id, id, kind, amount, created_at) VALUES ('acct_a', 'x', 'topup', 5, 1)`,
     ['I1', 'I2'],
   ],
-  ["a key's spent that its rows do not add up to", 'UPDATE key_balance SET spent = 106', ['I2']],
+  ["a key's spent that differs from its rows", 'UPDATE key_balance SET spent = 106', ['I2']],
   ["a key's hold that no row has", 'UPDATE key_balance SET held = 501', ['I2']],
   [
-    "an account's spent that its rows do not add up to",
+    "an account's spent that differs from its rows",
     'UPDATE account SET spent = 106, available = available - 1',
     ['I2'],
   ],
   [
-    'a row on the account of another',
+    'a row on another account',
     `INSERT INTO account (id, name, created_at) VALUES ('acct_b', 'b', 1); UPDATE usage SET account_id = 'acct_b' WHERE request_id = 'r5'`,
     ['I2'],
   ],
@@ -115,16 +116,12 @@ const DAMAGES: readonly (readonly [promise: string, sql: string, invariants: rea
     "UPDATE account SET available = -5, held = held + 9999999400; UPDATE usage SET hold = 9999999900 WHERE state = 'open'; UPDATE key_balance SET held = 9999999900; UPDATE api_key SET credit_limit = NULL",
     ['I3'],
   ],
-  ['a debt beside available credits', 'UPDATE account SET available = available + 7, owed = 7', ['I3']],
+  ['a debt with available credits', 'UPDATE account SET available = available + 7, owed = 7', ['I3']],
   ['a hold that no open row explains', 'UPDATE account SET held = held + 1, available = available - 1', ['I4']],
   ['an open row that is finished', `UPDATE usage SET finished_at = 9 WHERE request_id = 'r2'`, ['I5']],
   ['a settled row without an end', `UPDATE usage SET finished_at = NULL WHERE request_id = 'r1'`, ['I5']],
   ['a settled row without an outcome', `UPDATE usage SET outcome = NULL WHERE request_id = 'r5'`, ['I5']],
-  [
-    'a settled row that says it was recovered',
-    `UPDATE usage SET outcome = 'recovered' WHERE request_id = 'r1'`,
-    ['I5'],
-  ],
+  ['a settled row marked as recovered', `UPDATE usage SET outcome = 'recovered' WHERE request_id = 'r1'`, ['I5']],
   [
     'a correction of a row that is only recovered',
     `UPDATE usage SET state = 'recovered', outcome = 'recovered' WHERE request_id = 'r3'`,
@@ -179,12 +176,12 @@ const DAMAGES: readonly (readonly [promise: string, sql: string, invariants: rea
   ['more requests in a day than the limit', 'UPDATE key_balance SET day_count = 11', ['I14']],
   ['seven secrets of one key', seven(`${NOW + 1}`), ['I15']],
   ['a secret of a revoked key that was not ended', 'UPDATE api_key SET revoked_at = 5', ['I15']],
-  ['a key of an account that is not there', `UPDATE api_key SET account_id = 'acct_x'`, ['file', 'I2']],
+  ['a key of a missing account', `UPDATE api_key SET account_id = 'acct_x'`, ['file', 'I2']],
 ]
 
 for (const [damage, sql, invariants] of DAMAGES) {
-  test(`the audit sees ${damage}`, () => {
-    // Whoever changes a row says so; only where the sums are what is damaged are they to be true.
+  test(`the audit detects ${damage}`, () => {
+    // A change of a row marks its hour; only where the sums themselves are damaged must they be valid.
     using ledger = openLedger(invariants.includes('sums') ? sql : `${sql}; ${CHANGED}`)
 
     const report = auditDatabase(ledger.path, { idle: false, now: NOW })
@@ -205,7 +202,7 @@ const ALLOWED: readonly (readonly [what: string, sql: string])[] = [
     `UPDATE api_key SET credit_limit = 100, daily_limit = 1;
     INSERT INTO event (id, at, actor, address, action, subject) VALUES ('e1', 1, 'admin', '::1', 'key.update', 'key_a')`,
   ],
-  ['old secrets whose grace has passed but is not written down yet', seven(`${NOW - 1}`)],
+  ['old secrets whose grace period has passed but is not recorded yet', seven(`${NOW - 1}`)],
   [
     'an overshoot of the last request',
     "UPDATE usage SET hold = 10 WHERE request_id = 'r1'; UPDATE api_key SET credit_limit = 510",
@@ -225,7 +222,7 @@ for (const [what, sql] of ALLOWED) {
   })
 }
 
-test('with no request in flight, an open row and a hold are broken promises', () => {
+test('with no request in flight, an open row and a hold are violations', () => {
   using ledger = openLedger()
 
   const report = auditDatabase(ledger.path, { idle: true, now: NOW })
@@ -237,13 +234,13 @@ test('with no request in flight, an open row and a hold are broken promises', ()
   )
 })
 
-test('an hour whose sums are not to be true is not judged by them, nor a day of it', () => {
+test('an hour with invalidated sums is not checked against them, nor is its day', () => {
   using ledger = openLedger(`UPDATE usage_hour SET cost = 1; UPDATE usage_rolled SET mark = 4`)
 
   assert.equal(auditDatabase(ledger.path, { idle: false, now: NOW }).ok, true)
 })
 
-test('sums stand for the rows of an hour that was dropped, and for those that are being deleted', () => {
+test('sums replace the rows of an hour that was dropped, and those being deleted', () => {
   using gone = openLedger(DROPPED)
   using going = openLedger('UPDATE usage_rolled SET dropped = 1; ' + WITHOUT_OPEN)
 
@@ -256,7 +253,7 @@ test('sums stand for the rows of an hour that was dropped, and for those that ar
   }
 })
 
-test('the audit reads beside a writer in the middle of a transaction, and sees none of it', () => {
+test("the audit reads during a writer's transaction, and sees none of it", () => {
   using ledger = openLedger()
   const writer = new DatabaseSync(ledger.path)
   writer.exec('BEGIN IMMEDIATE; UPDATE account SET available = available + 1')
@@ -267,7 +264,7 @@ test('the audit reads beside a writer in the middle of a transaction, and sees n
   writer.close()
 })
 
-test('a file that is missing, foreign or no database is refused by name', () => {
+test('a missing, foreign or invalid file is refused by name', () => {
   using ledger = openLedger()
   const foreign = join(ledger.dir, 'foreign.db')
   const other = new DatabaseSync(foreign)
@@ -284,7 +281,7 @@ test('a file that is missing, foreign or no database is refused by name', () => 
   }
 })
 
-test('books of a schema that lacks what is looked at are refused with what to do', () => {
+test('a ledger with an outdated schema is refused with an instruction', () => {
   using ledger = openLedger('PRAGMA user_version = 8')
 
   assert.throws(() => auditDatabase(ledger.path, { idle: false, now: NOW }), /older version .*start this version once/)

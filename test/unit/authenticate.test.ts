@@ -1,5 +1,5 @@
-// What a node remembers of bearers: a key that is to be forgotten is forgotten, however many others were looked up since. And
-// what it has to look up is looked up, whoever else asks from the same address.
+// A node's cache of authenticated keys: a key is evicted on request, however many others were looked up since. And
+// lookups are fair between addresses.
 import assert from 'node:assert/strict'
 import { hash as digest } from 'node:crypto'
 import { test } from 'node:test'
@@ -16,7 +16,7 @@ import { bearerOf, keyWith } from '../support/authenticated-key.ts'
 
 const CACHED_MAX = 100
 
-test('a key in use is forgotten when told so, also after more others than are remembered', async () => {
+test('a key in use is evicted on request, also after more others than the cache holds', async () => {
   const fixture = openFixture()
   await fixture.ask('used')
   for (let i = 0; i < 3 * CACHED_MAX; i++) {
@@ -29,7 +29,7 @@ test('a key in use is forgotten when told so, also after more others than are re
   assert.equal(await fixture.ask('used'), false)
 })
 
-test('a key that was pushed out by others and came back is forgotten with all of its secrets', async () => {
+test('a key that was displaced and cached again is evicted with all of its secrets', async () => {
   const fixture = openFixture()
   await fixture.ask('key', 'a')
   for (let i = 0; i < CACHED_MAX; i++) await fixture.ask(`other${i}`)
@@ -42,7 +42,7 @@ test('a key that was pushed out by others and came back is forgotten with all of
   assert.deepEqual([await fixture.ask('key', 'a'), await fixture.ask('key', 'b')], [false, false])
 })
 
-test('a valid key that was never seen is looked up while its address has thousands of unknown ones waiting', async () => {
+test('a valid uncached key is looked up while its address has thousands of unknown ones waiting', async () => {
   const valid = secretOf('valid')
   const hash = digest('sha256', valid)
   const answering = Promise.withResolvers<void>()
@@ -75,7 +75,7 @@ test('a valid key that was never seen is looked up while its address has thousan
   assert.deepEqual([...new Set(await Promise.all(flood))].sort(), ['invalid_api_key', 'too_many_failures'])
 })
 
-test('an unknown key of one address waits for three statements at most, however many another address has waiting', async () => {
+test('an unknown key of one address waits for at most three statements, however many another address has waiting', async () => {
   const statements: number[] = []
   const caller = batcher<string, AuthenticatedKey>(async hashes => {
     statements.push(hashes.length)
@@ -100,12 +100,12 @@ test('an unknown key of one address waits for three statements at most, however 
   const waitedFor = statements.length
   await Promise.all(flood)
 
-  // The one that was under way, those that had a place already, and its own.
+  // The one in progress, those already queued, and its own.
   assert.ok(waitedFor <= 3, `${waitedFor} statements: ${statements.join(' ')}`)
   assert.ok(statements.length <= 18, `${statements.length} statements: ${statements.join(' ')}`)
 })
 
-// `ask` tells whether the bearer was remembered.
+// `ask` returns whether the key was cached.
 function openFixture() {
   const keyIds: string[] = []
   const authenticate = authenticator({

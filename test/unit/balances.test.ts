@@ -1,5 +1,5 @@
-// The arithmetic of an account, over any order of holds, settlements and top-ups: nothing is lost, nothing goes below
-// zero, and whoever owes has nothing left.
+// The arithmetic of an account, over any order of holds, settlements and top-ups: nothing is lost, nothing is negative,
+// and an account in debt has no available credits.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -40,7 +40,7 @@ const step = fc.oneof(
   fc.record({ do: fc.constant('topup' as const), amount }),
 )
 
-test('over any history the account adds up, nothing is negative, and credits and debts never stand side by side', () => {
+test('over any history the account adds up, nothing is negative, and credits and debts never coexist', () => {
   fc.assert(
     fc.property(amount, fc.option(amount, { nil: null }), fc.array(step, { maxLength: 60 }), (start, limit, steps) => {
       const balances = account(start)
@@ -62,7 +62,7 @@ test('over any history the account adds up, nothing is negative, and credits and
           bookCost(hold, now.cost, balances, mine)
           charged += now.cost
         } else if (now.do === 'topup') {
-          // As the ledger's statement does it: debts first.
+          // Like the ledger's statement: debts first.
           const net = balances.available - balances.owed + now.amount
           balances.available = net > 0n ? net : 0n
           balances.owed = net < 0n ? -net : 0n
@@ -88,7 +88,7 @@ test('a hold is rounded up once, for prompt and output together', () => {
   assert.deepEqual(decision, { kind: 'fits', hold: 4n, outputTokens: 3 })
 })
 
-test('a named maximum is held whole or refused, to the nano-credit', () => {
+test('a given maximum is held completely or refused, to the nano-credit', () => {
   const fits = decideHold(entry(), account(105n), key())
   const short = decideHold(entry(), account(104n), key())
 
@@ -103,7 +103,7 @@ test('a named maximum is held whole or refused, to the nano-credit', () => {
   })
 })
 
-test('without a maximum a hold takes at most half of what is there, and as many tokens as that affords', () => {
+test('without a maximum a hold takes at most half of the available credits, and the tokens these afford', () => {
   fc.assert(
     fc.property(fc.bigInt({ min: 0n, max: 400n }), available => {
       const decision = decideHold(entry({ outputTokensMin: 20 }), account(available), key())
@@ -119,7 +119,7 @@ test('without a maximum a hold takes at most half of what is there, and as many 
   )
 })
 
-test('the smaller of account and key decides, and the refusal says which', () => {
+test('the smaller of account and key decides, and the refusal names it', () => {
   const ofKey = decideHold(entry(), account(1_000n), key(50n))
   const ofAccount = decideHold(entry(), account(50n), key(1_000n))
 
@@ -130,7 +130,7 @@ test('the smaller of account and key decides, and the refusal says which', () =>
   )
 })
 
-test('credits that others hold are worth waiting for only if account and key would both afford the request then', () => {
+test('credits held by others make a refusal retryable only if account and key would both afford the request then', () => {
   const held = account(50n, { held: 100n })
   const waits = (balances: AccountBalances, mine: KeyBalances) => {
     const decision = decideHold(entry(), balances, mine)
@@ -144,7 +144,7 @@ test('credits that others hold are worth waiting for only if account and key wou
   assert.equal(waits(account(0n, { held: 500n, owed: 1n }), key()), false)
 })
 
-test('whoever owes gets no hold, not even a free one', () => {
+test('an account in debt gets no hold, not even a free one', () => {
   const decision = decideHold(entry({ base: 0n, outputPrice: 0n }), account(0n, { owed: 1n }), key())
 
   assert.equal(decision.kind, 'insufficient_funds')

@@ -1,4 +1,4 @@
-// Base62 as secrets use it: fixed width, nothing lost, in the order of the bytes.
+// Base62 as used for secrets: fixed width, lossless, in the order of the bytes.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -15,7 +15,7 @@ test('32 bytes always become 43 characters of base62', () => {
   )
 })
 
-test('nothing is lost: read as a number the text is the number of its bytes, however many', () => {
+test('it is lossless: the text as a number equals the number of its bytes, for any length', () => {
   const letters = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 80 }), bytes => {

@@ -1,4 +1,5 @@
-// What crosses to the store's thread comes out as it went in: every field in its place, in any order of operations.
+// Messages to the store's thread are decoded as they were encoded: every field in its place, in any order of
+// operations.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -6,7 +7,7 @@ import { packOps, packResults, unpackOps, unpackResults } from '../../src/store/
 import type { BillingOp } from '../../src/store/billing/transitions.ts'
 import type { ReservationRequest, Settlement } from '../../src/store/contract/store.ts'
 
-// No two fields have the same value, so that two which change places are seen.
+// No two fields have the same value, so that swapped fields are detected.
 const facts: ReservationRequest['facts'] = {
   requestId: 'request',
   clientRequestId: 'client',
@@ -95,7 +96,7 @@ const RESULTS = [
   { ok: false, error: new Error('away') },
 ] as const
 
-test('operations come out of the wire as they went in, in any order', () => {
+test('operations are decoded as they were encoded, in any order', () => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...OPS), { maxLength: 12 }), ops => {
       assert.deepEqual(unpackOps(structuredClone(packOps(ops))), ops)
@@ -103,7 +104,7 @@ test('operations come out of the wire as they went in, in any order', () => {
   )
 })
 
-test('results come out of the wire as they went in, in any order', () => {
+test('results are decoded as they were encoded, in any order', () => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...RESULTS), { maxLength: 12 }), results => {
       assert.deepEqual(unpackResults(structuredClone(packResults(results))), results)

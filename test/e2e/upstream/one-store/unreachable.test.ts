@@ -125,7 +125,7 @@ test('a pooled connection that closes during the write is retried once, and both
   }
   for (const row of rows) assert.equal(row.attempts.at(-1)?.outcome, 'answered')
 
-  // One that has served, and has rested long enough to be used again.
+  // A connection that has served, and was idle long enough to be reused.
   await gateway.chat({ model: 'test/quick' })
   await sleep(20)
   upstream.journal.length = 0

@@ -1,5 +1,5 @@
-// Vendors that break, stall, lie or never end, and callers that leave or do not read, on the wires that are spoken through
-// the AI SDK's packages: the same ends as on OpenAI's wire.
+// Vendors that break, stall, send invalid data or never end, and callers that disconnect or do not read, with the AI
+// SDK's providers: the same results as with OpenAI-compatible ones.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
@@ -18,7 +18,7 @@ import { settledRow } from '../../../support/usage.ts'
 import { amazonAnswer, jsonAnswer, sseAnswer, startVendor, type VendorAnswer } from '../../../support/vendor.ts'
 import { WIRES, wiresConfig } from '../../../support/wires.ts'
 
-// The contract says 100 ms; a machine that runs other things at the same time gets more.
+// The contract allows 100 ms; a busy machine gets more.
 const AT_ONCE_MS = 1_000
 const SDK = WIRES.filter(({ kind }) => kind !== 'openai').map(({ kind }) => kind as keyof typeof STREAMS)
 const STREAMS = {
@@ -28,7 +28,7 @@ const STREAMS = {
   bedrock: amazonAnswer(bedrock.stream),
   cohere: sseAnswer(cohere.stream, true),
 }
-// Up to the first word and one more, and nothing that ends it.
+// Up to the first word and one more, without an end.
 const BEGUN = 3
 
 const vendor = await startVendor()
@@ -69,7 +69,7 @@ for (const kind of SDK) {
   for (const [how, last] of [
     ['dies', 'die'],
     ['falls silent', 'hang'],
-    ['ends as if nothing were missing', undefined],
+    ['ends as if it were complete', undefined],
   ] as const) {
     test(`${kind}: a stream that ${how} midway ends with an error event, and the row has it`, async () => {
       vendor.next(begun(STREAMS[kind], last === undefined ? {} : { last }))
@@ -85,7 +85,7 @@ for (const kind of SDK) {
   }
 
   test(`${kind}: a disconnect cancels the upstream call at once`, async () => {
-    // It never falls silent, so that nothing else lets it go.
+    // It is never silent, so that no timeout cancels it.
     const { pieces } = STREAMS[kind]
     const more = Array.from({ length: 200 }, () => pieces[3]!)
     vendor.next({ ...STREAMS[kind], pieces: [...pieces.slice(0, 4), ...more], pieceDelayMs: 30 })
@@ -96,7 +96,7 @@ for (const kind of SDK) {
     const leftAt = Date.now()
     stream.abort()
 
-    await until('the vendor is let go', () => entry.closedAt !== undefined, AT_ONCE_MS)
+    await until("the vendor's call is cancelled", () => entry.closedAt !== undefined, AT_ONCE_MS)
     assert.ok((entry.closedAt ?? 0) - leftAt < AT_ONCE_MS)
     assert.equal((await settledRow(gateway, stream.headers['x-request-id'])).outcome, 'client_left')
   })
@@ -183,7 +183,7 @@ test('an answer over its bound is cut off', async () => {
   await assertTooLarge(answer)
 })
 
-// It was produced, so it is billed, and tried nowhere else.
+// It was produced, so it is billed, and not tried elsewhere.
 async function assertTooLarge(answer: Awaited<ReturnType<typeof ask>>): Promise<void> {
   assert.equal(answer.status, 502)
   assert.match(answer.text, /larger than this gateway accepts/)
@@ -239,7 +239,7 @@ test('a caller that does not read slows the vendor down without buffering', asyn
     await setTimeout(1000)
   }
 
-  // It stands still, with what the sockets of the kernel hold on both sides of the gateway.
+  // It stands still, except for the kernel's socket buffers on both sides of the gateway.
   assert.equal(entry.closedAt, undefined)
-  assert.ok(entry.bytes < 16 * MIB, `the vendor got rid of ${Math.round(entry.bytes / MIB)} MiB`)
+  assert.ok(entry.bytes < 16 * MIB, `the vendor sent ${Math.round(entry.bytes / MIB)} MiB`)
 })

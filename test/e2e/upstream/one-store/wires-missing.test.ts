@@ -1,4 +1,5 @@
-// A wire whose package is not installed: the start says what to install, and everything else works without it.
+// A provider kind whose package is not installed: the start names what to install, and everything else works without
+// it.
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { test } from 'node:test'

@@ -1,5 +1,5 @@
-// What a caller wrote so that no package can put it into a vendor's words: refused as the caller's own doing, without a call,
-// and nobody else loses the vendor by it.
+// Caller input that no package can convert to the vendor's format: refused as a client error, without a call, and
+// without an effect on other callers.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import * as anthropic from '../../../fixtures/wires/anthropic.ts'
@@ -52,8 +52,8 @@ const UNSAYABLE: readonly (readonly [what: string, body: object, words?: RegExp]
         [`a tool that found a picture at ${url}`, found(url), /picture|data: URL|base64/],
       ] as const,
   ),
-  ['a sound in no base64', said({ type: 'input_audio', input_audio: { data: 'AAAAA', format: 'wav' } })],
-  ['a file in no base64', said({ type: 'file', file: { file_data: 'data:application/pdf;base64,@@' } })],
+  ['audio that is not base64', said({ type: 'input_audio', input_audio: { data: 'AAAAA', format: 'wav' } })],
+  ['a file that is not base64', said({ type: 'file', file: { file_data: 'data:application/pdf;base64,@@' } })],
 ]
 
 for (const kind of SDK) {
@@ -108,7 +108,7 @@ test('two accounts that send only such requests do not affect a third', async ()
 
     for (const { status, text } of answers) assert.equal(status, 200, `${kind}: ${text}`)
   }
-  // Nobody asked whether the vendors are well either.
+  // No probe was sent to the vendors either.
   assert.equal(vendor.requests.length, before + 5 * SDK.length)
 })
 

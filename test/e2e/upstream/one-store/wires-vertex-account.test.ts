@@ -1,5 +1,5 @@
-// Vertex as a service account: its key signs a request for a token, the token serves every call until it grows old, and a
-// service that gives none is a credential's trouble.
+// Vertex with a service account: its key signs a token request, the token serves every call until it is about to
+// expire, and a token service that fails is a credential failure.
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, verify } from 'node:crypto'
 import { test } from 'node:test'
