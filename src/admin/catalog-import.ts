@@ -2,7 +2,7 @@
 // and saves all of it or nothing.
 import { setImmediate } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import { type Factor, parseFactor } from '../domain/dollars.ts'
+import { type Factor, parseFactor } from '../domain/credits.ts'
 import { documentOf } from '../domain/list-model.ts'
 import { Refusal } from '../domain/refusal.ts'
 import type { Clock } from '../lib/clock.ts'

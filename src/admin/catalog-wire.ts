@@ -3,7 +3,7 @@
 import { type Credential, type Model, type Provider, type WrittenRates, writeCost } from '../domain/catalog.ts'
 import { formatPrice } from '../domain/credits.ts'
 import { fetchesMedia } from '../domain/remote-media.ts'
-import type { CredentialView, TargetView } from '../domain/target-view.ts'
+import type { CredentialView, TargetView } from '../domain/routing.ts'
 import { isoTime, isoTimeOrNull } from '../domain/wire-time.ts'
 import { snakeCase } from '../lib/snake-case.ts'
 import type { ModelEntry, ProviderEntry } from '../store/contract/catalog.ts'

@@ -1,7 +1,7 @@
 // The overview's parameters and response.
 import { formatCredits } from '../domain/credits.ts'
 import { DAY_MS } from '../domain/key.ts'
-import { HOUR_MS } from '../domain/usage-hours.ts'
+import { HOUR_MS } from '../domain/usage.ts'
 import { isoTime } from '../domain/wire-time.ts'
 import type { Moment, Overview, OverviewSpan, Spending } from '../store/contract/operator.ts'
 import { readRange, wrong } from './input.ts'

@@ -1,8 +1,7 @@
 // Counts the prompt of an account that cannot afford one token per byte, before it is refused. The work is unpaid until the
 // reservation succeeds, so each account has an allowance; beyond it the byte bound stands.
 import type { Chat } from '../domain/chat.ts'
-import { type CountedPrompt, promptTexts } from '../domain/prompt.ts'
-import type { Tokenizer } from '../domain/tokenizer.ts'
+import { type CountedPrompt, promptTexts, type Tokenizer } from '../domain/prompt.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type Bucket, fullBucket, isFull, standing } from '../lib/token-bucket.ts'
 import type { TokenCounter } from '../lib/token-counter.ts'

@@ -1,11 +1,9 @@
 // The maximum cost of a chat, as the entry to be reserved: the most expensive of all models that may answer it. See
 // docs/decisions/hold-estimate.md.
 import { type Model, type Provider, priceSnapshot } from '../domain/catalog.ts'
-import type { Chat } from '../domain/chat.ts'
-import { type Models, outputBoundOf } from '../domain/chat-models.ts'
+import { type Chat, type Models, outputBoundOf } from '../domain/chat.ts'
 import { ceilNano, type Nano, type Pico, worstPrompt } from '../domain/credits.ts'
-import { type CountedPrompt, leastBound, promptBound } from '../domain/prompt.ts'
-import { type Tokenizer, tokenizerOf } from '../domain/tokenizer.ts'
+import { type CountedPrompt, leastBound, promptBound, type Tokenizer, tokenizerOf } from '../domain/prompt.ts'
 import { memoize } from '../lib/memoize.ts'
 import type { HoldEntry } from '../store/contract/store.ts'
 import type { PromptCounts } from './count-tokens.ts'

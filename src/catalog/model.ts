@@ -1,7 +1,14 @@
 // Creates a model from its validated document, with its prices in credits: US dollars per token times the operator's factors.
 import type { Model, Target } from '../domain/catalog.ts'
-import { type Prices, parsePrice, type Rates } from '../domain/credits.ts'
-import { costInCredits, type Exchange, priceInCredits, type TargetCost } from '../domain/dollars.ts'
+import {
+  costInCredits,
+  type Exchange,
+  type Prices,
+  parsePrice,
+  priceInCredits,
+  type Rates,
+  type TargetCost,
+} from '../domain/credits.ts'
 import type { ModelInput, RatesInput } from './schema.ts'
 
 export type ModelDeclaration = Omit<Model, 'createdAt' | 'priceVersion'>

@@ -1,8 +1,17 @@
 // Rules of providers and models that a schema cannot express: what a kind needs, references, unique names, and prices within
 // bounds. Each returns its faults in document order; the first one is reported.
 import { CHOICES_MAX } from '../domain/catalog.ts'
-import { COST_MAX, ceilNano, formatCredits, type Nano, parsePrice, worstSum } from '../domain/credits.ts'
-import { type Exchange, nanoOf, priceInCredits } from '../domain/dollars.ts'
+import {
+  COST_MAX,
+  ceilNano,
+  type Exchange,
+  formatCredits,
+  type Nano,
+  nanoOf,
+  parsePrice,
+  priceInCredits,
+  worstSum,
+} from '../domain/credits.ts'
 import { isSdkKind, PRESETS, SDK_PRESETS } from '../domain/presets.ts'
 import { PROXY_RULE, proxyAddress } from '../lib/proxy-address.ts'
 import { type Fault, invalidField, missingField, type Path } from '../lib/schema-fault.ts'

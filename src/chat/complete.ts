@@ -1,12 +1,11 @@
-// The life of a request, on one screen: admission, reservation, route, relay, settlement. Streams and JSON differ only in the sink.
-
+// The life of a request, on one screen: admission, reservation, route, relay, settlement. Streams and JSON differ only in the
+// sink.
 import type { EndpointRule } from '../admit/authorize.ts'
 import type { PromptCounts } from '../admit/count-tokens.ts'
 import { holdEntry, isCovered, type PromptSize, sizeByBytes, sizeByCount } from '../admit/hold-estimate.ts'
 import { type ReserveNeeds, reserve } from '../admit/reserve.ts'
 import type { Model } from '../domain/catalog.ts'
-import type { Chat } from '../domain/chat.ts'
-import type { Models } from '../domain/chat-models.ts'
+import type { Chat, Models } from '../domain/chat.ts'
 import type { Nano } from '../domain/credits.ts'
 import type { Failure } from '../domain/failure.ts'
 import type { Answer, Client, Delivery, Pass } from '../domain/handoff.ts'

@@ -27,8 +27,7 @@ import {
   texts,
 } from '../catalog/schema.ts'
 import type { Provider } from '../domain/catalog.ts'
-import { parseCredits } from '../domain/credits.ts'
-import { AT_PAR, type Exchange, parseFactor } from '../domain/dollars.ts'
+import { AT_PAR, type Exchange, parseCredits, parseFactor } from '../domain/credits.ts'
 import {
   ALLOWLIST_ENTRIES_MAX,
   CONCURRENT_LIMIT_MAX,

@@ -1,6 +1,5 @@
 // The catalog's nouns: providers, models with their prices, and the targets that connect them.
-import { formatAtto, formatPrice, type Prices, parseAtto, parsePrice, type Rates } from './credits.ts'
-import type { TargetCost } from './dollars.ts'
+import { formatAtto, formatPrice, type Prices, parseAtto, parsePrice, type Rates, type TargetCost } from './credits.ts'
 import { Refusal } from './refusal.ts'
 import type { Strategy } from './routing.ts'
 import { storable } from './usage.ts'

@@ -1,7 +1,11 @@
-// A parsed and validated chat, as the stages of a request receive it.
-import type { Message } from './prompt.ts'
+// A parsed and validated chat, as the stages of a request receive it, and which models may answer it: the requested one and its
+// fallbacks, where the chat fits their limits.
+import { type Model, modelNotFound } from './catalog.ts'
+import { type Message, surelyExceeds } from './prompt.ts'
 import type { ReasoningPreference } from './reasoning.ts'
-import type { RoutingPreferences } from './routing.ts'
+import { Refusal } from './refusal.ts'
+import type { Considered, RoutingPreferences } from './routing.ts'
+import { MODEL_NAME_MAX, storable } from './usage.ts'
 
 export type MediaKind = 'image' | 'audio' | 'file'
 
@@ -33,4 +37,94 @@ export type Chat = {
   // The caller's routing preferences.
   readonly preferences: RoutingPreferences
   readonly reasoning: ReasoningPreference
+}
+
+export type Models = readonly [Model, ...Model[]]
+
+type Lineup = {
+  // In the caller's order.
+  readonly models: Models
+  // Models named by the caller that cannot answer this chat.
+  readonly unfit: readonly Considered[]
+}
+
+// The requested model is refused by its own limits. A prompt that is too long for it goes to a fallback with a longer context, if
+// the caller lists one.
+export function lineUp(chat: Chat, find: (name: string) => Model | undefined): Lineup {
+  const asked = find(chat.model)
+  if (asked === undefined) throw modelNotFound(chat.model)
+  checkLimits(chat, asked)
+  const isTooLong = surelyExceeds(chat, asked.contextLength)
+  if (chat.preferences.models.length === 0) {
+    if (isTooLong) throw tooLong(asked)
+    return { models: [asked], unfit: NONE }
+  }
+
+  const fitting = isTooLong ? [] : [asked]
+  const unfit: Considered[] = isTooLong ? [left(asked.id, 'does_not_fit')] : []
+  const seen = new Set([asked])
+  for (const name of chat.preferences.models) {
+    const model = find(name)
+    if (model === undefined) unfit.push(left(name, 'unknown_model'))
+    if (model === undefined || seen.has(model)) continue
+    seen.add(model)
+    if (takesMedia(chat, model) && !surelyExceeds(chat, model.contextLength)) fitting.push(model)
+    else unfit.push(left(model.id, 'does_not_fit'))
+  }
+  const [first, ...others] = fitting
+  if (first === undefined) throw tooLong(asked)
+  return { models: [first, ...others], unfit }
+}
+
+// The maximum answer length of this model, given what the caller and its balance allow.
+export function outputBoundOf(model: Model, capTokens: number | null): number {
+  return capTokens === null ? model.maxOutputTokens : Math.min(capTokens, model.maxOutputTokens)
+}
+
+const NONE: readonly Considered[] = []
+
+function left(model: string, reason: Considered['reason']): Considered {
+  return { model: storable(model, MODEL_NAME_MAX), provider: null, position: null, reason }
+}
+
+function checkLimits(chat: Chat, model: Model): void {
+  if (chat.maxTokens !== null && chat.maxTokens > model.maxOutputTokens) {
+    throw new Refusal('invalid_value', {
+      param: chat.maxTokensName,
+      message: `${chat.maxTokensName} must be at most ${model.maxOutputTokens} for this model.`,
+    })
+  }
+  checkLogprobs(chat, model)
+  for (const { kind, param } of chat.media) {
+    if (!model.inputModalities.includes(kind)) {
+      throw new Refusal('unsupported_value', { param, message: `The model does not support ${kind} input.` })
+    }
+  }
+}
+
+// Each token comes with its alternatives, each with a probability and its bytes; a whole answer must fit into memory.
+function checkLogprobs(chat: Chat, model: Model): void {
+  if (chat.forwarded.logprobs !== true && chat.forwarded.top_logprobs === undefined) return
+  const tokens = chat.maxTokens ?? (chat.stream ? 0 : model.maxOutputTokens)
+  const entries = tokens * chat.n * (1 + ((chat.forwarded.top_logprobs as number | undefined) ?? 0))
+  if (entries * LOGPROB_BYTES <= LOGPROBS_BYTES_MAX) return
+  const param = chat.forwarded.top_logprobs === undefined ? 'logprobs' : 'top_logprobs'
+  throw new Refusal('invalid_value', {
+    param,
+    message: `${param} for ${tokens * chat.n} tokens would exceed the maximum response size (16 MiB); request fewer tokens.`,
+  })
+}
+
+const LOGPROB_BYTES = 64
+const LOGPROBS_BYTES_MAX = 16 * 1024 * 1024
+
+function takesMedia(chat: Chat, model: Model): boolean {
+  return chat.media.every(({ kind }) => model.inputModalities.includes(kind))
+}
+
+function tooLong(model: Model): Refusal {
+  return new Refusal('context_length_exceeded', {
+    param: 'messages',
+    message: `The prompt exceeds the model's context length of ${model.contextLength} tokens.`,
+  })
 }

@@ -8,7 +8,7 @@ export type Nano = bigint & { readonly [unit]?: 'nano' }
 // 10⁻¹² credit. Prices per token or per request.
 export type Pico = bigint & { readonly [unit]?: 'pico' }
 // 10⁻¹⁸ credit. The operator's cost per token, not yet rounded.
-export type Atto = bigint & { readonly [unit]?: 'atto' }
+type Atto = bigint & { readonly [unit]?: 'atto' }
 
 // The price of each kind of token and of a request, all in one unit.
 export type Rates<Unit extends bigint = bigint> = {
@@ -138,3 +138,49 @@ function formatDecimal(amount: bigint, decimals: number): string {
 }
 
 const ZERO = 0x30
+
+// The operator's US dollars are converted to credits exactly: factors are whole millionths, and rounding happens once, upwards.
+// See docs/decisions/prices.md.
+
+// 10⁻⁶ of one.
+export type Factor = bigint
+
+// The number of credits per dollar, and the markup that the caller pays.
+export type Exchange = { readonly creditsPerUsd: Factor; readonly markup: Factor }
+
+const ONE: Factor = 1_000_000n
+export const AT_PAR: Exchange = { creditsPerUsd: ONE, markup: ONE }
+
+const FACTOR_MAX: Factor = 1_000_000n * ONE
+
+// "100", "1.25": above zero, at most six decimals and a million. Anything else is undefined.
+export function parseFactor(text: string): Factor | undefined {
+  const factor = parseDecimal(text, 6)
+  return factor === undefined || factor <= 0n || factor > FACTOR_MAX ? undefined : factor
+}
+
+// The caller's price for an amount in pico-dollars; undefined when it exceeds the maximum price.
+export function priceInCredits(usd: Pico, { creditsPerUsd, markup }: Exchange): Pico | undefined {
+  const price = ceilDiv(usd * creditsPerUsd * markup, ONE * ONE)
+  return price > NANO_MAX ? undefined : price
+}
+
+// The operator's cost of a target, without markup: every digit of dollars times rate, so that only the sum over a request's
+// tokens is rounded.
+export type TargetCost = Rates<Atto>
+
+export function costInCredits(usd: Pico, { creditsPerUsd }: Exchange): Atto {
+  return usd * creditsPerUsd
+}
+
+export function upstreamCostOf(tokens: Tokens, cost: TargetCost): Nano {
+  return nanoOf(sumOf(tokens, cost))
+}
+
+export function nanoOf(atto: Atto): Nano {
+  return ceilDiv(atto, 1_000_000_000n)
+}
+
+function ceilDiv(amount: bigint, by: bigint): bigint {
+  return (amount + by - 1n) / by
+}

@@ -2,8 +2,7 @@
 // one another.
 import type { Address } from '../lib/ip-address.ts'
 import type { Model } from './catalog.ts'
-import type { Nano, Tokens } from './credits.ts'
-import type { TargetCost } from './dollars.ts'
+import type { Nano, TargetCost, Tokens } from './credits.ts'
 import type { Failure } from './failure.ts'
 import type { AuthenticatedKey } from './key.ts'
 import type { Considered } from './routing.ts'

@@ -1,6 +1,5 @@
 // How long a prompt may be: the bound used for a hold, by bytes or by a tokenizer's count, and what certainly exceeds a context.
-import type { Model } from './catalog.ts'
-import type { Tokenizer } from './tokenizer.ts'
+import type { Model, Provider, Target } from './catalog.ts'
 
 export type Message = { readonly role: string; readonly content?: unknown; readonly [field: string]: unknown }
 export type Part = { readonly type: string; readonly [field: string]: unknown }
@@ -170,4 +169,35 @@ function kindsOfUnits(): Uint8Array {
     else if (/[\p{L}\p{N}]/u.test(String.fromCharCode(unit))) known[unit] = LETTER
   }
   return known
+}
+
+// Which tokenizer a target's model uses, judged by its provider and name. OpenAI's tokenizers are known exactly; for all others
+// the count of one of OpenAI's is used, times 1.5.
+export type Tokenizer = {
+  readonly encoding: 'o200k' | 'cl100k'
+  readonly isOpenai: boolean
+}
+
+// A name is reliable only where names are OpenAI's: at its own address, at Azure's (where deployments may have other names), and
+// with the prefix that resellers use for its models. Anybody may name a model gpt-4. Open weights keep their tokenizer wherever
+// they run.
+export function tokenizerOf(target: Pick<Target, 'model'>, provider: Pick<Provider, 'baseUrl'> | undefined): Tokenizer {
+  const bare = target.model.slice(target.model.lastIndexOf('/') + 1)
+  if (OPEN_WEIGHTS.test(bare)) return O200K
+  const isNamedByOpenai = target.model.startsWith('openai/') || (provider !== undefined && isOpenai(provider.baseUrl))
+  if (!isNamedByOpenai) return ANY_OTHER
+  return NEWER.test(bare) ? O200K : OLDER.test(bare) ? CL100K : ANY_OTHER
+}
+
+const O200K: Tokenizer = { encoding: 'o200k', isOpenai: true }
+const CL100K: Tokenizer = { encoding: 'cl100k', isOpenai: true }
+const ANY_OTHER: Tokenizer = { encoding: 'o200k', isOpenai: false }
+
+const OPEN_WEIGHTS = /^gpt-oss-/
+const NEWER = /^(gpt-4o|chatgpt-4o|gpt-4\.[1-9]|gpt-[5-9]|o[1-9](-|$))/
+const OLDER = /^(gpt-4(-|$)|gpt-3\.5|gpt-35)/
+
+function isOpenai(baseUrl: string): boolean {
+  const host = URL.parse(baseUrl)?.hostname ?? ''
+  return host === 'api.openai.com' || host.endsWith('.api.openai.com') || host.endsWith('.openai.azure.com')
 }

@@ -1,6 +1,6 @@
 // Which providers may fetch an image URL for a caller. A provider fetches from its own network, so only providers on the public
 // internet are used, and only for public hosts. See docs/decisions/remote-media-and-addresses.md.
-import { isPublicHost } from '../lib/public-url.ts'
+import { isPublicHost } from '../lib/egress.ts'
 import type { Provider, ProviderKind } from './catalog.ts'
 
 // Kinds whose protocol supports image URLs.

@@ -5,8 +5,7 @@ import type { Chunk, ChunkChoice, Receipt } from '../domain/handoff.ts'
 import { errorBody, type Refusal } from '../domain/refusal.ts'
 import type { CoarseTimer } from '../lib/coarse-timers.ts'
 import type { ServedBy, Sink } from '../relay/sink.ts'
-import { metadataJson, OUR_FINGERPRINT, usageJson } from './answer-json.ts'
-import { answerHeaders, type SinkSetup } from './json-sink.ts'
+import { answerHeaders, metadataJson, OUR_FINGERPRINT, type SinkSetup, usageJson } from './json-sink.ts'
 import { costHeader, sendRefusal } from './response.ts'
 
 export function sseSink(setup: SinkSetup, includeUsage: boolean): Sink {

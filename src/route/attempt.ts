@@ -1,8 +1,7 @@
 // One attempt: sends the request to one target and resolves with its first content; earlier chunks are buffered and replayed to
 // the listener. The outcome, up to the end of the answer, is recorded for the target.
 import type { Model } from '../domain/catalog.ts'
-import type { Chat } from '../domain/chat.ts'
-import { outputBoundOf } from '../domain/chat-models.ts'
+import { type Chat, outputBoundOf } from '../domain/chat.ts'
 import type { Failure } from '../domain/failure.ts'
 import type { Answer, AnswerListener, Chunk, Client, UpstreamStream, Whole } from '../domain/handoff.ts'
 import { mayReasonUnseen } from '../domain/reasoning.ts'

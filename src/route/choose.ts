@@ -1,8 +1,7 @@
 // Chooses who serves a request: matches all targets of its models with its preferences and their health and orders them, each
 // with the reason for its position. Read-only, so that a quote can use it as well.
 import type { Model } from '../domain/catalog.ts'
-import type { Chat } from '../domain/chat.ts'
-import type { Models } from '../domain/chat-models.ts'
+import type { Chat, Models } from '../domain/chat.ts'
 import { fetchesMedia } from '../domain/remote-media.ts'
 import { type Considered, NO_WISHES, REASON_OF, type Reason, type RoutingPreferences } from '../domain/routing.ts'
 import { isUnhealthy } from './circuit-breaker.ts'

@@ -1,8 +1,7 @@
 // The plan for a request: which models may answer it, and which targets are tried in which order. Made before the hold, since the
 // hold covers what may be tried. See docs/decisions/hold-estimate.md.
 import type { Model } from '../domain/catalog.ts'
-import type { Chat } from '../domain/chat.ts'
-import { lineUp, type Models } from '../domain/chat-models.ts'
+import { type Chat, lineUp, type Models } from '../domain/chat.ts'
 import { Refusal } from '../domain/refusal.ts'
 import type { Catalog } from './catalog.ts'
 import { type ChooseNeeds, choose } from './choose.ts'

@@ -1,7 +1,7 @@
 // Finds an upstream that begins to answer: candidates in order, each until its first content, all within one deadline and the
 // retry budget. Until then failures are retried and the caller does not see them.
 import type { Model } from '../domain/catalog.ts'
-import type { Models } from '../domain/chat-models.ts'
+import type { Models } from '../domain/chat.ts'
 import { Failure, mayTryAnother } from '../domain/failure.ts'
 import type { Answer } from '../domain/handoff.ts'
 import { mayReasonUnseen, type ReasoningPreference } from '../domain/reasoning.ts'

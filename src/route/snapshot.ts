@@ -1,5 +1,5 @@
 // The targets as an operator sees them: the state of every target and credential, without secrets.
-import type { CredentialView, TargetsView, TargetView } from '../domain/target-view.ts'
+import type { CredentialView, TargetsView, TargetView } from '../domain/routing.ts'
 import { limitedUntil } from './credential-pool.ts'
 import { successRate, usualFirstByteMs } from './target-health.ts'
 import type { Targets } from './targets.ts'

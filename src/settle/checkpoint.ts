@@ -1,7 +1,7 @@
 // Checkpoints of a long-running request: what a crash would bill for it, with the target, the prompt and the output so far.
 // Nothing waits for them, and the tokenizer, which settlements need, is not used.
 import type { Model } from '../domain/catalog.ts'
-import { outputBoundOf } from '../domain/chat-models.ts'
+import { outputBoundOf } from '../domain/chat.ts'
 import { costOf } from '../domain/credits.ts'
 import type { OutputSeen } from '../domain/handoff.ts'
 import { readUsage } from '../domain/metering.ts'

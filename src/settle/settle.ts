@@ -1,9 +1,7 @@
 // Settlement: the cost of a request, booked in one transaction with its row before the last byte is sent.
 import { type Model, priceSnapshot } from '../domain/catalog.ts'
-import type { Chat } from '../domain/chat.ts'
-import { type Models, outputBoundOf } from '../domain/chat-models.ts'
-import { costOf, type Nano, NO_TOKENS, type Tokens } from '../domain/credits.ts'
-import { upstreamCostOf } from '../domain/dollars.ts'
+import { type Chat, type Models, outputBoundOf } from '../domain/chat.ts'
+import { costOf, type Nano, NO_TOKENS, type Tokens, upstreamCostOf } from '../domain/credits.ts'
 import { refusalFor } from '../domain/failure.ts'
 import type { Delivery, Receipt } from '../domain/handoff.ts'
 import { type Estimates, meterUsage, readUsage, unknowns } from '../domain/metering.ts'

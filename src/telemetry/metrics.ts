@@ -2,7 +2,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client'
 import type { FailureKind } from '../domain/failure.ts'
-import type { TargetsView } from '../domain/target-view.ts'
+import type { TargetsView } from '../domain/routing.ts'
 import { requestMetrics } from './request-metrics.ts'
 import type { RequestReport } from './request-report.ts'
 import { targetMetrics } from './target-metrics.ts'

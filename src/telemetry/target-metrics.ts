@@ -1,6 +1,6 @@
 // The upstreams in the metrics: one series for each target and credential of the catalog, read on a scrape.
 import { Counter, Gauge, type Registry } from '@prometheus-io/client'
-import { CREDENTIAL_STATES, TARGET_STATES, type TargetsView, type TargetView } from '../domain/target-view.ts'
+import { CREDENTIAL_STATES, TARGET_STATES, type TargetsView, type TargetView } from '../domain/routing.ts'
 
 export function targetMetrics(registry: Registry, look: () => TargetsView): void {
   // One snapshot serves all metrics of a scrape.

@@ -1,7 +1,6 @@
 // Sums usage rows directly, row by row, for comparison with stored sums; and a history of requests whose times the test
 // sets.
-import type { UsageRow } from '../../src/domain/usage.ts'
-import { HOUR_MS } from '../../src/domain/usage-hours.ts'
+import { HOUR_MS, type UsageRow } from '../../src/domain/usage.ts'
 import type { SummaryGroup, SummaryRow } from '../../src/store/contract/operator.ts'
 import type { ReservationRequest, Store } from '../../src/store/contract/store.ts'
 import { rollUp } from '../../src/store/roll-up.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { TargetCost } from '../../src/domain/dollars.ts'
+import type { TargetCost } from '../../src/domain/credits.ts'
 import { Failure } from '../../src/domain/failure.ts'
 import { NO_WISHES, type RoutingPreferences } from '../../src/domain/routing.ts'
 import { choose } from '../../src/route/choose.ts'

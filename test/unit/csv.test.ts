@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { UsageObject } from '../../src/domain/usage-wire.ts'
-import { CSV_HEADER, csvLine } from '../../src/http/admin/csv.ts'
+import { CSV_HEADER, csvLine } from '../../src/http/admin/usage.ts'
 
 const COLUMN = CSV_HEADER.trim().split(',').indexOf('model_requested')
 const cell = (text: string) => csvLine({ model_requested: text } as UsageObject).slice(COLUMN, -(2 + AFTER))

@@ -3,8 +3,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { readCost, writeCost } from '../../src/domain/catalog.ts'
-import { NANO_MAX } from '../../src/domain/credits.ts'
-import { AT_PAR, costInCredits, parseFactor, priceInCredits, upstreamCostOf } from '../../src/domain/dollars.ts'
+import {
+  AT_PAR,
+  costInCredits,
+  NANO_MAX,
+  parseFactor,
+  priceInCredits,
+  upstreamCostOf,
+} from '../../src/domain/credits.ts'
 
 const MILLION = 1_000_000n
 const factor = fc.bigInt({ min: 1n, max: MILLION * MILLION })

@@ -9,10 +9,10 @@ import { ChatRequest } from '../../src/chat/request-schema.ts'
 import type { Model } from '../../src/domain/catalog.ts'
 import { REFUSALS } from '../../src/domain/refusal.ts'
 import { ADMIN_ENDPOINTS } from '../../src/http/admin/schemas.ts'
-import { docsPage } from '../../src/http/openapi/docs-page.ts'
 import type { Operation, Response, Schema } from '../../src/http/openapi/document.ts'
-import { NOTES } from '../../src/http/openapi/notes.ts'
+import { docsPage } from '../../src/http/openapi/documents.ts'
 import { openApiDocument, openApiText } from '../../src/http/openapi/openapi.ts'
+import { NOTES } from '../../src/http/openapi/schemas.ts'
 import { modelEntry } from '../../src/http/v1/models.ts'
 
 const CODES = Object.entries(REFUSALS)

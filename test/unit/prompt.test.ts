@@ -6,8 +6,7 @@ import fc from 'fast-check'
 import * as cl100k from 'gpt-tokenizer/encoding/cl100k_base'
 import * as o200k from 'gpt-tokenizer/encoding/o200k_base'
 import { parseChat } from '../../src/chat/parse-request.ts'
-import { promptBound, promptTexts, surelyExceeds } from '../../src/domain/prompt.ts'
-import { tokenizerOf } from '../../src/domain/tokenizer.ts'
+import { promptBound, promptTexts, surelyExceeds, tokenizerOf } from '../../src/domain/prompt.ts'
 
 const ENCODINGS = { o200k, cl100k }
 const ANY_TEXT = { disallowedSpecial: new Set<string>() }

@@ -1,7 +1,7 @@
 // Addresses that a provider is asked to fetch: nothing that could be read as a private host passes, in whatever notation.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isPublicHost, publicUrl } from '../../src/lib/public-url.ts'
+import { isPublicHost, publicUrl } from '../../src/lib/egress.ts'
 
 const PRIVATE = [
   ...[

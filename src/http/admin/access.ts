@@ -5,10 +5,8 @@ import { ownSession, type SessionMethods } from '../../admin/sessions.ts'
 import type { SettingsMethod } from '../../admin/settings.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { pageOf, serve } from './endpoint.ts'
-import { noToken } from './failures.ts'
-import type { Guard } from './guard.ts'
+import { clearSessionCookie, type Guard, noToken, sessionSecretOf, setSessionCookie } from './guard.ts'
 import { ADMIN } from './schemas.ts'
-import { clearSessionCookie, sessionSecretOf, setSessionCookie } from './session-cookie.ts'
 
 export type AccessNeeds = {
   readonly guard: Guard

@@ -1,17 +1,19 @@
 // Authenticates calls of the admin API: an operator's token, or a session cookie and, for a change, its CSRF token. Viewers may
 // read everything and change nothing.
 import { createHash } from 'node:crypto'
-import type { FastifyRequest } from 'fastify'
+import { setTimeout as sleep } from 'node:timers/promises'
+import fastifyCookie, { type CookieSerializeOptions } from '@fastify/cookie'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isCsrfToken } from '../../admin/sessions.ts'
-import type { Operator, Session } from '../../domain/operator.ts'
+import { type Operator, SESSION_MS, type Session } from '../../domain/operator.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { batcher } from '../../lib/batcher.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { addressBlock, parseAddress } from '../../lib/ip-address.ts'
+import { lru } from '../../lib/lru.ts'
 import type { Actor } from '../../store/contract/operator.ts'
 import { bearerOf } from '../bearer-token.ts'
 import type { Endpoint } from './endpoint-table.ts'
-import { failures, noToken } from './failures.ts'
-import { sessionSecretOf } from './session-cookie.ts'
 
 export type Who = {
   readonly actor: Actor
@@ -133,3 +135,85 @@ function checkCsrf({ headers }: FastifyRequest, secret: string): void {
   const given = headers['x-csrf-token']
   if (typeof given !== 'string' || !isCsrfToken(given, secret)) throw new Refusal('csrf_failed')
 }
+
+// Wrong tokens: each is answered after the same time, whatever was wrong with it, and counted by address. A valid token never has
+// to wait.
+const WINDOW_MS = 60_000
+const FAILURES_MAX = 20
+const ADDRESSES_MAX = 10_000
+const DELAY_MS = 250
+// Beyond this many at once a failure is answered without delay: the delay must not become a way to fill memory.
+const DELAYED_MAX = 64
+
+type Failures = {
+  // For a token that was looked up since then; throws after the delay.
+  answer(address: string, since: number): Promise<never>
+}
+
+function failures(clock: Clock): Failures {
+  const counts = lru<string, { readonly since: number; readonly count: number }>(ADDRESSES_MAX)
+  let delayed = 0
+
+  // How many seconds this address has to wait, if it has exceeded its allowance.
+  function count(address: string): number {
+    const block = blockOf(address)
+    const now = clock.monotonic()
+    const before = counts.get(block)
+    const fresh = before === undefined || now - before.since >= WINDOW_MS
+    const entry = fresh ? { since: now, count: 1 } : { since: before.since, count: before.count + 1 }
+    counts.set(block, entry)
+    return entry.count > FAILURES_MAX ? (entry.since + WINDOW_MS - now) / 1000 : 0
+  }
+
+  async function delayUntil(at: number): Promise<void> {
+    if (delayed >= DELAYED_MAX) return
+    delayed++
+    await sleep(at - clock.monotonic())
+    delayed--
+  }
+
+  return {
+    async answer(address, since) {
+      const waitSeconds = count(address)
+      await delayUntil(since + DELAY_MS)
+      if (waitSeconds > 0) throw new Refusal('too_many_failures', { retryAfter: waitSeconds })
+      throw noToken()
+    },
+  }
+}
+
+export function noToken(): Refusal {
+  return new Refusal('invalid_api_key', {
+    message: 'Invalid or missing admin token. Send it as "Authorization: Bearer <token>", or sign in.',
+    headers: { 'www-authenticate': 'Bearer' },
+  })
+}
+
+function blockOf(address: string): string {
+  const parsed = parseAddress(address)
+  return parsed === undefined ? address : addressBlock(parsed)
+}
+
+// The cookie of a session: read from what a browser sends, and written so that scripts and other sites never have it.
+const NAME = 'turnpike_session'
+const SECRET = /^[0-9A-Za-z]{43}$/
+
+// Adds the cookies of requests and replies; every listener that recognises operators needs it.
+export function sessionCookies(app: FastifyInstance): void {
+  app.register(fastifyCookie)
+}
+
+export function sessionSecretOf({ cookies }: FastifyRequest): string | undefined {
+  const secret = cookies[NAME] ?? ''
+  return SECRET.test(secret) ? secret : undefined
+}
+
+export function setSessionCookie(reply: FastifyReply, secret: string, secure: boolean): void {
+  reply.setCookie(NAME, secret, { ...ATTRIBUTES, maxAge: SESSION_MS / 1000, secure })
+}
+
+export function clearSessionCookie(reply: FastifyReply, secure: boolean): void {
+  reply.setCookie(NAME, '', { ...ATTRIBUTES, maxAge: 0, secure })
+}
+
+const ATTRIBUTES: CookieSerializeOptions = { path: '/', httpOnly: true, sameSite: 'strict' }

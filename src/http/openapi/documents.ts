@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { REFERENCE_CSP } from '../security-headers.ts'
 import { FOR_A_YEAR, sendNamedFile } from '../static.ts'
 import type { Brand } from './document.ts'
-import { MODEL, SERVER } from './snippets.ts'
+import { MODEL, SERVER } from './examples.ts'
 
 export type DocumentsNeeds = {
   readonly brand: Brand
@@ -28,7 +28,6 @@ export function documents(app: FastifyInstance, needs: DocumentsNeeds): void {
     return reply.type('application/json; charset=utf-8').send(openApiText(needs.brand, audience, examples))
   })
   app.get('/docs', async (_request, reply) => {
-    const { docsPage } = await import('./docs-page.ts')
     reply.headers({ 'content-security-policy': REFERENCE_CSP, 'cache-control': 'no-cache' })
     return reply.type('text/html; charset=utf-8').send(docsPage(await scriptIn(needs.referenceFolder)))
   })
@@ -46,4 +45,30 @@ const HOST = /^(?:[a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i
 function originOf(request: FastifyRequest, { cameByTls }: Pick<DocumentsNeeds, 'cameByTls'>): string {
   const { host = '' } = request.headers
   return HOST.test(host) ? `${cameByTls(request) ? 'https' : 'http'}://${host}` : SERVER
+}
+
+// The page at /docs: loads the reference and its document from this gateway, and nothing from other hosts. The style hides a menu
+// that leads to chat assistants elsewhere.
+export function docsPage(script: string | undefined): string {
+  const body =
+    script === undefined
+      ? '<p>The reference is not built here: <code>npm run build</code> builds it. The same as OpenAPI 3.1: <a href="/openapi.json">/openapi.json</a>.</p>'
+      : `<noscript>This reference needs JavaScript. The same as OpenAPI 3.1: <a href="/openapi.json">/openapi.json</a>.</noscript>
+<div id="reference"></div>
+<script type="module" src="/docs/${script}"></script>`
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<link rel="icon" href="data:,">
+<title>Turnpike API</title>
+<style>[data-testid="page-actions"] { display: none }</style>
+</head>
+<body>
+${body}
+</body>
+</html>
+`
 }

@@ -1,8 +1,9 @@
-// The introduction of the OpenAPI document in Markdown: keys, streams, limits, credits, headers and errors, which no schema can describe.
+// The introduction of the OpenAPI document in Markdown: keys, streams, limits, credits, headers and errors, which no schema can
+// describe.
 import { GRACE_MS, SECRETS_IN_GRACE_MAX } from '../../domain/key.ts'
 import { REFUSALS, type RefusalCode } from '../../domain/refusal.ts'
 import type { Brand, Header } from './document.ts'
-import { QUICK_START } from './snippets.ts'
+import { QUICK_START } from './examples.ts'
 
 export function guide(brand: Brand, headers: Readonly<Record<string, Header>>, codes: readonly RefusalCode[]): string {
   return [

@@ -1,11 +1,12 @@
-// The OpenAPI 3.1 document, made from the schemas that validate and the table of refusals: `/v1` for customers, everything for operators.
+// The OpenAPI 3.1 document, made from the schemas that validate and the table of refusals: `/v1` for customers, everything for
+// operators.
 import { adminPaths } from './admin.ts'
 import type { Brand, Media, OpenApi, Operation, PathItem, Paths, Response, Schema } from './document.ts'
 import { ERROR_CODES, errorExamples, plainErrors, sharedErrors } from './errors.ts'
+import { curlOf, MODEL, QUICK_START, SERVER } from './examples.ts'
 import { guide } from './guide.ts'
 import { componentHeaders, headerRefs } from './headers.ts'
 import { componentSchemas } from './schemas.ts'
-import { curlOf, MODEL, QUICK_START, SERVER } from './snippets.ts'
 import { v1Paths } from './v1.ts'
 
 export type Audience = 'customers' | 'operators'

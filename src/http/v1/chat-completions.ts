@@ -1,16 +1,20 @@
 // POST /v1/chat/completions: reads and validates the body of an admitted call and runs it.
-
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { EndpointRule } from '../../admit/authorize.ts'
 import { complete, type GatewayNeeds } from '../../chat/complete.ts'
+import { parseChat } from '../../chat/parse-request.ts'
+import type { Chat } from '../../domain/chat.ts'
 import type { Nano } from '../../domain/credits.ts'
 import type { Pass } from '../../domain/handoff.ts'
 import { MODEL_NAME_MAX, storable } from '../../domain/usage.ts'
+import type { CoarseTimers } from '../../lib/coarse-timers.ts'
 import type { Served } from '../../telemetry/request-report.ts'
 import type { BodyMemory } from '../body-memory.ts'
+import { LARGE_BODY_BYTES, parseJsonObject, requireJson } from '../json-body.ts'
 import { jsonSink, type Pace } from '../json-sink.ts'
+import { readBody } from '../request.ts'
 import type { RequestContext, ResponseNeeds } from '../response.ts'
 import { sseSink } from '../sse-sink.ts'
-import { type ChatBodyNeeds, readChat } from './chat-body.ts'
 import { CHATS, exactly, type V1Endpoint } from './endpoint.ts'
 
 export type ChatNeeds = GatewayNeeds &
@@ -79,4 +83,44 @@ async function serve(ctx: RequestContext, pass: Pass, needs: ChatNeeds): Promise
 
 function wantsExplanation(ctx: RequestContext, { explainAllowed, explainHeader }: ChatNeeds): boolean {
   return explainAllowed && ctx.req.headers[explainHeader] === '1'
+}
+
+export type ChatBodyNeeds = {
+  readonly bodyBytesMax: number
+  readonly bodyTimeoutMs: number
+  readonly jsonDepthMax: number
+  readonly timers: CoarseTimers
+}
+
+// A promise only if the body is one.
+export function readChat(
+  ctx: RequestContext,
+  reserve: (bytes: number) => void,
+  needs: ChatBodyNeeds,
+): Chat | Promise<Chat> {
+  requireJson(ctx.req)
+  const bytes = readBody(ctx.req, ctx.res, {
+    bytesMax: needs.bodyBytesMax,
+    timeoutMs: needs.bodyTimeoutMs,
+    timers: needs.timers,
+    reserve,
+  })
+  if (bytes instanceof Promise) {
+    return bytes.then(whole => (whole.length > LARGE_BODY_BYTES ? parseInTurns(whole, needs) : parse(whole, needs)))
+  }
+  return parse(bytes, needs)
+}
+
+function parse(whole: Buffer, { jsonDepthMax }: ChatBodyNeeds): Chat {
+  return parseChat(parseJsonObject(whole, jsonDepthMax, 'kept'))
+}
+
+// Each step over megabytes has its own turn of the event loop, so that others are served in between.
+async function parseInTurns(whole: Buffer, { jsonDepthMax }: ChatBodyNeeds): Promise<Chat> {
+  await nextTurn()
+  const body = parseJsonObject(whole, jsonDepthMax, 'kept')
+  await nextTurn()
+  const chat = parseChat(body)
+  await nextTurn()
+  return chat
 }

@@ -1,5 +1,4 @@
 // POST /v1/chat/completions/quote: the body of a chat, answered with its cost and the planned targets.
-
 import type { EndpointRule } from '../../admit/authorize.ts'
 import { type Quote, type QuoteNeeds, quote } from '../../chat/quote.ts'
 import { formatCredits } from '../../domain/credits.ts'
@@ -9,7 +8,7 @@ import { isoSecond } from '../../domain/wire-time.ts'
 import type { Served } from '../../telemetry/request-report.ts'
 import type { BodyMemory } from '../body-memory.ts'
 import { commonHeaders, costHeader, type RequestContext, type ResponseNeeds, sendJson } from '../response.ts'
-import { type ChatBodyNeeds, readChat } from './chat-body.ts'
+import { type ChatBodyNeeds, readChat } from './chat-completions.ts'
 import { exactly, type V1Endpoint } from './endpoint.ts'
 
 export type ChatQuoteNeeds = QuoteNeeds & ChatBodyNeeds & { readonly bodies: BodyMemory; readonly reply: ResponseNeeds }

@@ -1,8 +1,9 @@
 // An endpoint under /v1 as the router sees it: a path, an admission rule, and a handler for admitted requests.
 import type { EndpointRule } from '../../admit/authorize.ts'
+import { type Reserved, type ReserveNeeds, reserve } from '../../admit/reserve.ts'
 import type { Pass } from '../../domain/handoff.ts'
 import type { Served } from '../../telemetry/request-report.ts'
-import type { RequestContext } from '../response.ts'
+import { commonHeaders, costHeader, type RequestContext, type ResponseNeeds, sendJson } from '../response.ts'
 
 // Also served by the express path, and on a separate dashboard listener.
 export const CHATS = '/v1/chat/completions'
@@ -28,4 +29,47 @@ export function below(prefix: string): (candidate: string) => string | undefined
       return undefined
     }
   }
+}
+
+// Endpoints that cost nothing: the answer is computed, the row is committed, then the answer is sent.
+export type UnbilledNeeds = ReserveNeeds & { readonly reply: ResponseNeeds }
+
+type UnbilledResponse = {
+  readonly status: 200 | 304
+  readonly headers?: readonly string[]
+  body(reserved: Reserved): unknown
+}
+
+// The function that computes the answer gets the request context, its pass, and the remaining path.
+export type UnbilledHandler = (ctx: RequestContext, pass: Pass, rest: string) => Promise<UnbilledResponse>
+
+export function unbilledEndpoint(
+  rule: EndpointRule,
+  match: V1Endpoint['match'],
+  work: UnbilledHandler,
+  needs: UnbilledNeeds,
+): V1Endpoint {
+  return { rule, match, serve: (ctx, pass, rest) => serve(ctx, pass, rule, () => work(ctx, pass, rest), needs) }
+}
+
+async function serve(
+  ctx: RequestContext,
+  pass: Pass,
+  rule: EndpointRule,
+  work: () => Promise<UnbilledResponse>,
+  needs: UnbilledNeeds,
+): Promise<Served> {
+  const answer = await work()
+  const entry = { kind: 'unbilled', outcome: 'completed', httpStatus: answer.status, errorCode: null } as const
+  const reserved = await reserve(pass, { rule, entry }, needs)
+  const headers = [
+    ...commonHeaders(ctx, undefined, needs.reply),
+    ...costHeader(0n, needs.reply),
+    ...(answer.headers ?? []),
+  ]
+  if (answer.status === 304) {
+    ctx.res.writeHead(304, headers)
+    ctx.res.end()
+  } else sendJson(ctx, 200, JSON.stringify(answer.body(reserved)), headers)
+  return { status: answer.status, outcome: 'completed', cost: 0n }
 }

@@ -6,8 +6,7 @@ import { formatCredits } from '../../domain/credits.ts'
 import type { Pass } from '../../domain/handoff.ts'
 import { leastLeft } from '../../domain/hold.ts'
 import { isoSecond, isoTime, isoTimeOrNull } from '../../domain/wire-time.ts'
-import { exactly, type V1Endpoint } from './endpoint.ts'
-import { type UnbilledHandler, type UnbilledNeeds, unbilledEndpoint } from './unbilled.ts'
+import { exactly, type UnbilledHandler, type UnbilledNeeds, unbilledEndpoint, type V1Endpoint } from './endpoint.ts'
 
 const rule: EndpointRule = { endpoint: 'key.introspect', method: 'GET', scope: null, evenIfSuspended: true }
 

@@ -3,8 +3,14 @@ import { hash as digest } from 'node:crypto'
 import type { EndpointRule } from '../../admit/authorize.ts'
 import { type Model, modelNotFound } from '../../domain/catalog.ts'
 import { formatPrice } from '../../domain/credits.ts'
-import { below, exactly, type V1Endpoint } from './endpoint.ts'
-import { type UnbilledHandler, type UnbilledNeeds, unbilledEndpoint } from './unbilled.ts'
+import {
+  below,
+  exactly,
+  type UnbilledHandler,
+  type UnbilledNeeds,
+  unbilledEndpoint,
+  type V1Endpoint,
+} from './endpoint.ts'
 
 export type ModelsNeeds = UnbilledNeeds & {
   readonly catalog: () => { readonly models: readonly Model[]; model(name: string): Model | undefined }

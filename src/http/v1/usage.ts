@@ -7,8 +7,14 @@ import { usageObject } from '../../domain/usage-wire.ts'
 import { parseIsoTime } from '../../domain/wire-time.ts'
 import { type FairQueue, QueueFull } from '../../lib/fair-queue.ts'
 import { PAGE_DEFAULT, PAGE_MAX, type UsageFilter, type UsageReports } from '../../store/contract/operator.ts'
-import { below, exactly, type V1Endpoint } from './endpoint.ts'
-import { type UnbilledHandler, type UnbilledNeeds, unbilledEndpoint } from './unbilled.ts'
+import {
+  below,
+  exactly,
+  type UnbilledHandler,
+  type UnbilledNeeds,
+  unbilledEndpoint,
+  type V1Endpoint,
+} from './endpoint.ts'
 
 export type UsageNeeds = UnbilledNeeds & { readonly usage: UsageReports }
 

@@ -2,7 +2,7 @@
 // limit. See docs/decisions/audit-and-transfer.md.
 import { DAY_MS, dayOf } from '../../domain/key.ts'
 import { REFUSALS, type RefusalCode } from '../../domain/refusal.ts'
-import { DAY_HOURS } from '../../domain/usage-hours.ts'
+import { DAY_HOURS } from '../../domain/usage.ts'
 import type { HourBook } from './hours.ts'
 import type { AuditCounts, Pass, PassRow } from './tally.ts'
 

@@ -1,6 +1,6 @@
 // Checks the sums of hours and days: they must match the rows that exist, and stand for the rows of dropped hours.
 import type { Nano } from '../../domain/credits.ts'
-import { bucketOf, DAY_HOURS, HOUR_MS, hourOf } from '../../domain/usage-hours.ts'
+import { bucketOf, DAY_HOURS, HOUR_MS, hourOf } from '../../domain/usage.ts'
 import { DIMENSIONS, SUM_COLUMNS } from '../sql/usage/hour-columns.ts'
 import { NAMES_MAX, TOO_MANY } from '../sql/usage/hour-totals.ts'
 import { addSums, addTo, isSame, type Totals } from './fingerprint.ts'

@@ -1,6 +1,6 @@
 // Compares the gateway's own log with the usage rows: the cost in the line of each request must be the cost of its row.
 import { formatCredits, type Nano, parseCredits } from '../../domain/credits.ts'
-import { HOUR_MS } from '../../domain/usage-hours.ts'
+import { HOUR_MS } from '../../domain/usage.ts'
 import { timeOfId } from '../sql/time-order.ts'
 import { ID_SLACK_MS } from '../sql/time-range.ts'
 

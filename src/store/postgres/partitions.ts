@@ -1,6 +1,6 @@
 // Monthly partitions of usage rows on Postgres, by the timestamp prefix of request ids. Partitions of the coming months are
 // created ahead; old ones are dropped whole, once every hour in them is rolled up. See docs/decisions/usage-reports.md.
-import { HOUR_MS, hourOf } from '../../domain/usage-hours.ts'
+import { HOUR_MS, hourOf } from '../../domain/usage.ts'
 import { isUndecided } from '../sql/retention.ts'
 import { int, type Sql, type Tx, text } from '../sql/sql.ts'
 import { timePrefix } from '../sql/time-order.ts'

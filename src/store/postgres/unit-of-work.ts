@@ -2,7 +2,7 @@
 // of their ids, so that no two nodes deadlock. Its changes are written by one statement at its end, balances as deltas, guarded
 // by the CHECKs of the schema. See docs/decisions/postgres-billing.md.
 import type { PoolClient } from 'pg'
-import { HOUR_MS, hourOf } from '../../domain/usage-hours.ts'
+import { HOUR_MS, hourOf } from '../../domain/usage.ts'
 import {
   ACCOUNT_COLUMNS,
   KEY_COLUMNS,

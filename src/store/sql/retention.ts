@@ -1,7 +1,7 @@
 // Retention of usage rows, hour by hour: an hour whose sums are current and about whose rows nothing is undecided is set to be
 // dropped, its rows are deleted a few at a time, and then it is marked as dropped. Its sums stay for ever.
 import { DAY_MS } from '../../domain/key.ts'
-import { HOUR_MS, hourOf } from '../../domain/usage-hours.ts'
+import { HOUR_MS, hourOf } from '../../domain/usage.ts'
 import { conditions } from './conditions.ts'
 import { int, type Sql, type Tx } from './sql.ts'
 import { addTimeRange } from './time-range.ts'

@@ -1,6 +1,6 @@
 // The billing statements on SQLite, prepared once. Values are bound by position, which is the fastest way.
 import type { StatementSync } from 'node:sqlite'
-import { HOUR_MS } from '../../domain/usage-hours.ts'
+import { HOUR_MS } from '../../domain/usage.ts'
 import { ACCOUNT_COLUMNS, KEY_COLUMNS, RECORD_COLUMNS } from '../billing/records.ts'
 import type { ClosedRow, OpenedRow } from '../billing/transitions.ts'
 import { compile, inBill, inRow, sqliteValues } from '../billing/usage-binders.ts'

@@ -3,8 +3,7 @@
 // open rows are cached from their hold to their settlement, which need not look them up; the write that closes a row requires
 // that it still is as cached. See docs/decisions/sqlite-billing.md.
 import type { Nano } from '../../domain/credits.ts'
-import type { RequestFacts } from '../../domain/usage.ts'
-import { hourOf } from '../../domain/usage-hours.ts'
+import { hourOf, type RequestFacts } from '../../domain/usage.ts'
 import type { OpenRows } from '../billing/open-rows.ts'
 import { readAccountRecord, readKeyRecord, readUsageRecord } from '../billing/records.ts'
 import type { AccountRecord, KeyRecord, UnitOfWork, UsageRecord } from '../billing/transitions.ts'

@@ -4,8 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { seedStore } from '../../../bench/seed-store.ts'
 import { DAY_MS } from '../../../src/domain/key.ts'
-import type { UsageRow } from '../../../src/domain/usage.ts'
-import { HOUR_MS } from '../../../src/domain/usage-hours.ts'
+import { HOUR_MS, type UsageRow } from '../../../src/domain/usage.ts'
 import {
   type Spending,
   SUMMARY_GROUPS,

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DAY_MS } from '../../../src/domain/key.ts'
-import { HOUR_MS } from '../../../src/domain/usage-hours.ts'
+import { HOUR_MS } from '../../../src/domain/usage.ts'
 import { SUMMARY_GROUPS } from '../../../src/store/contract/operator.ts'
 import { dropPartition, makePartitions } from '../../../src/store/postgres/partitions.ts'
 import { dropHours } from '../../../src/store/sql/retention.ts'

@@ -2,7 +2,7 @@
 // same with and without them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { HOUR_MS } from '../../../src/domain/usage-hours.ts'
+import { HOUR_MS } from '../../../src/domain/usage.ts'
 import type { Sql } from '../../../src/store/sql/sql.ts'
 import { NAMES_MAX } from '../../../src/store/sql/usage/hour-totals.ts'
 import { sqlUsage } from '../../../src/store/sql/usage/usage.ts'

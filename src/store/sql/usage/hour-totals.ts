@@ -1,6 +1,6 @@
 // In addition to the sums of an hour: its totals, from which a series over many hours is made, and the names of models that are
 // not offered, which lists search for. Both follow the sums and have the version that those were made with.
-import { HOUR_MS } from '../../../domain/usage-hours.ts'
+import { HOUR_MS } from '../../../domain/usage.ts'
 import { conditions } from '../conditions.ts'
 import { type Row, type Sql, text } from '../sql.ts'
 import { addTimeRange } from '../time-range.ts'

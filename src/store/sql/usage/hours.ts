@@ -1,7 +1,7 @@
 // The roll-up: sums of usage by hour and by day. An hour is claimed once it is over; from then on every write to one of its rows
 // increments its version in the same transaction. Sums are read without a lock and written only if the version is still what it
 // was before, so they are correct however many nodes do this at once.
-import { addDuration, bucketOf, DAY_HOURS, type Durations, HOUR_MS, hourOf } from '../../../domain/usage-hours.ts'
+import { addDuration, bucketOf, DAY_HOURS, type Durations, HOUR_MS, hourOf } from '../../../domain/usage.ts'
 import { conditions } from '../conditions.ts'
 import { int, type Param, type Row, type Sql, type Tx } from '../sql.ts'
 import { timePrefix } from '../time-order.ts'

@@ -1,7 +1,7 @@
 // The overview: activity in a span, by hour or day, top spenders and models, and accounts whose credits will not last.
 import type { Nano } from '../../../domain/credits.ts'
 import { DAY_MS } from '../../../domain/key.ts'
-import { addDuration, bucketOf, type Durations, HOUR_MS, percentileMs } from '../../../domain/usage-hours.ts'
+import { addDuration, bucketOf, type Durations, HOUR_MS, percentileMs } from '../../../domain/usage.ts'
 import type { LowBalance, Moment, Overview, OverviewSpan, Spending, UsageSpan } from '../../contract/operator.ts'
 import { readKeyById } from '../key-rows.ts'
 import { big, int, type Row, type Sql, text } from '../sql.ts'

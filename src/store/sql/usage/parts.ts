@@ -1,6 +1,6 @@
 // Which part of a span is read from where: whole days and whole hours from their sums, where these are current, and the rest from
 // the rows. Together they are exactly the rows of that span, including dropped ones.
-import { DAY_HOURS, HOUR_MS, hourOf } from '../../../domain/usage-hours.ts'
+import { DAY_HOURS, HOUR_MS, hourOf } from '../../../domain/usage.ts'
 import { type Conditions, conditions } from '../conditions.ts'
 import { int, type Sql } from '../sql.ts'
 import { addTimeRange } from '../time-range.ts'

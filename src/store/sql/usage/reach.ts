@@ -2,7 +2,7 @@
 // filter with few matches does not read everything else. Searches run newest first; ids differ slightly from the time of their
 // rows, so two of them may find the same row.
 import { DAY_MS } from '../../../domain/key.ts'
-import { DAY_HOURS, HOUR_MS } from '../../../domain/usage-hours.ts'
+import { DAY_HOURS, HOUR_MS } from '../../../domain/usage.ts'
 import type { UsageFilter } from '../../contract/operator.ts'
 import { int, type Sql, text } from '../sql.ts'
 import { timeOfId } from '../time-order.ts'

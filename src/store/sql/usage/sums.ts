@@ -2,7 +2,7 @@
 // parts of a span for one group are added up here.
 import type { Nano } from '../../../domain/credits.ts'
 import { DAY_MS } from '../../../domain/key.ts'
-import { HOUR_MS } from '../../../domain/usage-hours.ts'
+import { HOUR_MS } from '../../../domain/usage.ts'
 import type { SummaryGroup, SummaryRow, UsageSpan } from '../../contract/operator.ts'
 import { big, int, type Row, type Sql, text } from '../sql.ts'
 import { narrow } from './filter.ts'
