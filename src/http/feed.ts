@@ -4,7 +4,7 @@
 // docs/decisions/connections.md.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { byteQueue } from '../lib/byte-queue.ts'
+import { type ByteQueue, byteQueue } from '../lib/byte-queue.ts'
 
 export type Feed = {
   // For bytes that were read before; data from the socket arrives by itself.
@@ -34,17 +34,9 @@ type Exchange = { readonly res: ServerResponse; readonly begin: () => void; hasB
 
 // Call it right after Node's server was given the socket: its listeners are called from here.
 export function requestFeed(socket: Socket): Feed {
-  const parse = takeListener(socket, 'data')
-  const finish = takeListener(socket, 'end')
-  const { pause, resume } = socket
-  const bytes = byteQueue()
+  const input: Input = { bytes: byteQueue(), last: undefined, bodyBytesLeft: 0, isHeadCut: false }
+  const { bytes } = input
   const unanswered: Exchange[] = []
-  // The last parsed request, and the remaining length of its body if announced.
-  let last: IncomingMessage | undefined
-  let bodyBytesLeft = 0
-  let isHeadCut = false
-  let isHeld = false
-  let isReading = true
   let isFeeding = false
   let hasEnded = false
   let isStopped = false
@@ -52,23 +44,7 @@ export function requestFeed(socket: Socket): Feed {
   // For the remainder of a chunked body, and the number of its slices in this turn.
   let bodyTurn: NodeJS.Immediate | undefined
   let slices = 0
-
-  // Node pauses and resumes the parsing instead of the socket, which is still read to notice a disconnect.
-  socket.pause = hold
-  socket.resume = release
-  socket.on('data', onData).on('end', onEnd).on('close', stop)
-  resume.call(socket)
-
-  function hold(): Socket {
-    isHeld = true
-    return socket
-  }
-
-  function release(): Socket {
-    isHeld = false
-    if (bytes.length > 0) process.nextTick(feed)
-    return socket
-  }
+  const source = interpose(socket, { onData, onEnd, onRelease, onClose: stop })
 
   function onData(piece: Buffer): void {
     bytes.append(piece)
@@ -80,23 +56,27 @@ export function requestFeed(socket: Socket): Feed {
     feed()
   }
 
+  function onRelease(): void {
+    if (bytes.length > 0) process.nextTick(feed)
+  }
+
   function feed(): void {
     // Node requests more while it is being fed.
     if (isFeeding) return
     isFeeding = true
-    while (bytes.length > 0 && !isHeld) {
-      const isBody = last?.complete === false
+    while (bytes.length > 0 && !source.isHeld) {
+      const isBody = isInBody(input)
       // What a disconnected caller sent after the current request is not started.
       if (!isBody && hasEnded) bytes.clear()
       else if (!isBody && (unanswered.length > 0 || turn !== undefined)) break
-      else if (isBody && bodyBytesLeft === 0 && ++slices > SLICES_PER_TURN) {
+      else if (isBody && input.bodyBytesLeft === 0 && ++slices > SLICES_PER_TURN) {
         bodyTurn ??= setImmediate(goOnWithBody)
         break
-      } else parse.call(socket, bytes.take(isBody ? bodySlice() : headSlice()))
+      } else source.parse(bytes.take(isBody ? bodySlice(input) : headSlice(input)))
     }
     isFeeding = false
     if (hasEnded) hearEnd()
-    readAhead()
+    source.read(bytes.length < READ_AHEAD_BYTES)
   }
 
   function goOnWithBody(): void {
@@ -105,40 +85,19 @@ export function requestFeed(socket: Socket): Feed {
     feed()
   }
 
-  // Up to the end of the head, so that no second request is parsed with it.
-  function headSlice(): number {
-    const at = bytes.peek(SLICE_BYTES).indexOf(HEAD_END, isHeadCut ? 0 : SHORTEST_HEAD_BYTES)
-    isHeadCut = at < 0
-    return at < 0 ? SLICE_BYTES : at + HEAD_END.length
-  }
-
-  function bodySlice(): number {
-    const slice = bodyBytesLeft > 0 ? Math.min(bodyBytesLeft, bytes.length) : SLICE_BYTES
-    bodyBytesLeft -= Math.min(bodyBytesLeft, slice)
-    return slice
-  }
-
   // A caller that half-closes has left, also where buffered output would keep its connection open.
   function hearEnd(): void {
     const res = unanswered[0]?.res
     if (res?.req.complete && !res.writableEnded) res.destroy()
     else if (bytes.length === 0) {
       stop()
-      finish.call(socket)
+      source.finish()
     }
   }
 
-  function readAhead(): void {
-    const hasCapacity = bytes.length < READ_AHEAD_BYTES
-    if (hasCapacity === isReading) return
-    isReading = hasCapacity
-    if (hasCapacity) resume.call(socket)
-    else pause.call(socket)
-  }
-
   function take(req: IncomingMessage, res: ServerResponse, begin: () => void): void {
-    last = req
-    bodyBytesLeft = Number(req.headers['content-length'] ?? 0)
+    input.last = req
+    input.bodyBytesLeft = Number(req.headers['content-length'] ?? 0)
     const exchange = { res, begin, hasBegun: unanswered.length === 0 }
     unanswered.push(exchange)
     res.on('close', () => {
@@ -159,24 +118,108 @@ export function requestFeed(socket: Socket): Feed {
     }
   }
 
-  function isIdle(): boolean {
-    return unanswered.length === 0 && bytes.length === 0 && !isHeadCut && last?.complete !== false
-  }
-
   function stop(): void {
     if (isStopped) return
     isStopped = true
     bytes.clear()
     clearImmediate(turn)
     clearImmediate(bodyTurn)
-    socket.off('data', onData).off('end', onEnd).off('close', stop)
-    socket.pause = pause
-    socket.resume = resume
-    // Later input is read and dropped.
-    socket.on('data', ignore)
+    source.giveBack()
   }
 
-  return { push: onData, take, unanswered, isIdle, stop }
+  return { push: onData, take, unanswered, isIdle: () => unanswered.length === 0 && isBetweenRequests(input), stop }
+}
+
+// The bytes that are not parsed yet, and where in a request they begin.
+type Input = {
+  readonly bytes: ByteQueue
+  // The last parsed request, and the remaining length of its body if announced.
+  last: IncomingMessage | undefined
+  bodyBytesLeft: number
+  isHeadCut: boolean
+}
+
+function isInBody({ last }: Input): boolean {
+  return last?.complete === false
+}
+
+function isBetweenRequests(input: Input): boolean {
+  return input.bytes.length === 0 && !input.isHeadCut && !isInBody(input)
+}
+
+// Up to the end of the head, so that no second request is parsed with it.
+function headSlice(input: Input): number {
+  const at = input.bytes.peek(SLICE_BYTES).indexOf(HEAD_END, input.isHeadCut ? 0 : SHORTEST_HEAD_BYTES)
+  input.isHeadCut = at < 0
+  return at < 0 ? SLICE_BYTES : at + HEAD_END.length
+}
+
+function bodySlice(input: Input): number {
+  const { bodyBytesLeft, bytes } = input
+  const slice = bodyBytesLeft > 0 ? Math.min(bodyBytesLeft, bytes.length) : SLICE_BYTES
+  input.bodyBytesLeft -= Math.min(bodyBytesLeft, slice)
+  return slice
+}
+
+type SourceListener = {
+  onData(piece: Buffer): void
+  onEnd(): void
+  onRelease(): void
+  onClose(): void
+}
+
+// The socket and its parser, with the feed between them: Node pauses and resumes the parsing instead of the socket, which is
+// still read to notice a disconnect.
+type Source = {
+  // Whether Node has paused the parsing.
+  isHeld: boolean
+  parse(bytes: Buffer): void
+  finish(): void
+  read(on: boolean): void
+  giveBack(): void
+}
+
+function interpose(socket: Socket, { onData, onEnd, onRelease, onClose }: SourceListener): Source {
+  const parse = takeListener(socket, 'data')
+  const finish = takeListener(socket, 'end')
+  const { pause, resume } = socket
+  let isReading = true
+
+  function hold(): Socket {
+    source.isHeld = true
+    return socket
+  }
+
+  function release(): Socket {
+    source.isHeld = false
+    onRelease()
+    return socket
+  }
+
+  const source: Source = {
+    isHeld: false,
+    parse: bytes => parse.call(socket, bytes),
+    finish: () => finish.call(socket),
+    read(on) {
+      if (on === isReading) return
+      isReading = on
+      if (on) resume.call(socket)
+      else pause.call(socket)
+    },
+    giveBack() {
+      socket.off('data', onData).off('end', onEnd).off('close', onClose)
+      socket.pause = pause
+      socket.resume = resume
+      // Later input is read and dropped.
+      socket.on('data', ignore)
+    },
+  }
+  // Only now: a listener for data resumes the socket.
+  socket.pause = hold
+  socket.resume = release
+  socket.on('data', onData).on('end', onEnd).on('close', onClose)
+  resume.call(socket)
+  return source
 }
 
 type Listener = (...args: unknown[]) => void
